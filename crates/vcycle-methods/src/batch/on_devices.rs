@@ -16,8 +16,8 @@ use crate::vector::Vector;
 /// The matrices of a batch in the memory of a device, for many right-hand sides or without the way from the host.
 ///
 /// A block of threads solves a system from its first to its last iteration, with its vectors in local memory, and factors
-/// there, too, where they fit. Devices have every method and preconditioner that processors have, for real systems of up to 512
-/// rows: blocks of `block-jacobi` have up to 32 rows, rows of `isai` up to 64 entries, and `gmres` keeps 30 vectors. Where no entry
+/// there, too, where they fit. Devices have every method and preconditioner that processors have, for systems of up to 512
+/// rows (384 complex ones in double precision by `bicgstab`): blocks of `block-jacobi` have up to 32 rows, rows of `isai` up to 64 entries, and `gmres` keeps 30 vectors. Where no entry
 /// is more than four diagonals from the main one, `direct` solves a system of any number of rows with a single thread.
 ///
 /// ```
@@ -42,7 +42,7 @@ impl<A: Field> DeviceBatch<A> {
     /// Copies matrices to the device.
     ///
     /// # Errors
-    /// On the host, for complex matrices, and when memory is short.
+    /// On the host, and when memory is short.
     pub fn new(device: &Executor, matrix: &dyn BatchMatrix<A>) -> Result<Self> {
         let (offsets, columns) = matrix.structure();
         let entries = columns.len();
@@ -62,7 +62,7 @@ impl<A: Field> DeviceBatch<A> {
     /// which increase within a row, are those of each.
     ///
     /// # Errors
-    /// For arrays that are not those of square matrices, on the host, for complex values, and when memory is short.
+    /// For arrays that are not those of square matrices, on the host, and when memory is short.
     pub fn from_values(offsets: &[usize], columns: &[u32], values: &Buffer<A>) -> Result<Self> {
         let rows = offsets.len().saturating_sub(1);
         check_structure(rows, offsets, columns, values.len())?;
@@ -72,7 +72,7 @@ impl<A: Field> DeviceBatch<A> {
     /// Dense matrices whose values are on the device: row by row, one matrix after the other.
     ///
     /// # Errors
-    /// For values that are not those of matrices of so many rows, on the host, for complex values, and when memory is short.
+    /// For values that are not those of matrices of so many rows, on the host, and when memory is short.
     pub fn from_dense(rows: usize, values: &Buffer<A>) -> Result<Self> {
         check_dense(rows, values.len())?;
         let offsets: Vec<usize> = (0..=rows).map(|row| row * rows).collect();

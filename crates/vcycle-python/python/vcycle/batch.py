@@ -96,7 +96,7 @@ def solve(
     threads : int, optional
         All cores unless given.
     device : str, optional
-        A device such as ``cuda:0``, for real systems of up to 512 rows. Where the arrays are unless given.
+        A device such as ``cuda:0``, for systems of up to 512 rows. Where the arrays are unless given.
     **options
         `method` (`cg`, `bicgstab`, `gmres`, `direct`), `preconditioner` (`none`, `jacobi`, `block-jacobi`, `ilu0`,
         `isai`), `block_size`, `restart`, `rtol`, `atol`, `max_iterations`.

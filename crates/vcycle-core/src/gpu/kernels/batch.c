@@ -9,7 +9,7 @@
 typedef struct {
     Matrix a;
     Inverse inverse;
-    A tolerance;
+    Real tolerance;
     // Iterations of a system, and vectors of a restart.
     u32 most, kept;
     LOCAL A *x, *r, *scratch;
@@ -25,24 +25,24 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
     A rho = dot(rows, run.r, z, run.scratch);
     while (*iterations < run.most) {
         multiply(run.a, p, q);
-        A curvature = dot(rows, p, q, run.scratch);
+        Real curvature = REAL_PART(A, dot(rows, p, q, run.scratch));
         if (!(curvature > 0))
             return INDEFINITE;
-        A alpha = rho / curvature;
+        A alpha = scaled(1 / curvature, rho);
         FOR_ROWS(row) {
-            run.x[row] += alpha * p[row];
-            run.r[row] -= alpha * q[row];
+            run.x[row] += MULTIPLY(A, alpha, p[row]);
+            run.r[row] -= MULTIPLY(A, alpha, q[row]);
         }
         *iterations += 1;
         if (norm(rows, run.r, run.scratch) <= run.tolerance)
             return GOING_ON;
         apply(run.inverse, run.a, run.r, z);
         A next = dot(rows, run.r, z, run.scratch);
-        if (next == 0)
+        if (IS_ZERO(A, next))
             return BREAKDOWN;
-        A beta = next / rho;
+        A beta = OVER(A, next, rho);
         rho = next;
-        FOR_ROWS(row) p[row] = z[row] + beta * p[row];
+        FOR_ROWS(row) p[row] = z[row] + MULTIPLY(A, beta, p[row]);
     }
     return GOING_ON;
 }
@@ -56,22 +56,22 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
         shadow[row] = run.r[row];
         p[row] = v[row] = 0;
     }
-    A rho = 1, alpha = 1, omega = 1;
+    A rho = OF_REAL(A, 1), alpha = rho, omega = rho;
     while (*iterations < run.most) {
         A next = dot(rows, shadow, run.r, run.scratch);
-        A beta = next / rho * (alpha / omega);
-        if (next == 0 || !is_finite(beta))
+        A beta = MULTIPLY(A, OVER(A, next, rho), OVER(A, alpha, omega));
+        if (IS_ZERO(A, next) || !is_finite(MAGNITUDE(A, beta)))
             return BREAKDOWN;
         rho = next;
-        FOR_ROWS(row) p[row] = run.r[row] + beta * (p[row] - omega * v[row]);
+        FOR_ROWS(row) p[row] = run.r[row] + MULTIPLY(A, beta, p[row] - MULTIPLY(A, omega, v[row]));
         apply(run.inverse, run.a, p, z);
         multiply(run.a, z, v);
-        alpha = rho / dot(rows, shadow, v, run.scratch);
-        if (!is_finite(alpha))
+        alpha = OVER(A, rho, dot(rows, shadow, v, run.scratch));
+        if (!is_finite(MAGNITUDE(A, alpha)))
             return BREAKDOWN;
         FOR_ROWS(row) {
-            run.x[row] += alpha * z[row];
-            run.r[row] -= alpha * v[row];
+            run.x[row] += MULTIPLY(A, alpha, z[row]);
+            run.r[row] -= MULTIPLY(A, alpha, v[row]);
         }
         *iterations += 1;
         if (norm(rows, run.r, run.scratch) <= run.tolerance)
@@ -79,12 +79,12 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
         apply(run.inverse, run.a, run.r, z);
         multiply(run.a, z, t);
         A with_r = dot(rows, t, run.r, run.scratch);
-        omega = with_r / dot(rows, t, t, run.scratch);
-        if (omega == 0 || !is_finite(omega))
+        omega = OVER(A, with_r, dot(rows, t, t, run.scratch));
+        if (IS_ZERO(A, omega) || !is_finite(MAGNITUDE(A, omega)))
             return BREAKDOWN;
         FOR_ROWS(row) {
-            run.x[row] += omega * z[row];
-            run.r[row] -= omega * t[row];
+            run.x[row] += MULTIPLY(A, omega, z[row]);
+            run.r[row] -= MULTIPLY(A, omega, t[row]);
         }
         if (norm(rows, run.r, run.scratch) <= run.tolerance)
             return GOING_ON;
@@ -99,28 +99,29 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
 #define SINES (COSINES + RESTART)
 #define SIDE (SINES + RESTART)
 
-// Turns the new column, whose last entry is the length that is left; gives the pivot.
-FUNCTION void eliminate(LOCAL A *small, u32 step, A length) {
+// Turns the new column, whose last entry is the length that is left, so that the pivot stands alone.
+FUNCTION void eliminate(LOCAL A *small, u32 step, Real length) {
     LOCAL A *h = COLUMN(step);
     for (u32 k = 0; k < step; k++) {
         A upper = h[k], lower = h[k + 1];
-        h[k] = COSINES[k] * upper + SINES[k] * lower;
-        h[k + 1] = COSINES[k] * lower - SINES[k] * upper;
+        h[k] = MULTIPLY(A, COSINES[k], upper) + MULTIPLY(A, SINES[k], lower);
+        h[k + 1] = MULTIPLY(A, COSINES[k], lower) - MULTIPLY(A, CONJ(A, SINES[k]), upper);
     }
-    A radius = SQUARE_ROOT(A, h[step] * h[step] + length * length);
-    COSINES[step] = radius != 0 ? h[step] / radius : 1;
-    SINES[step] = radius != 0 ? length / radius : 0;
-    h[step] = radius;
-    SIDE[step + 1] = -SINES[step] * SIDE[step];
-    SIDE[step] = COSINES[step] * SIDE[step];
+    Real size = modulus(h[step]), radius = SQUARE_ROOT(Real, size * size + length * length);
+    A direction = size != 0 ? scaled(1 / size, h[step]) : OF_REAL(A, 1);
+    COSINES[step] = OF_REAL(A, radius != 0 ? size / radius : 1);
+    SINES[step] = scaled(radius != 0 ? length / radius : 0, direction);
+    h[step] = scaled(radius, direction);
+    SIDE[step + 1] = -MULTIPLY(A, CONJ(A, SINES[step]), SIDE[step]);
+    SIDE[step] = MULTIPLY(A, COSINES[step], SIDE[step]);
 }
 
 FUNCTION void solve_projected(LOCAL A *small, u32 dimension) {
     for (u32 row = dimension; row-- > 0;) {
         A sum = SIDE[row];
         for (u32 k = row + 1; k < dimension; k++)
-            sum -= COLUMN(k)[row] * SIDE[k];
-        SIDE[row] = sum / COLUMN(row)[row];
+            sum -= MULTIPLY(A, COLUMN(k)[row], SIDE[k]);
+        SIDE[row] = OVER(A, sum, COLUMN(row)[row]);
     }
 }
 
@@ -128,22 +129,22 @@ FUNCTION void solve_projected(LOCAL A *small, u32 dimension) {
 FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small, PRIVATE u32 *iterations) {
     u32 rows = run.a.rows, dimension = 0;
     LOCAL A *z = vectors;
-    A length = norm(rows, run.r, run.scratch);
+    Real length = norm(rows, run.r, run.scratch);
     if (thread_of_block() == 0)
-        SIDE[0] = length;
+        SIDE[0] = OF_REAL(A, length);
     while (dimension < run.kept && *iterations < run.most) {
         u32 step = dimension;
         FOR_ROWS(row) {
-            run.r[row] /= length;
+            run.r[row] = scaled(1 / length, run.r[row]);
             basis[step * rows + row] = run.r[row];
         }
         apply(run.inverse, run.a, run.r, z);
         multiply(run.a, z, run.r);
         for (u32 k = 0; k <= step; k++) {
             A part = 0;
-            FOR_ROWS(row) part += basis[k * rows + row] * run.r[row];
+            FOR_ROWS(row) part += MULTIPLY(A, CONJ(A, basis[k * rows + row]), run.r[row]);
             part = everywhere(part, run.scratch);
-            FOR_ROWS(row) run.r[row] -= part * basis[k * rows + row];
+            FOR_ROWS(row) run.r[row] -= MULTIPLY(A, part, basis[k * rows + row]);
             if (thread_of_block() == 0)
                 COLUMN(step)[k] = part;
         }
@@ -153,11 +154,10 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
         BARRIER();
         *iterations += 1;
         // NaN ends it, too.
-        if (!(COLUMN(step)[step] > 0))
+        if (!(MAGNITUDE(A, COLUMN(step)[step]) > 0))
             break;
         dimension = step + 1;
-        A left = SIDE[dimension] < 0 ? -SIDE[dimension] : SIDE[dimension];
-        if (left <= run.tolerance || !(length > 0))
+        if (modulus(SIDE[dimension]) <= run.tolerance || !(length > 0))
             break;
     }
     BARRIER();
@@ -167,7 +167,7 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
     FOR_ROWS(row) {
         A sum = 0;
         for (u32 k = 0; k < dimension; k++)
-            sum += SIDE[k] * basis[k * rows + row];
+            sum += MULTIPLY(A, SIDE[k], basis[k * rows + row]);
         run.r[row] = sum;
     }
     apply(run.inverse, run.a, run.r, z);

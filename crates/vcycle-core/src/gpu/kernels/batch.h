@@ -41,7 +41,7 @@ FUNCTION void multiply(Matrix a, LOCAL const A *x, LOCAL A *y) {
     FOR_ROWS(row) {
         A sum = 0;
         for (u32 at = row, slot = 0; slot < a.width; slot++, at += rows)
-            sum += (A)LOAD(T, a.values, at) * x[a.columns[at]];
+            sum += MULTIPLY(A, (A)LOAD(T, a.values, at), x[a.columns[at]]);
         y[row] = sum;
     }
     BARRIER();
@@ -59,16 +59,21 @@ FUNCTION A everywhere(A value, LOCAL A *scratch) {
 
 FUNCTION A dot(u32 rows, LOCAL const A *x, LOCAL const A *y, LOCAL A *scratch) {
     A sum = 0;
-    FOR_ROWS(row) sum += x[row] * y[row];
+    FOR_ROWS(row) sum += MULTIPLY(A, CONJ(A, x[row]), y[row]);
     return everywhere(sum, scratch);
 }
 
-FUNCTION A norm(u32 rows, LOCAL const A *x, LOCAL A *scratch) {
-    return SQUARE_ROOT(A, dot(rows, x, x, scratch));
+FUNCTION Real norm(u32 rows, LOCAL const A *x, LOCAL A *scratch) {
+    return SQUARE_ROOT(Real, REAL_PART(A, dot(rows, x, x, scratch)));
 }
 
 FUNCTION bool is_finite(Real value) { return value - value == 0; }
-FUNCTION A size_of(A value) { return value < 0 ? -value : value; }
+FUNCTION bool is_pivot(A value) { return !IS_ZERO(A, value) && is_finite(MAGNITUDE(A, value)); }
+FUNCTION A inverse_of(A value) { return OVER(A, OF_REAL(A, 1), value); }
+FUNCTION A scaled(Real factor, A value) { return MULTIPLY(A, OF_REAL(A, factor), value); }
+FUNCTION Real modulus(A value) {
+    return IS_COMPLEX(A) ? SQUARE_ROOT(Real, REAL_PART(A, SQUARE(A, value))) : MAGNITUDE(A, value);
+}
 
 // Where a system stands, the same in every thread that has it.
 typedef struct {
@@ -110,9 +115,9 @@ FUNCTION Progress begin(u32 rows, GLOBAL const T *b, GLOBAL const T *guess, Real
     FOR_ROWS(row) {
         A side = LOAD(T, b, row);
         x[row] = LOAD(T, guess, row);
-        square += side * side;
+        square += SQUARE(A, side);
     }
-    return beginning(SQUARE_ROOT(A, everywhere(square, scratch)), rtol, atol);
+    return beginning(SQUARE_ROOT(Real, REAL_PART(A, everywhere(square, scratch))), rtol, atol);
 }
 
 // The true residual in `r`, and whether the method is to start, or to start anew, from it.

@@ -22,14 +22,14 @@ FUNCTION u32 rank_f32(f32 size) { return bits_of_f32(size); }
 #ifdef FP64
 FUNCTION u32 rank_f64(f64 size) { return (u32)(bits_of_f64(size) >> 32); }
 #endif
-#define RANK(size) PASTE(rank_, A)(size)
+#define RANK(value) PASTE(rank_, Real)(MAGNITUDE(A, value))
 
 // The row of the largest entry of a column, from the diagonal on.
 FUNCTION u32 pivot_of(Band lu, u32 k, u32 end) {
     u32 pivot = k;
     if (lu.below <= ALONE) {
         for (u32 i = k + 1; i < end; i++)
-            pivot = size_of(ENTRY(i, k)) > size_of(ENTRY(pivot, k)) ? i : pivot;
+            pivot = MAGNITUDE(A, ENTRY(i, k)) > MAGNITUDE(A, ENTRY(pivot, k)) ? i : pivot;
         return pivot;
     }
     if (thread_of_block() == 0) {
@@ -38,11 +38,11 @@ FUNCTION u32 pivot_of(Band lu, u32 k, u32 end) {
     }
     BARRIER();
     for (u32 i = k + thread_of_block(); i < end; i += BLOCK)
-        ATOMIC_MAX(lu.found, RANK(size_of(ENTRY(i, k))));
+        ATOMIC_MAX(lu.found, RANK(ENTRY(i, k)));
     BARRIER();
     u32 largest = lu.found[0];
     for (u32 i = k + thread_of_block(); i < end; i += BLOCK)
-        if (RANK(size_of(ENTRY(i, k))) == largest)
+        if (RANK(ENTRY(i, k)) == largest)
             ATOMIC_MIN(lu.found + 1, i);
     BARRIER();
     return lu.found[1];
@@ -65,9 +65,9 @@ FUNCTION u32 factorise(Band lu, u32 lanes) {
         u32 end = k + lu.reach < lu.rows ? k + lu.reach : lu.rows;
         u32 pivot = pivot_of(lu, k, end_of_rows);
         A value = ENTRY(pivot, k);
-        if (value == 0 || !is_finite(value))
+        if (!is_pivot(value))
             return k;
-        A inverse = 1 / value;
+        A inverse = inverse_of(value);
         if (pivot != k) {
             BARRIER();
             exchange(lu, k, pivot, end);
@@ -77,9 +77,9 @@ FUNCTION u32 factorise(Band lu, u32 lanes) {
             lu.inverses[k] = inverse;
         }
         for (u32 i = k + 1 + team; i < end_of_rows; i += BLOCK / lanes) {
-            A factor = ENTRY(i, k) * inverse;
-            for (u32 j = k + 1 + lane_of_row; factor != 0 && j < end; j += lanes)
-                ENTRY(i, j) -= factor * ENTRY(k, j);
+            A factor = MULTIPLY(A, ENTRY(i, k), inverse);
+            for (u32 j = k + 1 + lane_of_row; !IS_ZERO(A, factor) && j < end; j += lanes)
+                ENTRY(i, j) -= MULTIPLY(A, factor, ENTRY(k, j));
         }
         BARRIER();
     }
@@ -98,16 +98,16 @@ FUNCTION void correct(Band lu, LOCAL A *r, LOCAL A *x) {
             }
             BARRIER();
         }
-        A value = r[k] * lu.inverses[k];
+        A value = MULTIPLY(A, r[k], lu.inverses[k]);
         for (u32 i = k + 1 + thread_of_block(); i < end; i += BLOCK)
-            r[i] -= ENTRY(i, k) * value;
+            r[i] -= MULTIPLY(A, ENTRY(i, k), value);
         BARRIER();
     }
     for (u32 k = lu.rows; k-- > 0;) {
-        A value = r[k] * lu.inverses[k];
+        A value = MULTIPLY(A, r[k], lu.inverses[k]);
         u32 first = k + 1 > lu.reach ? k + 1 - lu.reach : 0;
         for (u32 i = first + thread_of_block(); i < k; i += BLOCK)
-            r[i] -= ENTRY(i, k) * value;
+            r[i] -= MULTIPLY(A, ENTRY(i, k), value);
         if (thread_of_block() == 0)
             x[k] += value;
         BARRIER();

@@ -33,8 +33,8 @@ FUNCTION void prepare(Inverse m, Matrix a) {
     FOR_ROWS(row) {
         u32 slot = a.diagonal[row];
         A pivot = slot < a.width ? LOAD(T, a.values, slot * rows + row) : (A)0;
-        m.factors[row] = 1 / pivot;
-        if (pivot == 0)
+        m.factors[row] = inverse_of(pivot);
+        if (IS_ZERO(A, pivot))
             ATOMIC_MIN(m.missing, row);
     }
 }
@@ -42,7 +42,7 @@ FUNCTION void prepare(Inverse m, Matrix a) {
 // A thread reads what it wrote.
 FUNCTION void apply(Inverse m, Matrix a, LOCAL const A *r, LOCAL A *z) {
     u32 rows = a.rows;
-    FOR_ROWS(row) z[row] = m.factors[row] * r[row];
+    FOR_ROWS(row) z[row] = MULTIPLY(A, m.factors[row], r[row]);
 }
 #elif INVERSE == BLOCKS
 // Of a block that begins at `first`: entry (i, j) of its inverse.
@@ -54,20 +54,20 @@ FUNCTION u32 invert_block(Inverse m, u32 rows, u32 first, u32 n) {
     for (u32 k = 0; k < n; k++) {
         u32 pivot = k;
         for (u32 i = k + 1; i < n; i++)
-            pivot = size_of(ENTRY(i, k)) > size_of(ENTRY(pivot, k)) ? i : pivot;
+            pivot = MAGNITUDE(A, ENTRY(i, k)) > MAGNITUDE(A, ENTRY(pivot, k)) ? i : pivot;
         pivots[k] = pivot;
         A value = ENTRY(pivot, k);
-        if (value == 0 || !is_finite(value))
+        if (!is_pivot(value))
             return k;
         for (u32 j = 0; j < n; j++) {
             A own = ENTRY(pivot, j);
             ENTRY(pivot, j) = ENTRY(k, j);
-            ENTRY(k, j) = (j == k ? 1 : own) / value;
+            ENTRY(k, j) = OVER(A, j == k ? OF_REAL(A, 1) : own, value);
         }
         for (u32 i = 0; i < n; i++) {
             A factor = ENTRY(i, k);
             for (u32 j = 0; i != k && j < n; j++)
-                ENTRY(i, j) = (j == k ? 0 : ENTRY(i, j)) - factor * ENTRY(k, j);
+                ENTRY(i, j) = (j == k ? (A)0 : ENTRY(i, j)) - MULTIPLY(A, factor, ENTRY(k, j));
         }
     }
     for (u32 k = n; k-- > 0;)
@@ -104,7 +104,7 @@ FUNCTION void apply(Inverse m, Matrix a, LOCAL const A *r, LOCAL A *z) {
     FOR_ROWS(row) {
         A sum = 0;
         for (u32 k = row / m.size * m.size, j = 0; j < m.size && k < rows; j++, k++)
-            sum += m.factors[j * rows + row] * r[k];
+            sum += MULTIPLY(A, m.factors[j * rows + row], r[k]);
         z[row] = sum;
     }
     BARRIER();
@@ -129,8 +129,9 @@ FUNCTION void eliminate(Inverse m, Matrix a, GLOBAL const u32 *of_level, u32 cou
             if (slot >= a.diagonal[row] || at <= slot || at >= a.lengths[row])
                 continue;
             u32 above = a.columns[slot * rows + row];
-            A factor = m.factors[slot * rows + row] * m.factors[a.diagonal[above] * rows + above];
-            m.factors[at * rows + row] -= factor * behind_diagonal(m, a, above, a.columns[at * rows + row]);
+            A factor = MULTIPLY(A, m.factors[slot * rows + row], m.factors[a.diagonal[above] * rows + above]);
+            A behind = behind_diagonal(m, a, above, a.columns[at * rows + row]);
+            m.factors[at * rows + row] -= MULTIPLY(A, factor, behind);
         }
     }
     BARRIER();
@@ -138,12 +139,13 @@ FUNCTION void eliminate(Inverse m, Matrix a, GLOBAL const u32 *of_level, u32 cou
         u32 row = of_level[item], on_diagonal = a.diagonal[row];
         for (u32 slot = 0; slot < on_diagonal; slot++) {
             u32 above = a.columns[slot * rows + row];
-            m.factors[slot * rows + row] *= m.factors[a.diagonal[above] * rows + above];
+            A inverse = m.factors[a.diagonal[above] * rows + above];
+            m.factors[slot * rows + row] = MULTIPLY(A, m.factors[slot * rows + row], inverse);
         }
         A pivot = m.factors[on_diagonal * rows + row];
-        if (pivot == 0 || !is_finite(pivot))
+        if (!is_pivot(pivot))
             ATOMIC_MIN(m.missing, row);
-        m.factors[on_diagonal * rows + row] = 1 / pivot;
+        m.factors[on_diagonal * rows + row] = inverse_of(pivot);
     }
 }
 
@@ -165,7 +167,7 @@ FUNCTION void prepare(Inverse m, Matrix a) {
 // `value` less what entries of a row in slots before `end` bring.
 FUNCTION A substituted(Inverse m, Matrix a, u32 row, u32 slot, u32 end, LOCAL const A *z, A value) {
     for (u32 at = slot * a.rows + row; slot < end; slot++, at += a.rows)
-        value -= m.factors[at] * z[a.columns[at]];
+        value -= MULTIPLY(A, m.factors[at], z[a.columns[at]]);
     return value;
 }
 
@@ -181,8 +183,8 @@ FUNCTION void apply(Inverse m, Matrix a, LOCAL const A *r, LOCAL A *z) {
             if (is_forward)
                 z[row] = substituted(m, a, row, 0, on_diagonal, z, r[row]);
             else
-                z[row] = substituted(m, a, row, on_diagonal + 1, a.lengths[row], z, z[row]) *
-                         m.factors[on_diagonal * rows + row];
+                z[row] = MULTIPLY(A, substituted(m, a, row, on_diagonal + 1, a.lengths[row], z, z[row]),
+                                  m.factors[on_diagonal * rows + row]);
         }
         BARRIER();
     }
@@ -203,7 +205,7 @@ FUNCTION void gather(Matrix a, u32 row, GLOBAL A *room) {
             bool is_there = slot < a.lengths[other] && a.columns[slot * rows + other] == column;
             LOCALLY(j, i) = is_there ? LOAD(T, a.values, slot * rows + other) : (A)0;
         }
-        LOCALLY(i, n) = other == row;
+        LOCALLY(i, n) = OF_REAL(A, other == row);
     }
 }
 
@@ -212,9 +214,9 @@ FUNCTION bool solve_row(u32 n, GLOBAL A *room) {
     for (u32 k = 0; k < n; k++) {
         u32 pivot = k;
         for (u32 i = k + 1; i < n; i++)
-            pivot = size_of(LOCALLY(i, k)) > size_of(LOCALLY(pivot, k)) ? i : pivot;
+            pivot = MAGNITUDE(A, LOCALLY(i, k)) > MAGNITUDE(A, LOCALLY(pivot, k)) ? i : pivot;
         A value = LOCALLY(pivot, k);
-        if (value == 0 || !is_finite(value))
+        if (!is_pivot(value))
             return false;
         for (u32 j = k; j <= n; j++) {
             A own = LOCALLY(pivot, j);
@@ -222,16 +224,16 @@ FUNCTION bool solve_row(u32 n, GLOBAL A *room) {
             LOCALLY(k, j) = own;
         }
         for (u32 i = k + 1; i < n; i++) {
-            A factor = LOCALLY(i, k) / value;
+            A factor = OVER(A, LOCALLY(i, k), value);
             for (u32 j = k + 1; j <= n; j++)
-                LOCALLY(i, j) -= factor * LOCALLY(k, j);
+                LOCALLY(i, j) -= MULTIPLY(A, factor, LOCALLY(k, j));
         }
     }
     for (u32 k = n; k-- > 0;) {
-        A value = LOCALLY(k, n) / LOCALLY(k, k);
+        A value = OVER(A, LOCALLY(k, n), LOCALLY(k, k));
         LOCALLY(k, n) = value;
         for (u32 i = 0; i < k; i++)
-            LOCALLY(i, n) -= LOCALLY(i, k) * value;
+            LOCALLY(i, n) -= MULTIPLY(A, LOCALLY(i, k), value);
     }
     return true;
 }
@@ -255,7 +257,7 @@ FUNCTION void apply(Inverse m, Matrix a, LOCAL const A *r, LOCAL A *z) {
     FOR_ROWS(row) {
         A sum = 0;
         for (u32 at = row, slot = 0; slot < a.width; slot++, at += rows)
-            sum += m.factors[at] * r[a.columns[at]];
+            sum += MULTIPLY(A, m.factors[at], r[a.columns[at]]);
         z[row] = sum;
     }
     BARRIER();

@@ -103,7 +103,7 @@ FUNCTION A pivoted(PRIVATE Window *w) {
                 w->rows[i + 1][j] = own;
             }
     }
-    return largest > 0 && is_finite(largest) ? OVER(A, OF_REAL(A, 1), w->rows[0][0]) : (A)0;
+    return largest > 0 && is_finite(largest) ? inverse_of(w->rows[0][0]) : (A)0;
 }
 
 // Subtracts the top row from the others, which move up and to the left.

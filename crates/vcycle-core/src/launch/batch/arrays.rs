@@ -183,7 +183,7 @@ impl Queue<'_> {
             read(values)?,
             write(&mut out)?,
         ];
-        let types = [("T", self.gpu.real(T::KIND)?)];
+        let types = [("T", T::KIND.name())];
         self.items(PAD, "batch_pad", &types, slots, &arguments)?;
         Ok(BatchArrays {
             systems,

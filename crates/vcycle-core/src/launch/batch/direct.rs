@@ -63,19 +63,15 @@ pub(super) fn solve<T: Scalar>(
     x: &mut Vector<T>,
 ) -> Result<Vec<BatchEnded>> {
     let item = size_of::<T::Arith>();
-    let room = room(gpu, a.pattern.rows)?;
     let band = Band::new(&a.pattern);
     let (threads, lanes) = band.threads();
-    let used = (3 * room.0 + threads as usize) * item + room.0 * size_of::<u32>();
-    let held = factor_room(gpu, band.size, used, item);
+    let used = |room: usize| (3 * room + threads as usize) * item + room * size_of::<u32>();
+    let room = room(gpu, a.pattern.rows, used)?;
+    let held = factor_room(gpu, band.size, used(room.0), item);
     let global = if held.0 == 0 { band.size } else { 0 };
     let blocks = blocks(gpu, a.systems, global * item);
     let mut rooms = Buffer::<T::Arith>::room(x.executor(), (blocks * global).max(1))?;
-    let types = [
-        ("T", gpu.real(T::KIND)?),
-        ("ROWS", room.1),
-        ("FACTORS", held.1),
-    ];
+    let types = [("T", T::KIND.name()), ("ROWS", room.1), ("FACTORS", held.1)];
     let sizes = [band.below, band.reach, band.base, band.stride];
     let mut own = sizes.map(|size| Argument::U32(size as u32)).to_vec();
     own.push(Argument::U32(lanes));

@@ -99,12 +99,13 @@ pub struct BatchEnded {
 type Room = (usize, &'static str);
 
 /// Rooms of a vector that kernels are compiled for; more do not fit local memory everywhere.
-const ROOMS: [Room; 6] = [
+const ROOMS: [Room; 7] = [
     (32, "32"),
     (64, "64"),
     (128, "128"),
     (192, "192"),
     (256, "256"),
+    (384, "384"),
     (512, "512"),
 ];
 /// Rooms of factors, likewise.
@@ -193,7 +194,6 @@ fn iterate<T: Scalar>(
     let (pattern, item) = (&a.pattern, size_of::<T::Arith>());
     let rows = pattern.rows;
     check(gpu, run, pattern)?;
-    let room = room(gpu, rows)?;
     let (method, vectors, restart) = match run.method {
         BatchIteration::Cg => ("0", 3, (1, "1")),
         BatchIteration::Gmres => ("2", 1, restart(run.restart)),
@@ -207,8 +207,9 @@ fn iterate<T: Scalar>(
     } = Preconditioner::new(run.inverse, pattern);
     let threads = if rows <= 64 { 32 } else { FILE.block };
     let small = restart.0 * (restart.0 + 4) + 1;
-    let used = ((2 + vectors) * room.0 + small + threads as usize) * item;
-    let held = factor_room(gpu, factors, used, item);
+    let used = |room: usize| ((2 + vectors) * room + small + threads as usize) * item;
+    let room = room(gpu, rows, used)?;
+    let held = factor_room(gpu, factors, used(room.0), item);
     let global = if held.0 == 0 { factors } else { 0 };
     let of_rows = of_row * threads as usize;
     let basis = (restart.0 + 1) * rows;
@@ -218,7 +219,7 @@ fn iterate<T: Scalar>(
     let mut rooms = Buffer::<T::Arith>::room(at, (blocks * global).max(1))?;
     let mut row_rooms = Buffer::<T::Arith>::room(at, (blocks * of_rows).max(1))?;
     let types = [
-        ("T", gpu.real(T::KIND)?),
+        ("T", T::KIND.name()),
         ("ROWS", room.1),
         ("FACTORS", held.1),
         ("METHOD", method),
@@ -324,18 +325,28 @@ fn told(rows: usize, ended: &Buffer<u32>) -> Result<Vec<BatchEnded>> {
         .collect())
 }
 
-/// The room of a vector.
-fn room(gpu: &Gpu, rows: usize) -> Result<Room> {
-    let fitting = ROOMS.into_iter().find(|(room, _)| rows <= *room);
-    fitting.ok_or_else(|| {
-        let operation = format!("systems of {rows} rows; {} at most", ROOMS[5].0);
-        gpu.lacks("a batch", &operation)
-    })
+/// The room of a vector where a kernel uses so many bytes of local memory for a room.
+fn room(gpu: &Gpu, rows: usize, used: impl Fn(usize) -> usize) -> Result<Room> {
+    let bytes = local_bytes(gpu);
+    let fits = |room: &Room| used(room.0) + 64 <= bytes;
+    let largest = ROOMS.into_iter().rfind(fits).unwrap_or((0, "0"));
+    match ROOMS.into_iter().find(|room| rows <= room.0) {
+        Some(room) if room.0 <= largest.0 => Ok(room),
+        _ => {
+            let operation = format!("systems of {rows} rows; {} at most", largest.0);
+            Err(gpu.lacks("a batch", &operation))
+        }
+    }
+}
+
+/// Local memory that a program may have.
+fn local_bytes(gpu: &Gpu) -> usize {
+    gpu.device().properties().local_memory.min(LOCAL_BYTES)
 }
 
 /// The room of factors in local memory beside what is used of it; none where they do not fit.
 fn factor_room(gpu: &Gpu, factors: usize, used: usize, item: usize) -> Room {
-    let bytes = gpu.device().properties().local_memory.min(LOCAL_BYTES);
+    let bytes = local_bytes(gpu);
     let fits = |room: &Room| room.0 >= factors && used + room.0 * item + 64 <= bytes;
     FACTORS.into_iter().find(fits).unwrap_or((0, "0"))
 }

@@ -1,7 +1,7 @@
 //! LU factorisations of small systems in narrow bands: a thread each.
 
 use super::arrays::Diagonals;
-use super::{BatchArrays, BatchEnded, BatchPattern, BatchRun, LOCAL_BYTES, Launch, Room, blocks};
+use super::{BatchArrays, BatchEnded, BatchPattern, BatchRun, Launch, Room, blocks, local_bytes};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -31,7 +31,7 @@ impl<'p> Narrow<'p> {
     pub(super) fn new<T: Scalar>(gpu: &Gpu, pattern: &'p BatchPattern) -> Option<Self> {
         let diagonals = pattern.diagonals.as_ref()?;
         let wide = 2 * diagonals.half + 1;
-        let bytes = gpu.device().properties().local_memory.min(LOCAL_BYTES);
+        let bytes = local_bytes(gpu);
         let used = |chunk: usize| {
             let of_system = (wide + 1) * (chunk + 1) + chunk + wide + chunk * (wide + 1);
             SYSTEMS * of_system * size_of::<T::Arith>() + 64
@@ -58,7 +58,7 @@ impl<'p> Narrow<'p> {
         let blocks = blocks(gpu, groups, of_block * size_of::<T::Arith>());
         let mut rooms = Buffer::<T::Arith>::room(x.executor(), blocks * of_block)?;
         let types = [
-            ("T", gpu.real(T::KIND)?),
+            ("T", T::KIND.name()),
             ("HALF", HALVES[self.diagonals.half]),
             ("CHUNK", self.chunk.1),
         ];

@@ -26,10 +26,11 @@ fn pairs() -> Vec<BatchSolver> {
 }
 
 /// Solves on the host and on the device: the same outcomes, nearly the same solutions.
-fn compare(solver: BatchSolver, a: &dyn BatchMatrix<f64>, device: &Executor) {
+fn compare<A: Field>(solver: BatchSolver, a: &dyn BatchMatrix<A>, device: &Executor) {
     let length = a.systems() * a.rows();
-    let b: Vec<f64> = (0..length).map(|k| 1.0 + (k % 7) as f64).collect();
-    let (mut x, mut y) = (vec![0.0; length], vec![0.0; length]);
+    let b = (0..length).map(|k| A::from_f64(1.0 + (k % 7) as f64));
+    let b: Vec<A> = b.collect();
+    let (mut x, mut y) = (vec![A::default(); length], vec![A::default(); length]);
     let here = solver.solve(&Executor::reference(), a, &b, &mut x).unwrap();
     let there = solver.solve(device, a, &b, &mut y).unwrap();
     assert_eq!(here.len(), there.len());
@@ -41,10 +42,8 @@ fn compare(solver: BatchSolver, a: &dyn BatchMatrix<f64>, device: &Executor) {
     }
     for (system, _) in here.iter().enumerate().filter(|(_, one)| one.converged()) {
         let own = system * a.rows()..(system + 1) * a.rows();
-        let off = x[own.clone()]
-            .iter()
-            .zip(&y[own])
-            .map(|(x, y)| (x - y).abs());
+        let off = x[own.clone()].iter().zip(&y[own]);
+        let off = off.map(|(&x, &y)| (x - y).to_c64().norm());
         let off = off.fold(0.0, f64::max);
         assert!(off < 1e-6, "{solver:?}: {off}");
     }
@@ -58,6 +57,35 @@ fn devices_solve_as_the_host_does() {
     for solver in pairs() {
         let is_cg = solver.method == BatchMethod::Cg;
         compare(solver, &batch(if is_cg { 0.0 } else { 0.3 }), &device);
+    }
+}
+
+#[test]
+fn devices_solve_complex_systems() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    for (method, preconditioner, skew) in [
+        (BatchMethod::Cg, BatchPreconditioner::Ilu0, 0.0),
+        (BatchMethod::Bicgstab, BatchPreconditioner::BlockJacobi, 0.3),
+        (BatchMethod::Gmres, BatchPreconditioner::Isai, 0.3),
+        (BatchMethod::Direct, BatchPreconditioner::None, 0.3),
+    ] {
+        let a = batch(c64::new(0.0, skew));
+        compare(solver(method, preconditioner), &a, &device);
+    }
+    let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
+    // Rows of neighbours are exchanged, or the band is full.
+    for (rows, entries) in [(9_usize, 3), (20, 20)] {
+        let values = (0..3 * rows * rows).map(|at| {
+            let (row, column) = (at / rows % rows, at % rows);
+            let is_large = column == row ^ 1 || (row | 1 == rows && row == column);
+            let is_there = row.abs_diff(column) < entries;
+            let value = c64::from_polar(1.0, at as f64) + c64::new(0.0, 9.0 * f64::from(is_large));
+            if is_there { value } else { c64::default() }
+        });
+        let a = BatchDense::new(rows, values.collect()).unwrap();
+        compare(direct, &a, &device);
     }
 }
 
