@@ -1,11 +1,12 @@
 //! Launches of a sparse LU factorisation by fronts, and of solves with it.
 
 use vcycle_gpu::Argument;
+use vcycle_kernels::Transpose;
 
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
-use crate::gpu::{BLOCK, File, Gpu, kernel_file};
+use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
 use crate::scalar::Field;
 
 pub(super) const FILE: File = kernel_file!("multifrontal.c");
@@ -183,23 +184,29 @@ impl Fronts {
         Ok((failed.get(0)? == 0).then_some(values))
     }
 
-    /// `A x = b` with the factors of `A`, and two vectors to work in: one of [`work_rows`](Self::work_rows), and one like `b`.
+    /// `A x = b`, or with the transposed matrix, with the factors of `A`, and two vectors to work in: one of
+    /// [`work_rows`](Self::work_rows), and one like `b`.
     ///
     /// # Errors
     /// When the device fails.
     pub fn solve<F: Field>(
         &self,
         factors: &Buffer<F>,
+        transposed: Option<Transpose>,
         b: &Vector<F>,
         (work, ordered): (&mut Vector<F>, &mut Vector<F>),
         x: &mut Vector<F>,
     ) -> Result<()> {
-        let launch = Launch::<F>::new(self)?;
+        let launch = Launch::<F>::new(self)?.transposed(transposed);
+        let (given, found) = match transposed {
+            None => (&self.of_rows, &self.of_columns),
+            Some(_) => (&self.of_columns, &self.of_rows),
+        };
         let cols = word(b.cols());
         let unknowns = address(&self.unknowns)?;
         let known = [
-            address(&self.of_rows.0)?,
-            address(&self.of_rows.1)?,
+            address(&given.0)?,
+            address(&given.1)?,
             address(factors)?,
             Argument::Address(b.device()?),
             Argument::Address(work.device_mut()?),
@@ -222,8 +229,8 @@ impl Fronts {
         let arguments = [
             Argument::U64(self.rows as u64),
             cols,
-            address(&self.of_columns.0)?,
-            address(&self.of_columns.1)?,
+            address(&found.0)?,
+            address(&found.1)?,
             Argument::Address(ordered.device()?),
             Argument::Address(x.device_mut()?),
         ];
@@ -249,6 +256,7 @@ impl Fronts {
 struct Launch<'a, F> {
     gpu: &'a Gpu,
     fronts: [Argument; 4],
+    defines: Vec<Define>,
     of: std::marker::PhantomData<F>,
 }
 
@@ -265,8 +273,21 @@ impl<'a, F: Field> Launch<'a, F> {
                 address(&fronts.places)?,
                 address(&fronts.lists)?,
             ],
+            defines: vec![("ACC", F::KIND.name())],
             of: std::marker::PhantomData,
         })
+    }
+
+    /// For solves with the transposed matrix.
+    fn transposed(mut self, mode: Option<Transpose>) -> Self {
+        let conjugated = match mode {
+            None => return self,
+            Some(Transpose::Conjugate) if F::KIND.is_complex() => "1",
+            Some(_) => "0",
+        };
+        let defines = [("TRANSPOSED", "1"), ("CONJUGATED", conjugated)];
+        self.defines.extend(defines);
+        self
     }
 
     /// A kernel on so many blocks, none where there are none: which fronts, what is known of all, and the rest.
@@ -290,7 +311,7 @@ impl<'a, F: Field> Launch<'a, F> {
         if blocks == 0 {
             return Ok(());
         }
-        let kernel = self.gpu.kernel(FILE, name, &[("ACC", F::KIND.name())])?;
+        let kernel = self.gpu.kernel(FILE, name, &self.defines)?;
         self.gpu.launch(&kernel, blocks as u32, arguments)
     }
 }

@@ -5,7 +5,8 @@
 // Pivots are eliminated PANEL at a time. What stands in the place of a diagonal block after that is the inverse of L,
 // below the diagonal, and that of U: substitution becomes products.
 //
-// Definitions: ACC, the type of the fronts, f64 or c64.
+// Definitions: ACC, the type of the fronts, f64 or c64; of solves TRANSPOSED, 1 where they are with the transposed matrix, and
+// CONJUGATED, 1 where its entries are conjugated, too.
 
 #define PANEL 32
 // Rows of blocks in local memory are one number apart from a power of two.
@@ -211,6 +212,18 @@ KERNEL front_update(u32 first, u32 count, u32 begin, GLOBAL const u32 *RESTRICT 
 
 // ---- solves
 
+#ifndef TRANSPOSED
+#define TRANSPOSED 0
+#define CONJUGATED 0
+#endif
+
+// An entry of the first factor below the diagonal, or of the second one above it. Of the matrix itself these are L, with ones on
+// its diagonal, and U; transposed U comes first.
+FUNCTION ACC factor(GLOBAL const ACC *RESTRICT front, u32 size, u32 i, u32 j) {
+    const ACC value = front[TRANSPOSED ? (u64)j * size + i : (u64)i * size + j];
+    return CONJUGATED ? CONJ(ACC, value) : value;
+}
+
 // Unknowns in the order of the fronts: which row and column of the matrix is the g-th, and what they are multiplied by.
 #define UNKNOWNS GLOBAL const u32 *RESTRICT from, GLOBAL const f64 *RESTRICT scales
 #define AT(front, i) (((u64)lists[front] + (i)) * cols + column)
@@ -245,9 +258,9 @@ KERNEL front_forward(u32 first, u32 cols, FRONTS, CHILDREN, GLOBAL const u32 *RE
                 given[thread] = work[AT(front, begin + thread)];
             BARRIER();
             if (thread < width) {
-                ACC sum = given[thread];
-                for (u32 k = 0; k < thread; k++)
-                    sum += MULTIPLY(ACC, own[(u64)(begin + thread) * size + begin + k], given[k]);
+                ACC sum = TRANSPOSED ? (ACC)0 : given[thread];
+                for (u32 k = 0; k < thread + TRANSPOSED; k++)
+                    sum += MULTIPLY(ACC, factor(own, size, begin + thread, begin + k), given[k]);
                 found[thread] = sum;
                 work[AT(front, begin + thread)] = sum;
             }
@@ -255,7 +268,7 @@ KERNEL front_forward(u32 first, u32 cols, FRONTS, CHILDREN, GLOBAL const u32 *RE
             for (u32 i = begin + width + thread; i < size; i += BLOCK) {
                 ACC sum = 0;
                 for (u32 k = 0; k < width; k++)
-                    sum += MULTIPLY(ACC, own[(u64)i * size + begin + k], found[k]);
+                    sum += MULTIPLY(ACC, factor(own, size, i, begin + k), found[k]);
                 work[AT(front, i)] -= sum;
             }
             BARRIER();
@@ -281,7 +294,7 @@ KERNEL front_backward(u32 first, u32 cols, FRONTS, GLOBAL const u32 *RESTRICT un
             const u32 width = pivots[front] - begin < PANEL ? pivots[front] - begin : PANEL;
             ACC sum = 0;
             for (u32 j = begin + width + part; row < width && j < size; j += PARTS)
-                sum += MULTIPLY(ACC, own[(u64)(begin + row) * size + j], work[AT(front, j)]);
+                sum += MULTIPLY(ACC, factor(own, size, begin + row, j), work[AT(front, j)]);
             sums[thread] = sum;
             BARRIER();
             if (thread < width) {
@@ -292,9 +305,9 @@ KERNEL front_backward(u32 first, u32 cols, FRONTS, GLOBAL const u32 *RESTRICT un
             }
             BARRIER();
             if (thread < width) {
-                sum = 0;
-                for (u32 k = thread; k < width; k++)
-                    sum += MULTIPLY(ACC, own[(u64)(begin + thread) * size + begin + k], given[k]);
+                sum = TRANSPOSED ? given[thread] : (ACC)0;
+                for (u32 k = thread + TRANSPOSED; k < width; k++)
+                    sum += MULTIPLY(ACC, factor(own, size, begin + thread, begin + k), given[k]);
                 work[AT(front, begin + thread)] = sum;
                 x[(u64)unknowns[lists[front] + begin + thread] * cols + column] = sum;
             }

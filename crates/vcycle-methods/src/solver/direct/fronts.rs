@@ -7,7 +7,7 @@ use super::checks::Quality;
 use super::tree::tree;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
 use crate::matrix::Csr;
 use crate::operations::multifrontal::{self, Fronts};
 use crate::scalar::{Field, Scalar};
@@ -75,6 +75,27 @@ impl<F: Field> Eliminated<F> {
         Ok(is_good.then_some(made))
     }
 
+    /// `x = A^-1 b`, or with the transposed matrix.
+    fn solve<T: Scalar>(
+        &self,
+        transposed: Option<Transpose>,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply("direct", Size::square(self.n), &self.executor, b, x)?;
+        let (rows, cols) = (b.rows(), b.cols());
+        let mut given = ws.vector::<F>(&self.executor, rows, cols)?;
+        let mut ordered = ws.vector::<F>(&self.executor, rows, cols)?;
+        let mut work = ws.vector::<F>(&self.executor, self.fronts.work_rows(), cols)?;
+        let mut solution = ws.vector::<F>(&self.executor, rows, cols)?;
+        given.copy_from(b)?;
+        let scratch = (&mut *work, &mut *ordered);
+        self.fronts
+            .solve(&self.values, transposed, &given, scratch, &mut solution)?;
+        x.copy_from(&*solution)
+    }
+
     /// What matrices of the same pattern share.
     pub fn fronts(&self) -> Arc<Fronts> {
         Arc::clone(&self.fronts)
@@ -91,17 +112,17 @@ impl<F: Field, T: Scalar> LinOp<T> for Eliminated<F> {
     }
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        check_apply("direct", Size::square(self.n), &self.executor, b, x)?;
-        let (rows, cols) = (b.rows(), b.cols());
-        let mut given = ws.vector::<F>(&self.executor, rows, cols)?;
-        let mut ordered = ws.vector::<F>(&self.executor, rows, cols)?;
-        let mut work = ws.vector::<F>(&self.executor, self.fronts.work_rows(), cols)?;
-        let mut solution = ws.vector::<F>(&self.executor, rows, cols)?;
-        given.copy_from(b)?;
-        let scratch = (&mut *work, &mut *ordered);
-        self.fronts
-            .solve(&self.values, &given, scratch, &mut solution)?;
-        x.copy_from(&*solution)
+        self.solve(None, b, x, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        b: &Vector<T>,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.solve(Some(mode), b, x, ws)
     }
 
     fn footprint(&self) -> Footprint {
