@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::coarsest::KeptFactors;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
 
@@ -15,6 +16,8 @@ pub(super) struct Matrices<V: Scalar = f64> {
     /// The spectral radius of `D^-1 A` with the diagonal `D`, if it is known. No scaling of rows
     /// and columns changes it.
     pub radius: Option<f64>,
+    /// What a factorisation of the level can take over from others.
+    pub factors: KeptFactors,
 }
 
 impl<V: Scalar> Matrices<V> {
@@ -24,6 +27,7 @@ impl<V: Scalar> Matrices<V> {
             a,
             transfer: None,
             radius: None,
+            factors: KeptFactors::default(),
         }
     }
 }

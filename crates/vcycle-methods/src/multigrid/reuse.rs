@@ -6,6 +6,7 @@ use vcycle_kernels::compiled;
 
 use super::amg::Amg;
 use super::clock::Clock;
+use super::coarsest::KeptFactors;
 use super::finest::{finest, placed};
 use super::hierarchy::Hierarchy;
 use super::interpolate::spectral_radius;
@@ -58,6 +59,8 @@ pub struct Setup {
     anew: bool,
     /// Why there are no levels below the steps, if that is not for being small.
     stalled: Option<String>,
+    /// Of the coarsest level.
+    factors: KeptFactors,
     /// What is kept instead of steps where ranks share the matrix.
     shared: Option<SharedSetup>,
 }
@@ -138,6 +141,7 @@ fn set_up<T: Scalar>(
         steps: steps(&levels, records),
         anew: false,
         stalled: stalled.clone(),
+        factors: coarsest_factors(&levels),
         shared: None,
     };
     let hierarchy = Hierarchy::of_levels(amg, a, levels, stalled, clock)?;
@@ -159,9 +163,17 @@ fn set_up_shared<T: Scalar>(
         steps: Vec::new(),
         anew: false,
         stalled: None,
+        factors: KeptFactors::default(),
         shared: Some(shared),
     };
     Ok((setup, Hierarchy::of_made(made, a, clock)?))
+}
+
+/// What the hierarchy to come will have found of its coarsest level.
+fn coarsest_factors(levels: &[Matrices]) -> KeptFactors {
+    levels
+        .last()
+        .map_or_else(KeptFactors::default, |level| level.factors.clone())
 }
 
 fn steps(levels: &[Matrices], records: Vec<Record>) -> Vec<Step> {
@@ -286,6 +298,9 @@ impl Setup {
             )?,
             _ => self.stalled.clone(),
         };
+        if let Some(coarsest) = levels.last_mut() {
+            coarsest.factors = self.factors.clone();
+        }
         Ok((levels, stalled))
     }
 
@@ -318,9 +333,9 @@ impl Setup {
             let radius = step.measured.then(|| spectral_radius(&a)).transpose()?;
             let transfer = Some(step.transfer.clone());
             levels.push(Matrices {
-                a,
                 transfer,
                 radius,
+                ..Matrices::new(a)
             });
             a = Arc::new(placed(coarse, self.amg.host_rows)?);
         }

@@ -17,9 +17,7 @@ use super::stored::{Overflows, Rounded, SetUpIn, Stores};
 use super::wide::Wide;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-#[cfg(feature = "direct")]
-use crate::linop::Factory;
-use crate::linop::{LevelScalar, LinOp, Product};
+use crate::linop::{Converted, LevelScalar, LinOp, Product};
 use crate::matrix::{Csr, Dense, Distributed, Gathered};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
@@ -210,7 +208,7 @@ where
     let solver: Arc<dyn LinOp<W>> = match coarsest.registration().map(|known| known.method) {
         None | Some(CoarsestMethod::Dense) => dense(&matrices.a, plan.executor)?,
         Some(CoarsestMethod::Factory(factory)) => W::generate_by(factory().as_ref(), &a, plan.ws)?,
-        Some(CoarsestMethod::Direct) => direct(&matrices.a, plan.executor, plan.ws)?,
+        Some(CoarsestMethod::Direct) => direct(&matrices, plan.executor, plan.ws)?,
         Some(CoarsestMethod::Smoother) => {
             let after = plan.amg.coarsest_sweeps / 2;
             let before = plan.amg.coarsest_sweeps - after;
@@ -246,32 +244,19 @@ where
     }
 }
 
-#[cfg(feature = "direct")]
+/// The sparse factorisation, where the cycles run.
 fn direct<W: Working>(
-    a: &Arc<Csr<W::Wide>>,
+    level: &Matrices<W::Wide>,
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Arc<dyn LinOp<W>>> {
-    use crate::linop::Converted;
     // The host may have set up this level for a device.
-    let a: Arc<dyn LinOp<W::Wide>> = match a.executor().shares_memory_with(executor) {
-        true => Arc::clone(a) as _,
-        false => Arc::new(a.copy_to(executor)?),
+    let a = match level.a.executor().shares_memory_with(executor) {
+        true => Arc::clone(&level.a),
+        false => Arc::new(level.a.copy_to(executor)?),
     };
-    let solver = crate::solver::Direct::default().generate(&a, ws)?;
+    let solver = level.factors.factorised(a, ws)?;
     Ok(Arc::new(Converted::new(solver)?))
-}
-
-#[cfg(not(feature = "direct"))]
-fn direct<W: Working>(
-    _a: &Arc<Csr<W::Wide>>,
-    _executor: &Executor,
-    _ws: &Workspace,
-) -> Result<Arc<dyn LinOp<W>>> {
-    Err(Error::Unsupported {
-        component: "this build".to_owned(),
-        operation: "the sparse direct solver on the coarsest level".to_owned(),
-    })
 }
 
 impl<V: Wide> Plan<'_, V> {

@@ -120,6 +120,13 @@ pub struct DirectSetup {
 }
 
 impl DirectSetup {
+    /// Whether a matrix has the pattern that this is for, in the same place.
+    pub fn fits<T: Scalar>(&self, a: &Csr<T>) -> bool {
+        let kept = self.pattern.executor();
+        kept.check_same(a.executor(), "update of values").is_ok()
+            && self.pattern.same_as(a.pattern())
+    }
+
     /// The factors of a matrix with other values.
     ///
     /// # Errors
