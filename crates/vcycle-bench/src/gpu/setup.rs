@@ -3,6 +3,7 @@
 
 mod bench;
 mod fsai;
+mod presets;
 mod products;
 
 use std::path::PathBuf;
@@ -74,6 +75,8 @@ enum SetupPart {
     Products,
     /// Factorised approximate inverses, beside those of the host
     Fsai,
+    /// Presets for mechanics, stage by stage, beside those of the host
+    Presets,
     /// A problem of 64 million rows
     Large,
 }
@@ -106,6 +109,9 @@ pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
     }
     if wanted(SetupPart::Fsai) {
         fsai::run(&bench, &mut report)?;
+    }
+    if wanted(SetupPart::Presets) {
+        presets::run(&bench, &mut report)?;
     }
     if wanted(SetupPart::Large) {
         bench.setups(&[LARGE], &mut report)?;
