@@ -50,7 +50,21 @@ impl Device {
     /// # Panics
     /// When the memory is smaller.
     pub fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
-        assert!(from.len() <= to.bytes, "more bytes than the memory has");
+        self.upload_part(to, 0, from)
+    }
+
+    /// The same from byte `first` of the memory on.
+    ///
+    /// # Errors
+    /// As of [`upload`](Self::upload).
+    ///
+    /// # Panics
+    /// As [`upload`](Self::upload).
+    pub fn upload_part(&self, to: &Memory, first: usize, from: &[u8]) -> Result<()> {
+        assert!(
+            first + from.len() <= to.bytes,
+            "more bytes than the memory has"
+        );
         self.check_recording("copies from the host")?;
         add(&self.counters.uploaded, from.len());
         let mut staging = lock(&self.staging);
@@ -59,7 +73,7 @@ impl Device {
         for (number, part) in from.chunks(STAGE).enumerate() {
             let turn = number % 2;
             self.finish(events[turn].take())?;
-            let to = to.address + (number * STAGE) as u64;
+            let to = to.address + (first + number * STAGE) as u64;
             // SAFETY: the block is pinned, as large as a part, and no copy uses it any more.
             unsafe {
                 copy_by_threads(slice::from_raw_parts_mut(blocks[turn], part.len()), part);

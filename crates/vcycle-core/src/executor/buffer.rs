@@ -127,6 +127,17 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// Values of the host that lie apart, behind each other on a device.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn gathered(executor: &Executor, parts: &[Vec<T>]) -> Result<Self> {
+        match executor {
+            Executor::Gpu(gpu) => Ok(Self::on_device(executor, Mirrored::gathered(gpu, parts)?)),
+            _ => panic!("values are gathered on devices alone"),
+        }
+    }
+
     fn on_device(executor: &Executor, memory: Mirrored<T>) -> Self {
         Self {
             executor: executor.clone(),

@@ -52,6 +52,18 @@ impl<T: Element> Mirrored<T> {
         Ok(Self::from_memory(gpu, values.len(), memory))
     }
 
+    /// The same with values that lie apart.
+    pub fn gathered(gpu: &Arc<Gpu>, parts: &[Vec<T>]) -> Result<Self> {
+        let len = parts.iter().map(Vec::len).sum();
+        let memory = gpu.device().allocate(len * size_of::<T>())?;
+        let mut first = 0;
+        for part in parts {
+            gpu.device().upload_part(&memory, first, bytes(part))?;
+            first += size_of_val(part.as_slice());
+        }
+        Ok(Self::from_memory(gpu, len, memory))
+    }
+
     /// `len` times `value`; zeros are made on the device.
     pub fn filled(gpu: &Arc<Gpu>, len: usize, value: T) -> Result<Self> {
         if value != T::default() {

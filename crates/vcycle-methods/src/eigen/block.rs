@@ -60,6 +60,55 @@ pub fn orthonormalise(what: &'static str, vectors: &mut [Vector<f64>]) -> Result
     Ok(())
 }
 
+/// Whether vectors are far from depending on each other; may say no of others, too. The Cholesky factor of their
+/// products tells, which takes one pass over them.
+pub(crate) fn are_independent(vectors: &[Vec<f64>]) -> bool {
+    /// What is left of the square of a norm, behind the vectors before: far above what rounding does to products.
+    const CLEAR: f64 = 1e-6;
+    let mut gram = products(vectors);
+    for k in 0..vectors.len() {
+        let own = gram[k][k];
+        if !(own > 0.0 && own.is_finite()) {
+            return false;
+        }
+        let before: f64 = (0..k).map(|j| gram[k][j] * gram[k][j]).sum();
+        let left = own - before;
+        if !(left > CLEAR * own) {
+            return false;
+        }
+        gram[k][k] = left.sqrt();
+        for row in k + 1..vectors.len() {
+            let known: f64 = (0..k).map(|j| gram[row][j] * gram[k][j]).sum();
+            gram[row][k] = (gram[row][k] - known) / gram[k][k];
+        }
+    }
+    true
+}
+
+/// The products of all pairs of vectors, piece by piece while these are in the cache.
+fn products(vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    const PIECE: usize = 512;
+    const LANES: usize = 8;
+    let rows = vectors.first().map_or(0, Vec::len);
+    let mut sums = vec![vec![0.0; vectors.len()]; vectors.len()];
+    for begin in (0..rows).step_by(PIECE) {
+        let piece = begin..rows.min(begin + PIECE);
+        for (i, row) in sums.iter_mut().enumerate() {
+            for (j, sum) in row.iter_mut().enumerate().take(i + 1) {
+                let (x, y) = (&vectors[i][piece.clone()], &vectors[j][piece.clone()]);
+                let mut lanes = [0.0; LANES];
+                for (x, y) in x.chunks(LANES).zip(y.chunks(LANES)) {
+                    for (lane, (x, y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
+                        *lane += x * y;
+                    }
+                }
+                *sum += lanes.iter().sum::<f64>();
+            }
+        }
+    }
+    sums
+}
+
 /// Makes `x` orthogonal to orthonormal vectors. The second pass removes what rounding left.
 pub(super) fn subtract(before: &[Vector<f64>], x: &mut Vector<f64>) -> Result<()> {
     for _ in 0..2 {
@@ -186,5 +235,24 @@ impl Block {
             residuals,
             iterations,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_independent;
+
+    #[test]
+    fn a_pass_over_vectors_tells_whether_they_are_clearly_independent() {
+        let line = |slope: f64| (0..1000).map(|k| 1.0 + slope * f64::from(k)).collect();
+        let [constant, steep, steeper]: [Vec<f64>; 3] = [0.0, 1.0, 2.0].map(line);
+        assert!(are_independent(&[]));
+        assert!(are_independent(&[steep.clone(), constant.clone()]));
+        let dependent = [constant.clone(), steep, steeper];
+        assert!(!are_independent(&dependent));
+        assert!(!are_independent(&[vec![0.0; 1000]]));
+        let nearly: Vec<f64> = (0..1000).map(|k| 1.0 + 1e-7 * f64::from(k)).collect();
+        assert!(!are_independent(&[constant, nearly]));
+        assert!(!are_independent(&[vec![f64::NAN; 3]]));
     }
 }

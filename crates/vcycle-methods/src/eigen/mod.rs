@@ -14,6 +14,7 @@ mod lobpcg;
 mod radius;
 mod srqcg;
 
+pub(crate) use block::are_independent;
 pub use block::orthonormalise;
 pub use lobpcg::Lobpcg;
 pub use radius::radius_with;

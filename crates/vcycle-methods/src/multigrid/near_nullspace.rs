@@ -1,5 +1,7 @@
 //! The near-nullspace: vectors that an operator nearly annihilates.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::linop::{Size, check_size};
 
@@ -20,7 +22,8 @@ use crate::linop::{Size, check_size};
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearNullspace {
     block_size: usize,
-    vectors: Vec<Vec<f64>>,
+    /// Shared by clones and by the levels that begin with them.
+    vectors: Arc<[Vec<f64>]>,
 }
 
 impl NearNullspace {
@@ -32,7 +35,7 @@ impl NearNullspace {
     pub fn new(block_size: usize, vectors: Vec<Vec<f64>>) -> Result<Self> {
         let near = Self {
             block_size,
-            vectors,
+            vectors: vectors.into(),
         };
         let rows = near.vectors.first().map_or(0, Vec::len);
         near.check(rows)?;
@@ -102,6 +105,11 @@ impl NearNullspace {
         &self.vectors
     }
 
+    /// The same, to be shared.
+    pub(super) fn shared_vectors(&self) -> Arc<[Vec<f64>]> {
+        Arc::clone(&self.vectors)
+    }
+
     /// Whether there are as many vectors as a rigid body made of such nodes has motions.
     pub fn has_rigid_bodies(&self) -> bool {
         match self.block_size {
@@ -113,7 +121,7 @@ impl NearNullspace {
 
     /// Fails if they are not for a matrix of so many rows.
     pub(super) fn check(&self, rows: usize) -> Result<()> {
-        for vector in &self.vectors {
+        for vector in self.vectors.iter() {
             let (expected, found) = (Size::new(rows, 1), Size::new(vector.len(), 1));
             check_size("near-nullspace", expected, found)?;
         }

@@ -279,10 +279,10 @@ fn aggregated(
     a: &Csr<f64>,
     groups: &Aggregates,
     (block, filter): (Size, Option<&Arc<Pattern>>),
-    modes: &mut Vec<Vec<f64>>,
+    modes: &mut Arc<[Vec<f64>]>,
 ) -> Result<(Csr<f64>, Option<f64>)> {
     let (tentative, coarse) = by.tentative(groups, modes, block.rows, a.executor())?;
-    *modes = coarse;
+    *modes = coarse.into();
     if !matches!(
         interpolation.method(),
         Some(InterpolationMethod::Groups { smoothed: true })

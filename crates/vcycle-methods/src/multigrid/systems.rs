@@ -72,7 +72,7 @@ pub(super) struct Unknowns {
     /// The component of every unknown, where the numbering does not tell.
     components: Option<Vec<u32>>,
     /// The near-nullspace; none for the constants of the components.
-    pub modes: Vec<Vec<f64>>,
+    pub modes: Arc<[Vec<f64>]>,
 }
 
 impl Unknowns {
@@ -80,7 +80,7 @@ impl Unknowns {
         Self {
             block_size: near.block_size(),
             components: None,
-            modes: near.vectors().to_vec(),
+            modes: near.shared_vectors(),
         }
     }
 
@@ -95,9 +95,8 @@ impl Unknowns {
     /// The same with the unknowns of other ranks that are near.
     pub fn near(&self, halo: &Halo) -> Result<Self> {
         let mut near = self.clone();
-        for mode in &mut near.modes {
-            *mode = spread_over(halo, mode)?;
-        }
+        let modes = self.modes.iter().map(|mode| spread_over(halo, mode));
+        near.modes = modes.collect::<Result<_>>()?;
         if let Some(components) = &mut near.components {
             *components = spread_over(halo, components)?;
         }
@@ -107,9 +106,8 @@ impl Unknowns {
     /// Those of all ranks that share a matrix, on rank 0.
     pub fn gathered(&self, a: &Distributed<f64>) -> Result<Self> {
         let mut all = self.clone();
-        for mode in &mut all.modes {
-            *mode = a.gathered_values(mode)?;
-        }
+        let modes = self.modes.iter().map(|mode| a.gathered_values(mode));
+        all.modes = modes.collect::<Result<_>>()?;
         if let Some(components) = &mut all.components {
             *components = a.gathered_values(components)?;
         }
@@ -120,7 +118,7 @@ impl Unknowns {
     /// where unknowns were grouped, and of no use otherwise.
     pub fn own(mut self, own: Range<usize>, grouped: bool) -> Self {
         if !grouped {
-            self.modes.clear();
+            self.modes = Arc::default();
         }
         let components = self.components.take();
         self.components = components.map(|all| all[own].to_vec());
@@ -135,9 +133,9 @@ impl Unknowns {
     }
 
     /// The near-nullspace as vectors, also where it is the constants of the components.
-    pub fn test_vectors(&self, rows: usize) -> Vec<Vec<f64>> {
+    pub fn test_vectors(&self, rows: usize) -> Arc<[Vec<f64>]> {
         if !self.modes.is_empty() {
-            return self.modes.clone();
+            return Arc::clone(&self.modes);
         }
         let constant = |part: u32| {
             let value = |row| f64::from(u8::from(self.component(row) == part));
@@ -404,14 +402,13 @@ fn spread(nodes: &Pattern, a: &Csr<f64>, block_size: usize) -> Result<Arc<Patter
 
 impl Splitting {
     /// What vectors are at the coarse unknowns.
-    pub(super) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        let chosen = |vector: &Vec<f64>| {
-            let pairs = vector.iter().zip(self.coarse_index.iter());
-            pairs
-                .filter(|pair| *pair.1 != NONE)
-                .map(|pair| *pair.0)
-                .collect()
-        };
+    pub(super) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Arc<[Vec<f64>]> {
+        let numbers = self.coarse_index.iter().enumerate();
+        let coarse: Vec<usize> = numbers
+            .filter(|&(_, &number)| number != NONE)
+            .map(|(unknown, _)| unknown)
+            .collect();
+        let chosen = |vector: &Vec<f64>| coarse.iter().map(|&unknown| vector[unknown]).collect();
         vectors.iter().map(chosen).collect()
     }
 

@@ -6,7 +6,7 @@ use super::finest::finest;
 use super::near_nullspace::NearNullspace;
 use super::smooth::Smoother;
 use crate::eigen::scattered;
-use crate::eigen::{Lobpcg, Srqcg, orthonormalise};
+use crate::eigen::{Lobpcg, Srqcg, are_independent, orthonormalise};
 use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
@@ -234,9 +234,13 @@ impl TestSpaceSearch {
     ) -> Result<NearNullspace> {
         let _stage = ws.stage("test space", 0);
         given.check(a.size().rows)?;
+        let is_needed = self.is_needed(given);
+        if !is_needed && are_independent(given.vectors()) {
+            return Ok(given.clone());
+        }
         // Vectors that depend on each other are told, whether they are improved or not.
         let start = self.start(a.executor(), a.size().rows, given)?;
-        if !self.is_needed(given) {
+        if !is_needed {
             return Ok(given.clone());
         }
         let a: Arc<dyn LinOp<f64>> = finest::<T, f64>(0, a)?;

@@ -74,7 +74,7 @@ impl FittedLevel<'_> {
             return Ok(None);
         }
         let queue = self.queue;
-        let vectors = Buffer::from_vec(queue.executor, self.vectors.concat());
+        let vectors = Buffer::gathered(queue.executor, self.vectors)?;
         let mut loose = Loose {
             columns: queue.room(rows * width)?,
             values: queue.room(rows * width)?,

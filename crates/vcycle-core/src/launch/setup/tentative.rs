@@ -43,7 +43,7 @@ pub fn tentative(
     dependent: f64,
 ) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
     let (rows, m, count) = (nodes.rows(), vectors.len(), nodes.count);
-    let vectors = Buffer::from_vec(queue.executor, vectors.concat());
+    let vectors = Buffer::gathered(queue.executor, vectors)?;
     let single = (count, 1);
     let members = constants(queue, nodes.groups, single, nodes.is_complete)?;
     let members = queue.transpose_pattern(members.pattern())?;

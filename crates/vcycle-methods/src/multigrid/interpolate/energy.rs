@@ -232,7 +232,7 @@ mod tests {
             let now = energy(&a, &best);
             assert!(now < last, "{steps}: {now} {last}");
             last = now;
-            for vector in &coarse {
+            for vector in coarse.iter() {
                 for (x, y) in mapped(&best, vector).iter().zip(mapped(&p, vector)) {
                     assert!((x - y).abs() < 1e-12);
                 }
