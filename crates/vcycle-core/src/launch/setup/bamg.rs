@@ -6,7 +6,7 @@ use vcycle_gpu::Argument;
 
 use super::binned::Again;
 use super::groups::literal;
-use super::tiles::{NOTHING, graph, tile_file, word};
+use super::tiles::{NOTHING, graph, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -15,19 +15,53 @@ use crate::gpu::{Define, File};
 use crate::launch::rows::power;
 use crate::size::Size;
 
-pub(super) const FILE: File = tile_file!("bamg.c");
+pub(super) const FILE: File = tile_file!("bamg.c", "bamg_fit.h");
+pub(super) const ARRAYS: File = tile_file!("bamg_arrays.c");
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;
 /// Farther neighbours are not looked for.
 const MOST_DISTANCE: usize = 3;
-/// Threads that share a row, and rows of a block.
+/// Threads that share a row.
 const LANES: usize = 32;
-const TOGETHER: usize = 2;
 /// Rows with tables in memory of the device that are made at once.
 const BLOCKS: usize = 512;
-/// Slots of the tables of unknowns and of candidates: in local memory, and in that of the device.
-const LOCAL_SLOTS: [usize; 2] = [1024, 256];
-const GLOBAL_SLOTS: [usize; 2] = [8192, 4096];
+/// Where rows are made whose neighbourhoods had no room before.
+const TABLES: [Tables; 3] = [
+    Tables::new(true, [1024, 128], 2),
+    Tables::new(true, [4096, 256], 1),
+    Tables::new(false, [8192, 4096], 2),
+];
+
+/// Tables of the neighbourhoods of rows.
+#[derive(Clone, Copy, Debug)]
+struct Tables {
+    /// Whether they are in local memory, or in that of the device.
+    is_local: bool,
+    /// Slots for unknowns and for candidates.
+    met: usize,
+    near: usize,
+    /// Rows of a block.
+    together: usize,
+}
+
+impl Tables {
+    const fn new(is_local: bool, [met, near]: [usize; 2], together: usize) -> Self {
+        Self {
+            is_local,
+            met,
+            near,
+            together,
+        }
+    }
+
+    /// Numbers and words that a row needs with so much room for vectors, as in `bamg_rows`.
+    fn memory(&self, room: usize) -> [usize; 2] {
+        [
+            self.near / 2 * (room + 1) + (2 * room + 2) * room,
+            self.met + 2 * self.near + room,
+        ]
+    }
+}
 
 /// Which coarse unknowns are good enough.
 #[derive(Clone, Copy, Debug)]
@@ -75,42 +109,76 @@ impl FittedLevel<'_> {
         }
         let queue = self.queue;
         let vectors = Buffer::gathered(queue.executor, self.vectors)?;
+        let near = self.coarse_neighbours()?;
         let mut loose = Loose {
             columns: queue.room(rows * width)?,
             values: queue.room(rows * width)?,
             lengths: queue.room(rows)?,
         };
-        let (mut again, mut left) = (Again::new(queue, rows)?, Again::new(queue, rows)?);
-        self.make(rows, NOTHING, true, &vectors, &mut loose, &mut again)?;
-        let count = again.count.get(0)? as usize;
-        let list = read(&again.list)?;
-        self.make(count, list, false, &vectors, &mut loose, &mut left)?;
-        match left.count.get(0)? {
+        let mut left: Option<Again> = None;
+        for tables in TABLES {
+            let (count, list) = match &left {
+                None => (rows, NOTHING),
+                Some(left) => (left.count.get(0)? as usize, read(&left.list)?),
+            };
+            if count == 0 {
+                break;
+            }
+            let mut again = Again::new(queue, count)?;
+            self.make(
+                (count, list),
+                tables,
+                &near,
+                &vectors,
+                &mut loose,
+                &mut again,
+            )?;
+            left = Some(again);
+        }
+        match left.map_or(Ok(0), |left| left.count.get(0))? {
             0 => Ok(Some(self.gathered(&loose)?)),
             _ => Ok(None),
         }
     }
 
+    /// The coarse ones among the neighbours of every unknown.
+    fn coarse_neighbours(&self) -> Result<Pattern> {
+        let (queue, shape) = (self.queue, shape(self.strength));
+        let [offsets, columns] = graph(self.strength)?;
+        let known = [number(shape.0), offsets, columns, read(self.coarse)?];
+        let mut counts = queue.room(shape.0)?;
+        let arguments = [&known[..], &[write(&mut counts)?]].concat();
+        queue.rows(ARRAYS, "bamg_count_near", &[], shape, &arguments)?;
+        let (starts, entries) = queue.offsets(&counts)?;
+        let mut columns = queue.room(entries)?;
+        let arguments = [&known[..], &[read(&starts)?, write(&mut columns)?]].concat();
+        queue.rows(ARRAYS, "bamg_fill_near", &[], shape, &arguments)?;
+        Ok(Pattern::of_buffers(self.strength.size(), starts, columns))
+    }
+
     fn make(
         &self,
-        count: usize,
-        list: Argument,
-        is_local: bool,
+        (count, list): (usize, Argument),
+        tables: Tables,
+        near: &Pattern,
         vectors: &Buffer<f64>,
         loose: &mut Loose,
         again: &mut Again,
     ) -> Result<()> {
         let (queue, width) = (self.queue, self.vectors.len());
         let room = width.next_power_of_two();
-        let [met, near] = if is_local { LOCAL_SLOTS } else { GLOBAL_SLOTS };
-        let blocks = count.div_ceil(TOGETHER);
-        let (blocks, tiles) = match is_local {
+        // Two rows of more vectors have no room in the local memory of a block.
+        let together = if room > 8 { 1 } else { tables.together };
+        let blocks = count.div_ceil(together);
+        let (blocks, tiles) = match tables.is_local {
             true => (blocks, 0),
-            false => (blocks.min(BLOCKS), blocks.min(BLOCKS) * TOGETHER),
+            false => (blocks.min(BLOCKS), blocks.min(BLOCKS) * together),
         };
-        let mut numbers = queue.room::<f64>((tiles * (near / 2 + 2 * room + 2) * room).max(1))?;
-        let mut words = queue.room::<u32>((tiles * (met + 2 * near + room)).max(1))?;
+        let memory = tables.memory(room).map(|size| (tiles * size).max(1));
+        let mut numbers = queue.room::<f64>(memory[0])?;
+        let mut words = queue.room::<u32>(memory[1])?;
         let [offsets, columns] = graph(self.strength)?;
+        let [near_offsets, near_columns] = graph(near)?;
         let limits = &self.limits;
         let arguments = [
             number(count),
@@ -119,6 +187,8 @@ impl FittedLevel<'_> {
             offsets,
             columns,
             read(self.coarse)?,
+            near_offsets,
+            near_columns,
             read(vectors)?,
             word(width),
             word(limits.min_distance),
@@ -130,24 +200,25 @@ impl FittedLevel<'_> {
             write(&mut loose.lengths)?,
             write(&mut again.list)?,
             write(&mut again.count)?,
-            word(met),
-            word(near),
+            word(tables.met),
+            word(tables.near),
             write(&mut numbers)?,
             write(&mut words)?,
         ];
         let lanes = queue.tile(LANES.min(queue.gpu.width()));
-        let space = if is_local { "LOCAL" } else { "GLOBAL" };
+        let space = if tables.is_local { "LOCAL" } else { "GLOBAL" };
         let mut defines: Vec<Define> = vec![
             ("SPACE", space),
             ("VECTORS", literal(room)),
             ("LANES", power(lanes)),
             ("APART", "1"),
         ];
-        if is_local {
-            defines.extend([("MET", literal(met)), ("NEAR", literal(near))]);
+        if tables.is_local {
+            let slots = [tables.met, tables.near].map(literal);
+            defines.extend([("MET", slots[0]), ("NEAR", slots[1])]);
         }
         let file = File {
-            block: (TOGETHER * lanes) as u32,
+            block: (together * lanes) as u32,
             ..FILE
         };
         queue.blocks(file, "bamg_rows", &defines, blocks, &arguments)
@@ -158,7 +229,7 @@ impl FittedLevel<'_> {
         let (queue, rows) = (self.queue, self.strength.size().rows);
         let known = [number(rows), read(self.coarse)?, read(&loose.lengths)?];
         let items = |name, arguments: &[Argument]| {
-            queue.items(FILE, name, &[("LANES", "1")], rows, arguments)
+            queue.items(ARRAYS, name, &[("LANES", "1")], rows, arguments)
         };
         let mut flags = queue.room(rows)?;
         items("bamg_coarse", &[&known[..], &[write(&mut flags)?]].concat())?;

@@ -78,6 +78,7 @@ pub(super) const FILES: &[File] = &[
     FILE,
     aggressive::FILE,
     assembly::FILE,
+    bamg::ARRAYS,
     bamg::FILE,
     binned::FILE,
     block_products::FILE,
