@@ -1,5 +1,7 @@
 //! Memory that knows its executor.
 
+use std::sync::Arc;
+
 use super::borrowed::Borrowed;
 use super::events::{MemoryEvent, note};
 use super::mirrored::Mirrored;
@@ -102,6 +104,22 @@ impl<T: Element> Buffer<T> {
             executor: executor.clone(),
             memory,
         })
+    }
+
+    /// Values of the host that something shared holds, without a copy.
+    pub(crate) fn lent<O: Send + Sync + 'static>(
+        executor: &Executor,
+        owner: &Arc<O>,
+        values: impl FnOnce(&O) -> &[T],
+    ) -> Self {
+        let lent = values(owner);
+        let (address, len) = (lent.as_ptr() as u64, lent.len());
+        // SAFETY: the values belong to the owner, which is held; as others may hold it, nobody changes it.
+        let lent = unsafe { Borrowed::new(address, len, Box::new(Arc::clone(owner))) };
+        Self {
+            executor: executor.clone(),
+            memory: Memory::Borrowed(lent),
+        }
     }
 
     /// Where the values are in the memory of the executor, for other libraries: the newest ones,

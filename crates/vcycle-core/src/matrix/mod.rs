@@ -23,8 +23,8 @@ pub use crate::launch::setup::ProductWay;
 pub use bsr::Bsr;
 pub use coo::Coo;
 pub use csr::{
-    Accumulator, Rows, RowsOf, ShortRow, are_jumps, balance, build, check_product, cut_rows,
-    fill_rows, fill_rows_with, ranges, zeroed,
+    Accumulator, Rows, RowsOf, ShortRow, balance, build, check_product, cut_rows, fill_rows,
+    fill_rows_with, ranges, zeroed,
 };
 pub use csr::{
     Assembly, Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching,
@@ -34,7 +34,7 @@ pub use csr::{
 pub use dense::Dense;
 pub use distributed::{
     CellBox, CellMoves, Distributed, Gathered, GridOrder, GridPart, Halo, LocalNumbers, Overlap,
-    Partition, galerkin_shared,
+    Partition, galerkin_in_blocks, galerkin_shared,
 };
 pub use ell::Ell;
 pub use format::{Format, FormatCosts, choose_format, convert_to};

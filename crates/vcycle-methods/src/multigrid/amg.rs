@@ -165,10 +165,8 @@ pub(super) struct Known {
     pub definite: bool,
     /// Whether it is on a device or shared by ranks: groups are made by rounds there.
     pub in_rounds: bool,
-    /// Whether its coefficients jump; not asked on the host.
+    /// Whether its coefficients jump; asked on devices alone.
     pub jumps: bool,
-    /// Whether several ranks share it.
-    pub is_shared: bool,
 }
 
 impl Amg {
@@ -179,7 +177,6 @@ impl Amg {
             definite: facts.hermitian && facts.positive_diagonal(),
             in_rounds: facts.on_device,
             jumps: facts.jumps,
-            is_shared: false,
         };
         let decided = self.decided_by(|| Ok(known(facts())));
         decided.expect("facts are there")
@@ -265,13 +262,13 @@ impl Amg {
     }
 
     /// Groups by MIS-2 lose more to jumps than the greedy ones of the host: `jump7:128,1e6` takes 16.3 + 13.0 ms with them on an
-    /// H200, with PMIS 24.5 + 8.5, and twice on the finest level 19.9 + 8.2 (set-up and solve). Ranks coarsen no level twice.
+    /// H200, with PMIS 24.5 + 8.5, and twice on the finest level 19.9 + 8.2 (set-up and solve). Over ranks, which coarsen no level
+    /// twice, the set-up of PMIS takes more than its iterations save.
     fn decide(&mut self, known: &Known) {
         let &Known {
             definite,
             in_rounds,
             jumps,
-            is_shared,
         } = known;
         if self.coarsening == Coarsening::Auto {
             let grouped = matches!(
@@ -279,10 +276,9 @@ impl Amg {
                 Interpolation::Auto | Interpolation::Tentative | Interpolation::Smoothed
             );
             self.coarsening = match definite && grouped {
-                true if jumps && self.interpolation == Interpolation::Auto => match is_shared {
-                    true => Coarsening::Pmis,
-                    false => Coarsening::PmisAggressive,
-                },
+                true if jumps && self.interpolation == Interpolation::Auto => {
+                    Coarsening::PmisAggressive
+                }
                 true if in_rounds => Coarsening::Mis2,
                 true => Coarsening::Greedy,
                 false => Coarsening::Pmis,

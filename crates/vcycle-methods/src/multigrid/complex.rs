@@ -74,7 +74,6 @@ fn known(a: &Csr<c64>) -> Known {
         definite: facts.hermitian && facts.positive_diagonal(),
         in_rounds: false,
         jumps: false,
-        is_shared: false,
     }
 }
 

@@ -40,7 +40,6 @@ pub(super) fn analysed<T: Scalar>(
             definite: a.symmetric_and_positive()? == [true; 2],
             in_rounds: a.executor().is_device(),
             jumps: near_nullspace.block_size() == 1 && a.has_jumps()?,
-            is_shared: false,
         })
     })?;
     amg.check_levels(near_nullspace)?;

@@ -268,30 +268,64 @@ impl<T: Scalar> Csr<T> {
     }
 }
 
-/// The entry at (`column`, `row`). In rows of a stencil the first has its opposite in the last
-/// place, and so on: that is looked at before searching.
+/// The entry at (`column`, `row`).
 #[inline(always)]
 fn mirrored<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, place: usize, column: usize) -> Option<T> {
-    let (columns, values) = a.row(column);
+    entry_of(a.row(column), row as u32, place)
+}
+
+/// The entry of a row in a column. If that is opposite to one at `place` of its row, its place is guessed before it is
+/// searched: in rows of a stencil the first has its opposite in the last place, and so on.
+#[inline(always)]
+pub(crate) fn entry_of<C: Ord + Copy, T: Copy>(
+    (columns, values): (&[C], &[T]),
+    column: C,
+    place: usize,
+) -> Option<T> {
     let guess = columns.len().wrapping_sub(place + 1);
     match columns.get(guess) {
-        Some(&found) if found as usize == row => Some(values[guess]),
-        _ => {
-            let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
-            Some(values[place])
-        }
+        Some(&found) if found == column => Some(values[guess]),
+        _ => columns
+            .binary_search(&column)
+            .ok()
+            .map(|place| values[place]),
     }
 }
 
 /// What assembly may have rounded off at (`row`, `column`), as the diagonal has it.
 fn rounding<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, column: usize) -> f64 {
-    let own = |row: usize| {
-        let (columns, values) = a.row(row);
-        let place = columns.binary_search(&u32::try_from(row).ok()?).ok()?;
-        Some(modulus(values[place]))
-    };
-    let size = |row| own(row).unwrap_or(0.0).sqrt();
-    CANCELLED * size(row) * size(column)
+    let own = |row: usize| entry_of(a.row(row), row as u32, 0);
+    rounding_of(own(row), own(column))
+}
+
+/// What assembly may have rounded off beside these entries of the diagonal.
+pub(crate) fn rounding_of<T: Scalar>(one: Option<T>, other: Option<T>) -> f64 {
+    let size = |own: Option<T>| own.map_or(0.0, modulus).sqrt();
+    CANCELLED * size(one) * size(other)
+}
+
+/// Whether two entries opposite to each other are equal; `rounding` may be between them.
+#[inline(always)]
+pub(crate) fn is_mirrored<T: Scalar>(
+    value: T,
+    opposite: T,
+    rounding: impl FnOnce() -> f64,
+) -> bool {
+    value == opposite || compared(value, opposite, rounding).0
+}
+
+/// Whether two entries are equal and whether they are conjugates of each other, `rounding` apart at most, and how far they are
+/// from the latter.
+fn compared<T: Scalar>(value: T, opposite: T, rounding: impl FnOnce() -> f64) -> (bool, bool, f64) {
+    let (value, opposite) = (value.load(), opposite.load());
+    let size = |value: T::Arith| value.modulus().to_f64();
+    let asymmetry = size(value - opposite.conj());
+    let mut tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
+    if asymmetry.min(size(value - opposite)) > tolerance {
+        tolerance = tolerance.max(rounding());
+    }
+    let symmetric = size(value - opposite) <= tolerance;
+    (symmetric, asymmetry <= tolerance, asymmetry)
 }
 
 /// What is smaller rounds to less than the smallest normal number of half precision, `2^-14`.
@@ -387,14 +421,8 @@ impl Seen {
         if opposite == Some(value) && !T::KIND.is_complex() {
             return;
         }
-        let (value, opposite) = (value.load(), opposite.unwrap_or_default().load());
-        let size = |value: T::Arith| value.modulus().to_f64();
-        let asymmetry = size(value - opposite.conj());
-        let mut tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
-        if asymmetry.min(size(value - opposite)) > tolerance {
-            tolerance = tolerance.max(rounding());
-        }
-        let (symmetric, hermitian) = (size(value - opposite) <= tolerance, asymmetry <= tolerance);
+        let opposite = opposite.unwrap_or_default();
+        let (symmetric, hermitian, asymmetry) = compared(value, opposite, rounding);
         self.not_symmetric += usize::from(!symmetric);
         self.not_hermitian += usize::from(!hermitian);
         self.asymmetry = self.asymmetry.max(asymmetry);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
+use super::factor::{Factor, Interleaved, Plain};
 use super::spgemm::{balance_products, check_pattern, check_product, longest_row};
 use super::{Csr, Pattern, SpGemm};
 use crate::error::Result;
@@ -60,8 +61,9 @@ impl Galerkin {
             return Self::on_device(single, r, a, p);
         }
         let pieces = balance_products(r, a);
-        let nothing = (Positions, Positions, Positions);
-        let arrays = rows_of_product((r, a, p), &pieces, nothing, |()| ())?;
+        let right = (Plain::new(a, Positions), Plain::new(p, Positions));
+        let extent = Extent::of(r, &[a], &[p], [a.size().cols, p.size().cols]);
+        let arrays = rows_of_product((r, Positions), right, &extent, &pieces, |()| ())?;
         Ok(Self {
             coarse: arrays.into_pattern(r.executor(), size),
             r: Arc::clone(r),
@@ -142,8 +144,8 @@ impl Galerkin {
             return Ok(());
         }
         self.check_factors(r, a, p)?;
-        let values = numbers(r, a, p);
-        let longest = longest_row(&self.a);
+        let (left, inner, right) = (Values(r.values()), plain(a), plain(p));
+        let most = [longest_row(&self.a), self.a.size().cols];
         fill_rows_with(
             self.coarse.executor(),
             self.coarse.offsets(),
@@ -151,9 +153,9 @@ impl Galerkin {
             coarse.values_mut(),
             ProductRows::new,
             |scratch, row, out| {
-                scratch.multiply_left((&self.r, &self.a), row, longest, (values.0, values.1))?;
+                scratch.multiply_left((&self.r, left), row, most, &inner)?;
                 scratch.row.follow(&self.coarse, row)?;
-                scratch.multiply_right(&self.p, values.2);
+                scratch.multiply_right(&right);
                 for (out, &sum) in out.iter_mut().zip(scratch.row.entries().1) {
                     *out = T::store(sum);
                 }
@@ -180,7 +182,33 @@ pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>>
         return Ok(product);
     }
     let pieces = balance_products(patterns.0, patterns.1);
-    let arrays = rows_of_product(patterns, &pieces, numbers(r, a, p), T::store)?;
+    let extent = Extent::of(
+        patterns.0,
+        &[patterns.1],
+        &[patterns.2],
+        [a.size().cols, size.cols],
+    );
+    let left = (patterns.0, Values(r.values()));
+    let arrays = rows_of_product(left, (plain(a), plain(p)), &extent, &pieces, T::store)?;
+    Ok(arrays.into_csr(r.executor(), size))
+}
+
+/// `R A P` on the host for factors whose rows are those of two matrices. The columns of `R` and `A` may have any numbers, the
+/// sums have the same bits; those of `P` are in the order that rows of the result are to have.
+///
+/// # Errors
+/// When memory is short.
+pub(crate) fn galerkin_interleaved<T: Scalar>(
+    r: &Csr<T>,
+    a: &Interleaved<'_, T>,
+    p: &Interleaved<'_, T>,
+) -> Result<Csr<T>> {
+    let pattern = r.pattern();
+    let size = Size::new(pattern.size().rows, p.columns());
+    let pieces = balance_products(pattern, a.own.pattern());
+    let extent = Extent::of(pattern, &a.parts(), &p.parts(), [a.columns(), size.cols]);
+    let (left, right) = ((&**pattern, Values(r.values())), (a.arrays(), p.arrays()));
+    let arrays = rows_of_product(left, right, &extent, &pieces, T::store)?;
     Ok(arrays.into_csr(r.executor(), size))
 }
 
@@ -190,34 +218,52 @@ fn check(r: &Pattern, a: &Pattern, p: &Pattern) -> Result<Size> {
     Ok(Size::new(r.size().rows, p.size().cols))
 }
 
-/// The values of the factors.
-fn numbers<'a, T: Scalar>(
-    r: &'a Csr<T>,
-    a: &'a Csr<T>,
-    p: &'a Csr<T>,
-) -> (Values<'a, T>, Values<'a, T>, Values<'a, T>) {
-    (Values(r.values()), Values(a.values()), Values(p.values()))
+/// A matrix and its values.
+fn plain<T: Scalar>(a: &Csr<T>) -> Plain<'_, Values<'_, T>> {
+    Plain::new(a.pattern(), Values(a.values()))
+}
+
+/// How much rows of `R A` and of `R A P` may hold.
+struct Extent {
+    /// The longest row of `A`, and its columns.
+    left: [usize; 2],
+    /// The same of `P`.
+    right: [usize; 2],
+    /// Bytes of all factors.
+    bytes: usize,
+}
+
+impl Extent {
+    fn of(r: &Pattern, a: &[&Pattern], p: &[&Pattern], columns: [usize; 2]) -> Self {
+        let longest = |parts: &[&Pattern]| parts.iter().map(|part| longest_row(part)).max();
+        let bytes = |parts: &[&Pattern]| parts.iter().map(|part| part.bytes()).sum::<usize>();
+        Self {
+            left: [longest(a).unwrap_or(0), columns[0]],
+            right: [longest(p).unwrap_or(0), columns[1]],
+            bytes: r.bytes() + bytes(a) + bytes(p),
+        }
+    }
 }
 
 /// The rows of `R A P`, each sum turned into an entry by `finish`.
 fn rows_of_product<V: Value, W: Value>(
-    (r, a, p): (&Pattern, &Pattern, &Pattern),
+    (r, of_r): (&Pattern, impl Numbers<V>),
+    (a, p): (impl Factor<V>, impl Factor<V>),
+    extent: &Extent,
     pieces: &[usize],
-    (of_r, of_a, of_p): (impl Numbers<V>, impl Numbers<V>, impl Numbers<V>),
     finish: impl Fn(V) -> W + Sync + Send,
 ) -> Result<Arrays<W>> {
-    let (executor, cols) = (r.executor(), p.size().cols);
-    let (longest, longest_right) = (longest_row(a), longest_row(p));
+    let executor = r.executor();
+    let [longest, columns] = extent.right;
     let fill = |scratch: &mut ProductRows<V>, row: usize, rows: &mut Rows<W>| {
-        scratch.multiply_left((r, a), row, longest, (of_r, of_a))?;
-        let most = scratch.left.entries().0.len().saturating_mul(longest_right);
-        scratch.row.start(executor, cols, most)?;
-        scratch.multiply_right(p, of_p);
+        scratch.multiply_left((r, of_r), row, extent.left, &a)?;
+        let most = scratch.left.entries().0.len().saturating_mul(longest);
+        scratch.row.start(executor, columns, most)?;
+        scratch.multiply_right(&p);
         let (columns, sum) = scratch.row.sorted();
         rows.append_by(executor, columns, |column| finish(sum(column)))
     };
-    let bytes = r.bytes() + a.bytes() + p.bytes();
-    build(executor, pieces, bytes, ProductRows::new, fill)
+    build(executor, pieces, extent.bytes, ProductRows::new, fill)
 }
 
 /// A row of `R A` and one of `R A P`.
@@ -234,30 +280,28 @@ impl<V: Value> ProductRows<V> {
         }
     }
 
-    /// Row `row` of `R A`; `longest` is the length of the longest row of `A`.
+    /// Row `row` of `R A`, whose rows have so many entries at most, and columns.
     #[inline(always)]
     fn multiply_left(
         &mut self,
-        (r, a): (&Pattern, &Pattern),
+        (r, of_r): (&Pattern, impl Numbers<V>),
         row: usize,
-        longest: usize,
-        numbers: (impl Numbers<V>, impl Numbers<V>),
+        [longest, columns]: [usize; 2],
+        a: &impl Factor<V>,
     ) -> Result<()> {
         let most = r.range(row).len().saturating_mul(longest);
-        self.left.start(r.executor(), a.size().cols, most)?;
-        self.left.multiply_row((r, a), row, numbers);
+        self.left.start(r.executor(), columns, most)?;
+        self.left.multiply_row((r, of_r), row, a);
         Ok(())
     }
 
     /// Adds that row times `P`.
     #[inline(always)]
-    fn multiply_right(&mut self, p: &Pattern, numbers: impl Numbers<V>) {
-        let (offsets, outer) = (p.offsets(), p.columns());
+    fn multiply_right(&mut self, p: &impl Factor<V>) {
         let (columns, sums) = self.left.entries();
         for (at, &k) in columns.iter().enumerate() {
-            let places = offsets[k as usize]..offsets[k as usize + 1];
-            let row = &outer[places.clone()];
-            self.row.add_row(row, numbers.part(places), sums[at]);
+            let (columns, numbers) = p.row(k as usize);
+            self.row.add_row(columns, numbers, sums[at]);
         }
     }
 }

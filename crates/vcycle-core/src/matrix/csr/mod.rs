@@ -8,6 +8,7 @@ mod build;
 mod defects;
 mod dissection;
 mod equilibrate;
+mod factor;
 mod facts;
 mod galerkin;
 #[cfg(test)]
@@ -42,12 +43,14 @@ pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges
 pub use defects::{Defects, DiagonalSigns};
 pub use dissection::{nested_dissection, recursive_bisection};
 pub use equilibrate::{Equilibrated, Scaling};
+pub(crate) use factor::Interleaved;
 pub use facts::Facts;
+pub(crate) use facts::{entry_of, is_mirrored, rounding_of};
+pub(crate) use galerkin::galerkin_interleaved;
 pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
 pub(super) use nodes::{Evidence, LARGEST, Labels};
 pub use nodes::{Nodes, Numbering};
-pub use norms::are_jumps;
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;
 pub use spgemm::SpGemm;

@@ -12,7 +12,7 @@ const JUMP: f64 = 1e3;
 
 /// Whether a matrix with these absolute row sums over the diagonal, largest entry and least diagonal entry is that of a
 /// diffusion whose coefficient jumps.
-pub fn are_jumps(row_sum: f64, largest: f64, least: f64) -> bool {
+fn are_jumps(row_sum: f64, largest: f64, least: f64) -> bool {
     row_sum < DOMINANT && largest > JUMP * least
 }
 

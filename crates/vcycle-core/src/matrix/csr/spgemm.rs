@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
+use super::factor::{Factor, Plain};
 use super::{Csr, Pattern};
 use crate::cut::balance;
 use crate::error::{Error, Result};
@@ -142,7 +143,8 @@ impl SpGemm {
             return Ok(());
         }
         self.check_factors(a, b)?;
-        let values = (Values(a.values()), Values(b.values()));
+        let left = Values(a.values());
+        let right = Plain::new(&self.b, Values(b.values()));
         fill_rows_with(
             self.c.executor(),
             self.c.offsets(),
@@ -151,7 +153,7 @@ impl SpGemm {
             Accumulator::<T::Arith>::default,
             |sums, row, out| {
                 sums.follow(&self.c, row)?;
-                sums.multiply_row((&self.a, &self.b), row, values);
+                sums.multiply_row((&self.a, left), row, &right);
                 for (out, &sum) in out.iter_mut().zip(sums.entries().1) {
                     *out = T::store(sum);
                 }
@@ -219,10 +221,11 @@ fn rows_of_product<V: Value, W: Value>(
     finish: impl Fn(V) -> W + Sync + Send,
 ) -> Result<Arrays<W>> {
     let (executor, longest) = (a.executor(), longest_row(b));
+    let right = Plain::new(b, right);
     let row_of = |sums: &mut Accumulator<V>, row: usize, rows: &mut Rows<W>| {
         let most = a.range(row).len().saturating_mul(longest);
         sums.start(executor, b.size().cols, most)?;
-        sums.multiply_row((a, b), row, (left, right));
+        sums.multiply_row((a, left), row, &right);
         let (columns, sum) = sums.sorted();
         rows.append_by(executor, columns, |column| finish(sum(column)))
     };
@@ -243,15 +246,14 @@ impl<V: Value> Accumulator<V> {
     #[inline(always)]
     pub(super) fn multiply_row(
         &mut self,
-        (a, b): (&Pattern, &Pattern),
+        (a, left): (&Pattern, impl Numbers<V>),
         row: usize,
-        (left, right): (impl Numbers<V>, impl Numbers<V>),
+        b: &impl Factor<V>,
     ) {
-        let (inner, outer, offsets) = (a.columns(), b.columns(), b.offsets());
+        let inner = a.columns();
         for at in a.range(row) {
-            let k = inner[at] as usize;
-            let places = offsets[k]..offsets[k + 1];
-            self.add_row(&outer[places.clone()], right.part(places), left.at(at));
+            let (columns, right) = b.row(inner[at] as usize);
+            self.add_row(columns, right, left.at(at));
         }
     }
 }

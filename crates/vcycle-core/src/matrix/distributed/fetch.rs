@@ -112,6 +112,12 @@ impl<T: Scalar> Fetched<T> {
         self.rows.offsets.push(self.rows.columns.len());
     }
 
+    /// The columns and values of the row at a place.
+    pub fn row(&self, place: usize) -> (&[u64], &[T]) {
+        let range = self.range(place);
+        (&self.rows.columns[range.clone()], &self.rows.values[range])
+    }
+
     fn range(&self, place: usize) -> Range<usize> {
         self.rows.offsets[place]..self.rows.offsets[place + 1]
     }

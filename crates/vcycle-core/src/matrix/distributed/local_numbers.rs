@@ -20,9 +20,8 @@ pub struct LocalNumbers {
 impl LocalNumbers {
     /// Own rows, and others in any order; own ones among them are left out.
     pub fn new(own: Range<u64>, mut others: Vec<u64>) -> Self {
-        others.sort_unstable();
-        others.dedup();
         others.retain(|row| !own.contains(row));
+        let others = distinct(others);
         Self {
             before: others.partition_point(|&row| row < own.start),
             own,
@@ -130,6 +129,29 @@ impl LocalNumbers {
     }
 }
 
+/// Numbers that lie less than so many times their count apart are marked, others sorted.
+const DENSE: u64 = 16;
+
+/// Each of the rows once, by increasing number.
+pub(super) fn distinct(mut rows: Vec<u64>) -> Vec<u64> {
+    let ends = rows.iter().min().zip(rows.iter().max());
+    let Some((&least, &most)) = ends else {
+        return rows;
+    };
+    if most - least >= DENSE * rows.len() as u64 {
+        rows.sort_unstable();
+        rows.dedup();
+        return rows;
+    }
+    let mut is_there = vec![false; (most - least) as usize + 1];
+    rows.iter()
+        .for_each(|row| is_there[(row - least) as usize] = true);
+    rows.clear();
+    let marks = (least..).zip(is_there);
+    rows.extend(marks.filter_map(|(row, is_there)| is_there.then_some(row)));
+    rows
+}
+
 /// Finds the local numbers of rows, quickly where one follows the one that was looked for before it, as the columns
 /// of consecutive rows do.
 pub(super) struct Finder<'n> {
@@ -161,5 +183,22 @@ impl Finder<'_> {
             }
             Err(_) => NOT_HERE,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_numbered_once_and_in_order() {
+        let near = vec![7, 3, 3, 5, 7, 100, 4];
+        let far = [near.clone(), vec![1 << 40]].concat();
+        assert_eq!(distinct(near), [3, 4, 5, 7, 100]);
+        assert_eq!(distinct(far.clone()), [3, 4, 5, 7, 100, 1 << 40]);
+        assert!(distinct(Vec::new()).is_empty());
+        let numbers = LocalNumbers::new(4..8, far);
+        assert_eq!(numbers.others(), [3, 100, 1 << 40]);
+        assert_eq!((numbers.own(), numbers.local(100)), (1..5, Some(5)));
     }
 }

@@ -12,6 +12,8 @@ mod gathered;
 mod grid_order;
 mod grid_part;
 mod halo;
+#[cfg(test)]
+mod line_tests;
 mod local_numbers;
 mod nodes;
 mod on_device;
@@ -21,6 +23,7 @@ mod product;
 mod renumber;
 mod split;
 mod spread;
+mod symmetry;
 #[cfg(test)]
 mod tests;
 mod transpose;
@@ -29,7 +32,7 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 
 pub use cells::{CellBox, CellMoves};
-pub use galerkin::galerkin_shared;
+pub use galerkin::{galerkin_in_blocks, galerkin_shared};
 pub use gathered::Gathered;
 pub use grid_order::GridOrder;
 pub use grid_part::GridPart;
@@ -276,20 +279,6 @@ impl<T: Scalar> Distributed<T> {
     /// When another rank has failed.
     pub fn total_nonzeros(&self) -> Result<u64> {
         self.team().total(self.local.nonzeros() as u64)
-    }
-
-    /// Whether it is symmetric, and whether its diagonal is positive: on all ranks. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
-    pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
-        if let Some(known) = self.definite.get() {
-            return Ok(*known);
-        }
-        let near = self.overlapped(1, 1)?.matrix;
-        let [symmetric, positive] = self.team().agree(near.symmetric_and_positive())?;
-        let found = [!self.team().any(!symmetric)?, !self.team().any(!positive)?];
-        Ok(*self.definite.get_or_init(|| found))
     }
 
     /// Bytes held by this rank.

@@ -1,5 +1,6 @@
 //! Interior and boundary rows.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::Distributed;
@@ -16,8 +17,11 @@ use crate::size::Size;
 /// other ranks. In a square matrix the first of the own ones are those of the rows themselves, as sweeps want it.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// All rows with own columns; those of the boundary are empty.
+    /// All rows with own columns. Those of the boundary are empty, or, where they are few, have some own columns: what
+    /// comes of them is thrown away, and offsets and values are those of all rows, without a copy.
     interior: Arc<Pattern>,
+    /// Whether the rows of the boundary are empty.
+    is_cut: bool,
     /// The rows of the boundary, entries in the order of the whole matrix, columns as they are gathered.
     boundary: Arc<Pattern>,
     /// Which rows these are.
@@ -43,7 +47,7 @@ pub(super) enum Parts<T> {
 impl<T: Scalar> Parts<T> {
     pub fn bytes(&self) -> usize {
         match self {
-            Self::OnHost(split) => split.interior.bytes() + split.boundary.bytes(),
+            Self::OnHost(split) => split.bytes(),
             Self::OnDevice(split) => split.bytes(),
         }
     }
@@ -54,7 +58,12 @@ impl<T: Scalar> Parts<T> {
 pub(super) struct Split<T> {
     pub interior: Csr<T>,
     pub boundary: Csr<T>,
+    /// Whether values of the interior are those of all rows.
+    is_lent: bool,
 }
+
+/// Rows of the boundary are few where all entries are so many times theirs.
+const FEW: usize = 8;
 
 impl Shape {
     pub fn new<T: Scalar>(a: &Distributed<T>) -> Self {
@@ -70,20 +79,27 @@ impl Shape {
                 all.filter(|&row| !is_interior(row as usize)).collect()
             }
         };
-        let interior = match a.columns().others() {
-            [] => Arc::clone(local),
-            _ => Arc::new(interior(
+        let entries: usize = rows
+            .iter()
+            .map(|&row| local.range(row as usize).len())
+            .sum();
+        let is_cut = entries * FEW > local.nonzeros();
+        let interior = match (a.columns().others(), is_cut) {
+            ([], _) => Arc::clone(local),
+            (_, true) => Arc::new(interior(
                 local,
                 own.start as u32,
                 own.len(),
                 &rows,
                 &executor,
             )),
+            (_, false) => Arc::new(uncut(local, &own, &executor)),
         };
         let gathered = gathered(a, &rows);
         let boundary = Arc::new(boundary(a, &rows, &gathered, &executor));
         Self {
             interior,
+            is_cut,
             boundary,
             rows,
             gathered,
@@ -92,28 +108,44 @@ impl Shape {
 }
 
 impl<T: Scalar> Split<T> {
-    pub fn new(local: &Csr<T>, shape: &Shape) -> Self {
+    pub fn new(local: &Arc<Csr<T>>, shape: &Shape) -> Self {
         let (offsets, values) = (local.offsets(), local.values());
         let of_row = |row: usize| &values[offsets[row]..offsets[row + 1]];
         let mut boundary = Vec::with_capacity(shape.boundary.nonzeros());
         for &row in &shape.rows {
             boundary.extend_from_slice(of_row(row as usize));
         }
-        let mut interior = Vec::with_capacity(shape.interior.nonzeros());
-        for rows in gaps(&shape.rows, local.size().rows) {
-            interior.extend_from_slice(&values[offsets[rows.start]..offsets[rows.end]]);
-        }
         let executor = local.executor();
-        let csr = |pattern, values| Csr::of_buffers(pattern, Buffer::from_vec(executor, values));
+        let interior = match shape.is_cut {
+            false => Buffer::lent(executor, local, |local| local.values()),
+            true => {
+                let mut interior = Vec::with_capacity(shape.interior.nonzeros());
+                for rows in gaps(&shape.rows, local.size().rows) {
+                    interior.extend_from_slice(&values[offsets[rows.start]..offsets[rows.end]]);
+                }
+                Buffer::from_vec(executor, interior)
+            }
+        };
+        let boundary = Buffer::from_vec(executor, boundary);
         Self {
-            interior: csr(&shape.interior, interior),
-            boundary: csr(&shape.boundary, boundary),
+            interior: Csr::of_buffers(&shape.interior, interior),
+            boundary: Csr::of_buffers(&shape.boundary, boundary),
+            is_lent: !shape.is_cut,
         }
+    }
+
+    /// What it holds itself.
+    fn bytes(&self) -> usize {
+        let interior = match self.is_lent {
+            true => size_of_val(self.interior.columns()),
+            false => self.interior.bytes(),
+        };
+        interior + self.boundary.bytes()
     }
 }
 
 /// The ranges between some of so many rows.
-fn gaps(rows: &[u32], count: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn gaps(rows: &[u32], count: usize) -> impl Iterator<Item = Range<usize>> {
     let ends = rows.iter().map(|&row| row as usize).chain([count]);
     let starts = [0]
         .into_iter()
@@ -175,6 +207,19 @@ fn interior(
         }
     }
     Pattern::new(executor, Size::new(count, own), offsets, columns)
+}
+
+/// All rows, with the first of the own columns in place of those of other ranks.
+fn uncut(local: &Arc<Pattern>, own: &Range<usize>, executor: &Executor) -> Pattern {
+    let (first, count) = (own.start as u32, own.len() as u32);
+    let in_place = |column: &u32| match column.wrapping_sub(first) {
+        own if own < count => own,
+        _ => 0,
+    };
+    let columns = local.columns().iter().map(in_place).collect();
+    let offsets = Buffer::lent(executor, local, |local| local.offsets());
+    let size = Size::new(local.size().rows, own.len());
+    Pattern::of_buffers(size, offsets, Buffer::from_vec(executor, columns))
 }
 
 fn boundary<T: Scalar>(

@@ -248,8 +248,9 @@ fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
             let p =
                 Distributed::of_columns(rank, a.rows(), &of_columns, arrays, Duplicates::Refuse)?;
             let r = p.transpose()?;
-            let made = galerkin_shared(&r, &a, &p, Size::square(1), galerkin)?;
-            for (shared, expected) in [(&r, &self::r()), (&made, &coarse)] {
+            let made = galerkin_shared(&r, &a, &p)?;
+            let by = galerkin_in_blocks(&r, &a, &p, Size::square(1), galerkin)?;
+            for (shared, expected) in [(&r, &self::r()), (&made, &coarse), (&by, &coarse)] {
                 if let Some(found) = shared.gathered()? {
                     assert_eq!(found.size(), expected.size());
                     assert_eq!(found.columns(), expected.columns());

@@ -1,5 +1,6 @@
 //! Parallel aggregation around a distance-two independent set of roots (MIS-2).
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -48,7 +49,7 @@ pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square, and when memory is short.
 pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     check_square("mis2", strength.size())?;
-    let both_ways = || symmetric(strength);
+    let both_ways = || symmetric(strength, 0..strength.size().rows);
     if let Some(found) = operations::coarsen::mis2(strength, mix64(seed), both_ways)? {
         return Ok(Aggregates::of_device(found));
     }
@@ -70,7 +71,7 @@ pub(in crate::multigrid) fn mis2_roots(
     seed: u64,
     near: &Nearby,
 ) -> Result<Vec<u32>> {
-    let graph = symmetric(strength)?;
+    let graph = symmetric(strength, near.own(strength.size().rows))?;
     let ranks = ranks(&graph, seed, near)?;
     let is_root = |row: usize| ranks[row] == ROOT;
     let mut root = map_rows(&graph, |row| if is_root(row) { row as u32 } else { NONE });
@@ -99,11 +100,11 @@ fn refresh_roots(root: &mut [u32], near: &Nearby) -> Result<()> {
     })
 }
 
-/// The couplings in both directions.
-fn symmetric(graph: &Arc<Pattern>) -> Result<Arc<Pattern>> {
+/// The couplings of some rows in both directions.
+fn symmetric(graph: &Arc<Pattern>, rows: Range<usize>) -> Result<Arc<Pattern>> {
     let transposed = graph.transpose()?;
-    if transposed.same_as(graph) {
-        return Ok(transposed);
+    if transposed.has_same_rows(graph, rows) {
+        return Ok(Arc::clone(graph));
     }
     graph.union(&transposed)
 }

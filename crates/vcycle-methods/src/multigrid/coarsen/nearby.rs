@@ -1,5 +1,6 @@
 //! Rows of other ranks in a graph.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -27,6 +28,11 @@ impl Nearby {
     #[inline]
     pub fn is_own(&self, row: usize) -> bool {
         self.0.as_ref().is_none_or(|halo| halo.own().contains(&row))
+    }
+
+    /// The rows that this rank decides on, among so many.
+    pub fn own(&self, rows: usize) -> Range<usize> {
+        self.0.as_ref().map_or(0..rows, |halo| halo.own())
     }
 
     /// The number of a row in the whole graph.

@@ -323,8 +323,10 @@ impl FilteredMatrix<'_> {
     ) -> Result<Csr<f64>> {
         let factor = damping(omega, radius, self.filter.map(|_| self.bound))?;
         let blocks = match self.filter {
-            None => in_blocks(self.own_rows(self.a)?.as_ref(), tentative, block),
-            Some(_) => None,
+            None if block != Size::square(1) => {
+                in_blocks(self.own_rows(self.a)?.as_ref(), tentative, block)
+            }
+            _ => None,
         };
         let Some((blocks, wide)) = blocks else {
             return self.product(tentative, factor);

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::eigen::row_sum_bound_of;
 use crate::error::{Error, Result};
 use crate::linop::LinOp;
-use crate::matrix::{Distributed, are_jumps};
+use crate::matrix::Distributed;
 use crate::multigrid::amg::Known;
 use crate::multigrid::finest::no_complex;
 use crate::scalar::Scalar;
@@ -46,23 +45,11 @@ pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed
     Ok(finest)
 }
 
-/// What is known of a matrix with so many unknowns a node.
-pub(super) fn known(a: &Distributed<f64>, block_size: usize) -> Result<Known> {
+/// What is known of a matrix.
+pub(super) fn known(a: &Distributed<f64>) -> Result<Known> {
     Ok(Known {
         definite: a.symmetric_and_positive()? == [true; 2],
         in_rounds: true,
-        jumps: block_size == 1 && has_jumps(a)?,
-        is_shared: true,
+        jumps: false,
     })
-}
-
-/// Whether a coefficient jumps.
-fn has_jumps(a: &Distributed<f64>) -> Result<bool> {
-    let team = a.team();
-    let diagonal = a.local().diagonal_from(a.columns().own().start);
-    let positive = diagonal.into_iter().filter(|&entry| entry > 0.0);
-    let least = positive.fold(f64::INFINITY, f64::min);
-    let (largest, least) = (team.largest(a.local().norm_max())?, -team.largest(-least)?);
-    let sums = row_sum_bound_of(a as &dyn LinOp<f64>, "amg")?;
-    Ok(are_jumps(sums, largest, least))
 }

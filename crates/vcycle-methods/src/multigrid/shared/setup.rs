@@ -119,7 +119,7 @@ fn analysed<T: Scalar>(
         });
     }
     let a = finest(given)?;
-    let amg = amg.decided_by(|| known(&a, near_nullspace.block_size()))?;
+    let amg = amg.decided_by(|| known(&a))?;
     amg.check_levels(near_nullspace)?;
     let team = a.team();
     team.agree(near_nullspace.check(a.size().rows))?;

@@ -7,7 +7,7 @@ use super::groups::SharedGroups;
 use super::{SharedLevel, SharedWay};
 use crate::error::{Error, Result};
 use crate::linop::Size;
-use crate::matrix::{Bsr, Csr, Distributed, galerkin, galerkin_shared};
+use crate::matrix::{Bsr, Csr, Distributed, galerkin, galerkin_in_blocks, galerkin_shared};
 use crate::multigrid::amg::Amg;
 use crate::multigrid::clock::Clock;
 use crate::multigrid::coarsen::Coarsening;
@@ -115,7 +115,11 @@ impl SharedWay {
     pub(super) fn coarse(&self, a: &Distributed<f64>) -> Result<Distributed<f64>> {
         let (r, p) = (&self.restriction, &self.prolongation);
         let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| product(r, a, p, self.block);
-        galerkin_shared(r, a, p, self.block, product)?.without_empty_rows()
+        let coarse = match self.block == Size::square(1) {
+            true => galerkin_shared(r, a, p)?,
+            false => galerkin_in_blocks(r, a, p, self.block, product)?,
+        };
+        coarse.without_empty_rows()
     }
 }
 

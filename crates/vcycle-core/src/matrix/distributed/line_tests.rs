@@ -1,0 +1,103 @@
+//! Tests with a line of points, of which few rows are at the boundary of a rank.
+
+use super::*;
+use crate::communicator::threads;
+use crate::linop::LinOp;
+use crate::vector::Vector;
+use crate::workspace::Workspace;
+
+/// A line of points with 2.5 on the diagonal; `change` has the last word on the entry at a row and a column.
+fn line(change: impl Fn(usize, usize, f64) -> Option<f64>) -> Csr<f64> {
+    let n = 70;
+    let near = |row: usize| row.saturating_sub(1)..(row + 2).min(n);
+    let value = |row: usize, column: usize| if row == column { 2.5 } else { -1.0 };
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..n {
+        for column in near(row) {
+            if let Some(value) = change(row, column, value(row, column)) {
+                columns.push(column as u32);
+                values.push(value);
+            }
+        }
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(
+        &Executor::cpu(),
+        Size::square(n),
+        offsets,
+        columns,
+        values,
+    )
+}
+
+#[test]
+fn rows_of_a_small_boundary_are_computed_apart() {
+    let whole = line(|row, _, value| Some(value / (1 + row) as f64));
+    let x: Vec<f64> = (0..70).map(|row| 1.0 / f64::from(1 + row)).collect();
+    let mut expected = Vector::<f64>::zeros(whole.executor(), 70, 1).unwrap();
+    let all = Vector::from_column(whole.executor(), x.clone());
+    whole.apply(&all, &mut expected, &Workspace::new()).unwrap();
+    for ranks in [1, 2, 3] {
+        threads::run(ranks, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let a = Distributed::part_of(&rank, &whole, Partition::even(70, 1, ranks))?;
+            let own = a.rows().range(team.rank());
+            let own = own.start as usize..own.end as usize;
+            let here = Vector::from_column(&rank, x[own.clone()].to_vec());
+            let mut y = Vector::<f64>::filled(&rank, own.len(), 1, 9.0)?;
+            a.apply(&here, &mut y, &Workspace::new())?;
+            assert_eq!(y.to_vec(), expected.to_vec()[own]);
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn symmetry_and_a_positive_diagonal_are_found_on_all_ranks() {
+    type Change = fn(usize, usize, f64) -> Option<f64>;
+    let cases: [(Change, [bool; 2]); 5] = [
+        (|_, _, value| Some(value), [true, true]),
+        (
+            |row, column, value| (row != 35 || column != 34).then_some(value),
+            [false, true],
+        ),
+        (
+            |row, column, value| (row != 34 || column != 35).then_some(value),
+            [false, true],
+        ),
+        (
+            |row, column, value| {
+                Some(if (row, column) == (35, 34) {
+                    -1.1
+                } else {
+                    value
+                })
+            },
+            [false, true],
+        ),
+        (
+            |row, column, value| {
+                Some(if (row, column) == (40, 40) {
+                    -value
+                } else {
+                    value
+                })
+            },
+            [true, false],
+        ),
+    ];
+    for (change, expected) in cases {
+        let whole = line(change);
+        assert_eq!(whole.symmetric_and_positive().unwrap(), expected);
+        for ranks in [1, 2, 3] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let a = Distributed::part_of(&rank, &whole, Partition::even(70, 1, ranks))?;
+                assert_eq!(a.symmetric_and_positive()?, expected);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}
