@@ -35,6 +35,15 @@ pub struct Run {
     pub alike: Alike,
 }
 
+/// What is found out about the rows of a pattern.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// Piece by piece.
+    pub list: Vec<Run>,
+    /// First columns of nodes, as [`node_columns`] has them, piece by piece.
+    pub nodes: Vec<u32>,
+}
+
 /// The runs of one piece of a pattern's rows. None crosses the bounds of a piece, so every piece begins with one.
 pub fn runs(piece: Range<usize>, offsets: &[usize], columns: &[u32]) -> Vec<Run> {
     PieceRows { offsets, columns }.runs(piece)

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cut::Slice;
 use crate::executor::{Buffer, Executor};
-use crate::runs::Run;
+use crate::runs::Runs;
 use crate::size::Size;
 
 /// What a device has made of a pattern, for whoever made it.
@@ -19,9 +19,7 @@ pub struct Pattern {
     pub(crate) columns: Buffer<u32>,
     pub(crate) pieces: OnceLock<Vec<usize>>,
     pub(crate) slices: OnceLock<Vec<Slice>>,
-    pub(crate) runs: OnceLock<Vec<Run>>,
-    /// First columns of nodes, where there are runs of these.
-    pub(crate) nodes: OnceLock<Vec<u32>>,
+    pub(crate) runs: OnceLock<Box<Runs>>,
     /// How a device stores matrices of this pattern, and its rows by length: `launch` makes both.
     pub(crate) layouts: OnceLock<Derived>,
     pub(crate) groups: OnceLock<Derived>,
@@ -49,7 +47,6 @@ impl Pattern {
             pieces: OnceLock::new(),
             slices: OnceLock::new(),
             runs: OnceLock::new(),
-            nodes: OnceLock::new(),
             layouts: OnceLock::new(),
             groups: OnceLock::new(),
             single_entries: OnceLock::new(),

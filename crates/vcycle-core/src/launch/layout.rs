@@ -23,7 +23,7 @@ pub(crate) enum Layout {
     /// Rows side by side.
     Rows(SlicedRows),
     /// Blocks side by side.
-    Blocks(Box<Strips>),
+    Blocks(Strips),
 }
 
 /// The layouts of a pattern: one for each number of bytes that values have, made when it is first needed.
@@ -147,7 +147,7 @@ impl Layout {
         if let Some(block) = block
             && let Some(blocks) = Strips::new(queue, pattern, block, least_filled(bytes))?
         {
-            return Ok(Self::Blocks(Box::new(blocks)));
+            return Ok(Self::Blocks(blocks));
         }
         Ok(Self::Rows(SlicedRows::new(queue, pattern, survey)?))
     }
@@ -158,7 +158,7 @@ impl Layout {
     /// When the device has no memory for it or cannot number the rows.
     pub(crate) fn of_blocks(queue: &Queue<'_>, pattern: &Pattern, block: Size) -> Result<Self> {
         match Strips::new(queue, pattern, block, LEAST_ASKED_FOR)? {
-            Some(blocks) => Ok(Self::Blocks(Box::new(blocks))),
+            Some(blocks) => Ok(Self::Blocks(blocks)),
             None => Self::of_rows(queue, pattern),
         }
     }

@@ -67,7 +67,10 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         Executor::Cpu(threads) => {
             let product = product(a, x, finish)?;
             let (runs, nodes) = match product.cols {
-                1 => (a.pattern().runs(), a.pattern().nodes()),
+                1 => {
+                    let runs = a.pattern().runs();
+                    (&runs.list[..], &runs.nodes[..])
+                }
                 _ => (&[][..], &[][..]),
             };
             let product = Product { nodes, ..product };

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::Size;
 use crate::operations::entries;
-use crate::runs::{self, Alike, Run};
+use crate::runs::{self, Alike, Run, Runs};
 use crate::scalar::Scalar;
 
 impl Pattern {
@@ -23,7 +23,6 @@ impl Pattern {
             pieces: self.pieces.clone(),
             slices: self.slices.clone(),
             runs: self.runs.clone(),
-            nodes: self.nodes.clone(),
             layouts: OnceLock::new(),
             groups: OnceLock::new(),
             single_entries: OnceLock::new(),
@@ -111,40 +110,38 @@ impl Pattern {
         same_lengths && self.columns()[places(self)] == other.columns()[places(other)]
     }
 
-    /// Runs of rows that are alike, piece by piece.
-    pub(crate) fn runs(&self) -> &[Run] {
+    /// Runs of rows that are alike, piece by piece, and the columns of nodes.
+    pub(crate) fn runs(&self) -> &Runs {
         self.runs.get_or_init(|| {
-            let (offsets, columns) = (self.offsets(), self.columns());
-            let found = self
-                .executor()
-                .run(size_of_val(columns), ranges(self.pieces()), |piece| {
-                    runs::runs(piece, offsets, columns)
-                });
-            let mut runs: Vec<Run> = found.into_iter().flatten().collect();
+            let mut list = self.of_pieces(runs::runs).concat();
             // Columns of nodes are kept for one size.
-            if let Some(size) = runs.iter().find_map(node_size) {
-                for run in &mut runs {
-                    if let Some(other) = node_size(run).filter(|&other| other != size) {
-                        run.alike = Alike::Same(other);
-                    }
+            let Some(size) = list.iter().find_map(node_size) else {
+                let nodes = Vec::new();
+                return Box::new(Runs { list, nodes });
+            };
+            for run in &mut list {
+                if let Some(other) = node_size(run).filter(|&other| other != size) {
+                    run.alike = Alike::Same(other);
                 }
             }
-            runs
+            let nodes = self.of_pieces(|piece, offsets, columns| {
+                runs::node_columns(&list, size, piece, offsets, columns)
+            });
+            let nodes = nodes.concat();
+            Box::new(Runs { list, nodes })
         })
     }
 
-    /// The first columns of nodes in these runs, as `runs::node_columns` has them.
-    pub(crate) fn nodes(&self) -> &[u32] {
-        self.nodes.get_or_init(|| {
-            let runs = self.runs();
-            let Some(size) = runs.iter().find_map(node_size) else {
-                return Vec::new();
-            };
-            let (offsets, columns) = (self.offsets(), self.columns());
-            let of_piece = |piece| runs::node_columns(runs, size, piece, offsets, columns);
-            let pieces = ranges(self.pieces());
-            let found = self.executor().run(size_of_val(columns), pieces, of_piece);
-            found.concat()
+    /// What is made of every piece of rows, with offsets and columns, by all threads.
+    fn of_pieces<T: Send>(
+        &self,
+        make: impl Fn(Range<usize>, &[usize], &[u32]) -> Vec<T> + Sync + Send,
+    ) -> Vec<Vec<T>> {
+        let (offsets, columns) = (self.offsets(), self.columns());
+        let pieces = ranges(self.pieces());
+        let executor = self.executor();
+        executor.run(size_of_val(columns), pieces, |piece| {
+            make(piece, offsets, columns)
         })
     }
 
