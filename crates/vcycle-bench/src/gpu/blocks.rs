@@ -45,7 +45,7 @@ impl Way {
 }
 
 /// `3x6`: rows and columns of a block.
-pub(super) fn parse_block(text: &str) -> std::result::Result<Size, String> {
+fn parse_block(text: &str) -> std::result::Result<Size, String> {
     let wrong = || format!("`{text}` is no block such as 3x3, of at most 6 rows and columns");
     let (rows, cols) = text.split_once('x').ok_or_else(wrong)?;
     let number = |text: &str| text.parse().ok().filter(|size| (1..=6).contains(size));
@@ -55,8 +55,27 @@ pub(super) fn parse_block(text: &str) -> std::result::Result<Size, String> {
     }
 }
 
-/// Measures all problems in all ways; `asked` are blocks beside those that the device chooses.
-pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport) -> Result<()> {
+/// What is measured beside or in place of the usual.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct BlockArgs {
+    /// Blocks such as 4x4 that products are measured in beside those that the device chooses
+    #[arg(long, value_delimiter = ',', value_name = "BLOCK,...", value_parser = parse_block)]
+    blocks: Vec<Size>,
+    /// Problems of products in blocks, in place of the usual ones
+    #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
+    block_problems: Vec<String>,
+    /// Columns of vectors that blocks are multiplied with, in place of 1, 8, 16 and 32
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS,...")]
+    block_columns: Vec<usize>,
+}
+
+/// What was asked for, or the usual.
+fn or_usual<'a, T: Clone>(asked: &'a [T], usual: &'a [T]) -> &'a [T] {
+    if asked.is_empty() { usual } else { asked }
+}
+
+/// Measures all problems in all ways.
+pub(super) fn run(bench: &GpuBench, asked: &BlockArgs, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Products in blocks")?;
     let head = [
         "matrix",
@@ -76,14 +95,16 @@ pub(super) fn run(bench: &GpuBench, asked: &[Size], report: &mut MarkdownReport)
         true => (&SMALL[..], &FEW_COLUMNS[..]),
         false => (&FULL[..], &COLUMNS[..]),
     };
-    for &name in names {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let columns = or_usual(&asked.block_columns, columns);
+    for name in or_usual(&asked.block_problems, &names) {
         eprintln!("products in blocks with {name}");
         let a = &bench.problems.get(name)?.matrix;
         let problem = BlockProblem {
             bench,
             name,
             a,
-            asked,
+            asked: &asked.blocks,
         };
         for &cols in columns {
             problem.measure::<f64, f64, f64>(cols, report)?;

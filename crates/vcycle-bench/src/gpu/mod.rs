@@ -20,7 +20,6 @@ pub(crate) mod timing;
 use std::path::PathBuf;
 
 use vcycle::executor::Executor;
-use vcycle::linop::Size;
 use vcycle_gpu::Device;
 
 use self::bench::{GpuBench, first_device};
@@ -47,9 +46,8 @@ pub struct GpuArgs {
     /// Folder with G2_circuit.mtx (.xz, .gz)
     #[arg(long, value_name = "DIR")]
     matrices: Option<PathBuf>,
-    /// Blocks such as 4x4 that products are measured in beside those that the device chooses
-    #[arg(long, value_delimiter = ',', value_name = "BLOCK,...", value_parser = blocks::parse_block)]
-    blocks: Vec<Size>,
+    #[command(flatten)]
+    blocks: blocks::BlockArgs,
     /// Also write the report to a file, as far as it has come after every part
     #[arg(long, value_name = "FILE.md")]
     output: Option<PathBuf>,

@@ -29,7 +29,7 @@ const FEWEST_WORDS: usize = 128;
 /// Spans whose team is a whole block where entries are counted.
 const BLOCK_SPANS: usize = 1024;
 /// Bytes of local memory that bits, their ranks and sums of a block of threads take, beside what its threads have.
-const LOCAL_BYTES: usize = 45 << 10;
+const LOCAL_BYTES: usize = 44 << 10;
 
 /// A product `A B` on a device.
 pub(super) struct ByWords<'p> {
