@@ -244,15 +244,16 @@ fn cholesky<F: ComplexField>(
     let need = symbolic.factorize_numeric_llt_scratch::<F>(parallel, parameters);
     let bytes = symbolic.len_val().saturating_mul(size_of::<F>());
     let bytes = bytes.saturating_add(need.unaligned_bytes_required());
+    let too_large = || Failure::OutOfMemory { bytes: Some(bytes) };
     if available.is_some_and(|available| bytes > available) {
-        return Err(Failure::OutOfMemory { bytes: Some(bytes) });
+        return Err(too_large());
     }
     let mut values = Vec::new();
     values
         .try_reserve_exact(symbolic.len_val())
-        .map_err(|_| NO_MEMORY)?;
+        .map_err(|_| too_large())?;
     values.resize(symbolic.len_val(), F::zero_impl());
-    let mut memory = MemBuffer::try_new(need).map_err(|_| NO_MEMORY)?;
+    let mut memory = MemBuffer::try_new(need).map_err(|_| too_large())?;
     let stack = MemStack::new(&mut memory);
     let regularisation = Default::default();
     let result = symbolic.factorize_numeric_llt(

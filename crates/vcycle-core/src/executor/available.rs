@@ -7,11 +7,12 @@ use std::sync::OnceLock;
 const VARIABLE: &str = "VCYCLE_MEMORY";
 
 /// Bytes of memory that can be used without swapping and without being ended for it, where the system says: what is
-/// free, and no more than the control groups of the process leave.
+/// free, and no more than the control groups of the process and its own limit (`ulimit -v`) leave.
 pub fn available_memory() -> Option<usize> {
+    let root = Path::new("/");
     match told() {
         Some(limit) => limit,
-        None => least([of_system(), of_groups(Path::new("/"))]),
+        None => least([of_system(), of_groups(root), of_process(root)]),
     }
 }
 
@@ -50,6 +51,23 @@ fn of_system() -> Option<usize> {
         .find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
+}
+
+/// What the limit of this process leaves of its addresses.
+fn of_process(root: &Path) -> Option<usize> {
+    let limits = std::fs::read_to_string(root.join("proc/self/limits")).ok()?;
+    let of_line = |line: &str| -> Option<usize> {
+        let numbers = line.strip_prefix("Max address space")?;
+        numbers.split_whitespace().next()?.parse().ok()
+    };
+    // Where there is none the line says `unlimited`.
+    let limit = limits.lines().find_map(of_line)?;
+    let facts = std::fs::read_to_string(root.join("proc/self/status")).ok()?;
+    let line = facts
+        .lines()
+        .find_map(|line| line.strip_prefix("VmSize:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(limit.saturating_sub(kibibytes.saturating_mul(1024)))
 }
 
 /// What the control groups of this process and those around them leave, of either version.
@@ -125,7 +143,11 @@ mod tests {
     }
 
     /// A system of files below a folder of this test.
-    fn with_files(name: &str, files: &[(&str, &str)]) -> Option<usize> {
+    fn with_files(
+        name: &str,
+        files: &[(&str, &str)],
+        left: impl Fn(&Path) -> Option<usize>,
+    ) -> Option<usize> {
         let root =
             std::env::temp_dir().join(format!("vcycle-groups-{}-{name}", std::process::id()));
         for (path, text) in files {
@@ -133,7 +155,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let found = of_groups(&root);
+        let found = left(&root);
         std::fs::remove_dir_all(&root).unwrap();
         found
     }
@@ -153,6 +175,7 @@ mod tests {
                 ("sys/fs/cgroup/outer/inner/memory.max", "max\n"),
                 ("sys/fs/cgroup/outer/inner/memory.current", "1\n"),
             ],
+            of_groups,
         );
         assert_eq!(left, Some(450));
         let left = with_files(
@@ -162,8 +185,26 @@ mod tests {
                 ("sys/fs/cgroup/memory/memory.limit_in_bytes", "500\n"),
                 ("sys/fs/cgroup/memory/memory.usage_in_bytes", "600\n"),
             ],
+            of_groups,
         );
         assert_eq!(left, Some(0));
-        assert_eq!(with_files("none", &[("proc/self/cgroup", "0::/\n")]), None);
+        let none = [("proc/self/cgroup", "0::/\n")];
+        assert_eq!(with_files("none", &none, of_groups), None);
+    }
+
+    #[test]
+    fn a_process_has_what_its_limit_leaves() {
+        let left = |limit: &str| {
+            let limits = format!(
+                "Limit  Soft Hard Units\nMax address space   {limit}   unlimited   bytes\n"
+            );
+            let files = [
+                ("proc/self/limits", limits.as_str()),
+                ("proc/self/status", "Name:\tx\nVmSize:\t       4 kB\n"),
+            ];
+            with_files(limit, &files, of_process)
+        };
+        assert_eq!(left("10000"), Some(5904));
+        assert_eq!(left("unlimited"), None);
     }
 }

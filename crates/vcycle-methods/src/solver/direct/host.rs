@@ -141,12 +141,24 @@ fn told<F: Field>(failure: Failure, a: &Csr<F>) -> Error {
             component: "direct",
             reason: failure.to_string(),
         },
-        Failure::OutOfMemory { bytes } => Error::NotEnoughMemory {
-            what: "the factorisation of solver `direct`".to_owned(),
-            needed: bytes.unwrap_or_else(|| a.bytes()),
-            available: a.executor().on_host().available_memory().unwrap_or(0),
-            executor: a.executor().on_host().name().to_owned(),
-        },
+        Failure::OutOfMemory { bytes } => {
+            let host = a.executor().on_host();
+            let (needed, available) = (bytes.unwrap_or_else(|| a.bytes()), host.available_memory());
+            let executor = host.name().to_owned();
+            match available {
+                Some(available) if needed > available => Error::NotEnoughMemory {
+                    what: "the factorisation of solver `direct`".to_owned(),
+                    needed,
+                    available,
+                    executor,
+                },
+                // The system refused what it seemed to have.
+                _ => Error::OutOfMemory {
+                    bytes: needed,
+                    executor,
+                },
+            }
+        }
     }
 }
 
