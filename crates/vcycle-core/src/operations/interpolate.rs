@@ -1,16 +1,21 @@
 //! Stages that make prolongations, and numbers to start the power method from.
 
+use std::sync::Arc;
+
 use super::{brought, on_device};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::launch::setup::bamg::FittedLevel;
 use crate::launch::setup::interpolate::StrongMatrix;
-use crate::launch::setup::{aggressive, interpolate, radius, smoothed, tentative as device};
+use crate::launch::setup::{
+    aggressive, interpolate, near_kernel, radius, smoothed, tentative as device,
+};
 use crate::scalar::Scalar;
 
 pub use crate::launch::setup::bamg::{FitLimits, Fitted};
 pub use crate::launch::setup::interpolate::WeightMethod;
+pub use crate::launch::setup::near_kernel::EnergySpace;
 pub use crate::launch::setup::smoothed::Filtered;
 pub use crate::launch::setup::tentative::Grouping;
 
@@ -87,6 +92,29 @@ pub fn fitted(
             limits,
         };
         level.prolongation()
+    })?;
+    Ok(found.flatten())
+}
+
+/// A matrix without its smallest entries, of which every row keeps the share `kept` of its absolute sum, and which maps
+/// vectors as before. None, too, where a device has no room for so many of them.
+pub fn shortened(a: &Csr<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Option<Csr<f64>>> {
+    let found = on_device(a.executor(), |queue| {
+        near_kernel::shortened(queue, a, vectors, kept)
+    })?;
+    Ok(found.flatten())
+}
+
+/// Changes of the prolongations of a pattern that map vectors as before. None, too, where a device has no room for so
+/// many of them.
+pub fn energy_space<'a>(
+    a: &'a Csr<f64>,
+    pattern: &'a Arc<Pattern>,
+    vectors: &[Vec<f64>],
+    fixed: impl FnOnce() -> Vec<u32>,
+) -> Result<Option<EnergySpace<'a>>> {
+    let found = on_device(a.executor(), |queue| {
+        EnergySpace::new(queue, a, pattern, vectors, fixed())
     })?;
     Ok(found.flatten())
 }

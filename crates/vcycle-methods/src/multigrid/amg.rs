@@ -237,16 +237,14 @@ impl Amg {
         // Those of users look at arrays of the host.
         let by_host = |coarsening, interpolation: Interpolation| {
             let own = matches!(coarsening, Coarsening::Own(_));
-            own || matches!(interpolation, Interpolation::Own(_)) || interpolation.is_filtered()
+            own || matches!(interpolation, Interpolation::Own(_))
         };
         let of_level = |level: &LevelOptions| {
             by_host(level.coarsening, level.interpolation) || affinity(level.strength)
         };
         let on_host = by_host(self.coarsening, self.interpolation)
             || affinity(self.strength)
-            || self.levels.iter().any(of_level)
-            || self.energy_steps > 0
-            || self.coarse_filter < 1.0;
+            || self.levels.iter().any(of_level);
         match on_host {
             true => usize::MAX,
             false => self.host_rows,

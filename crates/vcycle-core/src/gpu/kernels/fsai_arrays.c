@@ -1,4 +1,4 @@
-// What there is to do before and after the rows of a factorised approximate inverse are made.
+// What there is to do before the rows of a factorised approximate inverse are made.
 //
 // Definitions: the arithmetic type ACC.
 
@@ -61,16 +61,5 @@ KERNEL fsai_fill_large(u64 rows, GLOBAL const u64 *RESTRICT offsets,
                 out_columns[next] = columns[place];
                 out_values[next++] = values[place];
             }
-    }
-}
-
-// Moves rows together that lie apart.
-KERNEL fsai_gather(u64 rows, GLOBAL const u64 *RESTRICT from, GLOBAL const u32 *RESTRICT columns,
-                   GLOBAL const ACC *RESTRICT values, GLOBAL const u64 *RESTRICT to,
-                   GLOBAL u32 *RESTRICT out_columns, GLOBAL ACC *RESTRICT out_values) {
-    FOR_ROWS(row, rows) FOR_ENTRIES(place, to, row) {
-        const u64 source = from[row] + (place - to[row]);
-        out_columns[place] = columns[source];
-        out_values[place] = values[source];
     }
 }

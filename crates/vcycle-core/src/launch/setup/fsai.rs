@@ -106,7 +106,11 @@ impl<'a, A: Field> Rows<'a, A> {
         };
         self.make_all(start, &sizes, longest as usize, &mut loose)?;
         Ok(match loose.failed.get(0)? {
-            NOWHERE => Ok(self.gathered(&loose)?),
+            NOWHERE => {
+                let (size, starts) = (self.a.size(), read(&loose.starts)?);
+                let rows = (&loose.columns, &loose.values);
+                Ok(queue.gathered_rows(size, starts, rows, &loose.lengths)?)
+            }
             row => Err(Obstacle::NotPositive(row as usize)),
         })
     }
@@ -298,32 +302,6 @@ impl<'a, A: Field> Rows<'a, A> {
         };
         let defines = [&[self.accumulator()?][..], &shape.defines()].concat();
         queue.blocks(file, "fsai_rows", &defines, blocks, &arguments)
-    }
-
-    /// The rows, without the padding between them.
-    fn gathered(&self, loose: &Loose<A>) -> Result<Csr<A>> {
-        let (queue, rows) = (self.queue, self.a.size().rows);
-        let (offsets, entries) = queue.offsets(&loose.lengths)?;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        let arguments = [
-            number(rows),
-            read(&loose.starts)?,
-            read(&loose.columns)?,
-            read(&loose.values)?,
-            read(&offsets)?,
-            write(&mut columns)?,
-            write(&mut values)?,
-        ];
-        let shape = (rows, entries.div_ceil(rows.max(1)));
-        queue.rows(
-            ARRAYS,
-            "fsai_gather",
-            &[self.accumulator()?],
-            shape,
-            &arguments,
-        )?;
-        let pattern = Pattern::of_buffers(self.a.size(), offsets, columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
     }
 }
 

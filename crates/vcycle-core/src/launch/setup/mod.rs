@@ -31,9 +31,11 @@ mod groups;
 pub mod interpolate;
 pub mod invert;
 mod lists;
+mod loose;
 mod merged;
 pub mod mis2;
 mod multiply;
+pub mod near_kernel;
 pub mod pgm;
 pub mod pmis;
 mod products;
@@ -92,8 +94,10 @@ pub(super) const FILES: &[File] = &[
     groups::GROUPS,
     interpolate::FILE,
     invert::FILE,
+    loose::FILE,
     merged::FILE,
     mis2::FILE,
+    near_kernel::FILE,
     pgm::FILE,
     pmis::FILE,
     products::FILE,

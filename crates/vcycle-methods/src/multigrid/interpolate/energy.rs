@@ -1,10 +1,14 @@
 //! Steps that reduce the energy of a prolongation without changing its pattern.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::host_stages::ENERGY;
 use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Rows, build};
+use crate::matrix::{Csr, Pattern, Rows, build};
+use crate::operations::interpolate::{EnergySpace, energy_space};
 use crate::operations::on_host;
+use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Directions of the near-kernel smaller than this beside the largest do not constrain a row.
 const DEPENDENT: f64 = 1e-8;
@@ -48,49 +52,86 @@ pub fn energy_minimised(
         let columns = Size::new(p.size().cols, 1);
         check_size("near-kernel", columns, Size::new(vector.len(), 1))?;
     }
-    on_host(a.executor(), ENERGY);
     let diagonal = a.diagonal();
     if let Some(row) = diagonal.iter().position(|&entry| entry == 0.0) {
         let component = "minimisation of energy";
         return Err(Error::ZeroDiagonal { component, row });
     }
-    let space = ChangeSpace { a, vectors, fixed };
-    let scaled = |r: &Csr<f64>| -> Result<Csr<f64>> {
-        r.scale_rows(&diagonal.iter().map(|entry| 1.0 / entry).collect::<Vec<_>>())
+    let flags = || {
+        (0..a.size().rows)
+            .map(|row| u32::from(fixed(row)))
+            .collect()
     };
-    let mut p = p.clone();
-    let mut r = space.gradient(&p)?.scale(-1.0)?;
-    let mut direction = scaled(&r)?;
-    let mut slope = dot(&r, &direction);
+    let values = match energy_space(a, p.pattern(), vectors, flags)? {
+        Some(space) => lowered(&space, p, steps)?,
+        None => {
+            on_host(a.executor(), ENERGY);
+            let space = ChangeSpace {
+                a,
+                pattern: p.pattern(),
+                diagonal,
+                vectors,
+                fixed,
+            };
+            lowered(&space, p, steps)?
+        }
+    };
+    Ok(Csr::of_buffers(p.pattern(), values.buffer().clone()))
+}
+
+/// Values of a prolongation after steps of conjugate gradients in a space.
+fn lowered(space: &dyn Space, p: &Csr<f64>, steps: usize) -> Result<Vector<f64>> {
+    let mut p = Vector::of_buffer(p.values_buffer().clone());
+    let mut r = space.gradient(&p)?;
+    r.scale(Coefficient::real(-1.0))?;
+    let mut direction = space.scaled(&r)?;
+    let mut slope = dot(&r, &direction)?;
     for _ in 0..steps {
         let image = space.gradient(&direction)?;
-        let curvature = dot(&direction, &image);
+        let curvature = dot(&direction, &image)?;
         if slope <= 0.0 || curvature <= 0.0 {
             break;
         }
-        add(&mut p, slope / curvature, &direction);
-        add(&mut r, -slope / curvature, &image);
-        let next = scaled(&r)?;
-        let last = std::mem::replace(&mut slope, dot(&r, &next));
-        let before = std::mem::replace(&mut direction, next);
-        add(&mut direction, slope / last, &before);
+        p.axpy(Coefficient::real(slope / curvature), &direction)?;
+        r.axpy(Coefficient::real(-slope / curvature), &image)?;
+        let mut next = space.scaled(&r)?;
+        let last = std::mem::replace(&mut slope, dot(&r, &next)?);
+        next.axpy(Coefficient::real(slope / last), &direction)?;
+        direction = next;
     }
     Ok(p)
 }
 
-/// `x += factor y` for matrices of one pattern.
-fn add(x: &mut Csr<f64>, factor: f64, y: &Csr<f64>) {
-    let pairs = x.values_mut().iter_mut().zip(y.values());
-    pairs.for_each(|(x, y)| *x += factor * y);
+fn dot(x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
+    let mut out = Scalars::filled(x.executor(), 1, 0.0)?;
+    x.dot(y, &mut out)?;
+    out.get(0)
 }
 
-fn dot(x: &Csr<f64>, y: &Csr<f64>) -> f64 {
-    x.values().iter().zip(y.values()).map(|(x, y)| x * y).sum()
+/// Changes of a prolongation, by their values.
+trait Space {
+    /// What is in the space of `A X`.
+    fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>>;
+
+    /// `X` over the diagonal of the matrix.
+    fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>>;
+}
+
+impl Space for EnergySpace<'_> {
+    fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
+        self.gradient(x)
+    }
+
+    fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
+        self.scaled(x)
+    }
 }
 
 /// Changes of a prolongation that keep pattern, fixed rows and what vectors are mapped to.
 struct ChangeSpace<'a, F> {
     a: &'a Csr<f64>,
+    pattern: &'a Arc<Pattern>,
+    diagonal: Vec<f64>,
     vectors: &'a [Vec<f64>],
     fixed: F,
 }
@@ -105,9 +146,9 @@ struct EnergyScratch {
     directions: Vec<Vec<f64>>,
 }
 
-impl<F: Fn(usize) -> bool + Sync> ChangeSpace<'_, F> {
-    /// What is in the space of `A X`.
-    fn gradient(&self, x: &Csr<f64>) -> Result<Csr<f64>> {
+impl<F: Fn(usize) -> bool + Sync> Space for ChangeSpace<'_, F> {
+    fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
+        let x = &Csr::of_buffers(self.pattern, x.buffer().clone());
         let executor = x.executor();
         let fill = |scratch: &mut EnergyScratch, row: usize, out: &mut Rows<f64>| {
             let columns = x.row(row).0;
@@ -124,9 +165,18 @@ impl<F: Fn(usize) -> bool + Sync> ChangeSpace<'_, F> {
         };
         let (pieces, bytes) = (x.pattern().pieces(), 8 * self.a.bytes());
         let arrays = build(executor, pieces, bytes, EnergyScratch::default, fill)?;
-        Ok(arrays.into_csr(executor, x.size()))
+        let image = arrays.into_csr(executor, x.size());
+        Ok(Vector::of_buffer(image.values_buffer().clone()))
     }
 
+    fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
+        let inverse: Vec<f64> = self.diagonal.iter().map(|entry| 1.0 / entry).collect();
+        let scaled = Csr::of_buffers(self.pattern, x.buffer().clone()).scale_rows(&inverse)?;
+        Ok(Vector::of_buffer(scaled.values_buffer().clone()))
+    }
+}
+
+impl<F: Fn(usize) -> bool + Sync> ChangeSpace<'_, F> {
     /// A row of `A X` at the columns that `X` has there.
     fn product(&self, scratch: &mut EnergyScratch, x: &Csr<f64>, row: usize) {
         scratch.places.resize(x.size().cols, 0);
@@ -198,6 +248,7 @@ mod tests {
     use crate::matrix::galerkin;
     use crate::multigrid::coarsen::NONE;
     use crate::multigrid::interpolate::{Bamg, bamg, smoothed, spectral_radius, testing};
+    use vcycle_core::testing::device;
 
     fn energy(a: &Csr<f64>, p: &Csr<f64>) -> f64 {
         let coarse = galerkin(&p.transpose().unwrap(), a, p).unwrap();
@@ -239,6 +290,28 @@ mod tests {
             }
             let coarse_row = (0..a.size().rows).find(|&row| fixed(row)).unwrap();
             assert_eq!(best.row(coarse_row), p.row(coarse_row));
+        }
+    }
+
+    #[test]
+    fn a_device_lowers_energy_as_the_host_does() {
+        let Some(device) = device() else { return };
+        let problem = gallery::build("elasticity:4x2x2", &Executor::reference()).unwrap();
+        let (a, modes) = (problem.matrix, problem.near_nullspace.unwrap());
+        let splitting = testing::greedy(a.pattern());
+        let (p, chosen) = bamg(a.pattern(), &splitting, modes.vectors(), &Bamg::default()).unwrap();
+        let damping = (0.5, spectral_radius(&a).unwrap());
+        let p = smoothed(&a, &p, damping, None, Size::square(1)).unwrap();
+        let coarse = chosen.of_coarse(modes.vectors());
+        let fixed = |row: usize| chosen.coarse_index[row] != NONE;
+        let [a_there, p_there] = [&a, &p].map(|matrix| matrix.copy_to(&device).unwrap());
+        for (vectors, steps) in [(&coarse[..], 3), (&coarse[..2], 1), (&[], 2)] {
+            let here = energy_minimised(&a, &p, vectors, fixed, steps).unwrap();
+            let there = energy_minimised(&a_there, &p_there, vectors, fixed, steps).unwrap();
+            assert_eq!(there.columns(), here.columns());
+            for (found, expected) in there.values().iter().zip(here.values()) {
+                assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+            }
         }
     }
 

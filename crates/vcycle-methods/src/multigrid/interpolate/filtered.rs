@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::host_stages::FILTER;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Rows, build};
-use crate::operations::on_host;
+use crate::operations::{self, on_host};
 
 /// Directions of the near-kernel smaller than this beside the largest are not corrected.
 const DEPENDENT: f64 = 1e-8;
@@ -41,6 +41,9 @@ pub fn filtered(a: &Csr<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Csr<f64
     for vector in vectors {
         let columns = Size::new(a.size().cols, 1);
         check_size("near-kernel", columns, Size::new(vector.len(), 1))?;
+    }
+    if let Some(shorter) = operations::interpolate::shortened(a, vectors, kept)? {
+        return Ok(shorter);
     }
     let executor = a.executor();
     on_host(executor, FILTER);
@@ -128,6 +131,7 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::matrix::Duplicates;
+    use vcycle_core::testing::device;
 
     fn matrix(cols: usize, values: &[f64]) -> Csr<f64> {
         let rows = values.len() / cols;
@@ -172,6 +176,33 @@ mod tests {
         }
         let all = filtered(&a, &vectors, 1.0).unwrap();
         assert_eq!(all.nonzeros(), a.nonzeros());
+    }
+
+    #[test]
+    fn a_device_drops_the_entries_that_the_host_drops() {
+        let Some(device) = device() else { return };
+        // Rows for local memory of either size, and for that of the device.
+        for (rows, cols) in [(40, 8), (5, 90), (3, 200)] {
+            let number = |k: usize| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3);
+            let a = matrix(cols, &(0..rows * cols).map(number).collect::<Vec<_>>());
+            let vectors: Vec<Vec<f64>> = (1..=3)
+                .map(|power| (0..cols).map(|k| (k as f64 / 10.0).powi(power)).collect())
+                .collect();
+            let there = a.copy_to(&device).unwrap();
+            for (vectors, kept) in [(&vectors[..], 0.9), (&vectors[..1], 0.5), (&[], 0.7)] {
+                let here = filtered(&a, vectors, kept).unwrap();
+                let there = filtered(&there, vectors, kept).unwrap();
+                assert_eq!(there.offsets(), here.offsets());
+                assert_eq!(there.columns(), here.columns());
+                for (found, expected) in there.values().iter().zip(here.values()) {
+                    let error = (found - expected).abs();
+                    assert!(
+                        error <= 1e-12 * (1.0 + expected.abs()),
+                        "{found} {expected}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

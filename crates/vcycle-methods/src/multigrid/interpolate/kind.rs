@@ -45,12 +45,6 @@ impl Interpolation {
         matches!(self.method(), Some(InterpolationMethod::Vectors { .. }))
     }
 
-    /// Whether entries are dropped by what that does to test vectors.
-    pub(in crate::multigrid) fn is_filtered(self) -> bool {
-        let method = self.method();
-        matches!(method, Some(InterpolationMethod::Vectors { filtered, .. }) if filtered)
-    }
-
     fn takes_groups(self) -> bool {
         match self {
             Self::Own(own) => own.takes_groups(),

@@ -1,0 +1,231 @@
+//! Filters that keep what a matrix does to a near-kernel, and steps to less energy that leave it alone.
+
+use std::sync::Arc;
+
+use vcycle_gpu::Argument;
+
+use super::groups::{Groups, literal};
+use super::loose;
+use super::tiles::{graph, matrix, shape, tile_file, word};
+use super::{Queue, number, read, write};
+use crate::arrays::{Csr, Pattern, Vector};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{Define, File};
+use crate::launch::rows::power;
+
+pub(super) const FILE: File = tile_file!("near_kernel.c");
+/// More vectors have no room.
+const MOST_VECTORS: usize = 16;
+/// Rows of up to so many entries have local memory.
+const SHORT: RowShape = RowShape::new(32, 8, 8);
+const LONG: RowShape = RowShape::new(128, 32, 2);
+/// Longer ones have memory of the device, those of so many blocks at once.
+const BLOCKS: usize = 512;
+
+/// How rows are made.
+#[derive(Clone, Copy, Debug)]
+struct RowShape {
+    /// Entries of a row.
+    most: usize,
+    /// Threads that share it.
+    lanes: usize,
+    /// Rows of a block.
+    together: usize,
+}
+
+impl RowShape {
+    const fn new(most: usize, lanes: usize, together: usize) -> Self {
+        Self {
+            most,
+            lanes,
+            together,
+        }
+    }
+
+    /// Numbers and words that a row needs with so much room for vectors, as in the kernels.
+    fn memory(&self, room: usize) -> [usize; 2] {
+        [(room + 2) * self.most + 2 * room, 3 * self.most]
+    }
+}
+
+/// The rows of a pattern beside the vectors of a near-kernel.
+struct NearRows<'a> {
+    queue: Queue<'a>,
+    pattern: &'a Pattern,
+    groups: Groups,
+    vectors: Buffer<f64>,
+    width: usize,
+}
+
+impl<'a> NearRows<'a> {
+    /// None where there are too many vectors.
+    fn new(queue: Queue<'a>, pattern: &'a Pattern, vectors: &[Vec<f64>]) -> Result<Option<Self>> {
+        if vectors.len() > MOST_VECTORS {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            queue,
+            pattern,
+            groups: Groups::of_offsets(&queue, pattern.buffers().0)?,
+            vectors: Buffer::gathered(queue.executor, vectors)?,
+            width: vectors.len(),
+        }))
+    }
+
+    /// Runs a kernel for all rows, those of similar length together.
+    fn each(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
+        for group in self.groups.each(LONG.most, (1, 32))? {
+            let (shape, is_local) = match group.size {
+                size if size <= SHORT.most => (SHORT, true),
+                size if size <= LONG.most => (LONG, true),
+                _ => (RowShape::new(self.groups.largest(), 32, 2), false),
+            };
+            self.run(name, (group.count, group.rows), shape, is_local, arguments)?;
+        }
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        name: &'static str,
+        (count, list): (usize, Argument),
+        shape: RowShape,
+        is_local: bool,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let queue = self.queue;
+        let room = self.width.max(1).next_power_of_two();
+        let lanes = queue.tile(shape.lanes.min(queue.gpu.width()));
+        let blocks = count.div_ceil(shape.together);
+        let (blocks, tiles) = match is_local {
+            true => (blocks, 0),
+            false => (blocks.min(BLOCKS), blocks.min(BLOCKS) * shape.together),
+        };
+        let memory = shape.memory(room).map(|size| (tiles * size).max(1));
+        let (mut numbers, mut words) = (queue.room::<f64>(memory[0])?, queue.room(memory[1])?);
+        let [offsets, columns] = graph(self.pattern)?;
+        let words: &mut Buffer<u32> = &mut words;
+        let (first, last) = (
+            [number(count), list, offsets, columns],
+            [
+                word(self.width),
+                number(self.pattern.size().cols),
+                read(&self.vectors)?,
+                word(shape.most),
+                write(&mut numbers)?,
+                write(words)?,
+            ],
+        );
+        let space = if is_local { "LOCAL" } else { "GLOBAL" };
+        let mut defines: Vec<Define> = vec![
+            ("SPACE", space),
+            ("VECTORS", literal(room)),
+            ("LANES", power(lanes)),
+            ("APART", "1"),
+        ];
+        if is_local {
+            defines.push(("MOST", literal(shape.most)));
+        }
+        let file = File {
+            block: (shape.together * lanes) as u32,
+            ..FILE
+        };
+        let arguments = [&first[..], arguments, &last].concat();
+        queue.blocks(file, name, &defines, blocks, &arguments)
+    }
+}
+
+/// A matrix whose rows have their largest entries alone, as few as have the share `kept` of the absolute sum, changed so
+/// that they map the vectors as before. None where there are too many vectors.
+pub fn shortened(
+    queue: Queue<'_>,
+    a: &Csr<f64>,
+    vectors: &[Vec<f64>],
+    kept: f64,
+) -> Result<Option<Csr<f64>>> {
+    let Some(rows) = NearRows::new(queue, a.pattern(), vectors)? else {
+        return Ok(None);
+    };
+    let (mut columns, mut values) = (queue.room(a.nonzeros())?, queue.room::<f64>(a.nonzeros())?);
+    let mut lengths = queue.zeros::<u32>(a.size().rows)?;
+    let arguments = [
+        read(a.values_buffer())?,
+        Argument::F64(kept),
+        write(&mut columns)?,
+        write(&mut values)?,
+        write(&mut lengths)?,
+    ];
+    rows.each("filter_rows", &arguments)?;
+    let starts = graph(a.pattern())?[0];
+    queue
+        .gathered_rows(a.size(), starts, (&columns, &values), &lengths)
+        .map(Some)
+}
+
+/// Changes of a prolongation that keep its pattern, its fixed rows and what vectors are mapped to.
+pub struct EnergySpace<'a> {
+    rows: NearRows<'a>,
+    a: &'a Csr<f64>,
+    diagonal: Buffer<f64>,
+    fixed: Buffer<u32>,
+}
+
+impl<'a> EnergySpace<'a> {
+    /// Of the prolongations of a pattern, whose `fixed` rows are ones. None where there are too many vectors.
+    pub fn new(
+        queue: Queue<'a>,
+        a: &'a Csr<f64>,
+        pattern: &'a Arc<Pattern>,
+        vectors: &[Vec<f64>],
+        fixed: Vec<u32>,
+    ) -> Result<Option<Self>> {
+        let Some(rows) = NearRows::new(queue, pattern, vectors)? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            rows,
+            a,
+            diagonal: queue.diagonal(a)?,
+            fixed: Buffer::from_vec(queue.executor, fixed),
+        }))
+    }
+
+    /// What is in the space of `A X`, for the values of `X`.
+    pub fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
+        let mut out = self.rows.queue.room::<f64>(x.rows())?;
+        let [offsets, columns, values] = matrix(self.a)?;
+        let arguments = [
+            read(x.buffer())?,
+            offsets,
+            columns,
+            values,
+            read(&self.fixed)?,
+            write(&mut out)?,
+        ];
+        self.rows.each("energy_rows", &arguments)?;
+        Ok(Vector::of_buffer(out))
+    }
+
+    /// The values over the diagonal of the matrix in their rows.
+    pub fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
+        let NearRows { queue, pattern, .. } = self.rows;
+        let mut out = queue.room::<f64>(x.rows())?;
+        let arguments = [
+            number(pattern.size().rows),
+            graph(pattern)?[0],
+            read(&self.diagonal)?,
+            read(x.buffer())?,
+            write(&mut out)?,
+        ];
+        let defines = [("ACC", "f64")];
+        queue.rows(
+            loose::FILE,
+            "over_diagonal",
+            &defines,
+            shape(pattern),
+            &arguments,
+        )?;
+        Ok(Vector::of_buffer(out))
+    }
+}
