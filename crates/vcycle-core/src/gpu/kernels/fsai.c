@@ -1,7 +1,7 @@
 // Rows of a factorised approximate inverse, each made by the threads that share it.
 //
-// Definitions: the arithmetic type ACC; SPACE, LOCAL for rows of at most MOST entries with tables of SLOTS
-// columns, or GLOBAL for rows of any length with memory of the device.
+// Definitions: the arithmetic type ACC; SPACE, LOCAL for rows of at most MOST entries, or GLOBAL for rows of any length with
+// memory of the device; TABLE, LOCAL with SLOTS columns, or GLOBAL in the same way.
 //
 // Every number is formed by one thread, in the order of the host, so that its pattern comes out as well.
 
@@ -22,42 +22,64 @@ FUNCTION void multiply(const PRIVATE Row *r, const PRIVATE Matrix *a) {
     }
 }
 
-// What `psi` falls by with each column that may join the pattern, in place of the sums; zero for others.
-FUNCTION void weigh(const PRIVATE Row *r, const PRIVATE Matrix *a) {
+// The best two of the slots that a thread weighs, NONE where there are none, and whether there may be more.
+typedef struct {
+    u32 first;
+    u32 second;
+    bool more;
+} Best;
+
+// Whether a gain is larger than that of another slot, of equals that of the later column; either slot may be NONE.
+FUNCTION bool beats(const PRIVATE Row *r, u32 slot, u32 other) {
+    if (slot == NONE || other == NONE)
+        return other == NONE && slot != NONE;
+    const ACC gain = r->sums[slot], best = r->sums[other];
+    return gain > best || (gain == best && r->keys[slot] > r->keys[other]);
+}
+
+FUNCTION void note_slot(const PRIVATE Row *r, u32 slot, PRIVATE Best *best) {
+    if (beats(r, slot, best->first)) {
+        best->second = best->first;
+        best->first = slot;
+    } else if (beats(r, slot, best->second)) {
+        best->second = slot;
+    }
+    best->more = best->second != NONE;
+}
+
+// Puts what `psi` falls by with each column that may join the pattern in place of the sums, zero for others; the best slots of
+// the thread.
+FUNCTION Best weigh(const PRIVATE Row *r, const PRIVATE Matrix *a) {
+    Best best = {NONE, NONE, false};
     const ACC least = TIMES(a->rounding, r->psi);
     for (u32 begin = part_of_row(); begin < r->slots; begin += IN_FLIGHT * ROW_THREADS) {
-        ACC diagonal[IN_FLIGHT];
+        ACC inverses[IN_FLIGHT];
         FOR(t, IN_FLIGHT) {
             const u32 slot = begin + t * ROW_THREADS;
             const u32 column = slot < r->slots ? r->keys[slot] : EMPTY;
             const bool joins = column < r->index && r->places[slot] == 0;
-            diagonal[t] = joins ? a->diagonal[column] : 0;
+            inverses[t] = joins ? a->inverses[column] : 0;
         }
         FOR(t, IN_FLIGHT) {
             const u32 slot = begin + t * ROW_THREADS;
             if (slot >= r->slots)
                 continue;
-            const ACC sum = r->sums[slot];
-            const ACC gain = diagonal[t] > 0 ? TIMES(sum, sum) / diagonal[t] : 0;
-            r->sums[slot] = gain > least ? gain : 0;
+            const ACC gain = TIMES(TIMES(r->sums[slot], r->sums[slot]), inverses[t]);
+            const bool counts = gain > least;
+            r->sums[slot] = counts ? gain : 0;
+            if (counts)
+                note_slot(r, slot, &best);
         }
     }
+    return best;
 }
 
-// Whether a slot has a larger gain than another, of equals the later column; either may be NONE.
-FUNCTION bool beats(const PRIVATE Row *r, u32 slot, u32 other) {
-    if (slot == NONE || other == NONE)
-        return other == NONE;
-    const ACC gain = r->sums[slot], best = r->sums[other];
-    return gain > best || (gain == best && r->keys[slot] > r->keys[other]);
-}
-
-// The best of the slots that a thread weighs; NONE where none has a gain.
-FUNCTION u32 best_of_thread(const PRIVATE Row *r) {
-    u32 best = NONE;
+// The same of what was weighed and not taken since.
+FUNCTION Best weigh_again(const PRIVATE Row *r) {
+    Best best = {NONE, NONE, false};
     FOR_PLACES(slot, 0, r->slots)
-        if (r->sums[slot] > 0 && beats(r, slot, best))
-            best = slot;
+        if (r->sums[slot] > 0)
+            note_slot(r, slot, &best);
     return best;
 }
 
@@ -78,17 +100,20 @@ FUNCTION u32 best_of_row(const PRIVATE Row *r, u32 best) {
 // Puts the columns that lower `psi` most behind the pattern, at most `most`; how many there are.
 FUNCTION u32 choose(const PRIVATE Row *r, const PRIVATE Matrix *a, u32 most) {
     multiply(r, a);
-    weigh(r, a);
-    u32 own = best_of_thread(r), found = 0;
+    Best own = weigh(r, a);
+    u32 found = 0;
     for (; found < most; found++) {
-        const u32 best = best_of_row(r, own);
+        const u32 best = best_of_row(r, own.first);
         if (best == NONE)
             break;
-        if (best == own) {
+        if (best == own.first) {
             r->pattern[r->order + found] = r->keys[best];
             r->places[best] = (u16)(r->order + found + 1);
             r->sums[best] = 0;
-            own = best_of_thread(r);
+            own.first = own.second;
+            own.second = NONE;
+            if (own.first == NONE && own.more)
+                own = weigh_again(r);
         }
     }
     ROW_SYNC();
@@ -194,12 +219,17 @@ FUNCTION u32 make_row(PRIVATE Row *r, const PRIVATE Matrix *a, const PRIVATE Gro
     return status;
 }
 
-#ifndef MOST
-#define MOST all_most
-#define SLOTS all_slots
-#define ROW_MEMORY GIVEN_ROW_MEMORY
-#else
+#ifdef MOST
 #define ROW_MEMORY LOCAL_ROW_MEMORY
+#else
+#define MOST all_most
+#define ROW_MEMORY GIVEN_ROW_MEMORY
+#endif
+#ifdef SLOTS
+#define TABLE_MEMORY LOCAL_ROW_MEMORY
+#else
+#define SLOTS all_slots
+#define TABLE_MEMORY GIVEN_ROW_MEMORY
 #endif
 
 // Makes the rows of a list, each at its place in `rooms`. Rows whose table is too small go to the list
@@ -207,28 +237,31 @@ FUNCTION u32 make_row(PRIVATE Row *r, const PRIVATE Matrix *a, const PRIVATE Gro
 KERNEL fsai_rows(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT sizes,
                  GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
                  GLOBAL const ACC *RESTRICT values,
-                 GLOBAL const ACC *RESTRICT diagonal, GLOBAL const u64 *RESTRICT start_offsets,
+                 GLOBAL const ACC *RESTRICT diagonal, GLOBAL const ACC *RESTRICT inverses,
+                 GLOBAL const u64 *RESTRICT start_offsets,
                  GLOBAL const u32 *RESTRICT start_columns, u32 steps, u32 step_size, ACC tolerance,
                  ACC share, ACC rounding, GLOBAL const u64 *RESTRICT rooms,
                  GLOBAL u32 *RESTRICT out_columns, GLOBAL ACC *RESTRICT out_values,
                  GLOBAL u32 *RESTRICT lengths, GLOBAL u32 *failed, GLOBAL u32 *again,
                  GLOBAL u32 *again_count, u32 all_most, u32 all_slots, GLOBAL ACC *all_numbers,
-                 GLOBAL u32 *all_words) {
-    ROW_MEMORY(ACC, numbers, all_numbers, MOST * (MOST + 1) / 2 + 2 * MOST + SLOTS)
-    ROW_MEMORY(u32, words, all_words, MOST + SLOTS + SLOTS / 2)
+                 GLOBAL u32 *all_patterns, GLOBAL ACC *all_sums, GLOBAL u32 *all_keys) {
+    ROW_MEMORY(ACC, numbers, all_numbers, MOST * (MOST + 1) / 2 + 2 * MOST)
+    ROW_MEMORY(u32, pattern, all_patterns, MOST)
+    TABLE_MEMORY(ACC, sums, all_sums, SLOTS)
+    TABLE_MEMORY(u32, keys, all_keys, SLOTS + SLOTS / 2)
     LOCAL_ARRAY(u32, scratch, BLOCK);
-    const Matrix a = {offsets, columns, values, diagonal, rounding};
+    const Matrix a = {offsets, columns, values, diagonal, inverses, rounding};
     const Growth growth = {steps, step_size, tolerance, share};
     Row r;
     r.reaches = steps > 0 || share > 0;
     r.slots = SLOTS;
-    r.pattern = words;
-    r.keys = words + MOST;
-    r.places = (SPACE u16 *)(words + MOST + SLOTS);
+    r.pattern = pattern;
     r.values = numbers;
     r.y = numbers + MOST;
-    r.sums = numbers + 2 * MOST;
-    r.factor = numbers + 2 * MOST + SLOTS;
+    r.factor = numbers + 2 * MOST;
+    r.keys = keys;
+    r.places = (TABLE u16 *)(keys + SLOTS);
+    r.sums = sums;
     r.scratch = scratch;
     FOR_ROWS(at, rows) {
         const u32 row = list[at];

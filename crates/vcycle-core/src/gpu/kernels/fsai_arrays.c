@@ -3,12 +3,12 @@
 // Definitions: the arithmetic type ACC.
 
 // How many entries a row may get, without the diagonal: those of the pattern it begins with and `grown`
-// more. `found`: the first row whose diagonal is zero, the first where it is not positive, the longest
+// more; and the reciprocals of the diagonal. `found`: the first row whose diagonal is zero, the first where it is not positive, the longest
 // row to begin with, the longest row of the matrix.
 KERNEL fsai_sizes(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const ACC *RESTRICT diagonal,
                   GLOBAL const u64 *RESTRICT start_offsets,
                   GLOBAL const u32 *RESTRICT start_columns, u32 grown, GLOBAL u32 *RESTRICT sizes,
-                  GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *found) {
+                  GLOBAL u32 *RESTRICT rooms, GLOBAL ACC *RESTRICT inverses, GLOBAL u32 *found) {
     u32 longest_start = 0, longest = 0;
     FOR_ITEMS(row, rows) {
         u32 below = 0;
@@ -22,6 +22,7 @@ KERNEL fsai_sizes(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const ACC
         rooms[row] = below + grown + 1;
         longest = max(longest, (u32)(offsets[row + 1] - offsets[row]));
         const ACC own = diagonal[row];
+        inverses[row] = 1 / own;
         if (own == 0)
             ATOMIC_MIN(&found[0], row);
         if (!(own > 0 && own - own == 0))

@@ -3,8 +3,8 @@
 #define EMPTY 0xffffffffu
 // Slots that a column may have to pass before a table counts as full; those in memory of the device
 // are large enough.
-#ifdef MOST
-#define PROBES 48
+#ifdef SLOTS
+#define PROBES 192
 #else
 #define PROBES r->slots
 #endif
@@ -31,6 +31,8 @@ typedef struct {
     GLOBAL const u32 *columns;
     GLOBAL const ACC *values;
     GLOBAL const ACC *diagonal;
+    // The reciprocals of the diagonal.
+    GLOBAL const ACC *inverses;
     ACC rounding;
 } Matrix;
 
@@ -53,9 +55,9 @@ typedef struct {
     SPACE ACC *factor;
     SPACE ACC *y;
     // Columns, one more than their place in the pattern or zero, and `g A` there.
-    SPACE u32 *keys;
-    SPACE u16 *places;
-    SPACE ACC *sums;
+    TABLE u32 *keys;
+    TABLE u16 *places;
+    TABLE ACC *sums;
     LOCAL u32 *scratch;
 } Row;
 
@@ -208,8 +210,9 @@ FUNCTION void eliminate(const PRIVATE Row *r, u32 k, u32 first, u32 end) {
     FOR_PLACES(m, k + 1, end) {
         const ACC known = FACTOR(r, m, k);
         const ACC l = m < first ? known : TIMES(known, inverse);
-        for (u32 row = max(m, first); row < end; row++)
-            FACTOR(r, row, m) -= TIMES(TIMES(FACTOR(r, row, k), inverse), l);
+        u32 row = max(m, first);
+        for (u32 at = row * (row + 1) / 2; row < end; at += ++row)
+            r->factor[at + m] -= TIMES(TIMES(r->factor[at + k], inverse), l);
     }
     FOR_PLACES(row, next, end) r->y[row] -= TIMES(TIMES(FACTOR(r, row, k), inverse), y);
     ROW_SYNC();

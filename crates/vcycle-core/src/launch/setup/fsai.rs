@@ -1,18 +1,21 @@
 //! Factorised approximate inverses.
 
+mod shape;
+
 use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
+use self::shape::{RowShape, SIZE_STEP};
 use super::binned::Again;
-use super::groups::{Group, Groups, literal};
+use super::groups::Groups;
 use super::tiles::{NOTHING, graph, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, File};
-use crate::launch::rows::{power, threads_for};
+use crate::launch::rows::threads_for;
 use crate::launch::scalars;
 use crate::scalar::Field;
 
@@ -21,15 +24,8 @@ pub(super) const ARRAYS: File = tile_file!("fsai_arrays.c");
 const NOWHERE: u32 = u32::MAX;
 /// Rows of more entries have their systems in memory of the device.
 const LOCAL_ENTRIES: usize = 64;
-/// Sizes for which rows in local memory have a kernel: multiples of this.
-const SIZE_STEP: usize = 8;
-const SIZES: [&str; LOCAL_ENTRIES / SIZE_STEP] = ["8", "16", "24", "32", "40", "48", "56", "64"];
 /// Slots of a table in local memory.
 const LOCAL_SLOTS: std::ops::RangeInclusive<usize> = 64..=2048;
-/// Bytes of local memory that the rows of a block share.
-const LOCAL_BYTES: usize = 40 << 10;
-/// Threads of a block.
-const THREADS: usize = 128;
 /// Bytes that the rows of all blocks may take together in memory of the device.
 const GLOBAL_BYTES: usize = 256 << 20;
 
@@ -88,8 +84,13 @@ impl<'a, A: Field> Rows<'a, A> {
     ) -> Result<std::result::Result<Csr<A>, Obstacle>> {
         let (queue, rows) = (self.queue, self.a.size().rows);
         let start = start.map_or(Ok([NOTHING; 2]), graph)?;
-        let (mut sizes, mut rooms) = (queue.room::<u32>(rows)?, queue.room::<u32>(rows)?);
-        let [zero, negative, longest_start, longest] = self.look(start, &mut sizes, &mut rooms)?;
+        let mut looked = Looked {
+            start,
+            sizes: queue.room(rows)?,
+            inverses: queue.room(rows)?,
+        };
+        let mut rooms = queue.room::<u32>(rows)?;
+        let [zero, negative, longest_start, longest] = self.look(&mut looked, &mut rooms)?;
         match [zero, negative] {
             [row, _] if row != NOWHERE => return Ok(Err(Obstacle::ZeroDiagonal(row as usize))),
             [_, row] if row != NOWHERE => return Ok(Err(Obstacle::NotPositive(row as usize))),
@@ -104,7 +105,7 @@ impl<'a, A: Field> Rows<'a, A> {
             lengths: rooms,
             failed: queue.filled(1, NOWHERE)?,
         };
-        self.make_all(start, &sizes, longest as usize, &mut loose)?;
+        self.make_all(&looked, longest as usize, &mut loose)?;
         Ok(match loose.failed.get(0)? {
             NOWHERE => {
                 let (size, starts) = (self.a.size(), read(&loose.starts)?);
@@ -151,46 +152,54 @@ impl<'a, A: Field> Rows<'a, A> {
     }
 
     /// Sizes of rows, the space to be left for each, and what `fsai_sizes` finds.
-    fn look(
-        &self,
-        start: [Argument; 2],
-        sizes: &mut Buffer<u32>,
-        rooms: &mut Buffer<u32>,
-    ) -> Result<[u32; 4]> {
+    fn look(&self, looked: &mut Looked<A>, rooms: &mut Buffer<u32>) -> Result<[u32; 4]> {
         let mut found = Buffer::from_vec(self.queue.executor, vec![NOWHERE, NOWHERE, 0, 0]);
         let [rows, offsets, _, _, diagonal] = self.matrix()?;
         let grown = word(self.growth.steps * self.growth.step_size);
-        let known = [rows, offsets, diagonal, start[0], start[1], grown];
-        let out = [write(sizes)?, write(rooms)?, write(&mut found)?];
-        self.items("fsai_sizes", &[&known[..], &out].concat())?;
+        let [start_offsets, start_columns] = looked.start;
+        let arguments = [
+            rows,
+            offsets,
+            diagonal,
+            start_offsets,
+            start_columns,
+            grown,
+            write(&mut looked.sizes)?,
+            write(rooms)?,
+            write(&mut looked.inverses)?,
+            write(&mut found)?,
+        ];
+        self.items("fsai_sizes", &arguments)?;
         let found = found.host()?;
         Ok([found[0], found[1], found[2], found[3]])
     }
 
     /// Makes all rows, those of similar size together, at last those whose tables were too small.
-    fn make_all(
-        &self,
-        start: [Argument; 2],
-        sizes: &Buffer<u32>,
-        longest: usize,
-        loose: &mut Loose<A>,
-    ) -> Result<()> {
-        let groups = Groups::new(&self.queue, sizes)?;
-        let sizes = read(sizes)?;
+    fn make_all(&self, looked: &Looked<A>, longest: usize, loose: &mut Loose<A>) -> Result<()> {
+        let groups = Groups::new(&self.queue, &looked.sizes)?;
+        let largest = groups.largest();
         let mut again = Again::new(self.queue, self.a.size().rows)?;
-        let nothing = Again::new(self.queue, 1)?;
         for group in groups.each(LOCAL_ENTRIES, (1, 32))? {
             let shape = match group.is_local {
-                true => self.local(&group, groups.largest()),
-                false => self.global(groups.largest(), longest),
+                true => self.local(group.size.min(largest)),
+                false => self.global(largest, longest),
             };
-            let rows = [number(group.count), group.rows, sizes];
-            self.make((group.count, rows), shape, start, loose, &mut again)?;
+            self.make((group.count, group.rows), shape, looked, loose, &mut again)?;
         }
-        let left = again.count.get(0)? as usize;
-        let rows = (left, [number(left), read(&again.list)?, sizes]);
-        let shape = self.global(groups.largest(), longest);
-        self.make(rows, shape, start, loose, &mut { nothing })
+        let most = *LOCAL_SLOTS.end();
+        let larger = self.local(largest.min(LOCAL_ENTRIES)).with_slots::<A>(most);
+        let shapes = [
+            (larger.most >= largest).then_some(larger),
+            Some(self.global(largest, longest)),
+        ];
+        for shape in shapes.into_iter().flatten() {
+            let left = again.count.get(0)? as usize;
+            let mut next = Again::new(self.queue, left.max(1))?;
+            let rows = (left, read(&again.list)?);
+            self.make(rows, shape, looked, loose, &mut next)?;
+            again = next;
+        }
+        Ok(())
     }
 
     fn needs_table(&self) -> bool {
@@ -206,42 +215,46 @@ impl<'a, A: Field> Rows<'a, A> {
         columns.next_power_of_two().max(*LOCAL_SLOTS.start())
     }
 
-    /// Rows of a group: tables for as many columns as rows of mean length are likely to reach.
-    fn local(&self, group: &Group, largest: usize) -> RowShape {
+    /// Rows of so many entries: tables for as many columns as rows of mean length are likely to reach.
+    fn local(&self, size: usize) -> RowShape {
         let mean = self.a.nonzeros().div_ceil(self.a.size().rows.max(1));
-        let most = group.size.min(largest.max(1).next_multiple_of(SIZE_STEP));
+        let most = size.max(1).next_multiple_of(SIZE_STEP);
         // Half of a row lies below the diagonal, and rows that are close to each other share columns.
-        let slots = self.slots(most, mean * (most.min(largest) + 1) / 4);
-        let slots = slots.min(*LOCAL_SLOTS.end());
+        let slots = self.slots(most, 3 * mean * (size + 1) / 16);
         let lanes = self.queue.tile(threads_for(self.queue.gpu, 3 * mean));
-        let together = (LOCAL_BYTES / room::<A>(most, slots)).clamp(1, THREADS / lanes);
-        RowShape {
-            is_local: true,
+        let shape = RowShape {
+            has_local_system: true,
+            has_local_table: true,
             most,
             slots,
             lanes,
-            // The largest power of two.
-            together: 1 << together.ilog2(),
-        }
+            together: 1,
+        };
+        shape.with_slots::<A>(slots.min(*LOCAL_SLOTS.end()))
     }
 
     /// Rows of any size.
     fn global(&self, most: usize, longest: usize) -> RowShape {
         let reached = (longest * (most + 1)).min(self.a.size().cols);
+        let has_local_system = most <= LOCAL_ENTRIES;
         RowShape {
-            is_local: false,
-            most,
+            has_local_system,
+            has_local_table: false,
+            most: match has_local_system {
+                true => most.max(1).next_multiple_of(SIZE_STEP),
+                false => most,
+            },
             slots: self.slots(most, 2 * reached),
             lanes: self.queue.tile(self.queue.gpu.width().min(32)),
-            together: THREADS / 32,
+            together: 2,
         }
     }
 
     fn make(
         &self,
-        (count, [rows, list, sizes]): (usize, [Argument; 3]),
+        (count, list): (usize, Argument),
         shape: RowShape,
-        start: [Argument; 2],
+        looked: &Looked<A>,
         loose: &mut Loose<A>,
         again: &mut Again,
     ) -> Result<()> {
@@ -249,36 +262,34 @@ impl<'a, A: Field> Rows<'a, A> {
             return Ok(());
         }
         let queue = self.queue;
-        let bytes = room::<A>(shape.most, shape.slots) * shape.together;
+        let [system, table] = shape.given();
+        let bytes = (system.bytes::<A>() + table.bytes::<A>()) * shape.together;
         // Neighbouring rows at the same time: see `Group::blocks`.
         let mut blocks = count.div_ceil(shape.together);
-        if !shape.is_local {
-            blocks = blocks
-                .min(queue.most_blocks())
-                .min(GLOBAL_BYTES / bytes)
-                .max(1);
+        if bytes > 0 {
+            let most = queue.most_blocks().min(GLOBAL_BYTES / bytes);
+            blocks = blocks.min(most).max(1);
         }
-        let tiles = if shape.is_local {
-            0
-        } else {
-            blocks * shape.together
-        };
-        let (numbers, words) = memory(shape.most, shape.slots);
-        let mut numbers = queue.room::<A>((tiles * numbers).max(1))?;
-        let mut words = queue.room::<u32>((tiles * words).max(1))?;
+        let tiles = blocks * shape.together;
+        let room = |size: usize| (tiles * size).max(1);
+        let mut numbers = queue.room::<A>(room(system.numbers))?;
+        let mut patterns = queue.room::<u32>(room(system.words))?;
+        let mut sums = queue.room::<A>(room(table.numbers))?;
+        let mut keys = queue.room::<u32>(room(table.words))?;
         let [_, offsets, columns, values, diagonal] = self.matrix()?;
         let growth = &self.growth;
         let real = |value: f64| scalars::number(A::from_f64(value));
         let arguments = [
-            rows,
+            number(count),
             list,
-            sizes,
+            read(&looked.sizes)?,
             offsets,
             columns,
             values,
             diagonal,
-            start[0],
-            start[1],
+            read(&looked.inverses)?,
+            looked.start[0],
+            looked.start[1],
             word(growth.steps),
             word(growth.step_size),
             real(growth.tolerance),
@@ -294,7 +305,9 @@ impl<'a, A: Field> Rows<'a, A> {
             word(shape.most),
             word(shape.slots),
             write(&mut numbers)?,
-            write(&mut words)?,
+            write(&mut patterns)?,
+            write(&mut sums)?,
+            write(&mut keys)?,
         ];
         let file = File {
             block: (shape.together * shape.lanes) as u32,
@@ -305,18 +318,14 @@ impl<'a, A: Field> Rows<'a, A> {
     }
 }
 
-/// Numbers and words that a row needs, as in `fsai_rows`.
-fn memory(most: usize, slots: usize) -> (usize, usize) {
-    (
-        most * (most + 1) / 2 + 2 * most + slots,
-        most + slots + slots / 2,
-    )
-}
-
-/// The same in bytes.
-fn room<A>(most: usize, slots: usize) -> usize {
-    let (numbers, words) = memory(most, slots);
-    numbers * size_of::<A>() + words * size_of::<u32>()
+/// What is found out of the rows before they are made.
+struct Looked<A> {
+    /// The pattern to begin with.
+    start: [Argument; 2],
+    /// The most entries of each.
+    sizes: Buffer<u32>,
+    /// The reciprocals of the diagonal.
+    inverses: Buffer<A>,
 }
 
 /// Rows stored with padding between them.
@@ -326,31 +335,4 @@ struct Loose<A> {
     values: Buffer<A>,
     lengths: Buffer<u32>,
     failed: Buffer<u32>,
-}
-
-/// How rows are made.
-#[derive(Clone, Copy, Debug)]
-struct RowShape {
-    is_local: bool,
-    /// Entries of a row, without the diagonal.
-    most: usize,
-    /// Slots of its table.
-    slots: usize,
-    /// Threads that share it.
-    lanes: usize,
-    /// Rows of a block.
-    together: usize,
-}
-
-impl RowShape {
-    fn defines(&self) -> Vec<Define> {
-        let space = if self.is_local { "LOCAL" } else { "GLOBAL" };
-        let lanes = ("LANES", power(self.lanes));
-        let mut defines = vec![("SPACE", space), lanes, ("APART", "1")];
-        if self.is_local {
-            let most = SIZES[self.most / SIZE_STEP - 1];
-            defines.extend([("MOST", most), ("SLOTS", literal(self.slots))]);
-        }
-        defines
-    }
 }

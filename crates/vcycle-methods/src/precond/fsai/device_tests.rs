@@ -105,8 +105,9 @@ fn arrow(n: usize) -> Csr<f64> {
 fn rows_that_local_memory_does_not_hold_are_made_in_that_of_the_device() {
     let Some(device) = device() else { return };
     let a = arrow(300);
-    // A table for the columns of a long row, and a system of 299 unknowns.
+    // A larger table for the columns of a long row, one in memory of the device, and a system of 299 unknowns there.
     assert_same(Fsai::default(), &a, &device);
+    assert_same(Fsai::default(), &arrow(2500), &device);
     assert_same(Fsai::of_power(1), &a, &device);
 }
 

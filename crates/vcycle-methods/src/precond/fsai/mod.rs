@@ -12,7 +12,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use self::row::{Problem, Row};
 use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
@@ -260,9 +260,11 @@ impl Fsai {
         if let Some(rows) = operations::fsai_rows(&wide, growth)? {
             return self.on_device(&wide, &rows)?.convert::<T>();
         }
+        let diagonal = positive_diagonal(&wide)?;
         let problem = Problem {
             a: &wide,
-            diagonal: positive_diagonal(&wide)?,
+            inverses: diagonal.iter().map(|&own| A::Real::one() / own).collect(),
+            diagonal,
             parameters: self,
             rounding: A::Real::from_f64(rounding),
         };

@@ -18,6 +18,8 @@ const REFUSED: u32 = u32::MAX;
 pub(super) struct Problem<'a, A: Field> {
     pub a: &'a Csr<A>,
     pub diagonal: Vec<A::Real>,
+    /// The reciprocals of the diagonal.
+    pub inverses: Vec<A::Real>,
     pub parameters: &'a Fsai,
     /// The unit of rounding of the matrix.
     pub rounding: A::Real,
@@ -180,7 +182,7 @@ impl<'a, A: Field> Row<'a, A> {
         let (columns, sums) = self.product.entries();
         for (&column, sum) in columns.iter().zip(sums) {
             let place = column as usize;
-            let gain = sum.modulus_squared() / self.problem.diagonal[place];
+            let gain = sum.modulus_squared() * self.problem.inverses[place];
             if place == self.index || self.places[place] != 0 || gain <= least {
                 continue;
             }
