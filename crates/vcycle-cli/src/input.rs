@@ -79,7 +79,8 @@ fn read_standard_input(
     Ok((Source::unknown(NAME), matrix.into()))
 }
 
-fn looks_like_file(path: &Path) -> bool {
+/// Whether a name is that of a file rather than of something made.
+pub fn looks_like_file(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
 }
 
@@ -179,7 +180,8 @@ pub fn guess<T: Scalar>(path: &Path, b: &Vector<T>) -> Result<Vector<T>> {
     }
 }
 
-fn unusable(option: &'static str, path: &Path, reason: String) -> CliError {
+/// The error of an option whose file does not do.
+pub fn unusable(option: &'static str, path: &Path, reason: String) -> CliError {
     CliError::Option {
         option,
         reason: format!("`{}` {reason}", path.display()),

@@ -47,7 +47,7 @@ use compression::Compression;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::Size;
-use crate::matrix::{Csr, Duplicates, Extent};
+use crate::matrix::{Csr, Distributed, Duplicates, Extent};
 use crate::scalar::{Field, Scalar, c64};
 use crate::vector::Vector;
 
@@ -163,6 +163,19 @@ impl MatrixReader {
         in_file(path, self.read_unnamed(path, executor, progress))
     }
 
+    /// Reads own rows of a matrix, about as many for every rank of a team: each rank parses its part of the file. All ranks call it
+    /// together, for a file that [can be read so](is_read_in_parts).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); for an executor without a team; when another rank has failed.
+    pub fn read_in_parts(&self, path: &Path, rank: &Executor) -> Result<Distributed<f64>> {
+        let team = rank.team().ok_or_else(|| {
+            let reason = "reading in parts needs an executor with a team, `Executor::with_team`";
+            Error::Team(reason.to_owned())
+        })?;
+        matrix_market::part::read(path, rank, team.as_ref(), self)
+    }
+
     fn read_unnamed(
         &self,
         path: &Path,
@@ -181,6 +194,14 @@ impl MatrixReader {
             FileFormat::Npy => npy::read_matrix(&npy::read_file(path)?, executor, progress),
         }
     }
+}
+
+/// Whether ranks can read a file [in parts](MatrixReader::read_in_parts): a Matrix Market file that is not compressed, of a sparse,
+/// real and square matrix.
+pub fn is_read_in_parts(path: &Path) -> bool {
+    let is_plain = FileFormat::of(path)
+        .is_ok_and(|format| format == FileFormat::MatrixMarket(Compression::None));
+    is_plain && matrix_market::part::is_read_in_parts(path)
 }
 
 /// Reads a matrix and reports progress; an entry given twice is an error.

@@ -85,6 +85,18 @@ impl<T: Field> Triplets<T> {
         self.values.len()
     }
 
+    /// The row, column and value of every entry and its mirror image, in the order they were given.
+    pub(super) fn entries(&self, symmetry: EntrySymmetry) -> impl Iterator<Item = (u64, u64, T)> {
+        let indices = self.rows.iter().zip(&self.columns);
+        let both = move |((&row, &column), &value): ((&u32, &u32), &T)| {
+            let (row, column) = (u64::from(row), u64::from(column));
+            let is_mirrored = symmetry != EntrySymmetry::General && row != column;
+            let mirrored = is_mirrored.then(|| (column, row, symmetry.mirror(value)));
+            [Some((row, column, value)), mirrored].into_iter().flatten()
+        };
+        indices.zip(&self.values).flat_map(both)
+    }
+
     /// `each(row - range.start, column, value)` for the entries and mirror images in some rows.
     fn visit(
         &self,

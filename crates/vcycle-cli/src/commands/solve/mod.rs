@@ -1,6 +1,7 @@
 //! `vcycle solve`.
 
 mod configuration;
+mod file_parts;
 mod files;
 mod order;
 mod ranks;

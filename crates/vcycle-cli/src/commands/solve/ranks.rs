@@ -16,6 +16,7 @@ use vcycle::matrix::{Csr, Distributed, GridOrder, Partition, Permutation};
 use vcycle::multigrid::NearNullspace;
 use vcycle::vector::Vector;
 
+use super::file_parts::FileParts;
 use super::files::{Written, write_files};
 use super::order::{Renumbered, of_grid, order};
 use super::records::Records;
@@ -55,6 +56,8 @@ enum Known<'w> {
     ByFirst(Option<&'w Whole>),
     /// Every rank makes its own rows, and gets others where these are in another order.
     InParts(&'w str, Option<GridOrder>),
+    /// Every rank reads its part of a file.
+    OfFile(&'w FileParts),
 }
 
 /// Solves with ranks that are threads.
@@ -63,16 +66,21 @@ pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<Exi
     let host = host(config)?;
     let in_parts = in_parts(args);
     let order = order_of_parts(args, in_parts)?;
-    let whole = match in_parts {
-        Some(_) => None,
-        None => Some(read(args, config, &host)?),
+    let file = match FileParts::is_meant(args) {
+        true => Some(FileParts::new(args, &host, true)?),
+        false => None,
+    };
+    let whole = match (in_parts, &file) {
+        (None, None) => Some(read(args, config, &host)?),
+        _ => None,
     };
     let work = |team: Arc<dyn Communicator>| {
         let begun = format!("{ranks} ranks, threads of one process");
-        let known = match (in_parts, &whole) {
-            (Some(problem), _) => Known::InParts(problem, order),
-            (None, Some(whole)) => Known::ByAll(whole),
-            (None, None) => Known::ByFirst(None),
+        let known = match (in_parts, &file, &whole) {
+            (Some(problem), ..) => Known::InParts(problem, order),
+            (_, Some(file), _) => Known::OfFile(file),
+            (.., Some(whole)) => Known::ByAll(whole),
+            (.., None) => Known::ByFirst(None),
         };
         solve(args, config, &team, known, &begun)
     };
@@ -89,13 +97,19 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
     let host = host(config)?;
     let in_parts = in_parts(args);
     let order = order_of_parts(args, in_parts)?;
-    let whole = match (in_parts, team.rank()) {
-        (None, 0) => Some(read(args, config, &host)?),
+    // A file need not be at hand on every machine.
+    let file = match team.any(!FileParts::is_meant(args))? {
+        true => None,
+        false => Some(FileParts::new(args, &host, team.rank() == 0)?),
+    };
+    let whole = match (in_parts, &file, team.rank()) {
+        (None, None, 0) => Some(read(args, config, &host)?),
         _ => None,
     };
-    let known = match in_parts {
-        Some(problem) => Known::InParts(problem, order),
-        None => Known::ByFirst(whole.as_ref()),
+    let known = match (in_parts, &file) {
+        (Some(problem), _) => Known::InParts(problem, order),
+        (None, Some(file)) => Known::OfFile(file),
+        (None, None) => Known::ByFirst(whole.as_ref()),
     };
     let begun = format!("{} processes under {}", team.size(), mpi::version()?);
     let answer = solve(args, config, &team, known, &begun)?;
@@ -115,17 +129,20 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
 /// The problem, where every rank can make its own rows and nothing else needs the whole matrix.
 fn in_parts(args: &SolveArgs) -> Option<&str> {
     let problem = args.input.source.as_str();
+    let is_plain = args.partition != PartitionKind::Graph && args.rhs.is_none();
+    let is_made = is_plain && needs_no_whole(args) && gallery::is_made_in_parts(problem);
+    is_made.then_some(problem)
+}
+
+/// Whether no option asks for the whole matrix, or for vectors that belong to it.
+pub(super) fn needs_no_whole(args: &SolveArgs) -> bool {
     let known = &args.known;
-    let is_plain = args.partition != PartitionKind::Graph
-        && args.rhs.is_none()
-        && args.x0.is_none()
+    args.x0.is_none()
         && args.report.is_none()
         && args.trace.is_none()
         && known.near_nullspace.is_none()
         && known.coordinates.is_none()
-        && known.block_size.is_none();
-    let is_made = is_plain && gallery::is_made_in_parts(problem);
-    is_made.then_some(problem)
+        && known.block_size.is_none()
 }
 
 /// The order of rows that ranks make themselves, if that is not their own.
@@ -219,7 +236,7 @@ impl Known<'_> {
         match self {
             Self::ByAll(whole) => Some(whole),
             Self::ByFirst(whole) => *whole,
-            Self::InParts(..) => None,
+            Self::InParts(..) | Self::OfFile(_) => None,
         }
     }
 
@@ -253,6 +270,9 @@ impl Known<'_> {
             let b = Vector::from_column(rank, b);
             return Ok((SharedSystem::new(Arc::new(a)), b));
         }
+        if let Self::OfFile(file) = self {
+            return file.part(rank);
+        }
         let team = rank.team().expect("a rank has a team");
         let whole = self.whole();
         let near = whole.and_then(|whole| whole.near_nullspace.as_ref());
@@ -275,7 +295,7 @@ impl Known<'_> {
                 let rows = Partition::even(rows, block as u64, team.size());
                 Distributed::part_of(rank, &whole.matrix, rows)?
             }
-            Self::ByFirst(_) | Self::InParts(..) => {
+            Self::ByFirst(_) | Self::InParts(..) | Self::OfFile(_) => {
                 let matrix = whole.map(|whole| whole.matrix.as_ref());
                 Distributed::spread(rank, matrix, block)?
             }
@@ -348,6 +368,7 @@ fn solve(
     };
     let (name, reading) = match (&known, known.whole()) {
         (Known::InParts(problem, _), _) => (*problem, spreading),
+        (Known::OfFile(file), _) => (file.name(), spreading),
         (_, Some(whole)) => (whole.reading.name(), whole.reading.time() + spreading),
         (_, None) => ("", spreading),
     };

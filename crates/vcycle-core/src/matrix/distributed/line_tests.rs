@@ -21,13 +21,7 @@ fn line(change: impl Fn(usize, usize, f64) -> Option<f64>) -> Csr<f64> {
         }
         offsets.push(columns.len());
     }
-    Csr::from_canonical(
-        &Executor::cpu(),
-        Size::square(n),
-        offsets,
-        columns,
-        values,
-    )
+    Csr::from_canonical(&Executor::cpu(), Size::square(n), offsets, columns, values)
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! of other ranks travel.
 
 mod cells;
+mod entries;
 mod fetch;
 mod galerkin;
 mod gathered;
@@ -123,6 +124,14 @@ impl<T: Scalar> Distributed<T> {
             values,
             duplicates,
         );
+        let first = rows.range(team.rank()).start;
+        let local = local.map_err(|error| match error {
+            Error::DuplicateEntry { row, column } => Error::DuplicateEntry {
+                row: first as usize + row,
+                column: halo.global(column) as usize,
+            },
+            other => other,
+        });
         Ok(Self::of_local(
             executor,
             rows,

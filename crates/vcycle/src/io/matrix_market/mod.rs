@@ -6,6 +6,7 @@
 mod header;
 mod number;
 mod parse;
+pub(super) mod part;
 mod text;
 mod write;
 

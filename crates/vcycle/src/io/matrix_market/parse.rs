@@ -133,7 +133,8 @@ fn place(text: &[u8], at: usize) -> Place {
     }
 }
 
-fn moved_down(fault: Fault, lines: usize) -> Fault {
+/// The same fault so many lines further down.
+pub(super) fn moved_down(fault: Fault, lines: usize) -> Fault {
     let place = fault.place.map(|place| Place {
         line: place.line + lines,
         ..place

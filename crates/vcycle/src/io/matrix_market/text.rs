@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use crate::error::{Fault, Place, Problem};
 
 /// The longest line accepted. The format allows 1024 bytes; comments in the wild are longer.
-const LONGEST_LINE: usize = 1 << 20;
+pub(super) const LONGEST_LINE: usize = 1 << 20;
 /// Bytes of text in one block: the threads share it while the next one is read.
 const BLOCK: usize = 16 << 20;
 
@@ -18,8 +18,9 @@ pub(super) struct Text {
     stream: BufReader<Box<dyn Read + Send>>,
     /// The beginning of a line whose end has not been read.
     rest: Vec<u8>,
-    /// Lines taken one by one so far.
+    /// Lines taken one by one so far, and their bytes.
     pub(super) lines: usize,
+    pub(super) bytes: u64,
     /// Whether all blocks have been taken.
     pub(super) ended: bool,
 }
@@ -30,6 +31,7 @@ impl Text {
             stream: BufReader::with_capacity(1 << 16, stream),
             rest: Vec::new(),
             lines: 0,
+            bytes: 0,
             ended: false,
         }
     }
@@ -38,10 +40,12 @@ impl Text {
     pub(super) fn line(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         let mut line = Vec::new();
         let mut limited = (&mut self.stream).take(LONGEST_LINE as u64);
-        if limited.read_until(b'\n', &mut line)? == 0 {
+        let taken = limited.read_until(b'\n', &mut line)?;
+        if taken == 0 {
             return Ok(None);
         }
         self.lines += 1;
+        self.bytes += taken as u64;
         if line.pop_if(|byte| *byte == b'\n').is_none() && line.len() >= LONGEST_LINE {
             return Err(TOO_LONG.at(Place {
                 line: self.lines,

@@ -1,0 +1,91 @@
+//! Files that ranks read in parts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use vcycle::config::SharedSystem;
+use vcycle::executor::Executor;
+use vcycle::gallery;
+use vcycle::io::{self, AnyVector, MatrixReader};
+use vcycle::linop::{Size, check_size};
+use vcycle::matrix::Duplicates;
+use vcycle::vector::Vector;
+
+use super::ranks::needs_no_whole;
+use crate::args::{PartitionKind, SolveArgs};
+use crate::error::Result;
+use crate::input::{looks_like_file, unusable};
+
+/// A file of which every rank reads its part, and the right-hand side that one of them has read.
+pub struct FileParts {
+    source: String,
+    reader: MatrixReader,
+    b: Option<Vector<f64>>,
+}
+
+impl FileParts {
+    /// Whether the ranks of a solve can read its file in parts: nothing else needs the whole matrix.
+    pub fn is_meant(args: &SolveArgs) -> bool {
+        let (source, rhs) = (args.input.source.as_str(), args.rhs.as_deref());
+        let is_plain_rhs = |rhs| rhs == "ones" || is_real_file(Path::new(rhs));
+        args.partition == PartitionKind::Rows
+            && needs_no_whole(args)
+            && rhs.is_none_or(is_plain_rhs)
+            && !gallery::is_problem(source)
+            && io::is_read_in_parts(Path::new(source))
+    }
+
+    /// Reads the right-hand side, where that is in a file, if this rank `leads`.
+    pub fn new(args: &SolveArgs, host: &Executor, leads: bool) -> Result<Self> {
+        let mut reader = MatrixReader::default();
+        if args.input.sum_duplicates {
+            reader.duplicates = Duplicates::Sum;
+        }
+        let rhs = args.rhs.as_deref().filter(|&rhs| leads && rhs != "ones");
+        let b = match rhs.map(|rhs| io::read_vector(rhs, host)).transpose()? {
+            Some(AnyVector::Complex(_)) => {
+                let path = Path::new(rhs.unwrap_or_default());
+                let reason = "is complex, the matrix is real".to_owned();
+                return Err(unusable("--rhs", path, reason));
+            }
+            Some(AnyVector::Real(b)) => Some(b),
+            None => None,
+        };
+        Ok(Self {
+            source: args.input.source.clone(),
+            reader,
+            b,
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.source
+    }
+
+    /// Own rows of the matrix and of the right-hand side.
+    pub fn part(&self, rank: &Executor) -> vcycle::Result<(SharedSystem, Vector<f64>)> {
+        let a = self.reader.read_in_parts(Path::new(&self.source), rank)?;
+        let (team, rows) = (a.team(), a.rows().total() as usize);
+        let size = self.b.as_ref().map(Vector::size);
+        let size = size.filter(|_| team.rank() == 0);
+        let cols = team.all_numbers(size.map_or(0, |size| size.cols) as u64)?[0] as usize;
+        let fits = size.map_or(Ok(()), |found| {
+            check_size("right-hand side", Size::new(rows, found.cols), found)
+        });
+        team.agree(fits)?;
+        let b = match cols {
+            0 => Vector::filled(rank, a.size().rows, 1, 1.0)?,
+            cols => {
+                let b = self.b.as_ref().filter(|_| team.rank() == 0);
+                let own = a.spread_values(b.map(Vector::to_vec).as_deref(), cols)?;
+                Vector::from_rows(rank, cols, own)?
+            }
+        };
+        Ok((SharedSystem::new(Arc::new(a)), b))
+    }
+}
+
+/// Whether a right-hand side is a file that can be read; others are told of where all is read at once.
+fn is_real_file(path: &Path) -> bool {
+    looks_like_file(path) && path.exists()
+}

@@ -1,0 +1,145 @@
+//! Matrices of entries that any rank has.
+
+use std::sync::Arc;
+
+use super::partition::Partition;
+use super::wire::{Reader, bytes_of};
+use super::{Distributed, team_of};
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::matrix::Duplicates;
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Distributed<T> {
+    /// A square matrix of entries (row, column, value) in any order, of which every rank has some: they are sent to the
+    /// ranks of their rows, about as many rows for each; nodes of `block` rows stay together. All ranks call it together.
+    ///
+    /// ```
+    /// use vcycle::communicator::threads;
+    /// use vcycle::executor::Executor;
+    /// use vcycle::matrix::{Distributed, Duplicates};
+    /// threads::run(2, |team| {
+    ///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+    ///     // Rank 0 knows the first column of a matrix of order 2, rank 1 the second.
+    ///     let entries = match team.rank() {
+    ///         0 => [(0, 0, 2.0), (1, 0, -1.0)],
+    ///         _ => [(1, 1, 2.0), (0, 1, -1.0)],
+    ///     };
+    ///     let a = Distributed::from_entries(&rank, 2, 1, entries, Duplicates::Refuse)?;
+    ///     assert_eq!(a.local().nonzeros(), 2);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For an executor without a team, rows and columns that are out of range, entries that are given twice (unless
+    /// summed, in the order of the ranks); when another rank has failed.
+    pub fn from_entries(
+        executor: &Executor,
+        rows: u64,
+        block: u64,
+        entries: impl IntoIterator<Item = (u64, u64, T)>,
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        let team = team_of(executor)?;
+        let rows = Arc::new(Partition::even(rows, block, team.size()));
+        let sent = team.agree(packed(&rows, entries))?;
+        let received = team.all_to_all(sent)?;
+        let own = rows.range(team.rank());
+        let place = |row: u64| (row - own.start) as usize;
+        let mut offsets = vec![0; (own.end - own.start) as usize + 1];
+        for_entries::<T>(&received, |row, _, _| offsets[place(row) + 1] += 1);
+        for row in 1..offsets.len() {
+            offsets[row] += offsets[row - 1];
+        }
+        let (mut next, count) = (offsets.clone(), offsets[offsets.len() - 1]);
+        let (mut columns, mut values) = (vec![0; count], vec![T::default(); count]);
+        for_entries::<T>(&received, |row, column, value| {
+            let to = &mut next[place(row)];
+            (columns[*to], values[*to]) = (column, value);
+            *to += 1;
+        });
+        let arrays = (offsets, columns, values);
+        Self::of_columns(executor, &rows, &rows, arrays, duplicates)
+    }
+}
+
+/// The entries for every rank as bytes.
+fn packed<T: Scalar>(
+    rows: &Partition,
+    entries: impl IntoIterator<Item = (u64, u64, T)>,
+) -> Result<Vec<Vec<u8>>> {
+    let mut sent = vec![Vec::new(); rows.ranks()];
+    let mut rank = 0;
+    for (row, column, value) in entries {
+        if row >= rows.total() {
+            return Err(Error::InvalidStructure {
+                format: "distributed",
+                reason: format!("row {row} is outside 0..{}", rows.total()),
+            });
+        }
+        if !rows.range(rank).contains(&row) {
+            rank = rows.rank_of(row);
+        }
+        let bytes: &mut Vec<u8> = &mut sent[rank];
+        bytes.extend_from_slice(bytes_of(&[row, column]));
+        bytes.extend_from_slice(bytes_of(&[value]));
+    }
+    Ok(sent)
+}
+
+/// Shows all entries in the order of the ranks they come from.
+fn for_entries<T: Scalar>(received: &[Vec<u8>], mut show: impl FnMut(u64, u64, T)) {
+    for bytes in received {
+        for entry in bytes.chunks_exact(2 * size_of::<u64>() + size_of::<T>()) {
+            let mut reader = Reader { bytes: entry };
+            let (row, column) = (reader.number(), reader.number());
+            reader
+                .numbers::<T>(1)
+                .for_each(|value| show(row, column, value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+
+    /// The entries of a line of nine points that a rank has, those of one row twice.
+    fn own(rank: usize, ranks: usize) -> impl Iterator<Item = (u64, u64, f64)> {
+        let all = (0..9_u64).flat_map(|row| {
+            let near = row.saturating_sub(1)..(row + 2).min(9);
+            near.map(move |column| (row, column, (10 * row + column) as f64))
+        });
+        let twice = [(4, 4, 0.5)].into_iter();
+        let all = all.chain(twice).enumerate();
+        all.filter(move |(place, _)| place % ranks == rank)
+            .map(|(_, entry)| entry)
+    }
+
+    #[test]
+    fn entries_go_to_the_ranks_of_their_rows() {
+        for ranks in [1, 2, 3, 12] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let entries = || own(team.rank(), ranks);
+                let a = Distributed::from_entries(&rank, 9, 1, entries(), Duplicates::Sum)?;
+                if let Some(whole) = a.gathered()? {
+                    assert_eq!(whole.nonzeros(), 25);
+                    assert_eq!(whole.entry(4, 4), Some(44.5));
+                    assert_eq!(whole.entry(7, 8), Some(78.0));
+                }
+                let twice = Distributed::from_entries(&rank, 9, 1, entries(), Duplicates::Refuse);
+                let told = twice.unwrap_err().to_string();
+                assert!(told.contains("entry (4, 4)"), "{told}");
+                let far = [(9, 0, 1.0)];
+                let outside = Distributed::from_entries(&rank, 9, 1, far, Duplicates::Sum);
+                assert!(outside.is_err());
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}
