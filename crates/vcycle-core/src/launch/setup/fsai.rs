@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use self::shape::{RowShape, SIZE_STEP};
+use self::shape::{LOCAL_ENTRIES, RowShape, SIZE_STEP};
 use super::binned::Again;
 use super::groups::Groups;
 use super::tiles::{NOTHING, graph, tile_file, word};
@@ -22,8 +22,6 @@ use crate::scalar::Field;
 pub(super) const FILE: File = tile_file!("fsai.c", "fsai_system.h");
 pub(super) const ARRAYS: File = tile_file!("fsai_arrays.c");
 const NOWHERE: u32 = u32::MAX;
-/// Rows of more entries have their systems in memory of the device.
-const LOCAL_ENTRIES: usize = 64;
 /// Slots of a table in local memory.
 const LOCAL_SLOTS: std::ops::RangeInclusive<usize> = 64..=2048;
 /// Bytes that the rows of all blocks may take together in memory of the device.

@@ -1,10 +1,11 @@
 //! Where rows of a factorised approximate inverse are made, and by how many threads.
 
 use super::super::groups::literal;
-use super::LOCAL_ENTRIES;
 use crate::gpu::Define;
 use crate::launch::rows::power;
 
+/// Rows of more entries have their systems in memory of the device.
+pub(super) const LOCAL_ENTRIES: usize = 64;
 /// Sizes for which rows in local memory have a kernel: multiples of this.
 pub(super) const SIZE_STEP: usize = 8;
 const SIZES: [&str; LOCAL_ENTRIES / SIZE_STEP] = ["8", "16", "24", "32", "40", "48", "56", "64"];
