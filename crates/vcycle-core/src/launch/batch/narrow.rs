@@ -12,9 +12,9 @@ use crate::scalar::Scalar;
 pub(in crate::launch) const NARROW: File = kernel_file!("batch_narrow.c", 128, "batch.h");
 
 /// `SYSTEMS` of the kernel: those of a block.
-const SYSTEMS: usize = 16;
-/// Rows of a system that may be loaded at once.
-const CHUNKS: [Room; 3] = [(8, "8"), (4, "4"), (2, "2")];
+const SYSTEMS: usize = 32;
+/// Rows of a system that may be in local memory at once.
+const CHUNKS: [Room; 5] = [(32, "32"), (16, "16"), (8, "8"), (4, "4"), (2, "2")];
 /// How definitions write entries on either side of the diagonal.
 const HALVES: [&str; 5] = ["0", "1", "2", "3", "4"];
 
@@ -33,8 +33,8 @@ impl<'p> Narrow<'p> {
         let wide = 2 * diagonals.half + 1;
         let bytes = local_bytes(gpu);
         let used = |chunk: usize| {
-            let of_system = (wide + 2) * (chunk + 1) + chunk * (wide + 1);
-            2 * SYSTEMS * of_system * size_of::<T::Arith>() + 64
+            let of_system = (wide + 1) * (chunk + 1) + chunk + wide + chunk * (wide + 1);
+            SYSTEMS * of_system * size_of::<T::Arith>() + 64
         };
         let chunk = CHUNKS.into_iter().find(|chunk| used(chunk.0) <= bytes)?;
         Some(Self {
