@@ -127,10 +127,15 @@ pub(super) fn run(bench: &GpuBench, asked: &BlockArgs, report: &mut MarkdownRepo
     report.add(notes.join("\n"))
 }
 
-/// Rows first, then what the device chooses, then what was asked for; each once, with whether it is chosen.
-fn ways<M: Scalar>(bench: &GpuBench, a: &Csr<M>, asked: &[Size]) -> Result<Vec<(Way, bool)>> {
+/// Rows first, then what the device chooses for so many columns, then what was asked for; each once, with whether it is chosen.
+fn ways<M: Scalar>(
+    bench: &GpuBench,
+    a: &Csr<M>,
+    asked: &[Size],
+    cols: usize,
+) -> Result<Vec<(Way, bool)>> {
     let a = a.copy_to(&bench.executor)?;
-    let chosen = a.device_block()?;
+    let chosen = a.device_block_for(cols)?;
     let mut ways = vec![(Way::Rows, chosen.is_none())];
     ways.extend(chosen.map(|block| (Way::Blocks(block), true)));
     for &block in asked.iter().filter(|&&block| Some(block) != chosen) {
@@ -161,7 +166,7 @@ impl BlockProblem<'_> {
         let narrow = self.a.convert::<M>()?;
         let peer = self.peer::<P>(cols)?;
         let mut rows: Option<(f64, Vec<V>)> = None;
-        for (way, chosen) in ways(self.bench, &narrow, self.asked)? {
+        for (way, chosen) in ways(self.bench, &narrow, self.asked, cols)? {
             let (time, product) = self.ours::<M, V>(&narrow, way, cols)?;
             let first = rows.get_or_insert((time, product.clone()));
             same(&product, &first.1)?;

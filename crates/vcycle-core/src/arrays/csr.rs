@@ -32,6 +32,8 @@ pub struct Csr<T> {
 pub(crate) struct Copies<T> {
     /// The values in the layout of the pattern.
     pub(crate) placed: OnceLock<Buffer<T>>,
+    /// The same for vectors of many columns, where these have another layout.
+    pub(crate) placed_wide: OnceLock<Buffer<T>>,
     pub(crate) transposed: OnceLock<Arc<Csr<T>>>,
     /// The matrix in another type, for whoever asks for it again.
     pub(crate) narrow: OnceLock<Arc<dyn Any + Send + Sync>>,
@@ -45,6 +47,7 @@ impl<T> Default for Copies<T> {
     fn default() -> Self {
         Self {
             placed: OnceLock::new(),
+            placed_wide: OnceLock::new(),
             transposed: OnceLock::new(),
             narrow: OnceLock::new(),
             plain: false,

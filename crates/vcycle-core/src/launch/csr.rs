@@ -3,6 +3,7 @@
 use vcycle_gpu::Argument;
 
 use super::bsr;
+use super::layout::Purpose;
 use super::rows::{Columns, Finish, Operand, multiply, power};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
@@ -189,14 +190,19 @@ impl<T: Scalar> Csr<T> {
             };
             return Ok(bsr::rows(entries).operand(gpu, cols));
         }
-        let layout = self.pattern.layout(size_of::<T>())?;
-        if self.copies.placed.get().is_none() {
+        let purpose = self.pattern.served(Purpose::new(size_of::<T>(), cols))?;
+        let layout = self.pattern.layout(purpose)?;
+        let placed = match purpose.is_wide {
+            true => &self.copies.placed_wide,
+            false => &self.copies.placed,
+        };
+        if placed.get().is_none() {
             let queue = Queue::of(self.executor()).expect("only devices have a layout");
             let values = layout.values(&queue, &self.pattern, &self.values)?;
             // Where two threads come here at once both have made the same.
-            let _ = self.copies.placed.set(values);
+            let _ = placed.set(values);
         }
-        layout.operand(self.copies.placed.get().expect("made just now"), cols)
+        layout.operand(placed.get().expect("made just now"), cols)
     }
 
     /// A product on the device that has the matrix, or its conjugate.

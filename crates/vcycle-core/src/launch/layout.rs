@@ -17,6 +17,54 @@ const WORTH_BLOCKS: usize = 1 << 16;
 /// Of a hundred values in blocks that are asked for, so many have to be entries: what [`Bsr`](crate::matrix::Bsr) allows.
 const LEAST_ASKED_FOR: usize = 12;
 
+/// Columns of vectors from which a matrix may be stored in another way: values are read once for all, and what counts is the input.
+const WIDE: usize = 8;
+
+/// What a layout is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Purpose {
+    /// Bytes of a value.
+    pub bytes: usize,
+    /// Whether vectors have many columns.
+    pub is_wide: bool,
+}
+
+impl Purpose {
+    /// For values of so many bytes and vectors of so many columns.
+    pub(crate) fn new(bytes: usize, cols: usize) -> Self {
+        let is_wide = cols >= WIDE;
+        Self { bytes, is_wide }
+    }
+
+    /// For values of so many bytes and one column, or few.
+    pub(crate) fn of_bytes(bytes: usize) -> Self {
+        Self::new(bytes, 1)
+    }
+
+    /// Where layouts for it are kept.
+    fn place(self) -> usize {
+        let wide = if self.is_wide { 3 } else { 0 };
+        wide + match self.bytes {
+            2 => 2,
+            4 => 1,
+            _ => 0,
+        }
+    }
+
+    /// Of a hundred values in blocks so many have to be entries: fewer, and rows are read sooner. An H200 took as long in 2 by
+    /// 2 blocks as in rows where 79 of 100 are entries in f64 (elasticity) and about 65 in f32 (`beam:o3,l3`), where f16 was 1.24 times as fast; with 50 f16
+    /// was slower (`poisson27:128`). With 8, 16 and 32 columns the blocks of the beam were 1.04 to 1.48 times as fast in f64 and f32, and 0.87 to 1.03 times in
+    /// f16.
+    fn least_filled(self) -> usize {
+        [85, 75, 60, 60, 60, 75][self.place()]
+    }
+
+    /// Whether blocks may reach beyond the matrix, for which kernels have checks.
+    fn may_be_ragged(self) -> bool {
+        self.bytes == 2 || self.is_wide
+    }
+}
+
 /// How a device stores the matrices of a pattern.
 #[derive(Clone, Debug)]
 pub(crate) enum Layout {
@@ -26,39 +74,23 @@ pub(crate) enum Layout {
     Blocks(Strips),
 }
 
-/// The layouts of a pattern: one for each number of bytes that values have, made when it is first needed.
+/// The layouts of a pattern: one for each purpose, made when it is first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Layouts {
     /// What is known of the pattern, where the layout is chosen.
     survey: Option<Survey>,
-    /// For values of 8, 4 and 2 bytes.
-    made: [OnceLock<Arc<Layout>>; 3],
+    /// For values of 8, 4 and 2 bytes, then the same for many columns.
+    made: [OnceLock<Arc<Layout>>; 6],
 }
 
-/// Where the layout for values of so many bytes is kept.
-fn place(bytes: usize) -> usize {
-    match bytes {
-        2 => 2,
-        4 => 1,
-        _ => 0,
-    }
-}
-
-/// Of a hundred values in blocks so many have to be entries where values have so many bytes: fewer, and rows are read sooner. An H200 took as long in 2 by
-/// 2 blocks as in rows where 79 of 100 are entries in f64 (elasticity) and about 65 in f32 (`beam:o3,l3`), where f16 was 1.24 times as fast; with 50 f16
-/// was slower (`poisson27:128`).
-fn least_filled(bytes: usize) -> usize {
-    [85, 75, 60][place(bytes)]
-}
-
-/// The blocks in which the rows of a survey take the fewest bytes, for a matrix of that size and values of so many bytes; none if it is
-/// not made of blocks.
-fn chosen_block(survey: &Survey, size: Size, bytes: usize) -> Option<Size> {
+/// The blocks in which the rows of a survey take the fewest bytes, for a matrix of that size; none if it is not made of blocks.
+fn chosen_block(survey: &Survey, size: Size, purpose: Purpose) -> Option<Size> {
+    let bytes = purpose.bytes;
     let found = survey.shapes().filter_map(|(block, [blocks, entries])| {
         let slots = blocks * block.rows * block.cols;
         let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
-        let filled = slots > 0 && 100 * entries >= least_filled(bytes) * slots;
-        ((whole || bytes == 2) && filled).then(|| {
+        let filled = slots > 0 && 100 * entries >= purpose.least_filled() * slots;
+        ((whole || purpose.may_be_ragged()) && filled).then(|| {
             // Bytes a value: its own, those of doubles counted as singles for one choice of both, two of an index for the block, and of the input two
             // for the row. Halves beside whole vectors, which are loaded one by one, count twice.
             let area = block.rows * block.cols;
@@ -102,7 +134,7 @@ impl Layouts {
         }
     }
 
-    /// The layout for values of so many bytes.
+    /// The layout for a purpose.
     ///
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
@@ -110,23 +142,35 @@ impl Layouts {
         &self,
         queue: &Queue<'_>,
         pattern: &Pattern,
-        bytes: usize,
+        purpose: Purpose,
     ) -> Result<&Layout> {
-        let own = &self.made[place(bytes)];
+        let own = &self.made[purpose.place()];
         if own.get().is_none() {
             let survey = self
                 .survey
                 .as_ref()
                 .expect("all are made where none is chosen");
-            let block = chosen_block(survey, pattern.size(), bytes);
+            let block = chosen_block(survey, pattern.size(), purpose);
             let layout = match self.known().find(|other| other.block() == block) {
                 Some(other) => Arc::clone(other),
-                None => Arc::new(Layout::chosen(queue, pattern, survey, (block, bytes))?),
+                None => Arc::new(Layout::chosen(queue, pattern, survey, (block, purpose))?),
             };
             // Where two threads come here at once both have made the same.
             let _ = own.set(layout);
         }
         Ok(own.get().expect("made just now"))
+    }
+
+    /// What serves a purpose: its own layout, or that for few columns if both would be the same.
+    pub(crate) fn served(&self, size: Size, purpose: Purpose) -> Purpose {
+        let few = Purpose::of_bytes(purpose.bytes);
+        let block = |survey, purpose| chosen_block(survey, size, purpose);
+        match &self.survey {
+            Some(survey) if purpose != few && block(survey, purpose) != block(survey, few) => {
+                purpose
+            }
+            _ => few,
+        }
     }
 
     /// Those that are made, for the longest values first.
@@ -136,16 +180,16 @@ impl Layouts {
 }
 
 impl Layout {
-    /// The layout in blocks that were chosen for values of so many bytes; rows where there are none, or where the sample of rows was better than
+    /// The layout in blocks that were chosen for a purpose; rows where there are none, or where the sample of rows was better than
     /// others.
     fn chosen(
         queue: &Queue<'_>,
         pattern: &Pattern,
         survey: &Survey,
-        (block, bytes): (Option<Size>, usize),
+        (block, purpose): (Option<Size>, Purpose),
     ) -> Result<Self> {
         if let Some(block) = block
-            && let Some(blocks) = Strips::new(queue, pattern, block, least_filled(bytes))?
+            && let Some(blocks) = Strips::new(queue, pattern, block, purpose.least_filled())?
         {
             return Ok(Self::Blocks(blocks));
         }

@@ -12,7 +12,7 @@ pub mod csr;
 pub mod dense;
 pub mod ell;
 pub mod halo;
-mod layout;
+pub(crate) mod layout;
 pub mod monitor;
 pub mod multifrontal;
 pub mod packed;

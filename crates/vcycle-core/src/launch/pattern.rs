@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::layout::{Layout, Layouts};
+use super::layout::{Layout, Layouts, Purpose};
 use super::setup::{Groups, Queue};
 use crate::arrays::{Derived, Pattern};
 use crate::error::Result;
@@ -30,17 +30,32 @@ impl Pattern {
         Ok([self.offsets.device()?, self.columns.device()?])
     }
 
-    /// How a device stores matrices of this pattern whose values have so many bytes.
+    /// How a device stores matrices of this pattern for a purpose.
     ///
     /// # Errors
     /// When the device has no memory for it.
     ///
     /// # Panics
     /// On an executor of the host.
-    pub(crate) fn layout(&self, bytes: usize) -> Result<&Layout> {
+    pub(crate) fn layout(&self, purpose: Purpose) -> Result<&Layout> {
         let queue = Queue::of(self.executor()).expect("only devices need a layout");
-        let layouts = kept(&self.layouts, || Layouts::new(&queue, self))?;
-        layouts.layout(&queue, self, bytes)
+        self.layouts(&queue)?.layout(&queue, self, purpose)
+    }
+
+    /// What serves a purpose, as [`Layouts::served`].
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    ///
+    /// # Panics
+    /// On an executor of the host.
+    pub(crate) fn served(&self, purpose: Purpose) -> Result<Purpose> {
+        let queue = Queue::of(self.executor()).expect("only devices need a layout");
+        Ok(self.layouts(&queue)?.served(self.size, purpose))
+    }
+
+    fn layouts(&self, queue: &Queue<'_>) -> Result<&Layouts> {
+        kept(&self.layouts, || Layouts::new(queue, self))
     }
 
     /// The one that is made already for the longest values.

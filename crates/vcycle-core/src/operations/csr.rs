@@ -10,6 +10,7 @@ use crate::cpu;
 use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::launch::layout::Purpose;
 use crate::launch::setup::Queue;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
@@ -28,10 +29,14 @@ pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
     Ok(())
 }
 
-/// The blocks in which the device of a matrix multiplies with it; none where it does so row by row, and on the host.
-pub(crate) fn device_block<T: Scalar>(a: &Csr<T>) -> Result<Option<Size>> {
+/// The blocks in which the device of a matrix multiplies it with vectors of so many columns; none where it does so row by row, and on
+/// the host.
+pub(crate) fn device_block<T: Scalar>(a: &Csr<T>, cols: usize) -> Result<Option<Size>> {
     match a.executor().is_device() && !a.copies.plain && !T::KIND.is_complex() {
-        true => Ok(a.pattern.layout(size_of::<T>())?.block()),
+        true => Ok(a
+            .pattern
+            .layout(Purpose::new(size_of::<T>(), cols))?
+            .block()),
         false => Ok(None),
     }
 }

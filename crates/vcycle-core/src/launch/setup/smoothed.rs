@@ -12,6 +12,7 @@ use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, File};
+use crate::launch::layout::Purpose;
 use crate::size::Size;
 
 pub(super) const FILE: File = tile_file!("smoothed.c", "tables.h");
@@ -114,7 +115,9 @@ impl<'a> Filtered<'a> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         if block != Size::square(1) && self.filter.is_none() {
             // Cycles will ask for the blocks of the matrix, too.
-            self.a.pattern().layout(size_of::<f64>())?;
+            self.a
+                .pattern()
+                .layout(Purpose::of_bytes(size_of::<f64>()))?;
             if let Some(product) = queue.multiply_by_blocks(self.a, t, block)? {
                 return self.step(t, factor, &product);
             }

@@ -54,7 +54,15 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When the device has no memory for what it multiplies with.
     pub fn device_block(&self) -> Result<Option<Size>> {
-        operations::device_block(self)
+        self.device_block_for(1)
+    }
+
+    /// The same for vectors of so many columns: with many it may be other blocks.
+    ///
+    /// # Errors
+    /// When the device has no memory for them.
+    pub fn device_block_for(&self, cols: usize) -> Result<Option<Size>> {
+        operations::device_block(self, cols)
     }
 
     /// The same matrix, with which its device multiplies in blocks of at most six rows and columns, or row by row; by

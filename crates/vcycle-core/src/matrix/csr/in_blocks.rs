@@ -186,6 +186,26 @@ fn short_values_are_stored_in_blocks_with_more_zeros() {
     assert_eq!(a.device_block().unwrap(), None);
 }
 
+#[test]
+fn many_columns_have_a_layout_of_their_own() {
+    let Some(executor) = device() else { return };
+    let host = nodes(&HOST, [10, 10, 8]);
+    let host = host.filter(|row, column, _| (row + column) % 3 != 1);
+    let host = host.unwrap();
+    let there = host.copy_to(&executor).unwrap();
+    for cols in [2, 8] {
+        let product = |a: &Csr<f64>| {
+            let x = numbers::<f64>(a.executor(), a.size().cols, cols);
+            let mut y = Vector::<f64>::zeros(a.executor(), a.size().rows, cols).unwrap();
+            a.apply(&x, &mut y, &Workspace::new()).unwrap();
+            y
+        };
+        assert_near(&product(&there), &product(&host), "columns");
+        assert_eq!(there.copies.placed_wide.get().is_some(), cols == 8);
+    }
+    assert_eq!(there.device_block().unwrap(), None);
+}
+
 /// Fails unless entries stand in the same places and values are the same to rounding.
 fn assert_same_product(found: &Csr<f64>, expected: &Csr<f64>) {
     assert_eq!(found.size(), expected.size());
