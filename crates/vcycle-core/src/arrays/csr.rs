@@ -33,7 +33,7 @@ pub(crate) struct Copies<T> {
     /// The values in the layout of the pattern.
     pub(crate) placed: OnceLock<Buffer<T>>,
     /// The same for vectors of many columns, where these have another layout.
-    pub(crate) placed_wide: OnceLock<Buffer<T>>,
+    pub(crate) placed_wide: OnceLock<Box<Buffer<T>>>,
     pub(crate) transposed: OnceLock<Arc<Csr<T>>>,
     /// The matrix in another type, for whoever asks for it again.
     pub(crate) narrow: OnceLock<Arc<dyn Any + Send + Sync>>,

@@ -192,17 +192,21 @@ impl<T: Scalar> Csr<T> {
         }
         let purpose = self.pattern.served(Purpose::new(size_of::<T>(), cols))?;
         let layout = self.pattern.layout(purpose)?;
-        let placed = match purpose.is_wide {
-            true => &self.copies.placed_wide,
-            false => &self.copies.placed,
+        let known = match purpose.is_wide {
+            true => self.copies.placed_wide.get().map(Box::as_ref),
+            false => self.copies.placed.get(),
         };
-        if placed.get().is_none() {
-            let queue = Queue::of(self.executor()).expect("only devices have a layout");
-            let values = layout.values(&queue, &self.pattern, &self.values)?;
-            // Where two threads come here at once both have made the same.
-            let _ = placed.set(values);
+        if let Some(values) = known {
+            return layout.operand(values, cols);
         }
-        layout.operand(placed.get().expect("made just now"), cols)
+        let queue = Queue::of(self.executor()).expect("only devices have a layout");
+        let values = layout.values(&queue, &self.pattern, &self.values)?;
+        // Where two threads come here at once both have made the same.
+        let placed = match purpose.is_wide {
+            true => &**self.copies.placed_wide.get_or_init(|| Box::new(values)),
+            false => self.copies.placed.get_or_init(|| values),
+        };
+        layout.operand(placed, cols)
     }
 
     /// A product on the device that has the matrix, or its conjugate.
