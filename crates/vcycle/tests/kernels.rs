@@ -9,7 +9,7 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::Assembly;
+use vcycle::matrix::{Assembly, ProductWay};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
@@ -106,7 +106,7 @@ fn solve_complex(executor: &Executor) {
 /// Multiplies in blocks, which devices do by themselves with large matrices, and rows of which many columns are neighbours.
 fn in_blocks(executor: &Executor) {
     let a = gallery::build("elasticity:2x2x2", executor).unwrap().matrix;
-    a.multiply(&a).unwrap();
+    a.multiply_in_way(&a, ProductWay::Words).unwrap();
     let x = Vector::<f64>::filled(executor, a.size().rows, 1, 1.0).unwrap();
     let mut y = Vector::<f64>::zeros_like(&x).unwrap();
     let a = a.on_device_in(Some(Size::square(3))).unwrap();

@@ -46,15 +46,6 @@ impl Strips {
             file: FILE,
             kernel: "sliced_blocks",
             defines: vec![
-                (
-                    "VARIANT",
-                    match std::env::var("VCYCLE_VARIANT").as_deref() {
-                        Ok("1") => "1",
-                        Ok("2") => "2",
-                        Ok("3") => "3",
-                        _ => "0",
-                    },
-                ),
                 ("HEIGHT", digit(block.rows)),
                 ("BREADTH", digit(block.cols)),
                 ("VECTOR", power(vector_of(size_of::<T>(), block))),

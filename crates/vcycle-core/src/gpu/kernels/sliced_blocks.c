@@ -28,9 +28,7 @@
 #define WORDS                                                                                      \
     (HEIGHT * COLUMNS * WORDS_OF(ACC) + BREADTH * COLUMNS * WORDS_OF(ARITH(X)) +                   \
      ENTRIES * WORDS_OF(ARITH(M)))
-#if VARIANT & 2
-#define RESIDENT 8
-#elif SHARED && WORDS > 75
+#if SHARED && WORDS > 75
 #define RESIDENT 4
 #elif SHARED && (WORDS > 60 || WORDS_OF(ACC) == 2 && COLUMNS == 4)
 #define RESIDENT 5
@@ -183,17 +181,9 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u
         FOR(r, HEIGHT) {
             const u64 row = strip * HEIGHT + r;
             const bool has_row = is_there && (!RAGGED || row < rows);
-#if VARIANT & 1
-            FOR(i, COLUMNS) {
-                const ACC sum = TILE_SUM(ACC, totals[r][i], lanes, scratch);
-                if (has_row && first == (r * COLUMNS + i) % lanes)
-                    finish(&f, row, row * cols + column + i, ALPHA(column + i), BETA(column + i), sum);
-            }
-#else
             FOR(i, COLUMNS) totals[r][i] = TILE_SUM(ACC, totals[r][i], lanes, scratch);
             if (has_row && first == r % lanes)
                 FINISH_COLUMNS(row, column, totals[r])
-#endif
         }
     }
 }

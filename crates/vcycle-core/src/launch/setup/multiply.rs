@@ -3,13 +3,10 @@
 use super::Queue;
 use super::grouped::Grouped;
 use super::products::{Factors, Product};
-use super::word_products::products_of_row;
+use super::word_products::are_long;
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::scalar::Scalar;
-
-/// Products for a row of `A P`, in the mean, from which its rows are likely to be long.
-const SORTED_PRODUCTS: f64 = 256.0;
 
 /// How a device finds the columns of a product of sparse matrices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,14 +40,13 @@ impl Queue<'_> {
         product.whole(Factors { a, b, p: None }, true)
     }
 
-    /// `R (A P)`, in blocks as [`multiply`](Self::multiply); what is in between is sorted where merging does that, and where it has rows
-    /// that may be joined by words.
+    /// `R (A P)`, in blocks as [`multiply`](Self::multiply); what is in between is sorted where merging or words do that.
     fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
         if let Some(product) = self.triple_blocks(r, a, p)? {
             return Ok(product);
         }
         let right = Product::new(*self, a.pattern(), p.pattern())?;
-        let is_sorted = products_of_row(a.pattern(), p.pattern()) >= SORTED_PRODUCTS;
+        let is_sorted = are_long(a.pattern(), p.pattern());
         let ap: Csr<T> = right.whole(Factors { a, b: p, p: None }, is_sorted)?;
         let left = match is_sorted || right.merged_for_values().is_some() {
             true => Product::new(*self, r.pattern(), ap.pattern())?,

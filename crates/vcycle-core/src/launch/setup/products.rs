@@ -60,7 +60,7 @@ impl<'p> Product<'p> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(super) fn in_way(
+    pub(crate) fn in_way(
         queue: Queue<'p>,
         a: &'p Pattern,
         b: &'p Pattern,

@@ -6,7 +6,7 @@ use super::testing::{assert_same, banded, grid, nodes, random};
 use super::{Csr, Galerkin, SpGemm, galerkin};
 use crate::error::Error;
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::ProductWay;
+use crate::launch::setup::{Factors, Product, ProductWay, Queue};
 use crate::linop::{LinOp, Size};
 use crate::scalar::{Scalar, bf16, f16};
 use crate::testing::device;
@@ -67,8 +67,14 @@ fn words_of_columns_give_what_tables_give() {
         let tables = by(ProductWay::Tables);
         assert_near(&tables, &expected, 1e-14);
         assert_near(&by(ProductWay::Words), &tables, 1e-15);
-        let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
-        assert_near(&product.numeric(&a, &b).unwrap(), &tables, 1e-15);
+        let queue = Queue::of(&executor).unwrap();
+        let way = ProductWay::Words;
+        let product = Product::in_way(queue, a.pattern(), b.pattern(), way).unwrap();
+        let pattern = Arc::new(product.symbolic().unwrap());
+        let (a, b, p) = (&a, &b, None);
+        let values = product.numeric::<f64, f64, f64>(Factors { a, b, p }, &pattern);
+        let found = Csr::of_buffers(&pattern, values.unwrap());
+        assert_near(&found, &tables, 1e-15);
     }
 }
 
