@@ -17,7 +17,7 @@ use crate::size::Size;
 
 pub(super) const FILE: File = kernel_file!("word_products.c", TEAM_BLOCK, "teams.h");
 /// Entries of a row of `B` and products for a row, in the mean, and products in all, from which it is worth looking closer. Without these limits an H200 took
-/// 8 % longer for `R (A P)` of `beam:o3,l3` and `poisson27:128`, which stayed with tables.
+/// 8 to 10 % longer for `R (A P)` of `beam:o3,l3` and `poisson27:128`, which stayed with tables.
 const LEAST_ROW: f64 = 20.0;
 const LEAST_PRODUCTS: f64 = 1024.0;
 const LEAST_WORK: f64 = 1e8;
