@@ -14,6 +14,7 @@
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
 //! | [`Fsai`] | yes | parallel | two sparse products |
 //! | [`Polynomial`] | yes | products | products with the matrix |
+//! | [`GivenFactors`] | where factors are | none | two triangular solves |
 //! | [`AdditiveSchwarz`] | as what it is made of | a rank each | a rank each |
 //!
 //! A symmetric one is Hermitian positive definite where the matrix is, so conjugate gradients may
@@ -44,6 +45,7 @@ mod dense;
 mod fill_levels;
 mod fixed_point;
 mod fsai;
+mod given;
 mod hybrid_gs;
 mod ic0;
 mod ick;
@@ -79,6 +81,7 @@ pub use block_jacobi::BlockJacobi;
 pub(crate) use chebyshev::{CHEBYSHEV_LOWER, chebyshev_weights};
 pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
 pub use fsai::{Fsai, FsaiSetup};
+pub use given::GivenFactors;
 pub use hybrid_gs::HybridGs;
 pub use ic0::Ic0;
 pub use ick::Ick;
