@@ -6,7 +6,7 @@ use super::{brought, on_device};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::launch::setup::{Queue, aggressive, mis2 as device_mis2, pgm as device_pgm};
+use crate::launch::setup::{Queue, affinity, aggressive, mis2 as device_mis2, pgm as device_pgm};
 use crate::launch::setup::{pmis as device_pmis, strength};
 
 pub use crate::launch::setup::pgm::{Found as Matched, Pairs};
@@ -23,6 +23,18 @@ pub fn strong_couplings(
 ) -> Result<Option<Arc<Pattern>>> {
     on_device(a.executor(), |queue| {
         strength::graph(queue, a, measure, threshold)
+    })
+}
+
+/// One over the distance of the unknowns of each coupling: how far apart they are in scattered vectors after some sweeps,
+/// `(vectors, sweeps)`.
+pub fn closeness(
+    a: &Csr<f64>,
+    couplings: &Arc<Pattern>,
+    by: (usize, usize),
+) -> Result<Option<Csr<f64>>> {
+    on_device(a.executor(), |queue| {
+        affinity::closeness(queue, a, couplings, by)
     })
 }
 

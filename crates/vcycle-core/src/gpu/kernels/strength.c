@@ -4,13 +4,14 @@
 #define SYMMETRIC 1
 #define ABSOLUTE 2
 #define MUTUAL 3
+#define CLOSENESS 4
 
 #define MATRIX                                                                                     \
     u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
         GLOBAL const f64 *RESTRICT values
 
 // What the couplings of a row are divided by or multiplied with where that depends on both ends: the
-// root of its diagonal entry or of its largest coupling.
+// root of its diagonal entry or of its largest coupling, or its largest closeness.
 KERNEL strength_scales(MATRIX, GLOBAL f64 *RESTRICT scales) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     FOR_ROWS(row, rows) {
@@ -25,8 +26,9 @@ KERNEL strength_scales(MATRIX, GLOBAL f64 *RESTRICT scales) {
         own = row_sum(own, scratch);
         largest = row_largest(largest, scratch);
         if (leads_row())
-            scales[row] = MEASURE == MUTUAL ? 1 / SQUARE_ROOT(f64, largest)
-                                            : SQUARE_ROOT(f64, modulus(own));
+            scales[row] = MEASURE == CLOSENESS ? largest
+                          : MEASURE == MUTUAL  ? 1 / SQUARE_ROOT(f64, largest)
+                                               : SQUARE_ROOT(f64, modulus(own));
     }
 }
 
@@ -39,6 +41,8 @@ FUNCTION f64 coupling(GLOBAL const f64 *scales, f64 own, u32 column, f64 value) 
         return modulus(value) / scales[column];
     if (MEASURE == ABSOLUTE)
         return modulus(value);
+    if (MEASURE == CLOSENESS)
+        return value / (own < scales[column] ? own : scales[column]);
     return product(modulus(value), scales[column]);
 }
 
@@ -77,8 +81,10 @@ KERNEL strength_count(MATRIX, f64 threshold, f64 max_row_sum, GLOBAL f64 *scales
                 reference = INFINITE;
             if (leads_row())
                 scales[row] = own;
-        } else
-            reference = MEASURE == MUTUAL ? 1 / scales[row] : scales[row];
+        } else {
+            own = scales[row];
+            reference = MEASURE == CLOSENESS ? 1 : MEASURE == MUTUAL ? 1 / own : own;
+        }
         const f64 smallest = product(threshold, reference);
         u32 count = 0;
         FOR_ENTRIES(place, offsets, row)

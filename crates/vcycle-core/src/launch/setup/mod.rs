@@ -17,6 +17,7 @@
 //! let (offsets, entries) = queue.offsets(&counts)?;
 //! ```
 
+pub mod affinity;
 pub mod aggressive;
 mod assembly;
 pub mod bamg;
@@ -78,6 +79,7 @@ const FILE: File = kernel_file!("arrays.c");
 /// The files of kernels that set-ups launch.
 pub(super) const FILES: &[File] = &[
     FILE,
+    affinity::FILE,
     aggressive::FILE,
     assembly::FILE,
     bamg::ARRAYS,

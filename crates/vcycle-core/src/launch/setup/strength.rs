@@ -26,6 +26,8 @@ pub enum DeviceMeasure {
     Absolute,
     /// Couplings of either sign against the largest of both rows.
     Mutual,
+    /// Closenesses against the smaller one of the largest of both rows.
+    Closeness,
 }
 
 impl DeviceMeasure {
@@ -36,6 +38,7 @@ impl DeviceMeasure {
             Self::Symmetric => "SYMMETRIC",
             Self::Absolute => "ABSOLUTE",
             Self::Mutual => "MUTUAL",
+            Self::Closeness => "CLOSENESS",
         }
     }
 }
@@ -55,7 +58,10 @@ pub fn graph(
         queue.rows(FILE, name, &defines, shape, &arguments)
     };
     let mut scales = queue.room::<f64>(rows)?;
-    if matches!(measure, DeviceMeasure::Symmetric | DeviceMeasure::Mutual) {
+    if !matches!(
+        measure,
+        DeviceMeasure::Classical { .. } | DeviceMeasure::Absolute
+    ) {
         launch("strength_scales", &[write(&mut scales)?])?;
     }
     let max_row_sum = match measure {

@@ -7,9 +7,8 @@ use super::{Classical, Measure, check, graph};
 use crate::eigen::scattered;
 use crate::error::{Error, Result};
 use crate::executor::cut;
-use crate::host_stages::AFFINITY;
 use crate::matrix::{Csr, Pattern, ranges, zeroed};
-use crate::operations::on_host;
+use crate::operations::coarsen::{self as operations, DeviceMeasure};
 use crate::reference::csr::CsrArrays;
 
 /// `c_ij = (v_i . v_j)² / (|v_i|² |v_j|²)`, where `v_i` is what unknown `i` has in a few test
@@ -69,6 +68,10 @@ impl Measure for Affinity {
         self.connections
     }
 
+    fn on_device(&self) -> Option<DeviceMeasure> {
+        Some(DeviceMeasure::Closeness)
+    }
+
     /// How close the closest neighbour of every row is; of a matrix of closenesses.
     fn scales(&self, closeness: &Csr<f64>) -> Result<Vec<f64>> {
         let most =
@@ -107,10 +110,11 @@ impl Affinity {
             let parameter = "vectors";
             return Err(Error::BadParameter { parameter, reason });
         }
-        on_host(a.executor(), AFFINITY);
         let large = graph(a, &LARGE, false)?;
+        let rows = a.size().rows;
         let has_choice = |row: usize| large.range(row).len() > ALONG_A_LINE;
-        if self.connections.is_none() && !(0..a.size().rows).any(has_choice) {
+        let have_some = large.nonzeros() > ALONG_A_LINE * rows || (0..rows).any(has_choice);
+        if self.connections.is_none() && !have_some {
             return Ok(large);
         }
         graph(&self.closeness(a, &large)?, self, false)
@@ -119,6 +123,9 @@ impl Affinity {
     /// `1 / (1 - c_ij)` for the couplings of a graph.
     fn closeness(&self, a: &Csr<f64>, graph: &Arc<Pattern>) -> Result<Csr<f64>> {
         let lanes = self.vectors.div_ceil(LANE);
+        if let Some(known) = operations::closeness(a, graph, (lanes * LANE, self.sweeps))? {
+            return Ok(known);
+        }
         let vectors = self.smooth(a, lanes)?;
         let of = |unknown: usize| &vectors[unknown * lanes..][..lanes];
         let columns = graph.columns();

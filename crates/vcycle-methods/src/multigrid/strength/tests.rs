@@ -177,7 +177,16 @@ fn couplings_across_a_jump_are_weak_on_both_sides() {
 
 #[test]
 fn affinity_sees_the_direction_that_entries_hide() {
-    let (side, a) = (40, matrix("aniso5:40,0.001,45"));
+    let a = matrix("aniso5:40,0.001,45");
+    directions_are_seen(&a);
+    if let Some(device) = vcycle_core::testing::device() {
+        directions_are_seen(&a.copy_to(&device).unwrap());
+    }
+}
+
+/// On a grid of 40 points a side whose couplings are strongest across it.
+fn directions_are_seen(a: &Csr<f64>) {
+    let side = 40;
     let connections = Some(2.0);
     let affinity = Strength::Affinity(Affinity {
         connections,
@@ -188,7 +197,7 @@ fn affinity_sees_the_direction_that_entries_hide() {
     let inner =
         |row: &i64| (5..side - 5).contains(&(row % side)) && (5..side - 5).contains(&(row / side));
     let share = |strength: Strength| {
-        let graph = strength.graph(&a).unwrap();
+        let graph = strength.graph(a).unwrap();
         let rows: Vec<i64> = (0..side * side).filter(inner).collect();
         let strong = |row: &i64| graph.columns()[graph.range(*row as usize)].to_vec();
         let all: usize = rows.iter().map(|row| strong(row).len()).sum();
@@ -205,7 +214,7 @@ fn affinity_sees_the_direction_that_entries_hide() {
 }
 
 /// Iterations of conjugate gradients with aggressive coarsening.
-fn iterations(strength: Strength, spec: &str) -> usize {
+fn iterations(strength: Strength, spec: &str, executor: &Executor) -> usize {
     let amg = Amg {
         strength,
         coarsening: "pmis-aggressive".parse().unwrap(),
@@ -213,9 +222,10 @@ fn iterations(strength: Strength, spec: &str) -> usize {
         coarsest_rows: 50,
         ..Amg::default()
     };
-    let solver = Solver::<f64>::new(Cg::default(), Arc::new(matrix(spec))).unwrap();
+    let a = Arc::new(matrix(spec).copy_to(executor).unwrap());
+    let solver = Solver::<f64>::new(Cg::default(), a).unwrap();
     let solver = solver.preconditioned_by(&amg).unwrap();
-    let b = Vector::filled(&Executor::reference(), solver.size().rows, 1, 1.0).unwrap();
+    let b = Vector::filled(executor, solver.size().rows, 1, 1.0).unwrap();
     let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
     let outcome = outcome.unwrap();
     assert!(outcome.converged());
@@ -226,14 +236,28 @@ fn iterations(strength: Strength, spec: &str) -> usize {
 fn multigrid_by_affinity_takes_fewer_iterations_across_the_grid() {
     let spec = "aniso5:64,0.001,34.377";
     let affinity = Strength::Affinity(Affinity::default());
+    let host = Executor::reference();
     let (by_affinity, by_entries) = (
-        iterations(affinity, spec),
-        iterations(Strength::default(), spec),
+        iterations(affinity, spec, &host),
+        iterations(Strength::default(), spec, &host),
     );
     assert!(
         10 * by_affinity < 9 * by_entries,
         "{by_affinity} {by_entries}"
     );
+}
+
+#[test]
+fn affinity_of_a_device_serves_as_well_as_that_of_the_host() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let (affinity, spec) = (
+        Strength::Affinity(Affinity::default()),
+        "aniso5:40,0.001,34.377",
+    );
+    let [here, there] = [Executor::reference(), device].map(|on| iterations(affinity, spec, &on));
+    assert!(here.abs_diff(there) <= 2, "{here} {there}");
 }
 
 #[test]
