@@ -73,7 +73,7 @@ pub(crate) fn are_independent(vectors: &[Vec<f64>]) -> bool {
         }
         let before: f64 = (0..k).map(|j| gram[k][j] * gram[k][j]).sum();
         let left = own - before;
-        if !(left > CLEAR * own) {
+        if left.is_nan() || left <= CLEAR * own {
             return false;
         }
         gram[k][k] = left.sqrt();

@@ -264,9 +264,8 @@ impl<'a, A: Field> Rows<'a, A> {
         let bytes = (system.bytes::<A>() + table.bytes::<A>()) * shape.together;
         // Neighbouring rows at the same time: see `Group::blocks`.
         let mut blocks = count.div_ceil(shape.together);
-        if bytes > 0 {
-            let most = queue.most_blocks().min(GLOBAL_BYTES / bytes);
-            blocks = blocks.min(most).max(1);
+        if let Some(together) = GLOBAL_BYTES.checked_div(bytes) {
+            blocks = blocks.min(queue.most_blocks()).min(together).max(1);
         }
         let tiles = blocks * shape.together;
         let room = |size: usize| (tiles * size).max(1);
