@@ -37,6 +37,8 @@ pub(crate) struct Copies<T> {
     pub(crate) transposed: OnceLock<Arc<Csr<T>>>,
     /// The matrix in another type, for whoever asks for it again.
     pub(crate) narrow: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// Whether the matrix is symmetric and whether its diagonal is positive, once somebody has asked.
+    pub(crate) symmetric_and_positive: OnceLock<[bool; 2]>,
     /// Whether products take the arrays as they are: a layout is not worth making.
     pub(crate) plain: bool,
     /// Whether all values are known to be ones.
@@ -50,6 +52,7 @@ impl<T> Default for Copies<T> {
             placed_wide: OnceLock::new(),
             transposed: OnceLock::new(),
             narrow: OnceLock::new(),
+            symmetric_and_positive: OnceLock::new(),
             plain: false,
             ones: false,
         }

@@ -209,6 +209,17 @@ impl<T: Scalar> Csr<T> {
     /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
     #[doc(hidden)]
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
+        let kept = &self.copies.symmetric_and_positive;
+        match kept.get() {
+            Some(&known) => Ok(known),
+            None => {
+                let found = self.find_symmetric_and_positive()?;
+                Ok(*kept.get_or_init(|| found))
+            }
+        }
+    }
+
+    fn find_symmetric_and_positive(&self) -> Result<[bool; 2]> {
         let tolerances = [SYMMETRY_TOLERANCE, CANCELLED];
         if let Some(found) = entries::check_symmetry(self, tolerances)? {
             return Ok(found.map(|row| row.is_none()));

@@ -200,6 +200,9 @@ fn entries_are_checked_and_measured() {
         assert_eq!(a.columns()[3], 0);
         assert_eq!(of(&a), [symmetric, true]);
         assert_eq!(of(&a.copy_to(&executor).unwrap()), [symmetric, true]);
+        // What was found is kept until values change.
+        a.values_mut()[3] = difference;
+        assert_eq!(of(&a), [true, true]);
     }
     assert!(
         there
