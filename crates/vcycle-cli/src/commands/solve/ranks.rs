@@ -160,7 +160,7 @@ fn check_partition(args: &SolveArgs, config: &Config) -> Result<()> {
         false => Ok(()),
         true => Err(CliError::Option {
             option: "--partition",
-            reason: "struct-mg needs the order of the grid, which it shares in slabs; use rows"
+            reason: "struct-mg needs the order of the grid, which it shares itself; use rows"
                 .to_owned(),
         }),
     }

@@ -31,28 +31,18 @@ pub struct GridPart {
 
 impl GridPart {
     /// The part of this rank where rows of `cells` are shared in the order of the grid: slabs of planes, that are about
-    /// those rows. None where there are fewer planes than ranks.
-    pub fn slabs(team: &Arc<dyn Communicator>, grid: Grid, cells: &Partition) -> Option<Self> {
-        let size = grid.size();
-        let axis = if size[2] > 1 { 2 } else { 1 };
-        let (planes, ranks) = (size[axis], team.size());
-        if planes < ranks {
-            return None;
-        }
-        let plane = grid.cells() / planes;
-        let mut cuts: Vec<usize> = (0..ranks)
-            .map(|rank| (cells.range(rank).start as usize + plane / 2) / plane)
-            .chain([planes])
-            .collect();
-        if cuts.windows(2).any(|pair| pair[0] >= pair[1]) {
-            cuts = (0..=ranks).map(|rank| planes * rank / ranks).collect();
-        }
-        let slab = |rank: usize| {
-            let mut slab = CellBox::all(grid);
-            (slab.first[axis], slab.end[axis]) = (cuts[rank], cuts[rank + 1]);
-            slab
+    /// those rows, or, where these would be thin, boxes of lines. None where there are too many ranks for either.
+    pub fn shared(team: &Arc<dyn Communicator>, grid: Grid, cells: &Partition) -> Option<Self> {
+        let known = |own: &[CellBox]| own.iter().map(|own| near(grid, *own).cells()).max();
+        let slabs = slabs(team.size(), grid, cells);
+        let boxes = boxes(team.size(), grid);
+        let boxes = boxes.into_iter().min_by_key(|own| known(own));
+        let own = match (slabs, boxes) {
+            (Some(slabs), Some(boxes)) if is_worth(known(&boxes), known(&slabs)) => boxes,
+            (Some(slabs), _) => slabs,
+            (None, boxes) => boxes?,
         };
-        Some(Self::of_boxes(team, grid, (0..ranks).map(slab).collect()))
+        Some(Self::of_boxes(team, grid, own))
     }
 
     /// The part of this rank; no box is empty.
@@ -207,6 +197,59 @@ impl GridPart {
     }
 }
 
+/// Slabs of planes for so many ranks that are about the rows that ranks have; none where there are fewer planes.
+fn slabs(ranks: usize, grid: Grid, cells: &Partition) -> Option<Vec<CellBox>> {
+    let size = grid.size();
+    let axis = if size[2] > 1 { 2 } else { 1 };
+    let planes = size[axis];
+    if planes < ranks {
+        return None;
+    }
+    let plane = grid.cells() / planes;
+    let mut cuts: Vec<usize> = (0..ranks)
+        .map(|rank| (cells.range(rank).start as usize + plane / 2) / plane)
+        .chain([planes])
+        .collect();
+    if cuts.windows(2).any(|pair| pair[0] >= pair[1]) {
+        cuts = (0..=ranks).map(|rank| planes * rank / ranks).collect();
+    }
+    let slab = |rank: usize| {
+        let mut slab = CellBox::all(grid);
+        (slab.first[axis], slab.end[axis]) = (cuts[rank], cuts[rank + 1]);
+        slab
+    };
+    Some((0..ranks).map(slab).collect())
+}
+
+/// All ways to cut a grid along y and along z for so many ranks.
+fn boxes(ranks: usize, grid: Grid) -> Vec<Vec<CellBox>> {
+    let [_, lines, planes] = grid.size();
+    let fits = |across: &usize| {
+        let along = ranks / across;
+        ranks.is_multiple_of(*across) && *across <= lines && along > 1 && along <= planes
+    };
+    let one = |across: usize| {
+        let cut = |cells: usize, parts: usize, part: usize| cells * part / parts;
+        let of_rank = |rank: usize| {
+            let (y, z, along) = (rank % across, rank / across, ranks / across);
+            let mut own = CellBox::all(grid);
+            (own.first[1], own.end[1]) = (cut(lines, across, y), cut(lines, across, y + 1));
+            (own.first[2], own.end[2]) = (cut(planes, along, z), cut(planes, along, z + 1));
+            own
+        };
+        (0..ranks).map(of_rank).collect()
+    };
+    (2..=ranks).filter(fits).map(one).collect()
+}
+
+/// Whether a rank knows so many cells fewer with boxes than with slabs that it is worth sending most own cells between
+/// them and the rows, which slabs do without.
+fn is_worth(boxes: Option<usize>, slabs: Option<usize>) -> bool {
+    boxes
+        .zip(slabs)
+        .is_some_and(|(boxes, slabs)| 4 * boxes < 3 * slabs)
+}
+
 fn rows(cells: &Partition, rank: usize) -> Cells {
     let rows = cells.range(rank);
     Cells::Rows(rows.start as usize..rows.end as usize)
@@ -241,12 +284,16 @@ mod tests {
     }
 
     #[test]
-    fn cells_go_from_rows_to_slabs_and_back_and_to_coarse_grids() {
-        let grid = Grid::new([3, 2, 23]).unwrap();
-        for ranks in [1, 2, 3, 7] {
+    fn cells_go_from_rows_to_parts_and_back_and_to_coarse_grids() {
+        // Slabs, and boxes where these are thin or planes too few.
+        let slabs = [1, 2, 3, 7].map(|ranks| ([3, 2, 23], ranks));
+        let boxes = [([2, 32, 16], 16), ([2, 9, 3], 6)];
+        for (size, ranks) in slabs.into_iter().chain(boxes) {
+            let grid = Grid::new(size).unwrap();
             threads::run(ranks, |team| {
                 let cells = Partition::even(grid.cells() as u64, 1, ranks);
-                let part = GridPart::slabs(&team, grid, &cells).unwrap();
+                let part = GridPart::shared(&team, grid, &cells).unwrap();
+                assert_eq!(part.own().size()[1] < size[1], size[1] > 2);
                 let own: Vec<u64> = cells.range(team.rank()).collect();
                 let mut near = vec![u64::MAX; part.near().cells()];
                 let put = |_, cell: usize, values: &[u64]| {
@@ -290,7 +337,7 @@ mod tests {
         let grid = Grid::new([2, 9, 1]).unwrap();
         threads::run(3, |team| {
             let cells = Partition::even(18, 1, 3);
-            let part = GridPart::slabs(&team, grid, &cells).unwrap();
+            let part = GridPart::shared(&team, grid, &cells).unwrap();
             let near = part.near().cells();
             let numbers = (0..2 * near).map(|place| {
                 let is_own = part

@@ -47,7 +47,7 @@ use super::csr::{Csr, Duplicates};
 use crate::arrays::Pattern;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
-use crate::executor::Executor;
+use crate::executor::{Buffer, Executor};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -159,14 +159,23 @@ impl<T: Scalar> Distributed<T> {
         let others = (0..numbers.len()).filter(is_other);
         let others = others.map(|column| numbers.global(column)).collect();
         let halo = Arc::new(Halo::new(team_of(executor)?, of_columns, others)?);
-        let local = halo.of_all(numbers);
-        let local = |&column: &u32| local[column as usize];
-        let columns = made.columns().iter().map(local).collect();
+        if halo.len() == numbers.len() {
+            return Ok(Self::of_local(executor, rows, &halo, Arc::new(made)));
+        }
         let size = Size::new(made.size().rows, halo.len());
         let alone = made.executor().clone();
-        let offsets = made.pattern().offsets().to_vec();
-        let pattern = Arc::new(Pattern::new(&alone, size, offsets, columns));
-        let made = Csr::of_buffers(&pattern, made.values);
+        let Csr {
+            pattern, values, ..
+        } = made;
+        let Pattern {
+            offsets, columns, ..
+        } = Arc::unwrap_or_clone(pattern);
+        let (local, mut columns) = (halo.of_all(numbers), columns.into_vec());
+        let in_place = columns.iter_mut();
+        in_place.for_each(|column| *column = local[*column as usize]);
+        let columns = Buffer::from_vec(&alone, columns);
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        let made = Csr::of_buffers(&pattern, values);
         Ok(Self::of_local(executor, rows, &halo, Arc::new(made)))
     }
 

@@ -12,8 +12,8 @@ use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 /// What leads to no neighbour.
 const NOWHERE: u8 = u8::MAX;
 
-/// The near cells of a matrix on a grid, which may be known. None where it has at most `gather_cells`, or fewer planes than
-/// there are ranks: one rank is to have it.
+/// The near cells of a matrix on a grid, which may be known. None where it has at most `gather_cells`, or too few cells
+/// for so many ranks: one rank is to have it.
 pub(in crate::structured) fn stencil_of_rows(
     a: &Distributed<f64>,
     known: Option<Grid>,
@@ -26,7 +26,7 @@ pub(in crate::structured) fn stencil_of_rows(
         if grid.cells() <= gather_cells {
             return Ok(None);
         }
-        let Some(part) = GridPart::slabs(a.team(), grid, &cells) else {
+        let Some(part) = GridPart::shared(a.team(), grid, &cells) else {
             return Ok(None);
         };
         let rows = OwnRows::new(a, grid, unknowns);

@@ -66,7 +66,10 @@ fn cycles_have_the_same_bits_on_any_number_of_ranks() {
     same_on(&[2, 3, 7], "jump7:7x6x29,1e8", &small());
     // Semicoarsening, along the axis that is cut and along others.
     same_on(&[3], "aniso7:6x6x24,0.01", &small());
-    // More ranks than planes: one has them all.
+    // Boxes of lines, where slabs would be thin or planes are too few.
+    same_on(&[16], "poisson27:4x32x16", &small());
+    same_on(&[6], "jump7:5x19x4,1e3", &small());
+    // More ranks than planes and no way to make boxes: one has them all.
     same_on(&[2, 7], "poisson7:5x5x6", &small());
 }
 
