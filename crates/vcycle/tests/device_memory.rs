@@ -102,7 +102,10 @@ fn a_solve_brings_coarse_levels_and_a_few_numbers_to_the_host() {
     let a = Arc::new(problem.matrix.copy_to(&executor).unwrap());
     let b = Vector::from_column(&Executor::cpu(), problem.rhs);
     let b = b.copy_to(&executor).unwrap();
-    for config in ["", r#"preconditioner = "amg""#] {
+    for config in [
+        r#"preconditioner = "amg""#,
+        r#"preconditioner = { name = "amg", coarsening = "pmis" }"#,
+    ] {
         let (before, listening) = (device.counts().downloaded, Listening::begin());
         let config = Config::from_toml(config).unwrap();
         let solved = config::solve(&config, &a, &b, &Workspace::new()).unwrap();

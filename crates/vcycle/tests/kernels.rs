@@ -18,7 +18,7 @@ use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use most files of kernels, in all precisions.
-const CONFIGS: [&str; 16] = [
+const CONFIGS: [&str; 17] = [
     r#"solver = "cg"
     preconditioner = "amg""#,
     r#"solver = "fcg"
@@ -42,6 +42,8 @@ const CONFIGS: [&str; 16] = [
     preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis-aggressive" }"#,
     r#"solver = "cg"
     preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis", interpolation = "bamg" }"#,
+    r#"solver = "gmres"
+    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis", interpolation = "bamg", energy-steps = 1, coarse-filter = 0.9 }"#,
     r#"solver = "cg"
     preconditioner = "fsai""#,
     r#"solver = "cg"
@@ -55,13 +57,15 @@ const CONFIGS: [&str; 16] = [
 ];
 
 /// Set-ups whose products depend on how long rows are.
-const SETUPS: [&str; 3] = [
+const SETUPS: [&str; 4] = [
     r#"solver = "fcg"
     preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis" }"#,
     r#"solver = "fcg"
     preconditioner = { name = "amg", host-rows = 0, coarsening = "pgm" }"#,
     r#"solver = "fcg"
     preconditioner = { name = "amg", host-rows = 0, coarsening = "mis2" }"#,
+    r#"solver = "fcg"
+    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis", strength = { kind = "affinity" } }"#,
 ];
 
 fn first_opencl_device() -> Option<String> {
