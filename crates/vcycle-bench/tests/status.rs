@@ -34,6 +34,15 @@ fn a_benchmark_needs_its_device() {
         assert_eq!(run.status, 2);
         assert!(run.stderr.contains("opencl"), "{}", run.stderr);
     }
+    let folder = std::env::temp_dir().join(format!("vcycle-papers-{}", std::process::id()));
+    let run = bench(&format!(
+        "reproduce amgt --device opencl:99 -o {}",
+        folder.display()
+    ));
+    assert_eq!(run.status, 2);
+    let records = std::fs::read_dir(&folder).unwrap().count();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(records, 0);
     // Without a device it is that which is missed first.
     let run = bench("gpu-setup --device opencl:0 --only setup --problems nonsense:3");
     assert_eq!(run.status, 2);

@@ -97,6 +97,8 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
 fn measure_all(arguments: &ReproduceArgs, mut chosen: Vec<&'static Experiment>) -> Result<()> {
     chosen.retain(|one| one.on_devices || arguments.device == "cpu");
     let scope = arguments.scope()?;
+    // Without its device none would be run, and records would say so.
+    scope.executor()?;
     let count = chosen.len();
     for (number, experiment) in chosen.into_iter().enumerate() {
         let name = experiment.name();
