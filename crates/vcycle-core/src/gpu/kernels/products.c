@@ -7,103 +7,30 @@
 //
 // MAPPED: C = A B P with a matrix P that has one entry a row, in column map[row]. Then columns of a
 // row of B may be the same for C: the first of these threads adds for all, in their order.
-
-#define EMPTY 0xffffffffu
-
-// Tables in global memory: `slots` of them for every block.
-#define TABLE_PARAMETERS u32 global_slots, GLOBAL u32 *global_keys
-#if SLOTS > 0
-#define TABLE                                                                                      \
-    LOCAL_ARRAY(u32, all_keys, TEAMS *SLOTS);                                                      \
-    LOCAL u32 *keys = all_keys + thread_of_block() / THREADS * SLOTS;                              \
-    const u32 slots = SLOTS;
-#else
-#define TABLE                                                                                      \
-    GLOBAL u32 *keys = global_keys + (u64)block_of_grid() * global_slots;                          \
-    const u32 slots = global_slots;
-#endif
-
-#define PATTERNS                                                                                   \
-    GLOBAL const u64 *RESTRICT a_offsets, GLOBAL const u32 *RESTRICT a_columns,                    \
-        GLOBAL const u64 *RESTRICT b_offsets, GLOBAL const u32 *RESTRICT b_columns,                \
-        GLOBAL const u32 *RESTRICT map
-#if MAPPED
-#define COLUMN(right) map[b_columns[right]]
-#else
-#define COLUMN(right) b_columns[right]
-#endif
-
-FUNCTION u32 first_slot(u32 column, u32 slots) {
-    return (u32)((u64)(column * 0x9e3779b1u) * slots >> 32);
-}
-
-// The slot of a column that is in the table.
-FUNCTION u32 find(const SPACE u32 *keys, u32 slots, u32 column) {
-    u32 slot = first_slot(column, slots);
-    while (keys[slot] != column)
-        slot = slot + 1 < slots ? slot + 1 : 0;
-    return slot;
-}
-
-// The slot of a column, which is put there if it is not in the table; EMPTY if there is no room within
-// so many `turns`.
-FUNCTION u32 claim_within(u32 turns, volatile SPACE u32 *keys, u32 slots, u32 column,
-                          PRIVATE bool *is_new) {
-    u32 slot = first_slot(column, slots);
-    for (u32 turn = 0; turn < turns; ++turn) {
-        u32 found = keys[slot];
-        if (found == EMPTY) {
-            found = ATOMIC_CAS((SPACE u32 *)&keys[slot], EMPTY, column);
-            *is_new = found == EMPTY;
-        }
-        if (found == EMPTY || found == column)
-            return slot;
-        slot = slot + 1 < slots ? slot + 1 : 0;
-    }
-    return EMPTY;
-}
-
-FUNCTION u32 claim(volatile SPACE u32 *keys, u32 slots, u32 column) {
-    bool is_new;
-    return claim_within(slots, keys, slots, column, &is_new);
-}
-
-FUNCTION void clear(SPACE u32 *keys, u32 slots, u32 member) {
-    for (u32 slot = member; slot < slots; slot += TEAM)
-        keys[slot] = EMPTY;
-}
-
-// The keys of a table, in any order; `found` is 0.
-FUNCTION void list_keys(const SPACE u32 *keys, u32 slots, u32 member, LOCAL u32 *found,
-                        SPACE u32 *list) {
-#ifdef TEAM_FLAGS
-    u32 n = 0;
-    for (u32 slot = member; slot < slots; slot += TEAM) {
-        const u32 key = keys[slot], flags = TEAM_FLAGS(key != EMPTY);
-        if (key != EMPTY)
-            list[n + BITS_SET(flags & ((1u << member) - 1))] = key;
-        n += BITS_SET(flags);
-    }
-#else
-    for (u32 slot = member; slot < slots; slot += TEAM)
-        if (keys[slot] != EMPTY)
-            list[ATOMIC_ADD(found, 1)] = keys[slot];
-#endif
-    TEAM_SYNC();
-}
+//
+// ONCE: rows are not counted before. Each is left in the room that there is for it, and moved when all are known; what has more
+// entries is made again in a larger table.
 
 // ---- how much there is to do
 
-// Products for every row, at most 2^32 - 2, and how many entries are expected at most.
-KERNEL product_work(u64 rows, u32 most, PATTERNS, GLOBAL u32 *RESTRICT guesses) {
-    FOR_ITEMS(row, rows) {
-        u64 work = 0;
-        for (u64 left = a_offsets[row]; left < a_offsets[row + 1]; ++left) {
+// Products that may all be different columns.
+#define FEW 128
+
+// For every row the number of its products where these are few, else what they are expected to leave: one entry for `share` of them.
+KERNEL product_work(u64 count, u32 most, u32 share, PATTERNS, GLOBAL u32 *RESTRICT guesses) {
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    TEAM_OF_BLOCK
+    GLOBAL const u32 *rows = 0;
+    FOR_ROWS(row, count, rows) {
+        u64 mine = 0;
+        for (u64 left = a_offsets[row] + member; left < a_offsets[row + 1]; left += TEAM) {
             const u32 k = a_columns[left];
-            work += b_offsets[k + 1] - b_offsets[k];
+            mine += b_offsets[k + 1] - b_offsets[k];
         }
-        const u64 guess = work <= 128 ? work : work / 4 < 128 ? 128 : work / 4;
-        guesses[row] = (u32)min(guess, (u64)most);
+        const u32 work = team_sum_u32((u32)min(mine, (u64)(0xffffffffu / TEAM)), scratch);
+        const u32 guess = work <= FEW ? work : max(work / share, (u32)FEW);
+        if (member == 0 && !IS_SPARE(count))
+            guesses[row] = min(guess, most);
     }
 }
 
@@ -195,7 +122,7 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
         FOR_PRODUCTS(row, column)
             claim(keys, slots, (u32)column);
         TEAM_SYNC();
-        list_keys(keys, slots, member, &found[team], list);
+        list_keys(keys, slots, member, &found[team], list, n);
         sort(list, n, member);
 #if SLOTS > 0
         for (u32 k = member; k < n; k += TEAM)
@@ -215,26 +142,55 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
 #define MAPPED_VALUES
 #endif
 // With FRESH columns these are found on the way, sorted if SORTED; else they are known.
-#if FRESH
+#if ONCE
+#define PLACE(slot, column) const u32 slot = claim_or_tell(keys, slots, column, &full[team]);
+#define IS_PLACED(slot) (slot != EMPTY)
+#elif FRESH
 #define PLACE(slot, column) const u32 slot = claim(keys, slots, column);
-#define FRESH_COLUMNS GLOBAL u32 *
 #else
 #define PLACE(slot, column) const u32 slot = find(keys, slots, column);
+#endif
+#if FRESH
+#define FRESH_COLUMNS GLOBAL u32 *
+#else
 #define FRESH_COLUMNS GLOBAL const u32 *RESTRICT
+#endif
+#ifndef IS_PLACED
+#define IS_PLACED(slot) true
 #endif
 #define ADD(column, value)                                                                         \
     {                                                                                              \
         const u32 wanted = (column);                                                               \
         PLACE(slot, wanted)                                                                        \
-        sums[slot] += (value);                                                                     \
+        if (IS_PLACED(slot))                                                                       \
+            sums[slot] += (value);                                                                 \
     }
 
-// The values of rows whose lengths are known.
+// Where rows are to stand: known, or with ONCE `room` entries for each from `first_place` on, in the order of the list of rows. Then places and numbers of
+// entries are told, and the rows that have more go to the list `again`.
+#if ONCE
+#define IS_FULL (full[team] != 0)
+#define PLACES_OF_ROWS                                                                             \
+    u64 first_place, u32 room, GLOBAL u64 *RESTRICT places, GLOBAL u32 *RESTRICT counts,           \
+        GLOBAL u32 *again, GLOBAL u32 *again_count
+#else
+#define IS_FULL false
+#define PLACES_OF_ROWS GLOBAL const u64 *RESTRICT c_offsets
+#endif
+
+// The slot of a column; EMPTY, with a flag, where the table is full.
+FUNCTION u32 claim_or_tell(volatile SPACE u32 *keys, u32 slots, u32 column, LOCAL u32 *full) {
+    bool is_new;
+    const u32 slot = claim_within(TURNS, keys, slots, column, &is_new);
+    if (slot == EMPTY)
+        ATOMIC_OR(full, 1);
+    return slot;
+}
+
 KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABLE_PARAMETERS,
                       GLOBAL ACC *global_sums, GLOBAL const TA *RESTRICT a_values,
                       GLOBAL const TB *RESTRICT b_values, MAPPED_VALUES
-                      GLOBAL const u64 *RESTRICT c_offsets, FRESH_COLUMNS c_columns,
-                      GLOBAL TC *RESTRICT c_values) {
+                      PLACES_OF_ROWS, FRESH_COLUMNS c_columns, GLOBAL TC *RESTRICT c_values) {
     TABLE
 #if SLOTS > 0
     LOCAL_ARRAY(ACC, all_sums, TEAMS *SLOTS);
@@ -246,6 +202,9 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
     LISTS
     LOCAL_ARRAY(u32, found, TEAMS);
 #endif
+#if ONCE
+    LOCAL_ARRAY(u32, full, TEAMS);
+#endif
 #if MAPPED
     LOCAL_ARRAY(u32, columns, BLOCK);
     LOCAL_ARRAY(ACC, values, BLOCK);
@@ -256,8 +215,15 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 #endif
     TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
+#if ONCE
+        const u64 begin = first_place + (first_ + team) * room;
+        if (member == 0)
+            full[team] = 0;
+        TEAM_SYNC();
+#else
         const u64 begin = c_offsets[row];
         const u32 n = IS_SPARE(count) ? 0 : (u32)(c_offsets[row + 1] - begin);
+#endif
         const u64 a_end = IS_SPARE(count) ? 0 : a_offsets[row + 1];
         u64 left = a_offsets[row];
         clear(keys, slots, member);
@@ -305,7 +271,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 #else
         // The team fetches where rows of B begin, then adds these, with IN_FLIGHT of them on their way.
         for (; ANY(left < a_end); left += TEAM) {
-            const u32 entries = left < a_end ? (u32)min(a_end - left, (u64)TEAM) : 0;
+            const u32 entries = left < a_end && !IS_FULL ? (u32)min(a_end - left, (u64)TEAM) : 0;
             TEAM_SYNC();
             if (member < entries) {
                 const u32 k = a_columns[left + member];
@@ -337,7 +303,19 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
         }
 #endif
 #if FRESH
-        list_keys(keys, slots, member, &found[team], list);
+#if ONCE
+        const u32 all = list_keys(keys, slots, member, &found[team], list, room);
+        const bool fits = all <= room && !IS_FULL, is_own = !IS_SPARE(count);
+        const u32 n = fits && is_own ? all : 0;
+        if (member == 0 && is_own) {
+            places[row] = begin;
+            counts[row] = n;
+            if (!fits)
+                again[ATOMIC_ADD(again_count, 1)] = (u32)row;
+        }
+#else
+        list_keys(keys, slots, member, &found[team], list, n);
+#endif
 #if SORTED
         sort(list, n, member);
 #endif
@@ -351,6 +329,22 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             STORE(ACC, TC, c_values, begin + k, sums[find(keys, slots, c_columns[begin + k])]);
 #endif
         TEAM_SYNC();
+    }
+}
+
+// Rows from where they were left to where they stand.
+KERNEL move_rows(u64 count, GLOBAL const u64 *RESTRICT places, GLOBAL const u32 *RESTRICT from_columns,
+                 GLOBAL const TC *RESTRICT from_values, GLOBAL const u64 *RESTRICT c_offsets,
+                 GLOBAL u32 *RESTRICT c_columns, GLOBAL TC *RESTRICT c_values) {
+    TEAM_OF_BLOCK
+    GLOBAL const u32 *rows = 0;
+    FOR_ROWS(row, count, rows) {
+        const u64 from = places[row], to = c_offsets[row];
+        const u32 n = IS_SPARE(count) ? 0 : (u32)(c_offsets[row + 1] - to);
+        for (u32 k = member; k < n; k += TEAM) {
+            c_columns[to + k] = from_columns[from + k];
+            c_values[to + k] = from_values[from + k];
+        }
     }
 }
 #endif

@@ -70,6 +70,7 @@
     }
 #endif
 TEAM_FOLD(u32, team_smallest, min(value, other))
+TEAM_FOLD(u32, team_sum_u32, value + other)
 TEAM_FOLD(f32, team_sum_f32, value + other)
 #ifdef FP64
 TEAM_FOLD(f64, team_sum_f64, value + other)

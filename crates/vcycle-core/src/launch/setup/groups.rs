@@ -71,6 +71,14 @@ impl Groups {
         self.counts[CLASSES] as usize
     }
 
+    /// Entries of all rows if each had as many as its class has at most, but for the last class.
+    pub(super) fn room(&self) -> usize {
+        let classes = self.counts[..CLASSES].iter().enumerate();
+        classes
+            .map(|(class, &count)| count as usize * (SMALLEST << class))
+            .sum()
+    }
+
     /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams,
     /// which are of at most `widest`, has about `share` entries, at most 8: tables of more teams
     /// would not fit into the local memory of a block.

@@ -16,6 +16,8 @@ pub enum ProductWay {
     Auto,
     /// By tables, or by merging short rows.
     Tables,
+    /// The same with entries counted first, always.
+    Counted,
     /// By words of 32 columns; by tables where rows span too many.
     Words,
 }

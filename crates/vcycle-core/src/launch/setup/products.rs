@@ -1,5 +1,8 @@
 //! Products of sparse matrices.
 
+mod counted;
+mod once;
+
 use std::sync::Arc;
 
 use vcycle_gpu::Argument;
@@ -17,24 +20,11 @@ use crate::gpu::{Define, File, kernel_file};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h");
-/// Kernels that have no teams are compiled with these.
-const PLAIN: [Define; 4] = [
-    ("THREADS", "1"),
-    ("SIZE", "0"),
-    ("SLOTS", "0"),
-    ("MAPPED", "0"),
-];
-/// Expected entries of rows that are counted in local memory, and entries of those that are
-/// gathered there.
-const LOCAL_COUNTS: usize = 4096;
+pub(super) const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h", "product_tables.h");
+/// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;
-/// Entries for every thread of a team that counts or gathers them, and most threads, measured on an
-/// H200.
-const COUNTING: (usize, usize) = (8, 32);
+/// Entries for every thread of a team that gathers them, and most threads, measured on an H200.
 const GATHERING: (usize, usize) = (4, 32);
-/// Products for every expected entry, as `product_work` has it.
-const PRODUCTS: usize = 4;
 
 /// A product `A B` on a device, or `A B P` with a `P` that has one entry a row.
 pub(crate) struct Product<'p> {
@@ -117,7 +107,7 @@ impl<'p> Product<'p> {
     /// Whether words of columns come into question, and whether they are asked for.
     fn words(&self) -> Option<bool> {
         match self.way {
-            ProductWay::Tables => None,
+            ProductWay::Tables | ProductWay::Counted => None,
             _ if self.merged.is_some() => None,
             way => Some(way == ProductWay::Words),
         }
@@ -162,47 +152,6 @@ impl<'p> Product<'p> {
         Size::new(self.a.size().rows, self.cols())
     }
 
-    /// How many entries each row has.
-    fn counts(&self) -> Result<Buffer<u32>> {
-        if let Some(merged) = &self.merged {
-            return merged.counts();
-        }
-        let (queue, rows) = (&self.queue, self.a.size().rows);
-        let mut guesses = queue.room::<u32>(rows)?;
-        let mut arguments = vec![number(rows), Argument::U32(self.cols() as u32)];
-        arguments.extend(self.patterns()?);
-        arguments.push(write(&mut guesses)?);
-        queue.items(FILE, "product_work", &PLAIN, rows, &arguments)?;
-        let groups = Groups::new(queue, &guesses)?;
-        let most = (PRODUCTS * groups.largest()).min(self.cols());
-        let mut counts = queue.room::<u32>(rows)?;
-        // The guesses are known to their groups, so that their memory is free.
-        let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
-        for group in groups.each(LOCAL_COUNTS, COUNTING)? {
-            // Most rows have fewer entries than expected; which do not is told.
-            let group = group.at_most(LOCAL_COUNTS);
-            self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
-        }
-        let left = again_count.get(0)? as usize;
-        if left > 0 {
-            let group = Group::long(left, &again, most)?;
-            let mut nothing = [queue.room(left)?, queue.zeros(1)?];
-            let [none, zero] = &mut nothing;
-            self.count(&group, most, [&mut counts, none, zero])?;
-        }
-        Ok(counts)
-    }
-
-    fn count(&self, group: &Group, most: usize, out: [&mut Buffer<u32>; 3]) -> Result<()> {
-        let mut table = self.table(group, most)?;
-        let mut arguments = self.arguments(group, true)?;
-        arguments.extend(table.arguments()?);
-        for buffer in out {
-            arguments.push(write(buffer)?);
-        }
-        self.launch("product_count", group, &[], table.blocks, &arguments)
-    }
-
     /// The values of entries that stand where `c` says.
     pub(crate) fn numeric<A: Scalar, B: Scalar, C: Scalar>(
         &self,
@@ -245,6 +194,9 @@ impl<'p> Product<'p> {
         {
             return by_words.whole(factors);
         }
+        if let Some(product) = self.at_once(factors, is_sorted)? {
+            return Ok(product);
+        }
         let counts = self.counts()?;
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
@@ -269,12 +221,7 @@ impl<'p> Product<'p> {
         out: [Argument; 3],
     ) -> Result<()> {
         let defines = [&self.types::<A, B, C>()?[..], &columns].concat();
-        // A team has a row of B at a time.
-        let teams = match self.p {
-            Some(_) => GATHERING,
-            None => (2, self.width().clamp(4, 32)),
-        };
-        for group in groups.each(LOCAL_ENTRIES, teams)? {
+        for group in groups.each(LOCAL_ENTRIES, self.teams())? {
             let mut table = self.table(&group, groups.largest())?;
             let mut sums = self.queue.room::<f64>(table.keys.len())?;
             let mut arguments = self.arguments(&group, false)?;
@@ -324,6 +271,14 @@ impl<'p> Product<'p> {
         }
         arguments.extend(self.patterns()?);
         Ok(arguments)
+    }
+
+    /// Entries for every thread of a team that adds, and most threads: it has a row of `B` at a time.
+    fn teams(&self) -> (usize, usize) {
+        match self.p {
+            Some(_) => GATHERING,
+            None => (2, self.width().clamp(4, 32)),
+        }
     }
 
     /// The mean length of the rows of `B`, or more.

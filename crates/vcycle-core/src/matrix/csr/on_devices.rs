@@ -79,6 +79,29 @@ fn words_of_columns_give_what_tables_give() {
 }
 
 #[test]
+fn rows_that_are_not_counted_first_are_the_same() {
+    let Some(executor) = device() else { return };
+    let nodes = nodes(&HOST, [3, 3, 4]);
+    // Rows with many entries for their products: one of them, which is made again, and all; and rows that are too long for that.
+    let full = random(&HOST, 300, 300, 1.0, 1);
+    let one = full.filter(|row, column, _| row == 0 && column < 30 || row == column);
+    let all = full.filter(|row, column, _| row < 20 && column % 10 == 0);
+    let (one, all) = (one.unwrap(), all.unwrap());
+    let many = random(&HOST, 300, 700, 0.08, 2);
+    let longest = random(&HOST, 300, 9000, 0.02, 3);
+    for [a, b] in [
+        [nodes.clone(), nodes],
+        [one, many.clone()],
+        [all.clone(), many],
+        [all, longest],
+    ] {
+        let (a, b) = (a.copy_to(&executor).unwrap(), b.copy_to(&executor).unwrap());
+        let by = |way| a.multiply_in_way(&b, way).unwrap();
+        assert_near(&by(ProductWay::Tables), &by(ProductWay::Counted), 1e-15);
+    }
+}
+
+#[test]
 fn unions_are_those_of_the_host() {
     let Some(executor) = device() else { return };
     let a = grid::<f64>(&HOST, 20);

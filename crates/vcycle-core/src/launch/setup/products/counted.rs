@@ -1,0 +1,78 @@
+//! How many entries the rows of a product have.
+
+use vcycle_gpu::Argument;
+
+use super::{FILE, Product, TEAM_BLOCK};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::Define;
+use crate::launch::setup::groups::{Group, Groups};
+use crate::launch::setup::{number, write};
+
+/// Products of a row are counted by so many threads.
+const WORK_THREADS: usize = 8;
+const WORK: [Define; 4] = [
+    ("THREADS", "8"),
+    ("SIZE", "0"),
+    ("SLOTS", "0"),
+    ("MAPPED", "0"),
+];
+/// Expected entries of rows that are counted in local memory.
+const LOCAL_COUNTS: usize = 4096;
+/// Entries for every thread of a team that counts them, and most threads, measured on an H200.
+const COUNTING: (usize, usize) = (8, 32);
+/// Products for every expected entry.
+const PRODUCTS: usize = 4;
+
+impl Product<'_> {
+    /// How many entries each row has.
+    pub(super) fn counts(&self) -> Result<Buffer<u32>> {
+        if let Some(merged) = &self.merged {
+            return merged.counts();
+        }
+        let (queue, rows) = (&self.queue, self.a.size().rows);
+        let guesses = self.guesses(PRODUCTS)?;
+        let groups = Groups::new(queue, &guesses)?;
+        let most = (PRODUCTS * groups.largest()).min(self.cols());
+        let mut counts = queue.room::<u32>(rows)?;
+        // The guesses are known to their groups, so that their memory is free.
+        let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
+        for group in groups.each(LOCAL_COUNTS, COUNTING)? {
+            // Most rows have fewer entries than expected; which do not is told.
+            let group = group.at_most(LOCAL_COUNTS);
+            self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
+        }
+        let left = again_count.get(0)? as usize;
+        if left > 0 {
+            let group = Group::long(left, &again, most)?;
+            let mut nothing = [queue.room(left)?, queue.zeros(1)?];
+            let [none, zero] = &mut nothing;
+            self.count(&group, most, [&mut counts, none, zero])?;
+        }
+        Ok(counts)
+    }
+
+    /// How many entries each row is expected to have at most, with one for every `share` of many products.
+    pub(super) fn guesses(&self, share: usize) -> Result<Buffer<u32>> {
+        let rows = self.a.size().rows;
+        let mut guesses = self.queue.room::<u32>(rows)?;
+        let numbers = [self.cols(), share].map(|number| Argument::U32(number as u32));
+        let mut arguments = vec![number(rows), numbers[0], numbers[1]];
+        arguments.extend(self.patterns()?);
+        arguments.push(write(&mut guesses)?);
+        let blocks = rows.div_ceil(TEAM_BLOCK as usize / WORK_THREADS);
+        self.queue
+            .blocks(FILE, "product_work", &WORK, blocks, &arguments)?;
+        Ok(guesses)
+    }
+
+    fn count(&self, group: &Group, most: usize, out: [&mut Buffer<u32>; 3]) -> Result<()> {
+        let mut table = self.table(group, most)?;
+        let mut arguments = self.arguments(group, true)?;
+        arguments.extend(table.arguments()?);
+        for buffer in out {
+            arguments.push(write(buffer)?);
+        }
+        self.launch("product_count", group, &[], table.blocks, &arguments)
+    }
+}
