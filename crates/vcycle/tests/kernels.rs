@@ -9,11 +9,12 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::{Assembly, ProductWay};
+use vcycle::matrix::{Assembly, Csr, ProductWay};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
 };
+use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
@@ -122,6 +123,19 @@ fn in_blocks(executor: &Executor) {
     // Tiles that reach beyond its 81 rows.
     let tiles = a.on_device_in(Some(Size::square(4))).unwrap();
     tiles.apply(&x, &mut y, &Workspace::new()).unwrap();
+    by_tensor_cores::<f64, f64>(&a, 3);
+    by_tensor_cores::<f32, f32>(&a, 3);
+    by_tensor_cores::<f16, f16>(&a, 3);
+    by_tensor_cores::<bf16, f32>(&a, 4);
+}
+
+/// Multiplies 16 columns by tensor cores, or what stands for them, with values of `M` and vectors of `X`.
+fn by_tensor_cores<M: Mixes<X, X>, X: Scalar>(a: &Csr<f64>, size: usize) {
+    let a = a.convert::<M>().unwrap();
+    let a = a.for_tensor_cores(Size::square(size)).unwrap();
+    let x = Vector::<X>::zeros(a.executor(), a.size().rows, 16).unwrap();
+    let mut y = Vector::<X>::zeros_like(&x).unwrap();
+    a.apply(&x, &mut y, &Workspace::new()).unwrap();
 }
 
 /// Solves small systems by every method, and with every preconditioner of batches.
@@ -274,6 +288,10 @@ fn compile_all(programs: &[Source], target: &str, width: usize) {
             }
             match define.split('=').next() {
                 Some("WIDTH") => *define = format!("WIDTH={width}"),
+                // A sub-group is a block there.
+                Some("BLOCK") if program.file == "block_tensors.c" => {
+                    *define = format!("BLOCK={width}");
+                }
                 Some("IN_FLIGHT") => *define = "IN_FLIGHT=4".to_owned(),
                 _ => {}
             }
@@ -300,7 +318,9 @@ fn programs_of_one_device_compile_for_all() {
     let has = |variable: &str| std::env::var_os(variable).is_some();
     // Teams are the same for all; what differs between chips and vendors is seen in one program of a file.
     let once = one_of_each_file(&programs);
-    let in_blocks = of_file(&programs, "sliced_blocks.c");
+    let by_tensors = of_file(&programs, "block_tensors.c");
+    let once = [once, by_tensors.clone()].concat();
+    let in_blocks = [of_file(&programs, "sliced_blocks.c"), by_tensors].concat();
     let targets = [
         ("VCYCLE_NVRTC", "sm_80", 32, &once),
         ("VCYCLE_NVRTC", "sm_90", 32, &all),

@@ -26,6 +26,8 @@ const FEW_COLUMNS: [usize; 2] = [1, 8];
 enum Way {
     Rows,
     Blocks(Size),
+    /// Blocks, by tensor cores.
+    Tensors(Size),
 }
 
 impl Way {
@@ -33,14 +35,16 @@ impl Way {
         match self {
             Self::Rows => "rows".to_owned(),
             Self::Blocks(block) => format!("{}x{} blocks", block.rows, block.cols),
+            Self::Tensors(block) => format!("{}x{} tensors", block.rows, block.cols),
         }
     }
 
     fn of<M: Scalar>(self, a: &Csr<M>) -> Result<Csr<M>> {
-        Ok(a.on_device_in(match self {
-            Self::Rows => None,
-            Self::Blocks(block) => Some(block),
-        })?)
+        Ok(match self {
+            Self::Rows => a.on_device_in(None)?,
+            Self::Blocks(block) => a.on_device_in(Some(block))?,
+            Self::Tensors(block) => a.for_tensor_cores(block)?,
+        })
     }
 }
 
@@ -61,6 +65,9 @@ pub(super) struct BlockArgs {
     /// Blocks such as 4x4 that products are measured in beside those that the device chooses
     #[arg(long, value_delimiter = ',', value_name = "BLOCK,...", value_parser = parse_block)]
     blocks: Vec<Size>,
+    /// Multiply blocks with 8, 16 and 32 columns by tensor cores, too
+    #[arg(long)]
+    tensors: bool,
     /// Problems of products in blocks, in place of the usual ones
     #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
     block_problems: Vec<String>,
@@ -104,7 +111,7 @@ pub(super) fn run(bench: &GpuBench, asked: &BlockArgs, report: &mut MarkdownRepo
             bench,
             name,
             a,
-            asked: &asked.blocks,
+            asked,
         };
         for &cols in columns {
             problem.measure::<f64, f64, f64>(cols, report)?;
@@ -131,18 +138,26 @@ pub(super) fn run(bench: &GpuBench, asked: &BlockArgs, report: &mut MarkdownRepo
 fn ways<M: Scalar>(
     bench: &GpuBench,
     a: &Csr<M>,
-    asked: &[Size],
+    asked: &BlockArgs,
     cols: usize,
 ) -> Result<Vec<(Way, bool)>> {
     let a = a.copy_to(&bench.executor)?;
     let chosen = a.device_block_for(cols)?;
     let mut ways = vec![(Way::Rows, chosen.is_none())];
     ways.extend(chosen.map(|block| (Way::Blocks(block), true)));
-    for &block in asked.iter().filter(|&&block| Some(block) != chosen) {
+    for &block in asked.blocks.iter().filter(|&&block| Some(block) != chosen) {
         let way = Way::Blocks(block);
         if way.of(&a)?.device_block()? == Some(block) {
             ways.push((way, false));
         }
+    }
+    if asked.tensors && cols.is_multiple_of(8) {
+        let by_tensors = ways.iter().filter_map(|&(way, _)| match way {
+            Way::Blocks(block) if block.rows.max(block.cols) <= 4 => Some(Way::Tensors(block)),
+            _ => None,
+        });
+        let by_tensors: Vec<Way> = by_tensors.collect();
+        ways.extend(by_tensors.into_iter().map(|way| (way, false)));
     }
     Ok(ways)
 }
@@ -151,7 +166,7 @@ struct BlockProblem<'b> {
     bench: &'b GpuBench,
     name: &'b str,
     a: &'b Csr<f64>,
-    asked: &'b [Size],
+    asked: &'b BlockArgs,
 }
 
 impl BlockProblem<'_> {

@@ -4,7 +4,7 @@ use vcycle_gpu::Argument;
 
 use super::bsr;
 use super::layout::Purpose;
-use super::rows::{Columns, Finish, Operand, multiply, power};
+use super::rows::{Columns, Finish, Inputs, Operand, multiply, power};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
@@ -174,10 +174,10 @@ impl SlicedRows {
 }
 
 impl<T: Scalar> Csr<T> {
-    /// The matrix as kernels of its device take it, for vectors of so many columns. Complex numbers are multiplied
+    /// The matrix as kernels of its device take it, for such vectors. Complex numbers are multiplied
     /// row by row: the layouts are for real ones.
-    pub(crate) fn operand(&self, cols: usize, is_complex: bool) -> Result<Operand> {
-        let plain = self.copies.plain || is_complex;
+    pub(crate) fn operand(&self, inputs: Inputs) -> Result<Operand> {
+        let (plain, cols) = (self.copies.plain || inputs.kind.is_complex(), inputs.cols);
         if let (true, Executor::Gpu(gpu)) = (plain, self.executor()) {
             let [offsets, columns] = self.pattern.device()?;
             let entries = bsr::Blocks {
@@ -197,7 +197,7 @@ impl<T: Scalar> Csr<T> {
             false => self.copies.placed.get(),
         };
         if let Some(values) = known {
-            return layout.operand(values, cols);
+            return layout.operand(values, inputs);
         }
         let queue = Queue::of(self.executor()).expect("only devices have a layout");
         let values = layout.values(&queue, &self.pattern, &self.values)?;
@@ -206,7 +206,7 @@ impl<T: Scalar> Csr<T> {
             true => &**self.copies.placed_wide.get_or_init(|| Box::new(values)),
             false => self.copies.placed.get_or_init(|| values),
         };
-        layout.operand(placed, cols)
+        layout.operand(placed, inputs)
     }
 
     /// A product on the device that has the matrix, or its conjugate.
@@ -221,7 +221,7 @@ impl<T: Scalar> Csr<T> {
     where
         T: Mixes<X, Y>,
     {
-        let mut operand = self.operand(x.cols(), X::KIND.is_complex())?;
+        let mut operand = self.operand(Inputs::of::<T, X, Y>(x))?;
         let conjugated = (conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1"));
         operand.defines.extend(conjugated);
         multiply::<T, X, Y>(gpu, operand, x, finish, y)

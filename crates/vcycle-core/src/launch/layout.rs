@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::csr::SlicedRows;
-use super::rows::Operand;
+use super::rows::{Inputs, Operand};
 use super::setup::{Queue, Strips, Survey, vector_of};
 use crate::arrays::Pattern;
 use crate::error::Result;
@@ -63,6 +63,17 @@ impl Purpose {
     fn may_be_ragged(self) -> bool {
         self.bytes == 2 || self.is_wide
     }
+}
+
+/// A layout that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// Rows.
+    Rows,
+    /// Blocks of a size.
+    Blocks(Size),
+    /// Blocks that tensor cores multiply with several columns.
+    Tensors(Size),
 }
 
 /// How a device stores the matrices of a pattern.
@@ -196,22 +207,19 @@ impl Layout {
         Ok(Self::Rows(SlicedRows::new(queue, pattern, survey)?))
     }
 
-    /// The layout of blocks of a given size, of up to six rows and columns; rows where the matrix is not made of such.
+    /// The layout that is asked for, of blocks of up to six rows and columns; rows where the matrix is not made of such.
     ///
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
-    pub(crate) fn of_blocks(queue: &Queue<'_>, pattern: &Pattern, block: Size) -> Result<Self> {
-        match Strips::new(queue, pattern, block, LEAST_ASKED_FOR)? {
-            Some(blocks) => Ok(Self::Blocks(blocks)),
-            None => Self::of_rows(queue, pattern),
+    pub(crate) fn asked_for(queue: &Queue<'_>, pattern: &Pattern, shape: Shape) -> Result<Self> {
+        let blocks = match shape {
+            Shape::Rows => None,
+            Shape::Blocks(block) => Strips::new(queue, pattern, block, LEAST_ASKED_FOR)?,
+            Shape::Tensors(block) => Strips::for_tensors(queue, pattern, block, LEAST_ASKED_FOR)?,
+        };
+        if let Some(blocks) = blocks {
+            return Ok(Self::Blocks(blocks));
         }
-    }
-
-    /// The layout of rows.
-    ///
-    /// # Errors
-    /// When the device has no memory for it or cannot number the rows.
-    pub(crate) fn of_rows(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
         let survey = Survey::of_lengths(queue, pattern)?;
         Ok(Self::Rows(SlicedRows::new(queue, pattern, &survey)?))
     }
@@ -240,11 +248,11 @@ impl Layout {
         }
     }
 
-    /// A matrix with values in the order of the layout, for vectors of so many columns.
-    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
+    /// A matrix with values in the order of the layout, for such vectors.
+    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, inputs: Inputs) -> Result<Operand> {
         match self {
-            Self::Rows(rows) => rows.operand(values, cols),
-            Self::Blocks(blocks) => blocks.operand(values, cols),
+            Self::Rows(rows) => rows.operand(values, inputs.cols),
+            Self::Blocks(blocks) => blocks.operand(values, inputs),
         }
     }
 }

@@ -51,6 +51,7 @@ const FILES: &[File] = &[
     stencil::SWEEP,
     strided::FILE,
     strips::FILE,
+    strips::TENSORS,
     transfer::FILE,
     triangular::FILE,
     vector::FILE,

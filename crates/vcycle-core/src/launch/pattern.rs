@@ -3,11 +3,10 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::layout::{Layout, Layouts, Purpose};
+use super::layout::{Layout, Layouts, Purpose, Shape};
 use super::setup::{Groups, Queue};
 use crate::arrays::{Derived, Pattern};
 use crate::error::Result;
-use crate::size::Size;
 
 /// What is kept at a place, made at the first call.
 fn kept<T: Any + Send + Sync>(
@@ -65,15 +64,13 @@ impl Pattern {
         Some(layout.as_ref())
     }
 
-    /// The same pattern, of which a device stores matrices in blocks of a size, or in rows.
+    /// The same pattern, of which a device stores matrices as it is asked for.
     ///
     /// # Errors
     /// As [`layout`](Self::layout).
-    pub(crate) fn laid_out(&self, queue: &Queue<'_>, block: Option<Size>) -> Result<Self> {
-        let layouts: Derived = Arc::new(Layouts::of(match block {
-            Some(block) => Layout::of_blocks(queue, self, block)?,
-            None => Layout::of_rows(queue, self)?,
-        }));
+    pub(crate) fn laid_out(&self, queue: &Queue<'_>, shape: Shape) -> Result<Self> {
+        let layout = Layout::asked_for(queue, self, shape)?;
+        let layouts: Derived = Arc::new(Layouts::of(layout));
         Ok(Self {
             layouts: OnceLock::from(layouts),
             ..self.clone()

@@ -105,6 +105,28 @@ pub struct Operand {
     pub values: Address,
 }
 
+/// What a matrix is multiplied with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inputs {
+    /// Columns of the vectors.
+    pub cols: usize,
+    /// The type they are stored in.
+    pub kind: Kind,
+    /// The type of sums.
+    pub sums: Kind,
+}
+
+impl Inputs {
+    /// For a product with a matrix of `M`.
+    pub fn of<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(x: &Vector<X>) -> Self {
+        Self {
+            cols: x.cols(),
+            kind: X::KIND,
+            sums: M::Accumulator::KIND,
+        }
+    }
+}
+
 /// Queues the product and what becomes of it.
 pub(crate) fn multiply<M, X, Y>(
     gpu: &Gpu,

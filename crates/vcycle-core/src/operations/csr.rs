@@ -10,7 +10,8 @@ use crate::cpu;
 use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::launch::layout::Purpose;
+use crate::launch::layout::{Purpose, Shape};
+use crate::launch::rows::Inputs;
 use crate::launch::setup::Queue;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
@@ -24,7 +25,11 @@ type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 /// Makes what products with the matrix take on its device.
 pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
     if a.executor().is_device() {
-        a.operand(1, T::KIND.is_complex())?;
+        a.operand(Inputs {
+            cols: 1,
+            kind: T::KIND,
+            sums: T::KIND,
+        })?;
     }
     Ok(())
 }
@@ -41,12 +46,12 @@ pub(crate) fn device_block<T: Scalar>(a: &Csr<T>, cols: usize) -> Result<Option<
     }
 }
 
-/// The matrix with which its device multiplies in blocks of a size, or row by row; itself on the host.
-pub(crate) fn laid_out<T: Scalar>(a: &Csr<T>, block: Option<Size>) -> Result<Csr<T>> {
+/// The matrix with which its device multiplies in a layout that is asked for; itself on the host.
+pub(crate) fn laid_out<T: Scalar>(a: &Csr<T>, shape: Shape) -> Result<Csr<T>> {
     let Some(queue) = Queue::of(a.executor()) else {
         return Ok(a.clone());
     };
-    let pattern = Arc::new(a.pattern.laid_out(&queue, block)?);
+    let pattern = Arc::new(a.pattern.laid_out(&queue, shape)?);
     Ok(Csr::of_buffers(&pattern, a.values.clone()))
 }
 

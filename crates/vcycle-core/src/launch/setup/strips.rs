@@ -33,7 +33,12 @@ pub(crate) struct Strips {
     /// The blocks: a row for every strip.
     pub pattern: Pattern,
     pub slices: Slices,
+    /// Whether tensor cores multiply with several columns, where they can.
+    pub for_tensors: bool,
 }
+
+/// Lanes of a strip for tensor cores: the blocks that they multiply at a time are side by side.
+const TENSOR_LANES: usize = 4;
 
 impl Strips {
     /// The blocks of a matrix with that pattern; none where they do not fill it, are too large for a
@@ -47,19 +52,50 @@ impl Strips {
         block: Size,
         least_filled: usize,
     ) -> Result<Option<Self>> {
-        let size = pattern.size();
-        let Some(pattern) = block_pattern(queue, pattern, block, least_filled)? else {
+        let Some(blocks) = block_pattern(queue, pattern, block, least_filled)? else {
             return Ok(None);
         };
-        let survey = Survey::of_lengths(queue, &pattern)?;
-        let (strips, count) = (pattern.size().rows, pattern.nonzeros());
+        let (strips, count) = (blocks.size().rows, blocks.nonzeros());
         let threads = lanes_for(strips, count / strips.max(1), queue.gpu.width());
+        Self::with_lanes(queue, pattern.size(), block, blocks, threads)
+    }
+
+    /// The same for tensor cores.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn for_tensors(
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        block: Size,
+        least_filled: usize,
+    ) -> Result<Option<Self>> {
+        let Some(blocks) = block_pattern(queue, pattern, block, least_filled)? else {
+            return Ok(None);
+        };
+        let strips = Self::with_lanes(queue, pattern.size(), block, blocks, TENSOR_LANES)?;
+        Ok(strips.map(|strips| Self {
+            for_tensors: true,
+            ..strips
+        }))
+    }
+
+    /// Strips of so many lanes for a pattern of blocks of a matrix of that size.
+    fn with_lanes(
+        queue: &Queue<'_>,
+        size: Size,
+        block: Size,
+        pattern: Pattern,
+        threads: usize,
+    ) -> Result<Option<Self>> {
+        let survey = Survey::of_lengths(queue, &pattern)?;
         let slices = Slices::surveyed(queue, &pattern, &survey, threads)?;
         Ok(slices.parts.is_none().then_some(Self {
             block,
             size,
             pattern,
             slices,
+            for_tensors: false,
         }))
     }
 

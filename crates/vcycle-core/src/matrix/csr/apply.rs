@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Csr;
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::launch::layout::Shape;
 use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
@@ -71,7 +72,16 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When the device has no memory for it.
     pub fn on_device_in(&self, block: Option<Size>) -> Result<Self> {
-        operations::laid_out(self, block)
+        operations::laid_out(self, block.map_or(Shape::Rows, Shape::Blocks))
+    }
+
+    /// The same matrix, with which its device multiplies in blocks of at most four rows and columns; by tensor cores, where it has them, for vectors of 8, 16,
+    /// 24 .. columns: values and vectors of the same type, or values in half precision and vectors in single.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    pub fn for_tensor_cores(&self, block: Size) -> Result<Self> {
+        operations::laid_out(self, Shape::Tensors(block))
     }
 
     /// Whether the layout for products with it is made already.

@@ -54,9 +54,21 @@ fn check_product<M: Mixes<X, X>, X: Scalar>(
     block: Size,
     cols: usize,
 ) {
+    check::<M, X>(executor, a, block, cols, |there| {
+        there.on_device_in(Some(block)).unwrap()
+    });
+}
+
+/// The product of the matrix as `stored` makes it from one of the device.
+fn check<M: Mixes<X, X>, X: Scalar>(
+    executor: &Executor,
+    a: &Csr<f64>,
+    block: Size,
+    cols: usize,
+    stored: impl Fn(&Csr<M>) -> Csr<M>,
+) {
     let a = a.convert::<M>().unwrap();
-    let there = a.copy_to(executor).unwrap();
-    let there = there.on_device_in(Some(block)).unwrap();
+    let there = stored(&a.copy_to(executor).unwrap());
     assert_eq!(there.device_block().unwrap(), Some(block));
     let product = |a: &Csr<M>| {
         let x = numbers::<X>(a.executor(), a.size().cols, cols);
@@ -104,6 +116,26 @@ fn tiles_may_reach_beyond_the_matrix() {
 }
 
 #[test]
+fn tensor_cores_multiply_as_the_host_does() {
+    let Some(executor) = device() else { return };
+    fn of<M: Mixes<X, X>, X: Scalar>(executor: &Executor, a: &Csr<f64>, n: usize, cols: usize) {
+        let block = Size::square(n);
+        let stored = |there: &Csr<M>| there.for_tensor_cores(block).unwrap();
+        check::<M, X>(executor, a, block, cols, stored);
+    }
+    // Some strips have no block, others more than four.
+    let a = of_blocks(Size::new(40, 30), Size::square(4), 0.1);
+    of::<f16, f16>(&executor, &a, 4, 32);
+    of::<f64, f64>(&executor, &a, 4, 16);
+    of::<f32, f32>(&executor, &a, 4, 8);
+    of::<bf16, f32>(&executor, &nodes(&HOST, [5, 4, 2]), 3, 24);
+    // Tiles that reach beyond the matrix, and vectors of other columns, which other kernels have.
+    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.03);
+    of::<bf16, bf16>(&executor, &a, 4, 8);
+    of::<f64, f64>(&executor, &a, 4, 3);
+}
+
+#[test]
 fn several_columns_of_rows_are_those_of_the_host() {
     let Some(executor) = device() else { return };
     // Aligned slices; several lanes for a row; rows in parts.
@@ -148,8 +180,14 @@ fn residuals_and_sweeps_are_those_of_the_host() {
         (r, y)
     };
     let there = a.copy_to(&executor).unwrap();
-    for (block, cols) in [(Some(3), 1), (Some(3), 8), (None, 4)] {
-        let there = there.on_device_in(block.map(Size::square)).unwrap();
+    let in_blocks = |block| there.on_device_in(block).unwrap();
+    let block = Size::square(3);
+    for (there, cols) in [
+        (in_blocks(Some(block)), 1),
+        (in_blocks(Some(block)), 8),
+        (in_blocks(None), 4),
+        (there.for_tensor_cores(block).unwrap(), 8),
+    ] {
         let (found, expected) = (both(&there, cols), both(&a, cols));
         assert_near(&found.0, &expected.0, "residual");
         assert_near(&found.1, &expected.1, "sweep");
