@@ -12,10 +12,8 @@
 #define WORDS (4 * (COLUMNS + 1) * 4 / GROUP(X))
 #if IN_FLIGHT == 1 || WORDS > 24
 #define FLIGHT 1
-#elif WORDS > 10
-#define FLIGHT 2
 #else
-#define FLIGHT 4
+#define FLIGHT 2
 #endif
 #if WORDS > 20
 #define RESIDENT 16
