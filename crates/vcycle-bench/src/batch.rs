@@ -8,7 +8,7 @@ use std::time::Instant;
 use vcycle::batch::{
     BatchCsr, BatchMatrix, BatchMethod, BatchOutcome, BatchPreconditioner, BatchSolver, DeviceBatch,
 };
-use vcycle::executor::{Executor, Workspace};
+use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
 use vcycle::precond::Jacobi;
@@ -135,25 +135,89 @@ fn on_device(
     let mut all = Vec::new();
     for (method, preconditioner) in methods() {
         let solver = solver(method, preconditioner);
-        let solve = || {
-            let mut x = Vector::zeros_like(&sides)?;
-            device.synchronize()?;
-            let begin = Instant::now();
-            let outcomes = solver.solve_on_device(&there, &sides, &mut x)?;
-            Ok(Measured::new(begin, &outcomes))
-        };
+        let solve = || solved_there(&solver, &there, &sides);
         // The first one compiles.
         let solved = best(arguments.runs + 1, solve)?;
-        all.push((format!("{place}: {}", name(method, preconditioner)), solved));
+        all.push((name(method, preconditioner), solved));
     }
+    let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
+    let left = best(arguments.runs, || queued_there(&direct, &there, &sides))?;
+    all.push(("direct, outcomes left there".to_owned(), left));
+    let side_by_side = Vector::from_rows(&device, batch.systems(), b.to_vec())?;
+    let left = best(arguments.runs + 1, || {
+        queued_there(&direct, &there, &side_by_side)
+    })?;
+    all.push((
+        "direct, vectors side by side, outcomes left there".to_owned(),
+        left,
+    ));
+    let converted = from_values(arguments, &device, batch, &sides)?;
+    all.push(("direct, values as CSR".to_owned(), converted));
     let travelling = best(arguments.runs, || {
         at_once(&BatchSolver::default(), &device, batch, b)
     })?;
     all.push((
-        format!("{place}: bicgstab jacobi, from the host and back"),
+        "bicgstab jacobi, from the host and back".to_owned(),
         travelling,
     ));
-    Ok(all)
+    let named = |(name, measured)| (format!("{place}: {name}"), measured);
+    Ok(all.into_iter().map(named).collect())
+}
+
+/// Until the outcomes are on the host.
+fn solved_there(
+    solver: &BatchSolver,
+    there: &DeviceBatch<f64>,
+    sides: &Vector<f64>,
+) -> Result<Measured> {
+    let mut x = Vector::zeros_like(sides)?;
+    sides.executor().synchronize()?;
+    let begin = Instant::now();
+    let outcomes = solver.solve_on_device(there, sides, &mut x)?;
+    Ok(Measured::new(begin, &outcomes))
+}
+
+/// Until the device is done, as peers are measured.
+fn queued_there(
+    solver: &BatchSolver,
+    there: &DeviceBatch<f64>,
+    sides: &Vector<f64>,
+) -> Result<Measured> {
+    let mut x = Vector::zeros_like(sides)?;
+    sides.executor().synchronize()?;
+    let begin = Instant::now();
+    let queued = solver.queue_on_device(there, sides, &mut x)?;
+    sides.executor().synchronize()?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let outcomes = queued.outcomes()?;
+    Ok(Measured {
+        seconds,
+        ..Measured::new(begin, &outcomes)
+    })
+}
+
+/// The direct solve where values are on the device row by row, one matrix after the other: what is made of them is timed, too.
+fn from_values(
+    arguments: &BatchArgs,
+    device: &Executor,
+    batch: &BatchCsr<f64>,
+    sides: &Vector<f64>,
+) -> Result<Measured> {
+    let (offsets, columns) = batch.structure();
+    let mut values = Vec::with_capacity(batch.systems() * columns.len());
+    for system in 0..batch.systems() {
+        batch.visit(system, &mut |_, _, value| values.push(value));
+    }
+    let values = Buffer::from_vec(device, values);
+    let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
+    best(arguments.runs + 1, || {
+        let mut x = Vector::zeros_like(sides)?;
+        device.synchronize()?;
+        let begin = Instant::now();
+        let there = DeviceBatch::from_values(&offsets, &columns, &values)?;
+        let outcomes = direct.solve_on_device(&there, sides, &mut x)?;
+        Ok(Measured::new(begin, &outcomes))
+    })
 }
 
 struct Measured {
@@ -179,7 +243,7 @@ fn line(rows: usize, name: &str, found: &Measured, alone: f64) -> Vec<String> {
         name.to_owned(),
         found.converged.to_string(),
         format!("{each:.1}"),
-        format!("{:.5}", found.seconds),
+        format!("{:.6}", found.seconds),
         format!("{:.0}", found.converged as f64 / found.seconds),
         format!("{:.1}", alone / found.seconds),
     ]

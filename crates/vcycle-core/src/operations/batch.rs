@@ -7,14 +7,15 @@ use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::launch;
 pub use crate::launch::batch::{
-    BatchArrays, BatchEnded, BatchEnding, BatchInverse, BatchIteration, BatchPattern, BatchRun,
+    BatchArrays, BatchEnded, BatchEnding, BatchEndings, BatchInverse, BatchIteration, BatchPattern,
+    BatchRun,
 };
 use crate::launch::setup::Queue;
 use crate::scalar::Scalar;
 
 compiled_fn! {
-    /// Solves all systems, starting from `x`; right-hand sides and solutions lie one behind the other.
-    pub fn solve[any T: Scalar](run: &BatchRun, a: &BatchArrays<T>, b: &Vector<T>, x: &mut Vector<T>) -> Result<Vec<BatchEnded>> {
+    /// Queues the solves of all systems, starting from `x`; right-hand sides and solutions lie one behind the other.
+    pub fn solve[any T: Scalar](run: &BatchRun, a: &BatchArrays<T>, b: &Vector<T>, x: &mut Vector<T>) -> Result<BatchEndings> {
         match x.executor().clone() {
             Executor::Gpu(gpu) => launch::batch::solve(&gpu, run, a, b, x),
             host => Err(host.lacks("batches of devices", "any of them")),

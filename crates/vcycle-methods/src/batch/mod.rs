@@ -39,7 +39,7 @@ use num_traits::Float;
 
 pub use kinds::{BatchMethod, BatchPreconditioner};
 pub use matrix::{BatchCsr, BatchDense, BatchEll, BatchMatrix};
-pub use on_devices::DeviceBatch;
+pub use on_devices::{DeviceBatch, QueuedBatch};
 
 use self::direct::Direct;
 use self::iterate::{Iteration, Vectors};

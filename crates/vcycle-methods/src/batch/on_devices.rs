@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Size, check_size};
 use crate::operations::batch::{
-    self, BatchArrays, BatchEnded, BatchEnding, BatchInverse, BatchIteration, BatchPattern,
-    BatchRun,
+    self, BatchArrays, BatchEnded, BatchEnding, BatchEndings, BatchInverse, BatchIteration,
+    BatchPattern, BatchRun,
 };
 use crate::scalar::Field;
 use crate::stop::{Part, Status};
@@ -101,8 +101,28 @@ impl<A: Field> DeviceBatch<A> {
     }
 }
 
+/// The outcomes of a batch that a device is solving, or has solved: [`BatchSolver::queue_on_device`].
+#[derive(Debug)]
+pub struct QueuedBatch {
+    endings: Option<BatchEndings>,
+}
+
+impl QueuedBatch {
+    /// Waits for all systems and copies their outcomes to the host.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn outcomes(&self) -> Result<Vec<BatchOutcome>> {
+        match &self.endings {
+            Some(endings) => endings.read(outcome),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
 impl BatchSolver {
-    /// [`solve`](Self::solve) with matrices and vectors in the memory of a device; vectors lie one after the other.
+    /// [`solve`](Self::solve) with matrices and vectors in the memory of a device. Vectors lie one after the other in one column, or
+    /// side by side: a column for every system.
     ///
     /// # Errors
     /// For vectors of another length or place, parameters out of range, and what is too large for a device: see
@@ -113,9 +133,25 @@ impl BatchSolver {
         b: &Vector<A>,
         x: &mut Vector<A>,
     ) -> Result<Vec<BatchOutcome>> {
+        self.queue_on_device(batch, b, x)?.outcomes()
+    }
+
+    /// [`solve_on_device`](Self::solve_on_device) without waiting for it: outcomes stay on the device until they are asked for.
+    ///
+    /// # Errors
+    /// As of [`solve_on_device`](Self::solve_on_device).
+    pub fn queue_on_device<A: Field>(
+        &self,
+        batch: &DeviceBatch<A>,
+        b: &Vector<A>,
+        x: &mut Vector<A>,
+    ) -> Result<QueuedBatch> {
         self.check()?;
         let arrays = &batch.arrays;
-        let fitting = Size::new(batch.systems() * batch.rows(), 1);
+        let fitting = match b.cols() {
+            1 => Size::new(batch.systems() * batch.rows(), 1),
+            _ => Size::new(batch.rows(), batch.systems()),
+        };
         check_size("right-hand sides of a batch", fitting, b.size())?;
         check_size("solutions of a batch", fitting, x.size())?;
         let place = arrays.values.executor();
@@ -130,10 +166,10 @@ impl BatchSolver {
             most: self.max_iterations,
         };
         if batch.systems() == 0 {
-            return Ok(Vec::new());
+            return Ok(QueuedBatch { endings: None });
         }
-        let ended = batch::solve(&run, arrays, b, x)?;
-        Ok(ended.into_iter().map(outcome).collect())
+        let endings = Some(batch::solve(&run, arrays, b, x)?);
+        Ok(QueuedBatch { endings })
     }
 
     fn iteration(&self) -> BatchIteration {

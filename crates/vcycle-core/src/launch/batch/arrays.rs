@@ -1,5 +1,7 @@
 //! The matrices of a batch in the memory of a device.
 
+use std::sync::OnceLock;
+
 use vcycle_gpu::Argument;
 
 use crate::error::Result;
@@ -9,6 +11,9 @@ use crate::launch::setup::{Queue, number, read, write};
 use crate::scalar::Scalar;
 
 pub(in crate::launch) const PAD: File = kernel_file!("batch_pad.c");
+
+/// `TILE_SIDE` of the kernel.
+const TILE_SIDE: usize = 32;
 
 /// Matrices of one pattern whose rows are padded to one length. Entry `slot` of a row lies `slot * rows` behind its first one;
 /// a matrix lies behind the other.
@@ -20,6 +25,74 @@ pub struct BatchArrays<T> {
     pub pattern: BatchPattern,
     /// Values; padding is zero.
     pub values: Buffer<T>,
+    /// Those of narrow bands with systems side by side, once they were asked for.
+    side_by_side: OnceLock<Buffer<T>>,
+}
+
+impl<T: Scalar> BatchArrays<T> {
+    /// Values of narrow bands with systems side by side: diagonal after diagonal of a row, row after row.
+    pub(super) fn side_by_side(&self, diagonals: &Diagonals) -> Result<&Buffer<T>> {
+        if self.side_by_side.get().is_none() {
+            // Where two threads come here at once both have made the same.
+            let _ = self.side_by_side.set(self.interleaved(diagonals)?);
+        }
+        Ok(self.side_by_side.get().expect("made just now"))
+    }
+
+    fn interleaved(&self, diagonals: &Diagonals) -> Result<Buffer<T>> {
+        let queue = queue_of(&self.values)?;
+        let (rows, wide) = (self.pattern.rows, 2 * diagonals.half + 1);
+        let tiles = self.systems.div_ceil(TILE_SIDE) * rows.div_ceil(TILE_SIDE) * wide;
+        let mut out = queue.room(self.systems * rows * wide)?;
+        let arguments = [
+            number(tiles),
+            Argument::U32(self.systems as u32),
+            Argument::U32(rows as u32),
+            Argument::U32(wide as u32),
+            number(rows * self.pattern.width),
+            read(&diagonals.places)?,
+            read(&self.values)?,
+            write(&mut out)?,
+        ];
+        in_tiles::<T>(queue, "batch_interleave", tiles, &arguments)?;
+        Ok(out)
+    }
+}
+
+/// The values of a matrix of so many rows and columns with rows for columns.
+pub(super) fn turned<T: Scalar>(
+    values: &Buffer<T>,
+    rows: usize,
+    columns: usize,
+) -> Result<Buffer<T>> {
+    let queue = queue_of(values)?;
+    let tiles = rows.div_ceil(TILE_SIDE) * columns.div_ceil(TILE_SIDE);
+    let mut out = queue.room(rows * columns)?;
+    let arguments = [
+        number(tiles),
+        Argument::U32(rows as u32),
+        Argument::U32(columns as u32),
+        read(values)?,
+        write(&mut out)?,
+    ];
+    in_tiles::<T>(queue, "batch_turn", tiles, &arguments)?;
+    Ok(out)
+}
+
+fn queue_of<T: Scalar>(values: &Buffer<T>) -> Result<Queue<'_>> {
+    let place = values.executor();
+    Queue::of(place).ok_or_else(|| place.lacks("batches of devices", "any of them"))
+}
+
+/// Queues a kernel of which a block does a tile.
+fn in_tiles<T: Scalar>(
+    queue: Queue<'_>,
+    name: &'static str,
+    tiles: usize,
+    arguments: &[Argument],
+) -> Result<()> {
+    let (types, items) = ([("T", T::KIND.name())], tiles * PAD.block as usize);
+    queue.items(PAD, name, &types, items, arguments)
 }
 
 /// The pattern of all matrices of a batch.
@@ -104,7 +177,7 @@ pub(super) struct Diagonals {
 
 /// Diagonals on either side up to which a thread has room for what it eliminates.
 const MOST_OF_HALF: usize = 4;
-/// `NOWHERE` of the kernel.
+/// Where the kernel finds no value.
 const NOWHERE: u32 = u32::MAX;
 
 impl Diagonals {
@@ -189,6 +262,7 @@ impl Queue<'_> {
             systems,
             pattern,
             values: out,
+            side_by_side: OnceLock::new(),
         })
     }
 }

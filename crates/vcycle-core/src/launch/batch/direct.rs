@@ -2,7 +2,7 @@
 
 use vcycle_gpu::Argument;
 
-use super::{BatchArrays, BatchEnded, BatchPattern, BatchRun, Launch, blocks, factor_room, room};
+use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, Launch, blocks, factor_room, room};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -54,14 +54,14 @@ impl Band {
     }
 }
 
-/// How each system ended.
+/// Queues the solves of all systems.
 pub(super) fn solve<T: Scalar>(
     gpu: &Gpu,
     run: &BatchRun,
     a: &BatchArrays<T>,
     b: &Vector<T>,
     x: &mut Vector<T>,
-) -> Result<Vec<BatchEnded>> {
+) -> Result<BatchEndings> {
     let item = size_of::<T::Arith>();
     let band = Band::new(&a.pattern);
     let (threads, lanes) = band.threads();

@@ -95,6 +95,21 @@ pub struct BatchEnded {
     pub row: Option<usize>,
 }
 
+/// How the systems of a batch ended, in the memory of the device.
+#[derive(Debug)]
+pub struct BatchEndings {
+    rows: usize,
+    ended: Buffer<u32>,
+}
+
+impl BatchEndings {
+    /// What is made of each, on the host, once all are solved.
+    pub fn read<R>(&self, make: impl Fn(BatchEnded) -> R) -> Result<Vec<R>> {
+        let systems = self.ended.host()?.chunks_exact(4);
+        Ok(systems.map(|words| make(told(self.rows, words))).collect())
+    }
+}
+
 /// A number and how definitions write it.
 type Room = (usize, &'static str);
 
@@ -136,20 +151,43 @@ const MOST_OF_BLOCK: usize = 32;
 /// Entries of a row for which a thread solves a system of its own.
 const MOST_OF_ROW: usize = 64;
 
-/// How each system ended.
+/// Queues the solves of all systems. Vectors lie one after the other, or side by side: row after row, a column for every system.
 pub(crate) fn solve<T: Scalar>(
     gpu: &Gpu,
     run: &BatchRun,
     a: &BatchArrays<T>,
     b: &Vector<T>,
     x: &mut Vector<T>,
-) -> Result<Vec<BatchEnded>> {
-    if run.method != BatchIteration::Direct {
-        return iterate(gpu, run, a, b, x);
+) -> Result<BatchEndings> {
+    let is_direct = run.method == BatchIteration::Direct;
+    if let Some(narrow) = narrow::Narrow::new::<T>(&a.pattern).filter(|_| is_direct) {
+        return narrow.solve(gpu, run, a, b, x);
     }
-    match narrow::Narrow::new::<T>(gpu, &a.pattern) {
-        Some(narrow) => narrow.solve(gpu, run, a, b, x),
-        None => direct::solve(gpu, run, a, b, x),
+    if x.cols() == 1 {
+        return by_blocks(gpu, run, a, b, x);
+    }
+    let (rows, systems) = (a.pattern.rows, a.systems);
+    let sides = arrays::turned(b.buffer(), rows, systems)?;
+    let guesses = arrays::turned(x.buffer(), rows, systems)?;
+    let (sides, mut solutions) = (
+        Vector::from_buffer(1, sides)?,
+        Vector::from_buffer(1, guesses)?,
+    );
+    let endings = by_blocks(gpu, run, a, &sides, &mut solutions)?;
+    *x = Vector::from_buffer(systems, arrays::turned(solutions.buffer(), systems, rows)?)?;
+    Ok(endings)
+}
+
+fn by_blocks<T: Scalar>(
+    gpu: &Gpu,
+    run: &BatchRun,
+    a: &BatchArrays<T>,
+    b: &Vector<T>,
+    x: &mut Vector<T>,
+) -> Result<BatchEndings> {
+    match run.method {
+        BatchIteration::Direct => direct::solve(gpu, run, a, b, x),
+        _ => iterate(gpu, run, a, b, x),
     }
 }
 
@@ -190,7 +228,7 @@ fn iterate<T: Scalar>(
     a: &BatchArrays<T>,
     b: &Vector<T>,
     x: &mut Vector<T>,
-) -> Result<Vec<BatchEnded>> {
+) -> Result<BatchEndings> {
     let (pattern, item) = (&a.pattern, size_of::<T::Arith>());
     let rows = pattern.rows;
     check(gpu, run, pattern)?;
@@ -287,7 +325,7 @@ impl Launch<'_> {
         a: &BatchArrays<T>,
         b: &Vector<T>,
         x: &mut Vector<T>,
-    ) -> Result<Vec<BatchEnded>> {
+    ) -> Result<BatchEndings> {
         let pattern = &a.pattern;
         let at: &Executor = &x.executor().clone();
         let mut ended = Buffer::<u32>::room(at, 4 * a.systems)?;
@@ -309,20 +347,20 @@ impl Launch<'_> {
         arguments.extend(self.own);
         let kernel = gpu.kernel(self.file, self.name, self.types)?;
         gpu.launch_blocks(&kernel, self.blocks as u32, self.file.block, &arguments)?;
-        told(pattern.rows, &ended)
+        Ok(BatchEndings {
+            rows: pattern.rows,
+            ended,
+        })
     }
 }
 
-fn told(rows: usize, ended: &Buffer<u32>) -> Result<Vec<BatchEnded>> {
-    let systems = ended.host()?.chunks_exact(4);
-    Ok(systems
-        .map(|ended| BatchEnded {
-            status: ending(ended[0]),
-            iterations: ended[1] as usize,
-            residual: f64::from(f32::from_bits(ended[3])),
-            row: Some(ended[2] as usize).filter(|&row| row < rows),
-        })
-        .collect())
+fn told(rows: usize, words: &[u32]) -> BatchEnded {
+    BatchEnded {
+        status: ending(words[0]),
+        iterations: words[1] as usize,
+        residual: f64::from(f32::from_bits(words[3])),
+        row: Some(words[2] as usize).filter(|&row| row < rows),
+    }
 }
 
 /// The room of a vector where a kernel uses so many bytes of local memory for a room.

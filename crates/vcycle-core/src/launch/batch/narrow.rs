@@ -1,7 +1,9 @@
 //! LU factorisations of small systems in narrow bands: a thread each.
 
+use vcycle_gpu::Argument;
+
 use super::arrays::Diagonals;
-use super::{BatchArrays, BatchEnded, BatchPattern, BatchRun, Launch, Room, blocks, local_bytes};
+use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, Launch, Room, blocks};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -9,42 +11,43 @@ use crate::gpu::{File, Gpu, kernel_file};
 use crate::launch::setup::{read, write};
 use crate::scalar::Scalar;
 
-pub(in crate::launch) const NARROW: File = kernel_file!("batch_narrow.c", 128, "batch.h");
+pub(in crate::launch) const NARROW: File = kernel_file!("batch_narrow.c", 32, "batch.h");
 
-/// `SYSTEMS` of the kernel: those of a block.
-const SYSTEMS: usize = 32;
-/// Rows of a system that may be in local memory at once.
-const CHUNKS: [Room; 5] = [(32, "32"), (16, "16"), (8, "8"), (4, "4"), (2, "2")];
+/// Rows that a thread may load at once.
+const GROUPS: [Room; 4] = [(8, "8"), (4, "4"), (2, "2"), (1, "1")];
+/// Bytes of registers for them.
+const GROUP_BYTES: usize = 640;
 /// How definitions write entries on either side of the diagonal.
 const HALVES: [&str; 5] = ["0", "1", "2", "3", "4"];
 
 /// A band for which the kernel is compiled.
 pub(super) struct Narrow<'p> {
     diagonals: &'p Diagonals,
-    chunk: Room,
+    group: Room,
+    ahead: &'static str,
     /// Values that the kernel stores of a row.
     stored: usize,
 }
 
 impl<'p> Narrow<'p> {
-    /// None where the band is not narrow, or a device has too little local memory.
-    pub(super) fn new<T: Scalar>(gpu: &Gpu, pattern: &'p BatchPattern) -> Option<Self> {
+    /// None where the band is not narrow.
+    pub(super) fn new<T: Scalar>(pattern: &'p BatchPattern) -> Option<Self> {
         let diagonals = pattern.diagonals.as_ref()?;
         let wide = 2 * diagonals.half + 1;
-        let bytes = local_bytes(gpu);
-        let used = |chunk: usize| {
-            let of_system = (wide + 1) * (chunk + 1) + chunk + wide + chunk * (wide + 1);
-            SYSTEMS * of_system * size_of::<T::Arith>() + 64
-        };
-        let chunk = CHUNKS.into_iter().find(|chunk| used(chunk.0) <= bytes)?;
+        // Of every row the matrix, U, the right-hand side and a guess, now and of the next ones.
+        let bytes = |group: usize| 2 * group * 2 * (wide + 1) * size_of::<T::Arith>();
+        let fits = |group: &Room| bytes(group.0) <= GROUP_BYTES;
+        let group = GROUPS.into_iter().find(fits).unwrap_or(GROUPS[3]);
+        let (group, ahead) = variant(group);
         Some(Self {
             diagonals,
-            chunk,
-            stored: wide + 1,
+            group,
+            ahead,
+            stored: wide,
         })
     }
 
-    /// How each system ended.
+    /// Queues the solves of all systems.
     pub(super) fn solve<T: Scalar>(
         &self,
         gpu: &Gpu,
@@ -52,17 +55,23 @@ impl<'p> Narrow<'p> {
         a: &BatchArrays<T>,
         b: &Vector<T>,
         x: &mut Vector<T>,
-    ) -> Result<Vec<BatchEnded>> {
-        let of_block = SYSTEMS * a.pattern.rows * self.stored;
-        let groups = a.systems.div_ceil(SYSTEMS);
+    ) -> Result<BatchEndings> {
+        let threads = NARROW.block as usize;
+        let of_block = threads * a.pattern.rows * self.stored;
+        let groups = a.systems.div_ceil(threads);
         let blocks = blocks(gpu, groups, of_block * size_of::<T::Arith>());
         let mut rooms = Buffer::<T::Arith>::room(x.executor(), blocks * of_block)?;
         let types = [
             ("T", T::KIND.name()),
             ("HALF", HALVES[self.diagonals.half]),
-            ("CHUNK", self.chunk.1),
+            ("AT_ONCE", self.group.1),
+            ("AHEAD", self.ahead),
         ];
-        let own = [read(&self.diagonals.places)?, write(&mut rooms)?];
+        let own = [
+            read(a.side_by_side(self.diagonals)?)?,
+            write(&mut rooms)?,
+            Argument::U32(u32::from(x.cols() > 1)),
+        ];
         let launch = Launch {
             file: NARROW,
             name: "batch_narrow",
@@ -72,4 +81,23 @@ impl<'p> Narrow<'p> {
         };
         launch.run(gpu, run, a, b, x)
     }
+}
+
+fn variant(group: Room) -> (Room, &'static str) {
+    let Ok(said) = std::env::var("VCYCLE_NARROW") else {
+        return (group, "16");
+    };
+    let mut words = said.split(',');
+    let asked: usize = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(group.0);
+    let ahead = ["0", "8", "16", "32", "64"];
+    let word = words.next().unwrap_or("16");
+    let ahead = ahead.into_iter().find(|one| *one == word).unwrap_or("16");
+    let group = GROUPS
+        .into_iter()
+        .find(|one| one.0 == asked)
+        .unwrap_or(group);
+    (group, ahead)
 }

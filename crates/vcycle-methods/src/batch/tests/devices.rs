@@ -124,6 +124,34 @@ fn direct_solves_exchange_rows_in_narrow_and_wide_bands() {
     compare(direct, &a, &device);
 }
 
+#[test]
+fn vectors_may_lie_side_by_side() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let (rows, systems) = (33, 35);
+    let a = DeviceBatch::new(&device, &narrow(rows, 1, 1, systems)).unwrap();
+    let b: Vec<f64> = (0..rows * systems).map(|k| (k % 7) as f64).collect();
+    let turned = (0..rows * systems).map(|at| b[at % systems * rows + at / systems]);
+    let b = Vector::from_column(&device, b.clone());
+    let side_by_side = Vector::from_rows(&device, systems, turned.collect()).unwrap();
+    for (method, preconditioner) in [
+        (BatchMethod::Direct, BatchPreconditioner::None),
+        (BatchMethod::Gmres, BatchPreconditioner::Isai),
+    ] {
+        let solver = solver(method, preconditioner);
+        let (mut x, mut y) = (
+            Vector::zeros_like(&b).unwrap(),
+            Vector::zeros_like(&side_by_side).unwrap(),
+        );
+        let first = solver.solve_on_device(&a, &b, &mut x).unwrap();
+        let second = solver.solve_on_device(&a, &side_by_side, &mut y).unwrap();
+        assert_eq!(first, second);
+        let (x, y) = (x.to_vec(), y.to_vec());
+        assert!((0..x.len()).all(|at| x[at % systems * rows + at / systems] == y[at]));
+    }
+}
+
 /// Systems whose entries are in a band, some of them missing. Rows of neighbours are exchanged where the band has room for that.
 fn narrow(rows: usize, below: usize, above: usize, systems: usize) -> BatchCsr<f64> {
     let large = |row: usize| match below.min(above) > 0 && (row ^ 1) < rows {
