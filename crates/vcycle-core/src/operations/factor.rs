@@ -8,7 +8,7 @@ use super::{on_device, on_real_device};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::{Queue, fronts, fsai, invert, sweeps, threshold};
+use crate::launch::setup::{Queue, fronts, fsai, invert, isai, sweeps, threshold};
 use crate::scalar::{Field, Scalar};
 
 pub use crate::launch::setup::fsai::{Growth, Obstacle, Rows as FsaiRows};
@@ -34,6 +34,17 @@ compiled_fn! {
     pub fn ilu0[any T: Scalar](a: &Csr<T>, diagonal: &[usize]) -> Result<Option<Vec<<T as Scalar>::Arith>>> {
         match Queue::real::<T>(a.executor()) {
             Some(queue) => Ok(fronts::ilu0(queue, a, diagonal)?.map(Buffer::into_vec)),
+            None => Ok(None),
+        }
+    }
+}
+
+compiled_fn! {
+    /// The values of an approximate inverse on a pattern of row offsets and columns, each row solved for alone. None, too, where
+    /// rows are long.
+    pub fn isai[any T: Scalar](a: &Csr<T>, offsets: &[usize], columns: &[u32]) -> Result<Option<Vec<T>>> {
+        match Queue::of(a.executor()) {
+            Some(queue) => Ok(isai::inverse(queue, a, offsets, columns)?.map(Buffer::into_vec)),
             None => Ok(None),
         }
     }

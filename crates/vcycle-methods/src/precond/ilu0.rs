@@ -74,10 +74,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
         let _stage = ws.stage("ilu0 set-up", 0);
         let entries = square_entries(a.as_ref(), "ilu0")?;
         let diagonal = diagonal_places(&entries, "ilu0")?;
-        let values = match operations::factor::ilu0(&entries, &diagonal)? {
-            Some(values) => values,
-            None => factorise(&entries, &diagonal),
-        };
+        let values = in_order(&entries, &diagonal)?;
         let factors = Incomplete::<T> {
             component: "ilu0",
             pattern: entries.pattern(),
@@ -89,7 +86,17 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     }
 }
 
-/// The factors on the pattern of `a`. Behind a zero pivot they are not finite.
+/// The factors on the pattern of `a`: on devices front after front of rows that do not depend on each other, else row after row.
+/// Behind a zero pivot they are not finite.
+///
+/// # Errors
+/// When a device fails.
+pub(super) fn in_order<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Result<Vec<T::Arith>> {
+    let by_fronts = operations::factor::ilu0(a, diagonal)?;
+    Ok(by_fronts.unwrap_or_else(|| factorise(a, diagonal)))
+}
+
+/// The same row after row.
 pub(super) fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
     operations::on_host(a.executor(), ILU0);
     let (pattern, columns) = (a.pattern(), a.columns());

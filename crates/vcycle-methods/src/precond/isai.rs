@@ -11,7 +11,7 @@ use crate::executor::Workspace;
 use crate::host_stages::ISAI;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
-use crate::operations::on_host;
+use crate::operations::{self, on_host};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar};
 
@@ -101,7 +101,6 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
         }
         let entries = square_entries(a.as_ref(), "isai")?;
         nonzero_diagonal(&entries, "isai")?;
-        on_host(entries.executor(), ISAI);
         let pattern = power_pattern(&entries, self.power);
         Ok(Arc::new(fill(&entries, pattern)?))
     }
@@ -110,22 +109,31 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
 /// A matrix of the given pattern, each of its rows solved for alone.
 pub(super) fn fill<T: Scalar>(a: &Csr<T>, (offsets, columns): Structure) -> Result<Csr<T>> {
     check_lengths("isai", &offsets)?;
+    let values = match operations::factor::isai(a, &offsets, &columns)? {
+        Some(values) => values,
+        None => values_of(a, &offsets, &columns),
+    };
+    let inverse = Csr::from_canonical(a.executor(), a.size(), offsets, columns, values);
+    match inverse.check_finite() {
+        Err(Error::NonFiniteEntry { row, .. }) => Err(bad_pivot("isai", row, UNSOLVABLE)),
+        _ => Ok(inverse),
+    }
+}
+
+fn values_of<T: Scalar>(a: &Csr<T>, offsets: &[usize], columns: &[u32]) -> Vec<T> {
+    on_host(a.executor(), ISAI);
     let mut values = vec![T::default(); columns.len()];
-    fill_rows(a.executor(), &offsets, &mut values, |row, values| {
+    fill_rows(a.executor(), offsets, &mut values, |row, values| {
         let solution = solve_row(a, row, &columns[offsets[row]..offsets[row + 1]]);
         for (k, value) in values.iter_mut().enumerate() {
-            // A row that has no solution is found by its NaN below.
+            // A row that has no solution is found by its NaN.
             let solved = solution
                 .as_ref()
                 .map_or(T::Arith::from_f64(f64::NAN), |s| s[k]);
             *value = T::store(solved);
         }
     });
-    let inverse = Csr::from_canonical(a.executor(), a.size(), offsets, columns, values);
-    match inverse.check_finite() {
-        Err(Error::NonFiniteEntry { row, .. }) => Err(bad_pivot("isai", row, UNSOLVABLE)),
-        _ => Ok(inverse),
-    }
+    values
 }
 
 const UNSOLVABLE: &str = "unusable: the system of its row is singular";
@@ -170,6 +178,7 @@ fn solve_unit<A: Field>(mut local: Vec<A>, columns: &[u32], row: usize) -> Optio
 mod tests {
     use super::*;
     use crate::executor::Executor;
+    use crate::operations::HostStages;
     use crate::precond::pattern::LONGEST_ROW;
     use crate::precond::testing::{assemble, convection, from_dense, identity_error, multiply};
 
@@ -203,6 +212,32 @@ mod tests {
                 assert!((product[row * n + column] - expected).abs() < 1e-14);
             }
         }
+    }
+
+    #[test]
+    fn devices_make_the_same_inverse() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        for power in [1, 2] {
+            let made = [Executor::reference(), device.clone()].map(|place| {
+                let a = convection(&Executor::reference(), 5)
+                    .copy_to(&place)
+                    .unwrap();
+                let stages = HostStages::watch();
+                let pattern = power_pattern(&a, power);
+                let inverse = fill(&a, pattern).unwrap();
+                let told = stages.tell(Workspace::new().log()).concat();
+                assert!(!told.contains("isai"), "{told}");
+                inverse.values().to_vec()
+            });
+            let off = made[0].iter().zip(&made[1]);
+            let off = off.map(|(x, y): (&f64, &f64)| (x - y).abs());
+            assert!(off.fold(0.0, f64::max) < 1e-13);
+        }
+        let singular = from_dense(&device, 2, &[1.0, 2.0, 2.0, 4.0]);
+        let refused = fill(&singular, power_pattern(&singular, 1));
+        assert!(matches!(refused, Err(Error::BadPivot { .. })));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use num_traits::One;
 
-use super::ilu0::factorise;
+use super::ilu0::in_order;
 use super::triangular::Factors;
 use super::{diagonal_places, nonzero_diagonal, rounding, square_entries};
 use crate::error::Result;
@@ -28,8 +28,8 @@ const NOWHERE: usize = usize::MAX;
 /// as the longest chain of dependencies.
 ///
 /// On the way there values can grow beyond all bounds, for matrices far from diagonally dominant. Where a sweep would
-/// enlarge the residual `A - L U` on the pattern, the factors are those of `Ilu0`, row after row, and a message says
-/// so.
+/// enlarge the residual `A - L U` on the pattern, the factors are those of `Ilu0`, row after row, on devices front after front
+/// of rows that do not depend on each other, and a message says so.
 ///
 /// **Choose it** where the serial set-up of `Ilu0` takes too long; a few sweeps are as good for a
 /// preconditioner.
@@ -84,10 +84,13 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
         let diagonal = diagonal_places(&entries, "parilu")?;
         let values = {
             let _factors = ws.stage("factors", 0);
-            fixed_point(&entries, &diagonal, None, self.sweeps)?.unwrap_or_else(|| {
-                remark("parilu: the sweeps diverge; the factors are those of ilu0".to_owned());
-                factorise(&entries, &diagonal)
-            })
+            match fixed_point(&entries, &diagonal, None, self.sweeps)? {
+                Some(values) => values,
+                None => {
+                    remark("parilu: the sweeps diverge; the factors are those of ilu0".to_owned());
+                    in_order(&entries, &diagonal)?
+                }
+            }
         };
         Factors::unit_lower("parilu", entries.pattern(), &values, &diagonal)
     }
@@ -233,7 +236,7 @@ mod tests {
 
     fn distance(a: &Csr<f64>, sweeps: usize) -> f64 {
         let diagonal = diagonal_places(a, "test").unwrap();
-        let exact = factorise(a, &diagonal);
+        let exact = in_order(a, &diagonal).unwrap();
         let values = fixed_point(a, &diagonal, None, sweeps).unwrap().unwrap();
         let differences = values.iter().zip(exact).map(|(v, e)| (v - e).abs());
         differences.fold(0.0, f64::max)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::fill_levels::spread;
-use super::ilu0::factorise;
+use super::ilu0::in_order;
 use super::ilut::check_fill;
 use super::incomplete::{Incomplete, Solves};
 use super::par_ilu::{distance, exact, fixed_point, guarded, sweep};
@@ -133,13 +133,15 @@ impl ParIlut {
         let a = spread(a, found.offsets().to_vec(), found.columns().to_vec());
         let diagonal = diagonal_places(&a, "parilut")?;
         let start = Some(found.values().iter().map(|value| value.load()).collect());
-        let values = fixed_point(&a, &diagonal, start, LAST_SWEEPS)?.unwrap_or_else(|| {
-            remark(
-                "parilut: the sweeps diverge; the factors are those of ilu0 on its pattern"
-                    .to_owned(),
-            );
-            factorise(&a, &diagonal)
-        });
+        let values = match fixed_point(&a, &diagonal, start, LAST_SWEEPS)? {
+            Some(values) => values,
+            None => {
+                let told =
+                    "parilut: the sweeps diverge; the factors are those of ilu0 on its pattern";
+                remark(told.to_owned());
+                in_order(&a, &diagonal)?
+            }
+        };
         Ok((
             Arc::clone(a.pattern()),
             values.into_iter().map(A::store).collect(),
@@ -217,17 +219,26 @@ fn swept<A: Field>(a: &Csr<A>, f: &Csr<A>) -> Result<Csr<A>> {
     let sweep = |old: &[A::Arith], new: &mut [A::Arith]| sweep(&a, &diagonal, old, new);
     let distance = |x: &[A::Arith], y: &[A::Arith]| distance(&a, &diagonal, x, y);
     let next = guarded(old, 1, exact(A::KIND), sweep, distance);
-    let next = next.unwrap_or_else(|| {
-        let mut exact = factorise(&a, &diagonal);
-        for row in 0..diagonal.len() {
-            for place in a.pattern().range(row).start..diagonal[row] {
-                let pivot = exact[diagonal[a.columns()[place] as usize]];
-                exact[place] *= pivot;
-            }
-        }
-        exact
-    });
+    let next = match next {
+        Some(next) => next,
+        None => times_pivots(&a, &diagonal, in_order(&a, &diagonal)?),
+    };
     finite_or(f, &next)
+}
+
+/// `(L - I) D + U` of `L - I + U`.
+fn times_pivots<A: Field>(
+    a: &Csr<A>,
+    diagonal: &[usize],
+    mut factors: Vec<A::Arith>,
+) -> Vec<A::Arith> {
+    for row in 0..diagonal.len() {
+        for place in a.pattern().range(row).start..diagonal[row] {
+            let pivot = factors[diagonal[a.columns()[place] as usize]];
+            factors[place] *= pivot;
+        }
+    }
+    factors
 }
 
 /// Values on the pattern of `f`, whose own stay where they are not finite.

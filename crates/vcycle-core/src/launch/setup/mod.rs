@@ -31,6 +31,7 @@ mod grouped;
 mod groups;
 pub mod interpolate;
 pub mod invert;
+pub mod isai;
 mod lists;
 mod loose;
 mod merged;
@@ -96,6 +97,7 @@ pub(super) const FILES: &[File] = &[
     groups::GROUPS,
     interpolate::FILE,
     invert::FILE,
+    isai::FILE,
     loose::FILE,
     merged::FILE,
     mis2::FILE,

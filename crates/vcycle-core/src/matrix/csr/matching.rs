@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::norms::modulus;
 use super::{Csr, Permutation, Scaling};
@@ -94,6 +95,9 @@ fn structurally_singular(lost: &[usize]) -> Error {
     }
 }
 
+/// The bits of a cost that is larger than any.
+const INFINITE: u64 = f64::INFINITY.to_bits();
+
 /// A partial assignment of columns to rows and its dual variables.
 struct Assignment {
     offsets: Vec<usize>,
@@ -120,24 +124,38 @@ struct Search {
 impl Assignment {
     fn new<T: Scalar>(a: &Csr<T>, largest: &[f64]) -> Self {
         let n = largest.len();
+        // Costs are not negative, so that their bits are ordered as they are, and a minimum has no order.
+        let least: Vec<AtomicU64> = (0..n).map(|_| AtomicU64::new(INFINITE)).collect();
+        let parts = a.map_pieces(|rows| {
+            let (mut ends, mut entries) = (Vec::with_capacity(rows.len()), Vec::new());
+            for row in rows {
+                let (columns, values) = a.row(row);
+                for (&column, &value) in columns.iter().zip(values) {
+                    let size = modulus(value);
+                    if size > 0.0 {
+                        let cost = (largest[row].ln() - size.ln()).max(0.0);
+                        least[column as usize].fetch_min(cost.to_bits(), Ordering::Relaxed);
+                        entries.push((column, cost));
+                    }
+                }
+                ends.push(entries.len());
+            }
+            (ends, entries)
+        });
         let (mut offsets, mut entries) = (vec![0], Vec::with_capacity(a.nonzeros()));
-        for row in 0..n {
-            let (columns, values) = a.row(row);
-            let sizes = values.iter().map(|&value| modulus(value));
-            let cost = |size: f64| largest[row].ln() - size.ln();
-            let nonzero = columns
-                .iter()
-                .copied()
-                .zip(sizes)
-                .filter(|entry| entry.1 > 0.0);
-            entries.extend(nonzero.map(|(column, size)| (column, cost(size))));
-            offsets.push(entries.len());
+        for (ends, part) in parts {
+            let before = entries.len();
+            offsets.extend(ends.into_iter().map(|end| before + end));
+            entries.extend(part);
         }
+        let least = least
+            .into_iter()
+            .map(|bits| f64::from_bits(bits.into_inner()));
         Self {
             offsets,
             entries,
             u: vec![0.0; n],
-            v: vec![f64::INFINITY; n],
+            v: least.collect(),
             column_of: vec![NONE; n],
             row_of: vec![NONE; n],
             search: Search {
@@ -152,10 +170,6 @@ impl Assignment {
 
     /// The cheapest dual variables, and the entries that cost nothing with them as far as they do not meet.
     fn begin(&mut self) {
-        for &(column, cost) in &self.entries {
-            let least = &mut self.v[column as usize];
-            *least = least.min(cost);
-        }
         for row in 0..self.u.len() {
             let entries = &self.entries[self.offsets[row]..self.offsets[row + 1]];
             let reduced = |&(column, cost): &(u32, f64)| cost - self.v[column as usize];

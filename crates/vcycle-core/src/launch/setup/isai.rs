@@ -1,0 +1,53 @@
+//! Incomplete sparse approximate inverses.
+
+use super::{BLOCK, Queue, number, read, write};
+use crate::arrays::Csr;
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{File, kernel_file};
+use crate::scalar::Scalar;
+
+pub(super) const FILE: File = kernel_file!("isai.c");
+/// Entries of a row, at most, whose system a thread solves.
+const LONGEST: usize = 64;
+/// Bytes that the systems of all threads may take together.
+const BYTES: usize = 256 << 20;
+
+/// The values of an approximate inverse of `a` on a pattern of row offsets and columns. Where the system of a row is singular they
+/// are not finite. None where a row is too long for a thread.
+pub fn inverse<T: Scalar>(
+    queue: Queue<'_>,
+    a: &Csr<T>,
+    offsets: &[usize],
+    columns: &[u32],
+) -> Result<Option<Buffer<T>>> {
+    let lengths = offsets.windows(2).map(|ends| ends[1] - ends[0]);
+    let longest = lengths.max().unwrap_or(0);
+    if longest > LONGEST {
+        return Ok(None);
+    }
+    let rows = a.size().rows;
+    let of_thread = (longest * (longest + 1)).max(1);
+    let of_block = of_thread * BLOCK as usize;
+    let fitting = BYTES / (of_block * size_of::<T::Arith>());
+    let blocks = rows.div_ceil(BLOCK as usize);
+    let blocks = blocks.min(queue.most_blocks()).min(fitting.max(1));
+    let mut rooms = queue.room::<T::Arith>((blocks * of_block).max(1))?;
+    let starts = Buffer::from_vec(queue.executor, offsets.to_vec());
+    let pattern = Buffer::from_vec(queue.executor, columns.to_vec());
+    let mut out = queue.room(columns.len())?;
+    let of_a = a.pattern().buffers();
+    let arguments = [
+        number(rows),
+        read(of_a.0)?,
+        read(of_a.1)?,
+        read(a.values_buffer())?,
+        read(&starts)?,
+        read(&pattern)?,
+        write(&mut rooms)?,
+        write(&mut out)?,
+    ];
+    let types = [("T", T::KIND.name())];
+    queue.blocks(FILE, "isai_rows", &types, blocks, &arguments)?;
+    Ok(Some(out))
+}
