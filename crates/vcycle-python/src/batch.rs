@@ -77,26 +77,64 @@ pub fn batch_solve_on_device(
 ) -> PyResult<(DeviceArray, String)> {
     let solver = parsed(options)?;
     let executor = Executor::gpu(device).map_err(|error| raised(py, error))?;
-    let taken = |array: &Bound<'_, PyAny>, name| {
-        f64::taken(Foreign::of(array, name, &executor)?, &executor)
+    let foreign = |array: &Bound<'_, PyAny>, name| Foreign::of(array, name, &executor);
+    let call = DeviceCall {
+        values: foreign(&values, "A")?,
+        b: foreign(&b, "b")?,
+        guess: x0.map(|guess| foreign(&guess, "x0")).transpose()?,
+        of: Call {
+            rows,
+            structure,
+            solver,
+            executor,
+        },
     };
-    let (values, b) = (taken(&values, "A")?, taken(&b, "b")?);
-    let guess = x0.map(|guess| taken(&guess, "x0")).transpose()?;
-    let solved = py.detach(|| {
-        let batch = match structure {
-            None => DeviceBatch::from_dense(rows, &values)?,
-            Some((offsets, columns)) => DeviceBatch::from_values(&offsets, &columns, &values)?,
-        };
-        let b = Vector::from_buffer(1, b)?;
-        let mut x = match guess {
-            Some(guess) => Vector::from_buffer(1, guess)?,
-            None => Vector::zeros_like(&b)?,
-        };
-        let outcomes = solver.solve_on_device(&batch, &b, &mut x)?;
-        Ok((Vector::from_buffer(rows, x.buffer().clone())?, outcomes))
-    });
-    let (x, outcomes) = solved.map_err(|error| raised(py, error))?;
-    Ok((f64::given(x, false)?, described(&outcomes)))
+    match call.is_complex() {
+        false => call.solve::<f64>(py),
+        true => call.solve::<Complex64>(py),
+    }
+}
+
+/// A call whose arrays are on a device.
+struct DeviceCall {
+    of: Call,
+    values: Foreign,
+    b: Foreign,
+    guess: Option<Foreign>,
+}
+
+impl DeviceCall {
+    fn is_complex(&self) -> bool {
+        let mut all = [&self.values, &self.b].into_iter().chain(&self.guess);
+        all.any(Foreign::is_complex)
+    }
+
+    fn solve<A: OnDevice + Field>(self, py: Python<'_>) -> PyResult<(DeviceArray, String)> {
+        let Call {
+            rows,
+            structure,
+            solver,
+            executor,
+        } = self.of;
+        let taken = |array| A::taken(array, &executor);
+        let (values, b) = (taken(self.values)?, taken(self.b)?);
+        let guess = self.guess.map(taken).transpose()?;
+        let solved = py.detach(|| {
+            let batch = match structure {
+                None => DeviceBatch::from_dense(rows, &values)?,
+                Some((offsets, columns)) => DeviceBatch::from_values(&offsets, &columns, &values)?,
+            };
+            let b = Vector::from_buffer(1, b)?;
+            let mut x = match guess {
+                Some(guess) => Vector::from_buffer(1, guess)?,
+                None => Vector::zeros_like(&b)?,
+            };
+            let outcomes = solver.solve_on_device(&batch, &b, &mut x)?;
+            Ok((Vector::from_buffer(rows, x.buffer().clone())?, outcomes))
+        });
+        let (x, outcomes) = solved.map_err(|error| raised(py, error))?;
+        Ok((A::given(x, false)?, described(&outcomes)))
+    }
 }
 
 struct Call {

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use vcycle::config::Wide;
 use vcycle::executor::{Buffer, Element, Executor};
-use vcycle::scalar::Scalar;
+use vcycle::scalar::{Scalar, c32, c64};
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, add_archive};
 
@@ -32,10 +32,7 @@ impl OnDevice for f64 {
     fn taken(array: Foreign, executor: &Executor) -> PyResult<Buffer<Self>> {
         match array.it.kind.as_str() {
             "f8" => array.shared(executor),
-            "f4" => {
-                let narrow = checked(Vector::<f32>::from_buffer(1, array.shared(executor)?))?;
-                Ok(checked(converted::<f32, f64>(&narrow))?.buffer().clone())
-            }
+            "f4" => array.widened::<f32, _>(executor),
             _ => Err(array.unfit("float32 or float64")),
         }
     }
@@ -46,12 +43,18 @@ impl OnDevice for f64 {
 }
 
 impl OnDevice for Complex64 {
-    fn taken(array: Foreign, _: &Executor) -> PyResult<Buffer<Self>> {
-        Err(array.unfit("float32 or float64"))
+    fn taken(array: Foreign, executor: &Executor) -> PyResult<Buffer<Self>> {
+        match array.it.kind.as_str() {
+            "c16" => array.shared(executor),
+            "c8" => array.widened::<c32, _>(executor),
+            "f8" => array.widened::<f64, _>(executor),
+            "f4" => array.widened::<f32, _>(executor),
+            _ => Err(array.unfit("float32, float64, complex64 or complex128")),
+        }
     }
 
-    fn given(_: Vector<Self>, _: bool) -> PyResult<DeviceArray> {
-        unreachable!("complex arrays of devices are not taken")
+    fn given(x: Vector<Self>, flat: bool) -> PyResult<DeviceArray> {
+        DeviceArray::new(DeviceValues::Complex(x), flat)
     }
 }
 
@@ -93,6 +96,17 @@ impl Foreign {
     /// Rows and columns.
     pub fn shape(&self) -> &[usize] {
         &self.it.shape
+    }
+
+    /// Whether its numbers are complex.
+    pub fn is_complex(&self) -> bool {
+        self.it.kind.starts_with('c')
+    }
+
+    /// Its numbers of `S` as those of a wider type.
+    fn widened<S: Scalar, T: Scalar>(self, executor: &Executor) -> PyResult<Buffer<T>> {
+        let narrow = checked(Vector::<S>::from_buffer(1, self.shared(executor)?))?;
+        Ok(checked(converted::<S, T>(&narrow))?.buffer().clone())
     }
 
     fn shared<T: Element>(self, executor: &Executor) -> PyResult<Buffer<T>> {
@@ -179,6 +193,8 @@ fn interface(array: &Bound<'_, PyAny>, device: &Device) -> PyResult<Described> {
 enum DeviceValues {
     Double(Vector<f64>),
     Single(Vector<f32>),
+    Complex(Vector<c64>),
+    ComplexSingle(Vector<c32>),
     Indices(Buffer<u32>),
 }
 
@@ -201,6 +217,8 @@ impl DeviceArray {
         let executor = match &values {
             DeviceValues::Double(x) => x.executor(),
             DeviceValues::Single(x) => x.executor(),
+            DeviceValues::Complex(x) => x.executor(),
+            DeviceValues::ComplexSingle(x) => x.executor(),
             DeviceValues::Indices(indices) => indices.executor(),
         };
         let device = executor.device().cloned();
@@ -215,6 +233,8 @@ impl DeviceArray {
         checked(match &self.values {
             DeviceValues::Double(x) => x.buffer().address(),
             DeviceValues::Single(x) => x.buffer().address(),
+            DeviceValues::Complex(x) => x.buffer().address(),
+            DeviceValues::ComplexSingle(x) => x.buffer().address(),
             DeviceValues::Indices(indices) => indices.address(),
         })
     }
@@ -223,6 +243,8 @@ impl DeviceArray {
         let size = match &self.values {
             DeviceValues::Double(x) => x.size(),
             DeviceValues::Single(x) => x.size(),
+            DeviceValues::Complex(x) => x.size(),
+            DeviceValues::ComplexSingle(x) => x.size(),
             DeviceValues::Indices(indices) => return vec![indices.len()],
         };
         match self.flat {
@@ -236,6 +258,8 @@ impl DeviceArray {
         match self.values {
             DeviceValues::Double(_) => (dlpack::FLOAT, 8),
             DeviceValues::Single(_) => (dlpack::FLOAT, 4),
+            DeviceValues::Complex(_) => (dlpack::COMPLEX, 16),
+            DeviceValues::ComplexSingle(_) => (dlpack::COMPLEX, 8),
             DeviceValues::Indices(_) => (dlpack::INTEGER, 4),
         }
     }
@@ -263,13 +287,15 @@ impl DeviceArray {
     /// The same values in single precision.
     fn single(&self) -> PyResult<Self> {
         let narrowed = match &self.values {
-            DeviceValues::Single(x) => Ok(x.clone()),
-            DeviceValues::Double(x) => converted(x),
+            DeviceValues::Single(x) => DeviceValues::Single(x.clone()),
+            DeviceValues::Double(x) => DeviceValues::Single(checked(converted(x))?),
+            DeviceValues::ComplexSingle(x) => DeviceValues::ComplexSingle(x.clone()),
+            DeviceValues::Complex(x) => DeviceValues::ComplexSingle(checked(converted(x))?),
             DeviceValues::Indices(_) => {
                 return Err(PyTypeError::new_err("indices have no precision"));
             }
         };
-        Self::new(DeviceValues::Single(checked(narrowed)?), self.flat)
+        Self::new(narrowed, self.flat)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -313,7 +339,11 @@ impl DeviceArray {
         facts.set_item("version", 3)?;
         facts.set_item("shape", self.shape(py)?)?;
         let (code, bytes) = self.item();
-        let letter = if code == dlpack::FLOAT { 'f' } else { 'i' };
+        let letter = match code {
+            dlpack::FLOAT => 'f',
+            dlpack::COMPLEX => 'c',
+            _ => 'i',
+        };
         facts.set_item("typestr", format!("<{letter}{bytes}"))?;
         facts.set_item("data", (self.address()?, false))?;
         facts.set_item("strides", py.None())?;

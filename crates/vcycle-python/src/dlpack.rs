@@ -15,6 +15,7 @@ pub const ROCM: i32 = 10;
 /// Codes of numbers.
 pub const INTEGER: u8 = 0;
 pub const FLOAT: u8 = 2;
+pub const COMPLEX: u8 = 5;
 
 /// `DLTensor`.
 #[repr(C)]
@@ -99,7 +100,7 @@ fn kind(tensor: &Tensor) -> PyResult<String> {
         (INTEGER, 1) => 'i',
         (1, 1) => 'u',
         (FLOAT, 1) => 'f',
-        (5, 1) => 'c',
+        (COMPLEX, 1) => 'c',
         (6, 1) => 'b',
         (code, lanes) => {
             return Err(PyValueError::new_err(format!(

@@ -64,6 +64,13 @@ def test_batches(options):
     assert all(outcome.iterations == 0 for outcome in outcomes)
 
 
+def test_complex_batches():
+    dense, b = systems()
+    dense = dense * (1 + 0.5j)
+    x = vcycle.batch.solve(Array(dense), Array(b), method="direct")
+    assert np.allclose(on_host(x), np.linalg.solve(dense, b[:, :, None])[:, :, 0])
+
+
 def test_singular_systems_and_bad_arrays():
     dense, b = systems()
     dense[3] = 0.0

@@ -64,13 +64,18 @@ def of_the_host(levels):
     return sum(12 * level.nonzeros + 8 * (level.rows + 1) for level in small), sum(8 * level.rows**2 for level in small)
 
 
+def of_first_rows(A, rows=4096):
+    """Bytes of the first rows, by which the host recognises a grid."""
+    return 12 * int(A.indptr[rows]) + 8 * (rows + 1)
+
+
 def test_nothing_travels(A, b):
-    """Besides coarse levels there are numbers, not arrays: fewer bytes than those of a vector."""
+    """Besides the first rows and coarse levels there are numbers, not arrays: fewer bytes than those of a vector."""
     vcycle.solve(A, b)
     (up, down), (_, outcome) = moved(lambda: vcycle.solve(A, b, return_outcome=True))
     to_host, to_device = of_the_host(outcome.levels)
-    print(f"{up:,} bytes up, {down:,} down; coarse levels have {to_host:,}")
-    assert down < to_host + 16_000 and up < to_host + to_device + 16_000, (up, down)
+    print(f"{up:,} bytes up, {down:,} down; coarse levels have {to_host:,}, first rows {of_first_rows(A):,}")
+    assert down < of_first_rows(A) + to_host + 16_000 and up < to_host + to_device + 16_000, (up, down)
     ml = vcycle.amg(A)
     (up, down), _ = moved(lambda: ml.solve(b))
     assert up < b.nbytes / 8 and down < b.nbytes / 8, (up, down)
@@ -260,8 +265,20 @@ def test_a_singular_system_of_a_gpu_is_named():
     assert bool(cupy.allclose(dense[8] @ told.value.x[8], 1.0))
     x, outcomes = vcycle.batch.solve(dense[:0], b[:0], return_outcomes=True)
     assert x.shape == (0, 40) and outcomes == []
-    with pytest.raises(TypeError, match="c16.*float32 or float64 is needed"):
-        vcycle.batch.solve(dense.astype("c16"), b)
+    with pytest.raises(TypeError, match="i4.*float32 or float64 is needed"):
+        vcycle.batch.solve(dense, b.astype("i4"))
+
+
+@pytest.mark.parametrize("method", ["bicgstab", "direct"])
+def test_complex_batches_in_place(method):
+    dense = cupy.asarray(np.array([one.toarray() for one in systems()])) * (1 + 0.5j)
+    b = cupy.random.default_rng(3).random(dense.shape[:2])
+    for A, right in ((dense, b), (dense, b * 1j), (dense.real.copy(), b * 1j), ([csp.csr_matrix(one) for one in dense], b)):
+        x = vcycle.batch.solve(A, right, method=method, rtol=1e-10)
+        product = cupy.stack([one @ own for one, own in zip(A, x)])
+        assert x.dtype == cupy.complex128 and bool(cupy.allclose(product, right))
+    x = vcycle.batch.solve(dense.astype("c8"), b.astype("c8"), x0=x.astype("c8"), method=method, rtol=1e-5)
+    assert x.dtype == cupy.complex64
 
 
 @pytest.mark.parametrize("kind", ["i4", "i8"])
