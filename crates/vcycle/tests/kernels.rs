@@ -166,6 +166,7 @@ fn programs(device: &str) -> Vec<Source> {
     let executor = Executor::gpu(device).unwrap();
     solve("poisson5:20", &CONFIGS, 1, &executor);
     solve_complex(&executor);
+    solve("rhd-3T:4", &CONFIGS[14..15], 1, &executor);
     solve("poisson5:20", &SETUPS, 1, &executor);
     solve("poisson27:8", &SETUPS, 1, &executor);
     solve(
@@ -237,8 +238,9 @@ fn of_wider_teams(programs: &[Source]) -> Vec<Source> {
     let sized = |program: &&Source| {
         let has = |name: &str| program.defines.iter().any(|define| is(define, name));
         let alone = program.defines.iter().any(|define| define == "THREADS=1");
-        // Rows of blocks have room for fewer of them.
-        let others = ["ITEM", "HEIGHT"].into_iter().any(has);
+        // Rows of blocks and of complex numbers have room for fewer of them.
+        let is_complex = program.defines.iter().any(|define| define == "ACC=c64");
+        let others = is_complex || ["ITEM", "HEIGHT"].into_iter().any(has);
         ["THREADS", "SIZE", "SLOTS"].into_iter().all(has) && !others && !alone
     };
     let mut wider: Vec<Source> = Vec::new();

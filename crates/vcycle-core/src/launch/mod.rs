@@ -49,6 +49,7 @@ const FILES: &[File] = &[
     scalars::FILE,
     stencil::PRODUCT,
     stencil::SWEEP,
+    stencil::SYSTEMS,
     strided::FILE,
     strips::FILE,
     strips::TENSORS,

@@ -14,6 +14,8 @@ use crate::scalar::{Kind, Real};
 const BLOCK: u32 = 128;
 pub(super) const PRODUCT: File = product_file!(BLOCK, "stencil.h", "stencil.c");
 pub(super) const SWEEP: File = kernel_file!("stencil_sweep.c", BLOCK, "stencil.h");
+/// Blocks for cells of several unknowns, each of which has a thread for every pair of them.
+pub(super) const SYSTEMS: File = kernel_file!("stencil_systems.c", 512, "stencil.h");
 
 const LINES: [&str; 9] = [
     "LINE_0", "LINE_1", "LINE_2", "LINE_3", "LINE_4", "LINE_5", "LINE_6", "LINE_7", "LINE_8",
@@ -64,12 +66,10 @@ impl StencilOperand<'_> {
         defines
     }
 
-    /// Neighbours along x that a thread has: 8 bytes of the matrix, or more, unless the entries of several unknowns fill the
-    /// registers.
+    /// Neighbours along x that a thread has: 8 bytes of the matrix, or more.
     fn cells(&self) -> usize {
         match self.kind {
             Kind::F64 => 2,
-            _ if self.unknowns > 2 => 2,
             _ if self.grid.length().is_multiple_of(4) => 4,
             _ => 2,
         }
@@ -127,6 +127,11 @@ pub fn gauss_seidel<V: Real>(
     b: &Vector<V>,
     x: &mut Vector<V>,
 ) -> Result<()> {
+    let (file, name) = match a.unknowns {
+        1 => (SWEEP, "stencil_sweep"),
+        _ => (systems(gpu), "stencil_systems"),
+    };
+    let lanes = file.block as usize / (a.unknowns * a.unknowns);
     let vectors = gpu.real(V::KIND)?;
     let mut defines = a.defines();
     defines.extend([
@@ -135,10 +140,10 @@ pub fn gauss_seidel<V: Real>(
         ("ACC", vectors),
         ("FROM_ZERO", flag(start == Start::Zero)),
         ("BACKWARD", flag(order == Order::Backward)),
-        ("LONG", flag(a.threads() > BLOCK as usize)),
+        ("LONG", flag(a.threads() > lanes)),
     ]);
-    let kernel = gpu.kernel(SWEEP, "stencil_sweep", &defines)?;
-    let lines_per_block = (BLOCK as usize / a.threads()).max(1);
+    let kernel = gpu.kernel(file, name, &defines)?;
+    let lines_per_block = (lanes / a.threads()).max(1);
     let [_, ny, nz] = a.grid.size();
     let operands = [a.values, b.device()?, x.device_mut()?].map(Argument::Address);
     for [odd_z, odd_y] in order
@@ -153,7 +158,14 @@ pub fn gauss_seidel<V: Real>(
         let colour = [odd_y, odd_z].map(|number| Argument::U32(number as u32));
         let arguments = [&a.arguments()[..], &colour, &operands].concat();
         let blocks = lines.div_ceil(lines_per_block) as u32;
-        gpu.launch_blocks(&kernel, blocks, BLOCK, &arguments)?;
+        gpu.launch_blocks(&kernel, blocks, file.block, &arguments)?;
     }
     Ok(())
+}
+
+/// Sweeps over cells of several unknowns, in blocks that the device can have.
+fn systems(gpu: &Gpu) -> File {
+    let fits = gpu.device().properties().max_block >= SYSTEMS.block as usize;
+    let block = if fits { SYSTEMS.block } else { BLOCK };
+    File { block, ..SYSTEMS }
 }

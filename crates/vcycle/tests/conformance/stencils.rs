@@ -191,6 +191,9 @@ pub fn several_unknowns(executor: &Executor) {
         let a = matrix(Stencil::faces_and_corners(), [3, 4, 2], unknowns);
         same_on::<f16, f32>(executor, &a, 1e-5);
     }
+    // A line that no block of threads has room for.
+    let long = matrix(Stencil::full(2), [70, 2, 1], 4);
+    same_on::<f64, f64>(executor, &long, 1e-13);
 }
 
 pub fn several_columns(executor: &Executor) {

@@ -20,13 +20,10 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, float base,
         return;
     const Cells c = {nx, ny, nz, CELLS * (item % parts), line % ny, line / ny};
     const u64 row = row_of(&c, i);
-    ACC sums[1][CELLS] = {{0}};
+    ACC sums[CELLS] = {0};
+    FOR_UNKNOWNS(j) {
 #if LATER
-    if (c.z % 2 == 0)
-        add_lines(&c, row, 1, PLANES, values, x, sums);
-    if (c.y % 2 == 0)
-        add_lines(&c, row, 1, BESIDE, values, x, sums);
-    FOR(j, UNKNOWNS) {
+        add_changed(&c, row, j, c.z % 2 == 0, c.y % 2 == 0, values, x, sums);
         ACC numbers[CELLS + 2];
         window(&c, OWN_LINE, j, x, numbers);
         FOR(place, 3) {
@@ -34,19 +31,19 @@ PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, float base,
                 continue;
             ARITH(M) entry[CELLS];
             entries(&c, row, POINT(OWN_LINE, place), j, values, entry);
-            FOR(k, CELLS) if (k % 2 == 0) sums[0][k] += (ACC)entry[k] * numbers[k + place];
+            FOR(k, CELLS) if (k % 2 == 0) sums[k] += (ACC)entry[k] * numbers[k + place];
         }
-    }
 #else
-    add_lines(&c, row, 1, PLANES | 1 << OWN_LINE | BESIDE, values, x, sums);
+        add_lines(&c, row, j, PLANES | 1 << OWN_LINE | BESIDE, values, x, sums);
 #endif
+    }
     const u64 place = i * cells_of_grid(&c) + first_cell(&c);
     const ACC scale = ALPHA(0), shift = BETA(0);
     FOR(k, CELLS) {
         if (!is_inside(&c, k))
             continue;
         if (!LATER && base != 0)
-            sums[0][k] += (ACC)base * LOAD(X, x, place + k);
-        finish(&f, place + k, place + k, scale, shift, sums[0][k]);
+            sums[k] += (ACC)base * LOAD(X, x, place + k);
+        finish(&f, place + k, place + k, scale, shift, sums[k]);
     }
 }

@@ -21,12 +21,12 @@
 #define LINES_AROUND                                                                               \
     ((LINE_0 != 0) + (LINE_1 != 0) + (LINE_2 != 0) + (LINE_3 != 0) + (LINE_4 != 0) +               \
      (LINE_5 != 0) + (LINE_6 != 0) + (LINE_7 != 0) + (LINE_8 != 0))
-// Several unknowns of a cell are loads enough for one line: code for each of many would take seconds to
-// compile, and more than the cache of instructions.
+// The unknowns of neighbours. All lines of one unknown are loads enough at a time: code for each of
+// several would take seconds to compile, and more than the cache of instructions.
 #if UNKNOWNS == 1 || LINES_AROUND <= 5
-#define FOR_LINES(line) FOR(line, 9)
+#define FOR_UNKNOWNS(j) FOR(j, UNKNOWNS)
 #else
-#define FOR_LINES(line) _Pragma("unroll 1") for (u32 line = 0; line < 9; line++)
+#define FOR_UNKNOWNS(j) _Pragma("unroll 1") for (u32 j = 0; j < UNKNOWNS; j++)
 #endif
 
 // How many bits are set; a constant where the bits are.
@@ -81,34 +81,33 @@ FUNCTION void window(const PRIVATE Cells *c, u32 line, u32 j, GLOBAL const X *x,
     FOR(k, CELLS + 2) numbers[k] = inside ? numbers[k] : 0;
 }
 
-// Adds what one line around contributes to `unknowns` of the cells, whose entries begin at `row`.
-FUNCTION void add_line(const PRIVATE Cells *c, u64 row, u32 unknowns, u32 line,
-                       GLOBAL const M *values, GLOBAL const X *x, PRIVATE ACC (*sums)[CELLS]) {
-    FOR(j, UNKNOWNS) {
-        ACC numbers[CELLS + 2];
-        window(c, line, j, x, numbers);
-        FOR(i, unknowns) {
-            const u64 of_unknown = row + (u64)(i * POINTS * UNKNOWNS) * c->nx;
-            FOR(place, 3) {
-                if (!IS_NEIGHBOUR(line, place))
-                    continue;
-                ARITH(M) entry[CELLS];
-                entries(c, of_unknown, POINT(line, place), j, values, entry);
-                FOR(k, CELLS) sums[i][k] += (ACC)entry[k] * numbers[k + place];
-            }
-        }
-    }
-}
-
 // The lines in other planes and the other lines in the plane, a bit for each.
 #define PLANES 0x1c7u
 #define BESIDE 0x028u
 
-// Adds what some lines around contribute.
-FUNCTION void add_lines(const PRIVATE Cells *c, u64 row, u32 unknowns, u32 lines,
-                        GLOBAL const M *values, GLOBAL const X *x, PRIVATE ACC (*sums)[CELLS]) {
-    FOR_LINES(line) {
-        if (lines >> line & 1 && HAS_NEIGHBOURS(line))
-            add_line(c, row, unknowns, line, values, x, sums);
+// Adds what unknown j on some lines around contributes to the unknown whose entries begin at `row`.
+FUNCTION void add_lines(const PRIVATE Cells *c, u64 row, u32 j, u32 lines, GLOBAL const M *values,
+                        GLOBAL const X *x, PRIVATE ACC *sums) {
+    FOR(line, 9) {
+        if (!(lines >> line & 1) || !HAS_NEIGHBOURS(line))
+            continue;
+        ACC numbers[CELLS + 2];
+        window(c, line, j, x, numbers);
+        FOR(place, 3) {
+            if (!IS_NEIGHBOUR(line, place))
+                continue;
+            ARITH(M) entry[CELLS];
+            entries(c, row, POINT(line, place), j, values, entry);
+            FOR(k, CELLS) sums[k] += (ACC)entry[k] * numbers[k + place];
+        }
     }
+}
+
+// The same for the lines that a sweep from zero has changed before those of a parity, or all.
+FUNCTION void add_changed(const PRIVATE Cells *c, u64 row, u32 j, bool planes, bool beside,
+                          GLOBAL const M *values, GLOBAL const X *x, PRIVATE ACC *sums) {
+    if (planes)
+        add_lines(c, row, j, PLANES, values, x, sums);
+    if (beside)
+        add_lines(c, row, j, BESIDE, values, x, sums);
 }
