@@ -17,6 +17,7 @@ use crate::handle::Handle;
 use crate::kernel::{Argument, Kernel, Shape, Source};
 use crate::pinned::{Pinned, Staging};
 use crate::pool::Pool;
+use crate::profile::Profile;
 use crate::properties::Properties;
 use crate::sync::lock;
 
@@ -39,6 +40,7 @@ pub struct Device {
     pub(crate) capturing: Mutex<()>,
     pub(crate) counters: Counters,
     builds: Mutex<Builds>,
+    pub(crate) profile: Mutex<Profile>,
 }
 
 /// A program, once it is there. Programs are compiled at the same time by the threads that ask for them.
@@ -83,6 +85,7 @@ impl Device {
             capturing: Mutex::default(),
             counters: Counters::default(),
             builds: Mutex::default(),
+            profile: Mutex::default(),
         }
     }
 
@@ -211,10 +214,12 @@ impl Device {
         if shape.blocks == 0 {
             return Ok(());
         }
-        if !count_recorded() {
-            add(&self.counters.launches, 1);
+        let launch = || self.driver.launch(kernel.handle, shape, arguments);
+        if count_recorded() {
+            return launch();
         }
-        self.driver.launch(kernel.handle, shape, arguments)
+        add(&self.counters.launches, 1);
+        self.profiled(&kernel.name, launch)
     }
 
     /// Milliseconds of device time that queued work takes.

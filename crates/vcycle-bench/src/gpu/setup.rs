@@ -2,6 +2,7 @@
 //! matrices beside cuSPARSE.
 
 mod bench;
+mod counts;
 mod fsai;
 mod presets;
 mod products;
@@ -10,18 +11,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use vcycle::config::{self, Config};
+use vcycle::config::{self, Config, PreconditionerConfig};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
 use vcycle::multigrid::coarsen::Coarsening;
-use vcycle::multigrid::{Amg, Hierarchy, Report};
+use vcycle::multigrid::{Amg, Hierarchy, Report, StageTime};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 use vcycle_gpu::Device;
 
 use self::bench::SetupBench;
+use self::counts::StageCounts;
 use super::bench::first_device;
 use super::problems::Problems;
 use super::published::peers;
@@ -58,6 +60,12 @@ pub struct GpuSetupArgs {
     /// Hierarchies by these coarsenings, too
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     coarsenings: Vec<String>,
+    /// Hierarchies with these options of `amg`, too: 'smoother="l1-jacobi",truncation={max-elements=3}'; may be repeated
+    #[arg(long, value_name = "TOML")]
+    options: Vec<String>,
+    /// Also count launches, waits of the host and allocations of the driver, stage by stage, and time kernels one by one
+    #[arg(long)]
+    counts: bool,
     /// Levels of fewer rows are set up by the host
     #[arg(long, value_name = "ROWS")]
     host_rows: Option<usize>,
@@ -95,6 +103,8 @@ pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
         small: arguments.small,
         asked: arguments.problems.clone(),
         coarsenings: arguments.coarsenings.clone(),
+        options: arguments.options.clone(),
+        counts: arguments.counts,
     };
     let mut report = MarkdownReport::new(arguments.output.clone());
     let wanted = |part| match arguments.only.is_empty() {
@@ -120,7 +130,7 @@ pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
 }
 
 /// The hierarchies that are timed, and whose time a peer's is compared with.
-fn hierarchies(further: &[String]) -> Result<Vec<(String, Amg)>> {
+fn hierarchies(further: &[String], options: &[String]) -> Result<Vec<(String, Amg)>> {
     let mut classical = Amg::default();
     classical.coarsening = "pmis".parse()?;
     classical.interpolation = "extended+i".parse()?;
@@ -138,7 +148,19 @@ fn hierarchies(further: &[String]) -> Result<Vec<(String, Amg)>> {
         let amg = Amg::default().with_coarsening(name.parse::<Coarsening>()?);
         all.push((name.clone(), amg));
     }
+    for text in options {
+        all.push((text.clone(), with_options(text)?));
+    }
     Ok(all)
+}
+
+/// The multigrid of some options in the words of configurations.
+fn with_options(text: &str) -> Result<Amg> {
+    let config = format!("preconditioner = {{ name = \"amg\", {text} }}");
+    match Config::from_toml(&config)?.preconditioner {
+        PreconditionerConfig::Amg(amg) => Ok(amg),
+        other => Err(format!("{} is not multigrid", other.name()).into()),
+    }
 }
 
 /// A set-up in its row of the table.
@@ -157,6 +179,10 @@ struct SetupRow {
     held: usize,
     peak: usize,
     stages: String,
+    /// The same on every level.
+    by_level: String,
+    /// Launches, waits and allocations, where they are asked for.
+    counts: String,
 }
 
 impl SetupBench {
@@ -165,7 +191,7 @@ impl SetupBench {
         for name in names {
             let mut rows = Vec::new();
             let system = self.problems.get(name)?;
-            for (hierarchy, mut amg) in hierarchies(&self.coarsenings)? {
+            for (hierarchy, mut amg) in hierarchies(&self.coarsenings, &self.options)? {
                 amg.host_rows = self.host_rows.unwrap_or(amg.host_rows);
                 eprintln!("{name}, {hierarchy}");
                 match self.measure(name, &system.matrix, &hierarchy, &amg) {
@@ -181,6 +207,10 @@ impl SetupBench {
                     "{}, {}: {}",
                     row.problem, row.hierarchy, row.stages
                 ))?;
+                if self.counts {
+                    report.add(row.by_level)?;
+                    report.add(format!("Launches, waits, allocations: {}", row.counts))?;
+                }
             }
         }
         report.add(
@@ -213,8 +243,10 @@ impl SetupBench {
         let before = self.device.memory_use().0;
         let (setups, made) = self.repeated(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
         let (after, peak) = self.device.memory_use();
+        let by_level = by_level(Some(made.report()));
         let stages = stages(Some(made.report()));
         let levels = made.report().levels.len();
+        let counts = self.counted(&mut |ws| Ok(amg.hierarchy(&a, ws)?))?;
         let (solve, iterations) = self.solve(&a, &b, made)?;
         let (kept, first) = amg.setup(&a, &ws)?;
         drop(first);
@@ -232,7 +264,23 @@ impl SetupBench {
             held: after - before,
             peak: peak - before,
             stages,
+            by_level,
+            counts,
         })
+    }
+
+    /// What is asked of the device to make something, if that is of interest.
+    fn counted<M>(&self, make: &mut dyn FnMut(&Workspace) -> Result<M>) -> Result<String> {
+        match self.counts {
+            true => {
+                let counts = StageCounts::of(&self.device, make)?;
+                Ok(format!(
+                    "{counts}; {}",
+                    counts::kernels(&self.device, make)?
+                ))
+            }
+            false => Ok(String::new()),
+        }
     }
 
     /// What is chosen where nothing is said, analysis included.
@@ -262,6 +310,8 @@ impl SetupBench {
             held: last.bytes,
             peak: self.device.memory_use().1 - before,
             stages: stages(last.multigrid.as_ref()),
+            by_level: by_level(last.multigrid.as_ref()),
+            counts: self.counted(&mut |ws| Ok(config::solve(&config, &a, &b, ws)?))?,
         })
     }
 
@@ -288,7 +338,21 @@ impl SetupBench {
 
 /// The milliseconds of every stage of a set-up.
 fn stages(report: Option<&Report>) -> String {
-    let stages = report.map(Report::setup_by_stage).unwrap_or_default();
+    in_words(&report.map(Report::setup_by_stage).unwrap_or_default())
+}
+
+/// The same on every level.
+fn by_level(report: Option<&Report>) -> String {
+    let levels = report.map_or(&[][..], |report| &report.levels);
+    let words = levels.iter().enumerate().map(|(number, level)| {
+        let (rows, entries) = (level.rows, level.nonzeros);
+        let stages = in_words(&level.setup);
+        format!("level {number}, {rows} rows, {entries} entries: {stages}")
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+fn in_words(stages: &[StageTime]) -> String {
     let stages = stages.iter();
     let stages = stages.map(|stage| format!("{} {:.2}", stage.name, stage.seconds * 1e3));
     stages.collect::<Vec<_>>().join(", ")

@@ -25,6 +25,10 @@ pub(super) struct SetupBench {
     pub asked: Vec<String>,
     /// Coarsenings beside the usual ones.
     pub coarsenings: Vec<String>,
+    /// Options of multigrid beside the usual ones.
+    pub options: Vec<String>,
+    /// Whether launches, waits and allocations are counted.
+    pub counts: bool,
 }
 
 impl SetupBench {

@@ -1,0 +1,100 @@
+//! What the stages of a set-up ask of a device, counted.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use vcycle::executor::Workspace;
+use vcycle::log::{Log, Observer};
+use vcycle_gpu::{Counts, Device, KernelTime};
+
+use crate::common::Result;
+
+/// Kernels that are named: the longest ones.
+const NAMED: usize = 30;
+
+/// The device time of the kernels that `make` launches, in words.
+pub(super) fn kernels<M>(
+    device: &Device,
+    make: &mut dyn FnMut(&Workspace) -> Result<M>,
+) -> Result<String> {
+    let ws = Workspace::new();
+    let (times, span) = device.kernel_times(|| make(&ws).map(drop))?;
+    let busy: f64 = times.iter().map(|kernel| kernel.milliseconds).sum();
+    let words = times.iter().take(NAMED).map(|kernel| {
+        let KernelTime {
+            name,
+            launches,
+            milliseconds,
+        } = kernel;
+        format!("{name} {milliseconds:.2} ({launches})")
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    Ok(format!("kernels {busy:.2} of {span:.2} ms: {words}"))
+}
+
+/// The stages of all levels together, in the order in which they come first.
+pub(super) struct StageCounts {
+    device: Arc<Device>,
+    open: Vec<Counts>,
+    stages: Vec<(String, Counted)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    launches: u64,
+    waits: u64,
+    allocations: u64,
+}
+
+impl StageCounts {
+    /// Launches, waits of the host and allocations of the driver in every stage of what `make` makes, in words.
+    pub fn of<M>(
+        device: &Arc<Device>,
+        make: &mut dyn FnMut(&Workspace) -> Result<M>,
+    ) -> Result<String> {
+        let counts = Rc::new(RefCell::new(Self {
+            device: Arc::clone(device),
+            open: Vec::new(),
+            stages: Vec::new(),
+        }));
+        let ws = Workspace::with_log(Log::new().with(Rc::clone(&counts)));
+        drop(make(&ws)?);
+        let found = counts.borrow();
+        let stages = found.stages.iter();
+        let inner =
+            stages.filter(|(name, _)| !name.starts_with("level ") && !name.ends_with("set-up"));
+        let words = inner.map(|(name, one)| {
+            let Counted {
+                launches,
+                waits,
+                allocations,
+            } = one;
+            format!("{name} {launches}, {waits}, {allocations}")
+        });
+        Ok(words.collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl Observer for StageCounts {
+    fn stage_begins(&mut self, _: &str) {
+        self.open.push(self.device.counts());
+    }
+
+    fn stage_ends(&mut self, name: &str, _: Duration, _: usize) {
+        let Some(before) = self.open.pop() else {
+            return;
+        };
+        let done = self.device.counts() - before;
+        let place = self.stages.iter().position(|(known, _)| known == name);
+        let place = place.unwrap_or_else(|| {
+            self.stages.push((name.to_owned(), Counted::default()));
+            self.stages.len() - 1
+        });
+        let counted = &mut self.stages[place].1;
+        counted.launches += done.launches + done.replayed;
+        counted.waits += done.synchronizations;
+        counted.allocations += done.allocations;
+    }
+}
