@@ -69,8 +69,7 @@ impl Pattern {
     /// # Errors
     /// As [`layout`](Self::layout).
     pub(crate) fn laid_out(&self, queue: &Queue<'_>, shape: Shape) -> Result<Self> {
-        let layout = Layout::asked_for(queue, self, shape)?;
-        let layouts: Derived = Arc::new(Layouts::of(layout));
+        let layouts: Derived = Arc::new(Layouts::asked_for(queue, self, shape)?);
         Ok(Self {
             layouts: OnceLock::from(layouts),
             ..self.clone()
