@@ -31,6 +31,16 @@ struct Made<C> {
     values: Buffer<C>,
 }
 
+/// What is known once rows are made.
+struct Told {
+    /// Where all rows are to begin, and their entries.
+    offsets: Buffer<usize>,
+    entries: usize,
+    /// The rows that had no room, and how many.
+    again: Buffer<u32>,
+    left: usize,
+}
+
 impl<C: Scalar> Made<C> {
     fn new(queue: &Queue<'_>, rows: usize, room: usize) -> Result<Self> {
         Ok(Self {
@@ -67,32 +77,29 @@ impl Product<'_> {
         let columns = [("FRESH", "1"), sorted, ("ONCE", "1")];
         let defines = [&self.types::<A, B, C>()?[..], &columns].concat();
         let list = groups.each(LOCAL_ENTRIES, self.teams())?;
-        let (again, told) = self.make(&list, 0, factors, &defines, &mut made)?;
-        let (mut offsets, [mut entries, left]) = told;
-        if left > rows_again {
+        let mut told = self.make(&list, 0, factors, &defines, &mut made)?;
+        if told.left > rows_again {
             return Ok(None);
         }
-        if left > 0 {
+        if told.left > 0 {
             let largest = Group {
-                count: left,
-                rows: read(&again)?,
+                count: told.left,
+                rows: read(&told.again)?,
                 size: LOCAL_ENTRIES,
                 threads: TEAM_BLOCK as usize,
                 is_local: true,
             };
-            let (_, told) = self.make(&[largest], room, factors, &defines, &mut made)?;
-            let still;
-            (offsets, [entries, still]) = told;
-            if still > 0 {
+            told = self.make(&[largest], room, factors, &defines, &mut made)?;
+            if told.left > 0 {
                 return Ok(None);
             }
         }
         let widest = list.iter().max_by_key(|group| group.count);
         let shape = widest.map(|&group| (group, &defines[..]));
-        self.moved(made, offsets, entries, shape).map(Some)
+        self.moved(made, told, shape).map(Some)
     }
 
-    /// Makes the rows of some groups from a place on. The rows that had no room; where all rows made so far begin, their entries, and how many had none.
+    /// Makes the rows of some groups from a place on.
     fn make<A: Scalar, B: Scalar, C: Scalar>(
         &self,
         groups: &[Group],
@@ -100,7 +107,7 @@ impl Product<'_> {
         factors: Factors<'_, A, B>,
         defines: &[Define],
         made: &mut Made<C>,
-    ) -> Result<(Buffer<u32>, (Buffer<usize>, [usize; 2]))> {
+    ) -> Result<Told> {
         let queue = &self.queue;
         let mut again = queue.room(groups.iter().map(|group| group.count).sum())?;
         // The host is told both numbers together.
@@ -125,17 +132,22 @@ impl Product<'_> {
         let &[entries, left] = told.host()? else {
             unreachable!("two numbers");
         };
-        Ok((again, (offsets, [entries as usize, left as usize])))
+        Ok(Told {
+            offsets,
+            entries: entries as usize,
+            again,
+            left: left as usize,
+        })
     }
 
     /// The rows one after the other.
     fn moved<C: Scalar>(
         &self,
         made: Made<C>,
-        offsets: Buffer<usize>,
-        entries: usize,
+        told: Told,
         shape: Option<(Group, &[Define])>,
     ) -> Result<Csr<C>> {
+        let (entries, offsets) = (told.entries, told.offsets);
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
         if let Some((group, defines)) = shape {
             let group = Group {
