@@ -28,11 +28,11 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// What to do about it, where that is known.
-    pub fn hint(&self) -> Option<String> {
+    /// What to do about it, where that is known. Matching has been tried, unless it was refused.
+    pub fn hint(&self, matching_refused: bool) -> Option<String> {
         match self {
             CliError::Library(vcycle::Error::Config(error)) => config_hint(error),
-            CliError::Library(error) => library_hint(error),
+            CliError::Library(error) => library_hint(error, matching_refused),
             CliError::Benchmarks(_) => Some(
                 "`cargo build --release -p vcycle-bench` builds it, `cargo install --path crates/vcycle-bench` installs it"
                     .to_owned(),
@@ -69,22 +69,26 @@ fn config_hint(error: &ConfigError) -> Option<String> {
     }
 }
 
-fn library_hint(error: &vcycle::Error) -> Option<String> {
+fn library_hint(error: &vcycle::Error, matching_refused: bool) -> Option<String> {
     use vcycle::Error::{
         BadPivot, File, NonFiniteEntry, NonFiniteVector, NotEnoughMemory, NotSquare, ZeroDiagonal,
     };
     if let File(file) = error
         && let Problem::Matrix(inner) = &file.problem
     {
-        return library_hint(inner);
+        return library_hint(inner, matching_refused);
     }
     let hint = match error {
         File(file) if matches!(file.problem, Problem::Duplicate { .. }) => {
             "--sum-duplicates adds such entries up"
         }
-        ZeroDiagonal { .. } | BadPivot { .. } => {
+        ZeroDiagonal { .. } | BadPivot { .. } if matching_refused => {
             "rows are counted from 0 here; `--match mc64` moves large entries to the diagonal; or choose another \
              preconditioner: `auto` falls back by itself, `none` always works"
+        }
+        ZeroDiagonal { .. } | BadPivot { .. } => {
+            "rows are counted from 0 here; choose another preconditioner, or `--solver gmres`, which bears a matched \
+             matrix: `auto` falls back by itself, `--precond none` always works"
         }
         NotSquare { .. } => "only square systems are solved; for least squares form A^H A first",
         NonFiniteEntry { .. } | NonFiniteVector { .. } => {

@@ -34,7 +34,8 @@ fn main() -> ExitCode {
         Err(error) => return refuse_arguments(&error),
     };
     let json = wants_json(&cli.command);
-    let status = run(cli.command).unwrap_or_else(|error| refuse(&error, json));
+    let unmatched = refuses_matching(&cli.command);
+    let status = run(cli.command).unwrap_or_else(|error| refuse(&error, json, unmatched));
     mpi::finish();
     status
 }
@@ -69,6 +70,10 @@ fn wants_json(command: &Command) -> bool {
     }
 }
 
+fn refuses_matching(command: &Command) -> bool {
+    matches!(command, Command::Solve(args) if args.matching.as_deref() == Some("none"))
+}
+
 /// Prints what clap has to say; its help goes to stdout and is no failure.
 fn refuse_arguments(error: &clap::Error) -> ExitCode {
     let json = std::env::args().any(|argument| argument == "--json");
@@ -83,13 +88,13 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
     }
 }
 
-fn refuse(error: &CliError, json: bool) -> ExitCode {
+fn refuse(error: &CliError, json: bool, unmatched: bool) -> ExitCode {
     if let CliError::Library(vcycle::Error::OtherRank { .. }) = error {
         // The rank that failed tells it, and ends all.
         std::thread::sleep(LAST_WORDS);
         mpi::abort(BAD_INPUT);
     }
-    let hint = error.hint();
+    let hint = error.hint(unmatched);
     if json {
         print_json_error(&error.to_string(), hint.as_deref());
     }

@@ -239,11 +239,21 @@ fn configurations_that_are_wrong() {
 #[test]
 fn a_zero_on_the_diagonal_is_named() {
     let path = general("hole.mtx", "3 3 3\n1 1 1.0\n2 3 2\n3 2 1\n");
-    refused(
-        &path,
-        "--precond jacobi",
-        "jacobi: the diagonal entry of row 1 is zero or missing",
-    );
+    let message = "jacobi: the diagonal entry of row 1 is zero or missing";
+    let [without, symmetric] = [
+        "--precond jacobi --match none",
+        "--solver cg --precond jacobi",
+    ];
+    refused(&path, without, message);
+    refused(&path, symmetric, message);
+    let is_hinted = |options: &str| {
+        solve(&path, options)
+            .stderr
+            .contains("`--match mc64` moves")
+    };
+    assert!(is_hinted(without) && !is_hinted(symmetric));
+    let matched = solve(&path, "--precond jacobi");
+    assert_eq!(matched.status, 0, "{}", matched.stdout);
 }
 
 #[test]

@@ -73,6 +73,13 @@ macro_rules! components {
             /// What each of them says of itself.
             pub const REGISTRATIONS: &[Registration] = &[$($registration),*];
 
+            /// Whether something has to be given.
+            pub fn has_need(&self, need: Need) -> bool {
+                let known = Self::REGISTRATIONS.iter();
+                let mut own = known.filter(|known| known.name == self.name());
+                own.any(|known| known.has_need(need))
+            }
+
             /// The name, as options and files spell it.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -308,13 +315,6 @@ impl SolverConfig {
     /// Whether it is still to be chosen.
     pub fn is_auto(&self) -> bool {
         matches!(self, Self::Auto(_))
-    }
-
-    /// Whether something has to be given.
-    pub fn has_need(&self, need: Need) -> bool {
-        let known = Self::REGISTRATIONS.iter();
-        let mut own = known.filter(|known| known.name == self.name());
-        own.any(|known| known.has_need(need))
     }
 
     /// The iteration.

@@ -81,6 +81,17 @@ impl Attempt {
         )))
     }
 
+    /// The same with large entries moved to the diagonal; none where they are already, or may not be.
+    pub(super) fn matched(&self) -> Option<Self> {
+        let mut matched = self.clone();
+        matched.preprocessing.matching = MatchingKind::Mc64;
+        matched.reason = format!("match auto: once more {}", matched.name());
+        let is_symmetric = self.solver.has_need(Need::SymmetricPreconditioner)
+            || self.preconditioner.has_need(Need::DefiniteMatrix);
+        let may_help = self.preprocessing.keeps_symmetry() && !is_symmetric;
+        (may_help && matched.check().is_ok()).then_some(matched)
+    }
+
     /// Whether it is a factorisation.
     pub(super) fn is_direct(&self) -> bool {
         matches!(self.solver, SolverConfig::Direct(_))
@@ -178,7 +189,8 @@ impl From<Facts> for Findings {
 /// of all others.
 ///
 /// A preconditioner whose set-up fails gives way to the next one, and so does multigrid that has not converged after
-/// 200 iterations, or what comes before `direct` or `ilut` after 1000.
+/// 200 iterations, or what comes before `direct` or `ilut` after 1000. A preconditioner that was given and finds no pivot is set
+/// up once more after matching, unless the solver needs its symmetry or `match` is given.
 ///
 /// Without `auto` there is exactly one attempt, and nothing is asked of the matrix.
 pub fn attempts<F: Into<Findings>>(

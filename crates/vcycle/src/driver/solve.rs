@@ -87,6 +87,7 @@ pub fn solve_system<T: Wide>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::executor::Executor;
     use crate::linop::Size;
     use crate::matrix::Duplicates;
@@ -178,6 +179,8 @@ mod tests {
         };
         for text in [
             "solver = \"gmres\"",
+            "preconditioner = \"ilu0\"",
+            "solver = \"bicgstab\"\npreconditioner = \"jacobi\"",
             "preconditioner = \"ilu0\"\nmatch = \"mc64\"",
             "preconditioner = \"amg\"\nmatch = \"mc64\"\nreorder = \"rcm\"",
         ] {
@@ -186,6 +189,16 @@ mod tests {
             assert!(solution.outcome.converged(), "{text}: {told}");
             assert!(solution.outcome.iterations <= 2, "{text}: {told}");
             assert!(told.contains("mc64: 24 rows moved"), "{told}");
+        }
+        for text in [
+            "preconditioner = \"ilu0\"\nmatch = \"none\"",
+            "solver = \"cg\"\npreconditioner = \"jacobi\"",
+        ] {
+            let refused = solve(text).unwrap_err();
+            assert!(matches!(
+                refused,
+                Error::ZeroDiagonal { .. } | Error::BadPivot { .. }
+            ));
         }
         for text in ["none", "struct-mg"]
             .map(|name| format!("solver = \"gmres\"\npreconditioner = \"{name}\""))

@@ -16,7 +16,7 @@ use super::sequence::Kept;
 use super::storage::{Wide, format_of, store_matrix};
 use super::{Solution, System};
 use crate::configuration::{Config, PreconditionerConfig, RunConfig, Unit};
-use crate::error::{ConfigError, Result};
+use crate::error::{ConfigError, Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::Csr;
@@ -145,9 +145,9 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             place = match self.set_up(&attempt) {
                 Ok(solver) => self.run(tried, &attempt, &solver, b)?,
                 Err(error) => {
-                    self.messages.push(format!("set-up failed: {error}"));
-                    failure = Some(error);
-                    Some(tried + 1).filter(|&next| next < self.chain.attempts.len())
+                    let next = self.after_failure(tried, &error);
+                    failure = Some(worth_telling(failure, error));
+                    next
                 }
             };
         }
@@ -163,8 +163,8 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             let first = &self.chain.attempts[0];
             check_attempt(first, self.a, self.near_nullspace, 1)?;
         }
-        let mut failure = None;
-        for place in 0..self.chain.attempts.len() {
+        let (mut failure, mut next) = (None, Some(0));
+        while let Some(place) = next {
             let attempt = self.chain.attempts[place].clone();
             if !attempt.reason.is_empty() {
                 self.messages.push(attempt.reason.clone());
@@ -172,12 +172,26 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             match self.set_up(&attempt) {
                 Ok(solver) => return Ok(self.ready(place, solver)),
                 Err(error) => {
-                    self.messages.push(format!("set-up failed: {error}"));
-                    failure = Some(error);
+                    next = self.after_failure(place, &error);
+                    failure = Some(worth_telling(failure, error));
                 }
             }
         }
         Err(failure.expect("there is at least one attempt"))
+    }
+
+    /// The attempt to go on with after a set-up that failed: the same after matching where that may help, else the next one.
+    fn after_failure(&mut self, place: usize, error: &Error) -> Option<usize> {
+        self.messages.push(format!("set-up failed: {error}"));
+        let is_asked_for = !self.config.preconditioner.is_auto() && self.config.matching.is_none();
+        let matched = self.chain.attempts[place].matched();
+        match matched.filter(|_| is_asked_for && wants_matching(error)) {
+            Some(matched) => {
+                self.chain.attempts[place] = matched;
+                Some(place)
+            }
+            None => Some(place + 1).filter(|&next| next < self.chain.attempts.len()),
+        }
     }
 
     fn ready(mut self, place: usize, solver: Solver<W>) -> Ready<T> {
@@ -500,6 +514,19 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             multigrid: best.multigrid,
             traffic: None,
         }
+    }
+}
+
+/// Whether a set-up failed for want of an entry on the diagonal, or of a pivot.
+fn wants_matching(error: &Error) -> bool {
+    matches!(error, Error::ZeroDiagonal { .. } | Error::BadPivot { .. })
+}
+
+/// The failure to tell of: where matching does not help the first one, whose rows are those of the matrix.
+fn worth_telling(before: Option<Error>, error: Error) -> Error {
+    match before {
+        Some(first) if wants_matching(&first) && wants_matching(&error) => first,
+        _ => error,
     }
 }
 
