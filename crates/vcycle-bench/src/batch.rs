@@ -45,6 +45,9 @@ pub struct BatchArgs {
     /// Batched solvers of NVIDIA beside them: the program that is made of peers/batched.cu
     #[arg(long)]
     nvidia: Option<PathBuf>,
+    /// Leave out what the host does
+    #[arg(long, requires = "device")]
+    device_only: bool,
     /// Runs of which the best is told
     #[arg(long, default_value_t = 3)]
     runs: usize,
@@ -63,26 +66,25 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
     for rows in arguments.rows.iter().map(|&rows| rows as usize) {
         let batch = batch(arguments, rows)?;
         let b = vec![1.0; arguments.systems * rows];
-        let alone = best(arguments.runs, || one_by_one(&batch, rows, &b))?;
-        table.add_row(line(rows, "loop: bicgstab jacobi", &alone, alone.seconds));
-        for (method, preconditioner) in methods() {
-            let solver = solver(method, preconditioner);
-            let found = best(arguments.runs, || {
-                at_once(&solver, &Executor::cpu(), &batch, &b)
-            })?;
-            let name = name(method, preconditioner);
-            table.add_row(line(rows, &name, &found, alone.seconds));
+        let mut alone = None;
+        if !arguments.device_only {
+            let found = best(arguments.runs, || one_by_one(&batch, rows, &b))?;
+            alone = Some(found.seconds);
+            table.add_row(line(rows, "loop: bicgstab jacobi", &found, alone));
+            for (name, found) in on_host(arguments, &batch, &b)? {
+                table.add_row(line(rows, &name, &found, alone));
+            }
         }
         if arguments.lapack {
             let found = lapack(arguments, rows)?;
-            table.add_row(line(rows, "LAPACK dgbsv", &found, alone.seconds));
+            table.add_row(line(rows, "LAPACK dgbsv", &found, alone));
         }
         for (name, found) in nvidia(arguments, rows)? {
-            table.add_row(line(rows, &name, &found, alone.seconds));
+            table.add_row(line(rows, &name, &found, alone));
         }
         if let Some(device) = &arguments.device {
             for (name, found) in on_device(arguments, device, &batch, &b)? {
-                table.add_row(line(rows, &name, &found, alone.seconds));
+                table.add_row(line(rows, &name, &found, alone));
             }
         }
     }
@@ -94,6 +96,19 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
         arguments.band
     );
     Ok(())
+}
+
+fn on_host(
+    arguments: &BatchArgs,
+    batch: &BatchCsr<f64>,
+    b: &[f64],
+) -> Result<Vec<(String, Measured)>> {
+    let measured = |(method, preconditioner)| {
+        let solver = solver(method, preconditioner);
+        let solve = || at_once(&solver, &Executor::cpu(), batch, b);
+        Ok((name(method, preconditioner), best(arguments.runs, solve)?))
+    };
+    methods().into_iter().map(measured).collect()
 }
 
 fn methods() -> [(BatchMethod, BatchPreconditioner); 6] {
@@ -236,7 +251,7 @@ impl Measured {
     }
 }
 
-fn line(rows: usize, name: &str, found: &Measured, alone: f64) -> Vec<String> {
+fn line(rows: usize, name: &str, found: &Measured, alone: Option<f64>) -> Vec<String> {
     let each = found.iterations as f64 / found.converged.max(1) as f64;
     vec![
         rows.to_string(),
@@ -245,7 +260,9 @@ fn line(rows: usize, name: &str, found: &Measured, alone: f64) -> Vec<String> {
         format!("{each:.1}"),
         format!("{:.6}", found.seconds),
         format!("{:.0}", found.converged as f64 / found.seconds),
-        format!("{:.1}", alone / found.seconds),
+        alone.map_or(String::new(), |alone| {
+            format!("{:.1}", alone / found.seconds)
+        }),
     ]
 }
 
