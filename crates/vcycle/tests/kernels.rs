@@ -25,7 +25,7 @@ const CONFIGS: [&str; 17] = [
     r#"solver = "fcg"
     preconditioner = { name = "amg", cycle = "k", precision = "dp-sp-hp" }"#,
     r#"solver = "bicgstab"
-    preconditioner = "ilu0""#,
+    preconditioner = { name = "ilu0", isai = 1 }"#,
     r#"solver = "gmres"
     preconditioner = "parilut""#,
     r#"solver = "gmres"
