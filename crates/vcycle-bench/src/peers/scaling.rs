@@ -26,7 +26,7 @@ pub struct ScalingArgs {
     #[arg(long)]
     weak: bool,
     /// Options of `vcycle solve` for a row of ours; several times for several rows
-    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, default_values = ["", "--coarsening pmis"], hide_default_value = true)]
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, default_values = ["", "--precond amg", "--coarsening pmis"], hide_default_value = true)]
     ours: Vec<String>,
     /// The program `vcycle` [default: the one beside this program]
     #[arg(long, value_name = "FILE")]

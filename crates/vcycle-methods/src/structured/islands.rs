@@ -27,20 +27,32 @@ impl StencilMatrix<f64> {
         }
         let jumps = match self.operand().jumps(RATIO)? {
             Some(jumps) => jumps,
-            None => self.jumps_on_host(),
+            None => self.jumps_of_all(self.jumps_on_host())?,
         };
-        let (cells, size) = (self.grid().cells(), self.grid().size());
+        let (cells, size) = (self.grid_of_all().cells(), self.grid_of_all().size());
         let mut axes = (0..3).filter(|&axis| size[axis] > 1);
         Ok(cells > 1 && axes.all(|axis| CELLS * jumps[axis] > cells))
     }
 
-    /// How many cells are far from the next one along each axis.
+    /// What ranks that share the grid have counted together.
+    fn jumps_of_all(&self, own: [usize; 3]) -> Result<[usize; 3]> {
+        let Some(part) = self.part() else {
+            return Ok(own);
+        };
+        let mut sums = own.map(|count| count as f64);
+        part.team().sum(&mut sums)?;
+        Ok(sums.map(|sum| sum as usize))
+    }
+
+    /// How many own cells are far from the next one along each axis.
     fn jumps_on_host(&self) -> [usize; 3] {
         let lines = self.grid().lines();
         let tasks = (0..lines).step_by(LINES).collect();
         let found = self.executor().run(self.bytes(), tasks, |first: usize| {
             let lines = first..(first + LINES).min(lines);
+            let is_own = |line: &usize| self.part().is_none_or(|part| part.is_own_line(*line));
             lines
+                .filter(is_own)
                 .map(|line| STEPS.map(|step| self.jumps_of_line(line, step)))
                 .fold([0; 3], sums)
         });

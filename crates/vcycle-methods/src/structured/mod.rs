@@ -28,6 +28,7 @@ mod coarsen;
 mod columns;
 mod convert;
 mod cycles;
+mod decode;
 mod detect;
 #[cfg(test)]
 mod device_tests;

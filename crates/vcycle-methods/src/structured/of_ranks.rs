@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::reuse::GridSetup;
 use super::shared::stencil_of_rows;
-use super::{Generated, StencilSmoother, StructMg};
+use super::{Generated, StencilMatrix, StencilSmoother, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -21,11 +21,8 @@ impl StructMg {
         ws: &Workspace,
     ) -> Result<Generated<T>> {
         let team = a.team();
-        team.agree(self.check_ranks(a))?;
-        if let Some(stencil) = stencil_of_rows(a, self.grid, self.gather_cells)? {
-            let executor = a.executor().alone();
-            let rows = Some(a);
-            return self.of_stencil_of(Cow::Owned(stencil), rows, None, &executor, ws);
+        if let Some(stencil) = self.stencil_of_ranks(a)? {
+            return self.of_near_cells(a, stencil, ws);
         }
         let whole = a.gathered()?;
         let made = whole.map(|whole| self.alone::<T>(whole, ws)).transpose();
@@ -46,6 +43,42 @@ impl StructMg {
                 setup: GridSetup::none(self),
             },
         })
+    }
+
+    /// The cells of this rank and those around them of a matrix whose rows several ranks share. None where one rank is to have
+    /// the whole grid. All ranks call it together.
+    ///
+    /// # Errors
+    /// For a matrix that is no stencil on a grid, for what is not made for ranks, and when another rank has failed.
+    #[doc(hidden)]
+    pub fn stencil_of_ranks(&self, a: &Distributed<f64>) -> Result<Option<StencilMatrix<f64>>> {
+        a.team().agree(self.check_ranks(a))?;
+        stencil_of_rows(a, self.grid, self.gather_cells)
+    }
+
+    /// The preconditioner of a matrix whose [near cells](Self::stencil_of_ranks) are known.
+    ///
+    /// # Errors
+    /// As [`generate_with_report`](Self::generate_with_report).
+    #[doc(hidden)]
+    pub fn generate_of_ranks(
+        &self,
+        a: &Distributed<f64>,
+        near: StencilMatrix<f64>,
+        ws: &Workspace,
+    ) -> Result<Generated<f64>> {
+        let _stage = ws.stage("struct-mg set-up", 0);
+        self.of_near_cells(a, near, ws)
+    }
+
+    fn of_near_cells<T: Mixes<T, T>>(
+        &self,
+        a: &Distributed<f64>,
+        near: StencilMatrix<f64>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        let executor = a.executor().alone();
+        self.of_stencil_of(Cow::Owned(near), Some(a), None, &executor, ws)
     }
 
     /// The preconditioner of a matrix that one rank has gathered.

@@ -19,7 +19,8 @@ impl StencilMatrix<f64> {
     #[doc(hidden)]
     pub fn is_symmetric_and_positive(&self) -> Result<bool> {
         let found = self.operand().is_symmetric_and_positive(TOLERANCE)?;
-        Ok(found.unwrap_or_else(|| self.is_so_on_host()))
+        let here = found.unwrap_or_else(|| self.is_so_on_host());
+        Ok(!self.any(!here)?)
     }
 
     fn is_so_on_host(&self) -> bool {

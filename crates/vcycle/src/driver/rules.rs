@@ -285,8 +285,10 @@ impl Case<'_> {
             .precision
             .is_none_or(|precision| precision.is_double());
         let found = self.found;
-        let too_hard = found.islands && found.facts.rows > WITH_ISLANDS;
-        found.stencil && !found.singular && in_double && !too_hard
+        found.stencil
+            && !found.singular
+            && in_double
+            && suits_grids(found.facts.rows, found.islands)
     }
 
     /// Whether the matrix may be positive definite.
@@ -334,6 +336,11 @@ impl Case<'_> {
     fn has_nodes(&self) -> bool {
         self.known.is_some_and(|known| known.block_size() > 1) && !self.has_rigid_bodies()
     }
+}
+
+/// Whether structured multigrid is good for a grid of so many rows, whose coefficient may have islands.
+pub(super) fn suits_grids(rows: usize, islands: bool) -> bool {
+    !islands || rows <= WITH_ISLANDS
 }
 
 /// The combinations of a case, the best first.

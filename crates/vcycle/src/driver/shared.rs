@@ -1,6 +1,7 @@
 //! Systems whose rows several ranks share.
 
 mod analysis;
+mod choice;
 mod constants;
 mod prepared;
 mod system;
@@ -9,20 +10,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::analysis::Analysis;
+use self::choice::Choice;
 use super::Solution;
 use super::auto::Attempt;
+use super::chain::Chain;
 use super::sequence::Kept;
 use crate::communicator::Traffic;
-use crate::configuration::{
-    Config, ConfigError, Nullspace, PreconditionerConfig, RunConfig, SolverConfig,
-};
+use crate::configuration::{Config, ConfigError, Nullspace, PreconditionerConfig, RunConfig};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
 use crate::multigrid::{NearNullspace, Report};
-use crate::registration::Symmetry;
 use crate::solver::{Solver, SolverFactory};
-use crate::stop::{Outcome, Status};
+use crate::stop::{Outcome, Status, Stop};
+use crate::structured::StencilMatrix;
 use crate::vector::Vector;
 
 pub use prepared::SharedPrepared;
@@ -45,7 +46,8 @@ pub fn solve_shared(
     let begin = Instant::now();
     let analysis = Analysis::new(config, system)?;
     let (system, b) = (&analysis.system, &*analysis.right_hand_side(b)?);
-    let attempts = attempts(config, system)?;
+    let Choice { attempts, stencil } = Choice::new(config, &analysis)?;
+    let chain = Chain::new(attempts.clone(), system.matrix.rows().total() as usize);
     let mut solve = Solve {
         config,
         system,
@@ -56,11 +58,16 @@ pub fn solve_shared(
         first: team.traffic(),
         iterations: Traffic::default(),
         kept: None,
+        stencil,
     };
     let last = attempts.len() - 1;
     let mut best: Option<Tried> = None;
     for (place, attempt) in attempts.into_iter().enumerate() {
-        let tried = solve.attempt(attempt, b, place == last)?;
+        let stop = match attempt.preconditioner {
+            PreconditionerConfig::StructMg(_) => chain.stop(place, &config.stop.stop()?),
+            _ => config.stop.stop()?,
+        };
+        let tried = solve.attempt(attempt, b, &stop, place == last)?;
         let ends = tried.ends();
         let residual = |tried: &Tried| tried.outcome.relative_residual.abs();
         let is_better = |best: &Tried| residual(&tried).total_cmp(&residual(best)).is_lt();
@@ -99,65 +106,6 @@ fn check(config: &Config, system: &SharedSystem, b: &Vector<f64>) -> Result<()> 
     Ok(())
 }
 
-/// What to try, best first.
-fn attempts(config: &Config, system: &SharedSystem) -> Result<Vec<Attempt>> {
-    let (solver, preconditioner) = (&config.solver, &config.preconditioner);
-    let attempt = |solver: &SolverConfig, preconditioner: &PreconditionerConfig, reason: String| {
-        Attempt::new(solver.clone(), preconditioner.clone(), reason)
-    };
-    if !solver.is_auto() && !preconditioner.is_auto() {
-        return Ok(vec![attempt(solver, preconditioner, String::new())]);
-    }
-    let rows = system.matrix.rows().total();
-    let [symmetric, positive] = system.matrix.symmetric_and_positive()?;
-    // Short recurrences ask for a preconditioner that is symmetric, too.
-    let is_symmetric = preconditioner.is_auto() || preconditioner.symmetry() == Symmetry::Symmetric;
-    let (kind, pairs): (_, &[[&str; 2]]) = match (symmetric, positive) {
-        (true, _) if !is_symmetric => (
-            "symmetric, its preconditioner not",
-            &[["fgmres", ""], ["gmres", ""]],
-        ),
-        (true, true) => (
-            "symmetric, positive diagonal",
-            &[
-                ["cg", "amg"],
-                ["minres", "l1-jacobi"],
-                ["gmres", "l1-jacobi"],
-            ],
-        ),
-        (true, false) => (
-            "symmetric",
-            &[["minres", "l1-jacobi"], ["gmres", "l1-jacobi"]],
-        ),
-        _ => (
-            "not symmetric",
-            &[
-                ["fgmres", "amg"],
-                ["gmres", "l1-jacobi"],
-                ["bicgstab", "l1-jacobi"],
-            ],
-        ),
-    };
-    let mut all: Vec<Attempt> = Vec::new();
-    for [iteration, with] in pairs {
-        let iteration = match solver.is_auto() {
-            true => iteration.parse()?,
-            false => solver.clone(),
-        };
-        let with = match preconditioner.is_auto() {
-            true => with.parse()?,
-            false => preconditioner.clone(),
-        };
-        let is_new = |other: &Attempt| other.solver != iteration || other.preconditioner != with;
-        if all.iter().all(is_new) {
-            let (s, p) = (iteration.name(), with.name());
-            let reason = format!("auto: {rows} rows over ranks, {kind} → {s} with {p}");
-            all.push(attempt(&iteration, &with, reason));
-        }
-    }
-    Ok(all)
-}
-
 /// One solve.
 struct Solve<'d> {
     config: &'d Config,
@@ -171,6 +119,8 @@ struct Solve<'d> {
     iterations: Traffic,
     /// Levels that later matrices are to share.
     kept: Option<Kept>,
+    /// The near cells of this rank, until structured multigrid takes them.
+    stencil: Option<StencilMatrix<f64>>,
 }
 
 /// What is set up.
@@ -204,7 +154,13 @@ impl Tried {
 }
 
 impl Solve<'_> {
-    fn attempt(&mut self, mut attempt: Attempt, b: &Vector<f64>, is_last: bool) -> Result<Tried> {
+    fn attempt(
+        &mut self,
+        mut attempt: Attempt,
+        b: &Vector<f64>,
+        stop: &Stop,
+        is_last: bool,
+    ) -> Result<Tried> {
         if !attempt.reason.is_empty() {
             self.messages.push(attempt.reason.clone());
         }
@@ -225,9 +181,8 @@ impl Solve<'_> {
         if let (Some(start), None) = (start, &self.system.guess) {
             start.apply(b, &mut x, self.ws)?;
         }
-        let stop = self.config.stop.stop()?;
         let before = self.system.matrix.team().traffic();
-        let outcome = solver.solve_in(b, &mut x, &stop, self.ws)?;
+        let outcome = solver.solve_in(b, &mut x, stop, self.ws)?;
         let sent = self.system.matrix.team().traffic().since(&before);
         self.iterations = self.iterations.and(&sent);
         let tried = Tried {
@@ -278,7 +233,10 @@ impl Solve<'_> {
             });
         }
         if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
-            let made = parameters.generate_with_report(&a, self.ws)?;
+            let made = match self.stencil.take() {
+                Some(near) => parameters.generate_of_ranks(&self.system.matrix, near, self.ws)?,
+                None => parameters.generate_with_report(&a, self.ws)?,
+            };
             self.messages.extend(made.report.notes.clone());
             attempt.preconditioner = PreconditionerConfig::StructMg(made.parameters);
             // Products are those of the stencil, too.

@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::matrix::{Distributed, GridPart, zeroed};
-use crate::structured::convert::{ALL, no_stencil, offset_place};
+use crate::structured::convert::{no_stencil, stencil_with};
+use crate::structured::decode::{ALL, Decoder};
 use crate::structured::detect::{FEW, MANY, Structure, of_first_rows};
-use crate::structured::stencil::opposite;
-use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
-
-/// What leads to no neighbour.
-const NOWHERE: u8 = u8::MAX;
+use crate::structured::{Grid, Stencil, StencilMatrix};
 
 /// The near cells of a matrix on a grid, which may be known. None where it has at most `gather_cells`, or too few cells
 /// for so many ranks: one rank is to have it.
@@ -31,7 +28,7 @@ pub(in crate::structured) fn stencil_of_rows(
         };
         let rows = OwnRows::new(a, grid, unknowns);
         match a.team().agree(rows.and_then(|rows| rows.places())) {
-            Ok((rows, places)) => return rows.near(&places, &Arc::new(part)).map(Some),
+            Ok((rows, places)) => return rows.near(places, &Arc::new(part)).map(Some),
             Err(error) => failed = Some(error),
         }
     }
@@ -89,74 +86,33 @@ impl<'a> OwnRows<'a> {
         })
     }
 
-    /// Where every entry leads: the place of its offset among [`ALL`].
-    fn places(self) -> Result<(Self, Vec<u8>)> {
-        let (local, r, nx) = (self.a.local(), self.unknowns, self.grid.length());
-        let (offsets, columns) = (local.offsets(), local.columns());
-        let mut places: Vec<u8> = Vec::with_capacity(columns.len());
-        for row in 0..self.count * r {
-            let range = offsets[row]..offsets[row + 1];
-            let x = (self.first + row / r) % nx;
-            // Between the ends of a line rows are often those before, one cell further on.
-            let is_inside = row >= r && x >= 2 && x + 1 < nx;
-            let before = row.saturating_sub(r);
-            let before = offsets[before]..offsets[before + 1];
-            if is_inside && before.len() == range.len() {
-                let mut pairs = columns[before.clone()].iter().zip(&columns[range.clone()]);
-                if pairs.all(|(before, here)| self.is_further_on(*before, *here)) {
-                    places.extend_from_within(before);
-                    continue;
-                }
-            }
-            for place in range {
-                places.push(self.place_of(row, place)?);
-            }
-        }
-        Ok((self, places))
+    fn decoder(&self) -> Decoder<'_> {
+        Decoder::new(self.grid, self.unknowns).of_rank(self.a.columns())
     }
 
-    /// Whether a column is that of the same unknown one cell behind another.
-    fn is_further_on(&self, before: u32, here: u32) -> bool {
-        let ([before, here], numbers) = ([before, here].map(|one| one as usize), self.a.columns());
-        here == before + self.unknowns
-            && numbers.global(here) == numbers.global(before) + self.unknowns as u64
-    }
-
-    fn place_of(&self, row: usize, place: usize) -> Result<u8> {
-        let (r, local) = (self.unknowns, self.a.local());
-        let column = self.a.columns().global(local.columns()[place] as usize) as usize;
-        let cell = self.first + row / r;
-        let [from, to] = [cell, column / r].map(|cell| self.grid.cell(cell));
-        match offset_place(from, to) {
-            Some(place) => Ok(place as u8),
-            None if local.values()[place] == 0.0 => Ok(NOWHERE),
-            None => Err(no_stencil(self.grid, (self.first * r + row, column))),
+    /// The places of [`ALL`] that entries are at, a bit each.
+    fn places(self) -> Result<(Self, u32)> {
+        let cells = self.first..self.first + self.count;
+        let places = self.decoder().places_used(self.a.local(), cells);
+        match places {
+            Ok(places) => Ok((self, places)),
+            Err(entry) => Err(no_stencil(self.grid, entry)),
         }
     }
 
     /// The neighbours that cells of any rank have entries for.
-    fn stencil(&self, places: &[u8]) -> Result<Stencil> {
-        let values = self.a.local().values();
-        let entries = places.iter().zip(values);
-        let used = entries.filter(|(place, value)| **place != NOWHERE && **value != 0.0);
-        let own = used.fold(0_u32, |used, (place, _)| used | 1 << place);
+    fn stencil(&self, own: u32) -> Result<Stencil> {
         let all = self.a.team().all_numbers(u64::from(own))?;
         let used = all.into_iter().fold(0, |all, own| all | own);
-        let is_used = |offset: Offset| {
-            let place = ALL.iter().position(|&other| other == offset);
-            place.is_some_and(|place| used >> place & 1 == 1)
-        };
-        Ok(Stencil::of(&|offset| {
-            offset == [0; 3] || is_used(offset) || is_used(opposite(offset))
-        }))
+        Ok(stencil_with(used as u32))
     }
 
     /// The matrix of near cells.
-    fn near(&self, places: &[u8], part: &Arc<GridPart>) -> Result<StencilMatrix<f64>> {
+    fn near(&self, places: u32, part: &Arc<GridPart>) -> Result<StencilMatrix<f64>> {
         let (stencil, r, near) = (self.stencil(places)?, self.unknowns, part.near());
         let executor = self.a.executor().alone();
         let streams = stencil.points() * r * r;
-        let own = self.a.team().agree(self.streams(&stencil, places))?;
+        let own = self.a.team().agree(self.streams(&stencil))?;
         let made = zeroed(&executor, streams * near.cells());
         let mut values: Vec<f64> = self.a.team().agree(made)?;
         let length = near.length();
@@ -175,22 +131,22 @@ impl<'a> OwnRows<'a> {
     }
 
     /// The entries of own cells, stream by stream: those of an unknown with an unknown at an offset.
-    fn streams(&self, stencil: &Stencil, places: &[u8]) -> Result<Vec<f64>> {
+    fn streams(&self, stencil: &Stencil) -> Result<Vec<f64>> {
         let (local, r, points) = (self.a.local(), self.unknowns, stencil.points());
         let point = ALL.map(|offset| stencil.position(offset));
         let mut values = zeroed(local.executor(), points * r * r * self.count)?;
-        for row in 0..self.count * r {
-            let (cell, i) = (row / r, row % r);
-            let range = local.offsets()[row]..local.offsets()[row + 1];
-            for place in range.filter(|&place| places[place] != NOWHERE) {
-                let Some(point) = point[usize::from(places[place])] else {
-                    continue;
-                };
-                let column = self.a.columns().global(local.columns()[place] as usize) as usize;
-                let stream = (i * points + point) * r + column % r;
-                values[stream * self.count + cell] = local.values()[place];
+        let cells = self.first..self.first + self.count;
+        let looked = self.decoder().each_run(local, cells, |run| {
+            for (entry, &stream) in run.streams.iter().enumerate() {
+                let (place, column) = (usize::from(stream) / r, usize::from(stream) % r);
+                if let Some(Some(point)) = point.get(place) {
+                    let stream = (run.unknown * points + point) * r + column;
+                    let first = stream * self.count + run.cell - self.first;
+                    run.copy(entry, &mut values[first..]);
+                }
             }
-        }
+        });
+        looked.map_err(|entry| no_stencil(self.grid, entry))?;
         Ok(values)
     }
 }

@@ -88,6 +88,11 @@ impl Analysis {
         Ok(())
     }
 
+    /// Whether constants are left out.
+    pub fn is_singular(&self) -> bool {
+        self.singular
+    }
+
     /// The right-hand side of that system.
     pub fn right_hand_side<'b>(&self, b: &'b Vector<f64>) -> Result<Cow<'b, Vector<f64>>> {
         let mut b = Cow::Borrowed(b);

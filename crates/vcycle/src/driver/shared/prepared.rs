@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::analysis::Analysis;
-use super::{Ready, SharedSystem, Solve, Tried, attempts, check, solve_shared};
+use super::choice::Choice;
+use super::{Ready, SharedSystem, Solve, Tried, check, solve_shared};
 use crate::communicator::Traffic;
 use crate::configuration::{Config, StopConfig};
 use crate::driver::Solution;
@@ -68,7 +69,11 @@ impl SharedPrepared {
         let none = Vector::zeros(given.matrix.executor(), given.matrix.size().rows, 1);
         team.agree(none.and_then(|b| check(&asked, &given, &b)))?;
         let analysis = Analysis::new(&asked, &given)?;
-        let mut attempt = attempts(&asked, &analysis.system)?.swap_remove(0);
+        let Choice {
+            mut attempts,
+            stencil,
+        } = Choice::new(&asked, &analysis)?;
+        let mut attempt = attempts.swap_remove(0);
         let mut messages = analysis.messages.clone();
         messages.push(attempt.reason.clone());
         messages.retain(|message| !message.is_empty());
@@ -82,6 +87,7 @@ impl SharedPrepared {
             first: team.traffic(),
             iterations: Traffic::default(),
             kept: Some(kept),
+            stencil,
         };
         let ready = solve.set_up(&mut attempt)?;
         let config = solve.decided(&attempt);
