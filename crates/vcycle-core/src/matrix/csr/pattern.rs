@@ -98,18 +98,6 @@ impl Pattern {
         self.offsets() == other.offsets() && self.columns() == other.columns()
     }
 
-    /// Whether some rows have the same entries in another pattern of the same size.
-    #[doc(hidden)]
-    pub fn has_same_rows(&self, other: &Pattern, rows: Range<usize>) -> bool {
-        if rows == (0..self.size.rows) {
-            return self.same_as(other);
-        }
-        let places = |of: &Pattern| of.offsets()[rows.start]..of.offsets()[rows.end];
-        let mut all = rows.clone();
-        let same_lengths = all.all(|row| self.range(row).len() == other.range(row).len());
-        same_lengths && self.columns()[places(self)] == other.columns()[places(other)]
-    }
-
     /// Runs of rows that are alike, piece by piece, and the columns of nodes.
     pub(crate) fn runs(&self) -> &Runs {
         self.runs.get_or_init(|| {

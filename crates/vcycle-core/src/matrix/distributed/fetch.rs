@@ -6,6 +6,7 @@ use super::Distributed;
 use super::local_numbers::{Finder, LocalNumbers, NOT_HERE};
 use super::wire::{Reader, Writer, bytes_of, numbers};
 use crate::error::Result;
+use crate::executor::Buffer;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
 use crate::size::Size;
@@ -166,12 +167,13 @@ impl<T: Scalar> Distributed<T> {
         rows: &LocalNumbers,
         columns: &LocalNumbers,
     ) -> Csr<T> {
+        let is_same = |mine: &LocalNumbers| mine.others().is_empty();
+        if is_same(rows) && is_same(columns) && is_same(&self.columns) {
+            return self.lent();
+        }
         let own = columns.of_all(&self.columns);
-        let room = others.rows.columns.len() + self.local.nonzeros();
-        let mut made = Made::with_room(room, rows.len() + 1);
         let mut finder = columns.finder();
         let mut next = 0;
-        let (before, after) = rows.others().split_at(rows.before());
         let mut foreign = |made: &mut Made<T>, numbers: &[u64]| {
             for number in numbers {
                 if others.numbers.get(next) == Some(number) {
@@ -183,12 +185,26 @@ impl<T: Scalar> Distributed<T> {
                 made.offsets.push(made.columns.len());
             }
         };
+        let (before, after) = rows.others().split_at(rows.before());
+        let [mut made, mut last] = [Made::new(), Made::new()];
         foreign(&mut made, before);
-        made.own(&self.local, &own);
-        foreign(&mut made, after);
+        foreign(&mut last, after);
+        let made = match own.contains(&NOT_HERE) {
+            true => {
+                made.own(&self.local, &own);
+                made.and(last)
+            }
+            false => made.around(&self.local, &own, &last),
+        };
         let size = Size::new(made.offsets.len() - 1, columns.len());
         let alone = self.executor.alone();
         Csr::from_canonical(&alone, size, made.offsets, made.columns, made.values)
+    }
+
+    /// Own rows without a copy.
+    pub(super) fn lent(&self) -> Csr<T> {
+        let values = Buffer::lent(self.local.executor(), &self.local, |local| local.values());
+        Csr::of_buffers(self.local.pattern(), values)
     }
 }
 
@@ -199,29 +215,62 @@ struct Made<T> {
     values: Vec<T>,
 }
 
+/// Entries that one task copies.
+const PART: usize = 64 * 1024;
+
 impl<T: Scalar> Made<T> {
-    fn with_room(entries: usize, rows: usize) -> Self {
-        let mut offsets = Vec::with_capacity(rows);
-        offsets.push(0);
+    fn new() -> Self {
         Self {
-            offsets,
-            columns: Vec::with_capacity(entries),
-            values: Vec::with_capacity(entries),
+            offsets: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Adds rows behind these.
+    fn and(mut self, last: Self) -> Self {
+        let first = self.columns.len();
+        self.columns.extend(last.columns);
+        self.values.extend(last.values);
+        let ends = last.offsets[1..].iter();
+        self.offsets.extend(ends.map(|end| first + end));
+        self
+    }
+
+    /// These rows, those of a matrix whose columns have these numbers here, and the last ones.
+    fn around(&self, a: &Csr<T>, numbers: &[u32], last: &Self) -> Self {
+        let (first, own) = (self.columns.len(), a.nonzeros());
+        let (mut columns, mut values) = (
+            vec![0; first + own + last.columns.len()],
+            vec![T::default(); first + own + last.columns.len()],
+        );
+        columns[..first].copy_from_slice(&self.columns);
+        values[..first].copy_from_slice(&self.values);
+        columns[first + own..].copy_from_slice(&last.columns);
+        values[first + own..].copy_from_slice(&last.values);
+        let to = columns[first..first + own].chunks_mut(PART);
+        let to = to.zip(values[first..first + own].chunks_mut(PART));
+        let from = a.columns().chunks(PART).zip(a.values().chunks(PART));
+        let copy =
+            |((columns, values), (from, given)): ((&mut [u32], &mut [T]), (&[u32], &[T]))| {
+                let pairs = columns.iter_mut().zip(from);
+                pairs.for_each(|(column, from)| *column = numbers[*from as usize]);
+                values.copy_from_slice(given);
+            };
+        a.executor().run(a.bytes(), to.zip(from).collect(), copy);
+        let ends = a.offsets()[1..].iter().map(|end| first + end);
+        let ends = self.offsets.iter().copied().chain(ends);
+        let last = last.offsets[1..].iter().map(|end| first + own + end);
+        Self {
+            offsets: ends.chain(last).collect(),
+            columns,
+            values,
         }
     }
 
     /// Adds the rows of a matrix whose columns have these numbers here; entries without one are left out.
     fn own(&mut self, a: &Csr<T>, numbers: &[u32]) {
         let (offsets, columns, values) = (a.offsets(), a.columns(), a.values());
-        let first = self.columns.len();
-        if !numbers.contains(&NOT_HERE) {
-            let here = columns.iter().map(|&column| numbers[column as usize]);
-            self.columns.extend(here);
-            self.values.extend_from_slice(values);
-            self.offsets
-                .extend(offsets[1..].iter().map(|end| first + end));
-            return;
-        }
         for range in offsets.windows(2).map(|ends| ends[0]..ends[1]) {
             for (&column, &value) in columns[range.clone()].iter().zip(&values[range]) {
                 self.entry(numbers[column as usize], value);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Distributed;
+use super::columns::mapped;
 use super::fetch::{Fetched, Rows};
 use super::local_numbers::{LocalNumbers, NOT_HERE, distinct};
 use super::overlap::whole_nodes;
@@ -129,10 +130,13 @@ fn csr_of<T: Scalar>(
 impl<T: Scalar> Distributed<T> {
     /// Own rows with the numbers that their columns have among others; the values are not copied.
     fn with_columns(&self, numbers: &LocalNumbers) -> Csr<T> {
+        if numbers.others().len() == self.columns.others().len() {
+            return self.lent();
+        }
         let (local, executor) = (&self.local, self.local.executor());
         let here = numbers.of_all(&self.columns);
-        let columns = local.columns().iter().map(|&column| here[column as usize]);
-        let columns = Buffer::from_vec(executor, columns.collect());
+        let columns = mapped(executor, local.columns(), |column| here[column as usize]);
+        let columns = Buffer::from_vec(executor, columns);
         let offsets = Buffer::lent(executor, local.pattern(), |pattern| pattern.offsets());
         let size = Size::new(local.size().rows, numbers.len());
         let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));

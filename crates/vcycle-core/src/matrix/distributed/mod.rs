@@ -6,6 +6,7 @@
 //! of other ranks travel.
 
 mod cells;
+mod columns;
 mod entries;
 mod fetch;
 mod galerkin;
@@ -42,6 +43,7 @@ pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;
 pub use partition::Partition;
 
+use self::columns::{map_in_place, others_among};
 use self::split::{Parts, Shapes};
 use super::csr::{Csr, Duplicates};
 use crate::arrays::Pattern;
@@ -152,12 +154,11 @@ impl<T: Scalar> Distributed<T> {
         numbers: &LocalNumbers,
         made: Csr<T>,
     ) -> Result<Self> {
-        let mut used = vec![false; numbers.len()];
-        let columns = made.columns().iter();
-        columns.for_each(|&column| used[column as usize] = true);
-        let is_other = |column: &usize| used[*column] && !numbers.own().contains(column);
-        let others = (0..numbers.len()).filter(is_other);
-        let others = others.map(|column| numbers.global(column)).collect();
+        let others = others_among(made.executor(), made.columns(), &numbers.own());
+        let others = others.into_iter();
+        let others = others
+            .map(|column| numbers.global(column as usize))
+            .collect();
         let halo = Arc::new(Halo::new(team_of(executor)?, of_columns, others)?);
         if halo.len() == numbers.len() {
             return Ok(Self::of_local(executor, rows, &halo, Arc::new(made)));
@@ -171,8 +172,7 @@ impl<T: Scalar> Distributed<T> {
             offsets, columns, ..
         } = Arc::unwrap_or_clone(pattern);
         let (local, mut columns) = (halo.of_all(numbers), columns.into_vec());
-        let in_place = columns.iter_mut();
-        in_place.for_each(|column| *column = local[*column as usize]);
+        map_in_place(&alone, &mut columns, |column| local[column as usize]);
         let columns = Buffer::from_vec(&alone, columns);
         let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
         let made = Csr::of_buffers(&pattern, values);

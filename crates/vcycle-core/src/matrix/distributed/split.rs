@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::Distributed;
+use super::columns::mapped;
 use super::on_device::{DeviceShape, DeviceSplit};
 use crate::arrays::Pattern;
 use crate::executor::{Buffer, Executor};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, ranges};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -75,8 +76,12 @@ impl Shape {
         let rows = match a.columns().others() {
             [] => Vec::new(),
             _ => {
-                let all = 0..local.size().rows as u32;
-                all.filter(|&row| !is_interior(row as usize)).collect()
+                let of_piece = |rows: Range<usize>| -> Vec<u32> {
+                    let rows = rows.filter(|&row| !is_interior(row));
+                    rows.map(|row| row as u32).collect()
+                };
+                let pieces = ranges(local.pieces());
+                executor.run(local.bytes(), pieces, of_piece).concat()
             }
         };
         let entries: usize = rows
@@ -212,11 +217,11 @@ fn interior(
 /// All rows, with the first of the own columns in place of those of other ranks.
 fn uncut(local: &Arc<Pattern>, own: &Range<usize>, executor: &Executor) -> Pattern {
     let (first, count) = (own.start as u32, own.len() as u32);
-    let in_place = |column: &u32| match column.wrapping_sub(first) {
+    let in_place = |column: u32| match column.wrapping_sub(first) {
         own if own < count => own,
         _ => 0,
     };
-    let columns = local.columns().iter().map(in_place).collect();
+    let columns = mapped(executor, local.columns(), in_place);
     let offsets = Buffer::lent(executor, local, |local| local.offsets());
     let size = Size::new(local.size().rows, own.len());
     Pattern::of_buffers(size, offsets, Buffer::from_vec(executor, columns))

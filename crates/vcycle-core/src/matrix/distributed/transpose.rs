@@ -7,7 +7,7 @@ use super::halo::Halo;
 use super::local_numbers::LocalNumbers;
 use super::wire::{Reader, Writer};
 use crate::error::Result;
-use crate::matrix::Csr;
+use crate::matrix::{Csr, fill_rows};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -36,7 +36,11 @@ impl<T: Scalar> Distributed<T> {
         let mut others = Vec::new();
         for_pieces::<T>(&received, |_, columns, _| others.extend_from_slice(columns));
         let columns = Arc::new(Halo::new(team, &self.rows, others)?);
-        let local = Arc::new(assembled(&flipped, halo, &columns, &received));
+        let is_own = halo.others().is_empty() && columns.others().is_empty();
+        let local = Arc::new(match is_own {
+            true => flipped,
+            false => assembled(&flipped, halo, &columns, &received),
+        });
         let of_rows = halo.partition();
         Ok(Self::of_local(&self.executor, of_rows, &columns, local))
     }
@@ -52,56 +56,74 @@ fn assembled<T: Scalar>(
 ) -> Csr<T> {
     let (own, count, rank) = (rows.own(), rows.own_count(), columns.team().rank());
     let place = |row: u64| (row - rows.own_rows().start) as usize;
-    let mut offsets: Vec<usize> = vec![0; count + 1];
+    // What comes before the entries of this rank in every row, and how many there are in all.
+    let (mut before, mut offsets) = (vec![0_u32; count], vec![0; count + 1]);
     for row in 0..count {
         offsets[row + 1] = flipped.pattern().range(own.start + row).len();
     }
+    for_pieces::<T>(&received[..rank], |row, columns, _| {
+        before[place(row)] += columns.len() as u32;
+    });
     for_pieces::<T>(received, |row, columns, _| {
         offsets[place(row) + 1] += columns.len();
     });
     for row in 0..count {
         offsets[row + 1] += offsets[row];
     }
-    let mut made = Assembly::new(&offsets);
-    let mut finder = columns.finder();
-    let mut foreign = |made: &mut Assembly<T>, received: &[Vec<u8>]| {
-        for_pieces::<T>(received, |row, piece, values| {
+    let mut made = Assembly::new(flipped, own.start, (&before, columns.before()), &offsets);
+    let (mut finder, own_entries) = (columns.finder(), |row: usize| {
+        flipped.pattern().range(own.start + row).len()
+    });
+    let mut next = offsets.clone();
+    for (from, pieces) in received.iter().enumerate() {
+        if from == rank {
+            // Own entries come next, where there are others before them or not.
+            for (row, next) in next[..count].iter_mut().enumerate() {
+                *next += own_entries(row);
+            }
+            continue;
+        }
+        for_pieces::<T>(std::slice::from_ref(pieces), |row, piece, values| {
             let piece = piece.iter().map(|&column| finder.find(0, column));
-            made.put(place(row), piece, values);
+            made.put(&mut next[place(row)], piece, values);
         });
-    };
-    foreign(&mut made, &received[..rank]);
-    let before = columns.before() as u32;
-    for row in 0..count {
-        let (piece, values) = flipped.row(own.start + row);
-        made.put(row, piece.iter().map(|&column| before + column), values);
     }
-    foreign(&mut made, &received[rank..]);
     let size = Size::new(count, columns.len());
     Csr::from_canonical(flipped.executor(), size, offsets, made.columns, made.values)
 }
 
 /// Rows that are made of pieces.
 struct Assembly<T> {
-    /// For every row where its next piece goes.
-    next: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<T>,
 }
 
 impl<T: Scalar> Assembly<T> {
-    fn new(offsets: &[usize]) -> Self {
+    /// Rows of a matrix from one on, each behind so many entries of other ranks; columns have numbers behind others.
+    fn new(
+        own: &Csr<T>,
+        first: usize,
+        (before, shift): (&[u32], usize),
+        offsets: &[usize],
+    ) -> Self {
         let entries = offsets.last().copied().unwrap_or_default();
-        Self {
-            next: offsets.to_vec(),
-            columns: vec![0; entries],
-            values: vec![T::default(); entries],
-        }
+        let (mut columns, mut values) = (vec![0; entries], vec![T::default(); entries]);
+        let executor = own.executor();
+        fill_rows(executor, offsets, &mut columns, |row, out: &mut [u32]| {
+            let here = own.row(first + row).0;
+            let out = out[before[row] as usize..].iter_mut().zip(here);
+            out.for_each(|(out, column)| *out = shift as u32 + column);
+        });
+        fill_rows(executor, offsets, &mut values, |row, out: &mut [T]| {
+            let here = own.row(first + row).1;
+            out[before[row] as usize..][..here.len()].copy_from_slice(here);
+        });
+        Self { columns, values }
     }
 
-    fn put(&mut self, row: usize, columns: impl Iterator<Item = u32>, values: &[T]) {
-        let places = self.next[row]..self.next[row] + values.len();
-        self.next[row] = places.end;
+    fn put(&mut self, next: &mut usize, columns: impl Iterator<Item = u32>, values: &[T]) {
+        let places = *next..*next + values.len();
+        *next = places.end;
         let to = self.columns[places.clone()].iter_mut();
         to.zip(columns).for_each(|(to, column)| *to = column);
         self.values[places].copy_from_slice(values);

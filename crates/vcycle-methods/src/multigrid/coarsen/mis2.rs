@@ -10,13 +10,16 @@ use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common, number};
 use crate::error::Result;
-use crate::matrix::Pattern;
+use crate::matrix::{Pattern, ranges};
 use crate::operations;
 
 /// The rank of a root, above those of all open nodes.
 const ROOT: u64 = u64::MAX;
 /// The rank of a node that cannot become a root.
 const OUT: u64 = 0;
+
+/// Rows of so many entries are not halved to find one.
+const SHORT: usize = 16;
 
 /// What it says of itself.
 pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
@@ -49,7 +52,7 @@ pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square, and when memory is short.
 pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     check_square("mis2", strength.size())?;
-    let both_ways = || symmetric(strength, 0..strength.size().rows);
+    let both_ways = || strength.union(strength.transpose()?.as_ref());
     if let Some(found) = operations::coarsen::mis2(strength, mix64(seed), both_ways)? {
         return Ok(Aggregates::of_device(found));
     }
@@ -102,11 +105,50 @@ fn refresh_roots(root: &mut [u32], near: &Nearby) -> Result<()> {
 
 /// The couplings of some rows in both directions.
 fn symmetric(graph: &Arc<Pattern>, rows: Range<usize>) -> Result<Arc<Pattern>> {
-    let transposed = graph.transpose()?;
-    if transposed.has_same_rows(graph, rows) {
-        return Ok(Arc::clone(graph));
+    match is_symmetric(graph, &rows) {
+        true => Ok(Arc::clone(graph)),
+        false => graph.union(graph.transpose()?.as_ref()),
     }
-    graph.union(&transposed)
+}
+
+/// Whether the couplings of some rows are there in both directions. Those between the rows are looked for from one side, and
+/// counted on the other.
+fn is_symmetric(graph: &Pattern, rows: &Range<usize>) -> bool {
+    let has = |row: usize, column: usize| {
+        let (columns, column) = (&graph.columns()[graph.range(row)], column as u32);
+        match columns.len() <= SHORT {
+            true => columns.contains(&column),
+            false => columns.binary_search(&column).is_ok(),
+        }
+    };
+    // Couplings that lead up and down among the rows, out of them and into them.
+    let counts = |piece: Range<usize>| {
+        let [mut up, mut down, mut out, mut into] = [0_usize; 4];
+        for row in piece {
+            let is_one = rows.contains(&row);
+            for other in neighbours(graph, row) {
+                match (is_one, rows.contains(&other)) {
+                    (true, true) if other < row => down += 1,
+                    (true, is_among) => {
+                        if other != row && !has(other, row) {
+                            return None;
+                        }
+                        let count = if is_among { &mut up } else { &mut out };
+                        *count += usize::from(other != row);
+                    }
+                    (false, is_among) => into += usize::from(is_among),
+                }
+            }
+        }
+        Some([up, down, out, into])
+    };
+    let pieces = ranges(graph.pieces());
+    let parts = graph.executor().run(graph.bytes(), pieces, counts);
+    let both = |a: [usize; 4], b: [usize; 4]| [0, 1, 2, 3].map(|k| a[k] + b[k]);
+    let all = parts
+        .into_iter()
+        .try_fold([0; 4], |all, part| Some(both(all, part?)));
+    all.is_some_and(|[up, down, out, into]| up == down && out == into)
 }
 
 /// The final ranks: [`ROOT`] or [`OUT`].
