@@ -201,13 +201,17 @@ fn ranks_share_a_device() {
         eprintln!("skipped: no OpenCL processor here");
         return;
     };
-    let options = "solve poisson7:10 --precond amg:pmis,gather-rows=10 --ranks 2 --json";
-    let (here, there) = (
-        vcycle(options).json(),
-        vcycle(&format!("{options} --device {}", device.name)).json(),
-    );
-    assert_eq!(there["status"], "converged");
-    assert_eq!(there["iterations"], here["iterations"]);
-    let told = there["messages"][1].as_str().unwrap();
-    assert!(told.contains("share"), "{told}");
+    // Levels that are shared, and those that the first rank has: all of them, where the device is the same.
+    for gathered in [0, 10] {
+        let amg = format!("amg:pmis,gather-rows={gathered},coarsest-rows=50");
+        let options = format!("solve poisson7:10 --precond {amg} --ranks 2 --json");
+        let (here, there) = (
+            vcycle(&options).json(),
+            vcycle(&format!("{options} --device {}", device.name)).json(),
+        );
+        assert_eq!(there["status"], "converged");
+        assert_eq!(there["iterations"], here["iterations"]);
+        let told = there["messages"][1].as_str().unwrap();
+        assert!(told.contains("share"), "{told}");
+    }
 }

@@ -28,6 +28,20 @@ impl Executor {
         };
         Ok((rank, sharing))
     }
+
+    /// Whether all ranks of the team use the same device. All of them call it together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn is_device_of_all(&self) -> Result<bool> {
+        let Some(team) = self.team() else {
+            return Ok(self.is_device());
+        };
+        let (_, ranks) = team.on_this_machine()?;
+        let names = team.all_gather(self.name().as_bytes())?;
+        let is_same = names.iter().all(|name| *name == names[0]);
+        Ok(self.is_device() && is_same && ranks == team.size())
+    }
 }
 
 /// A device and those of the same model after it, by their names.
@@ -63,6 +77,7 @@ mod tests {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
             let (rank, told) = rank.with_own_device(name)?;
             assert!(rank.is_device() && told.unwrap().contains("share"));
+            assert_eq!(rank.is_device_of_all()?, listed == 1);
             assert!(rank.on_host().with_own_device("opencl:99").is_err());
             Ok(())
         })

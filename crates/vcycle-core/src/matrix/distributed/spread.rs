@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::columns::mapped;
 use super::fetch::{Rows, packed};
 use super::partition::Partition;
-use super::wire::{bytes_of, numbers};
+use super::wire::{Reader, Writer, bytes_of, numbers};
 use super::{Distributed, team_of};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -71,7 +72,53 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When it is too large for one rank, or another rank has failed.
     pub fn gathered(&self) -> Result<Option<Csr<T>>> {
-        self.first_rows(self.rows.total())
+        let (team, total) = (self.team(), self.columns.partition().total());
+        if u32::try_from(total).is_err() {
+            return Err(Error::Team("too many columns for one rank".to_owned()));
+        }
+        let mut sent = vec![Vec::new(); team.size()];
+        let leads = team.rank() == 0;
+        if !leads {
+            sent[0] = self.narrow_rows();
+        }
+        let received = team.all_to_all(sent)?;
+        if !leads {
+            return Ok(None);
+        }
+        let (mut offsets, mut columns) = (self.local.offsets().to_vec(), self.narrow_columns());
+        let mut values = self.local.values().to_vec();
+        let bytes: usize = received.iter().map(Vec::len).sum();
+        columns.reserve(bytes / (size_of::<u32>() + size_of::<T>()));
+        values.reserve(bytes / (size_of::<u32>() + size_of::<T>()));
+        for bytes in received.iter().filter(|bytes| !bytes.is_empty()) {
+            let (mut reader, first) = (Reader { bytes }, columns.len());
+            let rows = reader.number() as usize;
+            offsets.extend(reader.numbers::<u64>(rows).map(|end| first + end as usize));
+            let entries = offsets[offsets.len() - 1] - first;
+            reader.take(entries, &mut columns);
+            reader.take(entries, &mut values);
+        }
+        let size = Size::new(offsets.len() - 1, total as usize);
+        let alone = self.executor.alone();
+        let whole = Csr::from_canonical(&alone, size, offsets, columns, values);
+        Ok(Some(whole))
+    }
+
+    /// Own rows as bytes of a message: how many there are, where they end, all columns and all values.
+    fn narrow_rows(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        let ends = &self.local.offsets()[1..];
+        writer.put(&[ends.len() as u64]);
+        writer.put_all(ends.iter().map(|&end| end as u64));
+        writer.put(&self.narrow_columns());
+        writer.put(self.local.values());
+        writer.bytes
+    }
+
+    /// The columns of all entries in the whole matrix, which has less than 2^32.
+    fn narrow_columns(&self) -> Vec<u32> {
+        let global = |column: u32| self.columns.global(column as usize) as u32;
+        mapped(self.local.executor(), self.local.columns(), global)
     }
 
     /// The first rows of the whole matrix, on rank 0 and its executor without a team; none on the others.

@@ -68,7 +68,8 @@ impl SharedSetup {
         }
         let unknowns = self.unknowns.clone();
         let of = (amg.clone(), finest, levels);
-        gathered(of, &a, unknowns, self.stalled.clone(), clock)
+        let place = given.executor().gathering();
+        gathered(of, &a, unknowns, self.stalled.clone(), (&place, clock))
     }
 
     fn check(&self, found: &Distributed<f64>) -> Result<()> {

@@ -8,7 +8,7 @@ use super::{SharedLevel, SharedLevels};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::LinOp;
-use crate::matrix::Distributed;
+use crate::matrix::{Csr, Distributed};
 use crate::multigrid::amg::Amg;
 use crate::multigrid::clock::Clock;
 use crate::multigrid::matrices::Matrices;
@@ -19,6 +19,9 @@ use crate::scalar::Scalar;
 
 /// Devices gather levels of so many times more rows: what they compute takes less time there, messages take more.
 const ON_DEVICES: usize = 20;
+/// Where all ranks use the same device, nothing is gained by sharing levels: one of them has all that anybody would call
+/// small, and sets them up there.
+const ON_ONE_DEVICE: usize = 1_000_000;
 
 /// What a set-up over ranks makes.
 pub(in crate::multigrid) struct Made {
@@ -46,7 +49,7 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
     let finest = Arc::clone(&a);
     let mut levels: Vec<SharedLevel> = Vec::new();
     let mut stalled = None;
-    let gathered_rows = amg.gathered_rows(given.executor());
+    let gathered_rows = amg.gathered_rows(given.executor())?;
     while levels.len() + 1 < amg.max_levels && a.rows().total() > gathered_rows {
         match step(&amg, levels.len(), &a, &mut unknowns, clock)? {
             Err(reason) => {
@@ -59,35 +62,35 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
             }
         }
     }
-    gathered((amg, finest, levels), &a, unknowns, stalled, clock)
+    let place = given.executor().gathering();
+    gathered(
+        (amg, finest, levels),
+        &a,
+        unknowns,
+        stalled,
+        (&place, clock),
+    )
 }
 
-/// Gathers a level on rank 0, which sets up all below it.
+/// Gathers a level on rank 0, which sets up all below it at its place: there it is set up as alone.
 pub(super) fn gathered(
     (amg, finest, levels): (Amg, Arc<Distributed<f64>>, Vec<SharedLevel>),
     a: &Distributed<f64>,
     unknowns: Unknowns,
     stalled_above: Option<String>,
-    clock: &Clock<'_>,
+    (place, clock): (&Executor, &Clock<'_>),
 ) -> Result<Made> {
-    let mut stalled = stalled_above.clone();
     let above = levels.len();
-    let whole = {
+    let (whole, of_all) = {
         let _stage = clock.stage(above, "gathering");
         (a.gathered()?, unknowns.gathered(a)?)
     };
-    let mut own = Vec::new();
-    if let (Some(matrix), unknowns) = whole {
-        own.push(Matrices::new(Arc::new(matrix)));
-        if stalled.is_none() {
-            let more = coarsen(&amg, above, &mut own, unknowns, clock, None);
-            stalled = a.team().agree(more)?;
-        } else {
-            a.team().agree(Ok(()))?;
-        }
-    } else {
-        a.team().agree(Ok(()))?;
-    }
+    let stalled = stalled_above.clone();
+    let led = match whole {
+        Some(matrix) => led(&amg, above, (matrix, of_all), stalled, (place, clock)),
+        None => Ok((Vec::new(), stalled)),
+    };
+    let (own, stalled) = a.team().agree(led)?;
     Ok(Made {
         shared: SharedLevels {
             executor: a.executor().clone(),
@@ -102,6 +105,27 @@ pub(super) fn gathered(
         stalled_above,
         stalled,
     })
+}
+
+/// The levels that one rank has gathered the first of, and why there are no more, if that is not for being small.
+fn led(
+    amg: &Amg,
+    above: usize,
+    (matrix, unknowns): (Csr<f64>, Unknowns),
+    stalled: Option<String>,
+    (place, clock): (&Executor, &Clock<'_>),
+) -> Result<(Vec<Matrices>, Option<String>)> {
+    let is_there = place.is_device() && matrix.size().rows >= amg.host_rows_needed();
+    let matrix = match is_there {
+        true => matrix.copy_to(place)?,
+        false => matrix,
+    };
+    let mut levels = vec![Matrices::new(Arc::new(matrix))];
+    let stalled = match stalled {
+        None => coarsen(amg, above, &mut levels, unknowns, clock, None)?,
+        known => known,
+    };
+    Ok((levels, stalled))
 }
 
 /// The parameters, every `auto` decided, the finest level, and what is known of its unknowns.
@@ -128,9 +152,13 @@ fn analysed<T: Scalar>(
 
 impl Amg {
     /// Levels of at most so many rows are those of one rank.
-    fn gathered_rows(&self, executor: &Executor) -> u64 {
-        let times = if executor.is_device() { ON_DEVICES } else { 1 };
+    fn gathered_rows(&self, executor: &Executor) -> Result<u64> {
+        let times = match executor.is_device_of_all()? {
+            true => ON_ONE_DEVICE,
+            false if executor.is_device() => ON_DEVICES,
+            false => 1,
+        };
         let gathered = self.gather_rows.saturating_mul(times);
-        gathered.max(self.coarsest_rows) as u64
+        Ok(gathered.max(self.coarsest_rows) as u64)
     }
 }
