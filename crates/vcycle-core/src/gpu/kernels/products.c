@@ -8,16 +8,15 @@
 // MAPPED: C = A B P with a matrix P that has one entry a row, in column map[row]. Then columns of a
 // row of B may be the same for C: the first of these threads adds for all, in their order.
 //
+// CHUNKS: of a row of B a thread has so many entries on their way, one unless told otherwise.
+//
 // ONCE: rows are not counted before. Each is left in the room that there is for it, and moved when all are known; what has more
 // entries is made again in a larger table.
 
 // ---- how much there is to do
 
-// Products that may all be different columns.
-#define FEW 128
-
-// For every row the number of its products where these are few, else what they are expected to leave: one entry for `share` of them.
-KERNEL product_work(u64 count, u32 most, u32 share, PATTERNS, GLOBAL u32 *RESTRICT guesses) {
+// For every row the number of its products where these are `few` or fewer, else what they are expected to leave, at least so many: one entry for `share` of them.
+KERNEL product_work(u64 count, u32 most, u32 share, u32 few, PATTERNS, GLOBAL u32 *RESTRICT guesses) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TEAM_OF_BLOCK
     GLOBAL const u32 *rows = 0;
@@ -28,7 +27,7 @@ KERNEL product_work(u64 count, u32 most, u32 share, PATTERNS, GLOBAL u32 *RESTRI
             mine += b_offsets[k + 1] - b_offsets[k];
         }
         const u32 work = team_sum_u32((u32)min(mine, (u64)(0xffffffffu / TEAM)), scratch);
-        const u32 guess = work <= FEW ? work : max(work / share, (u32)FEW);
+        const u32 guess = work <= few ? work : max(work / share, few);
         if (member == 0 && !IS_SPARE(count))
             guesses[row] = min(guess, most);
     }
@@ -136,6 +135,9 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
 // ---- values
 
 #ifdef TC
+#ifndef CHUNKS
+#define CHUNKS 1
+#endif
 #if MAPPED
 #define MAPPED_VALUES GLOBAL const TB *RESTRICT p_values,
 #else
@@ -269,7 +271,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             }
         }
 #else
-        // The team fetches where rows of B begin, then adds these, with IN_FLIGHT of them on their way.
+        // The team fetches where rows of B begin, then adds these, with IN_FLIGHT of them on their way: CHUNKS entries for each thread.
         for (; ANY(left < a_end); left += TEAM) {
             const u32 entries = left < a_end && !IS_FULL ? (u32)min(a_end - left, (u64)TEAM) : 0;
             TEAM_SYNC();
@@ -281,20 +283,24 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             }
             TEAM_SYNC();
             for (u32 first = 0; ANY(first < entries); first += IN_FLIGHT) {
-                u32 columns[IN_FLIGHT];
-                ACC values[IN_FLIGHT];
+                u32 columns[IN_FLIGHT][CHUNKS];
+                ACC values[IN_FLIGHT][CHUNKS];
                 FOR(k, IN_FLIGHT) {
                     const u32 its = team * THREADS + min(first + k, TEAM - 1u);
-                    const bool present = first + k < entries && member < lengths[its];
-                    columns[k] = present ? b_columns[begins[its] + member] : EMPTY;
-                    values[k] = present ? LOAD(TB, b_values, begins[its] + member) : 0;
+                    FOR(c, CHUNKS) {
+                        const u32 own = c * TEAM + member;
+                        const bool present = first + k < entries && own < lengths[its];
+                        columns[k][c] = present ? b_columns[begins[its] + own] : EMPTY;
+                        values[k][c] = present ? LOAD(TB, b_values, begins[its] + own) : 0;
+                    }
                 }
                 FOR(k, IN_FLIGHT) {
                     const u32 its = team * THREADS + min(first + k, TEAM - 1u);
                     const u32 length = first + k < entries ? lengths[its] : 0;
-                    if (columns[k] != EMPTY)
-                        ADD(columns[k], weights[its] * values[k])
-                    for (u32 more = member + TEAM; more < length; more += TEAM)
+                    FOR(c, CHUNKS)
+                        if (columns[k][c] != EMPTY)
+                            ADD(columns[k][c], weights[its] * values[k][c])
+                    for (u32 more = CHUNKS * TEAM + member; more < length; more += TEAM)
                         ADD(b_columns[begins[its] + more],
                             weights[its] * LOAD(TB, b_values, begins[its] + more))
                     TEAM_SYNC();

@@ -21,8 +21,9 @@ const WORK: [Define; 4] = [
 const LOCAL_COUNTS: usize = 4096;
 /// Entries for every thread of a team that counts them, and most threads, measured on an H200.
 const COUNTING: (usize, usize) = (8, 32);
-/// Products for every expected entry.
+/// Products for every expected entry, and products that may all be different columns.
 const PRODUCTS: usize = 4;
+const FEW: usize = 128;
 
 impl Product<'_> {
     /// How many entries each row has.
@@ -31,7 +32,7 @@ impl Product<'_> {
             return merged.counts();
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let guesses = self.guesses(PRODUCTS)?;
+        let guesses = self.guesses(PRODUCTS, FEW)?;
         let groups = Groups::new(queue, &guesses)?;
         let most = (PRODUCTS * groups.largest()).min(self.cols());
         let mut counts = queue.room::<u32>(rows)?;
@@ -52,12 +53,13 @@ impl Product<'_> {
         Ok(counts)
     }
 
-    /// How many entries each row is expected to have at most, with one for every `share` of many products.
-    pub(super) fn guesses(&self, share: usize) -> Result<Buffer<u32>> {
+    /// How many entries each row is expected to have at most: one for every `share` of many products, as many as there are of `few` or fewer.
+    pub(super) fn guesses(&self, share: usize, few: usize) -> Result<Buffer<u32>> {
         let rows = self.a.size().rows;
         let mut guesses = self.queue.room::<u32>(rows)?;
-        let numbers = [self.cols(), share].map(|number| Argument::U32(number as u32));
-        let mut arguments = vec![number(rows), numbers[0], numbers[1]];
+        let numbers = [self.cols(), share, few].map(|number| Argument::U32(number as u32));
+        let mut arguments = vec![number(rows)];
+        arguments.extend(numbers);
         arguments.extend(self.patterns()?);
         arguments.push(write(&mut guesses)?);
         let blocks = rows.div_ceil(TEAM_BLOCK as usize / WORK_THREADS);

@@ -16,6 +16,8 @@ use crate::scalar::Scalar;
 
 /// Products for every entry that a row is expected to have; those that have more are made again.
 const PRODUCTS: usize = 8;
+/// The least room for rows of more products than this. It is more where the mean row is expected to need it: shorter rows have more entries for their products.
+const FEW: usize = 128;
 /// Bytes that rows may take until they are moved, and the part of a device's memory.
 const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
@@ -66,7 +68,7 @@ impl Product<'_> {
             return Ok(None);
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let groups = Groups::new(queue, &self.guesses(PRODUCTS)?)?;
+        let groups = Groups::new(queue, &self.guesses(PRODUCTS, self.few())?)?;
         let room = groups.room();
         if groups.largest() > LOCAL_ENTRIES || room > most {
             return Ok(None);
@@ -125,7 +127,8 @@ impl Product<'_> {
             arguments.extend([write(&mut made.places)?, write(&mut made.counts)?]);
             arguments.extend([write(&mut again)?, left]);
             arguments.extend([write(&mut made.columns)?, write(&mut made.values)?]);
-            self.launch("product_values", group, defines, table.blocks, &arguments)?;
+            let defines = self.with_chunks(group, defines);
+            self.launch("product_values", group, &defines, table.blocks, &arguments)?;
             place += group.count * group.size;
         }
         let offsets = queue.scan(&made.counts, Argument::Address(total))?;
@@ -150,6 +153,7 @@ impl Product<'_> {
         let (entries, offsets) = (told.entries, told.offsets);
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
         if let Some((group, defines)) = shape {
+            let defines = self.with_chunks(&group, defines);
             let group = Group {
                 count: self.a.size().rows,
                 ..group
@@ -164,10 +168,31 @@ impl Product<'_> {
                 write(&mut values)?,
             ];
             let blocks = group.blocks(&self.queue, 0);
-            self.launch("move_rows", &group, defines, blocks, &arguments)?;
+            self.launch("move_rows", &group, &defines, blocks, &arguments)?;
         }
         let pattern = Pattern::of_buffers(self.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
+    }
+
+    /// Definitions for the teams of a group: where rows of `B` are longer than a team, two entries for each thread are on their way.
+    fn with_chunks(&self, group: &Group, defines: &[Define]) -> Vec<Define> {
+        let is_long = self.width() > group.threads;
+        let chunks = ("CHUNKS", if is_long { "2" } else { "1" });
+        [defines, &[chunks]].concat()
+    }
+
+    /// Entries that rows of many products have room for at least.
+    fn few(&self) -> usize {
+        (self.mean_products() / PRODUCTS)
+            .next_power_of_two()
+            .max(FEW)
+    }
+
+    /// Products of a row, in the mean.
+    fn mean_products(&self) -> usize {
+        let (rows, inner) = (self.a.size().rows.max(1), self.b.size().rows.max(1));
+        let mean = |entries: usize, rows: usize| entries as f64 / rows as f64;
+        (mean(self.a.nonzeros(), rows) * mean(self.b.nonzeros(), inner)) as usize
     }
 
     /// Entries that there may be room for.
@@ -179,8 +204,7 @@ impl Product<'_> {
 
     /// Entries that there has to be room for if all rows are as long as the mean.
     fn expected_room(&self) -> usize {
-        let rows = self.a.size().rows;
-        let products = self.a.nonzeros().div_ceil(rows.max(1)) * self.width();
-        rows * (products / PRODUCTS).max(products.min(128))
+        let products = self.mean_products();
+        self.a.size().rows * (products / PRODUCTS).max(products.min(self.few()))
     }
 }
