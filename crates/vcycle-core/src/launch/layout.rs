@@ -20,9 +20,6 @@ const LEAST_ASKED_FOR: usize = 12;
 /// Columns of vectors from which a matrix may be stored in another way: values are read once for all, and what counts is the input.
 const WIDE: usize = 8;
 
-/// Places of layouts for few columns, behind which are those for many.
-const WIDE_PLACES: usize = 3;
-
 /// What a layout is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Purpose {
@@ -46,7 +43,7 @@ impl Purpose {
 
     /// Where layouts for it are kept.
     fn place(self) -> usize {
-        let wide = if self.is_wide { WIDE_PLACES } else { 0 };
+        let wide = if self.is_wide { 3 } else { 0 };
         wide + match self.bytes {
             2 => 2,
             4 => 1,
@@ -77,15 +74,6 @@ pub(crate) enum Shape {
     Blocks(Size),
     /// Blocks that tensor cores multiply with several columns.
     Tensors(Size),
-    /// Blocks, and for many columns a layout of its own for tensor cores where the device is known to have them.
-    Tiles(Size),
-}
-
-/// Whether kernels use tensor cores of an architecture. AMD's have the words for it, too, but nobody has run them.
-fn has_tensor_cores(architecture: &str) -> bool {
-    let chip = architecture.strip_prefix("sm_");
-    chip.and_then(|number| number.parse().ok())
-        .is_some_and(|number: u32| number >= 80)
 }
 
 /// How a device stores the matrices of a pattern.
@@ -102,10 +90,8 @@ pub(crate) enum Layout {
 pub(crate) struct Layouts {
     /// What is known of the pattern, where the layout is chosen.
     survey: Option<Survey>,
-    /// What is asked for with many columns, where that is something else than with few.
-    wide: Option<Shape>,
     /// For values of 8, 4 and 2 bytes, then the same for many columns.
-    made: [OnceLock<Arc<Layout>>; 2 * WIDE_PLACES],
+    made: [OnceLock<Arc<Layout>>; 6],
 }
 
 /// The blocks in which the rows of a survey take the fewest bytes, for a matrix of that size; none if it is not made of blocks.
@@ -146,33 +132,17 @@ impl Layouts {
         };
         Ok(Self {
             survey: Some(survey),
-            wide: None,
             made: Default::default(),
         })
     }
 
-    /// What is asked for: one layout for all values, of tiles another one for many columns.
-    ///
-    /// # Errors
-    /// As [`Layout::asked_for`].
-    pub(crate) fn asked_for(queue: &Queue<'_>, pattern: &Pattern, shape: Shape) -> Result<Self> {
-        let layout = Arc::new(Layout::asked_for(queue, pattern, shape)?);
-        let properties = queue.gpu.device().properties();
-        let wide = match shape {
-            Shape::Tiles(tile) if has_tensor_cores(&properties.architecture) => {
-                layout.block().map(|_| Shape::Tensors(tile))
-            }
-            _ => None,
-        };
-        let made = std::array::from_fn(|place| match wide {
-            Some(_) if place >= WIDE_PLACES => OnceLock::new(),
-            _ => OnceLock::from(Arc::clone(&layout)),
-        });
-        Ok(Self {
+    /// One layout for all values.
+    pub(crate) fn of(layout: Layout) -> Self {
+        let layout = Arc::new(layout);
+        Self {
             survey: None,
-            wide,
-            made,
-        })
+            made: std::array::from_fn(|_| OnceLock::from(Arc::clone(&layout))),
+        }
     }
 
     /// The layout for a purpose.
@@ -187,40 +157,19 @@ impl Layouts {
     ) -> Result<&Layout> {
         let own = &self.made[purpose.place()];
         if own.get().is_none() {
-            let layout = match (&self.survey, self.wide) {
-                (Some(survey), _) => self.chosen(queue, pattern, survey, purpose)?,
-                (None, Some(shape)) => self.made_wide(queue, pattern, shape)?,
-                (None, None) => unreachable!("all are made where none is chosen"),
+            let survey = self
+                .survey
+                .as_ref()
+                .expect("all are made where none is chosen");
+            let block = chosen_block(survey, pattern.size(), purpose);
+            let layout = match self.known().find(|other| other.block() == block) {
+                Some(other) => Arc::clone(other),
+                None => Arc::new(Layout::chosen(queue, pattern, survey, (block, purpose))?),
             };
             // Where two threads come here at once both have made the same.
             let _ = own.set(layout);
         }
         Ok(own.get().expect("made just now"))
-    }
-
-    /// What a survey says, shared with other purposes of the same blocks.
-    fn chosen(
-        &self,
-        queue: &Queue<'_>,
-        pattern: &Pattern,
-        survey: &Survey,
-        purpose: Purpose,
-    ) -> Result<Arc<Layout>> {
-        let block = chosen_block(survey, pattern.size(), purpose);
-        if let Some(other) = self.known().find(|other| other.block() == block) {
-            return Ok(Arc::clone(other));
-        }
-        let layout = Layout::chosen(queue, pattern, survey, (block, purpose))?;
-        Ok(Arc::new(layout))
-    }
-
-    /// What is asked for with many columns, shared by all types.
-    fn made_wide(&self, queue: &Queue<'_>, pattern: &Pattern, shape: Shape) -> Result<Arc<Layout>> {
-        let mut known = self.made[WIDE_PLACES..].iter().filter_map(OnceLock::get);
-        match known.next() {
-            Some(other) => Ok(Arc::clone(other)),
-            None => Ok(Arc::new(Layout::asked_for(queue, pattern, shape)?)),
-        }
     }
 
     /// What serves a purpose: its own layout, or that for few columns if both would be the same.
@@ -231,7 +180,6 @@ impl Layouts {
             Some(survey) if purpose != few && block(survey, purpose) != block(survey, few) => {
                 purpose
             }
-            None if self.wide.is_some() => purpose,
             _ => few,
         }
     }
@@ -266,9 +214,7 @@ impl Layout {
     pub(crate) fn asked_for(queue: &Queue<'_>, pattern: &Pattern, shape: Shape) -> Result<Self> {
         let blocks = match shape {
             Shape::Rows => None,
-            Shape::Blocks(block) | Shape::Tiles(block) => {
-                Strips::new(queue, pattern, block, LEAST_ASKED_FOR)?
-            }
+            Shape::Blocks(block) => Strips::new(queue, pattern, block, LEAST_ASKED_FOR)?,
             Shape::Tensors(block) => Strips::for_tensors(queue, pattern, block, LEAST_ASKED_FOR)?,
         };
         if let Some(blocks) = blocks {
@@ -308,17 +254,5 @@ impl Layout {
             Self::Rows(rows) => rows.operand(values, inputs.cols),
             Self::Blocks(blocks) => blocks.operand(values, inputs),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::has_tensor_cores;
-
-    #[test]
-    fn chips_with_tensor_cores_are_known() {
-        let of = ["sm_80", "sm_90", "sm_100", "sm_75", "gfx90a", "CL3.0"];
-        let found = of.map(has_tensor_cores);
-        assert_eq!(found, [true, true, true, false, false, false]);
     }
 }

@@ -69,7 +69,8 @@ impl Pattern {
     /// # Errors
     /// As [`layout`](Self::layout).
     pub(crate) fn laid_out(&self, queue: &Queue<'_>, shape: Shape) -> Result<Self> {
-        let layouts: Derived = Arc::new(Layouts::asked_for(queue, self, shape)?);
+        let layout = Layout::asked_for(queue, self, shape)?;
+        let layouts: Derived = Arc::new(Layouts::of(layout));
         Ok(Self {
             layouts: OnceLock::from(layouts),
             ..self.clone()

@@ -82,7 +82,7 @@ impl<T: Scalar> Mbsr<T> {
             }
         }
         let there = match a.executor().is_device() {
-            true => Some(a.on_device_in_tiles(TILE)?),
+            true => Some(a.on_device_in(Some(TILE))?),
             false => None,
         };
         Ok(Self {

@@ -112,7 +112,7 @@ where
     };
     let entries = match arrangement {
         Arrangement::Rows if on_device => Arc::new(entries.on_device_in(None)?),
-        Arrangement::Tiles if on_device => Arc::new(entries.on_device_in_tiles(TILE)?),
+        Arrangement::Tiles if on_device => Arc::new(entries.on_device_in(Some(TILE))?),
         _ => entries,
     };
     let operator: Arc<dyn LinOp<W>> = match arrangement {

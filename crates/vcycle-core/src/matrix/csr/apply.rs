@@ -84,14 +84,6 @@ impl<T: Scalar> Csr<T> {
         operations::laid_out(self, Shape::Tensors(block))
     }
 
-    /// The same matrix, which its device stores in tiles of a size: as blocks, with many columns as [`for_tensor_cores`](Self::for_tensor_cores) where it is known to have these.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
-    pub fn on_device_in_tiles(&self, tile: Size) -> Result<Self> {
-        operations::laid_out(self, Shape::Tiles(tile))
-    }
-
     /// Whether the layout for products with it is made already.
     #[doc(hidden)]
     pub fn is_placed(&self) -> bool {
