@@ -18,11 +18,9 @@ use crate::scalar::Scalar;
 const PRODUCTS: usize = 8;
 /// The least room for rows of more products than this. It is more where the mean row is expected to need it: shorter rows have more entries for their products.
 const FEW: usize = 128;
-/// Bytes that rows may take until they are moved, and the part of a device's memory.
+/// Bytes that rows may take until they are moved, and the part of a device's memory. As much is kept for rows that are made again.
 const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
-/// Of the room for all rows, what is added for those that are made again.
-const AGAIN: usize = 4;
 
 /// Rows that are made, where there was room for them.
 struct Made<C> {
@@ -73,7 +71,7 @@ impl Product<'_> {
         if groups.largest() > LOCAL_ENTRIES || room > most {
             return Ok(None);
         }
-        let rows_again = (room / AGAIN / LOCAL_ENTRIES).max(1);
+        let rows_again = (room / LOCAL_ENTRIES).max(1);
         let mut made = Made::new(queue, rows, room + rows_again * LOCAL_ENTRIES)?;
         let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
         let columns = [("FRESH", "1"), sorted, ("ONCE", "1")];
