@@ -1,9 +1,10 @@
 // Many small systems A x = b of one pattern whose entries are at most HALF beside the diagonal: a thread factorises a system
 // with partial pivoting, in registers. Matrices and factors of neighbouring threads lie side by side.
 //
-// Definitions: T, the type of values; HALF; AT_ONCE, rows that a thread loads at once, while it works on those before; AHEAD, rows
-// between those and the ones that are on their way to the cache.
+// Definitions: T, the type of values; HALF; AT_ONCE, rows that a thread loads at once, while it works on those before.
 
+// Rows between those and the ones that are on their way to the cache.
+#define AHEAD 16
 // Entries of a row of the matrix, and of U once rows were exchanged.
 #define WIDE (2 * HALF + 1)
 // Of a row of U over its pivot: the other entries, then the right-hand side.
@@ -153,8 +154,7 @@ FUNCTION Window forward(System s) {
     for (u32 first = 0; first < s.rows + HALF; first += AT_ONCE) {
         Rows now = next;
         next = loaded(s, first + AT_ONCE, first + AT_ONCE + HALF);
-        if (AHEAD > 0)
-            bring_near(s, first + AT_ONCE + AHEAD);
+        bring_near(s, first + AT_ONCE + AHEAD);
         FOR(r, AT_ONCE) {
             enter(&w, &now, r);
             if (first + r - HALF < s.rows)
@@ -181,8 +181,7 @@ FUNCTION Real backward(System s) {
         Upper upper = above;
         next = loaded(s, first - AT_ONCE, first - AT_ONCE - HALF);
         above = loaded_upper(s, first - AT_ONCE - HALF);
-        if (AHEAD > 0)
-            bring_near(s, first - AT_ONCE - AHEAD);
+        bring_near(s, first - AT_ONCE - AHEAD);
         FOR(k, AT_ONCE) {
             u32 r = AT_ONCE - 1 - k, row = first + r - HALF;
             FOR(j, WIDE - 1) {

@@ -24,7 +24,6 @@ const HALVES: [&str; 5] = ["0", "1", "2", "3", "4"];
 pub(super) struct Narrow<'p> {
     diagonals: &'p Diagonals,
     group: Room,
-    ahead: &'static str,
     /// Values that the kernel stores of a row.
     stored: usize,
 }
@@ -38,11 +37,9 @@ impl<'p> Narrow<'p> {
         let bytes = |group: usize| 2 * group * 2 * (wide + 1) * size_of::<T::Arith>();
         let fits = |group: &Room| bytes(group.0) <= GROUP_BYTES;
         let group = GROUPS.into_iter().find(fits).unwrap_or(GROUPS[3]);
-        let (group, ahead) = variant(group);
         Some(Self {
             diagonals,
             group,
-            ahead,
             stored: wide,
         })
     }
@@ -65,7 +62,6 @@ impl<'p> Narrow<'p> {
             ("T", T::KIND.name()),
             ("HALF", HALVES[self.diagonals.half]),
             ("AT_ONCE", self.group.1),
-            ("AHEAD", self.ahead),
         ];
         let own = [
             read(a.side_by_side(self.diagonals)?)?,
@@ -81,23 +77,4 @@ impl<'p> Narrow<'p> {
         };
         launch.run(gpu, run, a, b, x)
     }
-}
-
-fn variant(group: Room) -> (Room, &'static str) {
-    let Ok(said) = std::env::var("VCYCLE_NARROW") else {
-        return (group, "16");
-    };
-    let mut words = said.split(',');
-    let asked: usize = words
-        .next()
-        .and_then(|word| word.parse().ok())
-        .unwrap_or(group.0);
-    let ahead = ["0", "8", "16", "32", "64"];
-    let word = words.next().unwrap_or("16");
-    let ahead = ahead.into_iter().find(|one| *one == word).unwrap_or("16");
-    let group = GROUPS
-        .into_iter()
-        .find(|one| one.0 == asked)
-        .unwrap_or(group);
-    (group, ahead)
 }
