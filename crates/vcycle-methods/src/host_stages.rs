@@ -36,7 +36,7 @@ host_stages! {
     PARICT = "parict set-up";
     ISAI = "isai set-up";
     PREPROCESSING = "matching, scaling and reordering before a set-up";
-    COMPLEX_SETUP = "amg set-up of complex matrices";
+    COMPLEX_INVERSE = "inverse of the coarsest complex matrix";
     STRUCTURED = "struct-mg set-up";
     PIVOTS = "direct solver with a search for pivots";
 }

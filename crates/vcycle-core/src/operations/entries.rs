@@ -2,7 +2,7 @@
 
 use vcycle_kernels::compiled_fn;
 
-use super::{on_device, on_real_device};
+use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -14,7 +14,7 @@ pub use crate::launch::setup::Extremes;
 compiled_fn! {
     /// The largest entry of a matrix, its smallest diagonal entry and the largest row sum over it.
     pub fn extremes[any T: Scalar](a: &Csr<T>) -> Result<Option<Extremes>> {
-        on_real_device::<T, _>(a.executor(), |queue| queue.extremes(a))
+        on_device(a.executor(), |queue| queue.extremes(a))
     }
 }
 
@@ -25,7 +25,7 @@ compiled_fn! {
     /// The weighted inverses of the diagonal, or of the absolute row `sums`; and the first rows that are zero, or not
     /// finite once inverted.
     pub fn inverted[any T: Scalar](a: &Csr<T>, sums: bool, weight: f64) -> Result<Option<Inverses<T>>> {
-        on_real_device::<T, _>(a.executor(), |queue| queue.inverted(a, sums, weight))
+        on_device(a.executor(), |queue| queue.inverted(a, sums, weight))
     }
 }
 
@@ -55,7 +55,7 @@ pub fn has_empty_rows(pattern: &Pattern) -> Result<Option<bool>> {
 /// The same of several matrices that are where the first is; none where that has no kernels for it.
 pub(crate) fn all_extremes<T: Scalar>(matrices: &[&Csr<T>]) -> Result<Option<Vec<Extremes>>> {
     match matrices.first() {
-        Some(a) => on_real_device::<T, _>(a.executor(), |queue| queue.all_extremes(matrices)),
+        Some(a) => on_device(a.executor(), |queue| queue.all_extremes(matrices)),
         None => Ok(None),
     }
 }
@@ -63,31 +63,35 @@ pub(crate) fn all_extremes<T: Scalar>(matrices: &[&Csr<T>]) -> Result<Option<Vec
 compiled_fn! {
     /// The diagonal.
     pub(crate) fn diagonal[any T: Scalar](a: &Csr<T>) -> Result<Option<Buffer<T>>> {
-        on_real_device::<T, _>(a.executor(), |queue| queue.diagonal(a))
+        on_device(a.executor(), |queue| queue.diagonal(a))
+    }
+}
+
+compiled_fn! {
+    /// `|a_ii|` on the diagonal and `-|a_ij|` beside it.
+    pub fn magnitudes[any T: Scalar](a: &Csr<T>) -> Result<Option<Csr<f64>>> {
+        on_device(a.executor(), |queue| queue.magnitudes(a))
     }
 }
 
 compiled_fn! {
     /// Values in another type.
     pub(crate) fn convert[any T: Scalar, S: Scalar](values: &Buffer<T>) -> Result<Option<Buffer<S>>> {
-        match S::KIND.is_complex() {
-            true => Ok(None),
-            false => on_real_device::<T, _>(values.executor(), |queue| queue.convert(values)),
-        }
+        on_device(values.executor(), |queue| queue.convert(values))
     }
 }
 
 compiled_fn! {
     /// Values times a number.
     pub(crate) fn scaled[any T: Scalar](values: &Buffer<T>, factor: <T as Scalar>::Arith) -> Result<Option<Buffer<T>>> {
-        on_real_device::<T, _>(values.executor(), |queue| queue.scaled(values, factor))
+        on_device(values.executor(), |queue| queue.scaled(values, factor))
     }
 }
 
 compiled_fn! {
     /// The first row with an entry that is not finite, if there is one.
     pub(crate) fn not_finite[any T: Scalar](a: &Csr<T>) -> Result<Option<Option<usize>>> {
-        on_real_device::<T, _>(a.executor(), |queue| queue.not_finite(a))
+        on_device(a.executor(), |queue| queue.not_finite(a))
     }
 }
 
@@ -97,7 +101,7 @@ compiled_fn! {
         a: &Csr<T>,
         tolerances: [f64; 2],
     ) -> Result<Option<[Option<usize>; 2]>> {
-        on_real_device::<T, _>(a.executor(), |queue| queue.check_symmetry(a, tolerances))
+        on_device(a.executor(), |queue| queue.check_symmetry(a, tolerances))
     }
 }
 

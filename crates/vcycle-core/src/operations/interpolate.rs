@@ -24,13 +24,13 @@ pub type Coarse<'a> = (&'a Buffer<u32>, usize);
 
 /// The prolongation from the coarse unknowns, to all or to the `points` of another choice alone. A row keeps the
 /// largest entries (0 for all) that are not smaller than a share of the largest: `limits`.
-pub fn prolongation(
+pub fn prolongation<V: Scalar>(
     method: WeightMethod,
-    (a, strength): (&Csr<f64>, &Pattern),
+    (a, strength): (&Csr<V>, &Pattern),
     (numbers, coarse_count): Coarse<'_>,
     points: Option<Coarse<'_>>,
     limits: (usize, f64),
-) -> Result<Option<Csr<f64>>> {
+) -> Result<Option<Csr<V>>> {
     on_device(a.executor(), |queue| {
         let level = StrongMatrix {
             queue,
@@ -120,7 +120,10 @@ pub fn energy_space<'a>(
 }
 
 /// A matrix without the entries that a `filter` does not have, which are added to its diagonal.
-pub fn filtered<'a>(a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Option<Filtered<'a>>> {
+pub fn filtered<'a, V: Scalar>(
+    a: &'a Csr<V>,
+    filter: Option<&'a Pattern>,
+) -> Result<Option<Filtered<'a, V>>> {
     on_device(a.executor(), |queue| Filtered::new(queue, a, filter))
 }
 

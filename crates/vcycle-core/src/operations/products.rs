@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use vcycle_kernels::compiled_fn;
 
-use super::{on_device, on_real_device};
+use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -14,7 +14,14 @@ use crate::scalar::Scalar;
 compiled_fn! {
     /// The transpose of a matrix whose rows can be numbered.
     pub(crate) fn transpose[any T: Scalar](a: &Csr<T>) -> Result<Option<Csr<T>>> {
-        on_real_device::<T, _>(a.executor(), |queue| queue.transpose(a))
+        on_device(a.executor(), |queue| queue.transpose(a))
+    }
+}
+
+compiled_fn! {
+    /// The conjugate transpose of a complex matrix whose rows can be numbered.
+    pub(crate) fn adjoint[any T: Scalar](a: &Csr<T>) -> Result<Option<Csr<T>>> {
+        on_device(a.executor(), |queue| queue.adjoint(a))
     }
 }
 
@@ -30,7 +37,7 @@ pub(crate) fn union(a: &Pattern, b: &Pattern) -> Result<Option<Pattern>> {
 
 /// `A B`.
 pub(crate) fn multiply<T: Scalar>(a: &Csr<T>, b: &Csr<T>) -> Result<Option<Csr<T>>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.multiply(a, b))
+    on_device(a.executor(), |queue| queue.multiply(a, b))
 }
 
 /// The same by entries, in a way that is asked for.
@@ -39,7 +46,7 @@ pub(crate) fn multiply_in_way<T: Scalar>(
     b: &Csr<T>,
     way: ProductWay,
 ) -> Result<Option<Csr<T>>> {
-    on_real_device::<T, _>(a.executor(), |queue| queue.multiply_in_way(a, b, way))
+    on_device(a.executor(), |queue| queue.multiply_in_way(a, b, way))
 }
 
 /// Where the entries of `A B` stand.
@@ -53,7 +60,7 @@ pub(crate) fn product_values<T: Scalar>(
     (a, b): (&Csr<T>, &Csr<T>),
     product: &Pattern,
 ) -> Result<Option<Buffer<T>>> {
-    on_real_device::<T, _>(product.executor(), |queue| {
+    on_device(product.executor(), |queue| {
         let factors = Factors { a, b, p: None };
         Product::new(queue, patterns.0, patterns.1)?.numeric(factors, product)
     })
@@ -61,7 +68,7 @@ pub(crate) fn product_values<T: Scalar>(
 
 /// `R A P`.
 pub(crate) fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Option<Csr<T>>> {
-    on_real_device::<T, _>(r.executor(), |queue| queue.galerkin(r, a, p))
+    on_device(r.executor(), |queue| queue.galerkin(r, a, p))
 }
 
 /// Whether every row of a pattern has one entry.
@@ -88,7 +95,7 @@ pub(crate) fn fused_values<T: Scalar>(
     (r, a, p): (&Csr<T>, &Csr<T>, &Csr<T>),
     coarse: &Pattern,
 ) -> Result<Option<Buffer<T>>> {
-    on_real_device::<T, _>(coarse.executor(), |queue| {
+    on_device(coarse.executor(), |queue| {
         let grouped = Grouped { queue, r, a, p };
         if kept.0.get().is_none() {
             // Where two threads come here at once both have found the same.

@@ -11,7 +11,7 @@ use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsened::Coarsened;
 use super::coarsest::is_diagonal;
-use super::finest::finest;
+use super::finest::{finest, placed};
 use super::interpolate::{InterpolationMethod, Weighing};
 use super::interpolate::{complex_weights, smoothed_complex, tentative};
 use super::near_nullspace::NearNullspace;
@@ -23,17 +23,16 @@ use super::strength::Strength;
 use super::systems::{Unknowns, View};
 use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
-use crate::host_stages::COMPLEX_SETUP;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Pattern, galerkin};
-use crate::operations::on_host;
+use crate::operations::entries;
 use crate::precision::Unit;
 use crate::scalar::{Scalar, c64};
 
 /// The parameters, every `auto` decided, all levels, and why there are no more if the last one is not small.
 type Levels = (Amg, Vec<Matrices<c64>>, Option<String>);
 
-/// Sets up the levels of a complex matrix, on the host.
+/// Sets up the levels of a complex matrix, those of fewer rows than `host-rows` on the host.
 ///
 /// # Errors
 /// For stages that are for real matrices only, by their name, and whatever a stage fails with.
@@ -44,11 +43,11 @@ pub(super) fn complex_levels<T: Scalar>(
     clock: &Clock<'_>,
 ) -> Result<Levels> {
     check(amg, near_nullspace)?;
-    on_host(given.executor(), COMPLEX_SETUP);
-    let a: Arc<Csr<c64>> = finest(usize::MAX, given)?;
-    let amg = {
+    let (a, amg) = {
         let _stage = clock.stage(0, "analysis");
-        amg.decided_by(|| Ok(known(&a)))?
+        let a: Arc<Csr<c64>> = finest(amg.host_rows_needed(), given)?;
+        let amg = amg.decided_by(|| known(&a))?;
+        (a, amg)
     };
     let mut levels = vec![Matrices::new(a)];
     while levels.len() < amg.max_levels {
@@ -61,20 +60,19 @@ pub(super) fn complex_levels<T: Scalar>(
             Err(reason) => return Ok((amg, levels, Some(reason))),
             Ok((transfer, radius, coarse)) => {
                 (last.transfer, last.radius) = (Some(transfer), radius);
-                levels.push(Matrices::new(Arc::new(coarse)));
+                levels.push(Matrices::new(Arc::new(placed(coarse, amg.host_rows)?)));
             }
         }
     }
     Ok((amg, levels, None))
 }
 
-fn known(a: &Csr<c64>) -> Known {
-    let facts = a.facts();
-    Known {
-        definite: facts.hermitian && facts.positive_diagonal(),
-        in_rounds: false,
+fn known(a: &Csr<c64>) -> Result<Known> {
+    Ok(Known {
+        definite: a.symmetric_and_positive()? == [true; 2],
+        in_rounds: a.executor().is_device(),
         jumps: false,
-    }
+    })
 }
 
 /// Fails for whatever is for real matrices only.
@@ -117,6 +115,9 @@ fn refusal(stage: &str) -> Error {
 
 /// `|a_ii|` on the diagonal and `-|a_ij|` beside it: what strength and coarsening look at.
 fn magnitudes(a: &Csr<c64>) -> Result<Csr<f64>> {
+    if let Some(found) = entries::magnitudes(a)? {
+        return Ok(found);
+    }
     let (columns, values) = (a.columns(), a.values());
     Csr::from_places(a.pattern(), |row, place| {
         let size = values[place].norm();

@@ -127,7 +127,7 @@ impl<T: Scalar> Hierarchy<T> {
             let _stage = clock.stage(0, "analysis");
             let alone = levels.first().filter(|_| shared.is_none());
             match alone {
-                Some(finest) if amg.has_one_way_sweeps() => is_hermitian(&finest.a)?,
+                Some(finest) if amg.has_one_way_sweeps() => finest.a.symmetric_and_positive()?[0],
                 _ => false,
             }
         };
@@ -269,14 +269,6 @@ impl Amg {
 impl<T: Scalar> Factory<T> for Amg {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         Ok(self.hierarchy(a, ws)?.shared())
-    }
-}
-
-/// Whether a matrix is its own adjoint.
-fn is_hermitian<V: Wide>(a: &Csr<V>) -> Result<bool> {
-    match V::KIND.is_complex() {
-        true => Ok(a.facts().hermitian),
-        false => Ok(a.symmetric_and_positive()?[0]),
     }
 }
 

@@ -10,7 +10,7 @@ use super::scaling::{Factors, LevelScaling, Normalised, scale_levels};
 use super::working::{Plan, Working};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::host_stages::COMPLEX_SETUP;
+use crate::host_stages::COMPLEX_INVERSE;
 use crate::linop::{Converted, LinOp};
 use crate::matrix::{Csr, Dense};
 use crate::operations::on_host;
@@ -90,8 +90,12 @@ impl Wide for c64 {
         if !executor.is_device() {
             return Ok(None);
         }
-        on_host(executor, COMPLEX_SETUP);
-        let inverse = Dense::<c64>::of_operator(&DenseLu::new(a), &Workspace::new())?;
+        on_host(executor, COMPLEX_INVERSE);
+        let lu = match a.executor().is_device() {
+            true => DenseLu::new(&a.copy_to(&executor.on_host())?),
+            false => DenseLu::new(a),
+        };
+        let inverse = Dense::<c64>::of_operator(&lu, &Workspace::new())?;
         let values = inverse.values().iter().map(|&value| convert(value));
         let inverse = Dense::<W>::from_rows(executor, a.size(), values.collect())?;
         Ok(Some(Arc::new(inverse)))

@@ -5,8 +5,15 @@
 #define NOWHERE 0xffffffffu
 // Threads of a row, as `setup/entries.rs` has it.
 #define SHARES 4
-#define FINITE(value) ((value) - (value) == 0)
+// The arithmetic type of values, and of their sizes.
+#define A ARITH(T)
+#define SIZE_OF REAL(A)
+#define FINITE(B, value) (MAGNITUDE(B, value) - MAGNITUDE(B, value) == 0)
+#if IS_COMPLEX(A)
+FUNCTION SIZE_OF ABS(A value) { return SQUARE_ROOT(SIZE_OF, REAL_PART(A, SQUARE(A, value))); }
+#else
 #define ABS(value) ((value) < 0 ? -(value) : (value))
+#endif
 // What is no number is larger than all that are.
 #define LARGER(a, b) ((a) != (a) || (b) <= (a) ? (a) : (b))
 
@@ -14,16 +21,21 @@
 KERNEL convert(u64 n, GLOBAL const T *RESTRICT values, GLOBAL S *RESTRICT out, GLOBAL u32 *found) {
     bool finite = true;
     FOR_ITEMS(i, n) {
-        const ARITH(T) value = LOAD(T, values, i);
-        STORE(ARITH(T), S, out, i, value);
-        finite = finite && FINITE(ROUND(ARITH(T), S, value));
+        const A value = LOAD(T, values, i);
+        STORE(A, S, out, i, value);
+        const ARITH(S) rounded = ROUND(A, S, value);
+        finite = finite && FINITE(ARITH(S), rounded);
     }
     if (found && !finite)
         *found = 1;
 }
 
-KERNEL scale(u64 n, ARITH(T) factor, GLOBAL const T *RESTRICT values, GLOBAL T *RESTRICT out) {
-    FOR_ITEMS(i, n) STORE(ARITH(T), T, out, i, factor * LOAD(T, values, i));
+KERNEL scale(u64 n, A factor, GLOBAL const T *RESTRICT values, GLOBAL T *RESTRICT out) {
+    FOR_ITEMS(i, n) STORE(A, T, out, i, MULTIPLY(A, factor, LOAD(T, values, i)));
+}
+
+KERNEL conjugate(u64 n, GLOBAL T *values) {
+    FOR_ITEMS(i, n) STORE(A, T, values, i, CONJ(A, LOAD(T, values, i)));
 }
 
 // Whether words differ.
@@ -41,7 +53,7 @@ KERNEL compare(u64 n, GLOBAL const u32 *RESTRICT a, GLOBAL const u32 *RESTRICT b
 // Whether any value is no number.
 KERNEL check_values(u64 n, GLOBAL const T *RESTRICT values, GLOBAL u32 *found) {
     bool finite = true;
-    FOR_ITEMS(i, n) finite = finite && FINITE(LOAD(T, values, i));
+    FOR_ITEMS(i, n) finite = finite && FINITE(A, LOAD(T, values, i));
     if (!finite)
         *found = 1;
 }
@@ -51,7 +63,7 @@ KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
     FOR_ITEMS(row, rows) {
         bool finite = true;
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
-            finite = finite && FINITE(LOAD(T, values, entry));
+            finite = finite && FINITE(A, LOAD(T, values, entry));
         if (!finite)
             ATOMIC_MIN(&first[0], row);
     }
@@ -100,8 +112,18 @@ FUNCTION u64 find(u64 first, u64 end, GLOBAL const u32 *columns, u32 column) {
 KERNEL diagonal(MATRIX, GLOBAL T *RESTRICT out) {
     FOR_ITEMS(row, rows) {
         const u64 place = find(offsets[row], offsets[row + 1], columns, (u32)row);
-        STORE(ARITH(T), T, out, row, place < offsets[row + 1] ? LOAD(T, values, place) : 0);
+        STORE(A, T, out, row, place < offsets[row + 1] ? LOAD(T, values, place) : (A)0);
     }
+}
+
+// The sizes of all entries, with the other sign beside the diagonal: what strength and coarsening look
+// at.
+KERNEL magnitudes(MATRIX, GLOBAL f64 *RESTRICT out) {
+    FOR_ITEMS(row, rows)
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
+            const f64 size = ABS(LOAD(T, values, entry));
+            out[entry] = columns[entry] == row ? size : -size;
+        }
 }
 
 // Rows that SHARES neighbours share, with all threads of a block: `row` may be beyond the last.
@@ -116,24 +138,24 @@ KERNEL diagonal(MATRIX, GLOBAL T *RESTRICT out) {
 
 // weight / d_i, with the diagonal or (`sums`) the sums of absolute values of rows as d; the first row
 // where d is zero, and the first where the inverse is no number.
-KERNEL invert(MATRIX, u32 sums, ARITH(T) weight, GLOBAL T *RESTRICT out, GLOBAL u32 *first) {
-    LOCAL_ARRAY(ARITH(T), scratch, BLOCK);
+KERNEL invert(MATRIX, u32 sums, A weight, GLOBAL T *RESTRICT out, GLOBAL u32 *first) {
+    LOCAL_ARRAY(A, scratch, BLOCK);
     FOR_SHARED_ROWS(row, rows) {
-        ARITH(T) d = 0;
+        A d = 0;
         FOR_SHARED_ENTRIES(entry, row, rows) {
             if (sums)
-                d += ABS(LOAD(T, values, entry));
+                d += OF_REAL(A, ABS(LOAD(T, values, entry)));
             else if (columns[entry] == row)
                 d = LOAD(T, values, entry);
         }
-        d = TILE_SUM(ARITH(T), d, SHARES, scratch);
+        d = TILE_SUM(A, d, SHARES, scratch);
         if (row >= rows || thread_of_block() % SHARES != 0)
             continue;
-        const ARITH(T) inverse = ROUND(ARITH(T), T, weight * (1 / d));
-        STORE(ARITH(T), T, out, row, inverse);
-        if (d == 0)
+        const A inverse = ROUND(A, T, MULTIPLY(A, weight, OVER(A, OF_REAL(A, 1), d)));
+        STORE(A, T, out, row, inverse);
+        if (IS_ZERO(A, d))
             ATOMIC_MIN(&first[0], row);
-        if (!FINITE(inverse))
+        if (!FINITE(A, inverse))
             ATOMIC_MIN(&first[1], row);
     }
 }
@@ -142,26 +164,26 @@ KERNEL invert(MATRIX, u32 sums, ARITH(T) weight, GLOBAL T *RESTRICT out, GLOBAL 
 FUNCTION f64 root_of_diagonal(GLOBAL const u64 *offsets, GLOBAL const u32 *columns,
                               GLOBAL const T *values, u64 row) {
     const u64 end = offsets[row + 1], place = find(offsets[row], end, columns, (u32)row);
-    const f64 d = place < end ? LOAD(T, values, place) : 0;
-    return SQUARE_ROOT(f64, ABS(d));
+    const A d = place < end ? LOAD(T, values, place) : (A)0;
+    return SQUARE_ROOT(f64, (f64)ABS(d));
 }
 
-// The first row with an entry unlike that at the mirrored position, and the first whose diagonal is
-// not positive. Neighbouring threads share a row, SHARES of them.
-KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, ARITH(T) cancelled, GLOBAL u32 *first) {
+// The first row with an entry unlike the conjugate one at the mirrored position, and the first whose
+// diagonal is not positive. Neighbouring threads share a row, SHARES of them.
+KERNEL check_symmetry(MATRIX, SIZE_OF tolerance, SIZE_OF cancelled, GLOBAL u32 *first) {
     FOR_ITEMS(item, rows * SHARES) {
         const u64 row = item / SHARES, own = offsets[row], next = offsets[row + 1];
         for (u64 entry = own + item % SHARES; entry < next; entry += SHARES) {
             const u32 column = columns[entry];
-            const ARITH(T) value = LOAD(T, values, entry);
+            const A value = LOAD(T, values, entry);
             // In rows of a stencil the first entry has its opposite in the last place, and so on.
             const u64 begin = offsets[column], end = offsets[column + 1];
             const u64 guess = end - 1 - min(entry - own, end - begin - (end > begin));
             const u64 place = begin < end && columns[guess] == row
                                   ? guess
                                   : find(begin, end, columns, (u32)row);
-            const ARITH(T) other = place < end ? LOAD(T, values, place) : 0;
-            const ARITH(T) a = ABS(value), b = ABS(other), apart = ABS(value - other);
+            const A other = place < end ? CONJ(A, LOAD(T, values, place)) : (A)0;
+            const SIZE_OF a = ABS(value), b = ABS(other), apart = ABS(value - other);
             if (apart > tolerance * (a > b ? a : b) &&
                 apart > cancelled * root_of_diagonal(offsets, columns, values, row) *
                             root_of_diagonal(offsets, columns, values, column))
@@ -169,7 +191,7 @@ KERNEL check_symmetry(MATRIX, ARITH(T) tolerance, ARITH(T) cancelled, GLOBAL u32
         }
         if (item % SHARES == 0) {
             const u64 place = find(own, next, columns, (u32)row);
-            if (place == next || !(LOAD(T, values, place) > 0))
+            if (place == next || !(REAL_PART(A, LOAD(T, values, place)) > 0))
                 ATOMIC_MIN(&first[1], row);
         }
     }

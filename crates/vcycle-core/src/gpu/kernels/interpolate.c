@@ -7,7 +7,7 @@
 #define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
 #define MATRIX                                                                                     \
     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const f64 *RESTRICT values
+        GLOBAL const NUMBER *RESTRICT values
 
 // ---- the coarse unknowns near fine ones, few of all and looked at many times
 
@@ -15,8 +15,15 @@
 #define STRONG 0x80000000u
 #define COLUMN(mixed) ((mixed) & ~STRONG)
 
-// a_kl where that is a coupling of a fine unknown with a coarse one, of the other sign than a_kk.
-FUNCTION bool is_shared(f64 value, f64 diagonal) { return (value < 0) == (diagonal > 0); }
+// a_kl where that is a coupling of a fine unknown with a coarse one, of the other sign than a_kk; of
+// complex numbers those that point away from it.
+FUNCTION bool is_shared(NUMBER value, NUMBER diagonal) {
+#if IS_COMPLEX(NUMBER)
+    return REAL_PART(NUMBER, product_of(value, CONJ(NUMBER, diagonal))) < 0;
+#else
+    return (value < 0) == (diagonal > 0);
+#endif
+}
 
 // Whether entry `k` of a row, in a column, is strong. The row has all strong couplings and `weak`
 // others, which leaves few places to look at.
@@ -33,7 +40,7 @@ FUNCTION bool is_strong(GLOBAL const u32 *strong, u32 count, u32 weak, u32 k, u3
 }
 
 // What becomes of entry `k` of a fine row: its column with a mark, or NONE where it is not near.
-FUNCTION u32 near_column(u32 column, f64 value, f64 diagonal, GLOBAL const u32 *coarse,
+FUNCTION u32 near_column(u32 column, NUMBER value, NUMBER diagonal, GLOBAL const u32 *coarse,
                          GLOBAL const u32 *strong, u32 count, u32 weak, u32 k) {
     if (coarse[column] == NONE)
         return NONE;
@@ -49,7 +56,7 @@ FUNCTION u32 near_column(u32 column, f64 value, f64 diagonal, GLOBAL const u32 *
     const u32 weak = length > strong_count ? length - strong_count : 0;
 
 // How many coarse unknowns a fine one is coupled with, and with how many strongly.
-KERNEL near_count(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
+KERNEL near_count(u64 rows, MATRIX, GRAPH, GLOBAL const NUMBER *RESTRICT diagonal,
                   GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT counts,
                   GLOBAL u32 *RESTRICT degrees) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
@@ -76,9 +83,9 @@ KERNEL near_count(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
 
 // Their columns, and values that are zero where the coupling is strong and of the same sign as the
 // diagonal.
-KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
+KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const NUMBER *RESTRICT diagonal,
                  GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
-                 GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values) {
+                 GLOBAL u32 *RESTRICT out_columns, GLOBAL NUMBER *RESTRICT out_values) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         u64 next = starts[row];
@@ -86,7 +93,7 @@ KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
         const u64 begin = offsets[row], end = next != starts[row + 1] ? offsets[row + 1] : 0;
         FOR_CHUNKS(first, begin, end) {
             const u64 place = first + part_of_row();
-            const f64 value = place < end ? values[place] : 0;
+            const NUMBER value = place < end ? values[place] : (NUMBER)0;
             const u32 found = place < end ? near_column(columns[place], value, diagonal[row], coarse,
                                                         strong, strong_count, weak,
                                                         (u32)(place - begin))
@@ -95,7 +102,7 @@ KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const f64 *RESTRICT diagonal,
             if (found != NONE) {
                 const u32 before = BITS_SET(flags_before(flags));
                 out_columns[next + before] = found;
-                out_values[next + before] = is_shared(value, diagonal[row]) ? value : 0;
+                out_values[next + before] = is_shared(value, diagonal[row]) ? value : (NUMBER)0;
             }
             next += BITS_SET(flags);
         }
@@ -138,13 +145,13 @@ KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
 typedef struct {
     GLOBAL const u64 *offsets;
     GLOBAL const u32 *columns;
-    GLOBAL const f64 *values;
+    GLOBAL const NUMBER *values;
     GLOBAL const u64 *s_offsets;
     GLOBAL const u32 *s_columns;
     GLOBAL const u64 *n_offsets;
     GLOBAL const u32 *n_columns;
-    GLOBAL const f64 *n_values;
-    GLOBAL const f64 *diagonal;
+    GLOBAL const NUMBER *n_values;
+    GLOBAL const NUMBER *diagonal;
     GLOBAL const u32 *coarse;
 } Level;
 
@@ -177,17 +184,17 @@ FUNCTION u32 add_points(const PRIVATE Level *a, Table t, u32 row, LOCAL u32 *scr
 #define LUMPED 0xffffffffu
 typedef struct {
     LOCAL u32 *slot;
-    LOCAL f64 *value;
-    LOCAL f64 *factor;
+    LOCAL NUMBER *value;
+    LOCAL NUMBER *factor;
     LOCAL u64 *begin;
     LOCAL u32 *count;
 } Entries;
 
 // The coupling of a neighbour, entry `k` of the row, back to the row, if it counts.
-FUNCTION f64 coupling_back(const PRIVATE Level *a, u32 row, u32 near, u32 k) {
+FUNCTION NUMBER coupling_back(const PRIVATE Level *a, u32 row, u32 near, u32 k) {
     const u64 place = find_back(a->offsets, a->columns, near, row, k);
-    const f64 value = place != a->offsets[near + 1] ? a->values[place] : 0;
-    return is_shared(value, a->diagonal[near]) ? value : 0;
+    const NUMBER value = place != a->offsets[near + 1] ? a->values[place] : (NUMBER)0;
+    return is_shared(value, a->diagonal[near]) ? value : (NUMBER)0;
 }
 
 // How a strong fine neighbour shares its coupling, if there is anything to share it with.
@@ -196,23 +203,23 @@ FUNCTION void look_at_fine(const PRIVATE Level *a, Table t, u32 row, u32 near, u
     const u32 part = part_of_row();
     const u64 begin = a->n_offsets[near];
     const u32 count = (u32)(a->n_offsets[near + 1] - begin);
-    f64 total = 0;
+    NUMBER total = 0;
     for (u32 one = 0; one < count; one++) {
-        const f64 value = a->n_values[begin + one];
+        const NUMBER value = a->n_values[begin + one];
         const u32 column = a->n_columns[begin + one];
         // What a strong neighbour is strongly coupled with is in the set.
         if ((DISTANT && (column & STRONG)) || find_key(t, COLUMN(column)) != EMPTY)
             total += value;
     }
-    const f64 back = OWN ? coupling_back(a, row, near, k) : 0;
+    const NUMBER back = OWN ? coupling_back(a, row, near, k) : (NUMBER)0;
     total += back;
-    if (total == 0)
+    if (IS_ZERO(NUMBER, total))
         return;
     e.begin[part] = begin;
     e.count[part] = count;
-    e.factor[part] = e.value[part] / total;
+    e.factor[part] = OVER(NUMBER, e.value[part], total);
     e.slot[part] = own;
-    e.value[part] = product(e.factor[part], back);
+    e.value[part] = product_of(e.factor[part], back);
 }
 
 // Looks at the entry that this thread has of the row; `own` is the slot of the row itself.
@@ -233,8 +240,8 @@ FUNCTION void look_at(const PRIVATE Level *a, Table t, u32 row, u64 place, u32 o
 
 // The numerators of the weights, of entries before `end`; their denominator is returned. Sums are
 // formed in the order of the columns.
-FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, u64 end, Entries e) {
-    f64 diagonal = 0;
+FUNCTION NUMBER weigh(const PRIVATE Level *a, Table t, u32 row, u64 end, Entries e) {
+    NUMBER diagonal = 0;
     const u32 own = OWN && end > a->offsets[row] ? find_key(t, row) : 0;
     FOR_CHUNKS(first, a->offsets[row], end) {
         ROW_SYNC();
@@ -248,10 +255,10 @@ FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, u64 end, Entries e)
             else if (first + k < end && leads_row() && (OWN || count == 0))
                 SUM(t, slot) += e.value[k];
             for (u32 one = part_of_row(); one < count; one += ROW_THREADS) {
-                const f64 value = a->n_values[e.begin[k] + one];
+                const NUMBER value = a->n_values[e.begin[k] + one];
                 const u32 its = find_key(t, COLUMN(a->n_columns[e.begin[k] + one]));
                 if (its != EMPTY)
-                    SUM(t, its) += product(e.factor[k], value);
+                    SUM(t, its) += product_of(e.factor[k], value);
             }
             ROW_SYNC();
         }
@@ -259,6 +266,7 @@ FUNCTION f64 weigh(const PRIVATE Level *a, Table t, u32 row, u64 end, Entries e)
     return OWN ? diagonal + SUM(t, own) : diagonal;
 }
 
+#if DIRECT
 // Couplings to the set and to all, below and above zero.
 typedef struct {
     f64 all[2];
@@ -286,19 +294,23 @@ FUNCTION f64 weigh_direct(const PRIVATE Level *a, Table t, u32 row, u64 end, PRI
     ROW_SYNC();
     return diagonal;
 }
+#define WEIGHT(sum, diagonal)                                                                      \
+    (product(-(sums->all[(sum) > 0] / sums->coarse[(sum) > 0]), sum) / (diagonal))
+#else
+typedef u32 Signed;
+#define WEIGHT(sum, diagonal) OVER(NUMBER, -(sum), diagonal)
+#endif
 
 // Turns sums into weights and points into coarse unknowns; what makes no entry leaves the table.
-FUNCTION void finish(const PRIVATE Level *a, Table t, f64 diagonal, const PRIVATE Signed *sums) {
+FUNCTION void finish(const PRIVATE Level *a, Table t, NUMBER diagonal, const PRIVATE Signed *sums) {
     ROW_SYNC();
     FOR_SLOTS(slot, t) {
         if (KEY(t, slot) == EMPTY)
             continue;
         const u32 number = a->coarse[KEY(t, slot)];
-        const f64 sum = SUM(t, slot);
-        f64 weight = -sum / diagonal;
-        if (DIRECT)
-            weight = product(-(sums->all[sum > 0] / sums->coarse[sum > 0]), sum) / diagonal;
-        const bool keep = number != NONE && weight != 0 && weight - weight == 0;
+        const NUMBER sum = SUM(t, slot), weight = WEIGHT(sum, diagonal);
+        const f64 size = size_of(weight);
+        const bool keep = number != NONE && size != 0 && size - size == 0;
         KEY(t, slot) = keep ? number : EMPTY;
         SUM(t, slot) = weight;
     }
@@ -307,12 +319,12 @@ FUNCTION void finish(const PRIVATE Level *a, Table t, f64 diagonal, const PRIVAT
 
 // Whether entry `item` of a sorted row is among those kept; sizes that differ by rounding alone are equal.
 FUNCTION bool is_kept(Table row, u32 count, u32 item, f64 least, u32 max_elements) {
-    if (modulus(SUM(row, item)) < least)
+    if (size_of(SUM(row, item)) < least)
         return false;
-    const f32 size = (f32)modulus(SUM(row, item));
+    const f32 size = (f32)size_of(SUM(row, item));
     u32 rank = 0;
     for (u32 other = 0; other < count; other++) {
-        const f32 its = (f32)modulus(SUM(row, other));
+        const f32 its = (f32)size_of(SUM(row, other));
         rank += its > size || (its == size && other < item);
     }
     return max_elements == 0 || rank < max_elements;
@@ -320,15 +332,16 @@ FUNCTION bool is_kept(Table row, u32 count, u32 item, f64 least, u32 max_element
 
 // Writes the entries of a row that truncation keeps, scaled to the same sum; how many these are.
 FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
-                             GLOBAL u32 *out_columns, GLOBAL f64 *out_values,
+                             GLOBAL u32 *out_columns, GLOBAL NUMBER *out_values,
                              LOCAL u32 *scratch) {
     const Table row = upper_half(t);
-    f64 before = 0, after = 0, largest = 0;
+    NUMBER before = 0, after = 0;
+    f64 largest = 0;
     for (u32 item = 0; item < count; item++)
         before += SUM(row, item);
     if (factor > 0)
         for (u32 item = 0; item < count; item++)
-            largest = modulus(SUM(row, item)) > largest ? modulus(SUM(row, item)) : largest;
+            largest = size_of(SUM(row, item)) > largest ? size_of(SUM(row, item)) : largest;
     const f64 least = product(factor, largest);
     u32 kept = 0;
     FOR_CHUNKS(first, 0, count) {
@@ -341,7 +354,8 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
             after += SUM(row, (u32)first + BITS_SET((left & -left) - 1));
         kept += BITS_SET(flags);
     }
-    const f64 scale = kept < count && after != 0 ? before / after : 1;
+    const NUMBER scale = kept < count && !IS_ZERO(NUMBER, after) ? OVER(NUMBER, before, after)
+                                                                 : OF_REAL(NUMBER, 1);
     u32 place = 0;
     FOR_CHUNKS(first, 0, count) {
         const u32 item = (u32)first + part_of_row();
@@ -349,7 +363,7 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
         const u32 flags = row_flags(keep, scratch), own = place + BITS_SET(flags_before(flags));
         if (keep) {
             out_columns[own] = KEY(row, item);
-            out_values[own] = SUM(row, item) * scale;
+            out_values[own] = MULTIPLY(NUMBER, SUM(row, item), scale);
         }
         place += BITS_SET(flags);
     }
@@ -360,15 +374,15 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
 KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
                         GLOBAL const u64 *RESTRICT starts, GLOBAL const u32 *RESTRICT points,
                         MATRIX, GRAPH, GLOBAL const u64 *RESTRICT n_offsets,
-                        GLOBAL const u32 *RESTRICT n_columns, GLOBAL const f64 *RESTRICT n_values,
-                        GLOBAL const f64 *RESTRICT diagonal, GLOBAL const u32 *RESTRICT coarse,
+                        GLOBAL const u32 *RESTRICT n_columns, GLOBAL const NUMBER *RESTRICT n_values,
+                        GLOBAL const NUMBER *RESTRICT diagonal, GLOBAL const u32 *RESTRICT coarse,
                         u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
-                        GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+                        GLOBAL NUMBER *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
     LOCAL_ARRAY(u32, slots, BLOCK);
     LOCAL_ARRAY(u32, counts, BLOCK);
     LOCAL_ARRAY(u64, begins, BLOCK);
-    LOCAL_ARRAY(f64, entries, BLOCK);
-    LOCAL_ARRAY(f64, factors, BLOCK);
+    LOCAL_ARRAY(NUMBER, entries, BLOCK);
+    LOCAL_ARRAY(NUMBER, factors, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;
     const u32 first = thread_of_block() - part_of_row();
@@ -378,12 +392,19 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
                      n_offsets, n_columns, n_values, diagonal,  coarse};
     FOR_ROWS(item, items) {
         const u32 number = list[item], row = points ? points[number] : number;
+#if DIRECT
         Signed sums = {{0, 0}, {0, 0}};
+#else
+        Signed sums = 0;
+#endif
         clear_table(t);
         const u32 keys = add_points(&a, t, row, slots);
         const u64 end = FITS(t, keys, number) ? offsets[row + 1] : offsets[row];
-        const f64 denominator =
-            DIRECT ? weigh_direct(&a, t, row, end, &sums) : weigh(&a, t, row, end, e);
+#if DIRECT
+        const f64 denominator = weigh_direct(&a, t, row, end, &sums);
+#else
+        const NUMBER denominator = weigh(&a, t, row, end, e);
+#endif
         finish(&a, t, denominator, &sums);
         const u32 count = sort_table(t, slots);
         const u64 start = starts ? starts[number] : (u64)number * max_elements;
@@ -416,7 +437,7 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
 
 KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
                      MATRIX, u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
-                     GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+                     GLOBAL NUMBER *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE, sorted = upper_half(t);

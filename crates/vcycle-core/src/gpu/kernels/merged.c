@@ -164,7 +164,7 @@ KERNEL merged_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
 #ifdef TC
         EACH(k) {
             const u64 left = begin + member * OWN + k;
-            weights[k] = left < end ? LOAD(TA, a_values, left) : 0;
+            weights[k] = left < end ? LOAD(TA, a_values, left) : (ACC)0;
         }
 #endif
         FIRST_PLACE
@@ -184,7 +184,7 @@ KERNEL merged_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
             }
 #ifdef TC
             ACC sum = 0;
-            EACH(k) sum = hits[k] ? sum + weights[k] * values[k] : sum;
+            EACH(k) sum = hits[k] ? sum + MULTIPLY(ACC, weights[k], values[k]) : sum;
             sum = TEAM_SUM(ACC, sum, sums);
 #endif
             KEEP

@@ -244,7 +244,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
         TEAM_SYNC();
         for (; ANY(left < a_end); ++left) {
             const u32 k = left < a_end ? a_columns[left] : 0;
-            const ACC weight = left < a_end ? LOAD(TA, a_values, left) : 0;
+            const ACC weight = left < a_end ? LOAD(TA, a_values, left) : (ACC)0;
             const u64 right_end = left < a_end ? b_offsets[k + 1] : 0;
             for (u64 next = b_offsets[k]; ANY(next < right_end); next += TEAM) {
                 const u64 right = next + member;
@@ -253,8 +253,9 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
                 columns[thread_of_block()] = column;
                 values[thread_of_block()] =
                     right < right_end
-                        ? weight * LOAD(TB, b_values, right) * LOAD(TB, p_values, inner)
-                        : 0;
+                        ? MULTIPLY(ACC, MULTIPLY(ACC, weight, LOAD(TB, b_values, right)),
+                                   LOAD(TB, p_values, inner))
+                        : (ACC)0;
                 TEAM_SYNC();
                 bool leads = column != EMPTY;
                 for (u32 other = 0; other < member; ++other)
@@ -291,7 +292,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
                         const u32 own = c * TEAM + member;
                         const bool present = first + k < entries && own < lengths[its];
                         columns[k][c] = present ? b_columns[begins[its] + own] : EMPTY;
-                        values[k][c] = present ? LOAD(TB, b_values, begins[its] + own) : 0;
+                        values[k][c] = present ? LOAD(TB, b_values, begins[its] + own) : (ACC)0;
                     }
                 }
                 FOR(k, IN_FLIGHT) {
@@ -299,10 +300,10 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
                     const u32 length = first + k < entries ? lengths[its] : 0;
                     FOR(c, CHUNKS)
                         if (columns[k][c] != EMPTY)
-                            ADD(columns[k][c], weights[its] * values[k][c])
+                            ADD(columns[k][c], MULTIPLY(ACC, weights[its], values[k][c]))
                     for (u32 more = CHUNKS * TEAM + member; more < length; more += TEAM)
                         ADD(b_columns[begins[its] + more],
-                            weights[its] * LOAD(TB, b_values, begins[its] + more))
+                            MULTIPLY(ACC, weights[its], LOAD(TB, b_values, begins[its] + more)))
                     TEAM_SYNC();
                 }
             }

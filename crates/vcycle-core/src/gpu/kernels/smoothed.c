@@ -4,35 +4,36 @@
 
 #define MATRIX                                                                                     \
     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const f64 *RESTRICT values
+        GLOBAL const NUMBER *RESTRICT values
 #define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
 #define TENTATIVE                                                                                  \
     GLOBAL const u64 *RESTRICT t_offsets, GLOBAL const u32 *RESTRICT t_columns,                    \
-        GLOBAL const f64 *RESTRICT t_values
+        GLOBAL const NUMBER *RESTRICT t_values
 
 // The diagonal of A_F and, as the first of the bounds, the largest row sum of D^-1 A_F.
-KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL f64 *RESTRICT diagonal, GLOBAL f64 *bounds,
-                         GLOBAL u32 *counter) {
+KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL NUMBER *RESTRICT diagonal,
+                         GLOBAL f64 *bounds, GLOBAL u32 *counter) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     f64 bound = 0;
     FOR_ROWS(row, rows) {
-        f64 own = 0, weak = 0, sum = 0;
+        NUMBER own = 0, weak = 0;
+        f64 sum = 0;
         FOR_ENTRIES(place, offsets, row) {
             const u32 column = columns[place];
-            const f64 value = values[place];
+            const NUMBER value = values[place];
             if (column == row)
                 own = value;
             else if (FILTERED && find_entry(s_offsets, s_columns, row, column) == s_offsets[row + 1])
                 weak += value;
             else
-                sum += modulus(value);
+                sum += size_of(value);
         }
-        own = row_sum(own, scratch);
-        weak = row_sum(weak, scratch);
+        own = row_sum_of(own, scratch);
+        weak = row_sum_of(weak, scratch);
         sum = row_sum(sum, scratch);
-        if (product(own + weak, own) > 0)
+        if (REAL_PART(NUMBER, product_of(own + weak, CONJ(NUMBER, own))) > 0)
             own += weak;
-        const f64 size = own != 0 ? (sum + modulus(own)) / modulus(own) : INFINITE;
+        const f64 size = !IS_ZERO(NUMBER, own) ? (sum + size_of(own)) / size_of(own) : INFINITE;
         bound = size > bound ? size : bound;
         if (leads_row())
             diagonal[row] = own;
@@ -81,21 +82,21 @@ KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT 
 
 // What an entry of a row of A_F is multiplied with: its weight, and a row of T.
 typedef struct {
-    LOCAL f64 *weight;
+    LOCAL NUMBER *weight;
     LOCAL u64 *begin;
     LOCAL u32 *count;
     LOCAL u32 *column;
-    LOCAL f64 *value;
+    LOCAL NUMBER *value;
 } Factors;
 
 // The sum of all that stands in a column.
-FUNCTION f64 add_factors(f64 sum, u32 column, Factors f, u32 entries, TENTATIVE) {
+FUNCTION NUMBER add_factors(NUMBER sum, u32 column, Factors f, u32 entries, TENTATIVE) {
     for (u32 k = 0; k < entries; k++) {
         if (f.count[k] != 0 && f.column[k] == column)
-            sum += product(f.weight[k], f.value[k]);
+            sum += product_of(f.weight[k], f.value[k]);
         for (u32 more = 1; more < f.count[k]; more++)
             if (t_columns[f.begin[k] + more] == column)
-                sum += product(f.weight[k], t_values[f.begin[k] + more]);
+                sum += product_of(f.weight[k], t_values[f.begin[k] + more]);
     }
     return sum;
 }
@@ -103,14 +104,14 @@ FUNCTION f64 add_factors(f64 sum, u32 column, Factors f, u32 entries, TENTATIVE)
 // The entries of a row of the product, by increasing column, or (COUNT) how many they are. Sums are formed in the order of the
 // columns of A.
 KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
-                     MATRIX, GRAPH, TENTATIVE, GLOBAL const f64 *RESTRICT diagonal, f64 factor,
-                     GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
+                     MATRIX, GRAPH, TENTATIVE, GLOBAL const NUMBER *RESTRICT diagonal, f64 factor,
+                     GLOBAL u32 *RESTRICT out_columns, GLOBAL NUMBER *RESTRICT out_values,
                      GLOBAL u32 *RESTRICT lengths, TABLES) {
-    LOCAL_ARRAY(f64, weights, BLOCK);
+    LOCAL_ARRAY(NUMBER, weights, BLOCK);
     LOCAL_ARRAY(u64, begins, BLOCK);
     LOCAL_ARRAY(u32, counts, BLOCK);
     LOCAL_ARRAY(u32, firsts, BLOCK);
-    LOCAL_ARRAY(f64, factors, BLOCK);
+    LOCAL_ARRAY(NUMBER, factors, BLOCK);
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE, sorted = upper_half(t);
@@ -134,7 +135,7 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
             continue;
         }
         const u32 count = sort_table(t, scratch);
-        const f64 scale = -factor / diagonal[row];
+        const NUMBER scale = OVER(NUMBER, OF_REAL(NUMBER, -factor), diagonal[row]);
         const u64 end = offsets[row + 1];
         FOR_CHUNKS(first, offsets[row], end) {
             const u32 entries = (u32)min(end > first ? end - first : 0, (u64)ROW_THREADS);
@@ -142,7 +143,8 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
                 const u32 near = columns[first + part];
                 const u64 begin = t_offsets[near];
                 const bool kept = is_kept(row, near, s_offsets, s_columns);
-                f.weight[part] = near == row ? 1 - factor : product(scale, values[first + part]);
+                f.weight[part] = near == row ? OF_REAL(NUMBER, 1 - factor)
+                                             : product_of(scale, values[first + part]);
                 f.begin[part] = begin;
                 f.count[part] = kept ? (u32)(t_offsets[near + 1] - begin) : 0;
                 if (f.count[part] != 0) {
@@ -166,26 +168,26 @@ KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u6
 // ---- the tentative prolongation of constants
 
 // A one for every row.
-KERNEL tentative_ones(u64 rows, GLOBAL u64 *RESTRICT offsets, GLOBAL f64 *RESTRICT values) {
+KERNEL tentative_ones(u64 rows, GLOBAL u64 *RESTRICT offsets, GLOBAL NUMBER *RESTRICT values) {
     FOR_ITEMS(row, rows + 1) {
         offsets[row] = row;
         if (row < rows)
-            values[row] = 1;
+            values[row] = OF_REAL(NUMBER, 1);
     }
 }
 
 // Values of T - factor D^-1 C on the pattern of C, whose rows have all columns that those of T have.
-KERNEL smoothed_step(u64 rows, f64 factor, GLOBAL const f64 *RESTRICT diagonal,
+KERNEL smoothed_step(u64 rows, f64 factor, GLOBAL const NUMBER *RESTRICT diagonal,
                      GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                     GLOBAL const f64 *RESTRICT values, GLOBAL const u64 *RESTRICT t_offsets,
-                     GLOBAL const u32 *RESTRICT t_columns, GLOBAL const f64 *RESTRICT t_values,
-                     GLOBAL f64 *RESTRICT out) {
+                     GLOBAL const NUMBER *RESTRICT values, GLOBAL const u64 *RESTRICT t_offsets,
+                     GLOBAL const u32 *RESTRICT t_columns, GLOBAL const NUMBER *RESTRICT t_values,
+                     GLOBAL NUMBER *RESTRICT out) {
     FOR_ITEMS(row, rows) {
-        const f64 scale = -factor / diagonal[row];
+        const NUMBER scale = OVER(NUMBER, OF_REAL(NUMBER, -factor), diagonal[row]);
         u64 own = t_offsets[row];
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
             const bool hit = own < t_offsets[row + 1] && t_columns[own] == columns[entry];
-            out[entry] = scale * values[entry] + (hit ? t_values[own] : 0);
+            out[entry] = MULTIPLY(NUMBER, scale, values[entry]) + (hit ? t_values[own] : (NUMBER)0);
             own += hit;
         }
     }
@@ -198,12 +200,12 @@ KERNEL tentative_flags(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
 
 KERNEL tentative_entries(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
                          GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT out_columns,
-                         GLOBAL f64 *RESTRICT out_values) {
+                         GLOBAL NUMBER *RESTRICT out_values) {
     FOR_ITEMS(row, rows) {
         const u32 group = groups[row / block];
         if (group != NONE) {
             out_columns[starts[row]] = group * block + (u32)(row % block);
-            out_values[starts[row]] = 1;
+            out_values[starts[row]] = OF_REAL(NUMBER, 1);
         }
     }
 }

@@ -10,19 +10,19 @@
 
 typedef struct {
     SPACE u32 *keys;
-    SPACE f64 *sums;
+    SPACE NUMBER *sums;
     u32 capacity;
 } Table;
 
 // What a kernel is given: a list of the rows whose table was too small, and tables in global memory.
 #define TABLES                                                                                     \
-    GLOBAL u32 *again, GLOBAL u32 *again_count, GLOBAL u32 *all_keys, GLOBAL f64 *all_sums,        \
+    GLOBAL u32 *again, GLOBAL u32 *again_count, GLOBAL u32 *all_keys, GLOBAL NUMBER *all_sums,     \
         u32 all_capacity
 // The table of this tile.
 #ifdef CAPACITY
 #define TABLE_MEMORY                                                                               \
     LOCAL_ARRAY(u32, keys_, BLOCK_ROWS *CAPACITY);                                                 \
-    LOCAL_ARRAY(f64, sums_, BLOCK_ROWS *CAPACITY);
+    LOCAL_ARRAY(NUMBER, sums_, BLOCK_ROWS *CAPACITY);
 #if LANES == 1
 // Neighbouring threads have neighbouring slots.
 #define STRIDE BLOCK
@@ -114,7 +114,7 @@ FUNCTION u32 compact(Table t, LOCAL u32 *scratch) {
         const u32 slot = first + part_of_row();
         ROW_SYNC();
         const u32 key = KEY(t, slot);
-        const f64 sum = SUM(t, slot);
+        const NUMBER sum = SUM(t, slot);
         const u32 keep = key != EMPTY, flags = row_flags(keep, scratch);
         const u32 before = BITS_SET(flags_before(flags));
         // All have read before any writes.

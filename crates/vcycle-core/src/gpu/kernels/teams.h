@@ -75,6 +75,16 @@ TEAM_FOLD(f32, team_sum_f32, value + other)
 #ifdef FP64
 TEAM_FOLD(f64, team_sum_f64, value + other)
 #endif
+#ifdef DIALECT_CUDA
+#define TEAM_SUM_OF_PARTS(C, R)                                                                    \
+    FUNCTION C team_sum_##C(C value, LOCAL C *scratch) {                                           \
+        LOCAL R *parts = (LOCAL R *)scratch;                                                       \
+        return make_##C(team_sum_##R(value.x, parts), team_sum_##R(value.y, parts));               \
+    }
+TEAM_SUM_OF_PARTS(c64, f64)
+#elif defined(FP64)
+TEAM_FOLD(c64, team_sum_c64, value + other)
+#endif
 #define TEAM_SUM(A, value, scratch) PASTE(team_sum_, A)(value, scratch)
 
 // What is sorted.

@@ -212,3 +212,22 @@ FUNCTION f64 product(f64 a, f64 b) {
     return a * b;
 }
 #endif
+
+// ---- values of a matrix: real, unless a program is for complex NUMBERs
+
+#ifndef NUMBER
+#define NUMBER f64
+#endif
+#if IS_COMPLEX(NUMBER)
+FUNCTION NUMBER product_of(NUMBER a, NUMBER b) {
+    return make_c64(product(a.x, b.x) - product(a.y, b.y), product(a.x, b.y) + product(a.y, b.x));
+}
+FUNCTION f64 size_of(NUMBER a) { return square_root_f64(product(a.x, a.x) + product(a.y, a.y)); }
+FUNCTION NUMBER row_sum_of(NUMBER a, LOCAL f64 *scratch) {
+    return make_c64(row_sum(a.x, scratch), row_sum(a.y, scratch));
+}
+#else
+#define product_of(a, b) product(a, b)
+#define size_of(a) modulus(a)
+#define row_sum_of(a, scratch) row_sum(a, scratch)
+#endif

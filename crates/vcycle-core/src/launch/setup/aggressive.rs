@@ -59,6 +59,6 @@ pub fn distance_two(
         defines: &[],
         arguments: &[points_argument, graph[0], graph[1], read(coarse)?],
     };
-    let made = binned.counted(&maker)?;
+    let made = binned.counted::<f64>(&maker)?;
     Ok(Arc::clone(made.pattern()))
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use vcycle_gpu::Argument;
 
 use super::groups::literal;
-use super::tiles::{NOTHING, at, tile_file, word};
+use super::tiles::{NOTHING, at, number_of, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, File};
 use crate::launch::rows::power;
+use crate::scalar::Scalar;
 use crate::size::Size;
 
 pub(super) const FILE: File = tile_file!("binned.c", "tables.h");
@@ -124,15 +125,15 @@ impl<'q> Binned<'q> {
     }
 
     /// The matrix, whose rows are counted before they are made.
-    pub(super) fn counted(mut self, maker: &Maker<'_>) -> Result<Csr<f64>> {
+    pub(super) fn counted<V: Scalar>(mut self, maker: &Maker<'_>) -> Result<Csr<V>> {
         let order = self.order()?;
-        self.make(&order, maker, ("COUNT", "1"), [NOTHING; 3])?;
+        self.make::<V>(&order, maker, ("COUNT", "1"), [NOTHING; 3])?;
         let (offsets, entries) = self.queue.offsets(&self.lengths)?;
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
         let places = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
         self.classify()?;
         let order = self.order()?;
-        self.make(&order, maker, ("COUNT", "0"), places)?;
+        self.make::<V>(&order, maker, ("COUNT", "0"), places)?;
         let pattern = Arc::new(Pattern::of_buffers(self.size, offsets, columns));
         Ok(Csr::of_buffers(&pattern, values))
     }
@@ -148,12 +149,12 @@ impl<'q> Binned<'q> {
     }
 
     /// The matrix, whose rows are made with padding between them (`rooms`) and then moved together.
-    pub(super) fn gathered(
+    pub(super) fn gathered<V: Scalar>(
         mut self,
         rooms: &Rooms,
         alone: Option<Alone<'_>>,
         maker: &Maker<'_>,
-    ) -> Result<Csr<f64>> {
+    ) -> Result<Csr<V>> {
         let queue = self.queue;
         let (starts, room, total) = match rooms {
             Rooms::Alike(room) => (None, *room, self.size.rows * room),
@@ -163,10 +164,10 @@ impl<'q> Binned<'q> {
             }
         };
         let starts = starts.as_ref().map_or(Ok(NOTHING), read)?;
-        let (mut loose, mut weights) = (queue.room::<u32>(total)?, queue.room::<f64>(total)?);
+        let (mut loose, mut weights) = (queue.room::<u32>(total)?, queue.room::<V>(total)?);
         let order = self.order()?;
         let places = [starts, write(&mut loose)?, write(&mut weights)?];
-        self.make(&order, maker, ("COUNT", "0"), places)?;
+        self.make::<V>(&order, maker, ("COUNT", "0"), places)?;
         let (offsets, entries) = queue.offsets(&self.lengths)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
         let points = alone.and_then(|alone| alone.points);
@@ -184,7 +185,8 @@ impl<'q> Binned<'q> {
             write(&mut values)?,
         ];
         let shape = (self.size.rows, 1);
-        queue.rows(FILE, "binned_gather", &[NO_TABLE], shape, &arguments)?;
+        let defines = [&[NO_TABLE], number_of::<V>()].concat();
+        queue.rows(FILE, "binned_gather", &defines, shape, &arguments)?;
         let pattern = Arc::new(Pattern::of_buffers(self.size, offsets, columns));
         Ok(Csr::of_buffers(&pattern, values))
     }
@@ -202,7 +204,7 @@ impl<'q> Binned<'q> {
 
     /// Makes all rows, each from its start in arrays of columns and values on; those of which more
     /// came than was expected in larger tables.
-    fn make(
+    fn make<V: Scalar>(
         &mut self,
         order: &Buffer<u32>,
         maker: &Maker<'_>,
@@ -217,7 +219,7 @@ impl<'q> Binned<'q> {
         let launch = |bin: &Bin, count: usize, list: Argument, again: &mut Again| {
             let rows = [number(count), list, starts];
             let arguments = [&rows[..], maker.arguments, &out, &again.arguments()?].concat();
-            bin.launch(self.queue, maker, mode, (count, keys), arguments)
+            bin.launch::<V>(self.queue, maker, mode, (count, keys), arguments)
         };
         for (bin, &count) in BINS.iter().zip(counts) {
             launch(bin, count as usize, at(order.device()?, first), &mut again)?;
@@ -258,7 +260,7 @@ impl Again {
 
 impl Bin {
     /// Makes `rows` rows whose tables have at most `keys` keys.
-    fn launch(
+    fn launch<V: Scalar>(
         &self,
         queue: Queue<'_>,
         maker: &Maker<'_>,
@@ -278,7 +280,8 @@ impl Bin {
             block: (rows_of_block * lanes) as u32,
             ..maker.file
         };
-        let mut defines = [maker.defines, &[mode, ("LANES", power(lanes))]].concat();
+        let shape = [mode, ("LANES", power(lanes))];
+        let mut defines = [maker.defines, &shape, number_of::<V>()].concat();
         if let Some(capacity) = self.capacity {
             defines.extend([("SPACE", "LOCAL"), ("CAPACITY", literal(capacity))]);
             arguments.extend([NOTHING, NOTHING, word(0)]);
@@ -290,7 +293,7 @@ impl Bin {
         let blocks = rows.div_ceil(rows_of_block).min(units * BLOCKS_PER_UNIT);
         let capacity = 2 * keys.next_power_of_two();
         let slots = blocks * rows_of_block * capacity;
-        let (mut table_keys, mut sums) = (queue.room::<u32>(slots)?, queue.room::<f64>(slots)?);
+        let (mut table_keys, mut sums) = (queue.room::<u32>(slots)?, queue.room::<V>(slots)?);
         defines.push(("SPACE", "GLOBAL"));
         arguments.extend([write(&mut table_keys)?, write(&mut sums)?, word(capacity)]);
         queue.blocks(file, maker.kernel, &defines, blocks, &arguments)

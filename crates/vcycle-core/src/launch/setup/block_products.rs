@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vcycle_gpu::Argument;
 
 use super::groups::{Group, Groups, TEAM_BLOCK};
-use super::products::Product;
+use super::products::{Product, are_plain};
 use super::strips::{block_pattern, digit};
 use super::tiles::NOTHING;
 use super::{Queue, number, read, write};
@@ -253,7 +253,7 @@ impl Queue<'_> {
         a: &Csr<T>,
         b: &Csr<T>,
     ) -> Result<Option<Csr<T>>> {
-        let Some(block) = known_block(a.pattern()).filter(|_| T::KIND == T::Arith::KIND) else {
+        let Some(block) = known_block(a.pattern()).filter(|_| are_plain::<T>()) else {
             return Ok(None);
         };
         let Some(right) = right_block(block.cols, b.pattern()) else {
@@ -286,7 +286,7 @@ impl Queue<'_> {
         a: &Csr<T>,
         p: &Csr<T>,
     ) -> Result<Option<Csr<T>>> {
-        let Some(block) = known_block(a.pattern()).filter(|_| T::KIND == T::Arith::KIND) else {
+        let Some(block) = known_block(a.pattern()).filter(|_| are_plain::<T>()) else {
             return Ok(None);
         };
         let sides = (

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element};
 use crate::gpu::{Define, File, kernel_file};
 use crate::launch::scalars;
-use crate::scalar::{Field, Scalar};
+use crate::scalar::{Field, Kind, Scalar};
 use crate::size::Size;
 
 pub(super) const FILE: File = kernel_file!("entries.c");
@@ -48,10 +48,7 @@ impl Queue<'_> {
         found: Option<&mut Buffer<u32>>,
     ) -> Result<Buffer<S>> {
         let mut out = self.room(values.len())?;
-        let types = [
-            ("T", self.gpu.real(T::KIND)?),
-            ("S", self.gpu.real(S::KIND)?),
-        ];
+        let types = [("T", T::KIND.name()), ("S", S::KIND.name())];
         let found = found.map_or(Ok(NOTHING), write)?;
         let arguments = [number(values.len()), read(values)?, write(&mut out)?, found];
         self.items(FILE, "convert", &types, values.len(), &arguments)?;
@@ -68,7 +65,7 @@ impl Queue<'_> {
             read(values)?,
             write(&mut out)?,
         ];
-        self.items(FILE, "scale", &self.types::<T>()?, values.len(), &arguments)?;
+        self.items(FILE, "scale", &Self::types::<T>(), values.len(), &arguments)?;
         Ok(out)
     }
 
@@ -99,7 +96,7 @@ impl Queue<'_> {
     pub fn not_finite<T: Scalar>(&self, a: &Csr<T>) -> Result<Option<usize>> {
         let (values, mut found) = (a.values_buffer(), self.zeros::<u32>(1)?);
         let arguments = [number(values.len()), read(values)?, write(&mut found)?];
-        let types = self.types::<T>()?;
+        let types = Self::types::<T>();
         self.items(FILE, "check_values", &types, values.len(), &arguments)?;
         match found.get(0)? {
             0 => Ok(None),
@@ -119,7 +116,11 @@ impl Queue<'_> {
     /// to the larger of both and to the diagonal of both rows, and the first whose diagonal is not
     /// positive.
     pub fn check_symmetry<T: Scalar>(&self, a: &Csr<T>, tolerances: [f64; 2]) -> Result<Found> {
-        let tolerances = tolerances.map(|value| scalars::number(T::Arith::from_f64(value)));
+        // In the type of real parts.
+        let tolerances = tolerances.map(|value| match T::Arith::KIND {
+            Kind::F32 | Kind::C32 => Argument::F32(value as f32),
+            _ => Argument::F64(value),
+        });
         let items = a.size().rows * SHARES;
         self.find("check_symmetry", a, items, &tolerances)
     }
@@ -174,8 +175,24 @@ impl Queue<'_> {
     pub fn diagonal<T: Scalar>(&self, a: &Csr<T>) -> Result<Buffer<T>> {
         let mut out = self.room(a.size().rows.min(a.size().cols))?;
         let arguments = [&self.matrix(a, out.len())?[..], &[write(&mut out)?]].concat();
-        self.items(FILE, "diagonal", &self.types::<T>()?, out.len(), &arguments)?;
+        self.items(FILE, "diagonal", &Self::types::<T>(), out.len(), &arguments)?;
         Ok(out)
+    }
+
+    /// The conjugate values.
+    pub fn conjugated<T: Scalar>(&self, mut values: Buffer<T>) -> Result<Buffer<T>> {
+        let count = values.len();
+        let arguments = [number(count), write(&mut values)?];
+        self.items(FILE, "conjugate", &Self::types::<T>(), count, &arguments)?;
+        Ok(values)
+    }
+
+    /// The sizes of all entries, with the other sign beside the diagonal.
+    pub fn magnitudes<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<f64>> {
+        let (rows, mut sizes) = (a.size().rows, self.room(a.nonzeros())?);
+        let arguments = [&self.matrix(a, rows)?[..], &[write(&mut sizes)?]].concat();
+        self.items(FILE, "magnitudes", &Self::types::<T>(), rows, &arguments)?;
+        Ok(Csr::of_buffers(a.pattern(), sizes))
     }
 
     /// The extreme numbers of a matrix.
@@ -209,12 +226,11 @@ impl Queue<'_> {
         let [_, counter] = self.gpu.reduction();
         let more = [write(&mut partials)?, counter, to];
         let arguments = [&self.matrix(a, rows)?[..], &more].concat();
-        self.blocks(FILE, "extremes", &self.types::<T>()?, blocks, &arguments)
+        self.blocks(FILE, "extremes", &Self::types::<T>(), blocks, &arguments)
     }
 
-    fn types<T: Scalar>(&self) -> Result<[Define; 2]> {
-        let kind = self.gpu.real(T::KIND)?;
-        Ok([("T", kind), ("S", kind)])
+    fn types<T: Scalar>() -> [Define; 2] {
+        [("T", T::KIND.name()), ("S", T::KIND.name())]
     }
 
     fn matrix<T: Scalar>(&self, a: &Csr<T>, rows: usize) -> Result<[Argument; 4]> {
@@ -233,7 +249,7 @@ impl Queue<'_> {
         let mut first = self.filled(2, NOWHERE)?;
         let matrix = self.matrix(a, a.size().rows)?;
         let arguments = [&matrix[..], more, &[write(&mut first)?]].concat();
-        self.items(FILE, name, &self.types::<T>()?, items, &arguments)?;
+        self.items(FILE, name, &Self::types::<T>(), items, &arguments)?;
         found(&first)
     }
 }

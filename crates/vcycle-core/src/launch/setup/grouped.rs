@@ -98,7 +98,9 @@ impl<T: Scalar> Grouped<'_, T> {
 
     fn serves(&self) -> bool {
         let rows = self.r.size().rows;
-        self.p.size().cols < MOST_COLUMNS && self.a.nonzeros() <= MEAN * rows
+        !T::KIND.is_complex()
+            && self.p.size().cols < MOST_COLUMNS
+            && self.a.nonzeros() <= MEAN * rows
     }
 
     fn values(&self) -> Result<[Argument; 3]> {

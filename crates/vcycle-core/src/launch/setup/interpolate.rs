@@ -5,12 +5,13 @@ use std::sync::Arc;
 use vcycle_gpu::Argument;
 
 use super::binned::{Alone, Binned, Maker, NO_TABLE, Rooms};
-use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
+use super::tiles::{NOTHING, graph, matrix, number_of, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, File};
+use crate::scalar::Scalar;
 use crate::size::Size;
 
 pub(super) const FILE: File = tile_file!("interpolate.c", "tables.h");
@@ -45,11 +46,11 @@ impl WeightMethod {
 
 /// A matrix, its strong couplings and a choice of coarse unknowns.
 #[derive(Clone, Copy)]
-pub struct StrongMatrix<'a> {
+pub struct StrongMatrix<'a, V = f64> {
     /// The device.
     pub queue: Queue<'a>,
     /// The matrix of the level.
-    pub a: &'a Csr<f64>,
+    pub a: &'a Csr<V>,
     /// For every unknown those it strongly depends on.
     pub strength: &'a Pattern,
     /// For every unknown its number on the next level or `NONE`.
@@ -58,7 +59,7 @@ pub struct StrongMatrix<'a> {
     pub coarse_count: usize,
 }
 
-impl StrongMatrix<'_> {
+impl<V: Scalar> StrongMatrix<'_, V> {
     /// The rows for `points`, or for all unknowns; each keeps the `max_elements` largest entries (0
     /// for all) that are not smaller than `factor` times the largest.
     pub fn prolongation(
@@ -66,13 +67,13 @@ impl StrongMatrix<'_> {
         method: WeightMethod,
         points: Option<&Buffer<u32>>,
         (max_elements, factor): (usize, f64),
-    ) -> Result<Csr<f64>> {
+    ) -> Result<Csr<V>> {
         let queue = self.queue;
         if self.a.size().cols >= STRONG {
             return Err(queue.gpu.lacks("csr", "interpolation for so many unknowns"));
         }
         let defines = method.defines();
-        let looked_at = [&defines[..], &[NO_TABLE]].concat();
+        let looked_at = [&defines[..], &[NO_TABLE], number_of::<V>()].concat();
         let diagonal = queue.diagonal(self.a)?;
         let (near, degrees) = self.near(&diagonal, &looked_at)?;
         let rows = points.map_or(self.a.size().rows, Buffer::len);
@@ -104,7 +105,7 @@ impl StrongMatrix<'_> {
 
     /// The couplings of fine unknowns with coarse ones that are strong, which the columns are marked
     /// with, or have the other sign than the diagonal; how many of every row are strong.
-    fn near(&self, diagonal: &Buffer<f64>, defines: &[Define]) -> Result<(Csr<f64>, Buffer<u32>)> {
+    fn near(&self, diagonal: &Buffer<V>, defines: &[Define]) -> Result<(Csr<V>, Buffer<u32>)> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         let known = [read(diagonal)?, read(self.coarse)?];
         let given = [&[number(shape.0)], &matrix(self.a)?[..]].concat();

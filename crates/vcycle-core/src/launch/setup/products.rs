@@ -23,6 +23,8 @@ use crate::size::Size;
 pub(super) const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h", "product_tables.h");
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;
+/// The same for complex numbers, which take twice the memory.
+const LOCAL_COMPLEX: usize = 512;
 /// Entries for every thread of a team that gathers them, and most threads, measured on an H200.
 const GATHERING: (usize, usize) = (4, 32);
 
@@ -162,7 +164,7 @@ impl<'p> Product<'p> {
         let mut values = self.queue.room(c.nonzeros())?;
         let mut out = [read(offsets)?, read(columns)?, write(&mut values)?];
         let patterns = (self.a, self.b);
-        let by_words = match self.words().filter(|_| C::KIND == C::Arith::KIND) {
+        let by_words = match self.words().filter(|_| are_plain::<C>()) {
             Some(is_asked) => ByWords::known(self.queue, patterns, c, is_asked)?,
             None => None,
         };
@@ -189,7 +191,7 @@ impl<'p> Product<'p> {
         factors: Factors<'_, A, B>,
         is_sorted: bool,
     ) -> Result<Csr<C>> {
-        if C::KIND == C::Arith::KIND
+        if are_plain::<C>()
             && let Some(by_words) = self.by_words()?
         {
             return by_words.whole(factors);
@@ -220,10 +222,14 @@ impl<'p> Product<'p> {
         columns: [Define; 2],
         out: [Argument; 3],
     ) -> Result<()> {
-        let defines = [&self.types::<A, B, C>()?[..], &columns].concat();
-        for group in groups.each(LOCAL_ENTRIES, self.teams())? {
+        let defines = [&Self::types::<A, B, C>()[..], &columns].concat();
+        let local = match C::KIND.is_complex() {
+            true => LOCAL_COMPLEX,
+            false => LOCAL_ENTRIES,
+        };
+        for group in groups.each(local, self.teams())? {
             let mut table = self.table(&group, groups.largest())?;
-            let mut sums = self.queue.room::<f64>(table.keys.len())?;
+            let mut sums = self.queue.room::<C::Arith>(table.keys.len())?;
             let mut arguments = self.arguments(&group, false)?;
             arguments.extend(table.arguments()?);
             arguments.push(write(&mut sums)?);
@@ -242,18 +248,17 @@ impl<'p> Product<'p> {
         [offsets, columns, values]: [Argument; 3],
     ) -> Result<()> {
         let out = [&[offsets, columns], &factors.arguments()?[..], &[values]].concat();
-        merged.rows(known, &self.types::<A, B, C>()?, &out)
+        merged.rows(known, &Self::types::<A, B, C>(), &out)
     }
 
     /// The definitions of the types of values.
-    fn types<A: Scalar, B: Scalar, C: Scalar>(&self) -> Result<[Define; 4]> {
-        let real = |kind| self.queue.gpu.real(kind);
-        Ok([
-            ("TA", real(A::KIND)?),
-            ("TB", real(B::KIND)?),
-            ("TC", real(C::KIND)?),
-            ("ACC", real(C::Arith::KIND)?),
-        ])
+    fn types<A: Scalar, B: Scalar, C: Scalar>() -> [Define; 4] {
+        [
+            ("TA", A::KIND.name()),
+            ("TB", B::KIND.name()),
+            ("TC", C::KIND.name()),
+            ("ACC", C::Arith::KIND.name()),
+        ]
     }
 
     fn patterns(&self) -> Result<[Argument; 5]> {
@@ -319,6 +324,11 @@ impl<'p> Product<'p> {
             keys,
         })
     }
+}
+
+/// Whether values of a type may be summed by words of columns, and in blocks.
+pub(super) fn are_plain<C: Scalar>() -> bool {
+    C::KIND == C::Arith::KIND && !C::KIND.is_complex()
 }
 
 /// Tables in global memory, one for every block.

@@ -15,7 +15,7 @@ pub(super) const SCATTERED: File = tile_file!("scattered.c");
 pub fn scattered<T: Scalar>(queue: Queue<'_>, rows: usize) -> Result<Buffer<T>> {
     let mut values = queue.room(rows)?;
     let arguments = [number(rows), write(&mut values)?];
-    let types = [("T", queue.gpu.real(T::KIND)?)];
+    let types = [("T", T::KIND.name())];
     queue.rows(SCATTERED, "scatter", &types, (rows, 1), &arguments)?;
     Ok(values)
 }

@@ -6,13 +6,14 @@ use vcycle_gpu::Argument;
 
 use super::binned::{Binned, Maker, NO_TABLE};
 use super::radius::power_method;
-use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
+use super::tiles::{NOTHING, graph, matrix, number_of, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, File};
 use crate::launch::layout::Purpose;
+use crate::scalar::Scalar;
 use crate::size::Size;
 
 pub(super) const FILE: File = tile_file!("smoothed.c", "tables.h");
@@ -64,17 +65,17 @@ fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer
 }
 
 /// A matrix without its weak entries, which are added to the diagonal.
-pub struct Filtered<'a> {
+pub struct Filtered<'a, V = f64> {
     queue: Queue<'a>,
-    a: &'a Csr<f64>,
+    a: &'a Csr<V>,
     filter: Option<&'a Pattern>,
-    diagonal: Buffer<f64>,
+    diagonal: Buffer<V>,
     bound: f64,
 }
 
-impl<'a> Filtered<'a> {
+impl<'a, V: Scalar> Filtered<'a, V> {
     /// With a `filter` the entries that it does not have are weak.
-    pub fn new(queue: Queue<'a>, a: &'a Csr<f64>, filter: Option<&'a Pattern>) -> Result<Self> {
+    pub fn new(queue: Queue<'a>, a: &'a Csr<V>, filter: Option<&'a Pattern>) -> Result<Self> {
         let shape = shape(a.pattern());
         let mut diagonal = queue.room(shape.0)?;
         let mut bounds = queue.room::<f64>(queue.most_blocks())?;
@@ -82,13 +83,8 @@ impl<'a> Filtered<'a> {
         let results = [write(&mut diagonal)?, write(&mut bounds)?, counter];
         let known = [&[number(shape.0)][..], &matrix(a)?, &strong(filter)?].concat();
         let arguments = [&known[..], &results].concat();
-        queue.rows(
-            FILE,
-            "smoothed_diagonal",
-            &defines(filter),
-            shape,
-            &arguments,
-        )?;
+        let defines = [&defines(filter)[..], number_of::<V>()].concat();
+        queue.rows(FILE, "smoothed_diagonal", &defines, shape, &arguments)?;
         // Of no rows there are no blocks.
         let bound = if shape.0 == 0 { 0.0 } else { bounds.get(0)? };
         Ok(Self {
@@ -105,32 +101,19 @@ impl<'a> Filtered<'a> {
         self.bound
     }
 
-    /// What so many steps of the power method find of the spectral radius of `D^-1 A`.
-    pub fn power_method(&self, steps: usize) -> Result<f64> {
-        power_method(self.queue, self.a, &self.diagonal, steps)
-    }
-
-    /// `(I - factor D^-1 A) T`; `T` is made of blocks.
-    pub fn smoothed(&self, t: &Csr<f64>, factor: f64, block: Size) -> Result<Csr<f64>> {
+    /// `(I - factor D^-1 A) T`.
+    pub fn smoothed(&self, t: &Csr<V>, factor: f64) -> Result<Csr<V>> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
-        if block != Size::square(1) && self.filter.is_none() {
-            // Cycles will ask for the blocks of the matrix, too.
-            self.a
-                .pattern()
-                .layout(Purpose::of_bytes(size_of::<f64>()))?;
-            if let Some(product) = queue.multiply_by_blocks(self.a, t, block)? {
-                return self.step(t, factor, &product);
-            }
-        }
         let operands = [&matrix(self.a)?[..], &strong(self.filter)?, &matrix(t)?].concat();
         let mut binned = Binned::new(queue, Size::new(shape.0, t.size().cols))?;
         let arguments = [&[number(shape.0)][..], &operands, &binned.arguments()?].concat();
-        let defines = defines(self.filter);
+        let filtered = defines(self.filter);
+        let defines = [&filtered[..], number_of::<V>()].concat();
         queue.rows(FILE, "smoothed_bounds", &defines, shape, &arguments)?;
         let maker = Maker {
             file: FILE,
             kernel: "smoothed_rows",
-            defines: &defines[1..],
+            defines: &filtered[1..],
             arguments: &[
                 &operands[..],
                 &[read(&self.diagonal)?, Argument::F64(factor)],
@@ -142,6 +125,26 @@ impl<'a> Filtered<'a> {
 }
 
 impl Filtered<'_> {
+    /// What so many steps of the power method find of the spectral radius of `D^-1 A`.
+    pub fn power_method(&self, steps: usize) -> Result<f64> {
+        power_method(self.queue, self.a, &self.diagonal, steps)
+    }
+
+    /// `(I - factor D^-1 A) T`; `T` is made of blocks.
+    pub fn smoothed_in(&self, t: &Csr<f64>, factor: f64, block: Size) -> Result<Csr<f64>> {
+        let queue = self.queue;
+        if block != Size::square(1) && self.filter.is_none() {
+            // Cycles will ask for the blocks of the matrix, too.
+            self.a
+                .pattern()
+                .layout(Purpose::of_bytes(size_of::<f64>()))?;
+            if let Some(product) = queue.multiply_by_blocks(self.a, t, block)? {
+                return self.step(t, factor, &product);
+            }
+        }
+        self.smoothed(t, factor)
+    }
+
     /// `T - factor D^-1 C` for the product `C` of the matrix and `T`.
     fn step(&self, t: &Csr<f64>, factor: f64, product: &Csr<f64>) -> Result<Csr<f64>> {
         let rows = product.size().rows;

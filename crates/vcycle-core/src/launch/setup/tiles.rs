@@ -7,6 +7,7 @@ use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::gpu::{Define, File};
 use crate::launch::rows::{power, threads_for};
+use crate::scalar::Scalar;
 
 /// Includes files of `kernels/` after the words for rows that threads share.
 macro_rules! tile_file {
@@ -64,13 +65,21 @@ pub(super) fn graph(graph: &Pattern) -> Result<[Argument; 2]> {
 }
 
 /// Row offsets, columns and values.
-pub(super) fn matrix(a: &Csr<f64>) -> Result<[Argument; 3]> {
+pub(super) fn matrix<V: Scalar>(a: &Csr<V>) -> Result<[Argument; 3]> {
     let [offsets, columns] = graph(a.pattern())?;
     Ok([
         offsets,
         columns,
         Argument::Address(a.values_buffer().device()?),
     ])
+}
+
+/// The definition of the type of values where they are complex.
+pub(super) fn number_of<V: Scalar>() -> &'static [Define] {
+    match V::KIND.is_complex() {
+        true => &[("NUMBER", "c64")],
+        false => &[],
+    }
 }
 
 /// A `u32`.

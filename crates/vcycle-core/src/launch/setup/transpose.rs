@@ -41,6 +41,13 @@ impl Queue<'_> {
         })
     }
 
+    /// The conjugate transpose of a matrix.
+    pub(crate) fn adjoint<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
+        let (pattern, values) = self.transposed(a.pattern(), Some(a.values_buffer()))?;
+        let values = self.conjugated(values)?;
+        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+    }
+
     /// The transpose of a pattern.
     pub(crate) fn transpose_pattern(&self, a: &Pattern) -> Result<Pattern> {
         Ok(self.transposed::<u32>(a, None)?.0)
@@ -130,6 +137,7 @@ pub(super) fn word<T>() -> &'static str {
         1 => "u8",
         2 => "u16",
         4 => "u32",
-        _ => "u64",
+        8 => "u64",
+        _ => "c64",
     }
 }

@@ -206,7 +206,7 @@ impl<T: Scalar> Csr<T> {
         }
     }
 
-    /// Of all facts, whether the matrix is symmetric and whether its diagonal is positive.
+    /// Of all facts, whether the matrix is symmetric, a complex one Hermitian, and whether its diagonal is positive.
     #[doc(hidden)]
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
         let kept = &self.copies.symmetric_and_positive;
@@ -225,7 +225,7 @@ impl<T: Scalar> Csr<T> {
             return Ok(found.map(|row| row.is_none()));
         }
         let facts = self.facts();
-        Ok([facts.symmetric, facts.positive_diagonal()])
+        Ok([facts.hermitian, facts.positive_diagonal()])
     }
 
     fn see_rows(&self, rows: Range<usize>) -> Seen {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::testing::{assert_same, banded, grid, nodes, random};
-use super::{Csr, Galerkin, SpGemm, galerkin};
+use super::{Csr, Duplicates, Galerkin, SpGemm, galerkin};
 use crate::error::Error;
 use crate::executor::{Buffer, Executor};
 use crate::launch::setup::{Factors, Product, ProductWay, Queue};
 use crate::linop::{LinOp, Size};
-use crate::scalar::{Scalar, bf16, f16};
+use crate::scalar::{Scalar, bf16, c64, f16};
 use crate::testing::device;
 use crate::vector::Vector;
 use crate::workspace::Workspace;
@@ -199,6 +199,64 @@ fn layouts_of_the_device_multiply_as_the_host_does() {
     for a in shapes().into_iter().flatten() {
         check_layout::<f64>(&executor, &a);
     }
+}
+
+/// A complex matrix with the pattern of a real one.
+fn turned(a: &Csr<f64>) -> Csr<c64> {
+    let values = a.values();
+    let value = |row: usize, place: usize| c64::from_polar(values[place], (row + place) as f64);
+    Csr::from_places(a.pattern(), value).unwrap()
+}
+
+#[test]
+fn complex_matrices_are_multiplied_and_transposed() {
+    let Some(executor) = device() else { return };
+    let on = |a: &Csr<c64>| a.copy_to(&executor).unwrap();
+    for [a, b] in shapes() {
+        let (a, b) = (turned(&a), turned(&b));
+        let (there, expected) = (on(&a).multiply(&on(&b)).unwrap(), a.multiply(&b).unwrap());
+        assert_near(&there, &expected, 1e-14);
+        assert_same(&on(&a).adjoint().unwrap(), &a.adjoint().unwrap());
+    }
+    let a = turned(&grid(&HOST, 12));
+    // Groups, and a prolongation with several entries a row.
+    let pairs: Vec<u32> = (0..144).map(|row| row / 2).collect();
+    let size = Size::new(144, 72);
+    let offsets: Vec<usize> = (0..=144).collect();
+    let groups = Csr::from_arrays(
+        &HOST,
+        size,
+        offsets,
+        pairs,
+        vec![1.0; 144],
+        Duplicates::Refuse,
+    );
+    let groups = turned(&groups.unwrap());
+    let several = a.multiply(&groups).unwrap();
+    for p in [groups, several] {
+        let r = p.adjoint().unwrap();
+        let expected = galerkin(&r, &a, &p).unwrap();
+        assert_near(
+            &galerkin(&on(&r), &on(&a), &on(&p)).unwrap(),
+            &expected,
+            1e-13,
+        );
+    }
+    let there = on(&a);
+    assert_eq!(there.diagonal(), a.diagonal());
+    assert!((there.largest_entry().unwrap() - a.largest_entry().unwrap()).abs() < 1e-14);
+    assert_eq!(
+        there.symmetric_and_positive().unwrap(),
+        a.symmetric_and_positive().unwrap()
+    );
+    let hermitian = a
+        .add(
+            c64::new(1.0, 0.0),
+            c64::new(1.0, 0.0),
+            &a.adjoint().unwrap(),
+        )
+        .unwrap();
+    assert!(on(&hermitian).symmetric_and_positive().unwrap()[0]);
 }
 
 #[test]

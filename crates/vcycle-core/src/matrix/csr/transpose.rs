@@ -51,7 +51,10 @@ impl<T: Scalar> Csr<T> {
     /// As [`transpose`](Csr::transpose).
     pub fn adjoint(&self) -> Result<Self> {
         compiled!(any T: fn(&Csr<T>) -> Result<Csr<T>> = |a| match const { T::KIND.is_complex() } {
-            true => a.transposed(|value| T::store(value.load().conj())),
+            true => match products::adjoint(a)? {
+                Some(adjoint) => Ok(adjoint),
+                None => a.transposed(|value| T::store(value.load().conj())),
+            },
             false => a.transpose(),
         })(self)
     }

@@ -54,11 +54,11 @@ impl<'l, V: Field> Weighing<'l, V> {
 
 /// The prolongation to the unknowns: by the device that has the matrix, else by the host, where
 /// `fine(row, level, i)` makes the entries of a fine unknown.
-pub(super) fn weighted(
+pub(super) fn weighted<V: Field>(
     method: WeightMethod,
-    given: &Weighing<'_>,
-    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
-) -> Result<Csr<f64>> {
+    given: &Weighing<'_, V>,
+    fine: impl Fn(&mut Row<V>, &Couplings<'_, V>, usize) + Sync + Send,
+) -> Result<Csr<V>> {
     let choice = (given.strength, given.splitting);
     match on_device(None, method, given.a, choice, given.truncation)? {
         Some(p) if given.is_of_all() => Ok(p),
@@ -145,13 +145,13 @@ fn rows<V: Field>(
 }
 
 /// The prolongation made by a device; none for a matrix of the host.
-fn on_device(
+fn on_device<V: Field>(
     points: Option<&Splitting>,
     method: WeightMethod,
-    a: &Csr<f64>,
+    a: &Csr<V>,
     (strength, splitting): Choice<'_>,
     truncation: &Truncation,
-) -> Result<Option<Csr<f64>>> {
+) -> Result<Option<Csr<V>>> {
     if !a.executor().is_device() {
         return Ok(None);
     }

@@ -13,7 +13,7 @@ use crate::executor::{Buffer, Workspace};
 use crate::linop::{LinOp, Size, check_size, check_square};
 use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, balance, build, check_product};
 use crate::multigrid::systems::in_blocks;
-use crate::operations;
+use crate::operations::{self, interpolate::Filtered};
 use crate::reference::csr::CsrArrays;
 use crate::scalar::{Field, Mixes, Real, c64};
 use crate::vector::Vector;
@@ -55,9 +55,9 @@ fn radius_by_products(
 }
 
 /// The diagonal, or an error that names its first zero.
-fn nonzero_diagonal(a: &Csr<f64>) -> Result<Vec<f64>> {
+fn nonzero_diagonal<V: Field>(a: &Csr<V>) -> Result<Vec<V>> {
     let diagonal = a.diagonal();
-    match diagonal.iter().position(|&entry| entry == 0.0) {
+    match diagonal.iter().position(|&entry| entry == V::zero()) {
         None => Ok(diagonal),
         Some(row) => Err(Error::ZeroDiagonal {
             component: COMPONENT,
@@ -120,7 +120,7 @@ pub fn smoothed(
             nonzero_diagonal(a)?;
         }
         let bound = filter.map(|_| matrix.bound());
-        return matrix.smoothed(tentative, damping(omega, radius, bound)?, block);
+        return matrix.smoothed_in(tentative, damping(omega, radius, bound)?, block);
     }
     let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), 0..a.size().rows)?;
     kept.smoothed(tentative, (omega, radius), block)
@@ -147,13 +147,16 @@ pub(in crate::multigrid) fn smoothed_by_radius(
     Ok((kept.smoothed(tentative, (omega, radius), block)?, radius))
 }
 
-/// [`smoothed_by_radius`] of a complex matrix of the host.
+/// [`smoothed_by_radius`] of a complex matrix.
 pub(in crate::multigrid) fn smoothed_complex(
     a: &Csr<c64>,
     tentative: &Csr<c64>,
     omega: f64,
     filter: Option<&Arc<Pattern>>,
 ) -> Result<(Csr<c64>, f64)> {
+    if let Some(all) = operations::interpolate::filtered(a, None)? {
+        return smoothed_by_device(a, all, tentative, (omega, filter));
+    }
     let all = FilteredMatrix::new(a, None, 0..a.size().rows)?;
     let radius = all.radius()?;
     let Some(filter) = filter else {
@@ -165,6 +168,33 @@ pub(in crate::multigrid) fn smoothed_complex(
     let kept = FilteredMatrix::new(a, Some(filter), 0..a.size().rows)?;
     let factor = damping(omega, radius, Some(kept.bound))?;
     Ok((kept.product(tentative, factor)?, radius))
+}
+
+/// The same on a device, where `all` is the matrix without a filter.
+fn smoothed_by_device(
+    a: &Csr<c64>,
+    all: Filtered<'_, c64>,
+    tentative: &Csr<c64>,
+    (omega, filter): (f64, Option<&Arc<Pattern>>),
+) -> Result<(Csr<c64>, f64)> {
+    if all.bound() == f64::INFINITY {
+        nonzero_diagonal(a)?;
+    }
+    let inverse = operations::entries::inverted(a, false, 1.0)?;
+    let (inverse, _) = inverse.expect("the matrix is on a device");
+    let radius = radius_of::<c64>(
+        a,
+        &Vector::of_buffer(inverse),
+        all.bound(),
+        &Workspace::new(),
+    )?;
+    let kept = match filter {
+        None => all,
+        Some(strong) => operations::interpolate::filtered(a, Some(strong.as_ref()))?
+            .expect("the matrix is on a device"),
+    };
+    let factor = damping(omega, radius, filter.map(|_| kept.bound()))?;
+    Ok((kept.smoothed(tentative, factor)?, radius))
 }
 
 /// [`smoothed`] for some rows of a matrix, those of one rank, whose spectral radius is known; `largest` makes a bound of

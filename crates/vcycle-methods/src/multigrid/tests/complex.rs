@@ -186,3 +186,43 @@ fn devices_solve_as_the_host_does() {
     let on = |executor| solved_on(executor, field, Cg::default(), &multigrid);
     check(on(&device), on(&host));
 }
+
+#[test]
+fn devices_set_up_the_levels_that_the_host_does() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    for (spec, coarsening, interpolation) in [
+        ("helmholtz:20,6,0.5", "pmis", "extended+i"),
+        ("magnetic:20,0.05", "pmis", "classical"),
+        ("magnetic:20,0.05", "mis2", "smoothed"),
+        ("magnetic:20,0.05", "pgm", "tentative"),
+    ] {
+        let amg = Amg {
+            interpolation: interpolation.parse().unwrap(),
+            host_rows: 20,
+            ..amg(coarsening, "l1-jacobi", "dp")
+        };
+        let made = |executor: &Executor| {
+            let problem = gallery::build_complex(spec, executor).unwrap();
+            let a: Arc<dyn LinOp<c64>> = Arc::new(problem.matrix);
+            let made = amg.hierarchy(&a, &Workspace::new()).unwrap();
+            let levels = made.report().levels.iter();
+            let levels: Vec<_> = levels
+                .map(|level| (level.rows, level.nonzeros, level.transfer_nonzeros))
+                .collect();
+            let b = Vector::from_column(executor, problem.rhs);
+            let mut x = Vector::zeros_like(&b).unwrap();
+            made.apply(&b, &mut x, &Workspace::new()).unwrap();
+            (levels, x.to_vec())
+        };
+        let ((levels, found), (expected_levels, expected)) =
+            (made(&device), made(&Executor::cpu()));
+        assert_eq!(levels, expected_levels, "{spec} {coarsening}");
+        assert!(levels.len() > 2);
+        let largest = expected.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        let pairs = found.iter().zip(&expected);
+        let off = pairs.map(|(x, y)| (x - y).norm()).fold(0.0, f64::max);
+        assert!(off < 1e-9 * largest, "{spec} {coarsening}: {off} {largest}");
+    }
+}

@@ -62,7 +62,8 @@ impl Product<'_> {
     ) -> Result<Option<Csr<C>>> {
         let most = self.most_room::<C>();
         let is_other = self.merged.is_some() || self.p.is_some() || self.way == ProductWay::Counted;
-        if is_other || self.expected_room() > most {
+        // Of complex sums local memory has room for fewer.
+        if is_other || C::KIND.is_complex() || self.expected_room() > most {
             return Ok(None);
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
@@ -75,7 +76,7 @@ impl Product<'_> {
         let mut made = Made::new(queue, rows, room + rows_again * LOCAL_ENTRIES)?;
         let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
         let columns = [("FRESH", "1"), sorted, ("ONCE", "1")];
-        let defines = [&self.types::<A, B, C>()?[..], &columns].concat();
+        let defines = [&Self::types::<A, B, C>()[..], &columns].concat();
         let list = groups.each(LOCAL_ENTRIES, self.teams())?;
         let mut told = self.make(&list, 0, factors, &defines, &mut made)?;
         if told.left > rows_again {
