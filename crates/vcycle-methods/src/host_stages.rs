@@ -15,7 +15,6 @@ macro_rules! host_stages {
 }
 
 host_stages! {
-    CONNECTIONS = "strength by a mean number of connections";
     UNKNOWN_SYSTEMS = "systems by unknowns";
     NODE_SYSTEMS = "systems by nodes of more than six unknowns";
     HMIS = "hmis coarsening";

@@ -26,6 +26,13 @@ pub fn strong_couplings(
     })
 }
 
+/// The threshold that so many couplings reach, or as many more as are equal to the last of them; infinite for none.
+pub fn threshold_for(a: &Csr<f64>, measure: DeviceMeasure, wanted: usize) -> Result<Option<f64>> {
+    on_device(a.executor(), |queue| {
+        strength::threshold_for(queue, a, measure, wanted)
+    })
+}
+
 /// One over the distance of the unknowns of each coupling: how far apart they are in scattered vectors after some sweeps,
 /// `(vectors, sweeps)`.
 pub fn closeness(

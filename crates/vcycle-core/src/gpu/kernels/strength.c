@@ -115,3 +115,29 @@ KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64
         }
     }
 }
+
+// Counts the couplings by `width` bits of their size over the `references` of rows, those `shift` from the
+// end, where the bits above are a `prefix`. Sizes are not negative, so that their bits have their order.
+#define DIGITS 2048
+KERNEL strength_digits(MATRIX, GLOBAL const f64 *RESTRICT scales,
+                       GLOBAL const f64 *RESTRICT references, u32 shift, u32 width, u64 prefix,
+                       GLOBAL u32 *counts) {
+    LOCAL_ARRAY(u32, own, DIGITS);
+    for (u32 digit = thread_of_block(); digit < DIGITS; digit += BLOCK)
+        own[digit] = 0;
+    BARRIER();
+    FOR_ITEMS(row, rows)
+        for (u64 place = offsets[row]; place < offsets[row + 1]; ++place) {
+            const f64 size = coupling(scales, scales[row], columns[place], values[place]);
+            if (columns[place] == row || !(size > 0))
+                continue;
+            const u64 bits = bits_of_f64(size / references[row]);
+            // All bits at once would be too far to shift.
+            if (bits >> shift >> width == prefix)
+                ATOMIC_ADD(own + (bits >> shift & ((1u << width) - 1)), 1);
+        }
+    BARRIER();
+    for (u32 digit = thread_of_block(); digit < DIGITS; digit += BLOCK)
+        if (own[digit] != 0)
+            ATOMIC_ADD(counts + digit, own[digit]);
+}

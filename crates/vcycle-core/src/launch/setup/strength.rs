@@ -8,6 +8,7 @@ use super::tiles::{matrix, shape, tile_file};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
+use crate::executor::Buffer;
 use crate::gpu::File;
 
 pub(super) const FILE: File = tile_file!("strength.c");
@@ -43,6 +44,49 @@ impl DeviceMeasure {
     }
 }
 
+/// Digits of the bits of a number, as in the kernels: how far from the end they are, and how many bits have them.
+const DIGITS: [(u32, u32); 6] = [(53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9)];
+/// As in the kernels.
+const MOST_DIGITS: usize = 2048;
+
+/// A matrix whose couplings are measured.
+struct Measured<'a> {
+    queue: Queue<'a>,
+    a: &'a Csr<f64>,
+    measure: DeviceMeasure,
+}
+
+impl Measured<'_> {
+    fn launch(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
+        let (a, shape) = (self.a, shape(self.a.pattern()));
+        let defines = [("MEASURE", self.measure.name())];
+        let arguments = [&[number(shape.0)], &matrix(a)?[..], arguments].concat();
+        self.queue.rows(FILE, name, &defines, shape, &arguments)
+    }
+
+    /// What couplings depend on beside the entry, the smallest strong one of every row, and how many are strong.
+    fn counted(&self, threshold: f64) -> Result<(Buffer<f64>, Buffer<f64>, Buffer<u32>)> {
+        let (queue, measure, rows) = (self.queue, self.measure, self.a.size().rows);
+        let mut scales = queue.room::<f64>(rows)?;
+        if !matches!(
+            measure,
+            DeviceMeasure::Classical { .. } | DeviceMeasure::Absolute
+        ) {
+            self.launch("strength_scales", &[write(&mut scales)?])?;
+        }
+        let max_row_sum = match measure {
+            DeviceMeasure::Classical { max_row_sum } => max_row_sum,
+            _ => 1.0,
+        };
+        let (mut least, mut counts) = (queue.room::<f64>(rows)?, queue.room::<u32>(rows)?);
+        let [threshold, max_row_sum] = [threshold, max_row_sum].map(Argument::F64);
+        let results = [write(&mut scales)?, write(&mut least)?, write(&mut counts)?];
+        let arguments = [&[threshold, max_row_sum], &results[..]].concat();
+        self.launch("strength_count", &arguments)?;
+        Ok((scales, least, counts))
+    }
+}
+
 /// For every row the columns it strongly depends on.
 pub fn graph(
     queue: Queue<'_>,
@@ -50,35 +94,47 @@ pub fn graph(
     measure: DeviceMeasure,
     threshold: f64,
 ) -> Result<Arc<Pattern>> {
-    let shape = shape(a.pattern());
-    let rows = shape.0;
-    let defines = [("MEASURE", measure.name())];
-    let launch = |name, arguments: &[Argument]| {
-        let arguments = [&[number(rows)], &matrix(a)?[..], arguments].concat();
-        queue.rows(FILE, name, &defines, shape, &arguments)
-    };
-    let mut scales = queue.room::<f64>(rows)?;
-    if !matches!(
-        measure,
-        DeviceMeasure::Classical { .. } | DeviceMeasure::Absolute
-    ) {
-        launch("strength_scales", &[write(&mut scales)?])?;
-    }
-    let max_row_sum = match measure {
-        DeviceMeasure::Classical { max_row_sum } => max_row_sum,
-        _ => 1.0,
-    };
-    let (mut least, mut counts) = (queue.room::<f64>(rows)?, queue.room::<u32>(rows)?);
-    let [threshold, max_row_sum] = [threshold, max_row_sum].map(Argument::F64);
-    let results = [write(&mut scales)?, write(&mut least)?, write(&mut counts)?];
-    let arguments = [&[threshold, max_row_sum], &results[..]].concat();
-    launch("strength_count", &arguments)?;
+    let measured = Measured { queue, a, measure };
+    let (scales, least, counts) = measured.counted(threshold)?;
     let (offsets, entries) = queue.offsets(&counts)?;
     let mut columns = queue.room(entries)?;
     let known = [read(&scales)?, read(&least)?, read(&offsets)?];
-    launch(
-        "strength_fill",
-        &[&known[..], &[write(&mut columns)?]].concat(),
-    )?;
+    let arguments = [&known[..], &[write(&mut columns)?]].concat();
+    measured.launch("strength_fill", &arguments)?;
     Ok(Arc::new(Pattern::of_buffers(a.size(), offsets, columns)))
+}
+
+/// The threshold that so many couplings reach, or as many more as are equal to the last of them; infinite for none.
+pub fn threshold_for(
+    queue: Queue<'_>,
+    a: &Csr<f64>,
+    measure: DeviceMeasure,
+    mut wanted: usize,
+) -> Result<f64> {
+    let measured = Measured { queue, a, measure };
+    let (scales, references, _) = measured.counted(1.0)?;
+    let mut prefix = 0_u64;
+    for (shift, width) in DIGITS {
+        let mut counts = queue.zeros::<u32>(MOST_DIGITS)?;
+        let known = [read(&scales)?, read(&references)?];
+        let digit = [Argument::U32(shift), Argument::U32(width)];
+        let rest = [Argument::U64(prefix), write(&mut counts)?];
+        let arguments = [&known[..], &digit, &rest].concat();
+        measured.launch("strength_digits", &arguments)?;
+        let counts = counts.host()?;
+        if prefix == 0 && shift == DIGITS[0].0 {
+            let all = counts.iter().map(|&count| count as usize).sum();
+            wanted = wanted.min(all);
+        }
+        if wanted == 0 {
+            return Ok(f64::INFINITY);
+        }
+        let mut found = counts.len() - 1;
+        while (counts[found] as usize) < wanted {
+            wanted -= counts[found] as usize;
+            found -= 1;
+        }
+        prefix = prefix << width | found as u64;
+    }
+    Ok(f64::from_bits(prefix))
 }

@@ -20,10 +20,8 @@ pub use mutual::Mutual;
 pub use symmetric::Symmetric;
 
 use crate::error::{Error, Result};
-use crate::host_stages::CONNECTIONS;
 use crate::matrix::{Csr, Pattern, Rows, build, ranges};
 use crate::operations::coarsen as operations;
-use crate::operations::on_host;
 use crate::reference::csr::CsrArrays;
 
 /// How strong couplings are told from weak ones.
@@ -147,14 +145,16 @@ fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
 /// The strong couplings; or, if the diagonal `may_stay` and all couplings are strong, all entries.
 fn graph(a: &Csr<f64>, measure: &impl Measure, may_stay: bool) -> Result<Arc<Pattern>> {
     check(a, measure)?;
-    if let (Some(known), None) = (measure.on_device(), measure.connections()) {
-        let threshold = AT_THRESHOLD * measure.threshold();
-        if let Some(strong) = operations::strong_couplings(a, known, threshold)? {
+    if let Some(known) = measure.on_device() {
+        let threshold = match measure.connections() {
+            Some(mean) => operations::threshold_for(a, known, wanted(a, mean))?,
+            None => Some(measure.threshold()),
+        };
+        if let Some(threshold) = threshold.map(|threshold| AT_THRESHOLD * threshold)
+            && let Some(strong) = operations::strong_couplings(a, known, threshold)?
+        {
             return Ok(strong);
         }
-    }
-    if measure.connections().is_some() {
-        on_host(a.executor(), CONNECTIONS);
     }
     let scales = measure.scales(a)?;
     let threshold = AT_THRESHOLD
@@ -225,6 +225,11 @@ fn for_each_coupling(
     }
 }
 
+/// How many couplings `mean` a row are.
+fn wanted(a: &Csr<f64>, mean: f64) -> usize {
+    (mean * a.size().rows as f64).round() as usize
+}
+
 /// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together.
 fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> f64 {
     let arrays = a.at_hand();
@@ -240,8 +245,7 @@ fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> 
     };
     let pieces = ranges(a.pattern().pieces());
     let mut all = a.executor().run(a.bytes(), pieces, piece).concat();
-    let wanted = (mean * a.size().rows as f64).round() as usize;
-    match wanted.min(all.len()) {
+    match wanted(a, mean).min(all.len()) {
         0 => f64::INFINITY,
         count => {
             *all.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a))

@@ -261,6 +261,36 @@ fn affinity_of_a_device_serves_as_well_as_that_of_the_host() {
 }
 
 #[test]
+fn devices_find_the_threshold_of_a_mean_number_of_connections() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    for spec in ["jump7:5,1e6", "aniso5:9,0.01", "convdiff7:4,100"] {
+        let a = matrix(spec);
+        let there = a.copy_to(&device).unwrap();
+        for mean in [0.0, 1.5, 3.0, 100.0] {
+            let connections = Some(mean);
+            for strength in [
+                Strength::Classical(Classical {
+                    connections,
+                    ..Classical::default()
+                }),
+                Strength::Mutual(Mutual {
+                    connections,
+                    ..Mutual::default()
+                }),
+            ] {
+                let [found, expected] = [&there, &a].map(|a| {
+                    let graph = strength.graph(a).unwrap();
+                    (graph.offsets().to_vec(), graph.columns().to_vec())
+                });
+                assert_eq!(found, expected, "{spec} {mean} {strength:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn small_couplings_and_those_of_the_sign_of_the_diagonal_are_weak_whatever_is_alike() {
     let affinity = Strength::Affinity(Affinity {
         threshold: 0.0,
