@@ -9,7 +9,7 @@ use crate::executor::{Buffer, Executor};
 use crate::launch::setup::bamg::FittedLevel;
 use crate::launch::setup::interpolate::StrongMatrix;
 use crate::launch::setup::{
-    aggressive, interpolate, near_kernel, radius, smoothed, tentative as device,
+    aggressive, chained, interpolate, near_kernel, radius, smoothed, tentative as device,
 };
 use crate::scalar::Scalar;
 
@@ -51,6 +51,14 @@ pub fn truncated(p: &Csr<f64>, limits: (usize, f64)) -> Result<Option<Csr<f64>>>
     on_device(p.executor(), |queue| {
         interpolate::truncated(queue, p, limits)
     })
+}
+
+/// The product of two prolongations whose rows were cut by these limits, cut by the same. None, too, where rows are long.
+pub fn chained(near: &Csr<f64>, far: &Csr<f64>, limits: (usize, f64)) -> Result<Option<Csr<f64>>> {
+    let made = on_device(near.executor(), |queue| {
+        chained::product(queue, near, far, limits)
+    })?;
+    Ok(made.flatten())
 }
 
 /// A prolongation, and the vectors of the next level.

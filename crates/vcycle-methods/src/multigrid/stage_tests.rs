@@ -132,11 +132,13 @@ fn prolongations_from_chosen_unknowns_are_the_same() {
             }
         }
         let twice = coarsen::aggressive(here, 1, 1).unwrap();
-        let two_stage = |a, graph| {
-            let (first, second) = (&twice.first, &twice.second);
-            interpolate::two_stage(a, graph, first, second, &Truncation::none()).unwrap()
-        };
-        assert_close(&two_stage(copy, there), &two_stage(a, here));
+        for truncation in [Truncation::none(), Truncation::default()] {
+            let two_stage = |a, graph| {
+                let (first, second) = (&twice.first, &twice.second);
+                interpolate::two_stage(a, graph, first, second, &truncation).unwrap()
+            };
+            assert_close(&two_stage(copy, there), &two_stage(a, here));
+        }
     });
 }
 

@@ -24,6 +24,7 @@ pub mod bamg;
 mod binned;
 mod block_products;
 pub mod blocks;
+pub mod chained;
 mod entries;
 pub mod fronts;
 pub mod fsai;
@@ -88,6 +89,7 @@ pub(super) const FILES: &[File] = &[
     binned::FILE,
     block_products::FILE,
     blocks::FILE,
+    chained::FILE,
     entries::FILE,
     fronts::COLOURS,
     fronts::ILU,

@@ -8,7 +8,7 @@ use super::truncation::{Truncation, truncate};
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
-use crate::operations::interpolate::WeightMethod;
+use crate::operations::interpolate::{self as operations, WeightMethod};
 
 /// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
 ///
@@ -52,7 +52,11 @@ pub fn two_stage(
         truncation,
         extended_i_row,
     )?;
-    truncate(&near.multiply(&far)?, truncation)
+    let limits = (truncation.max_elements, truncation.factor);
+    match operations::chained(&near, &far, limits)? {
+        Some(product) => Ok(product),
+        None => truncate(&near.multiply(&far)?, truncation),
+    }
 }
 
 #[cfg(test)]
