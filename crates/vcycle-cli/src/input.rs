@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vcycle::config::{AnySystem, Wide};
 use vcycle::executor::Executor;
-use vcycle::gallery;
+use vcycle::gallery::{self, Problem};
 use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
 use vcycle::matrix::{Csr, Duplicates, Extent};
 use vcycle::scalar::{Scalar, c64, convert};
@@ -27,10 +27,10 @@ pub struct Source {
 }
 
 /// Reads standard input for `-`, a file if there is one of that name or it looks like one, else makes a problem of
-/// the gallery.
+/// the gallery, unless that is `made` already.
 pub fn read(
     args: &InputArgs,
-    executor: &Executor,
+    (executor, made): (&Executor, Option<Problem>),
     admit: Admit,
     progress: &mut dyn FnMut(io::Progress),
 ) -> Result<(Source, AnySystem)> {
@@ -56,7 +56,10 @@ pub fn read(
     if let Some(extent) = gallery::extent(source)? {
         admit(extent)?;
     }
-    let mut problem = gallery::build(source, executor)?;
+    let mut problem = match made {
+        Some(made) => made,
+        None => gallery::build(source, executor)?,
+    };
     let made = Source {
         plane: problem.plane(),
         name: std::mem::take(&mut problem.name),

@@ -122,6 +122,23 @@ fn properties_make_sense() {
 }
 
 #[test]
+fn kernels_are_timed_by_their_names() {
+    on_every_device(|device| {
+        let (memory, kernel) = (zeros(device), adder(device));
+        let work = || {
+            add(device, &kernel, &memory, 1.0)?;
+            add(device, &kernel, &memory, 1.0)
+        };
+        let (times, span) = device.kernel_times::<Error>(work).unwrap();
+        assert_eq!((times.len(), times[0].launches), (1, 2));
+        assert_eq!(&*times[0].name, "add");
+        assert!(times[0].milliseconds >= 0.0 && span >= 0.0);
+        let nothing = device.kernel_times::<Error>(|| Ok(())).unwrap();
+        assert_eq!(nothing, (Vec::new(), 0.0));
+    });
+}
+
+#[test]
 fn every_open_is_the_same_device() {
     on_every_device(|device| {
         let again = Device::open(&device.properties().name).unwrap();

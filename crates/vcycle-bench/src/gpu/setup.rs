@@ -195,7 +195,12 @@ impl SetupBench {
                 amg.host_rows = self.host_rows.unwrap_or(amg.host_rows);
                 eprintln!("{name}, {hierarchy}");
                 match self.measure(name, &system.matrix, &hierarchy, &amg) {
-                    Ok(row) => rows.push(row),
+                    Ok(row) => {
+                        // At once: what comes later may be cut off.
+                        let SetupRow { setup, solve, .. } = row;
+                        eprintln!("{setup:.2} + {solve:.2} ms: {}", row.stages);
+                        rows.push(row);
+                    }
                     Err(error) => report.add(format!("{name}, {hierarchy}: {error}"))?,
                 }
             }

@@ -36,7 +36,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let progress = Progress::begin(!args.json, "reading");
     let read = &mut |read| progress.reading(read);
     let admit = admit(&args.input.source, &executor);
-    let (source, system) = input::read(&args.input, &executor, admit, read)?;
+    let (source, system) = input::read(&args.input, (&executor, None), admit, read)?;
     match system {
         AnySystem::Real(system) => tell(args, &amg, &source, &system, &progress)?,
         AnySystem::Complex(system) => tell(args, &amg, &source, &system, &progress)?,

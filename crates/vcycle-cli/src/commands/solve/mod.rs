@@ -1,6 +1,7 @@
 //! `vcycle solve`.
 
 mod configuration;
+mod early;
 mod file_parts;
 mod files;
 mod order;
@@ -8,6 +9,7 @@ mod ranks;
 mod records;
 mod task;
 
+use std::cell::Cell;
 use std::process::ExitCode;
 
 use vcycle::communicator::mpi;
@@ -42,11 +44,12 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
             reason: "is for several ranks: `--ranks N`, or mpirun".to_owned(),
         });
     }
-    let executor = config.run.executor()?;
+    let (executor, made) = early::opened(&config.run, &args.input.source)?;
     let task = Task {
         args,
         config,
         executor,
+        made: Cell::new(made),
     };
     let (system, read) = task.read(&args.input.source)?;
     match system {

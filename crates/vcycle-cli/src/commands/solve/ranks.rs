@@ -1,5 +1,6 @@
 //! Solves by several ranks: processes under MPI, or threads.
 
+use std::cell::Cell;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -194,6 +195,7 @@ fn read(args: &SolveArgs, config: &Config, host: &Executor) -> Result<Whole> {
         args,
         config: config.clone(),
         executor: host.clone(),
+        made: Cell::default(),
     };
     let (system, mut reading) = task.read(&args.input.source)?;
     let AnySystem::Real(system) = system else {

@@ -1,11 +1,13 @@
 //! Solves, one matrix after the other.
 
+use std::cell::Cell;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vcycle::config::{self, AnySystem, Config, MemoryNeed, Sequence, System, Wide};
 use vcycle::executor::{Executor, Workspace};
+use vcycle::gallery::Problem;
 use vcycle::io::write_vector;
 use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
@@ -27,6 +29,8 @@ pub struct Task<'t> {
     pub args: &'t SolveArgs,
     pub config: Config,
     pub executor: Executor,
+    /// The first problem, where it was made while a device was opened.
+    pub made: Cell<Option<Problem>>,
 }
 
 /// How and from where a system was read.
@@ -74,7 +78,8 @@ impl Task<'_> {
             ..self.args.input
         };
         let read = &mut |read| progress.reading(read);
-        let (source, system) = input::read(&input, &self.executor, self.admit(source), read)?;
+        let place = (&self.executor, self.made.take());
+        let (source, system) = input::read(&input, place, self.admit(source), read)?;
         let reading = Reading {
             source,
             time: begin.elapsed(),

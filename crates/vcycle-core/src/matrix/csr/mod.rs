@@ -342,16 +342,18 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
-    /// The same matrix on another executor; values of the host are handed over, not copied.
+    /// The same matrix on another executor; arrays of the host that nobody shares are handed over, not copied.
     #[doc(hidden)]
     pub fn into_executor(self, executor: &Executor) -> Result<Self> {
         if self.executor().shares_memory_with(executor) {
             return Ok(self);
         }
         executor.check_room(self.bytes())?;
+        let size = self.size();
+        let (offsets, columns, values) = self.into_arrays();
         Ok(Self {
-            pattern: Arc::new(self.pattern.copy_to(executor)?),
-            values: Buffer::from_vec(executor, self.values.into_vec()),
+            pattern: Arc::new(Pattern::new(executor, size, offsets, columns)),
+            values: Buffer::from_vec(executor, values),
             copies: Copies::default(),
         })
     }
