@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vcycle::config::{self, Config};
+use vcycle::config::{self, Config, System};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::vector::Vector;
 use vcycle::{gallery, programs};
@@ -56,6 +56,60 @@ const CONFIGS: [&str; 12] = [
     "solver=\"bicgstab\"\npreconditioner=\"ilu0\"\nstop={max-iterations=20}",
     "solver=\"cg\"\npreconditioner=\"fsai\"\nstop={max-iterations=20}",
     "preconditioner=\"struct-mg\"",
+];
+
+/// What the others leave out, a problem and how it is solved (a preset, or TOML): cells and nodes of several unknowns, other formats, smoothers and
+/// interpolations, complex numbers.
+const FURTHER: [(&str, &str); 19] = [
+    ("solid-3D:40", "preconditioner=\"struct-mg\""),
+    ("oil-4C:40", "preconditioner=\"struct-mg\""),
+    ("rhd-3T:40", "preconditioner=\"struct-mg\""),
+    ("weather:40", "preconditioner=\"struct-mg\""),
+    ("elasticity:30x10x10", "mechanics"),
+    ("elasticity:30x10x10", "bamg-fsai"),
+    (
+        "elasticity:30x10x10",
+        "solver=\"cg\"\npreconditioner={name=\"amg\",energy-steps=2,coarse-filter=0.9}\nstop={max-iterations=20}",
+    ),
+    ("poisson7:40", "solver=\"direct\""),
+    ("convdiff7:20,10", "solver=\"direct\""),
+    (
+        "poisson7:40",
+        "solver=\"gmres\"\npreconditioner=\"parilut\"\nstop={max-iterations=20}",
+    ),
+    (
+        "poisson7:40",
+        "solver=\"gmres\"\npreconditioner=\"parilu\"\nstop={max-iterations=20}",
+    ),
+    (
+        "poisson7:40",
+        "solver=\"cg\"\npreconditioner=\"parict\"\nstop={max-iterations=20}",
+    ),
+    (
+        "elasticity:8x4x4",
+        "solver=\"gmres\"\npreconditioner=\"block-jacobi\"\nformat=\"sellp\"\nstop={max-iterations=20}",
+    ),
+    (
+        "poisson7:40",
+        "solver=\"minres\"\npreconditioner=\"jacobi\"\nformat=\"ell\"\nstop={max-iterations=20}",
+    ),
+    (
+        "poisson7:40",
+        "solver=\"cg\"\npreconditioner=\"jacobi\"\nformat=\"coo\"\nstop={max-iterations=20}",
+    ),
+    (
+        "poisson7:40",
+        "preconditioner={name=\"amg\",smoother=\"mcgs\"}",
+    ),
+    (
+        "poisson7:64",
+        "preconditioner={name=\"amg\",coarsening=\"pmis-aggressive\",strength={kind=\"affinity\"}}",
+    ),
+    ("magnetic:200,0.05", "solver=\"cg\"\npreconditioner=\"amg\""),
+    (
+        "helmholtz:200,12,0.5",
+        "solver=\"fgmres\"\npreconditioner={name=\"amg\",coarsening=\"pmis\"}",
+    ),
 ];
 
 /// Builds an archive, or lists what belongs into it.
@@ -140,27 +194,54 @@ fn list(device: &str) -> Result<()> {
     let executor = Executor::gpu(device)?;
     let device = Device::open(device).map_err(|error| CliError::Library(error.into()))?;
     let mut seen = HashSet::new();
-    for text in CONFIGS {
-        let config = Config::from_toml(text)?;
-        for problem in PROBLEMS {
-            if let Err(error) = solve(problem, &config, &executor) {
-                eprintln!("{problem}, {text}: {error}");
-            }
-            let lines = device.programs();
-            let mut lines: Vec<String> = lines.iter().filter_map(programs::line).collect();
-            lines.sort();
-            for line in lines {
-                if seen.insert(line.clone()) {
-                    print(&line);
-                }
+    let usual = CONFIGS.into_iter();
+    let usual = usual.flat_map(|text| PROBLEMS.map(|problem| (problem, text)));
+    for (problem, text) in usual.chain(FURTHER) {
+        if let Err(error) = solve(problem, &configuration(text)?, &executor) {
+            eprintln!("{problem}, {text}: {error}");
+        }
+        let lines = device.programs();
+        let mut lines: Vec<String> = lines.iter().filter_map(programs::line).collect();
+        lines.sort();
+        for line in lines {
+            if seen.insert(line.clone()) {
+                print(&line);
             }
         }
     }
     Ok(())
 }
 
+/// What a preset, or TOML, says.
+fn configuration(text: &str) -> Result<Config> {
+    let preset = Config::preset(text);
+    Ok(preset.or_else(|_| Config::from_toml(text))?)
+}
+
 fn solve(problem: &str, config: &Config, executor: &Executor) -> vcycle::Result<()> {
-    let matrix = Arc::new(gallery::build(problem, executor)?.matrix);
-    let b = Vector::filled(executor, matrix.size().rows, 1, 1.0)?;
-    config::solve(config, &matrix, &b, &Workspace::new()).map(|_| ())
+    if gallery::is_complex_problem(problem) {
+        let problem = gallery::build_complex(problem, executor)?;
+        let b = Vector::from_column(executor, problem.rhs);
+        let matrix = Arc::new(problem.matrix);
+        return config::solve(config, &matrix, &b, &Workspace::new()).map(|_| ());
+    }
+    let system: System<f64> = gallery::build(problem, executor)?.into();
+    let b = Vector::filled(executor, system.matrix.size().rows, 1, 1.0)?;
+    config::solve_system(config, &system, &b, &Workspace::new()).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_from_can_be_read() {
+        for (problem, text) in FURTHER {
+            assert!(configuration(text).is_ok(), "{text}");
+            let is_known = gallery::is_problem(problem) || gallery::is_complex_problem(problem);
+            assert!(is_known, "{problem}");
+        }
+        assert!(CONFIGS.iter().all(|text| configuration(text).is_ok()));
+        assert!(PROBLEMS.iter().all(|problem| gallery::is_problem(problem)));
+    }
 }
