@@ -249,15 +249,16 @@ impl<T: Scalar> Made<T> {
         columns[first + own..].copy_from_slice(&last.columns);
         values[first + own..].copy_from_slice(&last.values);
         let to = columns[first..first + own].chunks_mut(PART);
-        let to = to.zip(values[first..first + own].chunks_mut(PART));
-        let from = a.columns().chunks(PART).zip(a.values().chunks(PART));
-        let copy =
-            |((columns, values), (from, given)): ((&mut [u32], &mut [T]), (&[u32], &[T]))| {
-                let pairs = columns.iter_mut().zip(from);
-                pairs.for_each(|(column, from)| *column = numbers[*from as usize]);
-                values.copy_from_slice(given);
-            };
-        a.executor().run(a.bytes(), to.zip(from).collect(), copy);
+        let given = a.columns().chunks(PART);
+        let copy = |(columns, from): (&mut [u32], &[u32])| {
+            let pairs = columns.iter_mut().zip(from);
+            pairs.for_each(|(column, from)| *column = numbers[*from as usize]);
+        };
+        a.executor().run(a.bytes(), to.zip(given).collect(), copy);
+        let to = values[first..first + own].chunks_mut(PART);
+        let given = a.values().chunks(PART);
+        let copy = |(values, from): (&mut [T], &[T])| values.copy_from_slice(from);
+        a.executor().run(a.bytes(), to.zip(given).collect(), copy);
         let ends = a.offsets()[1..].iter().map(|end| first + end);
         let ends = self.offsets.iter().copied().chain(ends);
         let last = last.offsets[1..].iter().map(|end| first + own + end);

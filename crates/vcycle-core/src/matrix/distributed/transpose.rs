@@ -71,15 +71,12 @@ fn assembled<T: Scalar>(
         offsets[row + 1] += offsets[row];
     }
     let mut made = Assembly::new(flipped, own.start, (&before, columns.before()), &offsets);
-    let (mut finder, own_entries) = (columns.finder(), |row: usize| {
-        flipped.pattern().range(own.start + row).len()
-    });
-    let mut next = offsets.clone();
+    let (mut finder, mut next) = (columns.finder(), offsets.clone());
     for (from, pieces) in received.iter().enumerate() {
         if from == rank {
-            // Own entries come next, where there are others before them or not.
+            // What comes of later ranks is behind the own entries.
             for (row, next) in next[..count].iter_mut().enumerate() {
-                *next += own_entries(row);
+                *next += flipped.pattern().range(own.start + row).len();
             }
             continue;
         }
