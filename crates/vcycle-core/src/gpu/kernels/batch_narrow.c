@@ -3,8 +3,6 @@
 //
 // Definitions: T, the type of values; HALF; AT_ONCE, rows that a thread loads at once, while it works on those before.
 
-// Rows between those and the ones that are on their way to the cache.
-#define AHEAD 16
 // Entries of a row of the matrix, and of U once rows were exchanged.
 #define WIDE (2 * HALF + 1)
 // Of a row of U over its pivot: the other entries, then the right-hand side.
@@ -35,17 +33,6 @@ FUNCTION Rows loaded(System s, u32 first, u32 near) {
         of.guess[r] = near + r < s.rows ? LOAD(T, s.x, (near + r) * s.step) : (A)0;
     }
     return of;
-}
-
-FUNCTION void bring_near(System s, u32 first) {
-    FOR(r, AT_ONCE) {
-        u32 row = first + r;
-        if (row < s.rows) {
-            FOR(d, WIDE) PREFETCH(s.band + (row * WIDE + d) * s.apart);
-            PREFETCH(s.b + row * s.step);
-            PREFETCH(s.x + row * s.step);
-        }
-    }
 }
 
 typedef struct {
@@ -148,13 +135,10 @@ FUNCTION void eliminate(PRIVATE Window *w) {
 // From the first row to the last: residuals of the guess, elimination, U and what is left of right-hand sides.
 FUNCTION Window forward(System s) {
     Window w = empty(s);
-    for (u32 row = AT_ONCE; row < AT_ONCE + AHEAD; row += AT_ONCE)
-        bring_near(s, row);
     Rows next = loaded(s, 0, HALF);
     for (u32 first = 0; first < s.rows + HALF; first += AT_ONCE) {
         Rows now = next;
         next = loaded(s, first + AT_ONCE, first + AT_ONCE + HALF);
-        bring_near(s, first + AT_ONCE + AHEAD);
         FOR(r, AT_ONCE) {
             enter(&w, &now, r);
             if (first + r - HALF < s.rows)
@@ -171,8 +155,6 @@ FUNCTION Real backward(System s) {
     FOR(j, WIDE) steps[j] = x[j] = 0;
     Real residual = 0;
     u32 end = s.rows + HALF, last = (end - 1) / AT_ONCE * AT_ONCE;
-    for (u32 row = last - AT_ONCE; last - AT_ONCE - row < AHEAD; row -= AT_ONCE)
-        bring_near(s, row);
     Rows next = loaded(s, last, last - HALF);
     Upper above = loaded_upper(s, last - HALF);
     // Below the first row numbers are larger than the last one.
@@ -181,7 +163,6 @@ FUNCTION Real backward(System s) {
         Upper upper = above;
         next = loaded(s, first - AT_ONCE, first - AT_ONCE - HALF);
         above = loaded_upper(s, first - AT_ONCE - HALF);
-        bring_near(s, first - AT_ONCE - AHEAD);
         FOR(k, AT_ONCE) {
             u32 r = AT_ONCE - 1 - k, row = first + r - HALF;
             FOR(j, WIDE - 1) {
