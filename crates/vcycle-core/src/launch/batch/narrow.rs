@@ -15,7 +15,7 @@ pub(in crate::launch) const NARROW: File = kernel_file!("batch_narrow.c", 32, "b
 
 /// Rows that a thread may load at once.
 const GROUPS: [Room; 4] = [(8, "8"), (4, "4"), (2, "2"), (1, "1")];
-/// Bytes of registers for them. Four rows with three or five diagonals in double precision were faster than two and eight.
+/// Bytes of registers for them: four rows with three or five diagonals in double precision.
 const GROUP_BYTES: usize = 768;
 /// How definitions write entries on either side of the diagonal.
 const HALVES: [&str; 5] = ["0", "1", "2", "3", "4"];
