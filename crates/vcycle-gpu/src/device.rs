@@ -17,9 +17,11 @@ use crate::handle::Handle;
 use crate::kernel::{Argument, Kernel, Shape, Source};
 use crate::pinned::{Pinned, Staging};
 use crate::pool::Pool;
-use crate::profile::Profile;
 use crate::properties::Properties;
 use crate::sync::lock;
+
+/// Kernels with the events before and after them, while somebody wants to know.
+pub(crate) type Profile = Option<Vec<(Arc<str>, [Handle; 2])>>;
 
 /// One GPU, or a processor that plays one.
 ///

@@ -20,9 +20,6 @@ pub struct KernelTime {
     pub milliseconds: f64,
 }
 
-/// Kernels with the events before and after them, while somebody wants to know.
-pub(crate) type Profile = Option<Vec<(Arc<str>, [Handle; 2])>>;
-
 impl Device {
     /// The kernels that `work` launches one by one, the longest first, and the milliseconds from the first to the last. What
     /// graphs replay is not among them. One thread at a time may ask.
