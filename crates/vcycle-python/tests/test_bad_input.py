@@ -35,7 +35,7 @@ CASES = [
     ("wide column", broken(indices=np.array([0, 1, 2, 2**32])), ONES, {}, ValueError, "is 4294967296"),
     ("offsets decrease", broken(indptr=np.array([0, 3, 2, 3, 4])), ONES, {}, ValueError, "offsets decrease"),
     ("negative offset", broken(indptr=np.array([0, -1, 2, 3, 4])), ONES, {}, ValueError, "offsets"),
-    ("zero matrix", sp.csr_array((4, 4)), ONES, {"preconditioner": "jacobi"}, np.linalg.LinAlgError, "row 0"),
+    ("zero matrix", sp.csr_array((4, 4)), ONES, {"preconditioner": "jacobi"}, np.linalg.LinAlgError, "rows 0, 1, 2, 3"),
     ("typo", EYE, ONES, {"rtoll": 1}, TypeError, "unknown option `rtoll`; did you mean `rtol`"),
     ("typo of multigrid", EYE, ONES, {"corsening": "sa"}, TypeError, "did you mean `coarsening`"),
     ("nothing near", EYE, ONES, {"zzz": 1}, TypeError, r"vcycle.options\(\)"),
