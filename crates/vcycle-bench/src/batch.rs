@@ -150,17 +150,19 @@ fn on_device(
     let mut all = Vec::new();
     for (method, preconditioner) in methods() {
         let solver = solver(method, preconditioner);
-        let solve = || solved_there(&solver, &there, &sides);
+        let solve = || solved_there(&solver, &there, &sides, false);
         // The first one compiles.
         let solved = best(arguments.runs + 1, solve)?;
         all.push((name(method, preconditioner), solved));
     }
     let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
-    let left = best(arguments.runs, || queued_there(&direct, &there, &sides))?;
+    let left = best(arguments.runs, || {
+        solved_there(&direct, &there, &sides, true)
+    })?;
     all.push(("direct, outcomes left there".to_owned(), left));
     let side_by_side = Vector::from_rows(&device, batch.systems(), b.to_vec())?;
     let left = best(arguments.runs + 1, || {
-        queued_there(&direct, &there, &side_by_side)
+        solved_there(&direct, &there, &side_by_side, true)
     })?;
     all.push((
         "direct, vectors side by side, outcomes left there".to_owned(),
@@ -179,29 +181,20 @@ fn on_device(
     Ok(all.into_iter().map(named).collect())
 }
 
-/// Until the outcomes are on the host.
+/// Until the outcomes are on the host; where they are left there until the device is done, as peers are measured.
 fn solved_there(
     solver: &BatchSolver,
     there: &DeviceBatch<f64>,
     sides: &Vector<f64>,
-) -> Result<Measured> {
-    let mut x = Vector::zeros_like(sides)?;
-    sides.executor().synchronize()?;
-    let begin = Instant::now();
-    let outcomes = solver.solve_on_device(there, sides, &mut x)?;
-    Ok(Measured::new(begin, &outcomes))
-}
-
-/// Until the device is done, as peers are measured.
-fn queued_there(
-    solver: &BatchSolver,
-    there: &DeviceBatch<f64>,
-    sides: &Vector<f64>,
+    are_left: bool,
 ) -> Result<Measured> {
     let mut x = Vector::zeros_like(sides)?;
     sides.executor().synchronize()?;
     let begin = Instant::now();
     let queued = solver.queue_on_device(there, sides, &mut x)?;
+    if !are_left {
+        return Ok(Measured::new(begin, &queued.outcomes()?));
+    }
     sides.executor().synchronize()?;
     let seconds = begin.elapsed().as_secs_f64();
     let outcomes = queued.outcomes()?;

@@ -200,7 +200,7 @@ impl Layout {
         (block, purpose): (Option<Size>, Purpose),
     ) -> Result<Self> {
         if let Some(block) = block
-            && let Some(blocks) = Strips::new(queue, pattern, block, purpose.least_filled())?
+            && let Some(blocks) = Strips::new(queue, pattern, block, purpose.least_filled(), false)?
         {
             return Ok(Self::Blocks(blocks));
         }
@@ -214,8 +214,8 @@ impl Layout {
     pub(crate) fn asked_for(queue: &Queue<'_>, pattern: &Pattern, shape: Shape) -> Result<Self> {
         let blocks = match shape {
             Shape::Rows => None,
-            Shape::Blocks(block) => Strips::new(queue, pattern, block, LEAST_ASKED_FOR)?,
-            Shape::Tensors(block) => Strips::for_tensors(queue, pattern, block, LEAST_ASKED_FOR)?,
+            Shape::Blocks(block) => Strips::new(queue, pattern, block, LEAST_ASKED_FOR, false)?,
+            Shape::Tensors(block) => Strips::new(queue, pattern, block, LEAST_ASKED_FOR, true)?,
         };
         if let Some(blocks) = blocks {
             return Ok(Self::Blocks(blocks));

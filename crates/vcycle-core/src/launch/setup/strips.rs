@@ -42,7 +42,8 @@ const TENSOR_LANES: usize = 4;
 
 impl Strips {
     /// The blocks of a matrix with that pattern; none where they do not fill it, are too large for a
-    /// kernel, or where some strips have far more than others. The last ones may reach beyond the matrix.
+    /// kernel, or where some strips have far more than others. The last ones may reach beyond the matrix. For tensor cores strips
+    /// have the lanes that these multiply at a time.
     ///
     /// # Errors
     /// When the device has no memory for them.
@@ -51,51 +52,24 @@ impl Strips {
         pattern: &Pattern,
         block: Size,
         least_filled: usize,
+        for_tensors: bool,
     ) -> Result<Option<Self>> {
         let Some(blocks) = block_pattern(queue, pattern, block, least_filled)? else {
             return Ok(None);
         };
         let (strips, count) = (blocks.size().rows, blocks.nonzeros());
-        let threads = lanes_for(strips, count / strips.max(1), queue.gpu.width());
-        Self::with_lanes(queue, pattern.size(), block, blocks, threads)
-    }
-
-    /// The same for tensor cores.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(crate) fn for_tensors(
-        queue: &Queue<'_>,
-        pattern: &Pattern,
-        block: Size,
-        least_filled: usize,
-    ) -> Result<Option<Self>> {
-        let Some(blocks) = block_pattern(queue, pattern, block, least_filled)? else {
-            return Ok(None);
+        let threads = match for_tensors {
+            true => TENSOR_LANES,
+            false => lanes_for(strips, count / strips.max(1), queue.gpu.width()),
         };
-        let strips = Self::with_lanes(queue, pattern.size(), block, blocks, TENSOR_LANES)?;
-        Ok(strips.map(|strips| Self {
-            for_tensors: true,
-            ..strips
-        }))
-    }
-
-    /// Strips of so many lanes for a pattern of blocks of a matrix of that size.
-    fn with_lanes(
-        queue: &Queue<'_>,
-        size: Size,
-        block: Size,
-        pattern: Pattern,
-        threads: usize,
-    ) -> Result<Option<Self>> {
-        let survey = Survey::of_lengths(queue, &pattern)?;
-        let slices = Slices::surveyed(queue, &pattern, &survey, threads)?;
+        let survey = Survey::of_lengths(queue, &blocks)?;
+        let slices = Slices::surveyed(queue, &blocks, &survey, threads)?;
         Ok(slices.parts.is_none().then_some(Self {
             block,
-            size,
-            pattern,
+            size: pattern.size(),
+            pattern: blocks,
             slices,
-            for_tensors: false,
+            for_tensors,
         }))
     }
 
