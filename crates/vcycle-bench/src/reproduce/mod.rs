@@ -31,9 +31,6 @@ pub struct ReproduceArgs {
     /// Small problems: all experiments in three minutes on two cores
     #[arg(long)]
     quick: bool,
-    /// Problems as small as those of the tests
-    #[arg(long, hide = true, conflicts_with = "quick")]
-    tiny: bool,
     /// Where to solve, `cuda:0` say; on the processor unless given
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     device: String,
@@ -63,14 +60,19 @@ pub struct ReproduceArgs {
 }
 
 impl ReproduceArgs {
+    /// An unoptimised program, whose times say nothing, takes the problems of tests for small ones.
+    fn size(&self) -> Size {
+        match self.quick {
+            true if cfg!(debug_assertions) => Size::Tiny,
+            true => Size::Quick,
+            false => Size::Full,
+        }
+    }
+
     fn scope(&self) -> Result<Scope> {
         let machine = self.machine.clone();
         Ok(Scope {
-            size: match (self.tiny, self.quick) {
-                (true, _) => Size::Tiny,
-                (_, true) => Size::Quick,
-                _ => Size::Full,
-            },
+            size: self.size(),
             device: self.device.clone(),
             machine: machine.unwrap_or_else(|| machine::name(&self.device)),
             peers: Peers::install(&self.peers, &self.places),
@@ -99,6 +101,11 @@ fn measure_all(arguments: &ReproduceArgs, mut chosen: Vec<&'static Experiment>) 
     let scope = arguments.scope()?;
     // Without its device none would be run, and records would say so.
     scope.executor()?;
+    if scope.size == Size::Tiny {
+        eprintln!(
+            "this program is not optimised: its problems are tiny, and its times say nothing"
+        );
+    }
     let count = chosen.len();
     for (number, experiment) in chosen.into_iter().enumerate() {
         let name = experiment.name();
