@@ -315,6 +315,17 @@ pub enum KernelsCommand {
         /// Solve there, and list what was needed
         #[arg(long, value_name = "DEVICE")]
         device: Option<String>,
+        /// Solve this problem alone, and list what it asked for, in that order
+        #[arg(long, value_name = "PROBLEM", requires = "device")]
+        problem: Option<String>,
+        /// How to solve it: a preset, or lines of a configuration
+        #[arg(
+            long = "with",
+            value_name = "TOML",
+            requires = "problem",
+            default_value = ""
+        )]
+        how: String,
     },
 }
 

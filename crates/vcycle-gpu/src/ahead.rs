@@ -1,26 +1,42 @@
 //! Programs compiled ahead, by all cores.
 //!
 //! A device that has never been used has to compile some hundred programs for its first solve, one after the other as they are
-//! asked for. Once the first one had to be compiled, threads compile those that are likely to follow: who asks for one
-//! meanwhile waits for it, or finds it there.
+//! asked for. Once one has to be compiled, threads compile those that are likely to follow: who asks for one meanwhile waits
+//! for it, or finds it there.
+//!
+//! What is likely is known from solves of other problems: each is a sequence of programs. Those that have most of what was
+//! asked for so far are followed.
 
+use std::collections::HashMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Condvar, Mutex, Once};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::kernel::Source;
 use crate::properties::Properties;
 use crate::sync::lock;
 
-/// The programs that a device is likely to be given.
-type Likely = fn(&Properties) -> Vec<Source>;
+/// Sequences of programs, each in the order in which a solve asked for them.
+type Likely = fn(&Properties) -> Vec<Vec<Source>>;
 
-/// What a device expects.
+/// Threads that have nothing to do look so often whether the process ends.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a device was asked for, and what it expects.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     likely: Mutex<Option<Likely>>,
     started: AtomicBool,
+    shared: Arc<Shared>,
+}
+
+/// What its threads know.
+#[derive(Debug, Default)]
+struct Shared {
+    plan: Mutex<Plan>,
+    asked: Condvar,
 }
 
 /// Threads that compile, and whether they are to stop.
@@ -28,9 +44,20 @@ static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 static STOP: AtomicBool = AtomicBool::new(false);
 
 impl Ahead {
-    /// Notes the programs, to be asked for when they are needed.
+    /// Notes the sequences, to be asked for when they are needed.
     pub fn expect(&self, likely: Likely) {
         *lock(&self.likely) = Some(likely);
+    }
+
+    /// Notes that a program was asked for the first time.
+    pub fn note(&self, program: &Source) {
+        lock(&self.shared.plan).note(program);
+        self.shared.asked.notify_all();
+    }
+
+    /// The programs that were asked for, in order.
+    pub fn asked(&self) -> Vec<Source> {
+        lock(&self.shared.plan).asked.clone()
     }
 
     /// Begins, once: `compile` is called for each program.
@@ -44,29 +71,115 @@ impl Ahead {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
         }
-        let mut programs = likely(properties);
-        if programs.is_empty() {
+        let sequences = likely(properties);
+        if sequences.is_empty() {
             return;
         }
-        programs.reverse();
-        let programs = Arc::new(Mutex::new(programs));
+        lock(&self.shared.plan).follow(sequences);
         stop_at_exit();
         // One core is for who asked.
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut threads = lock(&THREADS);
         for _ in 1..cores {
-            let (programs, compile) = (Arc::clone(&programs), compile.clone());
-            threads.push(thread::spawn(move || one_by_one(&programs, compile)));
+            let (shared, compile) = (Arc::clone(&self.shared), compile.clone());
+            threads.push(thread::spawn(move || shared.one_by_one(compile)));
         }
     }
 }
 
-fn one_by_one(programs: &Mutex<Vec<Source>>, compile: impl Fn(&Source)) {
-    while !STOP.load(Ordering::Relaxed) {
-        let Some(program) = lock(programs).pop() else {
-            return;
+impl Shared {
+    fn one_by_one(&self, compile: impl Fn(&Source)) {
+        while !STOP.load(Ordering::Relaxed) {
+            let mut plan = lock(&self.plan);
+            if plan.is_done() {
+                return;
+            }
+            let Some(program) = plan.next() else {
+                drop(self.asked.wait_timeout(plan, LOOK));
+                continue;
+            };
+            drop(plan);
+            compile(&program);
+        }
+    }
+}
+
+/// Which programs come next.
+#[derive(Debug, Default)]
+struct Plan {
+    /// In order.
+    asked: Vec<Source>,
+    /// Each program of the sequences once, and whether somebody compiles it or has.
+    programs: Vec<(Source, bool)>,
+    places: HashMap<Source, usize>,
+    sequences: Vec<Sequence>,
+}
+
+/// Programs in the order in which a solve asked for them.
+#[derive(Debug)]
+struct Sequence {
+    programs: Vec<usize>,
+    /// How many were asked for that are not among them.
+    strangers: usize,
+}
+
+impl Plan {
+    /// Takes sequences up; what was asked for before tells how well they fit.
+    fn follow(&mut self, sequences: Vec<Vec<Source>>) {
+        for sequence in sequences {
+            let programs = sequence.into_iter().map(|program| self.place(program));
+            let programs = programs.collect();
+            self.sequences.push(Sequence {
+                programs,
+                strangers: 0,
+            });
+        }
+        for program in self.asked.clone() {
+            self.take(&program);
+        }
+    }
+
+    fn place(&mut self, program: Source) -> usize {
+        let next = self.programs.len();
+        *self.places.entry(program).or_insert_with_key(|program| {
+            self.programs.push((program.clone(), false));
+            next
+        })
+    }
+
+    fn note(&mut self, program: &Source) {
+        self.asked.push(program.clone());
+        self.take(program);
+    }
+
+    /// Who asks for a program compiles it; sequences that do not have it fit less.
+    fn take(&mut self, program: &Source) {
+        let place = self.places.get(program).copied();
+        if let Some(place) = place {
+            self.programs[place].1 = true;
+        }
+        for sequence in &mut self.sequences {
+            let is_known = place.is_some_and(|place| sequence.programs.contains(&place));
+            sequence.strangers += usize::from(!is_known);
+        }
+    }
+
+    /// The next program of the sequences that fit best: the one that comes earliest in one of them.
+    fn next(&mut self) -> Option<Source> {
+        let fewest = self.sequences.iter().map(|it| it.strangers).min()?;
+        let best = self.sequences.iter().filter(|it| it.strangers == fewest);
+        let open = |it: &Sequence| {
+            let mut places = it.programs.iter().copied().enumerate();
+            places.find(|(_, place)| !self.programs[*place].1)
         };
-        compile(&program);
+        let (_, place) = best.filter_map(open).min()?;
+        let (program, is_taken) = &mut self.programs[place];
+        *is_taken = true;
+        Some(program.clone())
+    }
+
+    fn is_done(&self) -> bool {
+        self.programs.iter().all(|(_, is_taken)| *is_taken)
     }
 }
 
@@ -95,13 +208,43 @@ extern "C" fn stop() {
 mod tests {
     use super::*;
 
-    fn two(_: &Properties) -> Vec<Source> {
-        let source = |file: &str| Source {
+    fn source(file: &str) -> Source {
+        Source {
             file: file.into(),
             text: String::new(),
             defines: Vec::new(),
+        }
+    }
+
+    fn sequence(files: &str) -> Vec<Source> {
+        files.split(' ').map(source).collect()
+    }
+
+    fn files(mut plan: Plan) -> String {
+        let next = std::iter::from_fn(|| plan.next().map(|it| it.file));
+        next.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn sequences_that_fit_are_followed() {
+        let plan = |asked: &str| {
+            let mut plan = Plan::default();
+            plan.note(&source("a"));
+            plan.follow(vec![sequence("a b c d"), sequence("a x b y")]);
+            let asked = asked.split(' ').filter(|it| !it.is_empty());
+            asked.for_each(|it| plan.note(&source(it)));
+            files(plan)
         };
-        vec![source("one.c"), source("two.c")]
+        // Nothing is known yet: both, side by side.
+        assert_eq!(plan(""), "b x c d y");
+        assert_eq!(plan("x"), "b y");
+        assert_eq!(plan("c"), "b d");
+        // One that nobody knows tells nothing.
+        assert_eq!(plan("z"), "b x c d y");
+    }
+
+    fn two(_: &Properties) -> Vec<Vec<Source>> {
+        vec![sequence("one.c two.c")]
     }
 
     #[test]

@@ -34,19 +34,14 @@ pub struct Builds {
     pub seconds: f64,
 }
 
-/// How a program came to a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    Loaded,
-    Compiled,
-}
-
-/// Loads a program: from an archive, from the disk if it was compiled before for this device and driver, or compiled.
+/// Loads a program: from an archive, from the disk if it was compiled before for this device and driver, or compiled, which
+/// is announced.
 pub(crate) fn load(
     driver: &dyn Driver,
     source: &Source,
     builds: &Mutex<Builds>,
-) -> Result<(Handle, Origin)> {
+    before_compiling: impl FnOnce(),
+) -> Result<Handle> {
     let begin = Instant::now();
     let path = folder().map(|folder| folder.join(file_name(driver.properties(), source)));
     let archived = archive::find(source, &driver.properties().architecture);
@@ -54,17 +49,19 @@ pub(crate) fn load(
     let loaded = archived
         .and_then(usable)
         .or_else(|| path.as_deref().and_then(read).and_then(usable));
-    let (module, origin) = match loaded {
-        Some(module) => (module, Origin::Loaded),
-        None => (compile(driver, source, path.as_deref())?, Origin::Compiled),
+    let is_compiled = loaded.is_none();
+    let module = match loaded {
+        Some(module) => module,
+        None => {
+            before_compiling();
+            compile(driver, source, path.as_deref())?
+        }
     };
     let mut builds = lock(builds);
-    match origin {
-        Origin::Loaded => builds.loaded += 1,
-        Origin::Compiled => builds.compiled += 1,
-    }
+    builds.compiled += u64::from(is_compiled);
+    builds.loaded += u64::from(!is_compiled);
     builds.seconds += begin.elapsed().as_secs_f64();
-    Ok((module, origin))
+    Ok(module)
 }
 
 fn compile(driver: &dyn Driver, source: &Source, path: Option<&Path>) -> Result<Handle> {

@@ -3,12 +3,13 @@
 //! What it does with memory, copies, graphs and events is in the files that have these: each adds
 //! its methods to [`Device`], which knows none of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::ahead::Ahead;
 use crate::archive;
-use crate::cache::{self, Builds, Origin};
+use crate::cache::{self, Builds};
 use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
 use crate::driver::Driver;
@@ -34,7 +35,7 @@ pub struct Device {
     own: Weak<Self>,
     ahead: Ahead,
     pub(crate) pool: Mutex<Pool>,
-    modules: Mutex<HashMap<Source, ModuleSlot>>,
+    modules: Mutex<HashMap<Source, Arc<ModuleSlot>>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
     pub(crate) staging: Mutex<Option<Staging>>,
     /// Blocks of former readbacks: to pin memory takes as long as a short iteration.
@@ -46,7 +47,19 @@ pub struct Device {
 }
 
 /// A program, once it is there. Programs are compiled at the same time by the threads that ask for them.
-type ModuleSlot = Arc<Mutex<Option<Handle>>>;
+#[derive(Debug, Default)]
+struct ModuleSlot {
+    module: Mutex<Option<Handle>>,
+    /// Whether somebody has asked for it, who is no thread that compiles ahead.
+    asked: AtomicBool,
+}
+
+/// Whom a program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whom {
+    Asker,
+    Ahead,
+}
 
 impl Device {
     /// The device of a name such as `cuda:0`. Every call returns the same one.
@@ -106,16 +119,9 @@ impl Device {
         *lock(&self.builds)
     }
 
-    /// The sources of the programs whose kernels were asked for so far.
+    /// The sources of the programs whose kernels were asked for so far, in that order.
     pub fn programs(&self) -> Vec<Source> {
-        let kernels = lock(&self.kernels);
-        let asked: HashSet<Handle> = kernels.keys().map(|(module, _)| *module).collect();
-        drop(kernels);
-        let modules = lock(&self.modules);
-        let there = modules
-            .iter()
-            .filter(|(_, module)| lock(module).is_some_and(|module| asked.contains(&module)));
-        there.map(|(source, _)| source.clone()).collect()
+        self.ahead.asked()
     }
 
     /// The `CUstream` or `hipStream_t` that this thread's work goes to, with the device made
@@ -154,7 +160,7 @@ impl Device {
     /// # Errors
     /// When it does not compile, with the compiler's log; when there is none of that name.
     pub fn kernel(&self, source: &Source, name: &str) -> Result<Kernel> {
-        let module = self.module(source)?;
+        let module = self.module(source, Whom::Asker)?;
         let key = (module, name.to_owned());
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(&key) {
@@ -173,9 +179,9 @@ impl Device {
         Ok(kernel)
     }
 
-    /// Says which programs the device is likely to be given, the likeliest first. Once one has to be compiled, all cores
-    /// compile them.
-    pub fn expect(&self, likely: fn(&Properties) -> Vec<Source>) {
+    /// Says which programs the device is likely to be given: sequences, each in the order in which a solve asked for them.
+    /// Once one has to be compiled, all cores compile what follows in those that fit.
+    pub fn expect(&self, likely: fn(&Properties) -> Vec<Vec<Source>>) {
         self.ahead.expect(likely);
     }
 
@@ -190,22 +196,28 @@ impl Device {
         }
     }
 
-    fn module(&self, source: &Source) -> Result<Handle> {
-        let program = Arc::clone(lock(&self.modules).entry(source.clone()).or_default());
-        let mut program = lock(&program);
-        if let Some(module) = *program {
+    fn module(&self, source: &Source, whom: Whom) -> Result<Handle> {
+        let slot = Arc::clone(lock(&self.modules).entry(source.clone()).or_default());
+        if whom == Whom::Asker && !slot.asked.swap(true, Ordering::Relaxed) {
+            self.ahead.note(source);
+        }
+        let mut module = lock(&slot.module);
+        if let Some(module) = *module {
             return Ok(module);
         }
-        let (module, origin) = cache::load(self.driver.as_ref(), source, &self.builds)?;
-        *program = Some(module);
-        if origin == Origin::Compiled
-            && let Some(own) = self.own.upgrade()
-        {
+        let start = || self.compile_ahead();
+        let made = cache::load(self.driver.as_ref(), source, &self.builds, start)?;
+        *module = Some(made);
+        Ok(made)
+    }
+
+    /// Lets all cores compile what is likely to follow.
+    fn compile_ahead(&self) {
+        if let Some(own) = self.own.upgrade() {
             // One that fails does so again when it is asked for, and is told then.
-            let compile = move |program: &Source| drop(own.module(program));
+            let compile = move |program: &Source| drop(own.module(program, Whom::Ahead));
             self.ahead.start(self.properties(), compile);
         }
-        Ok(module)
     }
 
     /// Queues a kernel; none where there are no blocks, which CUDA would refuse.

@@ -116,17 +116,31 @@ const FURTHER: [(&str, &str); 19] = [
 pub fn run(what: &KernelsCommand) -> Result<ExitCode> {
     match what {
         KernelsCommand::Build { arch, output } => build(arch, output)?,
-        KernelsCommand::List { device: None } => {
-            let lines = programs::programs("sm_90").into_iter();
-            lines
-                .filter_map(|it| programs::line(&it))
-                .for_each(|it| print(&it));
-        }
+        KernelsCommand::List { device: None, .. } => print_lines(&programs::programs("sm_90")),
         KernelsCommand::List {
             device: Some(device),
+            problem: None,
+            ..
         } => list(device)?,
+        KernelsCommand::List {
+            device: Some(device),
+            problem: Some(problem),
+            how,
+        } => {
+            solve(problem, &configuration(how)?, &Executor::gpu(device)?)?;
+            print_lines(&opened(device)?.programs());
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn print_lines(programs: &[Source]) {
+    let lines = programs.iter().filter_map(programs::line);
+    lines.for_each(|line| print(&line));
+}
+
+fn opened(device: &str) -> Result<Arc<Device>> {
+    Device::open(device).map_err(|error| CliError::Library(error.into()))
 }
 
 /// Compiles all listed programs on all cores.
@@ -192,7 +206,7 @@ fn in_parallel(
 /// left out.
 fn list(device: &str) -> Result<()> {
     let executor = Executor::gpu(device)?;
-    let device = Device::open(device).map_err(|error| CliError::Library(error.into()))?;
+    let device = opened(device)?;
     let mut seen = HashSet::new();
     let usual = CONFIGS.into_iter();
     let usual = usual.flat_map(|text| PROBLEMS.map(|problem| (problem, text)));
@@ -201,9 +215,7 @@ fn list(device: &str) -> Result<()> {
             eprintln!("{problem}, {text}: {error}");
         }
         let lines = device.programs();
-        let mut lines: Vec<String> = lines.iter().filter_map(programs::line).collect();
-        lines.sort();
-        for line in lines {
+        for line in lines.iter().filter_map(programs::line) {
             if seen.insert(line.clone()) {
                 print(&line);
             }

@@ -47,6 +47,7 @@ pub fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
     if summary.levels.len() == 1 {
         rows.retain(|(title, _)| *title != "levels");
     }
+    rows.extend(kernels(summary).map(|text| ("kernels", text)));
     rows.extend(summary.messages.iter().map(|m| ("note", m.clone())));
     rows
 }
@@ -71,6 +72,15 @@ fn memory(summary: &Summary) -> String {
         None => held,
         Some(peak) => format!("{held}, {} at most", bytes(peak)),
     }
+}
+
+/// That kernels had to be compiled, which explains the time.
+fn kernels(summary: &Summary) -> Option<String> {
+    let kernels = summary.kernels.as_ref()?;
+    let compiled = (kernels.compiled > 0).then_some(kernels.compiled)?;
+    Some(format!(
+        "{compiled} programs compiled for this device, and kept for the next time"
+    ))
 }
 
 /// How it ended, in one line.

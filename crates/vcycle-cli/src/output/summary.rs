@@ -32,6 +32,8 @@ pub struct Summary {
     pub bytes: usize,
     pub peak_memory_bytes: Option<usize>,
     pub device: String,
+    /// Programs that the device was given so far; `null` on the processor.
+    pub kernels: Option<Kernels>,
     pub threads: usize,
     pub config: Config,
     pub messages: Vec<String>,
@@ -58,6 +60,27 @@ pub struct RankSummary {
     /// In the set-up and in the iterations.
     pub traffic: [Traffic; 2],
     pub levels: Vec<LevelPart>,
+}
+
+/// Programs of kernels that a device was given.
+#[derive(Debug, Serialize)]
+pub struct Kernels {
+    pub compiled: u64,
+    /// From an archive or from the disk.
+    pub loaded: u64,
+    /// Of all threads together.
+    pub seconds: f64,
+}
+
+impl Kernels {
+    fn of(executor: &Executor) -> Option<Self> {
+        let builds = executor.device()?.builds();
+        Some(Self {
+            compiled: builds.compiled,
+            loaded: builds.loaded,
+            seconds: builds.seconds,
+        })
+    }
 }
 
 /// The size of a matrix.
@@ -125,6 +148,7 @@ impl Summary {
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
             device: executor.name().to_owned(),
+            kernels: Kernels::of(executor),
             threads: executor.threads(),
             config: solution.config.clone(),
             messages: solution.messages.clone(),

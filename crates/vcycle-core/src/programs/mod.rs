@@ -1,8 +1,9 @@
 //! The programs that devices are likely to be given, known in advance.
 //!
 //! A program is a file of kernels with definitions: types, threads of a row, sizes of tables. `listed.txt` has those that
-//! solves of the gallery needed on a GPU (`vcycle kernels list --device cuda:0`). They are compiled into an archive ([`programs`]);
-//! where there is none, its first part, what default options need, is compiled by all cores once the first program had to be ([`expect`]).
+//! solves of the gallery needed on a GPU (`vcycle kernels list --device cuda:0`). They are compiled into an archive ([`programs`]).
+//! Where there is none, `asked.txt` tells what is likely to follow: what some problems asked for with default options, in that
+//! order (`vcycle kernels list --device cuda:0 --problem poisson7:64`). All cores compile it once the first program has to be ([`expect`]).
 
 use vcycle_gpu::{Properties, Source};
 
@@ -11,8 +12,9 @@ use crate::gpu::{File, source};
 use crate::launch;
 
 const LISTED: &str = include_str!("listed.txt");
-/// What the second part begins with.
-const OTHERS: &str = "# Others";
+const ASKED: &str = include_str!("asked.txt");
+/// What the programs of a problem begin with.
+const PROBLEM: &str = "## ";
 
 /// The listed programs for an architecture such as `sm_90` or `gfx90a`.
 ///
@@ -47,18 +49,20 @@ pub fn line(program: &Source) -> Option<String> {
     Some(words.join(" "))
 }
 
-fn likely(properties: &Properties) -> Vec<Source> {
+fn likely(properties: &Properties) -> Vec<Vec<Source>> {
     match properties.is_cpu {
         true => Vec::new(),
         false => {
-            let first = LISTED.split(OTHERS).next().unwrap_or(LISTED);
-            parsed(first, &properties.architecture)
+            // Before the first problem is what the file says of itself.
+            let problems = ASKED.split(PROBLEM).skip(1);
+            let programs = |asked| parsed(asked, &properties.architecture);
+            problems.map(programs).collect()
         }
     }
 }
 
 fn parsed(list: &str, target: &str) -> Vec<Source> {
-    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    let lines = list.lines();
     let programs = lines.filter_map(|line| parse(line, width(target)));
     programs.collect()
 }
@@ -71,7 +75,7 @@ fn width(target: &str) -> usize {
     }
 }
 
-/// `products.c 128 THREADS=1 SIZE=0`: file, threads of a block, definitions.
+/// `products.c 128 THREADS=1 SIZE=0`: file, threads of a block, definitions. None for anything else.
 fn parse(line: &str, width: usize) -> Option<Source> {
     let mut words = line.split(' ');
     let file = launch::file(words.next()?)?;
@@ -98,10 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn default_options_come_first() {
-        let (first, others) = LISTED.split_once(OTHERS).unwrap();
-        assert!(first.contains("vector.c 256 T=f64") && !first.contains("fsai.c"));
-        assert!(others.contains("fsai.c"));
+    fn what_problems_ask_for_is_listed() {
+        let listed: Vec<&str> = LISTED.lines().collect();
+        let problems: Vec<&str> = ASKED.split(PROBLEM).skip(1).collect();
+        assert!(!problems.is_empty());
+        for problem in problems {
+            assert!(problem.lines().skip(1).all(|line| listed.contains(&line)));
+            assert_eq!(parsed(problem, "sm_90").len(), problem.lines().count() - 1);
+        }
     }
 
     /// Included by others: the loop over rows of three formats.
