@@ -51,10 +51,13 @@ fn ranks_share_grids() {
             );
         }
     }
-    let boxes = vcycle(&format!(
-        "solve poisson7:6 {structured} --ranks 2 --partition boxes"
-    ));
-    assert!(boxes.status != 0 && boxes.stderr.contains("use rows"));
+    let shared = |kind: &str| {
+        let options = format!("solve poisson7:6 {structured} -q --ranks 2");
+        vcycle(&format!("{options} --partition {kind}"))
+    };
+    assert_eq!(shared("boxes").status, 0);
+    let graph = shared("graph");
+    assert!(graph.status != 0 && graph.stderr.contains("use rows or boxes"));
 }
 
 #[test]
@@ -201,17 +204,32 @@ fn ranks_share_a_device() {
         eprintln!("skipped: no OpenCL processor here");
         return;
     };
-    // Levels that are shared, and those that the first rank has: all of them, where the device is the same.
-    for gathered in [0, 10] {
+    let path = scratch("shared-device.mtx");
+    let solved = |gathered: usize, options: &str| {
         let amg = format!("amg:pmis,gather-rows={gathered},coarsest-rows=50");
-        let options = format!("solve poisson7:10 --precond {amg} --ranks 2 --json");
-        let (here, there) = (
-            vcycle(&options).json(),
-            vcycle(&format!("{options} --device {}", device.name)).json(),
-        );
-        assert_eq!(there["status"], "converged");
-        assert_eq!(there["iterations"], here["iterations"]);
-        let told = there["messages"][1].as_str().unwrap();
-        assert!(told.contains("share"), "{told}");
-    }
+        let given = format!("solve poisson7:10 --precond {amg} --json {options}");
+        let found = vcycle(&format!("{given} --output {}", path.display())).json();
+        assert_eq!(found["status"], "converged");
+        (found, std::fs::read(&path).unwrap())
+    };
+    let on_device = format!("--device {}", device.name);
+    // Rank 0 solves for all, as it does alone.
+    let (alone, expected) = solved(10, &on_device);
+    let (led, x) = solved(10, &format!("{on_device} --ranks 3 --threads 1"));
+    assert!(x == expected && led["iterations"] == alone["iterations"]);
+    let told = led["messages"][1].as_str().unwrap();
+    assert!(told.contains("rank 0 solves for all"), "{told}");
+    let rows: Vec<u64> = led["ranks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rank| rank["rows"].as_u64().unwrap())
+        .collect();
+    assert_eq!(rows, [1000, 0, 0]);
+    // Levels that are shared nevertheless.
+    let (here, _) = solved(0, "--ranks 2");
+    let (there, _) = solved(0, &format!("{on_device} --ranks 2"));
+    assert_eq!(there["iterations"], here["iterations"]);
+    let told = there["messages"][1].as_str().unwrap();
+    assert!(told.contains("share"), "{told}");
 }

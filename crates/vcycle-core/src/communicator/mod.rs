@@ -95,7 +95,7 @@ fn stages(team: &dyn Communicator, many: usize) -> Result<Option<[Arc<dyn Commun
 }
 
 /// The name of this machine.
-fn machine() -> Vec<u8> {
+pub(crate) fn machine() -> Vec<u8> {
     std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()
 }
 
@@ -176,9 +176,16 @@ impl dyn Communicator + '_ {
     /// # Errors
     /// When another rank has failed.
     pub fn on_this_machine(&self) -> Result<(usize, usize)> {
-        let name = machine();
-        let all = self.all_gather(&name)?;
-        let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| **other == name).count();
+        self.alike(&machine())
+    }
+
+    /// Which of the ranks that tell the same this one is, and how many they are.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn alike(&self, told: &[u8]) -> Result<(usize, usize)> {
+        let all = self.all_gather(told)?;
+        let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| *other == told).count();
         Ok((count(&all[..self.rank()]), count(&all)))
     }
 
@@ -195,9 +202,8 @@ impl dyn Communicator + '_ {
             .lines()
             .find(|line| line.starts_with("Cpus_allowed:"));
         place.extend_from_slice(allowed.unwrap_or_default().as_bytes());
-        let all = self.all_gather(&place)?;
-        let sharing = all.iter().filter(|other| **other == place).count();
-        Ok((cores / sharing.max(1)).max(1))
+        let (_, sharing) = self.alike(&place)?;
+        Ok((cores / sharing).max(1))
     }
 
     /// Waits until all ranks are here.

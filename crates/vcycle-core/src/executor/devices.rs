@@ -1,6 +1,7 @@
 //! Which rank of a machine takes which of its devices.
 
 use super::Executor;
+use crate::communicator::{Communicator, machine};
 use crate::error::Result;
 
 impl Executor {
@@ -14,7 +15,7 @@ impl Executor {
         let Some(team) = self.team() else {
             return Ok((self.with_device(first)?, None));
         };
-        let (place, ranks) = team.on_this_machine()?;
+        let (place, ranks) = team.alike(&surroundings())?;
         let devices = alike(first);
         let device = match devices.is_empty() {
             true => first,
@@ -37,11 +38,33 @@ impl Executor {
         let Some(team) = self.team() else {
             return Ok(self.is_device());
         };
-        let (_, ranks) = team.on_this_machine()?;
-        let names = team.all_gather(self.name().as_bytes())?;
-        let is_same = names.iter().all(|name| *name == names[0]);
-        Ok(self.is_device() && is_same && ranks == team.size())
+        let own = [&surroundings(), self.name().as_bytes()].concat();
+        let (_, ranks) = team.alike(&own)?;
+        Ok(self.is_device() && ranks == team.size())
     }
+
+    /// Whether so many ranks of this machine would all [take](Self::with_own_device) the same device.
+    pub fn is_first_of_all(first: &str, ranks: usize) -> bool {
+        ranks == 1 || alike(first).len() < 2
+    }
+
+    /// The same for a team, whose ranks may be on several machines and see different devices. All of them call it together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn is_first_of_team(first: &str, team: &dyn Communicator) -> Result<bool> {
+        let (_, ranks) = team.alike(&surroundings())?;
+        Ok(ranks == team.size() && Self::is_first_of_all(first, ranks))
+    }
+}
+
+/// What decides which device a name stands for: the machine, and the devices of it that a launcher lets a process see.
+fn surroundings() -> Vec<u8> {
+    let seen = ["CUDA", "HIP", "ROCR"].map(|vendor| {
+        let list = std::env::var_os(format!("{vendor}_VISIBLE_DEVICES"));
+        list.unwrap_or_default().into_encoded_bytes()
+    });
+    [machine(), seen.join(&b'\n')].concat()
 }
 
 /// A device and those of the same model after it, by their names.
@@ -73,11 +96,16 @@ mod tests {
         let name = device.name();
         let listed = alike(name).len();
         assert!(listed > 0 && alike("nothing:0").is_empty());
+        assert!(Executor::is_first_of_all(name, 1));
         threads::run(listed + 1, |team| {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
             let (rank, told) = rank.with_own_device(name)?;
             assert!(rank.is_device() && told.unwrap().contains("share"));
             assert_eq!(rank.is_device_of_all()?, listed == 1);
+            assert_eq!(
+                Executor::is_first_of_team(name, team.as_ref())?,
+                listed == 1
+            );
             assert!(rank.on_host().with_own_device("opencl:99").is_err());
             Ok(())
         })

@@ -3,8 +3,11 @@
 use std::fmt::{Display, Formatter};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// How a solve ended; only [`Status::Converged`] is a success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Status {
     /// The residual is below the tolerance: the true one, unless the criterion
@@ -31,7 +34,8 @@ pub enum Status {
 }
 
 /// A part of the problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// The matrix.
     Operator,

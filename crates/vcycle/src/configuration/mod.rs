@@ -198,6 +198,11 @@ impl RunConfig {
 }
 
 impl RunConfig {
+    /// Whether the device is one that programs are sent to, a GPU most often.
+    pub fn is_gpu(&self) -> bool {
+        is_gpu(&self.device)
+    }
+
     /// The executor of one rank of a team, and what is to be told of its device. The cores of a machine are shared out unless
     /// threads are given, and so are its devices ([`Executor::with_own_device`]). All ranks call it together.
     ///
@@ -227,6 +232,11 @@ fn is_gpu(name: &str) -> bool {
 }
 
 impl Config {
+    /// Whether one rank solves for all where they use the same device: unless `gather-rows` of multigrid is 0.
+    pub fn gathers_on_one_device(&self) -> bool {
+        !matches!(&self.preconditioner, PreconditionerConfig::Amg(amg) if amg.gather_rows == 0)
+    }
+
     /// What is done to the matrix before a preconditioner is made: what is given here, else what is `chosen` with the
     /// preconditioner.
     pub fn preprocessing(&self, chosen: Preprocessing) -> Preprocessing {

@@ -3,8 +3,11 @@
 mod analysis;
 mod choice;
 mod constants;
+mod led;
+mod parts;
 mod prepared;
 mod system;
+mod told;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,7 +33,9 @@ pub use prepared::SharedPrepared;
 pub use system::SharedSystem;
 
 /// [`solve_system`](super::solve_system) over ranks; all of them call it together, with the same configuration and own
-/// rows of the right-hand side. Every rank gets its rows of the solution, and the same outcome.
+/// rows of the right-hand side. Every rank gets its rows of the solution, and the same outcome. Where all use the same
+/// device, rank 0 solves for all as it does alone, unless `gather-rows` of multigrid is 0; then it has the levels to show,
+/// and its log the observers.
 ///
 /// # Errors
 /// As [`solve_system`](super::solve_system); for what is not made for ranks, with what to use instead; when another
@@ -42,7 +47,11 @@ pub fn solve_shared(
     ws: &Workspace,
 ) -> Result<Solution<f64>> {
     let team = system.matrix.team();
-    team.agree(check(config, system, b))?;
+    team.agree(check_operands(system, b))?;
+    if led::is_meant(config, &system.matrix)? {
+        return led::solve(config, system, b, ws);
+    }
+    team.agree(check(config))?;
     let begin = Instant::now();
     let analysis = Analysis::new(config, system)?;
     let (system, b) = (&analysis.system, &*analysis.right_hand_side(b)?);
@@ -83,12 +92,17 @@ pub fn solve_shared(
     Ok(solve.finish(best))
 }
 
-fn check(config: &Config, system: &SharedSystem, b: &Vector<f64>) -> Result<()> {
+fn check_operands(system: &SharedSystem, b: &Vector<f64>) -> Result<()> {
     let rows = system.matrix.size().rows;
     check_size("right-hand side", Size::new(rows, b.cols()), b.size())?;
-    if let Some(guess) = &system.guess {
-        check_size("initial guess", b.size(), guess.size())?;
+    match &system.guess {
+        Some(guess) => check_size("initial guess", b.size(), guess.size()),
+        None => Ok(()),
     }
+}
+
+/// Fails for what is not made for ranks.
+fn check(config: &Config) -> Result<()> {
     if !config.precision.unwrap_or_default().is_double() {
         let reason = "precision: over ranks the solver works in dp; give multigrid a precision of its own, \
                       `preconditioner = \"amg:precision=sp\"`";

@@ -25,10 +25,10 @@ pub struct FileParts {
 
 impl FileParts {
     /// Whether the ranks of a solve can read its file in parts: nothing else needs the whole matrix.
-    pub fn is_meant(args: &SolveArgs) -> bool {
+    pub fn is_meant(args: &SolveArgs, kind: PartitionKind) -> bool {
         let (source, rhs) = (args.input.source.as_str(), args.rhs.as_deref());
         let is_plain_rhs = |rhs| rhs == "ones" || is_real_file(Path::new(rhs));
-        args.partition == PartitionKind::Rows
+        kind == PartitionKind::Rows
             && needs_no_whole(args)
             && rhs.is_none_or(is_plain_rhs)
             && !gallery::is_problem(source)

@@ -4,7 +4,9 @@ mod configuration;
 mod early;
 mod file_parts;
 mod files;
+mod led;
 mod order;
+mod parts;
 mod ranks;
 mod records;
 mod task;
@@ -13,10 +15,11 @@ use std::cell::Cell;
 use std::process::ExitCode;
 
 use vcycle::communicator::mpi;
-use vcycle::config::AnySystem;
+use vcycle::config::{AnySystem, Config};
 
 use self::configuration::configuration;
 use self::files::check_folders;
+use self::led::Led;
 use self::task::Task;
 use crate::args::{PartitionKind, SolveArgs};
 use crate::error::{CliError, Result};
@@ -44,12 +47,18 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
             reason: "is for several ranks: `--ranks N`, or mpirun".to_owned(),
         });
     }
+    alone(args, config, None)
+}
+
+/// Solves in one process, for ranks that leave it to this one if there are such.
+fn alone(args: &SolveArgs, config: Config, led: Option<Led>) -> Result<ExitCode> {
     let (executor, made) = early::opened(&config.run, &args.input.source)?;
     let task = Task {
         args,
         config,
         executor,
         made: Cell::new(made),
+        led,
     };
     let (system, read) = task.read(&args.input.source)?;
     match system {

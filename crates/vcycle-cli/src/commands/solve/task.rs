@@ -13,6 +13,7 @@ use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
 
 use super::files::{Written, numbered, write_files};
+use super::led::Led;
 use super::records::Records;
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
@@ -31,6 +32,8 @@ pub struct Task<'t> {
     pub executor: Executor,
     /// The first problem, where it was made while a device was opened.
     pub made: Cell<Option<Problem>>,
+    /// The ranks it is done for, if it is.
+    pub led: Option<Led>,
 }
 
 /// How and from where a system was read.
@@ -143,14 +146,19 @@ impl Task<'_> {
             Some(steps) => steps.solve(&known, &b, &ws),
         };
         reading.progress.end();
-        let solution = solution?;
-        let summary = Summary::new(
+        let mut solution = solution?;
+        let told = self.led.iter().flat_map(|led| &led.told).cloned();
+        solution.messages.splice(..0, told);
+        let mut summary = Summary::new(
             &reading.source.name,
             a.as_ref().into(),
             &self.executor,
             &solution,
             reading.time,
         );
+        if let Some(led) = &self.led {
+            summary.ranks = led.summaries(a);
+        }
         if let Some(path) = &self.args.output {
             write_vector(numbered(path, number), &solution.x)?;
         }

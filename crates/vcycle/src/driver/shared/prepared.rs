@@ -1,21 +1,17 @@
 //! A set-up over ranks that is kept.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::analysis::Analysis;
-use super::choice::Choice;
-use super::{Ready, SharedSystem, Solve, Tried, check, solve_shared};
-use crate::communicator::Traffic;
+use super::SharedSystem;
+use super::led::{self, Led};
+use super::parts::Parts;
 use crate::configuration::{Config, StopConfig};
 use crate::driver::Solution;
-use crate::driver::sequence::Kept;
-use crate::driver::wear::Wear;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Workspace;
-use crate::linop::{LinOp, Size, check_size};
+use crate::linop::{Size, check_size};
 use crate::multigrid::Report;
-use crate::registration::Symmetry;
 use crate::vector::Vector;
 
 /// [`Prepared`](crate::driver::Prepared) for systems whose rows several ranks share: set up once, solved and applied often. All
@@ -40,70 +36,30 @@ use crate::vector::Vector;
 /// ```
 #[derive(Debug)]
 pub struct SharedPrepared {
-    asked: Config,
-    /// Every `auto` decided.
-    config: Config,
     given: SharedSystem,
-    /// How it is solved.
-    analysis: Analysis,
-    ready: Ready,
-    kept: Kept,
-    wear: Wear,
-    messages: Vec<String>,
-    setup: Duration,
-    bytes: usize,
+    kind: Kind,
+}
+
+/// Who has set up.
+#[derive(Debug)]
+enum Kind {
+    /// All ranks.
+    Parts(Box<Parts>),
+    /// Rank 0 for all.
+    Led(Box<Led>),
 }
 
 impl SharedPrepared {
     /// Sets up what `config` says, or the best choice where it says `auto`.
     ///
     /// # Errors
-    /// As [`solve_shared`].
+    /// As [`solve_shared`](super::solve_shared).
     pub fn new(config: &Config, given: SharedSystem, ws: &Workspace) -> Result<Self> {
-        Self::with_kept(config.clone(), given, Kept::default(), ws)
-    }
-
-    fn with_kept(asked: Config, given: SharedSystem, kept: Kept, ws: &Workspace) -> Result<Self> {
-        let begin = Instant::now();
-        let team = given.matrix.team();
-        let none = Vector::zeros(given.matrix.executor(), given.matrix.size().rows, 1);
-        team.agree(none.and_then(|b| check(&asked, &given, &b)))?;
-        let analysis = Analysis::new(&asked, &given)?;
-        let Choice {
-            mut attempts,
-            stencil,
-        } = Choice::new(&asked, &analysis)?;
-        let mut attempt = attempts.swap_remove(0);
-        let mut messages = analysis.messages.clone();
-        messages.push(attempt.reason.clone());
-        messages.retain(|message| !message.is_empty());
-        let mut solve = Solve {
-            config: &asked,
-            system: &analysis.system,
-            ws,
-            messages,
-            begin,
-            setup: Duration::ZERO,
-            first: team.traffic(),
-            iterations: Traffic::default(),
-            kept: Some(kept),
-            stencil,
+        let kind = match led::is_meant(config, &given.matrix)? {
+            true => Kind::Led(Box::new(Led::new(config, &given, ws)?)),
+            false => Kind::Parts(Box::new(Parts::new(config, given.clone(), ws)?)),
         };
-        let ready = solve.set_up(&mut attempt)?;
-        let config = solve.decided(&attempt);
-        let (messages, kept) = (solve.messages, solve.kept.unwrap_or_default());
-        Ok(Self {
-            bytes: ready.solver.footprint().held,
-            setup: begin.elapsed(),
-            asked,
-            config,
-            given,
-            analysis,
-            ready,
-            kept,
-            wear: Wear::default(),
-            messages,
-        })
+        Ok(Self { given, kind })
     }
 
     /// Takes other values for the entries of own rows, in the order of [`Distributed::local`](crate::matrix::Distributed::local):
@@ -114,22 +70,18 @@ impl SharedPrepared {
     /// For another number of values, and as [`new`](Self::new). The old set-up then stays.
     pub fn update_values(&mut self, values: Vec<f64>, ws: &Workspace) -> Result<()> {
         let before = &self.given.matrix;
-        let matrix = Arc::new(before.team().agree(before.with_values(values))?);
-        let given = SharedSystem {
-            matrix,
-            ..self.given.clone()
-        };
-        let kept = self.wear.kept(&mut self.kept);
-        let mut renewed = Self::with_kept(self.asked.clone(), given, kept, ws)?;
-        if renewed.kept.reused() {
-            renewed.wear = Wear::after(&self.wear);
+        let mut given = self.given.clone();
+        given.matrix = Arc::new(before.team().agree(before.with_values(values))?);
+        match &mut self.kind {
+            Kind::Parts(parts) => parts.update(given.clone(), ws)?,
+            Kind::Led(led) => led.update(&given.matrix, ws)?,
         }
-        *self = renewed;
+        self.given = given;
         Ok(())
     }
 
     /// Solves for own rows of one or many right-hand sides, from a guess or from zero. Where the first choice does not converge,
-    /// [`solve_shared`] goes on with the others.
+    /// [`solve_shared`](super::solve_shared) goes on with the others.
     ///
     /// # Errors
     /// When operands do not fit the matrix, or another rank has failed. Not converging is no error.
@@ -140,41 +92,16 @@ impl SharedPrepared {
         stop: &StopConfig,
         ws: &Workspace,
     ) -> Result<Solution<f64>> {
-        let team = self.given.matrix.team();
         let fitting = Size::new(self.rows(), b.cols());
-        team.agree(check_size("right-hand side", fitting, b.size()))?;
-        let begin = Instant::now();
-        let mut x = match guess {
-            Some(guess) => guess.clone(),
-            None => Vector::zeros_like(b)?,
-        };
-        let better = self.analysis.right_hand_side(b)?;
-        if let (Some(start), None) = (&self.ready.start, guess) {
-            start.apply(&better, &mut x, ws)?;
+        let fits = check_size("right-hand side", fitting, b.size()).and_then(|()| match guess {
+            Some(guess) => check_size("initial guess", fitting, guess.size()),
+            None => Ok(()),
+        });
+        self.given.matrix.team().agree(fits)?;
+        match &self.kind {
+            Kind::Parts(parts) => parts.solve(b, guess, stop, ws),
+            Kind::Led(led) => led.solve(b, guess, stop, ws),
         }
-        let solver = &self.ready.solver;
-        let outcome = solver.solve_in(&better, &mut x, &stop.stop()?, ws)?;
-        self.wear.note(outcome.iterations);
-        self.wear.note_first(outcome.iterations);
-        if !Tried::is_end(outcome.status) {
-            let mut config = self.asked.clone();
-            config.stop = stop.clone();
-            let mut system = self.given.clone();
-            system.guess = guess.cloned();
-            return solve_shared(&config, &system, b, ws);
-        }
-        self.analysis.finish(&mut x)?;
-        Ok(Solution {
-            x,
-            outcome,
-            config: self.config.clone(),
-            messages: Vec::new(),
-            setup: Duration::ZERO,
-            solving: begin.elapsed(),
-            bytes: self.bytes,
-            multigrid: self.ready.multigrid.clone(),
-            traffic: None,
-        })
     }
 
     /// `z = M r`: the preconditioner alone, for own rows.
@@ -182,16 +109,10 @@ impl SharedPrepared {
     /// # Errors
     /// For a preconditioner that varies, vectors of another length, and when another rank has failed.
     pub fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
-        let chosen = &self.config.preconditioner;
-        if chosen.symmetry() == Symmetry::Varying {
-            return Err(Error::Unsupported {
-                component: format!("preconditioner `{}`", chosen.name()),
-                operation: "being applied by another program: it varies".to_owned(),
-            });
+        match &self.kind {
+            Kind::Parts(parts) => parts.apply(r, z, ws),
+            Kind::Led(led) => led.apply(r, z, ws),
         }
-        let r = self.analysis.right_hand_side(r)?;
-        self.ready.solver.preconditioner().apply(&r, z, ws)?;
-        self.analysis.finish(z)
     }
 
     /// Own rows of the matrix.
@@ -206,22 +127,34 @@ impl SharedPrepared {
 
     /// The configuration with every `auto` decided.
     pub fn config(&self) -> &Config {
-        &self.config
+        match &self.kind {
+            Kind::Parts(parts) => parts.config(),
+            Kind::Led(led) => led.config(),
+        }
     }
 
     /// What `auto` chose and why, and what else is to be said of the set-up.
     pub fn messages(&self) -> &[String] {
-        &self.messages
+        match &self.kind {
+            Kind::Parts(parts) => parts.messages(),
+            Kind::Led(led) => led.messages(),
+        }
     }
 
-    /// The levels, where the preconditioner is multigrid.
+    /// The levels, where the preconditioner is multigrid; on rank 0 alone where that has set up for all.
     pub fn report(&self) -> Option<&Report> {
-        self.ready.multigrid.as_ref()
+        match &self.kind {
+            Kind::Parts(parts) => parts.report(),
+            Kind::Led(led) => led.report(),
+        }
     }
 
     /// Time of the set-up.
     pub fn setup(&self) -> Duration {
-        self.setup
+        match &self.kind {
+            Kind::Parts(parts) => parts.setup(),
+            Kind::Led(led) => led.setup(),
+        }
     }
 }
 
