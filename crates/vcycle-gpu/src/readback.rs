@@ -10,6 +10,9 @@ use crate::memory::Memory;
 use crate::pinned::Pinned;
 use crate::sync::lock;
 
+/// Bytes of the smallest block: few sizes serve all.
+const LEAST_ROOM: usize = 1024;
+
 /// A pinned block and the copy that is filling it.
 #[derive(Debug)]
 pub struct Readback {
@@ -35,10 +38,13 @@ impl Device {
         let found = kept.iter().position(|block| block.room >= bytes);
         let block = match found {
             Some(place) => kept.swap_remove(place),
-            None => Pinned {
-                pointer: self.driver().allocate_pinned(bytes)?,
-                room: bytes,
-            },
+            None => {
+                let room = bytes.max(LEAST_ROOM);
+                Pinned {
+                    pointer: self.driver().allocate_pinned(room)?,
+                    room,
+                }
+            }
         };
         Ok(Readback {
             device: Arc::clone(self),
@@ -67,6 +73,18 @@ impl Device {
         };
         to.event = Some(self.driver().record()?);
         Ok(())
+    }
+
+    /// Queues a copy of all that the memory holds to the host, which will wait for it: what is queued after it runs meanwhile.
+    ///
+    /// # Errors
+    /// When the device fails, and while work is recorded.
+    pub fn download_begin(self: &Arc<Self>, from: &Memory) -> Result<Readback> {
+        self.check_recording("waiting")?;
+        add(&self.counters.synchronizations, 1);
+        let mut coming = self.readback(from.bytes)?;
+        self.read_begin(&mut coming, from)?;
+        Ok(coming)
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use vcycle_gpu::Readback;
+
 use super::borrowed::Borrowed;
 use super::events::{MemoryEvent, note};
 use super::mirrored::Mirrored;
 use super::{Element, Executor, check_memory};
 use crate::error::{Error, Result};
+use crate::scalar::bytes_mut;
 
 /// A run of values in the memory of an [`Executor`].
 ///
@@ -17,6 +20,20 @@ use crate::error::{Error, Result};
 pub struct Buffer<T> {
     executor: Executor,
     memory: Memory<T>,
+}
+
+/// Values on their way from a device to the host.
+pub(crate) struct Coming<T> {
+    readback: Readback,
+    values: Vec<T>,
+}
+
+impl<T: Element> Coming<T> {
+    /// Waits until they are here.
+    pub(crate) fn wait(mut self) -> Result<Vec<T>> {
+        bytes_mut(&mut self.values).copy_from_slice(self.readback.wait()?);
+        Ok(self.values)
+    }
 }
 
 /// The storage behind a buffer, one variant per kind of memory.
@@ -306,6 +323,20 @@ impl<T: Element> Buffer<T> {
         match &self.memory {
             Memory::Device(memory) => memory.get(place),
             _ => Ok(self.host()?[place]),
+        }
+    }
+
+    /// Begins to copy values that a kernel has written to the host: what is queued after this runs while they are on their way.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn begin_read(&self) -> Result<Coming<T>> {
+        match &self.memory {
+            Memory::Device(memory) => Ok(Coming {
+                readback: memory.begin_read()?,
+                values: vec![T::default(); self.len()],
+            }),
+            _ => panic!("values come from devices alone"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use vcycle_gpu::{Address, Memory, Owner};
+use vcycle_gpu::{Address, Memory, Owner, Readback};
 
 use super::events::{MemoryEvent, note};
 use crate::error::Result;
@@ -148,6 +148,13 @@ impl<T: Element> Mirrored<T> {
         let device = self.gpu.device();
         device.download_part(bytes_mut(values), memory, place * size_of::<T>())?;
         Ok(())
+    }
+
+    /// Begins to copy all values of the device to the host.
+    pub fn begin_read(&self) -> Result<Readback> {
+        let side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = side.memory.as_ref().expect("newer on the device");
+        Ok(self.gpu.device().download_begin(memory)?)
     }
 
     /// Replaces all values by those of the host, of which none is kept here.

@@ -34,6 +34,22 @@ pub(super) fn kernels<M>(
     Ok(format!("kernels {busy:.2} of {span:.2} ms: {words}"))
 }
 
+/// Launches, waits of the host and allocations of the driver for what `make` makes, and its kernels, in words.
+pub(super) fn whole<M>(
+    device: &Device,
+    make: &mut dyn FnMut(&Workspace) -> Result<M>,
+) -> Result<String> {
+    let before = device.counts();
+    drop(make(&Workspace::new())?);
+    let done = device.counts() - before;
+    let [launches, waits] = [done.launches, done.synchronizations];
+    let kernels = kernels(device, make)?;
+    let allocations = done.allocations;
+    Ok(format!(
+        "{launches} launches, {waits} waits, {allocations} allocations; {kernels}"
+    ))
+}
+
 /// The stages of all levels together, in the order in which they come first.
 pub(super) struct StageCounts {
     device: Arc<Device>,

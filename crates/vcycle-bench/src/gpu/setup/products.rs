@@ -12,6 +12,7 @@ use vcycle::multigrid::interpolate::{Truncation, extended_i};
 use vcycle::multigrid::strength::{Classical, Strength};
 
 use super::bench::{ROUNDS, SetupBench};
+use super::counts;
 use crate::common::{Result, table};
 use crate::gpu::cusparse::Cusparse;
 use crate::gpu::report::{MarkdownReport, cell};
@@ -49,6 +50,7 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         "times",
         "apart",
     ]);
+    let mut profiles = Vec::new();
     for problem in bench.names(&FULL, &SMALL) {
         eprintln!("{problem}, products");
         let a = bench
@@ -63,6 +65,10 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         for (name, left, right) in [("A A", &a, &a), ("A P", &a, &p), ("R (A P)", &r, &ap)] {
             let [tables, counted, words] = by_ways(bench, left, right)?;
             let (own, c) = best(bench, &mut || Ok(left.multiply(right)?))?;
+            if bench.counts {
+                let words = counts::whole(&bench.device, &mut |_| Ok(left.multiply(right)?))?;
+                profiles.push(format!("{problem}, {name}: {words}"));
+            }
             let other = cusparse.as_ref().ok();
             let other = other.map(|library| other_product(bench, library, left, right, &c));
             let (time, apart) = match other {
@@ -90,6 +96,9 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
          3 after one that is not timed, memory of the results included: as the device chooses, with columns in tables \
          (or merged, where rows are short), the same with entries counted first, and in words of 32. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
     )?;
+    for words in profiles {
+        report.add(words)?;
+    }
     in_blocks(bench, report)
 }
 

@@ -40,8 +40,9 @@ FUNCTION u64 scan_block(u64 value, PRIVATE u64 *total, LOCAL u64 *scratch) {
     return sum;
 }
 
-// A block for every tile; the last one turns sums of tiles into those before them.
-KERNEL sum_tiles(u64 n, GLOBAL const COUNT *RESTRICT counts, GLOBAL u64 *sums, GLOBAL u32 *counter) {
+// A block for every tile; the last one turns sums of tiles into those before them, and tells that of all.
+KERNEL sum_tiles(u64 n, GLOBAL const COUNT *RESTRICT counts, GLOBAL u64 *sums, GLOBAL u64 *RESTRICT all,
+                 GLOBAL u32 *counter) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     const u64 first = (u64)block_of_grid() * TILE_OF_BLOCK;
     u64 total, sum = 0;
@@ -61,9 +62,11 @@ KERNEL sum_tiles(u64 n, GLOBAL const COUNT *RESTRICT counts, GLOBAL u64 *sums, G
             sums[tile] = before + through - own;
         before += total;
     }
+    if (thread_of_block() == 0)
+        *all = before;
 }
 
-// `sums` may be null where there is one tile. The tile goes through local memory, so that neighbours
+// Where there is one tile `sums` is null, and the sum of all is told here. The tile goes through local memory, so that neighbours
 // read and write neighbours.
 KERNEL scan_tiles(u64 n, GLOBAL const COUNT *RESTRICT counts, GLOBAL const u64 *RESTRICT sums,
                   GLOBAL u64 *RESTRICT all, GLOBAL u64 *RESTRICT offsets) {
@@ -89,7 +92,9 @@ KERNEL scan_tiles(u64 n, GLOBAL const COUNT *RESTRICT counts, GLOBAL const u64 *
         if (first + k < n)
             offsets[first + k] = tile[k];
     if (thread == 0 && first + TILE_OF_BLOCK >= n)
-        offsets[n] = *all = begin + total;
+        offsets[n] = begin + total;
+    if (thread == 0 && !sums)
+        *all = total;
 }
 
 KERNEL lengths(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT out) {

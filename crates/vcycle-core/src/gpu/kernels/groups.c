@@ -1,31 +1,16 @@
-// Rows grouped by size: class 0 has those up to SMALLEST, every further one twice as large ones, the
-// last one all others.
+// Rows grouped by the classes of their sizes.
 
-FUNCTION u32 class_of(u32 size) {
-    u32 class_ = 0;
-    while (class_ + 1 < CLASSES && (u32)SMALLEST << class_ < size)
-        ++class_;
-    return class_;
-}
-
-// How many rows each class has, added to `counts`; `largest` is the largest size of all.
+// How many rows each class has, added to `counts`, and behind these the largest size of all.
 KERNEL count_classes(u64 rows, GLOBAL const u32 *RESTRICT sizes, GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, own, CLASSES + 1);
-    for (u32 k = thread_of_block(); k <= CLASSES; k += BLOCK)
-        own[k] = 0;
-    BARRIER();
+    clear_classes(own);
     u32 largest = 0;
     FOR_ITEMS(row, rows) {
         largest = max(largest, sizes[row]);
-        ATOMIC_ADD(&own[class_of(sizes[row])], 1);
+        count_class(own, sizes[row]);
     }
     ATOMIC_MAX(&own[CLASSES], largest);
-    BARRIER();
-    for (u32 k = thread_of_block(); k < CLASSES; k += BLOCK)
-        if (own[k])
-            ATOMIC_ADD(&counts[k], own[k]);
-    if (thread_of_block() == 0)
-        ATOMIC_MAX(&counts[CLASSES], own[CLASSES]);
+    add_classes(own, counts);
 }
 
 // The rows of all classes, class after class; within one their order is of no account. `taken` are

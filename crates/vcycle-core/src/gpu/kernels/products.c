@@ -16,21 +16,36 @@
 // ---- how much there is to do
 
 // For every row the number of its products where these are `few` or fewer, else what they are expected to leave, at least so many: one entry for `share` of them.
-KERNEL product_work(u64 count, u32 most, u32 share, u32 few, PATTERNS, GLOBAL u32 *RESTRICT guesses) {
+// Their classes are counted, and whether a row may have more entries than expected is told behind these.
+KERNEL product_work(u64 count, u32 most, u32 share, u32 few, PATTERNS, GLOBAL u32 *RESTRICT guesses,
+                    GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
-    TEAM_OF_BLOCK
+    LOCAL_ARRAY(u32, own, CLASSES + 1);
+    const u32 team = thread_of_block() / THREADS, member = thread_of_block() % THREADS;
     GLOBAL const u32 *rows = 0;
-    FOR_ROWS(row, count, rows) {
-        u64 mine = 0;
-        for (u64 left = a_offsets[row] + member; left < a_offsets[row + 1]; left += TEAM) {
-            const u32 k = a_columns[left];
-            mine += b_offsets[k + 1] - b_offsets[k];
+    u32 largest = 0;
+    clear_classes(own);
+    // Threads that no team has a place for wait at the end.
+    if (member < TEAM)
+        FOR_ROWS(row, count, rows) {
+            u64 mine = 0;
+            for (u64 left = a_offsets[row] + member; left < a_offsets[row + 1]; left += TEAM) {
+                const u32 k = a_columns[left];
+                mine += b_offsets[k + 1] - b_offsets[k];
+            }
+            const u32 work = team_sum_u32((u32)min(mine, (u64)(0xffffffffu / TEAM)), scratch);
+            const u32 guess = min(work <= few ? work : max(work / share, few), most);
+            if (member == 0 && !IS_SPARE(count)) {
+                guesses[row] = guess;
+                largest = max(largest, guess);
+                count_class(own, guess);
+                if (guess < min(work, most))
+                    counts[CLASSES + 1] = 1;
+            }
         }
-        const u32 work = team_sum_u32((u32)min(mine, (u64)(0xffffffffu / TEAM)), scratch);
-        const u32 guess = work <= few ? work : max(work / share, few);
-        if (member == 0 && !IS_SPARE(count))
-            guesses[row] = min(guess, most);
-    }
+    if (member == 0)
+        ATOMIC_MAX(&own[CLASSES], largest);
+    add_classes(own, counts);
 }
 
 // ---- where the entries stand
@@ -169,12 +184,12 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
     }
 
 // Where rows are to stand: known, or with ONCE `room` entries for each from `first_place` on, in the order of the list of rows. Then places and numbers of
-// entries are told, and the rows that have more go to the list `again`.
+// entries are told, and the rows that have more go to the list `again`. There may be fewer rows than the host knows of: `given_count`, unless that is null.
 #if ONCE
 #define IS_FULL (full[team] != 0)
 #define PLACES_OF_ROWS                                                                             \
-    u64 first_place, u32 room, GLOBAL u64 *RESTRICT places, GLOBAL u32 *RESTRICT counts,           \
-        GLOBAL u32 *again, GLOBAL u32 *again_count
+    GLOBAL const u32 *given_count, u64 first_place, u32 room, GLOBAL u64 *RESTRICT places,         \
+        GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again, GLOBAL u32 *again_count
 #else
 #define IS_FULL false
 #define PLACES_OF_ROWS GLOBAL const u64 *RESTRICT c_offsets
@@ -206,6 +221,8 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 #endif
 #if ONCE
     LOCAL_ARRAY(u32, full, TEAMS);
+    if (given_count)
+        count = min(count, (u64)*given_count);
 #endif
 #if MAPPED
     LOCAL_ARRAY(u32, columns, BLOCK);

@@ -98,7 +98,10 @@ TEAM_FOLD(c64, team_sum_c64, value + other)
 FUNCTION void sort(SPACE ITEM *list, u32 n, u32 member) {
     ITEM keys[KEYS];
     FOR(r, KEYS) keys[r] = r * TEAM + member < n ? list[r * TEAM + member] : ~(ITEM)0;
-    _Pragma("unroll") for (u32 size = 2; size <= SIZE; size *= 2)
+    _Pragma("unroll") for (u32 size = 2; size <= SIZE; size *= 2) {
+        // The keys stand in a first half, which is sorted, before none.
+        if (!ANY(size / 2 < n))
+            break;
         _Pragma("unroll") for (u32 stride = size / 2; stride > 0; stride /= 2) {
             const u32 far = stride / TEAM;
             FOR(r, KEYS) {
@@ -115,6 +118,7 @@ FUNCTION void sort(SPACE ITEM *list, u32 n, u32 member) {
                 }
             }
         }
+    }
     FOR(r, KEYS)
         if (r * TEAM + member < n)
             list[r * TEAM + member] = keys[r];

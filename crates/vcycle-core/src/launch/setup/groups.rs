@@ -2,21 +2,23 @@
 
 use vcycle_gpu::Argument;
 
+use super::tiles::at;
 use super::{FILE, Queue, number, read, write};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{BLOCK, Define, File, kernel_file};
 
-pub(super) const GROUPS: File = kernel_file!("groups.c");
-/// Classes of sizes: up to 8, 16 and so on, 8192 and all others.
+pub(super) const GROUPS: File = kernel_file!("groups.c", BLOCK, "classes.h");
+/// Classes of sizes: up to 8, 16 and so on, 8192 and all others; as in `kernels/classes.h`.
 const CLASSES: usize = 12;
 const SMALLEST: usize = 8;
-const DEFINES: [Define; 2] = [("CLASSES", "12"), ("SMALLEST", "8")];
 
 /// Threads of a block of teams.
 pub(super) const TEAM_BLOCK: u32 = 128;
 /// Sizes whose team is a whole block.
 const BLOCK_SIZES: usize = 512;
+/// Entries of local tables that keep half of a compute unit busy.
+const HALF_A_UNIT: usize = 4096;
 /// Bytes that tables in global memory may take.
 const TABLE_BYTES: usize = 256 << 20;
 
@@ -25,6 +27,22 @@ const TABLE_BYTES: usize = 256 << 20;
 pub(crate) struct Groups {
     counts: Vec<u32>,
     list: Buffer<u32>,
+}
+
+/// Numbers of rows of classes while they are counted.
+pub(super) struct ClassCounts(Buffer<u32>);
+
+impl ClassCounts {
+    /// None of any class.
+    pub(super) fn new(queue: &Queue<'_>) -> Result<Self> {
+        // Behind them the largest size, a flag, and how many rows of each class are listed.
+        Ok(Self(queue.zeros(2 * CLASSES + 2)?))
+    }
+
+    /// What `add_classes` of `kernels/classes.h` adds to.
+    pub(super) fn argument(&mut self) -> Result<Argument> {
+        write(&mut self.0)
+    }
 }
 
 /// Rows of similar size, and how teams work on them.
@@ -51,32 +69,37 @@ impl Groups {
     /// Groups rows by their sizes.
     pub(super) fn new(queue: &Queue<'_>, sizes: &Buffer<u32>) -> Result<Self> {
         let rows = sizes.len();
-        let mut counts = queue.zeros::<u32>(CLASSES + 1)?;
-        let mut taken = queue.zeros::<u32>(CLASSES)?;
+        let mut counts = ClassCounts::new(queue)?;
+        let arguments = [number(rows), read(sizes)?, counts.argument()?];
+        queue.items(GROUPS, "count_classes", &[], rows, &arguments)?;
+        Self::listed(queue, sizes, counts)
+    }
+
+    /// The same with classes that are counted. What is counted is on its way to the host while rows are listed.
+    pub(super) fn listed(
+        queue: &Queue<'_>,
+        sizes: &Buffer<u32>,
+        mut counts: ClassCounts,
+    ) -> Result<Self> {
+        let rows = sizes.len();
         let mut list = queue.room(rows)?;
-        let given = [number(rows), read(sizes)?];
-        let arguments = [given[0], given[1], write(&mut counts)?];
-        queue.items(GROUPS, "count_classes", &DEFINES, rows, &arguments)?;
-        let (taken, to) = (write(&mut taken)?, write(&mut list)?);
-        let arguments = [given[0], given[1], read(&counts)?, taken, to];
-        queue.items(GROUPS, "list_classes", &DEFINES, rows, &arguments)?;
-        Ok(Self {
-            counts: counts.host()?.to_vec(),
-            list,
-        })
+        let counted = counts.0.device_mut()?;
+        let coming = counts.0.begin_read()?;
+        let to = [Argument::Address(counted), at(counted, CLASSES + 2)];
+        let arguments = [number(rows), read(sizes)?, to[0], to[1], write(&mut list)?];
+        queue.items(GROUPS, "list_classes", &[], rows, &arguments)?;
+        let counts = coming.wait()?;
+        Ok(Self { counts, list })
+    }
+
+    /// Whether rows may be larger than they were expected to be, which `product_work` of `kernels/products.c` tells.
+    pub(super) fn may_be_larger(&self) -> bool {
+        self.counts[CLASSES + 1] != 0
     }
 
     /// The largest size.
     pub(super) fn largest(&self) -> usize {
         self.counts[CLASSES] as usize
-    }
-
-    /// Entries of all rows if each had as many as its class has at most, but for the last class.
-    pub(super) fn room(&self) -> usize {
-        let classes = self.counts[..CLASSES].iter().enumerate();
-        classes
-            .map(|(class, &count)| count as usize * (SMALLEST << class))
-            .sum()
     }
 
     /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams,
@@ -116,6 +139,26 @@ impl Group {
             threads: TEAM_BLOCK as usize,
             is_local: false,
         })
+    }
+
+    /// The same where groups that keep half of the device idle join the next larger one: each launch waits for its longest rows.
+    pub(super) fn joined(queue: &Queue<'_>, groups: Vec<Self>) -> Vec<Self> {
+        let units = queue.gpu.device().properties().compute_units;
+        let mut joined: Vec<Self> = Vec::new();
+        for group in groups {
+            let few = units * HALF_A_UNIT / group.size;
+            match joined.last_mut() {
+                Some(before) if before.count < few && group.is_local => {
+                    *before = Self {
+                        count: before.count + group.count,
+                        rows: before.rows,
+                        ..group
+                    };
+                }
+                _ => joined.push(group),
+            }
+        }
+        joined
     }
 
     /// The same with local tables for rows of up to `size` entries, if they are longer.

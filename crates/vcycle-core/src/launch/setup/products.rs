@@ -20,7 +20,13 @@ use crate::gpu::{Define, File, kernel_file};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("products.c", TEAM_BLOCK, "teams.h", "product_tables.h");
+pub(super) const FILE: File = kernel_file!(
+    "products.c",
+    TEAM_BLOCK,
+    "teams.h",
+    "classes.h",
+    "product_tables.h"
+);
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;
 /// The same for complex numbers, which take twice the memory.

@@ -30,31 +30,76 @@ impl Queue<'_> {
     /// the host is told as well: row offsets for row lengths.
     pub fn offsets(&self, counts: &Buffer<u32>) -> Result<(Buffer<usize>, usize)> {
         let mut total = self.room::<u64>(1)?;
-        let offsets = self.scan(counts, write(&mut total)?)?;
-        Ok((offsets, total.get(0)? as usize))
+        let (offsets, told) = self.offsets_and_told(counts, &mut total)?;
+        Ok((offsets, told[0] as usize))
     }
 
-    /// The same without waiting for the sum, which is written to `total`, a `u64`, as well.
+    /// The same with further numbers that the host is to be told: all of `told`, the first of which becomes the sum.
+    pub(super) fn offsets_and_told<C: Count>(
+        &self,
+        counts: &Buffer<C>,
+        told: &mut Buffer<u64>,
+    ) -> Result<(Buffer<usize>, Vec<u64>)> {
+        let total = write(told)?;
+        let sums = self.sums_of_tiles(counts, total)?;
+        if sums.is_none() {
+            let offsets = self.scan_tiles(counts, None, total)?;
+            return Ok((offsets, told.begin_read()?.wait()?));
+        }
+        // The sum is on its way to the host while the offsets are made.
+        let coming = told.begin_read()?;
+        let offsets = self.scan_tiles(counts, sums.as_ref(), total)?;
+        Ok((offsets, coming.wait()?))
+    }
+
+    /// Offsets without waiting for the sum, which is written to `total`, a `u64`, as well.
     pub(super) fn scan<C: Count>(
         &self,
         counts: &Buffer<C>,
         total: Argument,
     ) -> Result<Buffer<usize>> {
-        let len = counts.len();
-        let tiles = len.div_ceil(TILE);
-        let types = [("COUNT", C::NAME)];
-        let counted = [number(len), read(counts)?];
-        let mut sums = self.room::<u64>(tiles)?;
-        let mut before = NOTHING;
-        if tiles > 1 {
-            before = write(&mut sums)?;
-            let [_, counter] = self.gpu.reduction();
-            let arguments = [counted[0], counted[1], before, counter];
-            self.blocks(FILE, "sum_tiles", &types, tiles, &arguments)?;
+        let sums = self.sums_of_tiles(counts, total)?;
+        self.scan_tiles(counts, sums.as_ref(), total)
+    }
+
+    /// The sums before every tile; none where there is one tile.
+    fn sums_of_tiles<C: Count>(
+        &self,
+        counts: &Buffer<C>,
+        total: Argument,
+    ) -> Result<Option<Buffer<u64>>> {
+        let tiles = counts.len().div_ceil(TILE);
+        if tiles <= 1 {
+            return Ok(None);
         }
+        let mut sums = self.room::<u64>(tiles)?;
+        let [_, counter] = self.gpu.reduction();
+        let given = [number(counts.len()), read(counts)?];
+        let arguments = [given[0], given[1], write(&mut sums)?, total, counter];
+        let types = [("COUNT", C::NAME)];
+        self.blocks(FILE, "sum_tiles", &types, tiles, &arguments)?;
+        Ok(Some(sums))
+    }
+
+    fn scan_tiles<C: Count>(
+        &self,
+        counts: &Buffer<C>,
+        sums: Option<&Buffer<u64>>,
+        total: Argument,
+    ) -> Result<Buffer<usize>> {
+        let len = counts.len();
         let mut offsets = self.room::<usize>(len + 1)?;
-        let arguments = [counted[0], counted[1], before, total, write(&mut offsets)?];
-        self.blocks(FILE, "scan_tiles", &types, tiles.max(1), &arguments)?;
+        let before = sums.map_or(Ok(NOTHING), read)?;
+        let given = [number(len), read(counts)?];
+        let arguments = [given[0], given[1], before, total, write(&mut offsets)?];
+        let blocks = len.div_ceil(TILE).max(1);
+        self.blocks(
+            FILE,
+            "scan_tiles",
+            &[("COUNT", C::NAME)],
+            blocks,
+            &arguments,
+        )?;
         Ok(offsets)
     }
 }

@@ -6,7 +6,7 @@ use super::{FILE, Product, TEAM_BLOCK};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::Define;
-use crate::launch::setup::groups::{Group, Groups};
+use crate::launch::setup::groups::{ClassCounts, Group, Groups};
 use crate::launch::setup::{number, write};
 
 /// Products of a row are counted by so many threads.
@@ -32,8 +32,7 @@ impl Product<'_> {
             return merged.counts();
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let guesses = self.guesses(PRODUCTS, FEW)?;
-        let groups = Groups::new(queue, &guesses)?;
+        let (guesses, groups) = self.guesses(PRODUCTS, FEW)?;
         let most = (PRODUCTS * groups.largest()).min(self.cols());
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
@@ -53,19 +52,24 @@ impl Product<'_> {
         Ok(counts)
     }
 
-    /// How many entries each row is expected to have at most: one for every `share` of many products, as many as there are of `few` or fewer.
-    pub(super) fn guesses(&self, share: usize, few: usize) -> Result<Buffer<u32>> {
+    /// How many entries each row is expected to have at most, one for every `share` of many products, as many as there are of `few` or fewer; and rows
+    /// grouped by that.
+    pub(super) fn guesses(&self, share: usize, few: usize) -> Result<(Buffer<u32>, Groups)> {
         let rows = self.a.size().rows;
         let mut guesses = self.queue.room::<u32>(rows)?;
         let numbers = [self.cols(), share, few].map(|number| Argument::U32(number as u32));
         let mut arguments = vec![number(rows)];
         arguments.extend(numbers);
         arguments.extend(self.patterns()?);
-        arguments.push(write(&mut guesses)?);
+        let mut counts = ClassCounts::new(&self.queue)?;
+        arguments.extend([write(&mut guesses)?, counts.argument()?]);
         let blocks = rows.div_ceil(TEAM_BLOCK as usize / WORK_THREADS);
+        // Blocks add up what they count: fewer of them do that more quickly.
+        let blocks = blocks.min(self.queue.most_blocks());
         self.queue
             .blocks(FILE, "product_work", &WORK, blocks, &arguments)?;
-        Ok(guesses)
+        let groups = Groups::listed(&self.queue, &guesses, counts)?;
+        Ok((guesses, groups))
     }
 
     fn count(&self, group: &Group, most: usize, out: [&mut Buffer<u32>; 3]) -> Result<()> {

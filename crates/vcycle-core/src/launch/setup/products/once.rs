@@ -9,18 +9,23 @@ use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::Define;
-use crate::launch::setup::groups::{Group, Groups};
+use crate::launch::setup::groups::Group;
 use crate::launch::setup::multiply::ProductWay;
+use crate::launch::setup::tiles::{NOTHING, at};
 use crate::launch::setup::{Queue, number, read, write};
 use crate::scalar::Scalar;
 
-/// Products for every entry that a row is expected to have; those that have more are made again.
-const PRODUCTS: usize = 8;
+/// Products for every entry that the mean row is expected to have, and rows of many products: more of these fall together. Rows that have more entries are
+/// made again.
+const PRODUCTS: usize = 6;
+const MANY_PRODUCTS: usize = 16;
 /// The least room for rows of more products than this. It is more where the mean row is expected to need it: shorter rows have more entries for their products.
 const FEW: usize = 128;
 /// Bytes that rows may take until they are moved, and the part of a device's memory. As much is kept for rows that are made again.
 const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
+/// Blocks for every compute unit that make rows again.
+const BLOCKS_AGAIN: usize = 4;
 
 /// Rows that are made, where there was room for them.
 struct Made<C> {
@@ -29,27 +34,38 @@ struct Made<C> {
     counts: Buffer<u32>,
     columns: Buffer<u32>,
     values: Buffer<C>,
-}
-
-/// What is known once rows are made.
-struct Told {
-    /// Where all rows are to begin, and their entries.
-    offsets: Buffer<usize>,
-    entries: usize,
-    /// The rows that had no room, and how many.
+    /// The rows that had no room, and behind them those that had none again.
     again: Buffer<u32>,
-    left: usize,
+    /// The entries of all, and how many rows had no room, and had none again.
+    told: Buffer<u64>,
 }
 
 impl<C: Scalar> Made<C> {
-    fn new(queue: &Queue<'_>, rows: usize, room: usize) -> Result<Self> {
+    /// Room for so many entries, and for some rows that are made again.
+    fn new(queue: &Queue<'_>, rows: usize, room: usize, rows_again: usize) -> Result<Self> {
+        let room = room + rows_again * LOCAL_ENTRIES;
         Ok(Self {
             places: queue.room(rows)?,
             counts: queue.room(rows)?,
             columns: queue.room(room)?,
             values: queue.room(room)?,
+            again: queue.room(rows + rows_again)?,
+            told: queue.zeros(3)?,
         })
     }
+
+    /// Where rows are left that have no room, for the first or the second time, and where they are counted.
+    fn left(&mut self, time: usize) -> Result<[Argument; 2]> {
+        let (list, told) = (self.again.device_mut()?, self.told.device_mut()?);
+        let count = Argument::Address(told + ((1 + time) * size_of::<u64>()) as u64);
+        Ok([at(list, time * self.counts.len()), count])
+    }
+}
+
+/// What is the same for all launches of a product.
+struct Pass<'f, A, B> {
+    factors: Factors<'f, A, B>,
+    defines: Vec<Define>,
 }
 
 impl Product<'_> {
@@ -67,92 +83,106 @@ impl Product<'_> {
             return Ok(None);
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let groups = Groups::new(queue, &self.guesses(PRODUCTS, self.few())?)?;
-        let room = groups.room();
-        if groups.largest() > LOCAL_ENTRIES || room > most {
+        let (_, groups) = self.guesses(MANY_PRODUCTS, self.few())?;
+        if groups.largest() > LOCAL_ENTRIES {
             return Ok(None);
         }
-        let rows_again = (room / LOCAL_ENTRIES).max(1);
-        let mut made = Made::new(queue, rows, room + rows_again * LOCAL_ENTRIES)?;
+        let list = Group::joined(queue, groups.each(LOCAL_ENTRIES, self.teams())?);
+        let room: usize = list.iter().map(|group| group.count * group.size).sum();
+        if room > most {
+            return Ok(None);
+        }
+        let rows_again = match groups.may_be_larger() {
+            true => (room / LOCAL_ENTRIES).clamp(1, rows),
+            false => 0,
+        };
+        let mut made = Made::new(queue, rows, room, rows_again)?;
         let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
         let columns = [("FRESH", "1"), sorted, ("ONCE", "1")];
         let defines = [&Self::types::<A, B, C>()[..], &columns].concat();
-        let list = groups.each(LOCAL_ENTRIES, self.teams())?;
-        let mut told = self.make(&list, 0, factors, &defines, &mut made)?;
-        if told.left > rows_again {
+        let pass = Pass { factors, defines };
+        self.make(&pass, &list, &mut made)?;
+        if rows_again > 0 {
+            self.make_again(&pass, rows_again, room, &mut made)?;
+        }
+        let (offsets, told) = queue.offsets_and_told(&made.counts, &mut made.told)?;
+        if told[1] as usize > rows_again || told[2] > 0 {
             return Ok(None);
         }
-        if told.left > 0 {
-            let largest = Group {
-                count: told.left,
-                rows: read(&told.again)?,
-                size: LOCAL_ENTRIES,
-                threads: TEAM_BLOCK as usize,
-                is_local: true,
-            };
-            told = self.make(&[largest], room, factors, &defines, &mut made)?;
-            if told.left > 0 {
-                return Ok(None);
-            }
-        }
-        let widest = list.iter().max_by_key(|group| group.count);
-        let shape = widest.map(|&group| (group, &defines[..]));
-        self.moved(made, told, shape).map(Some)
+        let widest = list.into_iter().max_by_key(|group| group.count);
+        self.moved(&pass, made, widest, (offsets, told[0] as usize))
+            .map(Some)
     }
 
-    /// Makes the rows of some groups from a place on.
+    /// Makes the rows of some groups.
     fn make<A: Scalar, B: Scalar, C: Scalar>(
         &self,
+        pass: &Pass<'_, A, B>,
         groups: &[Group],
-        mut place: usize,
-        factors: Factors<'_, A, B>,
-        defines: &[Define],
         made: &mut Made<C>,
-    ) -> Result<Told> {
-        let queue = &self.queue;
-        let mut again = queue.room(groups.iter().map(|group| group.count).sum())?;
-        // The host is told both numbers together.
-        let mut told = queue.zeros::<u64>(2)?;
-        let total = told.device_mut()?;
-        let left = Argument::Address(total + size_of::<u64>() as u64);
+    ) -> Result<()> {
+        let mut place = 0;
         for group in groups {
-            let mut table = self.table(group, 0)?;
-            let mut sums = queue.room::<f64>(0)?;
-            let mut arguments = self.arguments(group, false)?;
-            arguments.extend(table.arguments()?);
-            arguments.push(write(&mut sums)?);
-            arguments.extend(factors.arguments()?);
-            arguments.extend([number(place), Argument::U32(group.size as u32)]);
-            arguments.extend([write(&mut made.places)?, write(&mut made.counts)?]);
-            arguments.extend([write(&mut again)?, left]);
-            arguments.extend([write(&mut made.columns)?, write(&mut made.values)?]);
-            let defines = self.with_chunks(group, defines);
-            self.launch("product_values", group, &defines, table.blocks, &arguments)?;
+            let blocks = group.blocks(&self.queue, 0);
+            self.make_group(pass, (group, NOTHING, blocks), place, made, 0)?;
             place += group.count * group.size;
         }
-        let offsets = queue.scan(&made.counts, Argument::Address(total))?;
-        let &[entries, left] = told.host()? else {
-            unreachable!("two numbers");
-        };
-        Ok(Told {
-            offsets,
-            entries: entries as usize,
-            again,
-            left: left as usize,
-        })
+        Ok(())
     }
 
-    /// The rows one after the other.
-    fn moved<C: Scalar>(
+    /// Makes the rows that had no room, with the largest tables, from a place on. The device alone knows how many these are: most often few or none.
+    fn make_again<A: Scalar, B: Scalar, C: Scalar>(
         &self,
+        pass: &Pass<'_, A, B>,
+        most: usize,
+        place: usize,
+        made: &mut Made<C>,
+    ) -> Result<()> {
+        let [rows, count] = made.left(0)?;
+        let group = Group {
+            count: most,
+            rows,
+            size: LOCAL_ENTRIES,
+            threads: TEAM_BLOCK as usize,
+            is_local: true,
+        };
+        let units = self.queue.gpu.device().properties().compute_units;
+        let blocks = most.min(units * BLOCKS_AGAIN);
+        self.make_group(pass, (&group, count, blocks), place, made, 1)
+    }
+
+    /// Makes the rows of a group, for the first or the second `time`; `count`: how many there are, where the device alone knows that.
+    fn make_group<A: Scalar, B: Scalar, C: Scalar>(
+        &self,
+        pass: &Pass<'_, A, B>,
+        (group, count, blocks): (&Group, Argument, usize),
+        place: usize,
+        made: &mut Made<C>,
+        time: usize,
+    ) -> Result<()> {
+        let mut arguments = self.arguments(group, false)?;
+        // Tables in global memory, which there are none of.
+        arguments.extend([Argument::U32(0), NOTHING, NOTHING]);
+        arguments.extend(pass.factors.arguments()?);
+        arguments.extend([count, number(place), Argument::U32(group.size as u32)]);
+        arguments.extend([write(&mut made.places)?, write(&mut made.counts)?]);
+        arguments.extend(made.left(time)?);
+        arguments.extend([write(&mut made.columns)?, write(&mut made.values)?]);
+        let defines = self.with_chunks(group, &pass.defines);
+        self.launch("product_values", group, &defines, blocks, &arguments)
+    }
+
+    /// The rows one after the other, by teams as of a group.
+    fn moved<A, B, C: Scalar>(
+        &self,
+        pass: &Pass<'_, A, B>,
         made: Made<C>,
-        told: Told,
-        shape: Option<(Group, &[Define])>,
+        group: Option<Group>,
+        (offsets, entries): (Buffer<usize>, usize),
     ) -> Result<Csr<C>> {
-        let (entries, offsets) = (told.entries, told.offsets);
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
-        if let Some((group, defines)) = shape {
-            let defines = self.with_chunks(&group, defines);
+        if let Some(group) = group {
+            let defines = self.with_chunks(&group, &pass.defines);
             let group = Group {
                 count: self.a.size().rows,
                 ..group

@@ -1,0 +1,28 @@
+// Classes of rows by size: class 0 has those up to SMALLEST, every further one twice as large ones, the last one all others.
+
+#define CLASSES 12
+#define SMALLEST 8
+
+FUNCTION u32 class_of(u32 size) {
+    u32 class_ = 0;
+    while (class_ + 1 < CLASSES && (u32)SMALLEST << class_ < size)
+        ++class_;
+    return class_;
+}
+
+// A block counts for itself, in an array of CLASSES numbers and the largest size, and adds that to what others have counted. All its threads have
+// to come to the first and the last of these.
+FUNCTION void clear_classes(LOCAL u32 *own) {
+    for (u32 k = thread_of_block(); k <= CLASSES; k += BLOCK)
+        own[k] = 0;
+    BARRIER();
+}
+FUNCTION void count_class(LOCAL u32 *own, u32 size) { ATOMIC_ADD(&own[class_of(size)], 1); }
+FUNCTION void add_classes(LOCAL u32 *own, GLOBAL u32 *counts) {
+    BARRIER();
+    for (u32 k = thread_of_block(); k < CLASSES; k += BLOCK)
+        if (own[k])
+            ATOMIC_ADD(&counts[k], own[k]);
+    if (thread_of_block() == 0)
+        ATOMIC_MAX(&counts[CLASSES], own[CLASSES]);
+}
