@@ -13,7 +13,7 @@ use super::scaling::without_root;
 use super::setup::set_up;
 use super::shared::{SharedProduct, shared_rows};
 use super::survey::Survey;
-use super::{CoarseStencil, Grid, StencilMatrix, StencilSmoother};
+use super::{CoarseStencil, Grid, IslandCorrections, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
@@ -74,6 +74,8 @@ pub struct StructMg {
     pub cycle: Cycle,
     /// Axes along which cells are coupled less than this part of the strongest are not halved.
     pub semicoarsening: f64,
+    /// Corrections of what is constant on islands of a coefficient that jumps; of matrices that one rank has alone.
+    pub islands: IslandCorrections,
     /// Which neighbours the cells of coarse grids have.
     pub coarse_stencil: CoarseStencil,
     /// Up to this many cells a level is solved by a dense factorisation.
@@ -96,6 +98,7 @@ impl Default for StructMg {
             levels: Vec::new(),
             cycle: Cycle::default(),
             semicoarsening: 0.5,
+            islands: IslandCorrections::default(),
             coarse_stencil: CoarseStencil::default(),
             coarsest_cells: 200,
             gather_cells: 4096,
