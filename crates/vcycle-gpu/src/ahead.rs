@@ -24,6 +24,9 @@ type Likely = fn(&Properties) -> Vec<Vec<Source>>;
 /// Threads that have nothing to do look so often whether the process ends.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Bytes of a thread's stack: as many as compilers find in the main thread.
+const STACK: usize = 8 << 20;
+
 /// What a device was asked for, and what it expects.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
@@ -60,6 +63,14 @@ impl Ahead {
         lock(&self.shared.plan).asked.clone()
     }
 
+    /// To be called when the first program has been compiled: threads end before the compiler does, since what is registered
+    /// last is called first when the process ends, and the compiler registers its end when it is loaded.
+    pub fn end_before_the_compiler(&self) {
+        if self.started.load(Ordering::Relaxed) {
+            stop_at_exit();
+        }
+    }
+
     /// Begins, once: `compile` is called for each program.
     pub fn start<F>(&self, properties: &Properties, compile: F)
     where
@@ -76,13 +87,14 @@ impl Ahead {
             return;
         }
         lock(&self.shared.plan).follow(sequences);
-        stop_at_exit();
         // One core is for who asked.
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut threads = lock(&THREADS);
         for _ in 1..cores {
             let (shared, compile) = (Arc::clone(&self.shared), compile.clone());
-            threads.push(thread::spawn(move || shared.one_by_one(compile)));
+            let thread = thread::Builder::new().stack_size(STACK);
+            // Where there is no room for a thread, fewer compile.
+            threads.extend(thread.spawn(move || shared.one_by_one(compile)));
         }
     }
 }

@@ -208,6 +208,7 @@ impl Device {
         let start = || self.compile_ahead();
         let made = cache::load(self.driver.as_ref(), source, &self.builds, start)?;
         *module = Some(made);
+        self.ahead.end_before_the_compiler();
         Ok(made)
     }
 

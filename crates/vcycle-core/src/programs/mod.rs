@@ -105,7 +105,7 @@ mod tests {
     fn what_problems_ask_for_is_listed() {
         let listed: Vec<&str> = LISTED.lines().collect();
         let problems: Vec<&str> = ASKED.split(PROBLEM).skip(1).collect();
-        assert!(!problems.is_empty());
+        assert!(problems.len() > 5);
         for problem in problems {
             assert!(problem.lines().skip(1).all(|line| listed.contains(&line)));
             assert_eq!(parsed(problem, "sm_90").len(), problem.lines().count() - 1);
