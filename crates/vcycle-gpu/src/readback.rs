@@ -1,4 +1,4 @@
-//! Small results on their way to the host.
+//! A few numbers on their way to the host, or to the device.
 
 use std::sync::Arc;
 
@@ -75,16 +75,44 @@ impl Device {
         Ok(())
     }
 
-    /// Queues a copy of all that the memory holds to the host, which will wait for it: what is queued after it runs meanwhile.
+    /// Queues a copy of the first bytes of the memory to the host, which will wait for it: what is queued after it runs meanwhile.
     ///
     /// # Errors
     /// When the device fails, and while work is recorded.
-    pub fn download_begin(self: &Arc<Self>, from: &Memory) -> Result<Readback> {
+    pub fn download_begin(self: &Arc<Self>, from: &Memory, bytes: usize) -> Result<Readback> {
         self.check_recording("waiting")?;
         add(&self.counters.synchronizations, 1);
-        let mut coming = self.readback(from.bytes)?;
+        let mut coming = self.readback(bytes)?;
         self.read_begin(&mut coming, from)?;
         Ok(coming)
+    }
+
+    /// Queues a copy of bytes of the host to the first ones of `to`. They travel by way of the block, so that the host
+    /// does not wait, unless the block is in use.
+    ///
+    /// # Errors
+    /// When the device fails.
+    ///
+    /// # Panics
+    /// When the memory or the block is smaller.
+    pub fn write_begin(&self, by: &mut Readback, to: &Memory, from: &[u8]) -> Result<()> {
+        assert!(
+            from.len() <= by.bytes.min(to.bytes),
+            "more bytes than the memory has"
+        );
+        self.check_recording("copies from the host")?;
+        by.wait()?;
+        add(&self.counters.uploaded, from.len());
+        // SAFETY: pinned memory with room for the bytes, which no copy uses, nor anyone before the event has passed.
+        unsafe {
+            by.block
+                .pointer
+                .copy_from_nonoverlapping(from.as_ptr(), from.len());
+            self.driver()
+                .upload(to.address, by.block.pointer, from.len())?;
+        }
+        by.event = Some(self.driver().record()?);
+        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ use vcycle::multigrid::{Amg, Cycle};
 use vcycle::precond::Jacobi;
 use vcycle::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
-    Solver, SolverFactory,
+    PipeGmres, Solver, SolverFactory,
 };
 use vcycle::stop::{Status, Stop};
 use vcycle::vector::Vector;
@@ -70,6 +70,8 @@ fn methods() -> Vec<Arc<dyn Method<f64>>> {
     gmres.restart = 7;
     let mut fgmres = Fgmres::default();
     fgmres.restart = 7;
+    let mut pipegmres = PipeGmres::default();
+    pipegmres.restart = 7;
     let mut gcr = Gcr::default();
     gcr.restart = 7;
     let mut ir = Ir::default();
@@ -84,6 +86,7 @@ fn methods() -> Vec<Arc<dyn Method<f64>>> {
         Arc::new(Cgs::default()),
         Arc::new(gmres),
         Arc::new(fgmres),
+        Arc::new(pipegmres),
         Arc::new(Idr::default()),
         Arc::new(gcr),
         Arc::new(ir),

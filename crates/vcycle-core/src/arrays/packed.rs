@@ -1,5 +1,7 @@
 //! Vectors of one shape in fewer bits.
 
+use vcycle_gpu::Readback;
+
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::scalar::{Code, Scalar, c32, f16};
@@ -71,6 +73,20 @@ pub struct Packed<T: Scalar> {
     pub(crate) coefficients: Vec<T::Arith>,
     /// Sums of parts on devices.
     pub(crate) partials: Option<Buffer<T::Arith>>,
+    pub(crate) pipeline: Option<Pipeline<T>>,
+}
+
+/// What a pipelined orthogonalisation needs besides.
+#[derive(Debug)]
+pub(crate) struct Pipeline<T: Scalar> {
+    /// Products with the vectors, and then one norm a column, on the host.
+    pub(crate) products: Vec<T::Arith>,
+    /// The same on their way to other ranks.
+    pub(crate) doubles: Vec<f64>,
+    /// What is taken of each vector for the next one, and its factor; then what is taken for the one after, and the multiple of the next.
+    pub(crate) steps: Buffer<T::Arith>,
+    /// The block by which they travel to a device.
+    pub(crate) sent: Option<Readback>,
 }
 
 /// Some of the vectors.
@@ -131,6 +147,7 @@ impl<T: Scalar> Packed<T> {
             largest: numbers(cols)?,
             coefficients: Vec::new(),
             partials: None,
+            pipeline: None,
         })
     }
 
@@ -162,10 +179,22 @@ impl<T: Scalar> Packed<T> {
             self.numbers = Buffer::filled(&self.executor, count + self.cols, T::Arith::default())?;
             self.coefficients = vec![T::Arith::default(); count];
             self.partials = None;
+            self.pipeline = None;
             self.segments.clear();
             self.most = most;
         }
         self.reserve(0)
+    }
+
+    /// What a pipelined orthogonalisation needs, made when it is asked for.
+    pub(crate) fn pipeline(&mut self) -> &mut Pipeline<T> {
+        let numbers = (self.most + 1) * self.cols;
+        self.pipeline.get_or_insert_with(|| Pipeline {
+            products: vec![T::Arith::default(); numbers],
+            doubles: Vec::with_capacity(2 * numbers + 2),
+            steps: Buffer::from_vec(&self.executor, vec![T::Arith::default(); 2 * numbers]),
+            sent: None,
+        })
     }
 
     /// Where it lives.

@@ -41,6 +41,20 @@ pub trait Communicator: Debug + Send + Sync {
     /// When another rank has failed.
     fn sum(&self, values: &mut [f64]) -> Result<()>;
 
+    /// [`sum`](Self::sum) that calls `meanwhile` while the values travel, where it can; else before. All of this counts as
+    /// one sum.
+    ///
+    /// # Errors
+    /// When another rank has failed, and what `meanwhile` returns.
+    fn sum_while(
+        &self,
+        values: &mut [f64],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        meanwhile()?;
+        self.sum(values)
+    }
+
     /// Sends and receives messages, and calls `meanwhile` while they travel. What a rank sends to another, that one
     /// has to receive in its call, with the same length.
     ///

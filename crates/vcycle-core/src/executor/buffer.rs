@@ -331,13 +331,10 @@ impl<T: Element> Buffer<T> {
     /// # Panics
     /// On a host executor.
     pub(crate) fn begin_read(&self) -> Result<Coming<T>> {
-        match &self.memory {
-            Memory::Device(memory) => Ok(Coming {
-                readback: memory.begin_read()?,
-                values: vec![T::default(); self.len()],
-            }),
-            _ => panic!("values come from devices alone"),
-        }
+        Ok(Coming {
+            readback: self.read_begin(self.len())?,
+            values: vec![T::default(); self.len()],
+        })
     }
 
     /// Copies all values to the host, which keeps no other copy of them.
@@ -373,6 +370,25 @@ impl<T: Element> Buffer<T> {
                 self.host_mut()?.copy_from_slice(values);
                 Ok(())
             }
+        }
+    }
+
+    /// Begins to copy the first values to the host, which waits where it reads the copy, and not here.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn read_begin(&self, len: usize) -> Result<vcycle_gpu::Readback> {
+        match &self.memory {
+            Memory::Device(memory) => memory.read_begin(len),
+            _ => panic!("memory of a host executor is in place"),
+        }
+    }
+
+    /// Brings values of the host to a device without waiting; who drops what is returned waits.
+    pub(crate) fn send(&self) -> Result<Option<vcycle_gpu::Readback>> {
+        match &self.memory {
+            Memory::Device(memory) => memory.send(),
+            _ => Ok(None),
         }
     }
 

@@ -150,11 +150,26 @@ impl<T: Element> Mirrored<T> {
         Ok(())
     }
 
-    /// Begins to copy all values of the device to the host.
-    pub fn begin_read(&self) -> Result<Readback> {
+    /// Begins to copy the first values to the host, which does not wait.
+    pub fn read_begin(&self, len: usize) -> Result<Readback> {
         let side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = side.memory.as_ref().expect("newer on the device");
-        Ok(self.gpu.device().download_begin(memory)?)
+        let memory = side.memory.as_ref().expect("the device has the values");
+        Ok(self
+            .gpu
+            .device()
+            .download_begin(memory, len * size_of::<T>())?)
+    }
+
+    /// Brings values of the host to the device without waiting. Who drops the block they travel by waits for them.
+    pub fn send(&self) -> Result<Option<Readback>> {
+        let mut side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut block = None;
+        self.bring_by(&mut side, |memory, values| {
+            let device = self.gpu.device();
+            let block = block.insert(device.readback(values.len())?);
+            Ok(device.write_begin(block, memory, values)?)
+        })?;
+        Ok(block)
     }
 
     /// Replaces all values by those of the host, of which none is kept here.
@@ -210,6 +225,16 @@ impl<T: Element> Mirrored<T> {
     }
 
     fn bring(&self, side: &mut MirrorSide) -> Result<()> {
+        self.bring_by(side, |memory, values| {
+            Ok(self.gpu.device().upload(memory, values)?)
+        })
+    }
+
+    fn bring_by(
+        &self,
+        side: &mut MirrorSide,
+        upload: impl FnOnce(&Memory, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         if side.current {
             return Ok(());
         }
@@ -218,7 +243,7 @@ impl<T: Element> Mirrored<T> {
             None => Arc::new(self.gpu.device().allocate(self.len * size_of::<T>())?),
         };
         let values = self.host.get().expect("newer on the host");
-        self.gpu.device().upload(&memory, bytes(values))?;
+        upload(&memory, bytes(values))?;
         note(|| MemoryEvent::Copied {
             from: HOST.to_owned(),
             to: self.gpu.device().properties().name.clone(),

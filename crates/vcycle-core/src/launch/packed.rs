@@ -62,6 +62,17 @@ pub(crate) fn dots<T: Scalar>(
     Ok(())
 }
 
+/// The numbers become the products of the first `count` vectors with `w`, and then the norms of `w`.
+pub(crate) fn multiply<T: Scalar>(
+    gpu: &Gpu,
+    packed: &mut Packed<T>,
+    count: usize,
+    w: &Vector<T>,
+) -> Result<()> {
+    dots(gpu, packed, count, w)?;
+    combine(gpu, packed, 0, (0.0, Some(count)), w.device()?)
+}
+
 /// `w -= number v` for the first `count` vectors; then the norms of `w` follow the numbers.
 pub(crate) fn take_away<T: Scalar>(
     gpu: &Gpu,
@@ -69,7 +80,7 @@ pub(crate) fn take_away<T: Scalar>(
     count: usize,
     w: &mut Vector<T>,
 ) -> Result<()> {
-    combine(gpu, packed, count, (-1.0, true), w)
+    combine(gpu, packed, count, (-1.0, Some(count)), w.device_mut()?)
 }
 
 /// `y += number v` for the first `count` vectors.
@@ -79,7 +90,7 @@ pub(crate) fn add<T: Scalar>(
     count: usize,
     y: &mut Vector<T>,
 ) -> Result<()> {
-    combine(gpu, packed, count, (1.0, false), y)
+    combine(gpu, packed, count, (1.0, None), y.device_mut()?)
 }
 
 /// Vectors of one launch: of a segment, at most as many as a block has threads. One of no vectors measures `w` alone.
@@ -95,12 +106,13 @@ fn launches<T>(segments: &[Segment<T>], count: usize) -> Vec<(&Segment<T>, [usiz
     }
 }
 
+/// `w += sign number v` for the first `count` vectors; then the norms of `w` are the numbers of a place where one is given.
 fn combine<T: Scalar>(
     gpu: &Gpu,
     packed: &mut Packed<T>,
     count: usize,
-    (sign, measured): (f64, bool),
-    w: &mut Vector<T>,
+    (sign, norms): (f64, Option<usize>),
+    w: Address,
 ) -> Result<()> {
     let blocks = packed
         .rows
@@ -119,9 +131,9 @@ fn combine<T: Scalar>(
                 at::<T>(packed.scales.device()?, first * packed.cols),
                 at::<T>(numbers, first * packed.cols),
                 number(T::Arith::from_f64(sign)),
-                Argument::Address(w.device_mut()?),
-                words(usize::from(last && measured)),
-                at::<T>(numbers, count * packed.cols),
+                Argument::Address(w),
+                words(usize::from(last && norms.is_some())),
+                at::<T>(numbers, norms.unwrap_or(0) * packed.cols),
                 Argument::Address(largest),
             ];
             let rows = rows(packed, column, *here);
@@ -130,6 +142,50 @@ fn combine<T: Scalar>(
                 blocks as u32,
                 &[&rows[..], &operands, &gpu.reduction()].concat(),
             )?;
+        }
+    }
+    Ok(())
+}
+
+/// `z += a v` and `w += b v` for the first `count` vectors; then `z` times its factor is the next vector, and `w` that factor times
+/// `w` and a multiple of the next vector.
+pub(crate) fn advance<T: Scalar>(
+    gpu: &Gpu,
+    packed: &mut Packed<T>,
+    count: usize,
+    z: &mut Vector<T>,
+    w: &mut Vector<T>,
+) -> Result<()> {
+    let pipeline = packed.pipeline();
+    // What is dropped here has arrived long ago.
+    pipeline.sent = pipeline.steps.send()?;
+    let steps = pipeline.steps.device()?;
+    let scales = packed.scales.device_mut()?;
+    let blocks = packed.rows.div_ceil(BLOCK as usize).clamp(1, MOST_BLOCKS);
+    let (next, first_there) = segment_of(&mut packed.segments, count);
+    let next = with_codes!(&mut next.codes, codes => codes.device_mut()?);
+    let next = next + ((count - first_there) * packed.stride() * size_of::<T>()) as u64;
+    let launches = launches(&packed.segments, count);
+    for (turn, (segment, [first, start, here])) in launches.iter().enumerate() {
+        let (kernel, codes) = kernel(gpu, "packed_advance", packed, segment, *start)?;
+        let last = turn + 1 == launches.len();
+        for column in 0..packed.cols {
+            let place = |row: usize| at::<T>(steps, row * packed.cols + column);
+            let operands = [
+                stride(packed),
+                codes,
+                place(*first),
+                place(count + 1 + first),
+                Argument::Address(z.device_mut()?),
+                Argument::Address(w.device_mut()?),
+                words(usize::from(last)),
+                place(count),
+                place(2 * count + 1),
+                Argument::Address(next),
+                at::<T>(scales, count * packed.cols + column),
+            ];
+            let rows = rows(packed, column, *here);
+            gpu.launch(&kernel, blocks as u32, &[&rows[..], &operands].concat())?;
         }
     }
     Ok(())

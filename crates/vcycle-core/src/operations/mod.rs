@@ -27,6 +27,7 @@ pub mod interpolate;
 pub(crate) mod monitor;
 pub mod multifrontal;
 pub(crate) mod packed;
+pub(crate) mod pipeline;
 pub(crate) mod products;
 pub mod reductions;
 pub(crate) mod rows;

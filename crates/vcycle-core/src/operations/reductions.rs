@@ -54,6 +54,34 @@ pub(super) fn add_team_sums<A: Field>(executor: &Executor, sums: &mut [A]) -> Re
     Ok(())
 }
 
+/// The same for any number of sums, and what else there is, which travel together while other work is done. Without other ranks that is
+/// all that is done.
+pub(super) fn add_team_sums_while<A: Field>(
+    executor: &Executor,
+    sums: &mut [A],
+    besides: &mut [f64],
+    doubles: &mut Vec<f64>,
+    meanwhile: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let Some(team) = executor.team() else {
+        return meanwhile();
+    };
+    let parts = if A::KIND.is_complex() { 2 } else { 1 };
+    doubles.clear();
+    for sum in &*sums {
+        let sum = sum.to_c64();
+        doubles.extend_from_slice(&[sum.re, sum.im][..parts]);
+    }
+    doubles.extend_from_slice(besides);
+    team.sum_while(doubles, meanwhile)?;
+    besides.copy_from_slice(&doubles[doubles.len() - besides.len()..]);
+    for (parts, sum) in doubles.chunks_exact(parts).zip(sums) {
+        let imaginary = parts.get(1).copied().unwrap_or_default();
+        *sum = A::from_c64(c64::new(parts[0], imaginary));
+    }
+    Ok(())
+}
+
 /// The norms over all ranks, where the executor is one of several, of norms over own rows.
 fn join_norms<T: Scalar>(norms: &mut Scalars<T>) -> Result<()> {
     let executor = norms.executor().clone();

@@ -48,6 +48,8 @@ pub struct Monitor<T: Scalar> {
     /// The iteration before which it is not looked for again.
     next_look: usize,
     pub(super) deferred: Option<Deferred>,
+    /// What all ranks wish, where a method has asked them already.
+    told: Option<[f64; 2]>,
 }
 
 /// The state of one right-hand side.
@@ -81,6 +83,7 @@ impl<T: Scalar> Monitor<T> {
         self.stop.clone_from(stop);
         self.iteration = 0;
         (self.stalled, self.next_look) = (STALLED, 0);
+        self.told = None;
         self.history.clear();
         self.start = Instant::now();
         rhs_norms.read(&mut self.norms)?;
@@ -379,7 +382,11 @@ impl<T: Scalar> Monitor<T> {
                 }
             }
         }
-        if self.active.executor().any(log.wants_stop())? {
+        let is_wanted = match self.told.take() {
+            Some([stop, _]) => stop > 0.0,
+            None => self.active.executor().any(log.wants_stop())?,
+        };
+        if is_wanted {
             for column in &mut self.columns {
                 column.end(Status::Interrupted, self.iteration);
             }
@@ -389,10 +396,28 @@ impl<T: Scalar> Monitor<T> {
 
     /// Whether the time allowed is used up, on any rank of a team.
     pub(super) fn is_out_of_time(&self) -> Result<bool> {
-        match self.stop.time {
-            Some(time) => self.active.executor().any(self.start.elapsed() >= time),
-            None => Ok(false),
+        match self.told {
+            Some([_, late]) => Ok(late > 0.0),
+            None if self.stop.time.is_none() => Ok(false),
+            None => self.active.executor().any(self.is_late()),
         }
+    }
+
+    fn is_late(&self) -> bool {
+        self.stop
+            .time
+            .is_some_and(|time| self.start.elapsed() >= time)
+    }
+
+    /// Whether an observer of this rank wants to stop, and whether its time is used up, as ones and zeros: for methods that add them to a
+    /// sum of their own, which saves the sum by which ranks agree to stop.
+    pub fn wishes(&self, log: &Log) -> [f64; 2] {
+        [log.wants_stop(), self.is_late()].map(|wish| f64::from(u8::from(wish)))
+    }
+
+    /// Takes the sums of the wishes of all ranks, for the next judgement. Without other ranks there is nothing to be told.
+    pub fn tell(&mut self, wishes: [f64; 2]) {
+        self.told = self.active.executor().team().is_some().then_some(wishes);
     }
 
     pub(super) fn activate(&mut self) -> Result<()> {
@@ -530,6 +555,7 @@ impl<T: Scalar> Pooled for Monitor<T> {
             stalled: STALLED,
             next_look: 0,
             deferred: None,
+            told: None,
         })
     }
 

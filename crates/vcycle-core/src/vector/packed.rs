@@ -1,9 +1,9 @@
 //! Operations on many vectors that are stored in fewer bits.
 
 use crate::arrays::{Packed, Storage, Vector};
-use crate::error::{Result, check_size};
+use crate::error::{Error, Result, check_size};
 use crate::executor::Executor;
-use crate::operations::packed as operations;
+use crate::operations::{packed as operations, pipeline};
 use crate::scalar::Scalar;
 use crate::size::Size;
 use crate::workspace::Pooled;
@@ -83,6 +83,61 @@ impl<T: Scalar> Packed<T> {
             }
         }
         operations::add(self, count, y)
+    }
+
+    /// Multiplies the first `count` vectors with `w`, and measures `w`, in a single sum over all ranks, in which numbers `besides` are replaced by
+    /// their sums, too. `meanwhile` is called while these numbers travel to other ranks, or from a device to the host: it may queue what does not need them. Returns the products, vector
+    /// after vector, and then the norms of `w`, which stays as it is.
+    ///
+    /// # Errors
+    /// When the executor fails, for vectors in fewer bits, and what `meanwhile` returns.
+    pub fn multiply_while(
+        &mut self,
+        count: usize,
+        w: &Vector<T>,
+        besides: &mut [f64],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<&[T::Arith]> {
+        self.check("multiply", w)?;
+        self.check_working()?;
+        pipeline::multiply(self, count, w, besides, meanwhile)?;
+        let numbers = (count + 1) * self.cols;
+        Ok(&self.pipeline().products[..numbers])
+    }
+
+    /// `z += a v` and `w += b v` for the first `count` vectors, in one pass over them. Then `z` times a factor is the next vector, and
+    /// `w` that factor times `w` and a multiple of the next vector. `[a, b]` are given for every vector and column, and behind them
+    /// the factor and the multiple. A factor of zero makes zeros. Nobody waits for a device.
+    ///
+    /// # Errors
+    /// When the executor fails, and for vectors in fewer bits.
+    pub fn advance(
+        &mut self,
+        count: usize,
+        coefficients: impl Fn(usize, usize) -> [T::Arith; 2],
+        z: &mut Vector<T>,
+        w: &mut Vector<T>,
+    ) -> Result<()> {
+        self.check("advance", z)?;
+        self.check("advance", w)?;
+        self.check_working()?;
+        let (cols, numbers) = (self.cols, (count + 1) * self.cols);
+        let steps = self.pipeline().steps.host_mut()?;
+        for place in 0..numbers {
+            let [a, b] = coefficients(place / cols, place % cols);
+            (steps[place], steps[numbers + place]) = (a, b);
+        }
+        pipeline::advance(self, count, z, w)
+    }
+
+    fn check_working(&self) -> Result<()> {
+        match self.storage {
+            Storage::Working => Ok(()),
+            other => Err(Error::Unsupported {
+                component: format!("a basis in {}", other.name()),
+                operation: "pipelined orthogonalisation".to_owned(),
+            }),
+        }
     }
 
     /// What the last operation has found, on the host.

@@ -59,6 +59,16 @@ impl<'a, S> Group<'a, S> {
         let start = move |vector| vector * self.stride + rows.start;
         (0..self.count).map(move |vector| &self.codes[start(vector)..][..rows.len()])
     }
+
+    /// Adds the products of a range of rows.
+    fn add_products<T: Scalar>(self, rows: Range<usize>, w: &[T], sums: &mut [T::Arith])
+    where
+        S: Code,
+    {
+        for (sum, codes) in sums.iter_mut().zip(self.parts(rows)) {
+            *sum += dot_codes(codes, w);
+        }
+    }
 }
 
 /// One turn of an orthogonalisation by groups, in one pass: `w += coefficient v` for the vectors of the `last` group,
@@ -87,9 +97,23 @@ pub fn turn<S: Code, T: Scalar>(
             if next.count == 0 {
                 sums[0] += dot_column(w, w);
             }
-            for (sum, codes) in sums.iter_mut().zip(next.parts(rows)) {
-                *sum += dot_codes(codes, w);
-            }
+            next.add_products(rows, w, &mut sums);
+        }
+        sums
+    })
+}
+
+/// Products of `w` with the vectors of a group, without their factors, in one pass.
+pub fn multiply<S: Code, T: Scalar>(
+    threads: &Threads,
+    group: Group<'_, S>,
+    w: &[T],
+) -> [T::Arith; TOGETHER] {
+    reduce_ranges::<T, TOGETHER>(threads, w.len(), 1, |range| {
+        let mut sums = [T::Arith::zero(); TOGETHER];
+        for start in range.clone().step_by(PIECE) {
+            let rows = start..(start + PIECE).min(range.end);
+            group.add_products(rows.clone(), &w[rows], &mut sums);
         }
         sums
     })
@@ -132,6 +156,54 @@ pub fn combine<S: Code, T: Scalar>(
             }
         }
     });
+}
+
+/// [`combine`] with two vectors, each with coefficients of its own, in one pass over the others.
+pub fn combine_both<T: Scalar>(
+    threads: &Threads,
+    (codes, stride): (&[T], usize),
+    coefficients: [&[T::Arith]; 2],
+    (z, w): (&mut [T], &mut [T]),
+    cols: usize,
+) {
+    let whole = Shared(w.as_mut_ptr());
+    threads.for_pieces(z, piece(cols), |start, z| {
+        // SAFETY: pieces of `z` do not overlap, and `w` has as many numbers.
+        let w = unsafe { whole.slice(start..start + z.len()) };
+        let [for_z, for_w] = coefficients;
+        if cols != 1 {
+            reference::packed::combine((codes, stride), for_z, z, start, cols);
+            reference::packed::combine((codes, stride), for_w, w, start, cols);
+            return;
+        }
+        for (vector, (&a, &b)) in for_z.iter().zip(for_w).enumerate() {
+            let codes = &codes[vector * stride + start..][..z.len()];
+            add_column(a, codes, z);
+            add_column(b, codes, w);
+        }
+    });
+}
+
+/// `z` times the factor of its column becomes a vector, and `w` that factor times `w` and a multiple of the vector.
+pub fn step<T: Scalar>(
+    threads: &Threads,
+    (factors, multiples): (&[T::Arith], &[T::Arith]),
+    (z, w): (&mut [T], &mut [T]),
+    next: &mut [T],
+) {
+    let (w, next) = (Shared(w.as_mut_ptr()), Shared(next.as_mut_ptr()));
+    threads.for_pieces(z, piece(factors.len()), |start, z| {
+        let range = start..start + z.len();
+        // SAFETY: pieces of `z` do not overlap, and both others have as many numbers.
+        let (w, next) = unsafe { (w.slice(range.clone()), next.slice(range)) };
+        step_piece(factors, multiples, z, w, next);
+    });
+}
+
+multiversion! {
+    fn step_piece[T: Scalar](factors: &[T::Arith], multiples: &[T::Arith], z: &mut [T], w: &mut [T], next: &mut [T]) {
+        reference::packed::step(factors, multiples, z, w, next);
+    }
 }
 
 multiversion! {

@@ -46,6 +46,27 @@ pub fn combine<S: Code, T: Scalar>(
     }
 }
 
+/// `z` times the factor of its column becomes a vector, and `w` that factor times `w` and a multiple of the vector.
+pub fn step<T: Scalar>(
+    factors: &[T::Arith],
+    multiples: &[T::Arith],
+    z: &mut [T],
+    w: &mut [T],
+    next: &mut [T],
+) {
+    let cols = factors.len();
+    let times = |factor: T::Arith, number: T| match factor.is_zero() {
+        true => T::Arith::zero(),
+        false => factor * number.load(),
+    };
+    for (place, ((z, w), next)) in z.iter_mut().zip(w).zip(next).enumerate() {
+        let column = place % cols;
+        *z = T::store(times(factors[column], *z));
+        *next = *z;
+        *w = T::store(times(factors[column], *w) + times(multiples[column], *z));
+    }
+}
+
 /// The largest modulus of every column.
 pub fn largest<T: Scalar>(w: &[T], largest: &mut [T::Arith]) {
     let cols = largest.len();

@@ -12,7 +12,7 @@ use crate::registration::{Component, PreconditionerComponent, Symmetry};
 use crate::scalar::{bf16, c32, c64, f16};
 use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Minres, PipeCg,
-    SolverComponent, SolverFactory,
+    PipeGmres, SolverComponent, SolverFactory,
 };
 use crate::stop::Stop;
 
@@ -107,7 +107,7 @@ macro_rules! table {
 }
 
 table! {
-    solvers: Cg, Fcg, PipeCg, Minres, Bicg, Bicgstab, Cgs, Gmres, Fgmres, Idr, Gcr, Ir, Chebyshev;
+    solvers: Cg, Fcg, PipeCg, Minres, Bicg, Bicgstab, Cgs, Gmres, Fgmres, PipeGmres, Idr, Gcr, Ir, Chebyshev;
     preconditioners: Jacobi, L1Jacobi, BlockJacobi, BlockDirect, Sor, Ssor, MulticolourGs, HybridGs, Ic0,
         Ilu0, Iluk, Ilut, Ick, ParIlu, ParIlut, ParIc, ParIct, Isai, Fsai, Polynomial;
 }

@@ -89,34 +89,30 @@ pub(super) fn iterate<T: Scalar>(
 ) -> Result<()> {
     let restart = check_restart(restart, run)?;
     let mut space = Space::take(run, restart, basis, flexible)?;
-    let mut ended = run.start(&mut space.w, &mut space.norm)?;
-    while !ended {
-        let steps = space.cycle(run, restart)?;
-        space.update(run, steps)?;
-        ended = run.monitor.all_ended();
-        if !ended {
-            run.residual(&mut space.w)?;
-        }
-    }
-    Ok(())
+    space.restarted(run, |space, run| space.cycle(run, restart))
 }
 
 /// The Krylov space and the projected problem of each column.
-struct Space<'w, T: Scalar> {
+pub(super) struct Space<'w, T: Scalar> {
     /// Orthonormal basis.
-    v: Scratch<'w, Packed<T>>,
+    pub(super) v: Scratch<'w, Packed<T>>,
     /// What the preconditioner made of each of them, if flexible.
     z: Option<Scratch<'w, Packed<T>>>,
     /// The last vector of the basis, as it is stored.
-    w: Scratch<'w, Vector<T>>,
+    pub(super) w: Scratch<'w, Vector<T>>,
     /// What the preconditioner made of it.
-    preconditioned: Scratch<'w, Vector<T>>,
-    projected: Scratch<'w, PerColumn<T, LeastSquares<T::Arith>>>,
-    norm: Scratch<'w, Scalars<T>>,
+    pub(super) preconditioned: Scratch<'w, Vector<T>>,
+    pub(super) projected: Scratch<'w, PerColumn<T, LeastSquares<T::Arith>>>,
+    pub(super) norm: Scratch<'w, Scalars<T>>,
 }
 
 impl<'w, T: Scalar> Space<'w, T> {
-    fn take(run: &Run<'w, T>, restart: usize, basis: Storage, flexible: bool) -> Result<Self> {
+    pub(super) fn take(
+        run: &Run<'w, T>,
+        restart: usize,
+        basis: Storage,
+        flexible: bool,
+    ) -> Result<Self> {
         let (ws, b) = (run.ws, run.b);
         let mut projected = PerColumn::<T, LeastSquares<T::Arith>>::take(ws, b)?;
         for column in projected.iter_mut() {
@@ -137,38 +133,68 @@ impl<'w, T: Scalar> Space<'w, T> {
         })
     }
 
-    /// Grows the space until all columns have ended or it is full; returns its dimension. Starts
-    /// from the residual in `w`.
-    fn cycle(&mut self, run: &mut Run<'_, T>, restart: usize) -> Result<usize> {
-        self.v.project(0, &mut self.w)?;
-        self.v.keep_unit(0, &mut self.w)?;
-        let norms = self.v.numbers()?;
-        for (column, &norm) in self.projected.iter_mut().zip(norms) {
-            column.start(norm);
+    /// Improves the solution by one space after the other until all columns have ended. `cycle` grows a space from the residual in
+    /// `w` and returns its dimension.
+    pub(super) fn restarted(
+        &mut self,
+        run: &mut Run<'_, T>,
+        mut cycle: impl FnMut(&mut Self, &mut Run<'_, T>) -> Result<usize>,
+    ) -> Result<()> {
+        let mut ended = run.start(&mut self.w, &mut self.norm)?;
+        while !ended {
+            let steps = cycle(self, run)?;
+            self.update(run, steps)?;
+            ended = run.monitor.all_ended();
+            if !ended {
+                run.residual(&mut self.w)?;
+            }
         }
+        Ok(())
+    }
+
+    /// Grows the space until all columns have ended or it is full.
+    fn cycle(&mut self, run: &mut Run<'_, T>, restart: usize) -> Result<usize> {
+        self.start()?;
         for step in 0..restart {
             self.expand(run, step)?;
-            for (index, column) in self.projected.iter_mut().enumerate() {
-                column.eliminate(step, run.monitor.is_active(index));
-            }
-            self.projected.send(&mut self.norm, |column| {
-                T::Arith::from_real(column.residual(step + 1))
-            })?;
-            run.done(&self.norm)?;
-            for (index, column) in self.projected.iter().enumerate() {
-                if column.dimension() <= step {
-                    run.monitor.end(index, Status::Breakdown)?;
-                }
-            }
-            if run.monitor.all_ended() {
+            if self.judge(run, step)? {
                 return Ok(step + 1);
             }
         }
         Ok(restart)
     }
 
+    /// The residual in `w` becomes the first vector of the basis.
+    pub(super) fn start(&mut self) -> Result<()> {
+        self.v.project(0, &mut self.w)?;
+        self.v.keep_unit(0, &mut self.w)?;
+        let norms = self.v.numbers()?;
+        for (column, &norm) in self.projected.iter_mut().zip(norms) {
+            column.start(norm);
+        }
+        Ok(())
+    }
+
+    /// Takes the column of the Hessenberg matrix that was set, and announces the norms of the residual; says whether all columns have
+    /// ended.
+    pub(super) fn judge(&mut self, run: &mut Run<'_, T>, step: usize) -> Result<bool> {
+        for (index, column) in self.projected.iter_mut().enumerate() {
+            column.eliminate(step, run.monitor.is_active(index));
+        }
+        self.projected.send(&mut self.norm, |column| {
+            T::Arith::from_real(column.residual(step + 1))
+        })?;
+        run.done(&self.norm)?;
+        for (index, column) in self.projected.iter().enumerate() {
+            if column.dimension() <= step {
+                run.monitor.end(index, Status::Breakdown)?;
+            }
+        }
+        Ok(run.monitor.all_ended())
+    }
+
     /// One step of Arnoldi: `A M v_step` made orthonormal to the basis is its next vector.
-    fn expand(&mut self, run: &Run<'_, T>, step: usize) -> Result<()> {
+    pub(super) fn expand(&mut self, run: &Run<'_, T>, step: usize) -> Result<()> {
         run.precondition(&self.w, &mut self.preconditioned)?;
         if let Some(z) = &mut self.z {
             z.keep(step, &mut self.preconditioned)?;

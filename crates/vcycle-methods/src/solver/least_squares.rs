@@ -86,6 +86,11 @@ impl<A: Field> LeastSquares<A> {
         self.column[row] += value;
     }
 
+    /// Entry `row` of the next column, as it was set.
+    pub(super) fn entry(&self, row: usize) -> A {
+        self.column[row]
+    }
+
     /// The last of `rows + 1` entries that were set over the length of them all: what orthogonalisation has left of a vector.
     pub(super) fn part_left(&self, rows: usize) -> f64 {
         let column = &self.column[..=rows];

@@ -40,6 +40,7 @@ fn general<T: Scalar>() -> Methods<T> {
             restart: 20,
             ..Fgmres::default()
         }),
+        Arc::new(PipeGmres { restart: 20 }),
         Arc::new(Idr::default()),
         Arc::new(Gcr { restart: 20 }),
         Arc::new(BlockGmres { restart: 20 }),

@@ -25,7 +25,7 @@ use crate::solver::Direct;
 use crate::solver::SolverComponent;
 use crate::solver::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
-    Ir, Method, Minres, PipeCg,
+    Ir, Method, Minres, PipeCg, PipeGmres,
 };
 use crate::structured::StructMg;
 
@@ -223,6 +223,7 @@ components! {
         Cgs(Cgs) = Cgs::REGISTRATION;
         Gmres(Gmres) = Gmres::REGISTRATION;
         Fgmres(Fgmres) = Fgmres::REGISTRATION;
+        PipeGmres(PipeGmres) = PipeGmres::REGISTRATION;
         Idr(Idr) = Idr::REGISTRATION;
         Gcr(Gcr) = Gcr::REGISTRATION;
         BlockCg(BlockCg) = BlockCg::REGISTRATION;

@@ -259,6 +259,7 @@ fn of_solver(solver: &SolverConfig) -> usize {
         SolverConfig::Fgmres(fgmres) => stored(fgmres.restart, fgmres.basis)
             .saturating_mul(2)
             .saturating_add(4),
+        SolverConfig::PipeGmres(gmres) => gmres.restart.saturating_add(6),
         SolverConfig::Gcr(gcr) => gcr.restart.saturating_mul(2).saturating_add(4),
         SolverConfig::BlockCg(_) => 10,
         SolverConfig::BlockGmres(gmres) => gmres.restart.saturating_add(10),

@@ -8,7 +8,7 @@ use vcycle::precond::Jacobi;
 use vcycle::scalar::{Field, Mixes, Scalar, c64};
 use vcycle::solver::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
-    Ir, Method, Minres, PipeCg, Recycling, Solver, SolverFactory,
+    Ir, Method, Minres, PipeCg, PipeGmres, Recycling, Solver, SolverFactory,
 };
 use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::Vector;
@@ -28,6 +28,7 @@ fn methods<T: Scalar>() -> Vec<(Arc<dyn Method<T>>, bool)> {
         (Arc::new(Cgs::default()), false),
         (Arc::new(Gmres::default()), false),
         (Arc::new(Fgmres::default()), false),
+        (Arc::new(PipeGmres::default()), false),
         (Arc::new(Idr::default()), false),
         (Arc::new(Gcr::default()), false),
         (Arc::new(BlockCg::default()), true),

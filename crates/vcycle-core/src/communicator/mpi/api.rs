@@ -62,6 +62,7 @@ functions! {
     irecv "MPI_Irecv": fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
     waitall "MPI_Waitall": fn(c_int, *mut c_void, usize);
     allgather "MPI_Allgather": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize);
+    iallgather "MPI_Iallgather": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize, *mut c_void);
     alltoall "MPI_Alltoall": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize);
     version "MPI_Get_library_version": fn(*mut c_char, *mut c_int);
 }
@@ -301,6 +302,18 @@ impl Requests {
                 comm.0,
                 request,
             )
+        })
+    }
+
+    /// Begins to gather the values of all ranks, as [`Api::all_gather`]; both arrays stay where they are until
+    /// [`wait`](Self::wait) has returned.
+    pub fn all_gather(&mut self, comm: Comm, own: &[f64], all: &mut [f64]) -> Result<()> {
+        let (request, api) = (self.next(), self.api);
+        let bytes = size_of_val(own) as c_int;
+        let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        // SAFETY: `all` is as long as `own` times the number of ranks; whoever gathers waits before they are touched.
+        check("MPI_Iallgather", unsafe {
+            (api.functions.iallgather)(own, bytes, api.byte, all, bytes, api.byte, comm.0, request)
         })
     }
 

@@ -118,6 +118,26 @@ impl Team {
         team.stages = stages(&team, MANY)?;
         Ok(Arc::new(team))
     }
+
+    /// Room for so many numbers of every rank, kept from sum to sum.
+    fn room(&self, numbers: usize) -> Vec<f64> {
+        let brought = self.brought.lock();
+        let mut brought = std::mem::take(&mut *brought.unwrap_or_else(PoisonError::into_inner));
+        brought.resize(numbers * self.size, 0.0);
+        brought
+    }
+
+    /// Adds what all ranks have brought, in their order.
+    fn add_up(&self, brought: Vec<f64>, values: &mut [f64]) {
+        values.fill(0.0);
+        for one in brought.chunks_exact(values.len().max(1)) {
+            values
+                .iter_mut()
+                .zip(one)
+                .for_each(|(sum, value)| *sum += value);
+        }
+        *self.brought.lock().unwrap_or_else(PoisonError::into_inner) = brought;
+    }
 }
 
 impl Communicator for Team {
@@ -138,19 +158,34 @@ impl Communicator for Team {
             let both = || first.sum(values).and_then(|()| second.sum(values));
             return self.counters.waits(both);
         }
-        let brought = self.brought.lock();
-        let mut brought = brought.unwrap_or_else(PoisonError::into_inner);
-        brought.resize(values.len() * self.size, 0.0);
+        let mut brought = self.room(values.len());
         self.counters
             .waits(|| self.api.all_gather(self.comm, values, &mut brought))?;
-        values.fill(0.0);
-        for one in brought.chunks_exact(values.len().max(1)) {
-            values
-                .iter_mut()
-                .zip(one)
-                .for_each(|(sum, value)| *sum += value);
-        }
+        self.add_up(brought, values);
         Ok(())
+    }
+
+    fn sum_while(
+        &self,
+        values: &mut [f64],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.counters.summed();
+        if self.size == 1 {
+            return meanwhile();
+        }
+        if let Some([first, second]) = &self.stages {
+            first.sum_while(values, meanwhile)?;
+            return self.counters.waits(|| second.sum(values));
+        }
+        let mut brought = self.room(values.len());
+        let mut request = Requests::new(self.api);
+        request.all_gather(self.comm, values, &mut brought)?;
+        let done = meanwhile();
+        // The buffers belong to MPI until it has finished with them, whatever happened meanwhile.
+        self.counters.waits(|| request.wait())?;
+        self.add_up(brought, values);
+        done
     }
 
     fn exchange(

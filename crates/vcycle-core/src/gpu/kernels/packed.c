@@ -166,6 +166,42 @@ KERNEL packed_combine(u64 rows, u32 cols, u32 column, u32 count, u64 stride,
         leave_measures(square, most, norm + column, largest + column, partials, counter, scratch);
 }
 
+// The product of a number with a factor; nothing of what has the factor zero.
+#define TIMES(factor, number) (IS_ZERO(A, factor) ? (A)0 : MULTIPLY(A, factor, number))
+
+// z += a v and w += b v for at most BLOCK vectors, whose numbers a and b are `cols` apart. With `last` z times a factor is the next
+// vector, and w that factor times w and a multiple of the next vector.
+KERNEL packed_advance(u64 rows, u32 cols, u32 column, u32 count, u64 stride, GLOBAL const S *codes,
+                      GLOBAL const A *as, GLOBAL const A *bs, GLOBAL T *RESTRICT zs, GLOBAL T *RESTRICT ws,
+                      u32 last, GLOBAL const A *factor, GLOBAL const A *multiple, GLOBAL S *next,
+                      GLOBAL A *scale) {
+    LOCAL_ARRAY(A, for_z, BLOCK);
+    LOCAL_ARRAY(A, for_w, BLOCK);
+    if (thread_of_block() < count) {
+        for_z[thread_of_block()] = as[thread_of_block() * cols];
+        for_w[thread_of_block()] = bs[thread_of_block() * cols];
+    }
+    BARRIER();
+    if (last && thread_of_grid() == 0)
+        *scale = OF_REAL(A, 1);
+    FOR_ITEMS(row, rows) {
+        u64 place = row * cols + column;
+        A z = LOAD(T, zs, place), w = LOAD(T, ws, place);
+        _Pragma("unroll 8") for (u32 v = 0; v < count; v++) {
+            A value = DECODED(codes + v * stride, place);
+            z += MULTIPLY(A, for_z[v], value);
+            w += MULTIPLY(A, for_w[v], value);
+        }
+        if (last) {
+            z = ROUND(A, T, TIMES(*factor, z));
+            w = TIMES(*factor, w) + TIMES(*multiple, z);
+            STORE(A, S, next, place, z);
+        }
+        STORE(A, T, zs, place, z);
+        STORE(A, T, ws, place, w);
+    }
+}
+
 FUNCTION void keep_one(A factor, A scale, GLOBAL S *codes, GLOBAL T *w, u64 place) {
     STORE(A, S, codes, place, MULTIPLY(A, factor, LOAD(T, w, place)));
     STORE(A, T, w, place, MULTIPLY(A, scale, DECODED(codes, place)));

@@ -1,0 +1,371 @@
+//! Pipelined generalised minimal residuals.
+
+use super::gmres::Space;
+use super::per_column::PerColumn;
+use super::recurrence::Recurrence;
+use super::{Method, Run, check_restart, solver};
+use crate::error::Result;
+use crate::executor::Scratch;
+use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::scalar::{Field, Scalar};
+use crate::vector::{Coefficient, Storage, Vector};
+
+/// Pipelined generalised minimal residuals (Ghysels, Ashby, Meerbergen and Vanroose 2013, depth one), restarted and preconditioned
+/// from the right.
+///
+/// [`Gmres`](super::Gmres) with one reduction an iteration: the products of a vector with the whole basis and its norm together. They
+/// are on their way while the preconditioner and the matrix are applied to that vector, before it is orthogonal to the others: what
+/// they make of the new vector of the basis follows from what they made of this one. Two vectors more are kept.
+///
+/// Two things differ from the paper. What the matrix makes of the basis is not stored: it is the basis times the Hessenberg
+/// matrix. And of the products with a vector two are taken out before they are known, as large as in the iteration before: the shift
+/// of the paper, chosen anew in each. Rounding errors grow by what is taken out later, over what is left; so they hardly grow.
+/// A bound of them is kept. Where it exceeds the square root of rounding, or the square of the norm that is left has lost its digits, an
+/// iteration is made as GMRES makes it, with two products.
+///
+/// **Choose it** for nonsymmetric or indefinite matrices where reductions are slow: many processes, or a device with little to do.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, solver::{PipeGmres, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+/// let mut x = Vector::zeros_like(&b)?;
+/// let outcome = Solver::<f64>::new(PipeGmres::default(), a)?.solve(&b, &mut x)?;
+/// assert!(outcome.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct PipeGmres {
+    /// Vectors kept before the method starts afresh.
+    pub restart: usize,
+}
+
+impl Default for PipeGmres {
+    fn default() -> Self {
+        Self { restart: 50 }
+    }
+}
+
+impl Component for PipeGmres {
+    const REGISTRATION: Registration = Registration {
+        name: "pipegmres",
+        summary: "Pipelined generalised minimal residuals.",
+        after_colon: &["restart"],
+        needs: &[Need::FixedPreconditioner],
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Varying
+    }
+}
+
+solver!(PipeGmres);
+
+impl<T: Scalar> Method<T> for PipeGmres {
+    fn name(&self) -> &'static str {
+        Self::REGISTRATION.name
+    }
+
+    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+        let restart = check_restart(self.restart, run)?;
+        let mut space = Space::take(run, restart, Storage::Working, false)?;
+        let mut ahead = Ahead::take(run, restart)?;
+        space.restarted(run, |space, run| ahead.cycle(space, run, restart))
+    }
+}
+
+/// What is ahead of the basis.
+struct Ahead<'w, T: Scalar> {
+    /// `A M v` of the last vector `v` of the basis, without the products that were guessed.
+    z: Scratch<'w, Vector<T>>,
+    /// `A M z`.
+    product: Scratch<'w, Vector<T>>,
+    columns: Scratch<'w, PerColumn<T, Recurrence<T::Arith>>>,
+}
+
+impl<'w, T: Scalar> Ahead<'w, T> {
+    fn take(run: &Run<'w, T>, restart: usize) -> Result<Self> {
+        let [z, product] = run.vectors()?;
+        let mut columns = PerColumn::<T, Recurrence<T::Arith>>::take(run.ws, run.b)?;
+        columns
+            .iter_mut()
+            .for_each(|column| column.reserve(restart));
+        Ok(Self {
+            z,
+            product,
+            columns,
+        })
+    }
+
+    /// Grows the space until all columns have ended or it is full; returns its dimension.
+    fn cycle(
+        &mut self,
+        space: &mut Space<'w, T>,
+        run: &mut Run<'_, T>,
+        restart: usize,
+    ) -> Result<usize> {
+        space.start()?;
+        // A preconditioned matrix is near the identity.
+        let guess = if run.preconditioner.is_identity() {
+            0.0
+        } else {
+            1.0
+        };
+        self.columns
+            .iter_mut()
+            .for_each(|column| column.start(guess));
+        self.begin(space, run)?;
+        for step in 0..restart {
+            let is_last = step + 1 == restart;
+            self.orthogonalise(space, run, step, is_last)?;
+            if space.judge(run, step)? {
+                return Ok(step + 1);
+            }
+            if !is_last {
+                self.advance(space, run, step + 1)?;
+            }
+        }
+        Ok(restart)
+    }
+
+    /// `z` from the last vector of the basis itself.
+    fn begin(&mut self, space: &mut Space<'w, T>, run: &Run<'_, T>) -> Result<()> {
+        let preconditioned = run.preconditioned(&space.w, &mut space.preconditioned)?;
+        run.multiply(preconditioned, &mut self.z)?;
+        self.columns
+            .send(&mut space.norm, |column| -column.guess())?;
+        self.z.axpy(Coefficient::of(&space.norm), &space.w)
+    }
+
+    /// Sets the next column of the Hessenberg matrix by the products of `z`, or by a step of GMRES where they are in doubt. Meanwhile the
+    /// next product is formed, unless this step is the last one.
+    fn orthogonalise(
+        &mut self,
+        space: &mut Space<'w, T>,
+        run: &mut Run<'_, T>,
+        step: usize,
+        is_last: bool,
+    ) -> Result<()> {
+        let (count, cols) = (step + 1, run.b.cols());
+        let (z, product, preconditioned) = (&self.z, &mut self.product, &mut space.preconditioned);
+        let mut wishes = run.monitor.wishes(run.ws.log());
+        let mut meanwhile = || match is_last {
+            true => Ok(()),
+            false => run.multiply(run.preconditioned(z, preconditioned)?, product),
+        };
+        let numbers = space
+            .v
+            .multiply_while(count, z, &mut wishes, &mut meanwhile)?;
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            let numbers = numbers.iter().skip(index).step_by(cols);
+            match run.monitor.is_active(index) {
+                true => column.receive(count, numbers.copied()),
+                false => column.rest(count),
+            }
+        }
+        run.monitor.tell(wishes);
+        if !self.columns.iter().all(Recurrence::is_trusted) {
+            space.expand(run, step)?;
+        }
+        for (column, problem) in self.columns.iter_mut().zip(space.projected.iter_mut()) {
+            column.keep(count, problem);
+        }
+        Ok(())
+    }
+
+    /// The next vector of the basis and the next `z`, from `z` and `A M z`; from the vector of a step of GMRES in the columns that were
+    /// in doubt.
+    fn advance(&mut self, space: &mut Space<'w, T>, run: &Run<'_, T>, count: usize) -> Result<()> {
+        let is_doubted = !self.columns.iter().all(Recurrence::is_trusted);
+        if is_doubted && !self.columns.iter().any(Recurrence::goes_on) {
+            return self.begin(space, run);
+        }
+        let columns = &self.columns;
+        let coefficients = |vector, column| columns.get(column).coefficients(count, vector);
+        let (z, product) = (&mut self.z, &mut self.product);
+        space.v.advance(count, coefficients, z, product)?;
+        match is_doubted {
+            false => std::mem::swap(&mut space.w, &mut self.z),
+            true => self.join(space, run, count)?,
+        }
+        std::mem::swap(&mut self.z, &mut self.product);
+        Ok(())
+    }
+
+    /// Puts the columns in doubt beside those that are not, whose next vector is in `z` and whose next `z` in the product.
+    fn join(&mut self, space: &mut Space<'w, T>, run: &Run<'_, T>, count: usize) -> Result<()> {
+        let [mut doubted] = run.scalars()?;
+        self.columns.send(&mut doubted, |column| {
+            T::Arith::from_f64(if column.is_trusted() { 0.0 } else { 1.0 })
+        })?;
+        let (doubted, one) = (Coefficient::of(&doubted), Coefficient::one());
+        space.w.scale(doubted)?;
+        space.w.axpy(one, &self.z)?;
+        space.v.keep(count, &mut space.w)?;
+        self.begin(space, run)?;
+        self.product.axpy(doubted, &self.z)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::executor::{Executor, Workspace};
+    use crate::matrix::Csr;
+    use crate::precond::Jacobi;
+    use crate::scalar::{Mixes, c32, c64};
+    use crate::solver::{Gmres, Solver, testing};
+    use crate::stop::{Outcome, Status, Stop};
+    use vcycle_core::communicator::threads;
+
+    fn plain(restart: usize) -> Gmres {
+        Gmres {
+            restart,
+            ..Gmres::default()
+        }
+    }
+
+    /// Solves for two right-hand sides, with Jacobi's method and without.
+    fn outcomes<T: Mixes<T, T>>(
+        method: &(impl Method<T> + Clone + 'static),
+        a: &Arc<Csr<T>>,
+        tolerance: f64,
+    ) -> [Outcome; 2] {
+        let values = testing::values::<T>(2 * a.size().rows, 3);
+        let b = Vector::from_rows(a.executor(), 2, values).unwrap();
+        [true, false].map(|preconditioned| {
+            let solver = Solver::<T>::new(method.clone(), a.clone()).unwrap();
+            let solver = match preconditioned {
+                true => solver.preconditioned_by(&Jacobi::default()).unwrap(),
+                false => solver,
+            };
+            let stop = Stop::relative(tolerance);
+            let mut x = Vector::zeros_like(&b).unwrap();
+            solver
+                .solve_in(&b, &mut x, &stop, &Workspace::new())
+                .unwrap()
+        })
+    }
+
+    fn compare<T: Mixes<T, T>>(a: &Arc<Csr<T>>, restart: usize, tolerance: f64) {
+        let pipelined = outcomes(&PipeGmres { restart }, a, tolerance);
+        let plain = outcomes(&plain(restart), a, tolerance);
+        for (pipelined, plain) in pipelined.iter().zip(&plain) {
+            assert!(pipelined.converged(), "{pipelined}");
+            for (own, other) in pipelined.columns.iter().zip(&plain.columns) {
+                let apart = own.iterations.abs_diff(other.iterations);
+                assert!(apart <= 1, "{pipelined} and {plain} with {restart}");
+            }
+        }
+    }
+
+    #[test]
+    fn takes_the_iterations_of_gmres() {
+        for executor in [Executor::reference(), Executor::cpu()] {
+            for restart in [1, 5, 40] {
+                let grid = if restart == 1 { 3 } else { 9 };
+                compare::<f64>(&testing::laplacian_2d(&executor, grid), restart, 1e-10);
+                compare::<f64>(
+                    &testing::convection_diffusion(&executor, grid),
+                    restart,
+                    1e-10,
+                );
+            }
+            compare::<c64>(&testing::shifted_laplacian(&executor, 6), 40, 1e-10);
+            compare::<c32>(&testing::shifted_laplacian(&executor, 5), 40, 1e-4);
+            compare::<f32>(&testing::convection_diffusion(&executor, 9), 10, 1e-5);
+        }
+    }
+
+    #[test]
+    fn an_invariant_space_and_a_singular_matrix_end_it_as_they_end_gmres() {
+        let host = Executor::reference();
+        let same = |diagonal: Vec<f64>, restart: usize| {
+            let a = Arc::new(Csr::diagonal_matrix(&host, diagonal));
+            let pipelined = testing::solve_with(Arc::new(PipeGmres { restart }), &a, None);
+            let plain = testing::solve_with(Arc::new(plain(restart)), &a, None);
+            assert_eq!(pipelined.status, plain.status, "{pipelined} and {plain}");
+            assert_eq!(pipelined.iterations, plain.iterations);
+            pipelined
+        };
+        assert_eq!(same(vec![2.0; 5], 10).iterations, 1);
+        for restart in [3, 4, 10] {
+            assert_eq!(same(vec![1.0, 2.0, 4.0, 2.0, 1.0], restart).iterations, 3);
+        }
+        let singular = same(vec![1.0, 2.0, 0.0], 10);
+        assert_eq!(singular.status, Status::Breakdown);
+        assert!(singular.relative_residual < 0.6);
+        let a = testing::rotation(&host, 6);
+        let outcome = testing::solve_with(Arc::new(PipeGmres::default()), &a, None);
+        assert!(outcome.converged() && outcome.iterations <= 6, "{outcome}");
+    }
+
+    #[test]
+    fn vectors_of_which_nothing_is_left_are_made_as_gmres_makes_them() {
+        let host = Executor::reference();
+        let near = (0..40).map(|i| 1.0 + 1e-9 * f64::from(i)).collect();
+        let graded = (0..40).map(|i| 10_f64.powi(i % 9)).collect();
+        for diagonal in [near, graded] {
+            let a = Arc::new(Csr::diagonal_matrix(&host, diagonal));
+            let pipelined = testing::solve_with(Arc::new(PipeGmres { restart: 30 }), &a, None);
+            let plain = testing::solve_with(Arc::new(plain(30)), &a, None);
+            assert!(pipelined.converged(), "{pipelined}");
+            assert!(pipelined.iterations.abs_diff(plain.iterations) <= 1);
+        }
+    }
+
+    /// Sums over all ranks that ten more iterations take.
+    fn sums_of_ten<M: Method<f64> + Clone + 'static>(method: &M) -> u64 {
+        let sums = threads::run(2, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let a = testing::convection_diffusion::<f64>(&rank, 8);
+            let b = Vector::<f64>::filled(&rank, 64, 1, 1.0)?;
+            let sums = |iterations| -> Result<u64> {
+                let solver = Solver::<f64>::new(method.clone(), a.clone())?
+                    .preconditioned_by(&Jacobi::default())?
+                    .stopping(Stop::fixed(iterations));
+                let before = team.traffic().sums;
+                let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+                assert_eq!(outcome.iterations, iterations);
+                Ok(team.traffic().sums - before)
+            };
+            let few = sums(10)?;
+            Ok(sums(20)? - few)
+        });
+        sums.unwrap()[0]
+    }
+
+    #[test]
+    fn an_iteration_has_one_sum_over_all_ranks() {
+        assert_eq!(sums_of_ten(&PipeGmres::default()), 10);
+        assert!(sums_of_ten(&Gmres::default()) >= 20);
+    }
+
+    #[test]
+    fn the_host_does_not_wait_until_a_device_is_idle() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        let a = testing::convection_diffusion::<f64>(&device, 8);
+        let b = Vector::<f64>::filled(&device, 64, 1, 1.0).unwrap();
+        let Executor::Gpu(gpu) = &device else {
+            unreachable!("a device")
+        };
+        let waits = [10, 20].map(|iterations| {
+            let solver = Solver::<f64>::new(PipeGmres::default(), a.clone()).unwrap();
+            let solver = solver.stopping(Stop::fixed(iterations));
+            let before = gpu.device().counts().synchronizations;
+            let mut x = Vector::zeros_like(&b).unwrap();
+            let outcome = solver.solve(&b, &mut x).unwrap();
+            assert_eq!(outcome.iterations, iterations);
+            gpu.device().counts().synchronizations - before
+        });
+        assert_eq!(waits[0], waits[1]);
+    }
+}
