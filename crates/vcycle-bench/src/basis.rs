@@ -1,4 +1,4 @@
-//! `vcycle-bench basis`: GMRES with its vectors in fewer bits beside GMRES.
+//! `vcycle-bench basis`: GMRES with its vectors in fewer bits, and pipelined, beside GMRES.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::precond::Jacobi;
-use vcycle::solver::{Gmres, Solver};
+use vcycle::solver::{Gmres, Method, PipeGmres, SolverFactory};
 use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::{Storage, Vector};
 
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &BasisArgs) -> Result<()> {
             table.add_row([
                 name.clone(),
                 line.rows.to_string(),
-                line.basis.name().to_owned(),
+                line.basis.to_owned(),
                 told(&line.outcome),
                 format!("{:.1e}", line.outcome.relative_residual),
                 format!("{:.2}", line.milliseconds),
@@ -77,24 +77,39 @@ pub(crate) fn run(arguments: &BasisArgs) -> Result<()> {
 
 struct Line {
     rows: usize,
-    basis: Storage,
+    basis: &'static str,
     outcome: Outcome,
     milliseconds: f64,
 }
 
-/// All storages, that of GMRES first, taking turns.
+/// GMRES with every storage, that of vectors first, and pipelined.
+fn methods(restart: usize) -> Vec<(&'static str, Arc<dyn Method<f64>>)> {
+    let stored = |basis: Storage| {
+        let mut gmres = Gmres::default();
+        (gmres.restart, gmres.basis) = (restart, basis);
+        (basis.name(), Arc::new(gmres) as Arc<dyn Method<f64>>)
+    };
+    let mut pipelined = PipeGmres::default();
+    pipelined.restart = restart;
+    let mut methods: Vec<_> = Storage::ALL.into_iter().map(stored).collect();
+    methods.push(("working, pipelined", Arc::new(pipelined)));
+    methods
+}
+
+/// All methods, GMRES first, taking turns.
 fn compared(arguments: &BasisArgs, executor: &Executor, name: &str) -> Result<Vec<Line>> {
     let system = system(executor, name)?;
     let a: Arc<dyn LinOp<f64>> = Arc::new(system.matrix);
     let b = Vector::from_column(executor, system.rhs);
     let mut lines = Vec::new();
     for turn in 0..=arguments.rounds {
-        for (place, basis) in Storage::ALL.into_iter().enumerate() {
-            let mut gmres = Gmres::default();
-            (gmres.restart, gmres.basis) = (arguments.restart, basis);
-            let solver = Solver::<f64>::new(gmres, Arc::clone(&a))?
-                .preconditioned_by(&Jacobi::default())?
-                .stopping(Stop::relative(arguments.rtol).max_iterations(5000));
+        for (place, (basis, method)) in methods(arguments.restart).into_iter().enumerate() {
+            let factory = SolverFactory {
+                method,
+                preconditioner: Some(Arc::new(Jacobi::default())),
+                stop: Stop::relative(arguments.rtol).max_iterations(5000),
+            };
+            let solver = factory.solver(&a, &Workspace::new())?;
             let mut x = Vector::zeros_like(&b)?;
             executor.synchronize()?;
             let begin = Instant::now();

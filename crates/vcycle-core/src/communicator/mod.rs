@@ -272,6 +272,16 @@ mod tests {
     }
 
     #[test]
+    fn work_goes_on_while_values_are_added() {
+        let sums = threads::run(3, |team| {
+            let (mut sum, mut inner) = ([1.0, team.rank() as f64], [1.0]);
+            team.sum_while(&mut sum, &mut || team.sum(&mut inner))?;
+            Ok((sum, inner, team.traffic().sums))
+        });
+        assert_eq!(sums.unwrap(), [([3.0, 3.0], [3.0], 2); 3]);
+    }
+
+    #[test]
     fn threads_are_on_one_machine() {
         let places = threads::run(3, |team| team.on_this_machine());
         assert_eq!(places.unwrap(), [(0, 3), (1, 3), (2, 3)]);

@@ -1,5 +1,8 @@
 //! Launches of the kernels on many vectors that are stored in fewer bits.
 
+#[cfg(test)]
+mod tests;
+
 use vcycle_gpu::{Address, Argument, Kernel};
 
 use super::scalars::number;
@@ -287,66 +290,4 @@ fn words(number: usize) -> Argument {
 /// The address of a number among others.
 fn at<T: Scalar>(numbers: Address, place: usize) -> Argument {
     Argument::Address(numbers + (place * size_of::<T::Arith>()) as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::arrays::Storage;
-    use crate::executor::Executor;
-    use crate::scalar::{c32, c64, convert};
-
-    /// Numbers and vectors that a few steps of orthogonalisation leave.
-    fn steps<T: Scalar>(executor: &Executor, storage: Storage, cols: usize) -> Vec<f64> {
-        let rows = 5003;
-        let mut packed = Packed::<T>::empty(executor, rows, cols).unwrap();
-        packed.prepare(storage, 20).unwrap();
-        let mut found = Vec::new();
-        for step in 0..20 {
-            let value =
-                |i: usize| convert(((i * i * (7 + step) + i * step) % 1009) as f64 * 0.01 - 5.0);
-            let values = (0..rows * cols).map(value).collect();
-            let mut w = Vector::<T>::from_rows(executor, cols, values).unwrap();
-            packed.project(step, &mut w).unwrap();
-            let wanted = |column| column + 1 == cols;
-            packed.project_some(step, &mut w, wanted).unwrap();
-            let numbers = &packed.numbers().unwrap()[..(step + 1) * cols];
-            found.extend(numbers.iter().map(|number| number.to_c64().re));
-            packed.keep_unit(step, &mut w).unwrap();
-            found.extend(w.to_vec()[..50].iter().map(|value| value.to_c64().re));
-        }
-        let mut sum = Vector::<T>::filled(executor, rows, cols, 1.0).unwrap();
-        packed.keep(3, &mut sum).unwrap();
-        let coefficient = |vector, column| T::Arith::from_f64((vector + column) as f64 * 0.5);
-        packed.add_to(20, coefficient, &mut sum).unwrap();
-        found.extend(sum.to_vec().iter().map(|value| value.to_c64().re));
-        found
-    }
-
-    fn check<T: Scalar>(device: &Executor, storage: Storage, cols: usize, tolerance: f64) {
-        let here = steps::<T>(&Executor::reference(), storage, cols);
-        for executor in [&Executor::cpu(), device] {
-            let there = steps::<T>(executor, storage, cols);
-            for (place, (here, there)) in here.iter().zip(&there).enumerate() {
-                let off = (here - there).abs();
-                assert!(
-                    off <= tolerance * here.abs().max(1.0),
-                    "{storage:?}, {cols} columns of {}: {here} and {there} at {place}",
-                    T::KIND
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn devices_orthogonalise_as_the_reference_does() {
-        let device = crate::testing::device().unwrap_or(Executor::cpu());
-        check::<f64>(&device, Storage::Working, 1, 1e-10);
-        check::<c64>(&device, Storage::Working, 1, 1e-10);
-        check::<c32>(&device, Storage::Working, 2, 1e-2);
-        // Codes may be the next one where rounding decides.
-        check::<f64>(&device, Storage::Hp, 1, 1e-2);
-        check::<f64>(&device, Storage::I32, 1, 1e-8);
-        check::<f64>(&device, Storage::I16, 3, 1e-3);
-    }
 }

@@ -353,6 +353,7 @@ mod tests {
             return;
         };
         let a = testing::convection_diffusion::<f64>(&device, 8);
+        compare::<f64>(&a, 20, 1e-10);
         let b = Vector::<f64>::filled(&device, 64, 1, 1.0).unwrap();
         let Executor::Gpu(gpu) = &device else {
             unreachable!("a device")
@@ -366,6 +367,7 @@ mod tests {
             assert_eq!(outcome.iterations, iterations);
             gpu.device().counts().synchronizations - before
         });
-        assert_eq!(waits[0], waits[1]);
+        // The first solve finds out about the matrix, too.
+        assert!(waits[1] <= waits[0], "{waits:?}");
     }
 }
