@@ -45,9 +45,10 @@ pub(super) fn solve(
     let then = team.traffic();
     let mut solution = led.solve(b, system.guess.as_ref(), &config.stop, ws)?;
     solution.setup = led.setup();
-    solution
-        .messages
-        .splice(..0, led.messages().iter().cloned());
+    // The first sentence is that of the set-up, too.
+    let known = sharing(&led.matrix).iter().count();
+    let all = led.messages().iter().cloned();
+    solution.messages.splice(..known, all);
     solution.traffic = Some([then.since(&first), team.traffic().since(&then)]);
     Ok(solution)
 }
@@ -109,7 +110,10 @@ impl Led {
             x,
             outcome: told.outcome(),
             config: told.config.read()?,
-            messages: told.messages,
+            messages: sharing(&self.matrix)
+                .into_iter()
+                .chain(told.messages)
+                .collect(),
             setup: Duration::ZERO,
             solving: begin.elapsed(),
             bytes: told.bytes,
@@ -188,14 +192,17 @@ fn prepared(
     Prepared::new(config.clone(), system, ws)
 }
 
+/// What is said first, where there are several ranks.
+fn sharing(a: &Distributed<f64>) -> Option<String> {
+    let (ranks, device) = (a.team().size(), a.executor().name());
+    (ranks > 1).then(|| format!("{ranks} ranks share {device}: rank 0 solves for all"))
+}
+
 /// What is said of a set-up, whose it is above all, and how long it took.
 fn told(a: &Distributed<f64>, prepared: Option<&Prepared<f64>>, begin: Instant) -> Result<SetUp> {
-    let (ranks, device) = (a.team().size(), a.executor().name());
-    let sharing = format!("{ranks} ranks share {device}: rank 0 solves for all");
-    let sharing = (ranks > 1).then_some(sharing);
     let told = prepared.map(|prepared| SetUp {
         config: DecidedText::new(prepared.config()),
-        messages: sharing
+        messages: sharing(a)
             .into_iter()
             .chain(prepared.messages().iter().cloned())
             .collect(),
@@ -275,10 +282,11 @@ mod tests {
             let leads = team.rank() == 0;
             let ws = Workspace::new();
             let once = solve_shared(&config, &system, &b, &ws)?;
-            assert!(once.messages[0].contains("rank 0 solves for all"));
             let mut kept = SharedPrepared::new(&config, system.clone(), &ws)?;
             let again = kept.solve(&b, None, &config.stop, &ws)?;
             for found in [&once, &again] {
+                let first = |told: &&String| told.contains("rank 0 solves for all");
+                assert_eq!(found.messages.iter().filter(first).count(), 1);
                 assert!(found.outcome.history == expected.outcome.history);
                 assert_eq!(found.config.preconditioner, expected.config.preconditioner);
                 assert_eq!(found.multigrid.is_some(), leads);
