@@ -204,7 +204,7 @@ fn check_device(device: &Executor, problem: &str, text: &str, gather_rows: usize
         assert!(outcome.converged(), "{} {text}: {outcome}", problem.name);
         Ok((levels, outcome.iterations))
     };
-    let ranks = 3;
+    let ranks = 2;
     threads::run(ranks, |team| {
         let host = Executor::cpu_with_threads(1)?.with_team(&team)?;
         let (expected, here) = solved(&host)?;

@@ -264,7 +264,7 @@ mod tests {
             return;
         };
         let problem = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
-        let text = "solver = \"cg\"\npreconditioner = \"amg:mis2\"";
+        let text = "solver = \"cg\"\npreconditioner = \"amg:mis2,smoother=jacobi,precision=dp\"";
         let (config, ws) = (Config::from_toml(text).unwrap(), Workspace::new());
         let near = problem.near_nullspace.clone();
         let matrix = problem.matrix.copy_to(&device).unwrap();
@@ -275,7 +275,7 @@ mod tests {
         let expected = alone.solve(&b, None, &config.stop, &ws).unwrap();
         let mut applied = Vector::zeros_like(&b).unwrap();
         alone.apply(&b, &mut applied, &ws).unwrap();
-        threads::run(3, |team| {
+        threads::run(2, |team| {
             let rank = device.with_team(&team)?;
             let (system, b) = part(&rank, &problem)?;
             let whole = |x: &Vector<f64>| system.matrix.gathered_values(&x.to_vec());
@@ -301,16 +301,16 @@ mod tests {
             kept.update_values(twice.map(|value| 2.0 * value).collect(), &ws)?;
             let half = kept.solve(&b, None, &config.stop, &ws)?;
             let pairs = half.x.to_vec().into_iter().zip(once.x.to_vec());
-            let size = once.x.norms()?[0];
+            let size = once
+                .x
+                .to_vec()
+                .into_iter()
+                .fold(0.0, |a: f64, b| a.max(b.abs()));
             assert!(
                 pairs
                     .into_iter()
                     .all(|(half, x)| (2.0 * half - x).abs() < 1e-6 * size)
             );
-            // Levels that are shared nevertheless.
-            let text = "solver = \"cg\"\npreconditioner = \"amg:mis2,gather-rows=0\"";
-            let shared = solve_shared(&Config::from_toml(text)?, &system, &b, &ws)?;
-            assert!(shared.outcome.converged() && shared.multigrid.is_some());
             Ok(())
         })
         .unwrap();
