@@ -242,7 +242,16 @@ mod tests {
                     a.apply(&x, &mut y, &Workspace::new()).unwrap();
                     y.to_vec()
                 };
-                assert_eq!(product(&Mbsr::from_csr(&a).unwrap()), product(&a));
+                let tiles = Mbsr::from_csr(&a).unwrap();
+                assert_eq!(product(&tiles), product(&a));
+                let x = Vector::from_rows(&executor, cols, vec![3.0; 5 * cols]).unwrap();
+                let transposed = |a: &dyn LinOp<f64>| {
+                    let mut y = Vector::<f64>::zeros(&executor, 6, cols).unwrap();
+                    a.apply_transposed(Transpose::Plain, &x, &mut y, &Workspace::new())
+                        .unwrap();
+                    y.to_vec()
+                };
+                assert_eq!(transposed(&tiles), transposed(&a));
             }
         }
     }

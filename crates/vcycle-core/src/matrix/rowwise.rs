@@ -94,7 +94,11 @@ where
     let size = a.size().transposed();
     check_apply(F::NAME, size, a.executor(), x, y)?;
     if a.executor().is_device() {
-        // CSR keeps its transpose; this one is made anew each time.
+        // CSR keeps its transpose.
+        if let [Part::Rows(rows)] = a.parts()?[..] {
+            return csr::multiply_transposed(rows, mode, x, y, ws);
+        }
+        // This one is made anew each time.
         let rows = to_csr::<F, F::Value>(a)?;
         let transposed = match mode {
             Transpose::Plain => rows.transpose()?,

@@ -16,9 +16,9 @@
 // ---- how much there is to do
 
 // For every row the number of its products where these are `few` or fewer, else what they are expected to leave, at least so many: one entry for `share` of them.
-// Their classes are counted, and whether a row may have more entries than expected is told behind these.
-KERNEL product_work(u64 count, u32 most, u32 share, u32 few, PATTERNS, GLOBAL u32 *RESTRICT guesses,
-                    GLOBAL u32 *counts) {
+// Half of that where it would be more than `many`: more of many products fall together. Classes are counted, and whether a row may have more entries than expected is told behind these.
+KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, PATTERNS,
+                    GLOBAL u32 *RESTRICT guesses, GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, own, CLASSES + 1);
     const u32 team = thread_of_block() / THREADS, member = thread_of_block() % THREADS;
@@ -34,7 +34,10 @@ KERNEL product_work(u64 count, u32 most, u32 share, u32 few, PATTERNS, GLOBAL u3
                 mine += b_offsets[k + 1] - b_offsets[k];
             }
             const u32 work = team_sum_u32((u32)min(mine, (u64)(0xffffffffu / TEAM)), scratch);
-            const u32 guess = min(work <= few ? work : max(work / share, few), most);
+            u32 guess = work <= few ? work : max(work / share, few);
+            if (guess > many)
+                guess = max(guess / 2, many);
+            guess = min(guess, most);
             if (member == 0 && !IS_SPARE(count)) {
                 guesses[row] = guess;
                 largest = max(largest, guess);
@@ -353,22 +356,6 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
             STORE(ACC, TC, c_values, begin + k, sums[find(keys, slots, c_columns[begin + k])]);
 #endif
         TEAM_SYNC();
-    }
-}
-
-// Rows from where they were left to where they stand.
-KERNEL move_rows(u64 count, GLOBAL const u64 *RESTRICT places, GLOBAL const u32 *RESTRICT from_columns,
-                 GLOBAL const TC *RESTRICT from_values, GLOBAL const u64 *RESTRICT c_offsets,
-                 GLOBAL u32 *RESTRICT c_columns, GLOBAL TC *RESTRICT c_values) {
-    TEAM_OF_BLOCK
-    GLOBAL const u32 *rows = 0;
-    FOR_ROWS(row, count, rows) {
-        const u64 from = places[row], to = c_offsets[row];
-        const u32 n = IS_SPARE(count) ? 0 : (u32)(c_offsets[row + 1] - to);
-        for (u32 k = member; k < n; k += TEAM) {
-            c_columns[to + k] = from_columns[from + k];
-            c_values[to + k] = from_values[from + k];
-        }
     }
 }
 #endif

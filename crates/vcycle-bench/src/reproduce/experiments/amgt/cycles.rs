@@ -12,6 +12,7 @@ use super::super::super::experiment::Scope;
 use super::super::super::record::Value;
 use super::super::solving::{Ready, mean};
 use super::PROBLEMS;
+use super::baseline::{self, beside_cusparse};
 use crate::common::Result;
 use crate::gpu::timing::microseconds;
 use crate::peers::Library;
@@ -63,6 +64,7 @@ pub(super) fn cycles(scope: &Scope) -> Result<Vec<Value>> {
         if !name.starts_with("flow") {
             beside.extend(beside_hypre(scope, name, problem)?);
         }
+        beside.extend(beside_cusparse(name, &ready, scope.seconds())?);
     }
     let all = mean(&gains);
     values.push(Value::factor(
@@ -70,16 +72,30 @@ pub(super) fn cycles(scope: &Scope) -> Result<Vec<Value>> {
         "mixed precision, total",
         all,
     ));
-    if let Some(one) = beside.first().cloned() {
-        let factors: Vec<f64> = beside.iter().map(|value| value.value).collect();
-        values.extend(beside);
-        values.push(Value::factor("geometric mean", HYPRE, mean(&factors)).by(&one.who));
-    }
+    let means = means(&beside);
+    values.extend(beside);
+    values.extend(means);
     Ok(values)
 }
 
 /// How much longer hypre takes.
 pub(super) const HYPRE: &str = "hypre beside ours, total";
+/// Its parts.
+const PARTS: [&str; 2] = ["hypre beside ours, set-up", "hypre beside ours, solve"];
+
+/// Geometric means of what others were measured beside, quantity by quantity.
+fn means(beside: &[Value]) -> Vec<Value> {
+    let [setup, solve] = PARTS;
+    let [matrices, vectors] = baseline::PRODUCTS;
+    let quantities = [HYPRE, setup, matrices, solve, vectors].into_iter();
+    let mean_of = |what| {
+        let of = |value: &&Value| value.quantity == what;
+        let factors: Vec<f64> = beside.iter().filter(of).map(|one| one.value).collect();
+        let who = &beside.iter().find(of)?.who;
+        Some(Value::factor("geometric mean", what, mean(&factors)).by(who))
+    };
+    quantities.filter_map(mean_of).collect()
+}
 
 /// A hierarchy, and the seconds of the shortest set-up.
 type Made = (Hierarchy<f64>, f64);
@@ -122,16 +138,20 @@ fn applied(scope: &Scope, ready: &Ready, made: &[Made]) -> Result<[f64; 4]> {
 }
 
 /// Set-up and solve to 1e-8, each as it chooses by itself; nothing where hypre is absent or does not converge.
-fn beside_hypre(scope: &Scope, name: &str, problem: &str) -> Result<Option<Value>> {
+fn beside_hypre(scope: &Scope, name: &str, problem: &str) -> Result<Vec<Value>> {
     let peers = scope.peers_among(&[Library::Hypre]);
     let ready = Ready::new(problem, &scope.executor()?)?;
     let theirs = ready.solved_by(&peers)?;
     let Some((who, theirs)) = theirs.iter().find(|(_, one)| one.converged()) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let solution = ready.solve(&"rtol=1e-8".parse()?)?;
-    let ours = (solution.setup + solution.solving).as_secs_f64();
-    Ok(Some(
-        Value::factor(name, HYPRE, theirs.total() / ours).by(who),
-    ))
+    let [setup, solve] = [solution.setup, solution.solving].map(|part| part.as_secs_f64());
+    let factors = [
+        (HYPRE, theirs.total() / (setup + solve)),
+        (PARTS[0], theirs.setup / setup),
+        (PARTS[1], theirs.solve / solve),
+    ];
+    let factors = factors.map(|(what, factor)| Value::factor(name, what, factor).by(who));
+    Ok(factors.into())
 }

@@ -1,5 +1,6 @@
 //! Lu et al.: AmgT.
 
+mod baseline;
 mod cycles;
 mod ranks;
 mod shares;
@@ -82,7 +83,8 @@ pub(super) static EXPERIMENTS: [Experiment; 5] = [
         why: "Where mixed precision loses was measured here, cycle by cycle in turns: with single precision below the finest level a cycle gains; with half-precision matrices and \
               vectors in single precision it gains as much or more; with vectors in half precision, too, as in the paper, it loses. A product gathers its input one number at a time, \
               and processors have no instruction that gathers 16 bits: each is loaded and converted by itself (tsai/table-4.2: a product in double precision with an input of 16 bits takes two to three times as long). GPUs do that for free. The finest level, which takes most of the time, stays \
-              in double precision in all of them. hypre and vcycle are measured as each chooses by itself, to 1e-8 by conjugate gradients, on the two symmetric problems.",
+              in double precision in all of them. hypre and vcycle are measured as each chooses by itself, to 1e-8 by conjugate gradients, on the two symmetric problems. \
+              The paper's hypre calls cuSPARSE; here that is measured on the matrices of all levels by itself, with both Galerkin products of a level, and a product with each matrix, where operands stay in the cache. Ours are without tensor cores.",
         chart: Chart::more("mixed precision, total"),
         on_devices: true,
         run: cycles::cycles,

@@ -32,7 +32,7 @@ impl Product<'_> {
             return merged.counts();
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let (guesses, groups) = self.guesses(PRODUCTS, FEW)?;
+        let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX])?;
         let most = (PRODUCTS * groups.largest()).min(self.cols());
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
@@ -52,12 +52,12 @@ impl Product<'_> {
         Ok(counts)
     }
 
-    /// How many entries each row is expected to have at most, one for every `share` of many products, as many as there are of `few` or fewer; and rows
-    /// grouped by that.
-    pub(super) fn guesses(&self, share: usize, few: usize) -> Result<(Buffer<u32>, Groups)> {
+    /// How many entries each row is expected to have at most, one for every `share` of its products, as many as there are of `few` or fewer, and half of
+    /// what would be more than `many`; and rows grouped by that.
+    pub(super) fn guesses(&self, [share, few, many]: [usize; 3]) -> Result<(Buffer<u32>, Groups)> {
         let rows = self.a.size().rows;
         let mut guesses = self.queue.room::<u32>(rows)?;
-        let numbers = [self.cols(), share, few].map(|number| Argument::U32(number as u32));
+        let numbers = [self.cols(), share, few, many].map(|number| Argument::U32(number as u32));
         let mut arguments = vec![number(rows)];
         arguments.extend(numbers);
         arguments.extend(self.patterns()?);
