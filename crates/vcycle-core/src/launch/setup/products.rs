@@ -333,7 +333,7 @@ impl<'p> Product<'p> {
     fn table(&self, group: &Group, most: usize) -> Result<Table> {
         let slots = match group.is_local {
             true => 0,
-            false => (most + most / 2 + 1).next_power_of_two(),
+            false => (most + most / 2 + 1).next_power_of_two().max(2),
         };
         let blocks = group.blocks(&self.queue, slots * (size_of::<u32>() + size_of::<f64>()));
         let keys = self.queue.room(slots * blocks)?;
