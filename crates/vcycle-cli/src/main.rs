@@ -37,6 +37,7 @@ fn main() -> ExitCode {
     let json = wants_json(&cli.command);
     let unmatched = refuses_matching(&cli.command);
     let status = run(cli.command).unwrap_or_else(|error| refuse(&error, json, unmatched));
+    vcycle_gpu::finish();
     mpi::finish();
     status
 }

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, Once};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -63,11 +63,11 @@ impl Ahead {
         lock(&self.shared.plan).asked.clone()
     }
 
-    /// To be called when the first program has been compiled: threads end before the compiler does, since what is registered
-    /// last is called first when the process ends, and the compiler registers its end when it is loaded.
+    /// To be called when a program has been compiled: threads are to end before the compiler does, parts of which register
+    /// their end when they are first used.
     pub fn end_before_the_compiler(&self) {
         if self.started.load(Ordering::Relaxed) {
-            stop_at_exit();
+            finish_at_exit();
         }
     }
 
@@ -195,13 +195,19 @@ impl Plan {
     }
 }
 
-/// Compilers do not survive the end of the process while they work: it waits for what they are at.
-fn stop_at_exit() {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        // SAFETY: a function without arguments, to be called once at the end.
-        let _ = unsafe { atexit(stop) };
-    });
+/// Ends the threads that compile ahead, once they are done with what they are at; programs are compiled one by one from then on. To be called
+/// before a program ends that does not live on: a compiler that works meanwhile may crash.
+pub fn finish() {
+    STOP.store(true, Ordering::Relaxed);
+    for thread in lock(&THREADS).drain(..) {
+        let _ = thread.join();
+    }
+}
+
+/// For programs that do not call [`finish`]: what is registered last is called first when a process ends.
+fn finish_at_exit() {
+    // SAFETY: a function without arguments.
+    let _ = unsafe { atexit(finish_now) };
 }
 
 unsafe extern "C" {
@@ -209,11 +215,8 @@ unsafe extern "C" {
     fn atexit(function: extern "C" fn()) -> i32;
 }
 
-extern "C" fn stop() {
-    STOP.store(true, Ordering::Relaxed);
-    for thread in lock(&THREADS).drain(..) {
-        let _ = thread.join();
-    }
+extern "C" fn finish_now() {
+    finish();
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ mod transfer;
 #[cfg(feature = "gpu")]
 mod vendors;
 
+pub use ahead::finish;
 pub use archive::{Compiled, add_archive, write_archive};
 pub use cache::Builds;
 pub use counters::Counts;

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::error::Result;
 use crate::executor::Executor;
 use crate::gallery::Problem;
 use crate::io::AnyMatrix;
@@ -121,6 +122,17 @@ impl AnySystem {
             Self::Complex(system) => Box::new(system),
         };
         any.downcast().ok().map(|system| *system)
+    }
+
+    /// Copies the matrix to a device now, which would happen when it is first used there.
+    ///
+    /// # Errors
+    /// When the device has no room, or fails.
+    pub fn bring(&self) -> Result<()> {
+        match self {
+            Self::Real(system) => system.matrix.bring(),
+            Self::Complex(system) => system.matrix.bring(),
+        }
     }
 }
 

@@ -83,6 +83,8 @@ impl Task<'_> {
         let read = &mut |read| progress.reading(read);
         let place = (&self.executor, self.made.take());
         let (source, system) = input::read(&input, place, self.admit(source), read)?;
+        // That a matrix travels to a device is no part of the set-up.
+        system.bring()?;
         let reading = Reading {
             source,
             time: begin.elapsed(),

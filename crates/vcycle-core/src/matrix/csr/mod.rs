@@ -358,6 +358,19 @@ impl<T: Scalar> Csr<T> {
         })
     }
 
+    /// Copies the arrays to a device now, which would happen when they are first used there. Nothing happens on a host.
+    ///
+    /// # Errors
+    /// When the device has no room, or fails.
+    pub fn bring(&self) -> Result<()> {
+        if self.executor().is_device() {
+            self.pattern.offsets.device()?;
+            self.pattern.columns.device()?;
+            self.values.device()?;
+        }
+        Ok(())
+    }
+
     /// Row offsets, columns and values on the host: handed over where nobody shares them, else copied.
     ///
     /// ```
