@@ -116,8 +116,8 @@ pub struct Amg {
     /// too little to do for it.
     pub host_rows: usize,
     /// Levels of at most this many rows are gathered on one rank where several share a matrix: their messages would
-    /// take longer than their work. Ranks with a device gather levels of 20 times as many, and all levels where they use
-    /// the same device, unless this is 0.
+    /// take longer than their work. Ranks with a device gather levels of 20 times as many. Where they use the same device, one
+    /// of them does everything, unless this is 0.
     pub gather_rows: usize,
     /// Of the random numbers that coarsenings break ties with.
     pub seed: u64,

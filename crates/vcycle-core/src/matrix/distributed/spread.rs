@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::columns::mapped;
 use super::fetch::{Rows, packed};
 use super::partition::Partition;
-use super::wire::{Reader, Writer, bytes_of, numbers};
+use super::wire::{bytes_of, bytes_of_mut};
 use super::{Distributed, team_of};
+use crate::communicator::Messages;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::matrix::{Csr, Duplicates};
@@ -76,27 +77,29 @@ impl<T: Scalar> Distributed<T> {
         if u32::try_from(total).is_err() {
             return Err(Error::Team("too many columns for one rank".to_owned()));
         }
-        let mut sent = vec![Vec::new(); team.size()];
         let leads = team.rank() == 0;
-        if !leads {
-            sent[0] = self.narrow_rows();
+        let is_of_first = |of: &Partition| of.range(0).end == of.total();
+        if is_of_first(&self.rows) && is_of_first(self.columns.partition()) {
+            return Ok(leads.then(|| self.lent()));
         }
-        let received = team.all_to_all(sent)?;
+        let counts = self.counts(self.local.nonzeros())?;
+        let ends = self.local.offsets()[1..].iter();
+        let ends: Vec<u64> = ends.map(|&end| end as u64).collect();
+        let rows = (0..team.size()).map(|rank| self.rows.range(rank));
+        let rows: Vec<usize> = rows.map(|rows| (rows.end - rows.start) as usize).collect();
+        let ends = self.to_first(&ends, &rows)?;
+        let columns = self.to_first(&self.narrow_columns(), &counts)?;
+        let values = self.to_first(self.local.values(), &counts)?;
         if !leads {
             return Ok(None);
         }
-        let (mut offsets, mut columns) = (self.local.offsets().to_vec(), self.narrow_columns());
-        let mut values = self.local.values().to_vec();
-        let bytes: usize = received.iter().map(Vec::len).sum();
-        columns.reserve(bytes / (size_of::<u32>() + size_of::<T>()));
-        values.reserve(bytes / (size_of::<u32>() + size_of::<T>()));
-        for bytes in received.iter().filter(|bytes| !bytes.is_empty()) {
-            let (mut reader, first) = (Reader { bytes }, columns.len());
-            let rows = reader.number() as usize;
-            offsets.extend(reader.numbers::<u64>(rows).map(|end| first + end as usize));
-            let entries = offsets[offsets.len() - 1] - first;
-            reader.take(entries, &mut columns);
-            reader.take(entries, &mut values);
+        let (mut offsets, mut first) = (Vec::with_capacity(ends.len() + 1), 0);
+        offsets.push(0);
+        let mut rest = ends.as_slice();
+        for (rows, count) in rows.into_iter().zip(counts) {
+            let (own, later) = rest.split_at(rows);
+            offsets.extend(own.iter().map(|&end| first + end as usize));
+            (rest, first) = (later, first + count);
         }
         let size = Size::new(offsets.len() - 1, total as usize);
         let alone = self.executor.alone();
@@ -104,15 +107,35 @@ impl<T: Scalar> Distributed<T> {
         Ok(Some(whole))
     }
 
-    /// Own rows as bytes of a message: how many there are, where they end, all columns and all values.
-    fn narrow_rows(&self) -> Vec<u8> {
-        let mut writer = Writer::default();
-        let ends = &self.local.offsets()[1..];
-        writer.put(&[ends.len() as u64]);
-        writer.put_all(ends.iter().map(|&end| end as u64));
-        writer.put(&self.narrow_columns());
-        writer.put(self.local.values());
-        writer.bytes
+    /// A count of every rank.
+    fn counts(&self, own: usize) -> Result<Vec<usize>> {
+        let all = self.team().all_numbers(own as u64)?;
+        Ok(all.into_iter().map(|count| count as usize).collect())
+    }
+
+    /// So many values of every rank one after the other, on rank 0; none on the others. They arrive where they stay.
+    fn to_first<E: Element>(&self, own: &[E], counts: &[usize]) -> Result<Vec<E>> {
+        let team = self.team();
+        let mut messages = Messages::default();
+        if team.rank() > 0 {
+            messages.sent.push((0, bytes_of(own)));
+            messages.sent.retain(|(_, bytes)| !bytes.is_empty());
+            team.exchange(&mut messages, &mut || Ok(()))?;
+            return Ok(Vec::new());
+        }
+        let mut all = vec![E::default(); counts.iter().sum()];
+        let (mine, mut rest) = all.split_at_mut(own.len());
+        for (rank, &count) in counts.iter().enumerate().skip(1) {
+            let (part, more) = rest.split_at_mut(count);
+            messages.received.push((rank, bytes_of_mut(part)));
+            rest = more;
+        }
+        messages.received.retain(|(_, bytes)| !bytes.is_empty());
+        team.exchange(&mut messages, &mut || {
+            mine.copy_from_slice(own);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// The columns of all entries in the whole matrix, which has less than 2^32.
@@ -165,15 +188,25 @@ impl<T: Scalar> Distributed<T> {
     /// When another rank has failed.
     pub fn spread_values<E: Element>(&self, whole: Option<&[E]>, cols: usize) -> Result<Vec<E>> {
         let team = self.team();
-        let mut sent = vec![Vec::new(); team.size()];
-        if let Some(whole) = whole {
-            for (rank, bytes) in sent.iter_mut().enumerate() {
-                let rows = self.rows.range(rank);
-                let values = &whole[rows.start as usize * cols..rows.end as usize * cols];
-                *bytes = bytes_of(values).to_vec();
+        let part = |rank: usize| {
+            let rows = self.rows.range(rank);
+            rows.start as usize * cols..rows.end as usize * cols
+        };
+        let mut own = vec![E::default(); part(team.rank()).len()];
+        let mut messages = Messages::default();
+        match team.rank() {
+            0 => {
+                let whole = whole.expect("rank 0 has the values");
+                let others = (1..team.size()).map(|rank| (rank, bytes_of(&whole[part(rank)])));
+                messages.sent.extend(others);
+                own.copy_from_slice(&whole[part(0)]);
             }
+            _ => messages.received.push((0, bytes_of_mut(&mut own))),
         }
-        Ok(numbers(&team.all_to_all(sent)?[0]).collect())
+        messages.sent.retain(|(_, bytes)| !bytes.is_empty());
+        messages.received.retain(|(_, bytes)| !bytes.is_empty());
+        team.exchange(&mut messages, &mut || Ok(()))?;
+        Ok(own)
     }
 
     /// The values that all ranks have for their rows, on rank 0; none on the others.
@@ -181,10 +214,7 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When another rank has failed.
     pub fn gathered_values<E: Element>(&self, own: &[E]) -> Result<Vec<E>> {
-        let team = self.team();
-        let mut sent = vec![Vec::new(); team.size()];
-        sent[0] = bytes_of(own).to_vec();
-        let received = team.all_to_all(sent)?;
-        Ok(received.iter().flat_map(|bytes| numbers(bytes)).collect())
+        let counts = self.counts(own.len())?;
+        self.to_first(own, &counts)
     }
 }
