@@ -31,6 +31,7 @@ pub(crate) mod pipeline;
 pub(crate) mod products;
 pub mod reductions;
 pub(crate) mod rows;
+pub mod some_rows;
 pub mod stencil;
 pub mod stencil_setup;
 pub mod strided;

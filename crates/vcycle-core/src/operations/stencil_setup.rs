@@ -67,6 +67,21 @@ impl StencilEntries<'_, f64> {
         })
     }
 
+    /// Which neighbours each cell is coupled with by more than a part `strong` of the larger of both diagonal entries, a bit for
+    /// each; the highest bit says that all else comes to more than a part `weak` of its own diagonal entry.
+    pub fn links(&self, strong: f64, weak: f64) -> Result<Option<Vec<u32>>> {
+        with_kernels(self.values.executor(), |queue| {
+            queue.stencil_links(self.shape(), self.values, [strong, weak])
+        })
+    }
+
+    /// The rows of some cells, all neighbours of a cell side by side.
+    pub fn rows_of(&self, cells: &[u32]) -> Result<Option<Vec<f64>>> {
+        with_kernels(self.values.executor(), |queue| {
+            queue.stencil_rows(self.shape(), self.values, cells.to_vec())
+        })
+    }
+
     /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
     pub fn couplings(&self, every: usize) -> Result<Option<[f64; 3]>> {
         with_kernels(self.values.executor(), |queue| {

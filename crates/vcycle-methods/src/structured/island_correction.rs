@@ -1,20 +1,21 @@
-//! Corrections by a number on each island.
+//! Corrections by a function for each island.
+
+use std::sync::Arc;
 
 use super::StencilMatrix;
-use super::island_search::Island;
-use crate::cpu::stencil::Vectors;
+use super::island_basis::IslandFunction;
 use crate::error::{ConfigError, Result};
-use crate::executor::{Buffer, Executor, Workspace};
-use crate::linop::{LinOp, Size};
+use crate::executor::{Executor, Workspace};
+use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::Csr;
-use crate::scalar::{Mixes, Real};
+use crate::operations::some_rows::SomeRows;
 use crate::text;
 use crate::vector::{Coefficient, Vector};
 
-/// Whether the levels of structured multigrid are corrected by constants on islands.
+/// Whether structured multigrid corrects what is constant on islands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IslandCorrections {
-    /// Where the diagonal of the matrix jumps along all axes.
+    /// Where the diagonal of a symmetric matrix jumps along all axes.
     #[default]
     Auto,
     /// Nowhere.
@@ -36,106 +37,141 @@ impl IslandCorrections {
 
 text::named!(IslandCorrections, "island correction");
 
-/// `x += Z D^-1 Z^T (b - A x)`: the columns of `Z` are one on an island each, and `D` is the diagonal of `Z^T A Z`, with
-/// what couples islands added to it.
+/// A cycle between two corrections `x += Z D^-1 Z^T (b - A x)`: a column of `Z` is one on an island and decreases around it, and
+/// `D` is the diagonal of `Z^T A Z`, with what couples islands added to it.
 ///
-/// An error that is constant on an island stays there when a level is smoothed, and cells of the next grid that hold
-/// more than the island cannot correct it.
+/// An error that is constant on an island stays there when a level is smoothed, and cells of a coarse grid that hold
+/// more than the island cannot correct it. All of it is in double precision: what cancels within an
+/// island is as large as the jump around it.
 #[derive(Debug)]
-pub(super) struct IslandCorrection<V> {
-    /// `Z^T`.
-    sums: Csr<V>,
-    /// `Z^T A`, of sums in double precision: what cancels within an island is as large as a jump.
-    couplings: Csr<V>,
-    /// `Z D^-1`.
-    spread: Csr<V>,
+pub(super) struct IslandCorrection {
+    cycle: Arc<dyn LinOp<f64>>,
+    /// `D^-1 Z^T`.
+    sums: Csr<f64>,
+    /// `D^-1 Z^T A`.
+    couplings: Csr<f64>,
+    /// `Z`.
+    functions: SomeRows,
+    /// `A Z`.
+    products: SomeRows,
 }
 
-impl<V: Vectors + Mixes<V, V>> IslandCorrection<V> {
-    /// That of a matrix, which may be scaled: in the unknowns of `S A S`.
-    pub(super) fn of(
+impl IslandCorrection {
+    /// Around the cycle of a symmetric matrix; the cycle itself where there are no islands.
+    pub(super) fn around(
+        cycle: Arc<dyn LinOp<f64>>,
         a: &StencilMatrix<f64>,
-        scales: Option<&Buffer<f64>>,
-        executor: &Executor,
-    ) -> Result<Option<Self>> {
-        let islands = a.islands()?;
-        if islands.is_empty() {
-            return Ok(None);
+    ) -> Result<Arc<dyn LinOp<f64>>> {
+        let functions = a.island_functions(&a.islands()?)?;
+        let [z, az] = [
+            entries(functions.iter().map(|one| &one.z)),
+            entries(functions.iter().map(|one| &one.az)),
+        ];
+        let diagonal = diagonal(functions.len(), &z, &az);
+        if diagonal.iter().any(|&value| !(value > 0.0)) || functions.is_empty() {
+            return Ok(cycle);
         }
-        let scales = scales.map(Buffer::host).transpose()?;
-        let scale = |cell: u32| scales.map_or(1.0, |scales| scales[cell as usize]);
-        let diagonal = diagonals(&islands, a.grid().cells());
-        let ones = |island: &Island| -> Vec<(u32, f64)> {
-            let cells = island.cells.iter();
-            cells.map(|&cell| (cell, 1.0 / scale(cell))).collect()
+        let (executor, cells) = (cycle.executor().clone(), a.grid().cells());
+        let divided = |part: fn(&IslandFunction) -> &Vec<(u32, f64)>| {
+            let rows = functions.iter().map(part).zip(&diagonal);
+            of_rows(&executor, cells, rows)
         };
-        let couplings = |island: &Island| -> Vec<(u32, f64)> {
-            let couplings = island.couplings.iter();
-            couplings
-                .map(|(&cell, value)| (cell, value * scale(cell)))
-                .collect()
-        };
-        let columns = a.grid().cells();
-        let sums = of_rows(executor, columns, islands.iter().map(ones));
-        let couplings = of_rows(executor, columns, islands.iter().map(couplings));
-        let shares = islands.iter().zip(&diagonal).map(|(island, diagonal)| {
-            let ones = ones(island).into_iter();
-            ones.map(|(cell, one)| (cell, one / diagonal)).collect()
-        });
-        let spread = of_rows::<V>(&executor.on_host(), columns, shares).transpose()?;
-        Ok(Some(Self {
-            sums,
-            couplings,
-            spread: spread.into_executor(executor)?,
+        Ok(Arc::new(Self {
+            sums: divided(|one| &one.z),
+            couplings: divided(|one| &one.az),
+            functions: SomeRows::new(&executor, &z),
+            products: SomeRows::new(&executor, &az),
+            cycle,
         }))
     }
 
-    /// Adds the correction.
-    pub(super) fn correct(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        let rows = self.sums.size().rows;
-        let mut sums = ws.vector::<V>(b.executor(), rows, 1)?;
-        let mut rest = ws.vector::<V>(b.executor(), rows, 1)?;
-        LinOp::<V>::apply(&self.sums, b, &mut sums, ws)?;
-        LinOp::<V>::residual(&self.couplings, &sums, x, &mut rest, ws)?;
-        let one = Coefficient::one();
-        LinOp::<V>::apply_advanced(&self.spread, one, &rest, one, x, ws)
-    }
-
-    /// Bytes held.
-    pub(super) fn bytes(&self) -> usize {
-        let all = [&self.sums, &self.couplings, &self.spread];
-        all.map(|one| LinOp::<V>::footprint(one).held).iter().sum()
+    fn bytes(&self) -> usize {
+        let rows = [&self.sums, &self.couplings].map(|one| LinOp::<f64>::footprint(one).held);
+        rows[0] + rows[1] + self.functions.bytes() + self.products.bytes()
     }
 }
 
-/// The diagonal of `Z^T A Z` and, so that no correction goes too far, the absolute values of all else in its rows.
-fn diagonals(islands: &[Island], cells: usize) -> Vec<f64> {
-    let mut is_in = vec![false; cells];
-    let all = islands.iter().flat_map(|island| &island.cells);
-    all.for_each(|&cell| is_in[cell as usize] = true);
-    let with_others = |island: &Island| {
-        let is_other = |cell: &u32| is_in[*cell as usize] && !island.cells.contains(cell);
-        let others = island.couplings.iter().filter(|(cell, _)| is_other(cell));
-        others.map(|(_, value)| value.abs()).sum::<f64>()
+impl LinOp<f64> for IslandCorrection {
+    fn size(&self) -> Size {
+        self.cycle.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.cycle.executor()
+    }
+
+    fn apply(&self, b: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        check_apply("struct-mg", self.size(), self.executor(), b, x)?;
+        let islands = self.sums.size().rows;
+        let mut first = ws.vector::<f64>(b.executor(), islands, b.cols())?;
+        let mut second = ws.vector::<f64>(b.executor(), islands, b.cols())?;
+        let mut r = ws.vector_like::<f64, f64>(b)?;
+        LinOp::<f64>::apply(&self.sums, b, &mut first, ws)?;
+        r.copy_from(b)?;
+        self.products.add(-1.0, &first, &mut r)?;
+        self.cycle.apply(&r, x, ws)?;
+        // D^-1 Z^T (r - A x), on top of the first correction.
+        LinOp::<f64>::apply(&self.sums, &r, &mut second, ws)?;
+        first.axpy(Coefficient::one(), &second)?;
+        LinOp::<f64>::apply(&self.couplings, x, &mut second, ws)?;
+        first.axpy(Coefficient::real(-1.0), &second)?;
+        self.functions.add(1.0, &first, x)
+    }
+
+    fn label(&self) -> &'static str {
+        "struct-mg"
+    }
+
+    fn footprint(&self) -> Footprint {
+        let (cycle, own) = (self.cycle.footprint(), self.bytes());
+        Footprint {
+            held: cycle.held + own,
+            moved: cycle.moved + 2 * own,
+        }
+    }
+}
+
+/// Cell, island and number of all functions, by cells.
+fn entries<'f>(functions: impl Iterator<Item = &'f Vec<(u32, f64)>>) -> Vec<(u32, u32, f64)> {
+    let of_one = |(island, numbers): (usize, &'f Vec<(u32, f64)>)| {
+        let numbers = numbers.iter();
+        numbers.map(move |&(cell, value)| (cell, island as u32, value))
     };
-    let islands = islands.iter();
-    islands
-        .map(|island| island.own_coupling() + with_others(island))
-        .collect()
+    let mut all: Vec<_> = functions.enumerate().flat_map(of_one).collect();
+    all.sort_unstable_by_key(|&(cell, island, _)| u64::from(cell) << 32 | u64::from(island));
+    all
 }
 
-/// A matrix of rows whose columns ascend.
-fn of_rows<V: Real>(
+/// The diagonal of `Z^T A Z` and, so that corrections of islands beside each other do not add up to too much, absolute
+/// values of what is beside it.
+fn diagonal(islands: usize, z: &[(u32, u32, f64)], az: &[(u32, u32, f64)]) -> Vec<f64> {
+    let (mut diagonal, mut others) = (vec![0.0; islands], std::collections::BTreeMap::new());
+    let mut from = 0;
+    for &(cell, island, product) in az {
+        from += z[from..].iter().take_while(|entry| entry.0 < cell).count();
+        for &(_, other, value) in z[from..].iter().take_while(|entry| entry.0 == cell) {
+            match other == island {
+                true => diagonal[island as usize] += product * value,
+                false => *others.entry((island, other)).or_insert(0.0) += product * value,
+            }
+        }
+    }
+    for ((island, _), value) in others {
+        diagonal[island as usize] += f64::abs(value);
+    }
+    diagonal
+}
+
+/// A matrix of rows, each divided by a number.
+fn of_rows<'f>(
     executor: &Executor,
     columns: usize,
-    rows: impl Iterator<Item = Vec<(u32, f64)>>,
-) -> Csr<V> {
+    rows: impl Iterator<Item = (&'f Vec<(u32, f64)>, &'f f64)>,
+) -> Csr<f64> {
     let (mut offsets, mut places, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in rows {
-        for (column, value) in row {
-            places.push(column);
-            values.push(V::from_f64(value));
-        }
+    for (row, divisor) in rows {
+        places.extend(row.iter().map(|entry| entry.0));
+        values.extend(row.iter().map(|entry| entry.1 / divisor));
         offsets.push(places.len());
     }
     let size = Size::new(offsets.len() - 1, columns);
@@ -144,34 +180,40 @@ fn of_rows<V: Real>(
 
 #[cfg(test)]
 mod tests {
+    use vcycle_core::testing::device;
+
     use super::super::island_search::pair;
     use super::*;
+    use crate::linop::Identity;
 
     #[test]
-    fn residuals_have_no_sum_on_an_island_that_is_corrected() {
-        let a = pair(1e4);
-        let (cpu, ws, cells) = (a.executor(), Workspace::new(), a.grid().cells());
-        let numbers = |modulus: usize| -> Vec<f64> {
-            let cells = 0..cells;
-            cells.map(|cell| (cell % modulus) as f64 + 1.0).collect()
-        };
-        let b = numbers(7);
-        for scales in [vec![1.0; cells], numbers(4)] {
-            let by = Buffer::from_vec(cpu, scales.clone());
-            let islands = IslandCorrection::<f64>::of(&a, Some(&by), cpu).unwrap();
-            let islands = islands.unwrap();
-            let scaled = b.iter().zip(&scales).map(|(b, scale)| b * scale);
-            let right = Vector::from_column(cpu, scaled.collect());
-            let mut x = Vector::from_column(cpu, numbers(5));
-            islands.correct(&right, &mut x, &ws).unwrap();
-            let solution = x.host().unwrap().iter().zip(&scales);
-            let x = Vector::from_column(cpu, solution.map(|(x, scale)| x * scale).collect());
-            let mut r = Vector::from_column(cpu, b.clone());
-            LinOp::<f64>::residual(&a, &Vector::from_column(cpu, b.clone()), &x, &mut r, &ws)
-                .unwrap();
-            let r = r.host().unwrap();
-            assert!((r[37] + r[38]).abs() < 1e-9, "{}", r[37] + r[38]);
-            assert!(islands.bytes() > 0);
+    fn residuals_have_no_part_in_the_function_of_an_island_that_is_corrected() {
+        let here = pair(1e4);
+        let cells = here.grid().cells();
+        let numbers: Vec<f64> = (0..cells).map(|cell| (cell % 7) as f64 + 1.0).collect();
+        let function = &here.island_functions(&here.islands().unwrap()).unwrap()[0];
+        assert!(function.z.contains(&(37, 1.0)) && function.z.contains(&(38, 1.0)));
+        let around = function.z.iter().filter(|entry| entry.1 != 1.0);
+        assert!(around.clone().count() > 10 && around.clone().all(|entry| entry.1 < 0.5));
+        for executor in [Some(here.executor().clone()), device()]
+            .into_iter()
+            .flatten()
+        {
+            let a = here.copy_to(&executor).unwrap();
+            let identity: Arc<dyn LinOp<f64>> = Arc::new(Identity::new(&executor, cells));
+            let islands = IslandCorrection::around(identity, &a).unwrap();
+            let b = Vector::from_column(&executor, numbers.clone());
+            let (mut x, mut r) = (b.clone(), b.clone());
+            islands.apply(&b, &mut x, &Workspace::new()).unwrap();
+            a.residual(&b, &x, &mut r, &Workspace::new()).unwrap();
+            let r = r.to_vec();
+            let part: f64 = function
+                .z
+                .iter()
+                .map(|&(cell, z)| z * r[cell as usize])
+                .sum();
+            assert!(part.abs() < 1e-8, "{part}");
+            assert!(islands.footprint().held > 0);
         }
     }
 }

@@ -1,133 +1,126 @@
 //! Which cells of a grid are islands.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
-use super::StencilMatrix;
+use super::{Grid, StencilMatrix};
 use crate::error::Result;
 
-/// Cells of an island, at most: a larger one is an island of the next grid, too.
-pub(super) const MOST_CELLS: usize = 16;
 /// Cells are one island whose coupling is this part of the larger diagonal entry of the two.
 const STRONG: f64 = 0.01;
-/// An island is coupled with all else by less than this part of its diagonal entries.
-const WEAK: f64 = 0.03;
-/// Cells of a grid on a device that the host looks at.
-const MOST_COPIED: usize = 1 << 16;
+/// All else that a cell of an island is coupled with comes to less than this part of its diagonal entry.
+const WEAK: f64 = 0.01;
+/// Set for cells that are tied to more than strong neighbours; the bits below it are those neighbours.
+const TIED: u32 = 1 << 31;
+/// Neighbours that come before a cell.
+const BEFORE: u32 = (1 << 13) - 1;
+/// Cells of an island, at most: coarse grids do better for larger ones.
+const MOST_CELLS: usize = 4096;
 /// Lines that one task looks at.
 const LINES: usize = 32;
 
-/// A few cells that are coupled strongly with one another and weakly with all else.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Island {
-    /// In ascending order.
-    pub(super) cells: Vec<u32>,
-    /// The sum of their rows: how strongly the island is coupled with each cell.
-    pub(super) couplings: BTreeMap<u32, f64>,
-}
-
-impl Island {
-    /// How strongly the island is coupled with its own cells, in sum.
-    pub(super) fn own_coupling(&self) -> f64 {
-        let own = |cell: &u32| self.couplings.get(cell).copied();
-        self.cells.iter().filter_map(own).sum()
-    }
-}
-
 impl StencilMatrix<f64> {
-    /// The islands of a grid with one unknown a cell, by their first cells.
-    pub(super) fn islands(&self) -> Result<Vec<Island>> {
-        match self.executor().is_device() {
-            false => Ok(self.islands_on_host()),
-            true if self.grid().cells() > MOST_COPIED => Ok(Vec::new()),
-            true => Ok(self.copy_to(&self.executor().on_host())?.islands_on_host()),
-        }
+    /// Groups of cells, one unknown each, that are coupled strongly with one another and weakly with all else, by their first
+    /// cells; the cells of each ascend.
+    pub(super) fn islands(&self) -> Result<Vec<Vec<u32>>> {
+        let links = match self.operand().links(STRONG, WEAK)? {
+            Some(links) => links,
+            None => self.links_on_host(),
+        };
+        let (grid, lines, length) = (self.grid(), self.grid().lines(), self.grid().length());
+        let tasks = (0..lines).step_by(LINES).collect();
+        let work = |first: usize| {
+            let cells = first * length..(first + LINES).min(lines) * length;
+            let islands = cells.filter_map(|cell| island_from(grid, &links, cell as u32));
+            islands.collect::<Vec<_>>()
+        };
+        let found = self.executor().run(size_of_val(&links[..]), tasks, work);
+        Ok(found.into_iter().flatten().collect())
     }
 
-    fn islands_on_host(&self) -> Vec<Island> {
+    fn links_on_host(&self) -> Vec<u32> {
         let (lines, length) = (self.grid().lines(), self.grid().length());
-        let tasks = (0..lines).step_by(LINES).collect();
-        let found = self.executor().run(self.bytes(), tasks, |first: usize| {
-            let cells = first * length..(first + LINES).min(lines) * length;
-            let islands = cells.filter_map(|cell| self.island_from(cell));
-            islands.collect::<Vec<_>>()
-        });
+        let tasks = (0..lines).collect();
+        let of_line = |line: usize| {
+            let cells = 0..length;
+            cells.map(|x| self.links_of(line, x)).collect::<Vec<_>>()
+        };
+        let found = self.executor().run(self.bytes(), tasks, of_line);
         found.into_iter().flatten().collect()
     }
 
-    /// The island whose first cell this is.
-    fn island_from(&self, first: usize) -> Option<Island> {
-        let is_strong = |&(other, value): &(usize, f64)| self.is_strong([first, other], value);
-        let mut strong = self.neighbours(first).filter(is_strong);
-        if strong.next()?.0 < first {
+    fn links_of(&self, line: usize, x: usize) -> u32 {
+        let (grid, stencil) = (self.grid(), self.stencil());
+        let diagonal = |line: usize, x: usize| self.line_of([0; 2], line, stencil.centre())[x];
+        let here = diagonal(line, x);
+        let (mut rest, mut links) = (here, 0);
+        for (point, &offset) in stencil.offsets().iter().enumerate() {
+            let value = self.line_of([0; 2], line, point)[x];
+            // Entries of neighbours outside are zero.
+            if point == stencil.centre() || value == 0.0 {
+                continue;
+            }
+            let other = grid.neighbour(line, offset).expect("a neighbour inside");
+            let there = diagonal(other, x.wrapping_add_signed(offset[0].into()));
+            if value.abs() > STRONG * here.abs().max(there.abs()) {
+                links |= 1 << step(offset);
+                rest += value;
+            }
+        }
+        links
+            | if rest.abs() > WEAK * here.abs() {
+                TIED
+            } else {
+                0
+            }
+    }
+}
+
+/// The bit of a neighbour.
+fn step([x, y, z]: [i8; 3]) -> i32 {
+    13 + i32::from(x) + 3 * i32::from(y) + 9 * i32::from(z)
+}
+
+/// The offset of a bit.
+fn offset(step: u32) -> [i8; 3] {
+    [step % 3, step / 3 % 3, step / 9].map(|place| place as i8 - 1)
+}
+
+/// The island whose first cell this is.
+fn island_from(grid: Grid, links: &[u32], first: u32) -> Option<Vec<u32>> {
+    let here = links[first as usize];
+    if here == 0 || here & (TIED | BEFORE) != 0 {
+        return None;
+    }
+    let (mut cells, mut known, mut place) = (vec![first], HashSet::from([first]), 0);
+    while place < cells.len() {
+        let mut bits = links[cells[place] as usize];
+        if bits & TIED != 0 {
             return None;
         }
-        let (mut cells, mut place) = (vec![first], 0);
-        while place < cells.len() {
-            for (other, value) in self.neighbours(cells[place]) {
-                if !self.is_strong([cells[place], other], value) || cells.contains(&other) {
-                    continue;
-                }
-                if other < first || cells.len() == MOST_CELLS {
-                    return None;
-                }
+        while bits != 0 {
+            let distance = grid.distance(offset(bits.trailing_zeros()));
+            bits &= bits - 1;
+            let other = (cells[place] as usize).wrapping_add_signed(distance) as u32;
+            if other < first {
+                return None;
+            }
+            if known.insert(other) {
                 cells.push(other);
             }
-            place += 1;
         }
-        cells.sort_unstable();
-        let island = self.summed(&cells);
-        let diagonal: f64 = cells.iter().map(|&cell| self.diagonal_at(cell)).sum();
-        let own = island.own_coupling();
-        (own > 0.0 && own < WEAK * diagonal).then_some(island)
-    }
-
-    fn summed(&self, cells: &[usize]) -> Island {
-        let mut couplings = BTreeMap::new();
-        for &cell in cells {
-            *couplings.entry(cell as u32).or_insert(0.0) += self.diagonal_at(cell);
-            for (other, value) in self.neighbours(cell) {
-                *couplings.entry(other as u32).or_insert(0.0) += value;
-            }
+        if cells.len() > MOST_CELLS {
+            return None;
         }
-        Island {
-            cells: cells.iter().map(|&cell| cell as u32).collect(),
-            couplings,
-        }
+        place += 1;
     }
-
-    fn is_strong(&self, cells: [usize; 2], value: f64) -> bool {
-        let [here, there] = cells.map(|cell| self.diagonal_at(cell).abs());
-        value.abs() > STRONG * here.max(there)
-    }
-
-    fn diagonal_at(&self, cell: usize) -> f64 {
-        self.entry_at(cell, self.stencil().centre())
-    }
-
-    fn entry_at(&self, cell: usize, point: usize) -> f64 {
-        let (line, x) = (cell / self.grid().length(), cell % self.grid().length());
-        self.line_of([0, 0], line, point)[x]
-    }
-
-    /// The cells around one, and its couplings with them.
-    fn neighbours(&self, cell: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let (grid, centre) = (self.grid(), self.stencil().centre());
-        let offsets = self.stencil().offsets().iter().enumerate();
-        let others = offsets.filter(move |(point, _)| *point != centre);
-        others.filter_map(move |(point, &offset)| {
-            let value = self.entry_at(cell, point);
-            (value != 0.0).then(|| {
-                let other = cell.wrapping_add_signed(grid.distance(offset));
-                (other, value)
-            })
-        })
-    }
+    cells.sort_unstable();
+    Some(cells)
 }
 
 /// A Laplacian of 6x4x4 cells whose cells 37 and 38 are coupled by so much.
 #[cfg(test)]
 pub(super) fn pair(strength: f64) -> StencilMatrix<f64> {
-    use super::{Grid, Stencil};
+    use super::Stencil;
     let (stencil, cpu) = (Stencil::star(3), crate::executor::Executor::cpu());
     let (offsets, grid) = (stencil.offsets().to_vec(), Grid::new([6, 4, 4]).unwrap());
     let made = StencilMatrix::from_cells(&cpu, grid, stencil, 1, |[x, y, z], entries| {
@@ -147,17 +140,24 @@ pub(super) fn pair(strength: f64) -> StencilMatrix<f64> {
 
 #[cfg(test)]
 mod tests {
+    use vcycle_core::testing::device;
+
     use super::*;
+    use crate::gallery;
 
     #[test]
     fn cells_coupled_strongly_with_one_another_alone_are_an_island() {
-        let found = pair(1e4).islands().unwrap();
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].cells, [37, 38]);
-        assert_eq!(found[0].couplings.len(), 12);
-        assert_eq!(found[0].own_coupling(), 10.0);
-        assert_eq!(found[0].couplings[&36], -1.0);
+        let a = pair(1e4);
+        assert_eq!(a.islands().unwrap(), [[37, 38]]);
         assert!(pair(20.0).islands().unwrap().is_empty());
         assert!(pair(1.0).islands().unwrap().is_empty());
+        let Some(there) = device() else { return };
+        assert_eq!(a.copy_to(&there).unwrap().islands().unwrap(), [[37, 38]]);
+        let a = gallery::build_stencil("jump7:16x24x10,1e6", a.executor()).unwrap();
+        let found = a.copy_to(&there).unwrap();
+        assert_eq!(
+            found.operand().links(STRONG, WEAK).unwrap().unwrap(),
+            a.links_on_host()
+        );
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::island_correction::IslandCorrection;
 use super::matrix::converted;
 use super::shared::GridWay;
 use super::smoothing::StencilSmoothing;
@@ -50,8 +49,6 @@ pub(super) struct Stored<M, V: Vectors> {
     pub(super) sweeps: [usize; 2],
     /// How ranks share it, if they do.
     pub(super) way: Option<Arc<GridWay>>,
-    /// What corrects errors that are constant on islands.
-    pub(super) islands: Option<IslandCorrection<V>>,
 }
 
 /// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
@@ -121,7 +118,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         let _stage = ws.stage_of("residual", || self.a.bytes() + 2 * b.bytes());
         let (x, swept) = match guess {
             Guess::Zero(x) => (x, false),
-            Guess::Smoothed(x) => (x, self.ends_with_a_sweep()),
+            Guess::Smoothed(x) => (x, self.sweeps[0] == 1 && self.smoothing.is_gauss_seidel()),
         };
         let (a, transfers, vectors) = (self.a.operand(), self.transfers(), (self.q(), b, x));
         if operations::restrict_residual(a, transfers, vectors, swept, coarse, ws)? {
@@ -132,20 +129,6 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
             self.residual(b, x, &mut r)?;
         }
         restrict_through(&self.transfers, self.q(), &r, coarse, ws)
-    }
-
-    /// Whether a guess that is smoothed is what one sweep has made from zero.
-    fn ends_with_a_sweep(&self) -> bool {
-        self.sweeps[0] == 1 && self.smoothing.is_gauss_seidel() && self.islands.is_none()
-    }
-
-    /// Corrects what is constant on islands.
-    fn correct_islands(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        let Some(islands) = &self.islands else {
-            return Ok(());
-        };
-        let _stage = ws.stage_of("islands", || islands.bytes());
-        islands.correct(b, x, ws)
     }
 
     /// The same for the vectors of the next level.
@@ -215,12 +198,11 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
             self.sweep(sweep, b, x, ws)?;
             start = Start::Guess;
         }
-        self.correct_islands(b, x, ws)
+        Ok(())
     }
 
     /// Gauss-Seidel backward: with equally many sweeps the cycle is symmetric where the matrix is.
     fn smooth(&self, b: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        self.correct_islands(b, x, ws)?;
         let moved = || self.sweeps[1] * (self.a.bytes() + 3 * b.bytes());
         let _stage = ws.stage_of("post-smoothing", moved);
         let sweep = (Direction::Backward, Start::Guess);
@@ -288,9 +270,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
     fn bytes(&self) -> (usize, usize) {
         let transfers: usize = self.transfers.iter().map(Transfer::bytes).sum();
         let scales = self.scales.as_ref().map_or(0, Scales::bytes);
-        let islands = self.islands.as_ref().map_or(0, IslandCorrection::bytes);
-        let other = transfers + scales + self.smoothing.bytes() + islands;
-        (self.a.bytes(), other)
+        (self.a.bytes(), transfers + scales + self.smoothing.bytes())
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::detect::has_room;
+use super::island_correction::IslandCorrection;
 use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
@@ -74,7 +75,7 @@ pub struct StructMg {
     pub cycle: Cycle,
     /// Axes along which cells are coupled less than this part of the strongest are not halved.
     pub semicoarsening: f64,
-    /// Corrections of what is constant on islands of a coefficient that jumps; of matrices that one rank has alone.
+    /// Corrections of what is constant on islands of a coefficient that jumps, where one rank has a symmetric matrix.
     pub islands: IslandCorrections,
     /// Which neighbours the cells of coarse grids have.
     pub coarse_stencil: CoarseStencil,
@@ -202,6 +203,17 @@ impl StructMg {
         let setup = GridSetup::new(&parameters, &a, ready.axes);
         let ranks = rows.zip(a.part().cloned());
         let unknowns = a.unknowns();
+        let operator = match &ranks {
+            None if parameters.corrects_islands(&a)? => {
+                let _stage = ws.stage("islands", 0);
+                seen_as(IslandCorrection::around(
+                    ready.cycle.outside(unknowns)?,
+                    &a,
+                )?)?
+            }
+            None => ready.cycle.outside(unknowns)?,
+            Some((rows, part)) => ready.cycle.for_rows(rows, part, unknowns),
+        };
         let matrix = match T::KIND {
             Kind::F64 => for_products((a, survey), ready.finest, executor)?,
             _ => None,
@@ -211,10 +223,7 @@ impl StructMg {
             Some((rows, part)) => Arc::new(SharedProduct::new(rows, part, unknowns, near)),
         });
         Ok(Generated {
-            operator: match ranks {
-                None => ready.cycle.outside(unknowns)?,
-                Some((rows, part)) => ready.cycle.for_rows(rows, &part, unknowns),
-            },
+            operator,
             matrix: matrix.map(seen_as::<f64, T>).transpose()?,
             report: Report {
                 notes,
@@ -223,6 +232,12 @@ impl StructMg {
             parameters,
             setup,
         })
+    }
+
+    /// Whether what is constant on islands is corrected: where all is known of a symmetric matrix, and islands are likely.
+    fn corrects_islands(&self, a: &StencilMatrix<f64>) -> Result<bool> {
+        let is_asked_for = self.islands == IslandCorrections::Auto;
+        Ok(is_asked_for && a.has_islands()? && a.is_symmetric_and_positive()?)
     }
 
     /// The operator as a stencil matrix, whatever it is stored as: on a device that has kernels for all of the

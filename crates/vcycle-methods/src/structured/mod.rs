@@ -36,6 +36,7 @@ mod entrance;
 mod factor;
 mod fields;
 mod galerkin;
+mod island_basis;
 mod island_correction;
 mod island_search;
 mod islands;

@@ -7,7 +7,6 @@ use std::time::Instant;
 use super::coarsen::coarsened;
 use super::cycles::{AnyDown, AnyLevel, Down};
 use super::fields::{InFields, InRows};
-use super::island_correction::{IslandCorrection, IslandCorrections};
 use super::level::{GridLevel, Scales, Stored};
 use super::level_options::OnLevel;
 use super::lines::add;
@@ -203,7 +202,6 @@ pub(super) fn set_up(
         let made = in_range::<f64>(&a, finest, ROOM_FOR_SUMS, 0)?;
         (a, outer) = (Cow::Owned(made.a), Some(made.scales));
     }
-    let has_islands = parameters.corrects_islands(&a)?;
     let MadeLevels {
         levels: mut made,
         gathered,
@@ -219,7 +217,6 @@ pub(super) fn set_up(
             on: parameters.on_level(number, made.a.rows_of_all())?,
             number,
             made: &made,
-            has_islands,
             executor,
             ws,
         };
@@ -256,16 +253,6 @@ pub(super) fn set_up(
     })
 }
 
-impl StructMg {
-    /// Whether levels are corrected by constants on islands: of one rank, and of the matrix as it is.
-    fn corrects_islands(&self, a: &StencilMatrix<f64>) -> Result<bool> {
-        let is_asked_for = self.islands == IslandCorrections::Auto
-            && self.scaling != LevelScaling::ScaleThenSetup
-            && a.part().is_none();
-        Ok(is_asked_for && a.has_islands()?)
-    }
-}
-
 /// A cycle with levels on top of it, each with its number.
 fn under(
     mut cycle: AnyDown,
@@ -284,7 +271,6 @@ struct LevelParts<'p> {
     on: OnLevel,
     number: usize,
     made: &'p Made<'p>,
-    has_islands: bool,
     executor: &'p Executor,
     ws: &'p Workspace,
 }
@@ -415,10 +401,6 @@ impl LevelParts<'_> {
             transfers: transfers.collect::<Result<_>>()?,
             scales,
             next: None,
-            islands: match self.has_islands {
-                true => IslandCorrection::of(unscaled, by, self.executor)?,
-                false => None,
-            },
             smoothing: StencilSmoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
             sweeps: self.on.sweeps,
         })

@@ -157,8 +157,6 @@ pub struct Findings {
     pub facts: Facts,
     /// Whether it is a stencil on a grid.
     pub stencil: bool,
-    /// Whether the coefficient of that jumps from block to block of cells.
-    pub islands: bool,
     /// Whether it is singular, with a nullspace that is known.
     pub singular: bool,
 }
@@ -168,7 +166,6 @@ impl From<Facts> for Findings {
         Self {
             facts,
             stencil: false,
-            islands: false,
             singular: false,
         }
     }
@@ -413,22 +410,6 @@ mod tests {
         let mut few = Fgmres::default();
         few.restart = SHORT_RESTART;
         assert_eq!(first.solver, SolverConfig::Fgmres(few));
-    }
-
-    #[test]
-    fn islands_on_large_grids_are_not_for_structured_multigrid() {
-        let first = |rows: usize, islands: bool| {
-            let mut facts = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]).facts();
-            (facts.rows, facts.strongly_dominant_rows) = (rows, 0.0);
-            let mut found = Findings::from(facts);
-            (found.stencil, found.islands) = (true, islands);
-            attempts(&Config::default(), None, || found)[0]
-                .preconditioner
-                .name()
-        };
-        assert_eq!(first(1_000_000, false), "struct-mg");
-        assert_eq!(first(100_000, true), "struct-mg");
-        assert_eq!(first(1_000_000, true), "amg");
     }
 
     #[cfg(feature = "direct")]

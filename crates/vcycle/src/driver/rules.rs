@@ -23,8 +23,6 @@ const DOUBTFUL: usize = 10_000;
 const RANGE: f64 = 1e6;
 /// Up to this many rows a factorisation is worth its memory when the first choice has failed.
 const MEDIUM: usize = 50_000;
-/// Up to so many rows structured multigrid copes with islands: jump7:64,1e6 10 iterations, jump7:96,1e6 33, jump7:128,1e6 120.
-const WITH_ISLANDS: usize = 300_000;
 
 /// What a rule looks at.
 pub(super) struct Case<'c> {
@@ -277,18 +275,14 @@ impl Case<'_> {
         self.can_factorise(MEDIUM) && self.facts().rows > DOUBTFUL && self.has_full_diagonal()
     }
 
-    /// Whether structured multigrid is to be had: in double precision, for a matrix that is regular, and on a large grid
-    /// without islands.
+    /// Whether structured multigrid is to be had: in double precision, for a matrix that is regular.
     fn has_stencil(&self) -> bool {
         let config = self.config;
         let in_double = config
             .precision
             .is_none_or(|precision| precision.is_double());
         let found = self.found;
-        found.stencil
-            && !found.singular
-            && in_double
-            && suits_grids(found.facts.rows, found.islands)
+        found.stencil && !found.singular && in_double
     }
 
     /// Whether the matrix may be positive definite.
@@ -336,11 +330,6 @@ impl Case<'_> {
     fn has_nodes(&self) -> bool {
         self.known.is_some_and(|known| known.block_size() > 1) && !self.has_rigid_bodies()
     }
-}
-
-/// Whether structured multigrid is good for a grid of so many rows, whose coefficient may have islands.
-pub(super) fn suits_grids(rows: usize, islands: bool) -> bool {
-    !islands || rows <= WITH_ISLANDS
 }
 
 /// The combinations of a case, the best first.

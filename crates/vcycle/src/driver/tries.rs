@@ -78,9 +78,8 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let is_large = a.size().rows > FACTORISED_FOR_ACCURACY;
         let attempts = attempts(config, near_nullspace, || {
             let stencil = stencil.as_deref();
-            let islands = stencil.is_some_and(|a| matches!(a.has_islands(), Ok(true)));
             let is_definite = |a: &StencilMatrix<f64>| {
-                is_large && !islands && matches!(a.is_symmetric_and_positive(), Ok(true))
+                is_large && matches!(a.is_symmetric_and_positive(), Ok(true))
             };
             Findings {
                 facts: match stencil.is_some_and(is_definite) {
@@ -88,7 +87,6 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
                     false => system.facts(),
                 },
                 stencil: stencil.is_some(),
-                islands,
                 singular: nullspace.is_some(),
             }
         });

@@ -257,6 +257,47 @@ KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT v
     }
 }
 
+// ---- islands: cells that are coupled strongly with one another and weakly with all others; one unknown a cell
+
+#define TIED 0x80000000u
+
+// Which neighbours a cell is coupled with strongly, a bit for each step, and whether it is tied to anything else.
+KERNEL stencil_links(BOX_PARAMETERS, f64 strong, f64 weak, GLOBAL const f64 *RESTRICT values,
+                     GLOBAL u32 *RESTRICT links) {
+    const Box b = BOX;
+    FOR_ITEMS(number, cells_of(&b)) {
+        const Cell c = cell_of(&b, number);
+        const f64 here = values[entry_of(&b, c, 0, CENTRE, 0)];
+        f64 rest = here;
+        u32 found = 0;
+        for (u32 step = 0; step < STEPS_OF_CELL; step++) {
+            const Cell other = stepped(c, step);
+            if (step == CENTRE || !has_step(stencil, step) || !is_in_box(&b, other))
+                continue;
+            const f64 there = ABS(values[entry_of(&b, other, 0, CENTRE, 0)]);
+            const f64 value = values[entry_of(&b, c, 0, step, 0)];
+            if (ABS(value) > strong * (ABS(here) > there ? ABS(here) : there)) {
+                found |= 1u << step;
+                rest += value;
+            }
+        }
+        links[number] = found | (ABS(rest) > weak * ABS(here) ? TIED : 0);
+    }
+}
+
+// The rows of some cells as they are stored.
+KERNEL stencil_rows(BOX_PARAMETERS, u64 count, GLOBAL const f64 *RESTRICT values,
+                    GLOBAL const u32 *RESTRICT cells, GLOBAL f64 *RESTRICT rows) {
+    const Box b = BOX;
+    const u32 points = BITS_SET(stencil);
+    FOR_ITEMS(place, count) {
+        const Cell c = cell_of(&b, cells[place]);
+        for (u32 step = 0; step < STEPS_OF_CELL; step++)
+            if (has_step(stencil, step))
+                rows[place * points + point_of(stencil, step)] = values[entry_of(&b, c, 0, step, 0)];
+    }
+}
+
 // ---- the next grid
 
 // Where the weight of the odd cell above a coarse one is, for that (side 0) or the next one (side 1).

@@ -33,6 +33,7 @@ mod groups;
 pub mod interpolate;
 pub mod invert;
 pub mod isai;
+pub mod islands;
 mod lists;
 mod loose;
 mod merged;

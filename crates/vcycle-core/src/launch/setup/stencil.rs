@@ -50,7 +50,7 @@ impl StencilBox<'_> {
     }
 
     /// As the kernels take it.
-    fn arguments(&self) -> Vec<Argument> {
+    pub(super) fn arguments(&self) -> Vec<Argument> {
         let numbers = [self.unknowns as u32, steps(self.offsets)].map(Argument::U32);
         [&extents(self.grid)[..], &numbers].concat()
     }
@@ -272,7 +272,7 @@ impl Queue<'_> {
         Ok((found.get(0)? == 0).then_some(values))
     }
 
-    fn stencil_type(&self, kind: Kind) -> Result<[Define; 1]> {
+    pub(super) fn stencil_type(&self, kind: Kind) -> Result<[Define; 1]> {
         Ok([("M", self.gpu.real(kind)?)])
     }
 

@@ -3,11 +3,14 @@
 use super::analysis::Analysis;
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
 use crate::driver::auto::Attempt;
-use crate::driver::rules;
 use crate::error::Result;
 use crate::matrix::Distributed;
 use crate::registration::Symmetry;
 use crate::structured::{StencilMatrix, StructMg};
+
+/// Up to so many rows structured multigrid copes with islands, which it does not correct over ranks: jump7:64,1e6 10 iterations,
+/// jump7:96,1e6 33, jump7:128,1e6 159.
+const WITH_ISLANDS: u64 = 300_000;
 
 /// The combinations to try.
 #[derive(Debug)]
@@ -39,7 +42,7 @@ impl Choice {
         };
         let on_grid = match &stencil {
             Some(stencil) if preconditioner.is_auto() && !analysis.is_singular() => {
-                rules::suits_grids(a.rows().total() as usize, stencil.has_islands()?)
+                a.rows().total() <= WITH_ISLANDS || !stencil.has_islands()?
             }
             _ => false,
         };
