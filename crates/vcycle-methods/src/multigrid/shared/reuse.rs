@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::analysis::finest;
 use super::groups::radius;
 use super::setup::{Made, gathered};
-use super::step::device_for;
 use super::{SharedLevel, SharedWay};
 use crate::error::{Error, Result};
 use crate::linop::LinOp;
@@ -60,17 +59,16 @@ impl SharedSetup {
             a
         };
         let finest = Arc::clone(&a);
-        let place = given.executor().gathering();
         let mut levels = Vec::new();
         for (number, (way, measured)) in self.ways.iter().enumerate() {
             let _stage = clock.stage(number, "galerkin");
             let radius = measured.then(|| radius(&a)).transpose()?;
             levels.push(way.level(&a, radius)?);
-            let device = device_for(amg, &place, a.rows().total() as usize);
-            a = Arc::new(way.coarse(&a, device)?);
+            a = Arc::new(way.coarse(&a)?);
         }
         let unknowns = self.unknowns.clone();
         let of = (amg.clone(), finest, levels);
+        let place = given.executor().gathering();
         gathered(of, &a, unknowns, self.stalled.clone(), (&place, clock))
     }
 

@@ -50,9 +50,8 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
     let mut levels: Vec<SharedLevel> = Vec::new();
     let mut stalled = None;
     let gathered_rows = amg.gathered_rows(given.executor())?;
-    let place = given.executor().gathering();
     while levels.len() + 1 < amg.max_levels && a.rows().total() > gathered_rows {
-        match step(&amg, levels.len(), &a, &mut unknowns, (&place, clock))? {
+        match step(&amg, levels.len(), &a, &mut unknowns, clock)? {
             Err(reason) => {
                 stalled = Some(reason);
                 break;
@@ -63,6 +62,7 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
             }
         }
     }
+    let place = given.executor().gathering();
     gathered(
         (amg, finest, levels),
         &a,

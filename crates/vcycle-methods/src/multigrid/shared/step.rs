@@ -6,11 +6,8 @@ use super::choice::Choice;
 use super::groups::SharedGroups;
 use super::{SharedLevel, SharedWay};
 use crate::error::{Error, Result};
-use crate::executor::Executor;
 use crate::linop::Size;
-use crate::matrix::{
-    Bsr, Csr, Distributed, Overlap, galerkin, galerkin_in_blocks, galerkin_shared,
-};
+use crate::matrix::{Bsr, Csr, Distributed, galerkin, galerkin_in_blocks, galerkin_shared};
 use crate::multigrid::amg::Amg;
 use crate::multigrid::clock::Clock;
 use crate::multigrid::coarsen::Coarsening;
@@ -27,11 +24,10 @@ pub(super) fn step(
     number: usize,
     a: &Arc<Distributed<f64>>,
     unknowns: &mut Unknowns,
-    (place, clock): (&Executor, &Clock<'_>),
+    clock: &Clock<'_>,
 ) -> Result<Result<(SharedLevel, Distributed<f64>), String>> {
     let stage = |name| clock.stage(number, name);
     let (team, rows) = (a.team(), a.rows().total() as usize);
-    let device = device_for(amg, place, rows);
     let mut amg = amg.for_level(number, rows);
     amg.strength = amg.strength_at(number);
     let interpolation = amg.interpolation.after(amg.coarsening)?;
@@ -41,14 +37,7 @@ pub(super) fn step(
     let block = unknowns.node_rows();
     let near = {
         let _stage = stage("overlap");
-        let Overlap { halo, matrix } = a.surrounded(rings(&amg), block)?;
-        // Bounds that groups need are those of own rows, which the host knows to tell apart.
-        let device = device.filter(|_| !amg.coarsening.aggregates());
-        let matrix = match device {
-            Some(device) => team.agree(matrix.into_executor(device))?,
-            None => matrix,
-        };
-        Overlap { halo, matrix }
+        a.surrounded(rings(&amg), block)?
     };
     let mut here = unknowns.near(&near.halo)?;
     let view = {
@@ -88,11 +77,8 @@ pub(super) fn step(
         };
         let coarsened = choice.coarsened;
         let made = coarsened.prolongation_by(&by, interpolation, view, &amg, &mut here);
+        let (own, block, radius) = team.agree(made)?;
         let executor = a.executor();
-        let on_host = |(own, block, radius): (Csr<f64>, Size, Option<f64>)| {
-            Ok((own.into_executor(&executor.alone())?, block, radius))
-        };
-        let (own, block, radius) = team.agree(made.and_then(on_host))?;
         let p = Distributed::of_numbered(executor, a.rows(), &partition, &numbers, own)?;
         (Arc::new(p), block, radius)
     };
@@ -107,7 +93,7 @@ pub(super) fn step(
         prolongation,
         block,
     };
-    Ok(Ok((way.level(a, radius)?, way.coarse(a, device)?)))
+    Ok(Ok((way.level(a, radius)?, way.coarse(a)?)))
 }
 
 impl SharedWay {
@@ -125,29 +111,16 @@ impl SharedWay {
         })
     }
 
-    /// The matrix of the next level, multiplied by a device if there is one for it.
-    pub(super) fn coarse(
-        &self,
-        a: &Distributed<f64>,
-        device: Option<&Executor>,
-    ) -> Result<Distributed<f64>> {
+    /// The matrix of the next level.
+    pub(super) fn coarse(&self, a: &Distributed<f64>) -> Result<Distributed<f64>> {
         let (r, p) = (&self.restriction, &self.prolongation);
-        let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| match device {
-            Some(device) => product_there(device, [r, a, p]),
-            None => product(r, a, p, self.block),
-        };
-        let coarse = match self.block == Size::square(1) && device.is_none() {
+        let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| product(r, a, p, self.block);
+        let coarse = match self.block == Size::square(1) {
             true => galerkin_shared(r, a, p)?,
             false => galerkin_in_blocks(r, a, p, self.block, product)?,
         };
         coarse.without_empty_rows()
     }
-}
-
-/// The device that stages of a level of so many rows run on.
-pub(super) fn device_for<'p>(amg: &Amg, place: &'p Executor, rows: usize) -> Option<&'p Executor> {
-    let is_there = place.is_device() && rows >= amg.host_rows_needed();
-    is_there.then_some(place)
 }
 
 /// Rings of rows around the own ones that stages look at; of the next ring they know the unknowns. That is for interpolation
@@ -169,13 +142,6 @@ fn product(r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>, block: Size) -> Result<Csr<
         return r.multiply(&a.multiply(&p)?)?.rows();
     }
     galerkin(r, a, p)
-}
-
-/// The same by a device, which finds its blocks itself.
-fn product_there(device: &Executor, matrices: [&Csr<f64>; 3]) -> Result<Csr<f64>> {
-    let host = matrices[0].executor().clone();
-    let [r, a, p] = matrices.map(|matrix| matrix.copy_to(device));
-    galerkin(&r?, &a?, &p?)?.into_executor(&host)
 }
 
 /// Fails, naming what to use, for stages that are not made for ranks.

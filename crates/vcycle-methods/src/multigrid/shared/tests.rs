@@ -236,46 +236,6 @@ fn ranks_on_a_device_have_the_levels_and_iterations_of_the_host() {
     );
 }
 
-/// The values of all levels that ranks with a device share.
-fn values_of_levels(device: &Executor, problem: &str, text: &str, ranks: usize) -> Vec<Vec<f64>> {
-    let problem = gallery::build(problem, &Executor::cpu()).unwrap();
-    let amg = Amg {
-        gather_rows: 0,
-        host_rows: 100,
-        ..amg(text)
-    };
-    let made = threads::run(ranks, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-        let rank = rank.with_device(device.name())?;
-        let (a, near, _) = part(&rank, &problem)?;
-        let ws = Workspace::new();
-        let made = set_up(&amg, &a, &near, &Clock::new(&ws, &rank))?;
-        let levels = made.shared.levels.iter().map(|level| level.a.gathered());
-        let levels: Result<Vec<_>> = levels.collect();
-        let values = |level: Csr<f64>| level.values().to_vec();
-        Ok(levels?.into_iter().flatten().map(values).collect())
-    });
-    made.unwrap().swap_remove(0)
-}
-
-#[test]
-fn levels_that_devices_make_do_not_depend_on_the_number_of_ranks() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
-    for (problem, text) in [
-        ("poisson7:9", r#"{"coarsening": "pmis"}"#),
-        ("aniso7:8,0.01", r#"{"coarsening": "mis2"}"#),
-    ] {
-        let alone = values_of_levels(&device, problem, text, 1);
-        assert!(alone.len() > 1, "{problem}");
-        assert!(
-            alone == values_of_levels(&device, problem, text, 3),
-            "{problem}"
-        );
-    }
-}
-
 #[test]
 fn a_matrix_that_one_rank_gathers_as_a_whole() {
     let problem = gallery::build("poisson5:12", &Executor::cpu()).unwrap();
