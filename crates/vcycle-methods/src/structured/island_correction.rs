@@ -68,7 +68,8 @@ impl IslandCorrection {
             entries(functions.iter().map(|one| &one.az)),
         ];
         let diagonal = diagonal(functions.len(), &z, &az);
-        if diagonal.iter().any(|&value| !(value > 0.0)) || functions.is_empty() {
+        let is_positive = diagonal.iter().all(|&value| value > 0.0);
+        if functions.is_empty() || !is_positive {
             return Ok(cycle);
         }
         let (executor, cells) = (cycle.executor().clone(), a.grid().cells());
