@@ -10,7 +10,7 @@
 #endif
 // Teams of a warp go together, as in tiles.h: all its threads have to come to TEAM_SYNC, and to loops
 // with ANY.
-#if THREADS == BLOCK && THREADS > WIDTH
+#if THREADS == BLOCK
 #define TEAM BLOCK
 #define TEAM_SYNC() BARRIER()
 #define ANY(condition) (condition)
@@ -92,7 +92,7 @@ TEAM_FOLD(c64, team_sum_c64, value + other)
 #define ITEM u32
 #endif
 
-#if defined(DIALECT_CUDA) && SIZE >= THREADS && THREADS <= WIDTH
+#if defined(DIALECT_CUDA) && SIZE >= THREADS && THREADS < BLOCK
 #define KEYS (SIZE / TEAM)
 // Bitonic, in registers: key r of a thread is number r * TEAM + member.
 FUNCTION void sort(SPACE ITEM *list, u32 n, u32 member) {

@@ -108,7 +108,6 @@ pub(super) const FILES: &[File] = &[
     pgm::FILE,
     pmis::FILE,
     products::FILE,
-    products::once::MOVED,
     radius::FILE,
     radius::SCATTERED,
     slices::FILE,

@@ -1,7 +1,7 @@
 //! Products of sparse matrices.
 
 mod counted;
-pub(super) mod once;
+mod once;
 
 use std::sync::Arc;
 
@@ -306,19 +306,6 @@ impl<'p> Product<'p> {
         blocks: usize,
         arguments: &[Argument],
     ) -> Result<()> {
-        self.launch_in(FILE, name, group, types, blocks, arguments)
-    }
-
-    /// The same with blocks of another size.
-    fn launch_in(
-        &self,
-        file: File,
-        name: &'static str,
-        group: &Group,
-        types: &[Define],
-        blocks: usize,
-        arguments: &[Argument],
-    ) -> Result<()> {
         let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
         // Of the largest there would be no room for twice as many, with sums.
         let slots = match group.size {
@@ -326,14 +313,14 @@ impl<'p> Product<'p> {
             size => 2 * size,
         };
         let defines = [&group.defines(slots)[..], &mapped, types].concat();
-        self.queue.blocks(file, name, &defines, blocks, arguments)
+        self.queue.blocks(FILE, name, &defines, blocks, arguments)
     }
 
     /// The tables of a group; those in global memory for rows of up to `most` entries.
     fn table(&self, group: &Group, most: usize) -> Result<Table> {
         let slots = match group.is_local {
             true => 0,
-            false => (most + most / 2 + 1).next_power_of_two().max(2),
+            false => (most + most / 2 + 1).next_power_of_two(),
         };
         let blocks = group.blocks(&self.queue, slots * (size_of::<u32>() + size_of::<f64>()));
         let keys = self.queue.room(slots * blocks)?;

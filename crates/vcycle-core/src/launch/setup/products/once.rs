@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::{FILE, Factors, LOCAL_ENTRIES, Product, TEAM_BLOCK};
+use super::{Factors, LOCAL_ENTRIES, Product, TEAM_BLOCK};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::Define;
 use crate::launch::setup::groups::Group;
 use crate::launch::setup::multiply::ProductWay;
 use crate::launch::setup::tiles::{NOTHING, at};
@@ -24,11 +24,6 @@ const FEW: usize = 128;
 /// Bytes that rows may take until they are moved, and the part of a device's memory. As much is kept for rows that are made again.
 const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
-pub(in crate::launch::setup) const MOVED: File = kernel_file!("moved.c", TEAM_BLOCK, "teams.h");
-/// Most threads that move a row.
-const MOVING: usize = 32;
-/// Threads of sub-groups that make rows in blocks of their own.
-const ALONE: usize = 32;
 /// Blocks for every compute unit that make rows again.
 const BLOCKS_AGAIN: usize = 4;
 
@@ -115,7 +110,7 @@ impl Product<'_> {
             return Ok(None);
         }
         let widest = list.into_iter().max_by_key(|group| group.count);
-        self.moved(made, widest, (offsets, told[0] as usize))
+        self.moved(&pass, made, widest, (offsets, told[0] as usize))
             .map(Some)
     }
 
@@ -128,8 +123,7 @@ impl Product<'_> {
     ) -> Result<()> {
         let mut place = 0;
         for group in groups {
-            let together = self.block(group) as usize / group.threads;
-            let blocks = group.count.div_ceil(together);
+            let blocks = group.blocks(&self.queue, 0);
             self.make_group(pass, (group, NOTHING, blocks), place, made, 0)?;
             place += group.count * group.size;
         }
@@ -175,36 +169,22 @@ impl Product<'_> {
         arguments.extend(made.left(time)?);
         arguments.extend([write(&mut made.columns)?, write(&mut made.values)?]);
         let defines = self.with_chunks(group, &pass.defines);
-        let file = File {
-            block: self.block(group),
-            ..FILE
-        };
-        self.launch_in(file, "product_values", group, &defines, blocks, &arguments)
-    }
-
-    /// Threads of the blocks of a group: of long rows a sub-group alone makes one, and the next begins as soon as that is done. With several in a block all
-    /// wait for the longest row. Small tables leave a compute unit room for more rows than it has blocks.
-    fn block(&self, group: &Group) -> u32 {
-        let is_alone = group.threads == ALONE && group.size >= MANY;
-        match is_alone && self.queue.gpu.width() == ALONE {
-            true => ALONE as u32,
-            false => TEAM_BLOCK,
-        }
+        self.launch("product_values", group, &defines, blocks, &arguments)
     }
 
     /// The rows one after the other, by teams as of a group.
-    fn moved<C: Scalar>(
+    fn moved<A, B, C: Scalar>(
         &self,
+        pass: &Pass<'_, A, B>,
         made: Made<C>,
         group: Option<Group>,
         (offsets, entries): (Buffer<usize>, usize),
     ) -> Result<Csr<C>> {
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
         if let Some(group) = group {
+            let defines = self.with_chunks(&group, &pass.defines);
             let group = Group {
                 count: self.a.size().rows,
-                threads: group.threads.min(MOVING),
-                size: 0,
                 ..group
             };
             let arguments = [
@@ -217,9 +197,7 @@ impl Product<'_> {
                 write(&mut values)?,
             ];
             let blocks = group.blocks(&self.queue, 0);
-            let defines = [&group.defines(0)[..], &[("TC", C::KIND.name())]].concat();
-            self.queue
-                .blocks(MOVED, "move_rows", &defines, blocks, &arguments)?;
+            self.launch("move_rows", &group, &defines, blocks, &arguments)?;
         }
         let pattern = Pattern::of_buffers(self.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
