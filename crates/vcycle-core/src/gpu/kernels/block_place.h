@@ -12,3 +12,10 @@
 FUNCTION u32 place_of_value(u32 k, u32 own) {
     return k < IN_VECTORS ? (k / VECTOR * LANES + own) * VECTOR + k % VECTOR : k * LANES + own;
 }
+
+// A row of the input that exists; what lies behind the last one is multiplied by zero.
+#if RAGGED
+#define INPUT_ROW(row) min((u64)(row), last)
+#else
+#define INPUT_ROW(row) (row)
+#endif

@@ -39,18 +39,7 @@
 #define operand_bf16_f32(value) widen_bf16(value)
 #define OPERAND(value) PASTE3(operand_, M, X)(value)
 
-#if RAGGED
-#define INPUT_ROW(row) min((u64)(row), last)
-#else
-#define INPUT_ROW(row) (row)
-#endif
-
-// COLUMNS neighbours of the input, as they are stored; NEIGHBOURS come in one load.
-#if GROUP(X) > COLUMNS
-#define NEIGHBOURS COLUMNS
-#else
-#define NEIGHBOURS GROUP(X)
-#endif
+// COLUMNS neighbours of the input, as they are stored.
 FUNCTION void load_row(GLOBAL const X *x, u64 place, PRIVATE X *row) {
 #if COLUMNS == 1
     row[0] = x[place];

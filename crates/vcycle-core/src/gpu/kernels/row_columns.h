@@ -2,6 +2,13 @@
 //
 // Definitions beside those of rows.h: COLUMNS, 1, 2 or 4, which divides the columns of the vectors.
 
+// Neighbours of the input that come in one load.
+#if GROUP(X) > COLUMNS
+#define NEIGHBOURS COLUMNS
+#else
+#define NEIGHBOURS GROUP(X)
+#endif
+
 #if COLUMNS > 1
 // `place` is that of the first column.
 FUNCTION void finish_columns(const PRIVATE Finish *f, u64 row, u64 place, const PRIVATE ACC *alpha,

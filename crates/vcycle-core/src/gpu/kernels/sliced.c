@@ -33,13 +33,6 @@
 #define ENTRY(W, p) (*(p))
 #endif
 
-// Neighbours of the input that come in one load.
-#if GROUP(X) > COLUMNS
-#define NEIGHBOURS COLUMNS
-#else
-#define NEIGHBOURS GROUP(X)
-#endif
-
 // COLUMNS columns of a row of the input, from `place` on.
 FUNCTION void load_columns(GLOBAL const X *x, u64 place, PRIVATE ARITH(X) *inputs) {
 #if COLUMNS == 1

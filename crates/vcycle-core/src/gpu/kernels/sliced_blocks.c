@@ -56,20 +56,6 @@ FUNCTION void load_block(GLOBAL const M *step, u32 own, PRIVATE ARITH(M) *values
         values[IN_VECTORS + k] = PASTE(widen_, M)(VALUE(step + place_of_value(IN_VECTORS + k, own)));
 }
 
-// Neighbours of the input that come in one load.
-#if GROUP(X) > COLUMNS
-#define NEIGHBOURS COLUMNS
-#else
-#define NEIGHBOURS GROUP(X)
-#endif
-
-// A row of the input that exists; what lies behind the last one is multiplied by zero.
-#if RAGGED
-#define INPUT_ROW(row) min((u64)(row), last)
-#else
-#define INPUT_ROW(row) (row)
-#endif
-
 // What a block is multiplied with: BREADTH rows of the input, from `first` on and up to `last`, and COLUMNS columns.
 FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 column,
                           PRIVATE ARITH(X) *inputs) {
