@@ -68,8 +68,8 @@ impl IslandCorrection {
             entries(functions.iter().map(|one| &one.az)),
         ];
         let diagonal = diagonal(functions.len(), &z, &az);
-        let is_positive = diagonal.iter().all(|&value| value > 0.0);
-        if functions.is_empty() || !is_positive {
+        let are_positive = diagonal.iter().all(|&value| value > 0.0);
+        if functions.is_empty() || !are_positive {
             return Ok(cycle);
         }
         let (executor, cells) = (cycle.executor().clone(), a.grid().cells());
