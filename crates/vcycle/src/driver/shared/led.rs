@@ -167,16 +167,16 @@ impl Led {
         let values = self.matrix.gathered_values(&own.to_vec())?;
         let place = self.prepared.as_ref();
         let place = place.map(|prepared| prepared.matrix().executor());
-        place
-            .map(|place| Vector::from_rows(place, own.cols(), values))
-            .transpose()
+        let made = place.map(|place| Vector::from_rows(place, own.cols(), values));
+        self.matrix.team().agree(made.transpose())
     }
 
     /// Own rows of what rank 0 has.
     fn spread(&self, all: Option<&Vector<f64>>, cols: usize) -> Result<Vector<f64>> {
         let all = all.map(Vector::to_vec);
         let own = self.matrix.spread_values(all.as_deref(), cols)?;
-        Vector::from_rows(self.matrix.executor(), cols, own)
+        let own = Vector::from_rows(self.matrix.executor(), cols, own);
+        self.matrix.team().agree(own)
     }
 }
 
