@@ -81,7 +81,6 @@ impl Device {
     /// When the device fails, and while work is recorded.
     pub fn download_begin(self: &Arc<Self>, from: &Memory, bytes: usize) -> Result<Readback> {
         self.check_recording("waiting")?;
-        add(&self.counters.synchronizations, 1);
         let mut coming = self.readback(bytes)?;
         self.read_begin(&mut coming, from)?;
         Ok(coming)
@@ -117,6 +116,15 @@ impl Device {
 }
 
 impl Readback {
+    /// As [`wait`](Self::wait), and counted among the waits of the host: for who has nothing else to do meanwhile.
+    ///
+    /// # Errors
+    /// As of [`wait`](Self::wait).
+    pub fn wait_idly(&mut self) -> Result<&[u8]> {
+        add(&self.device.counters.synchronizations, 1);
+        self.wait()
+    }
+
     /// Waits for the copy that was begun last and gives what came.
     ///
     /// # Errors

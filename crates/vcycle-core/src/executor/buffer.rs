@@ -31,7 +31,7 @@ pub(crate) struct Coming<T> {
 impl<T: Element> Coming<T> {
     /// Waits until they are here.
     pub(crate) fn wait(mut self) -> Result<Vec<T>> {
-        bytes_mut(&mut self.values).copy_from_slice(self.readback.wait()?);
+        bytes_mut(&mut self.values).copy_from_slice(self.readback.wait_idly()?);
         Ok(self.values)
     }
 }

@@ -136,7 +136,6 @@ mod tests {
         "batch_narrow.c",
         "block_tensors.c",
         "columns.c",
-        "halo.c",
         "isai.c",
         "word_products.c",
     ];

@@ -92,60 +92,74 @@ impl<'i> Patch<'i> {
         })
     }
 
-    /// Where a neighbour is among the cells, for those that have one.
-    fn neighbour(&self, place: usize, offset: [i8; 3]) -> Option<usize> {
+    /// Where a cell of the box is in one that is wider by a cell on all sides.
+    fn wide(&self, [x, y, z]: [usize; 3]) -> usize {
         let [nx, ny, _] = self.size();
-        let at = [place % nx, place / nx % ny, place / nx / ny];
-        let there = [0, 1, 2].map(|axis| at[axis].wrapping_add_signed(offset[axis].into()));
-        let is_inside = (0..3).all(|axis| there[axis] < self.size()[axis]);
-        is_inside.then(|| there[0] + nx * (there[1] + ny * there[2]))
+        x + 1 + (nx + 2) * (y + 1 + (ny + 2) * (z + 1))
     }
 
-    /// `(A z)` at a place, without the diagonal, and the diagonal entry.
-    fn around_cell(&self, stencil: &Stencil, row: &[f64], place: usize, z: &[f64]) -> [f64; 2] {
-        let (mut sum, mut diagonal) = (0.0, 0.0);
-        for (&offset, &value) in stencil.offsets().iter().zip(row) {
-            match offset {
-                [0, 0, 0] => diagonal = value,
-                _ if value == 0.0 => {}
-                _ => {
-                    sum += self
-                        .neighbour(place, offset)
-                        .map_or(0.0, |at| value * z[at])
-                }
-            }
+    /// The places of its cells in that wider box, in their order.
+    fn places(&self) -> Vec<usize> {
+        let [nx, ny, nz] = self.size();
+        let lines = (0..nz).flat_map(|z| (0..ny).map(move |y| [y, z]));
+        lines
+            .flat_map(|[y, z]| {
+                let first = self.wide([0, y, z]);
+                first..first + nx
+            })
+            .collect()
+    }
+
+    /// How far a neighbour is in the wider box.
+    fn distance(&self, [x, y, z]: [i8; 3]) -> isize {
+        let [nx, ny, _] = self.size().map(|cells| cells as isize + 2);
+        isize::from(x) + nx * (isize::from(y) + ny * isize::from(z))
+    }
+
+    /// One on the island; the box is the wider one, so that every cell has all neighbours.
+    fn indicator(&self) -> Vec<f64> {
+        let mut z = vec![0.0; self.size().map(|cells| cells + 2).iter().product()];
+        for &cell in self.island {
+            let at = self.grid.cell(cell as usize);
+            let at = [0, 1, 2].map(|axis| at[axis] - self.ranges[axis].start);
+            z[self.wide(at)] = 1.0;
         }
-        [sum, diagonal]
+        z
     }
 
     fn function(&self, stencil: &Stencil, rows: &[f64]) -> IslandFunction {
-        let cells: Vec<u32> = self.cells().collect();
-        let is_island = |cell: &u32| self.island.binary_search(cell).is_ok();
-        let fixed: Vec<bool> = cells.iter().map(is_island).collect();
-        let row = |place: usize| &rows[place * stencil.points()..][..stencil.points()];
-        let mut z: Vec<f64> = fixed.iter().map(|&one| f64::from(u8::from(one))).collect();
+        let distances: Vec<isize> = stencil
+            .offsets()
+            .iter()
+            .map(|&it| self.distance(it))
+            .collect();
+        let (places, centre) = (self.places(), stencil.centre());
+        // (A z) of a cell: entries of neighbours outside the grid are zero.
+        let product = |(place, row): (usize, &[f64]), z: &[f64]| -> f64 {
+            let entries = distances.iter().zip(row);
+            entries
+                .map(|(&distance, value)| value * z[place.wrapping_add_signed(distance)])
+                .sum()
+        };
+        let cells = || places.iter().copied().zip(rows.chunks(stencil.points()));
+        let island = self.indicator();
+        let mut z = island.clone();
         for _ in 0..STEPS {
             let old = z.clone();
-            for place in (0..cells.len()).filter(|&place| !fixed[place]) {
-                let [sum, diagonal] = self.around_cell(stencil, row(place), place, &old);
-                let new = -sum / diagonal;
+            for (place, row) in cells().filter(|&(place, _)| island[place] == 0.0) {
+                let new = old[place] - product((place, row), &old) / row[centre];
                 if new > LEAST {
                     z[place] = new;
                 }
             }
         }
-        let product = |place: usize| {
-            let [sum, diagonal] = self.around_cell(stencil, row(place), place, &z);
-            sum + diagonal * z[place]
-        };
-        let sparse = |value: &dyn Fn(usize) -> f64| -> Vec<(u32, f64)> {
-            let all = cells.iter().enumerate();
-            let all = all.map(|(place, &cell)| (cell, value(place)));
+        let sparse = |values: &mut dyn Iterator<Item = f64>| -> Vec<(u32, f64)> {
+            let all = self.cells().zip(values);
             all.filter(|&(_, value)| value != 0.0).collect()
         };
         IslandFunction {
-            az: sparse(&product),
-            z: sparse(&|place| z[place]),
+            az: sparse(&mut cells().map(|cell| product(cell, &z))),
+            z: sparse(&mut places.iter().map(|&place| z[place])),
         }
     }
 }

@@ -139,7 +139,8 @@ fn entries<'f>(functions: impl Iterator<Item = &'f Vec<(u32, f64)>>) -> Vec<(u32
         numbers.map(move |&(cell, value)| (cell, island as u32, value))
     };
     let mut all: Vec<_> = functions.enumerate().flat_map(of_one).collect();
-    all.sort_unstable_by_key(|&(cell, island, _)| u64::from(cell) << 32 | u64::from(island));
+    // The cells of each function ascend: a stable sort merges them, and keeps the order of islands.
+    all.sort_by_key(|&(cell, ..)| cell);
     all
 }
 
