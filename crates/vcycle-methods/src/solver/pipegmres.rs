@@ -348,26 +348,11 @@ mod tests {
     }
 
     #[test]
-    fn the_host_does_not_wait_until_a_device_is_idle() {
+    fn devices_take_the_same_iterations() {
         let Some(device) = vcycle_core::testing::device() else {
             return;
         };
         let a = testing::convection_diffusion::<f64>(&device, 8);
         compare::<f64>(&a, 20, 1e-10);
-        let b = Vector::<f64>::filled(&device, 64, 1, 1.0).unwrap();
-        let Executor::Gpu(gpu) = &device else {
-            unreachable!("a device")
-        };
-        let waits = [10, 20].map(|iterations| {
-            let solver = Solver::<f64>::new(PipeGmres::default(), a.clone()).unwrap();
-            let solver = solver.stopping(Stop::fixed(iterations));
-            let before = gpu.device().counts().synchronizations;
-            let mut x = Vector::zeros_like(&b).unwrap();
-            let outcome = solver.solve(&b, &mut x).unwrap();
-            assert_eq!(outcome.iterations, iterations);
-            gpu.device().counts().synchronizations - before
-        });
-        // The first solve finds out about the matrix, too.
-        assert!(waits[1] <= waits[0], "{waits:?}");
     }
 }
