@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     status
 }
 
-/// CUDA opens eight queues to a device unless this variable says how many, which takes 0.08 s. A solve uses one of them; ranks
+/// CUDA opens eight queues to a device unless this variable says how many, which takes about 0.1 s. A solve uses one of them; ranks
 /// that are threads use one each.
 fn open_few_queues(command: &Command) {
     const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
