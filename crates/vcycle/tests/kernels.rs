@@ -9,7 +9,7 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::{Assembly, Csr, ProductWay};
+use vcycle::matrix::{Assembly, Csr, Mbsr, ProductWay, Tiles};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
@@ -123,6 +123,9 @@ fn in_blocks(executor: &Executor) {
     // Tiles that reach beyond its 81 rows.
     let tiles = a.on_device_in(Some(Size::square(4))).unwrap();
     tiles.apply(&x, &mut y, &Workspace::new()).unwrap();
+    let packed = Mbsr::in_tiles(&a, Tiles::Packed).unwrap();
+    packed.apply(&x, &mut y, &Workspace::new()).unwrap();
+    packed.to_csr();
     by_tensor_cores::<f64, f64>(&a, 3);
     by_tensor_cores::<f32, f32>(&a, 3);
     by_tensor_cores::<f16, f16>(&a, 3);

@@ -2,7 +2,7 @@
 
 use vcycle::executor::Workspace;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::Csr;
+use vcycle::matrix::{Csr, Tiles};
 use vcycle::scalar::{Mixes, Scalar, f16};
 use vcycle::vector::Vector;
 
@@ -28,6 +28,8 @@ enum Way {
     Blocks(Size),
     /// Blocks, by tensor cores.
     Tensors(Size),
+    /// Tiles with bitmaps.
+    Mbsr(Tiles),
 }
 
 impl Way {
@@ -36,6 +38,8 @@ impl Way {
             Self::Rows => "rows".to_owned(),
             Self::Blocks(block) => format!("{}x{} blocks", block.rows, block.cols),
             Self::Tensors(block) => format!("{}x{} tensors", block.rows, block.cols),
+            Self::Mbsr(Tiles::Dense) => "mbsr".to_owned(),
+            Self::Mbsr(Tiles::Packed) => "mbsr-packed".to_owned(),
         }
     }
 
@@ -44,6 +48,7 @@ impl Way {
             Self::Rows => a.on_device_in(None)?,
             Self::Blocks(block) => a.on_device_in(Some(block))?,
             Self::Tensors(block) => a.for_tensor_cores(block)?,
+            Self::Mbsr(tiles) => a.in_tiles(tiles)?,
         })
     }
 }
@@ -68,6 +73,9 @@ pub(super) struct BlockArgs {
     /// Multiply blocks with 8, 16 and 32 columns by tensor cores, too
     #[arg(long)]
     tensors: bool,
+    /// Multiply in tiles of 4 by 4 with bitmaps, dense and packed, too
+    #[arg(long)]
+    tiles: bool,
     /// Problems of products in blocks, in place of the usual ones
     #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
     block_problems: Vec<String>,
@@ -150,6 +158,10 @@ fn ways<M: Scalar>(
         if way.of(&a)?.device_block()? == Some(block) {
             ways.push((way, false));
         }
+    }
+    if asked.tiles {
+        let both = [Tiles::Dense, Tiles::Packed].map(Way::Mbsr);
+        ways.extend(both.map(|way| (way, false)));
     }
     if asked.tensors && cols.is_multiple_of(8) {
         let by_tensors = ways.iter().filter_map(|&(way, _)| match way {

@@ -8,6 +8,7 @@ mod packed;
 mod pattern;
 mod scalars;
 mod sweep;
+mod tiles;
 mod vector;
 
 pub(crate) use csr::Copies;
@@ -18,4 +19,6 @@ pub(crate) use pattern::Derived;
 pub use pattern::Pattern;
 pub use scalars::{Coefficient, Scalars};
 pub use sweep::Sweep;
+pub use tiles::Tiles;
+pub(crate) use tiles::{SLOTS, TILE, TileArrays};
 pub use vector::Vector;

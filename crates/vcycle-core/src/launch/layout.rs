@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::csr::SlicedRows;
 use super::rows::{Inputs, Operand};
-use super::setup::{Queue, Strips, Survey, vector_of};
-use crate::arrays::Pattern;
+use super::setup::{BlockKind, Queue, Strips, Survey, vector_of};
+use crate::arrays::{Pattern, TILE};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::scalar::Scalar;
@@ -74,6 +74,8 @@ pub(crate) enum Shape {
     Blocks(Size),
     /// Blocks that tensor cores multiply with several columns.
     Tensors(Size),
+    /// Tiles of 4 by 4 of which entries alone are stored.
+    Packed,
 }
 
 /// How a device stores the matrices of a pattern.
@@ -200,7 +202,13 @@ impl Layout {
         (block, purpose): (Option<Size>, Purpose),
     ) -> Result<Self> {
         if let Some(block) = block
-            && let Some(blocks) = Strips::new(queue, pattern, block, purpose.least_filled(), false)?
+            && let Some(blocks) = Strips::new(
+                queue,
+                pattern,
+                block,
+                purpose.least_filled(),
+                BlockKind::Dense,
+            )?
         {
             return Ok(Self::Blocks(blocks));
         }
@@ -212,12 +220,15 @@ impl Layout {
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
     pub(crate) fn asked_for(queue: &Queue<'_>, pattern: &Pattern, shape: Shape) -> Result<Self> {
-        let blocks = match shape {
+        let asked = match shape {
             Shape::Rows => None,
-            Shape::Blocks(block) => Strips::new(queue, pattern, block, LEAST_ASKED_FOR, false)?,
-            Shape::Tensors(block) => Strips::new(queue, pattern, block, LEAST_ASKED_FOR, true)?,
+            Shape::Blocks(block) => Some((block, LEAST_ASKED_FOR, BlockKind::Dense)),
+            Shape::Tensors(block) => Some((block, LEAST_ASKED_FOR, BlockKind::Tensors)),
+            Shape::Packed => Some((TILE, 0, BlockKind::Packed)),
         };
-        if let Some(blocks) = blocks {
+        if let Some((block, least_filled, kind)) = asked
+            && let Some(blocks) = Strips::new(queue, pattern, block, least_filled, kind)?
+        {
             return Ok(Self::Blocks(blocks));
         }
         let survey = Survey::of_lengths(queue, pattern)?;
@@ -229,6 +240,15 @@ impl Layout {
         match self {
             Self::Rows(_) => None,
             Self::Blocks(blocks) => Some(blocks.block),
+        }
+    }
+
+    /// What it is called in reports.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Rows(_) => "csr".to_owned(),
+            Self::Blocks(blocks) if blocks.packed.is_some() => "mbsr-packed".to_owned(),
+            Self::Blocks(blocks) => format!("bsr {}x{}", blocks.block.rows, blocks.block.cols),
         }
     }
 

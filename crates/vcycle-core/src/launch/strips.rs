@@ -48,7 +48,12 @@ impl Strips {
         operand.defines.extend([
             ("COLUMNS", power(columns.each)),
             ("SHARED", flag(columns.spread > 1)),
+            ("PACKED", flag(self.packed.is_some())),
         ]);
+        if let Some(packed) = &self.packed {
+            let arrays = [packed.maps.device()?, packed.firsts.device()?];
+            operand.arguments.extend(arrays.map(Argument::Address));
+        }
         operand.blocks = own.rows.div_ceil(strips_of_block) * columns.groups(inputs.cols);
         Ok(operand)
     }

@@ -1,49 +1,49 @@
 //! Tiles of four rows and columns with a bitmap (mBSR).
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use super::bsr::blocks_of;
 use super::rowwise::{self, Rowwise, check_padding, rowwise_operator};
-use super::{Csr, zeroed};
+use super::{Csr, Pattern, Tiles, fill_rows, zeroed};
+use crate::arrays::{SLOTS, TILE, TileArrays};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
 use crate::operations::rows::Part;
+use crate::operations::tiles;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 
 /// Rows and columns of a tile.
-const SIDE: usize = 4;
-/// The size of a tile.
-pub(super) const TILE: Size = Size {
-    rows: SIDE,
-    cols: SIDE,
-};
-/// Values of a tile.
-const SLOTS: usize = SIDE * SIDE;
+const SIDE: usize = TILE.rows;
 
 /// A matrix in tiles of 4 by 4 whose entries a bitmap tells, the format mBSR of AmgT (Lu et al. 2024), with the fields of that paper.
 ///
-/// A tile is stored where any of its places has an entry, with all 16 values; bit `4 r + c` of its map says whether row `r` has an entry in
-/// column `c`. The last tiles may reach beyond the matrix. A device multiplies with tiles side by side in slices, without looking at maps.
+/// A tile is stored where any of its places has an entry; bit `4 r + c` of its map says whether row `r` has an entry in
+/// column `c`. It has all 16 values, as in the paper, or those of its entries alone ([`Tiles::Packed`]). The last tiles may reach beyond the matrix. A device
+/// makes the tiles itself, and multiplies with them side by side in slices.
 ///
 /// **Choose it** to repeat that paper, and on devices in half precision for matrices with six or more entries a tile.
 ///
 /// ```
-/// use vcycle::{executor::Executor, gallery, matrix::Mbsr};
+/// use vcycle::{executor::Executor, gallery, matrix::{Mbsr, Tiles}};
 /// let a = gallery::build("poisson27:5", &Executor::cpu())?.matrix;
 /// let tiles = Mbsr::from_csr(&a)?;
 /// assert_eq!(tiles.blc_map().iter().map(|map| map.count_ones() as usize).sum::<usize>(), a.nonzeros());
+/// assert_eq!(tiles.blc_val().len(), 16 * tiles.blc_idx().len());
+/// let packed = Mbsr::in_tiles(&a, Tiles::Packed)?;
+/// assert_eq!(packed.blc_val().len(), a.nonzeros());
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Mbsr<T> {
     size: Size,
-    blc_ptr: Vec<usize>,
-    blc_idx: Vec<u32>,
-    blc_map: Vec<u16>,
-    blc_val: Buffer<T>,
+    entries: usize,
+    arrays: TileArrays<T>,
+    /// Bounds of row ranges, on the host.
     pieces: Vec<usize>,
     /// What a device multiplies with.
     there: Option<Csr<T>>,
@@ -52,91 +52,171 @@ pub struct Mbsr<T> {
 rowwise_operator!(Mbsr);
 
 impl<T: Scalar> Mbsr<T> {
-    /// The same matrix, from CSR.
+    /// The same matrix, from CSR, in dense tiles.
     ///
     /// # Errors
     /// When tiles would be nearly [empty](crate::error::Error::TooMuchPadding), or memory is short.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
-        let strips = a.size().rows.div_ceil(SIDE);
-        let (mut blc_ptr, mut blc_idx, mut blc_map) = (vec![0], Vec::new(), Vec::new());
-        for strip in 0..strips {
-            let mut found: Vec<(u32, u16)> = entries_of(a, strip)
-                .map(|(bit, column, _)| (column / SIDE as u32, 1 << bit))
-                .collect();
-            found.sort_unstable();
-            for tile in found.chunk_by(|one, other| one.0 == other.0) {
-                blc_idx.push(tile[0].0);
-                blc_map.push(tile.iter().fold(0, |map, (_, bit)| map | bit));
+        Self::in_tiles(a, Tiles::Dense)
+    }
+
+    /// The same matrix, from CSR, in such tiles.
+    ///
+    /// # Errors
+    /// When dense tiles would be nearly [empty](crate::error::Error::TooMuchPadding), or memory is short.
+    pub fn in_tiles(a: &Csr<T>, tiles: Tiles) -> Result<Self> {
+        let (arrays, there) = match tiles::pattern_of(a.pattern())? {
+            Some(pattern) => {
+                check(&pattern, tiles, a)?;
+                let there = a.in_tiles(tiles)?;
+                (tiles::filled(a, tiles, pattern)?, Some(there))
             }
-            blc_ptr.push(blc_idx.len());
-        }
-        let slots = blc_idx.len().saturating_mul(SLOTS);
-        check_padding("mbsr", slots, a.nonzeros())?;
-        let mut values: Vec<T> = zeroed(a.executor(), slots)?;
-        for strip in 0..strips {
-            let first = blc_ptr[strip];
-            let tiles = &blc_idx[first..blc_ptr[strip + 1]];
-            for (bit, column, value) in entries_of(a, strip) {
-                let tile = first + tiles.partition_point(|&tile| tile < column / SIDE as u32);
-                values[tile * SLOTS + bit] = value;
-            }
-        }
-        let there = match a.executor().is_device() {
-            true => Some(a.on_device_in(Some(TILE))?),
-            false => None,
+            None => (filled(a, tiles)?, None),
+        };
+        let pieces = match there {
+            Some(_) => Vec::new(),
+            None => pieces(&arrays.pattern, a.size().rows),
         };
         Ok(Self {
             size: a.size(),
-            blc_ptr,
-            blc_idx,
-            blc_map,
-            blc_val: Buffer::from_vec(a.executor(), values),
-            pieces: a.pattern().pieces().to_vec(),
+            entries: a.nonzeros(),
+            arrays,
+            pieces,
             there,
         })
     }
 
+    /// What is stored of tiles.
+    pub fn tiles(&self) -> Tiles {
+        self.arrays.tiles
+    }
+
     /// The place of the first tile of every row of tiles, and at the end their number.
     pub fn blc_ptr(&self) -> &[usize] {
-        &self.blc_ptr
+        self.arrays.pattern.offsets()
     }
 
     /// The column of every tile, counted in tiles.
     pub fn blc_idx(&self) -> &[u32] {
-        &self.blc_idx
+        self.arrays.pattern.columns()
     }
 
     /// The entries of every tile, as bits.
     pub fn blc_map(&self) -> &[u16] {
-        &self.blc_map
+        self.arrays.maps.on_host()
     }
 
     /// The values of all tiles, each row by row.
     pub fn blc_val(&self) -> &[T] {
-        self.blc_val.host().expect("made on the host")
+        self.arrays.values.on_host()
+    }
+
+    /// The place of the first value of every row of packed tiles, and at the end their number; dense tiles have 16 each.
+    pub fn blc_off(&self) -> Option<&[usize]> {
+        self.arrays.firsts.as_ref().map(Buffer::on_host)
+    }
+
+    /// Map, first column and first value of the tiles of a row of tiles.
+    fn strip(&self, strip: usize) -> impl Iterator<Item = (u16, usize, usize)> {
+        let places = self.blc_ptr()[strip]..self.blc_ptr()[strip + 1];
+        let mut next = match self.blc_off() {
+            Some(firsts) => firsts[strip],
+            None => places.start * SLOTS,
+        };
+        places.map(move |tile| {
+            let (map, first) = (self.blc_map()[tile], next);
+            next += self.tiles().room(map);
+            (map, self.blc_idx()[tile] as usize * SIDE, first)
+        })
     }
 
     /// Column and value of the entries of a row.
     fn row(&self, row: usize) -> impl Iterator<Item = (usize, T)> {
-        let (strip, within) = (row / SIDE, row % SIDE * SIDE);
-        let tiles = self.blc_ptr[strip]..self.blc_ptr[strip + 1];
-        tiles.flat_map(move |tile| {
-            let (map, column) = (self.blc_map[tile], self.blc_idx[tile] as usize * SIDE);
-            let values = &self.blc_val()[tile * SLOTS + within..][..SIDE];
-            let there = (0..SIDE).filter(move |place| map >> (within + place) & 1 == 1);
-            there.map(move |place| (column + place, values[place]))
-        })
+        let (within, values) = (row % SIDE * SIDE, self.blc_val());
+        self.strip(row / SIDE)
+            .flat_map(move |(map, column, first)| {
+                let there = (0..SIDE).filter(move |place| map >> (within + place) & 1 == 1);
+                there.map(move |place| {
+                    let value = values[first + self.tiles().place(map, within + place)];
+                    (column + place, value)
+                })
+            })
     }
 }
 
-/// Bit of the map, column and value of the entries of a row of tiles.
-fn entries_of<T: Scalar>(a: &Csr<T>, strip: usize) -> impl Iterator<Item = (usize, u32, T)> {
+/// Fails where dense tiles would be nearly empty.
+fn check<T: Scalar>(pattern: &Pattern, tiles: Tiles, a: &Csr<T>) -> Result<()> {
+    match tiles {
+        Tiles::Dense => {
+            let slots = pattern.nonzeros().saturating_mul(SLOTS);
+            check_padding("mbsr", slots, a.nonzeros())
+        }
+        Tiles::Packed => Ok(()),
+    }
+}
+
+/// Bounds of ranges of whole rows of tiles.
+fn pieces(pattern: &Pattern, rows: usize) -> Vec<usize> {
+    let pieces = pattern.pieces().iter();
+    pieces.map(|strip| rows.min(strip * SIDE)).collect()
+}
+
+/// The tiles of a matrix of the host.
+fn filled<T: Scalar>(a: &Csr<T>, tiles: Tiles) -> Result<TileArrays<T>> {
+    let pattern = Arc::unwrap_or_clone(blocks_of(a, TILE)?);
+    check(&pattern, tiles, a)?;
+    let executor = a.executor();
+    let mut maps = zeroed(executor, pattern.nonzeros())?;
+    fill_rows(executor, pattern.offsets(), &mut maps, |strip, maps| {
+        for (tile, bit, _) in entries_of(a, &pattern, strip) {
+            maps[tile] |= 1 << bit;
+        }
+    });
+    let first_entry = |strip: usize| a.offsets()[a.size().rows.min(strip * SIDE)];
+    let firsts: Vec<usize> = match tiles {
+        Tiles::Dense => pattern.offsets().iter().map(|at| at * SLOTS).collect(),
+        Tiles::Packed => (0..=pattern.size().rows).map(first_entry).collect(),
+    };
+    let mut values = zeroed(executor, firsts[firsts.len() - 1])?;
+    fill_rows(executor, &firsts, &mut values, |strip, values| {
+        let maps = &maps[pattern.range(strip)];
+        let mut first = 0;
+        let starts = maps.iter().map(|&map| {
+            first += tiles.room(map);
+            first - tiles.room(map)
+        });
+        let starts: Vec<usize> = starts.collect();
+        for (tile, bit, value) in entries_of(a, &pattern, strip) {
+            values[starts[tile] + tiles.place(maps[tile], bit)] = value;
+        }
+    });
+    Ok(TileArrays {
+        tiles,
+        maps: Buffer::from_vec(executor, maps),
+        firsts: (tiles == Tiles::Packed).then(|| Buffer::from_vec(executor, firsts)),
+        values: Buffer::from_vec(executor, values),
+        pattern,
+    })
+}
+
+/// Tile of a row of tiles, bit of its map and value of the entries there.
+fn entries_of<T: Scalar>(
+    a: &Csr<T>,
+    pattern: &Pattern,
+    strip: usize,
+) -> impl Iterator<Item = (usize, usize, T)> {
+    let tiles = &pattern.columns()[pattern.range(strip)];
     let rows = strip * SIDE..a.size().rows.min((strip + 1) * SIDE);
     rows.flat_map(move |row| {
         let (columns, values) = a.row(row);
-        let bit = move |column: u32| row % SIDE * SIDE + column as usize % SIDE;
+        let mut tile = 0;
         let entries = columns.iter().zip(values);
-        entries.map(move |(&column, &value)| (bit(column), column, value))
+        entries.map(move |(&column, &value)| {
+            while tiles[tile] < column / SIDE as u32 {
+                tile += 1;
+            }
+            (tile, row % SIDE * SIDE + column as usize % SIDE, value)
+        })
     })
 }
 
@@ -149,17 +229,17 @@ impl<T: Scalar> Rowwise for Mbsr<T> {
     }
 
     fn executor(&self) -> &Executor {
-        self.blc_val.executor()
+        self.arrays.values.executor()
     }
 
     fn nonzeros(&self) -> usize {
-        let maps = self.blc_map.iter();
-        maps.map(|map| map.count_ones() as usize).sum()
+        self.entries
     }
 
     fn bytes(&self) -> usize {
-        let (ptr, idx) = (size_of_val(self.blc_ptr()), size_of_val(self.blc_idx()));
-        ptr + idx + size_of_val(self.blc_map()) + self.blc_val.bytes()
+        let a = &self.arrays;
+        let firsts = a.firsts.as_ref().map_or(0, Buffer::bytes);
+        a.pattern.bytes() + a.maps.bytes() + firsts + a.values.bytes()
     }
 
     fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
@@ -174,19 +254,34 @@ impl<T: Scalar> Rowwise for Mbsr<T> {
         &self.pieces
     }
 
+    fn rows_together(&self) -> usize {
+        SIDE
+    }
+
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
         Ok(vec![Part::Rows(
             self.there.as_ref().expect("made for devices"),
         )])
     }
 
+    fn rows_of_device(&self) -> Result<Option<Csr<T>>> {
+        tiles::rows(&self.arrays, self.size)
+    }
+
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        for (row, sum) in sums.iter_mut().enumerate() {
-            for (column, value) in self.row(first + row) {
-                *sum += value.matrix() * T::input(x[column]);
+        let values = self.blc_val();
+        for (strip, sums) in sums.chunks_mut(SIDE).enumerate() {
+            for (map, column, first) in self.strip(first / SIDE + strip) {
+                let mut left = map;
+                while left != 0 {
+                    let bit = left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    let value = values[first + self.tiles().place(map, bit)];
+                    sums[bit / SIDE] += value.matrix() * T::input(x[column + bit % SIDE]);
+                }
             }
         }
     }
@@ -195,6 +290,7 @@ impl<T: Scalar> Rowwise for Mbsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::csr::testing::random;
     use crate::testing::device;
 
     const HOST: Executor = Executor::Reference;
@@ -220,13 +316,32 @@ mod tests {
     }
 
     #[test]
+    fn packed_tiles_have_the_values_of_entries() {
+        for executor in [HOST].into_iter().chain(device()) {
+            let tiles = Mbsr::in_tiles(&small(&executor), Tiles::Packed).unwrap();
+            let dense = Mbsr::from_csr(&small(&executor)).unwrap();
+            assert_eq!(tiles.blc_map(), dense.blc_map());
+            assert_eq!(tiles.blc_val(), [1.0, 0.0, 4.0, 2.0, 5.0, 6.0]);
+            assert_eq!(
+                (tiles.blc_off(), dense.blc_off()),
+                (Some(&[0, 5, 6][..]), None)
+            );
+            assert_eq!((tiles.nonzeros(), dense.blc_val().len()), (6, 48));
+        }
+    }
+
+    #[test]
     fn it_comes_back_with_its_zeros() {
-        let (a, back) = (
-            small(&HOST),
-            Mbsr::from_csr(&small(&HOST)).unwrap().to_csr(),
-        );
-        assert_eq!((a.offsets(), a.columns()), (back.offsets(), back.columns()));
-        assert_eq!(a.values(), back.values());
+        for executor in [HOST, Executor::cpu()].into_iter().chain(device()) {
+            let random = random(&executor, 31, 42, 0.2, 3);
+            for a in [small(&executor), random] {
+                for tiles in [Tiles::Dense, Tiles::Packed] {
+                    let back = Mbsr::in_tiles(&a, tiles).unwrap().to_csr();
+                    assert_eq!((a.offsets(), a.columns()), (back.offsets(), back.columns()));
+                    assert_eq!(a.values(), back.values());
+                }
+            }
+        }
     }
 
     #[test]
@@ -244,6 +359,8 @@ mod tests {
                 };
                 let tiles = Mbsr::from_csr(&a).unwrap();
                 assert_eq!(product(&tiles), product(&a));
+                let packed = Mbsr::in_tiles(&a, Tiles::Packed).unwrap();
+                assert_eq!(product(&packed), product(&a));
                 let x = Vector::from_rows(&executor, cols, vec![3.0; 5 * cols]).unwrap();
                 let transposed = |a: &dyn LinOp<f64>| {
                     let mut y = Vector::<f64>::zeros(&executor, 6, cols).unwrap();

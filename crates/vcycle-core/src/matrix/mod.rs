@@ -19,6 +19,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
+pub use crate::arrays::Tiles;
 pub use crate::launch::setup::ProductWay;
 pub use bsr::Bsr;
 pub use coo::Coo;

@@ -45,6 +45,11 @@ pub(crate) trait Rowwise: Sync {
     /// added up.
     fn parts(&self) -> Result<Vec<Part<'_, Self::Value>>>;
 
+    /// The entries as CSR where a device has kernels for that.
+    fn rows_of_device(&self) -> Result<Option<Csr<Self::Value>>> {
+        Ok(None)
+    }
+
     /// Adds one column of `A x` to the sums of the rows from `first` on.
     fn add<X: Scalar, Y: Scalar>(
         &self,
@@ -121,6 +126,9 @@ pub(crate) fn to_csr<F: Rowwise, S: Scalar>(a: &F) -> Result<Csr<S>> {
             from: F::Value::KIND,
             to: S::KIND,
         });
+    }
+    if let Some(rows) = a.rows_of_device()? {
+        return rows.convert();
     }
     let mut offsets = vec![0; a.size().rows + 1];
     let mut columns = Vec::with_capacity(a.nonzeros());

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::bsr::in_blocks;
 use super::format::arranged;
-use super::mbsr::TILE;
-use super::{Csr, Format, Mbsr, choose_format};
+use super::{Csr, Format, Mbsr, Tiles, choose_format};
 use crate::error::{ConfigError, Error, Result};
 use crate::linop::LinOp;
 use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
@@ -22,8 +21,8 @@ pub enum Arrangement {
     Rows,
     /// In dense blocks of so many rows and columns.
     Blocks(usize),
-    /// In tiles of 4 by 4 with bitmaps ([`Mbsr`]), which a device multiplies with as with dense ones.
-    Tiles,
+    /// In tiles of 4 by 4 with bitmaps ([`Mbsr`]).
+    Tiles(Tiles),
 }
 
 /// A matrix as a solve uses it.
@@ -112,7 +111,7 @@ where
     };
     let entries = match arrangement {
         Arrangement::Rows if on_device => Arc::new(entries.on_device_in(None)?),
-        Arrangement::Tiles if on_device => Arc::new(entries.on_device_in(Some(TILE))?),
+        Arrangement::Tiles(tiles) if on_device => Arc::new(entries.in_tiles(tiles)?),
         _ => entries,
     };
     let operator: Arc<dyn LinOp<W>> = match arrangement {
@@ -120,8 +119,8 @@ where
         Arrangement::Rows => arranged(&entries, Format::Csr)?,
         Arrangement::As(format) => arranged(&entries, format)?,
         Arrangement::Blocks(size) => in_blocks(&entries, size)?,
-        Arrangement::Tiles if on_device => arranged(&entries, Format::Csr)?,
-        Arrangement::Tiles => Arc::new(Mbsr::from_csr(&entries)?),
+        Arrangement::Tiles(_) if on_device => arranged(&entries, Format::Csr)?,
+        Arrangement::Tiles(tiles) => Arc::new(Mbsr::in_tiles(&entries, tiles)?),
     };
     Ok(StoredMatrix {
         operator,

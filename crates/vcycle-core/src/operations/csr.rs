@@ -46,6 +46,14 @@ pub(crate) fn device_block<T: Scalar>(a: &Csr<T>, cols: usize) -> Result<Option<
     }
 }
 
+/// What a device multiplies with, by its name.
+pub(crate) fn stored_as<T: Scalar>(a: &Csr<T>) -> Result<String> {
+    match a.executor().is_device() && !a.copies.plain && !T::KIND.is_complex() {
+        true => Ok(a.pattern.layout(Purpose::of_bytes(size_of::<T>()))?.name()),
+        false => Ok("csr".to_owned()),
+    }
+}
+
 /// The matrix with which its device multiplies in a layout that is asked for; itself on the host.
 pub(crate) fn laid_out<T: Scalar>(a: &Csr<T>, shape: Shape) -> Result<Csr<T>> {
     let Some(queue) = Queue::of(a.executor()) else {

@@ -35,6 +35,7 @@ pub mod some_rows;
 pub mod stencil;
 pub mod stencil_setup;
 pub mod strided;
+pub(crate) mod tiles;
 pub mod transfer;
 pub mod triangular;
 pub mod vector;

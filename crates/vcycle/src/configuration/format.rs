@@ -32,8 +32,10 @@ pub enum MatrixFormat {
     Dense,
     /// Dense blocks of the unknowns of a node, of a system that has several.
     Bsr,
-    /// Tiles of 4 by 4 with bitmaps, as AmgT has them; a device multiplies with dense tiles.
+    /// Tiles of 4 by 4 with bitmaps and all their values, as AmgT has them.
     Mbsr,
+    /// Tiles of 4 by 4 with bitmaps and the values of entries alone.
+    MbsrPacked,
 }
 
 impl FromStr for MatrixFormat {
@@ -50,10 +52,10 @@ impl FromStr for MatrixFormat {
             "dense" => Ok(Self::Dense),
             "bsr" => Ok(Self::Bsr),
             "mbsr" => Ok(Self::Mbsr),
+            "mbsr-packed" => Ok(Self::MbsrPacked),
             _ => {
-                let known = [
-                    "auto", "csr", "ell", "sellp", "hybrid", "coo", "dense", "bsr", "mbsr",
-                ];
+                let known = "auto csr ell sellp hybrid coo dense bsr mbsr mbsr-packed";
+                let known: Vec<&str> = known.split(' ').collect();
                 Err(unknown_name("format", text, &known, &["stencil"]))
             }
         }
@@ -72,6 +74,7 @@ impl Display for MatrixFormat {
             Self::Dense => "dense",
             Self::Bsr => "bsr",
             Self::Mbsr => "mbsr",
+            Self::MbsrPacked => "mbsr-packed",
         })
     }
 }

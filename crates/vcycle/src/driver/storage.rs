@@ -10,7 +10,7 @@ use super::{Solution, System};
 use crate::configuration::{Config, MatrixFormat};
 use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
-use crate::matrix::{Csr, Format};
+use crate::matrix::{Csr, Format, Tiles};
 use crate::scalar::{c32, c64};
 use crate::vector::Vector;
 use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
@@ -114,7 +114,8 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
             return Err(ConfigError::Conflict(reason.to_owned()));
         }
         MatrixFormat::Bsr => Arrangement::Blocks(block_size),
-        MatrixFormat::Mbsr => Arrangement::Tiles,
+        MatrixFormat::Mbsr => Arrangement::Tiles(Tiles::Dense),
+        MatrixFormat::MbsrPacked => Arrangement::Tiles(Tiles::Packed),
     })
 }
 
@@ -122,7 +123,8 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
 pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFormat {
     let is_in_blocks = |stored: String| stored.starts_with("bsr");
     match matrix.arrangement {
-        Arrangement::Tiles => MatrixFormat::Mbsr,
+        Arrangement::Tiles(Tiles::Dense) => MatrixFormat::Mbsr,
+        Arrangement::Tiles(Tiles::Packed) => MatrixFormat::MbsrPacked,
         _ if matrix.operator.stored_as().is_some_and(is_in_blocks) => MatrixFormat::Bsr,
         Arrangement::Auto => MatrixFormat::Auto,
         Arrangement::As(format) => format.into(),

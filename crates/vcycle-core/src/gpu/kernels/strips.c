@@ -1,28 +1,10 @@
 // From rows to blocks: the layout of sliced_blocks.c, made from row offsets and columns.
 //
-// A strip is HEIGHT rows that follow each other, the last one perhaps fewer. It has a block where any of them has an entry in BREADTH columns that begin with a
-// multiple of it. `setup/strips.rs` slices the pattern of blocks as it does rows.
+// `setup/strips.rs` slices the pattern of blocks as it does rows.
 //
-// Definitions beside those of block_place.h: THREADS lanes for each strip, MARK the type of marks, WORD that values are moved in.
+// Definitions beside those of block_place.h and strip.h: THREADS lanes for each strip, MARK the type of marks, WORD that values are moved in.
 
-#define STRIP_ROWS                                                                                 \
-    u64 strips, u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define NO_BLOCK 0xffffffffu
-
-// What is left of the rows of a strip.
-typedef struct {
-    u64 at[HEIGHT];
-    u64 end[HEIGHT];
-} Strip;
-
-FUNCTION Strip strip_of(u64 strip, u64 rows, GLOBAL const u64 *offsets) {
-    Strip own;
-    FOR(r, HEIGHT) {
-        own.at[r] = offsets[min(strip * HEIGHT + r, rows)];
-        own.end[r] = offsets[min(strip * HEIGHT + r + 1, rows)];
-    }
-    return own;
-}
 
 // The next block, which is taken away.
 FUNCTION u32 next_block(PRIVATE Strip *own, GLOBAL const u32 *columns) {

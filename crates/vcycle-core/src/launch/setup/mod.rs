@@ -36,6 +36,7 @@ pub mod isai;
 pub mod islands;
 mod lists;
 mod loose;
+mod mbsr;
 mod merged;
 pub mod mis2;
 mod multiply;
@@ -75,7 +76,7 @@ pub(crate) use groups::Groups;
 pub use multiply::ProductWay;
 pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices, Survey};
-pub(crate) use strips::{Strips, digit, vector_of};
+pub(crate) use strips::{BlockKind, Strips, digit, vector_of};
 
 const FILE: File = kernel_file!("arrays.c");
 
@@ -102,6 +103,7 @@ pub(super) const FILES: &[File] = &[
     invert::FILE,
     isai::FILE,
     loose::FILE,
+    mbsr::FILE,
     merged::FILE,
     mis2::FILE,
     near_kernel::FILE,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
+use super::mbsr::PackedTiles;
 use super::slices::Survey;
 use super::transpose::word;
 use super::{LANES, Queue, Slices, number, read, write};
@@ -18,6 +19,7 @@ pub(super) const FILE: File = File {
     name: "strips.c",
     text: concat!(
         include_str!("../../gpu/kernels/block_place.h"),
+        include_str!("../../gpu/kernels/strip.h"),
         include_str!("../../gpu/kernels/strips.c")
     ),
     block: crate::gpu::BLOCK,
@@ -35,6 +37,19 @@ pub(crate) struct Strips {
     pub slices: Slices,
     /// Whether tensor cores multiply with several columns, where they can.
     pub for_tensors: bool,
+    /// What tells entries from zeros, where only those are stored.
+    pub packed: Option<PackedTiles>,
+}
+
+/// What is stored of blocks, and who multiplies with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockKind {
+    /// All values.
+    Dense,
+    /// All values, for tensor cores.
+    Tensors,
+    /// Of tiles of 4 by 4 those of entries.
+    Packed,
 }
 
 /// Lanes of a strip for tensor cores: the blocks that they multiply at a time are side by side.
@@ -52,24 +67,33 @@ impl Strips {
         pattern: &Pattern,
         block: Size,
         least_filled: usize,
-        for_tensors: bool,
+        kind: BlockKind,
     ) -> Result<Option<Self>> {
         let Some(blocks) = block_pattern(queue, pattern, block, least_filled)? else {
             return Ok(None);
         };
         let (strips, count) = (blocks.size().rows, blocks.nonzeros());
+        let for_tensors = kind == BlockKind::Tensors;
         let threads = match for_tensors {
             true => TENSOR_LANES,
             false => lanes_for(strips, count / strips.max(1), queue.gpu.width()),
         };
         let survey = Survey::of_lengths(queue, &blocks)?;
         let slices = Slices::surveyed(queue, &blocks, &survey, threads)?;
-        Ok(slices.parts.is_none().then_some(Self {
+        if slices.parts.is_some() {
+            return Ok(None);
+        }
+        let packed = match kind {
+            BlockKind::Packed => Some(PackedTiles::new(queue, pattern, &blocks, &slices)?),
+            _ => None,
+        };
+        Ok(Some(Self {
             block,
             size: pattern.size(),
             pattern: blocks,
             slices,
             for_tensors,
+            packed,
         }))
     }
 
@@ -85,6 +109,9 @@ impl Strips {
         pattern: &Pattern,
         values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
+        if let Some(packed) = &self.packed {
+            return packed.place(queue, (pattern, &self.pattern, &self.slices), values);
+        }
         let (offsets, columns) = pattern.buffers();
         let (block_offsets, block_columns) = self.pattern.buffers();
         let (own, entries) = (&self.slices, self.block.rows * self.block.cols);

@@ -156,13 +156,14 @@ fn value_offsets(pattern: &Pattern, entries: usize) -> Vec<usize> {
     offsets.map(|offset| offset * entries).collect()
 }
 
-/// Where `a` has blocks.
-fn blocks_of<T: Scalar>(a: &Csr<T>, block: Size) -> Result<Arc<Pattern>> {
+/// Where `a` has blocks, the last of which may reach beyond it.
+pub(super) fn blocks_of<T: Scalar>(a: &Csr<T>, block: Size) -> Result<Arc<Pattern>> {
     let executor = a.executor();
-    let size = Size::new(a.size().rows / block.rows, a.size().cols / block.cols);
+    let (rows, cols) = (a.size().rows, a.size().cols);
+    let size = Size::new(rows.div_ceil(block.rows), cols.div_ceil(block.cols));
     let fill = |found: &mut Vec<u32>, node: usize, out: &mut Rows<()>| {
         found.clear();
-        for row in node * block.rows..(node + 1) * block.rows {
+        for row in node * block.rows..rows.min((node + 1) * block.rows) {
             let columns = a.row(row).0.iter().map(|column| column / block.cols as u32);
             // Rows of a block are mostly alike: then one of them is enough.
             let mut known = 0;
@@ -179,7 +180,8 @@ fn blocks_of<T: Scalar>(a: &Csr<T>, block: Size) -> Result<Arc<Pattern>> {
         found.iter().for_each(|&column| out.push(column, ()));
         Ok(())
     };
-    let bounds = balance(size.rows, |node| a.offsets()[node * block.rows] + node);
+    let before = |node: usize| a.offsets()[rows.min(node * block.rows)] + node;
+    let bounds = balance(size.rows, before);
     let arrays = build(executor, &bounds, a.bytes(), Vec::new, fill)?;
     Ok(arrays.into_pattern(executor, size))
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Csr;
+use crate::arrays::{TILE, Tiles};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::launch::layout::Shape;
@@ -75,6 +76,18 @@ impl<T: Scalar> Csr<T> {
         operations::laid_out(self, block.map_or(Shape::Rows, Shape::Blocks))
     }
 
+    /// The same matrix, with which its device multiplies in [tiles](super::super::Mbsr) of 4 by 4.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    pub fn in_tiles(&self, tiles: Tiles) -> Result<Self> {
+        let shape = match tiles {
+            Tiles::Dense => Shape::Blocks(TILE),
+            Tiles::Packed => Shape::Packed,
+        };
+        operations::laid_out(self, shape)
+    }
+
     /// The same matrix, with which its device multiplies in blocks of at most four rows and columns; by tensor cores, where it has them, for vectors of 8, 16,
     /// 24 .. columns: values and vectors of the same type, or values in half precision and vectors in single.
     ///
@@ -106,9 +119,7 @@ where
     }
 
     fn stored_as(&self) -> Option<String> {
-        let block = self.device_block().ok().flatten();
-        let blocks = |block: Size| format!("bsr {}x{}", block.rows, block.cols);
-        Some(block.map_or("csr".to_owned(), blocks))
+        operations::stored_as(self).ok()
     }
 
     fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {

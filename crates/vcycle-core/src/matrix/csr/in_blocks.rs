@@ -2,6 +2,7 @@
 
 use super::Csr;
 use super::testing::{grid, nodes, random};
+use crate::arrays::Tiles;
 use crate::executor::Executor;
 use crate::linop::{LinOp, Size, Sweep};
 use crate::scalar::{Mixes, Scalar, bf16, f16};
@@ -113,6 +114,32 @@ fn tiles_may_reach_beyond_the_matrix() {
     check_product::<f32, f32>(&executor, &a, Size::square(4), 8);
     let a = of_blocks(Size::new(71, 43), Size::square(1), 0.3);
     check_product::<f32, f32>(&executor, &a, Size::new(1, 2), 1);
+}
+
+#[test]
+fn packed_tiles_multiply_as_the_host_does() {
+    let Some(executor) = device() else { return };
+    fn of<M: Mixes<X, X>, X: Scalar>(executor: &Executor, a: &Csr<f64>, cols: usize) {
+        let stored = |there: &Csr<M>| there.in_tiles(Tiles::Packed).unwrap();
+        check::<M, X>(executor, a, Size::square(4), cols, stored);
+    }
+    // Tiles beyond the matrix; several lanes for a strip, and strips without tiles.
+    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.2);
+    of::<f64, f64>(&executor, &a, 1);
+    of::<f16, f32>(&executor, &a, 1);
+    of::<f32, f32>(&executor, &a, 8);
+    of::<f64, f64>(
+        &executor,
+        &of_blocks(Size::new(9, 500), Size::square(1), 0.5),
+        1,
+    );
+    of::<f64, f64>(
+        &executor,
+        &of_blocks(Size::new(700, 80), Size::square(1), 0.002),
+        1,
+    );
+    // The same differences between column and row.
+    of::<f32, f64>(&executor, &grid(&HOST, 40), 1);
 }
 
 #[test]

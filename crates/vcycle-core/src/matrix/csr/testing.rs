@@ -24,7 +24,7 @@ pub(super) fn uniform(seed: u64) -> impl FnMut() -> f64 {
 }
 
 /// A matrix with about a share `density` of its entries, every fifth row empty.
-pub(super) fn random<T: Scalar>(
+pub(in crate::matrix) fn random<T: Scalar>(
     executor: &Executor,
     rows: usize,
     cols: usize,
