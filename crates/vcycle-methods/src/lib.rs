@@ -20,8 +20,8 @@ pub(crate) mod text;
 pub use host_stages::HOST_STAGES;
 
 pub(crate) use vcycle_core::{
-    cpu, error, fields, grid, linop, log, matrix, multiversion, operations, reference, scalar,
-    stop, vector,
+    arrays, cpu, error, fields, grid, linop, log, matrix, multiversion, operations, reference,
+    scalar, stop, vector,
 };
 
 /// Where things run, and the workspace of a run.

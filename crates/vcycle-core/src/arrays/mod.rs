@@ -4,6 +4,7 @@
 //! are between the two and take what is here.
 
 mod csr;
+mod islands;
 mod packed;
 mod pattern;
 mod scalars;
@@ -13,6 +14,7 @@ mod vector;
 
 pub(crate) use csr::Copies;
 pub use csr::Csr;
+pub use islands::{IslandBox, IslandBoxes, IslandFunctions, Ranges};
 pub(crate) use packed::{Codes, Segment, filled, segment_of, stores, with_codes};
 pub use packed::{Packed, Storage};
 pub(crate) use pattern::Derived;

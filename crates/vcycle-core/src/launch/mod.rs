@@ -12,6 +12,7 @@ pub mod csr;
 pub mod dense;
 pub mod ell;
 pub mod halo;
+pub mod islands;
 pub(crate) mod layout;
 pub mod monitor;
 pub mod multifrontal;
@@ -43,6 +44,7 @@ const FILES: &[File] = &[
     dense::FILE,
     ell::FILE,
     halo::FILE,
+    islands::FILE,
     monitor::FILE,
     multifrontal::FILE,
     packed::FILE,

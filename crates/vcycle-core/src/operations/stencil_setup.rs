@@ -1,11 +1,12 @@
 //! Stages of the set-up of structured multigrid that have kernels on devices; each says nothing on the host.
 
 use super::stencil::StencilEntries;
-use crate::arrays::Csr;
+use crate::arrays::{Csr, IslandFunctions};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::grid::Grid;
 use crate::launch::setup::Queue;
+use crate::launch::setup::islands::IslandRules;
 use crate::launch::setup::stencil::StencilBox;
 use crate::scalar::Scalar;
 
@@ -67,18 +68,10 @@ impl StencilEntries<'_, f64> {
         })
     }
 
-    /// Which neighbours each cell is coupled with by more than a part `strong` of the larger of both diagonal entries, a bit for
-    /// each; the highest bit says that all else comes to more than a part `weak` of its own diagonal entry.
-    pub fn links(&self, strong: f64, weak: f64) -> Result<Option<Vec<u32>>> {
+    /// The islands with their functions.
+    pub fn island_functions(&self, rules: &IslandRules) -> Result<Option<IslandFunctions>> {
         with_kernels(self.values.executor(), |queue| {
-            queue.stencil_links(self.shape(), self.values, [strong, weak])
-        })
-    }
-
-    /// The rows of some cells, all neighbours of a cell side by side.
-    pub fn rows_of(&self, cells: &[u32]) -> Result<Option<Vec<f64>>> {
-        with_kernels(self.values.executor(), |queue| {
-            queue.stencil_rows(self.shape(), self.values, cells.to_vec())
+            queue.island_functions(self.shape(), self.values, rules)
         })
     }
 

@@ -1,106 +1,80 @@
 //! A function for each island: one there, and less and less around it.
 
-use std::ops::Range;
-
-use super::{Grid, Stencil, StencilMatrix};
+use super::island_search::{STRONG, WEAK};
+use super::{Grid, StencilMatrix};
+use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Ranges};
 use crate::error::Result;
+use crate::operations::islands::IslandRules;
 
 /// Steps of Jacobi's method that make the function smooth around the island.
 const STEPS: usize = 3;
 /// Numbers below this are none.
 const LEAST: f64 = 0.01;
-/// Cells of the box around an island, at most.
-const MOST_CELLS: usize = 1 << 16;
-
-/// A function `z` and `A z`, cell by cell, without zeros; cells ascend.
-pub(super) struct IslandFunction {
-    pub(super) z: Vec<(u32, f64)>,
-    pub(super) az: Vec<(u32, f64)>,
-}
 
 impl StencilMatrix<f64> {
     /// The functions of islands; those of very long ones are left out.
-    pub(super) fn island_functions(&self, islands: &[Vec<u32>]) -> Result<Vec<IslandFunction>> {
-        let patches: Vec<Patch<'_>> = islands
-            .iter()
-            .map(|cells| Patch::around(self.grid(), cells))
-            .filter(|patch| patch.size().iter().product::<usize>() <= MOST_CELLS)
-            .collect();
-        let cells: Vec<u32> = patches.iter().flat_map(Patch::cells).collect();
-        let rows = match self.operand().rows_of(&cells)? {
-            Some(rows) => rows,
-            None => self.rows_on_host(&cells),
+    pub(super) fn island_functions(&self) -> Result<IslandFunctions> {
+        let rules = IslandRules {
+            strong: STRONG,
+            weak: WEAK,
+            steps: STEPS,
+            least: LEAST,
         };
-        let (mut tasks, mut rest) = (Vec::new(), &rows[..]);
-        for patch in patches {
-            let (own, others) = rest.split_at(patch.cells().count() * self.stencil().points());
-            tasks.push((patch, own));
-            rest = others;
-        }
-        let work = |(patch, rows): (Patch<'_>, &[f64])| patch.function(self.stencil(), rows);
-        Ok(self.executor().run(size_of_val(&rows[..]), tasks, work))
+        let found = self.operand().island_functions(&rules)?;
+        Ok(found.unwrap_or_else(|| self.island_functions_on_host()))
     }
 
-    fn rows_on_host(&self, cells: &[u32]) -> Vec<f64> {
-        let (length, points) = (self.grid().length(), self.stencil().points());
-        let row = |&cell: &u32| {
-            let (line, x) = (cell as usize / length, cell as usize % length);
-            (0..points).map(move |point| self.line_of([0; 2], line, point)[x])
-        };
-        cells.iter().flat_map(row).collect()
+    fn island_functions_on_host(&self) -> IslandFunctions {
+        let grid = self.grid();
+        // So large that functions are zero beside the border of their boxes, unless that is the border of the grid.
+        let boxed = self.islands_on_host().into_iter().filter_map(|cells| {
+            let ranges = IslandBoxes::around(grid, &extents(grid, &cells), STEPS + 1)?;
+            Some((ranges, cells))
+        });
+        let (ranges, islands): (Vec<Ranges>, Vec<Vec<u32>>) = boxed.unzip();
+        let boxes = IslandBoxes::new(grid, ranges);
+        let patches = boxes.boxes().iter().zip(&islands);
+        let patches = patches.map(|(within, island)| Patch {
+            grid,
+            island,
+            within,
+        });
+        let work = |patch: Patch<'_>| patch.function(self);
+        let bytes = boxes.cells() * size_of::<f64>() * self.stencil().points();
+        let made = self.executor().run(bytes, patches.collect(), work);
+        let (z, az): (Vec<Vec<f64>>, Vec<Vec<f64>>) = made.into_iter().unzip();
+        IslandFunctions::new(self.executor(), boxes, z.concat(), az.concat())
     }
+}
+
+/// The cells between which an island is along each axis.
+fn extents(grid: Grid, island: &[u32]) -> Ranges {
+    [0, 1, 2].map(|axis| {
+        let along = island.iter().map(|&cell| grid.cell(cell as usize)[axis]);
+        let (low, high) = along.fold((usize::MAX, 0), |(low, high), at| {
+            (low.min(at), high.max(at))
+        });
+        low..high + 1
+    })
 }
 
 /// A box of cells around an island.
 struct Patch<'i> {
     grid: Grid,
     island: &'i [u32],
-    ranges: [Range<usize>; 3],
+    within: &'i IslandBox,
 }
 
-impl<'i> Patch<'i> {
-    /// So large that the function is zero beside its border, unless that is the border of the grid.
-    fn around(grid: Grid, island: &'i [u32]) -> Self {
-        let ranges = [0, 1, 2].map(|axis| {
-            let along = island.iter().map(|&cell| grid.cell(cell as usize)[axis]);
-            let (low, high) = along.fold((usize::MAX, 0), |(low, high), at| {
-                (low.min(at), high.max(at))
-            });
-            low.saturating_sub(STEPS + 1)..(high + STEPS + 2).min(grid.size()[axis])
-        });
-        Self {
-            grid,
-            island,
-            ranges,
-        }
-    }
-
-    fn size(&self) -> [usize; 3] {
-        [0, 1, 2].map(|axis| self.ranges[axis].len())
-    }
-
-    /// Its cells, numbered as in the grid.
-    fn cells(&self) -> impl Iterator<Item = u32> + '_ {
-        let [nx, ny, _] = self.grid.size();
-        let [xs, ys, zs] = self.ranges.clone();
-        zs.flat_map(move |z| {
-            let xs = xs.clone();
-            ys.clone().flat_map(move |y| {
-                let line = nx * (y + ny * z);
-                xs.clone().map(move |x| (line + x) as u32)
-            })
-        })
-    }
-
+impl Patch<'_> {
     /// Where a cell of the box is in one that is wider by a cell on all sides.
     fn wide(&self, [x, y, z]: [usize; 3]) -> usize {
-        let [nx, ny, _] = self.size();
+        let [nx, ny, _] = self.within.size();
         x + 1 + (nx + 2) * (y + 1 + (ny + 2) * (z + 1))
     }
 
     /// The places of its cells in that wider box, in their order.
     fn places(&self) -> Vec<usize> {
-        let [nx, ny, nz] = self.size();
+        let [nx, ny, nz] = self.within.size();
         let lines = (0..nz).flat_map(|z| (0..ny).map(move |y| [y, z]));
         lines
             .flat_map(|[y, z]| {
@@ -112,27 +86,36 @@ impl<'i> Patch<'i> {
 
     /// How far a neighbour is in the wider box.
     fn distance(&self, [x, y, z]: [i8; 3]) -> isize {
-        let [nx, ny, _] = self.size().map(|cells| cells as isize + 2);
+        let [nx, ny, _] = self.within.size().map(|cells| cells as isize + 2);
         isize::from(x) + nx * (isize::from(y) + ny * isize::from(z))
     }
 
     /// One on the island; the box is the wider one, so that every cell has all neighbours.
     fn indicator(&self) -> Vec<f64> {
-        let mut z = vec![0.0; self.size().map(|cells| cells + 2).iter().product()];
+        let mut z = vec![0.0; self.within.size().map(|cells| cells + 2).iter().product()];
         for &cell in self.island {
             let at = self.grid.cell(cell as usize);
-            let at = [0, 1, 2].map(|axis| at[axis] - self.ranges[axis].start);
+            let at = [0, 1, 2].map(|axis| at[axis] - self.within.ranges[axis].start);
             z[self.wide(at)] = 1.0;
         }
         z
     }
 
-    fn function(&self, stencil: &Stencil, rows: &[f64]) -> IslandFunction {
-        let distances: Vec<isize> = stencil
-            .offsets()
-            .iter()
-            .map(|&it| self.distance(it))
-            .collect();
+    /// Its rows, all neighbours of a cell side by side.
+    fn rows(&self, a: &StencilMatrix<f64>) -> Vec<f64> {
+        let (length, points) = (self.grid.length(), a.stencil().points());
+        let row = |cell: usize| {
+            let (line, x) = (cell / length, cell % length);
+            (0..points).map(move |point| a.line_of([0; 2], line, point)[x])
+        };
+        self.within.cells(self.grid).flat_map(row).collect()
+    }
+
+    /// `z` and `A z`.
+    fn function(&self, a: &StencilMatrix<f64>) -> (Vec<f64>, Vec<f64>) {
+        let (stencil, rows) = (a.stencil(), self.rows(a));
+        let offsets = stencil.offsets().iter();
+        let distances: Vec<isize> = offsets.map(|&it| self.distance(it)).collect();
         let (places, centre) = (self.places(), stencil.centre());
         // (A z) of a cell: entries of neighbours outside the grid are zero.
         let product = |(place, row): (usize, &[f64]), z: &[f64]| -> f64 {
@@ -153,13 +136,55 @@ impl<'i> Patch<'i> {
                 }
             }
         }
-        let sparse = |values: &mut dyn Iterator<Item = f64>| -> Vec<(u32, f64)> {
-            let all = self.cells().zip(values);
-            all.filter(|&(_, value)| value != 0.0).collect()
+        let az = cells().map(|cell| product(cell, &z)).collect();
+        (places.iter().map(|&place| z[place]).collect(), az)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vcycle_core::testing::device;
+
+    use super::super::island_search::pair;
+    use super::super::mg_tests::{is_in_boxes, jumps};
+
+    fn assert_close(one: &[f64], other: &[f64]) {
+        assert_eq!(one.len(), other.len());
+        let scale = one.iter().fold(0.0, |most: f64, it| most.max(it.abs()));
+        let mut pairs = one.iter().zip(other);
+        assert!(pairs.all(|(one, other)| (one - other).abs() <= 1e-12 * scale));
+    }
+
+    #[test]
+    fn devices_find_the_islands_of_the_host() {
+        let Some(there) = device() else { return };
+        // Two and more cells of any shape.
+        let is_high = |[x, y, z]: [usize; 3]| {
+            (x < 16 && y < 14 && z < 10) && (7 * (x / 2) + 5 * y * y + 3 * z * z * x) % 29 < 3
         };
-        IslandFunction {
-            az: sparse(&mut cells().map(|cell| product(cell, &z))),
-            z: sparse(&mut places.iter().map(|&place| z[place])),
+        let boxes = jumps([16, 12, 12], is_in_boxes);
+        for (a, islands) in [
+            (pair(1e4), 1),
+            (pair(20.0), 0),
+            (boxes, 18),
+            (jumps([16, 14, 10], is_high), 35),
+        ] {
+            let here = a.island_functions_on_host();
+            assert_eq!(here.count(), islands);
+            let [one, again] = [0; 2].map(|_| a.copy_to(&there).unwrap().island_functions());
+            let (one, again) = (one.unwrap(), again.unwrap());
+            assert_eq!(one.boxes().boxes(), here.boxes().boxes());
+            assert_close(one.z().host().unwrap(), here.z().host().unwrap());
+            assert_close(one.az().host().unwrap(), here.az().host().unwrap());
+            assert_close(
+                one.weights().host().unwrap(),
+                here.weights().host().unwrap(),
+            );
+            assert_eq!(one.az().host().unwrap(), again.az().host().unwrap());
+            assert_eq!(
+                one.weights().host().unwrap(),
+                again.weights().host().unwrap()
+            );
         }
     }
 }

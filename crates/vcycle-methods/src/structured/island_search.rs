@@ -4,29 +4,24 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::{Grid, StencilMatrix};
-use crate::error::Result;
+use crate::operations::islands::MOST_CELLS;
 
 /// Cells are one island whose coupling is this part of the larger diagonal entry of the two.
-const STRONG: f64 = 0.01;
+pub(super) const STRONG: f64 = 0.01;
 /// All else that a cell of an island is coupled with comes to less than this part of its diagonal entry.
-const WEAK: f64 = 0.01;
+pub(super) const WEAK: f64 = 0.01;
 /// Set for cells that are tied to more than strong neighbours; the bits below it are those neighbours.
 const TIED: u32 = 1 << 31;
 /// Neighbours that come before a cell.
 const BEFORE: u32 = (1 << 13) - 1;
-/// Cells of an island, at most: coarse grids do better for larger ones.
-const MOST_CELLS: usize = 4096;
 /// Lines that one task looks at.
 const LINES: usize = 32;
 
 impl StencilMatrix<f64> {
     /// Groups of cells, one unknown each, that are coupled strongly with one another and weakly with all else, by their first
     /// cells; the cells of each ascend.
-    pub(super) fn islands(&self) -> Result<Vec<Vec<u32>>> {
-        let links = match self.operand().links(STRONG, WEAK)? {
-            Some(links) => links,
-            None => self.links_on_host(),
-        };
+    pub(super) fn islands_on_host(&self) -> Vec<Vec<u32>> {
+        let links = self.links();
         let (grid, lines, length) = (self.grid(), self.grid().lines(), self.grid().length());
         let tasks = (0..lines).step_by(LINES).collect();
         let work = |first: usize| {
@@ -35,10 +30,11 @@ impl StencilMatrix<f64> {
             islands.collect::<Vec<_>>()
         };
         let found = self.executor().run(size_of_val(&links[..]), tasks, work);
-        Ok(found.into_iter().flatten().collect())
+        found.into_iter().flatten().collect()
     }
 
-    fn links_on_host(&self) -> Vec<u32> {
+    /// Which neighbours each cell is coupled with strongly, a bit for each, and whether all else is more than weak.
+    fn links(&self) -> Vec<u32> {
         let (lines, length) = (self.grid().lines(), self.grid().length());
         let tasks = (0..lines).collect();
         let of_line = |line: usize| {
@@ -112,6 +108,7 @@ fn island_from(grid: Grid, links: &[u32], first: u32) -> Option<Vec<u32>> {
                 cells.push(other);
             }
         }
+        // Coarse grids do better for larger ones.
         if cells.len() > MOST_CELLS {
             return None;
         }
@@ -164,24 +161,12 @@ pub(super) fn pair(strength: f64) -> StencilMatrix<f64> {
 
 #[cfg(test)]
 mod tests {
-    use vcycle_core::testing::device;
-
     use super::*;
-    use crate::gallery;
 
     #[test]
     fn cells_coupled_strongly_with_one_another_alone_are_an_island() {
-        let a = pair(1e4);
-        assert_eq!(a.islands().unwrap(), [[37, 38]]);
-        assert!(pair(20.0).islands().unwrap().is_empty());
-        assert!(pair(1.0).islands().unwrap().is_empty());
-        let Some(there) = device() else { return };
-        assert_eq!(a.copy_to(&there).unwrap().islands().unwrap(), [[37, 38]]);
-        let a = gallery::build_stencil("jump7:16x24x10,1e6", a.executor()).unwrap();
-        let found = a.copy_to(&there).unwrap();
-        assert_eq!(
-            found.operand().links(STRONG, WEAK).unwrap().unwrap(),
-            a.links_on_host()
-        );
+        assert_eq!(pair(1e4).islands_on_host(), [[37, 38]]);
+        assert!(pair(20.0).islands_on_host().is_empty());
+        assert!(pair(1.0).islands_on_host().is_empty());
     }
 }

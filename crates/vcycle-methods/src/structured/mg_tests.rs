@@ -516,9 +516,11 @@ fn cycles_are_those_of_the_oracle() {
     }
 }
 
-/// A diffusion whose coefficient is 1e6 on boxes of 4x2x2 cells none of which holds a cell of the third grid, and 1 around them.
-fn boxes(size: [usize; 3]) -> Arc<dyn LinOp<f64>> {
-    let is_high = |[x, y, z]: [usize; 3]| x % 8 < 4 && y % 4 >= 2 && z % 4 >= 2;
+/// A diffusion whose coefficient is 1e6 in some cells and 1 around them.
+pub(super) fn jumps(
+    size: [usize; 3],
+    is_high: impl Fn([usize; 3]) -> bool + Sync,
+) -> StencilMatrix<f64> {
     let coefficient = |cell| if is_high(cell) { 1e6 } else { 1.0 };
     let (stencil, grid) = (Stencil::star(3), Grid::new(size).unwrap());
     let (centre, offsets) = (stencil.centre(), stencil.offsets().to_vec());
@@ -532,12 +534,17 @@ fn boxes(size: [usize; 3]) -> Arc<dyn LinOp<f64>> {
         entries[centre] = 0.0;
         entries[centre] = -entries.iter().sum::<f64>();
     });
-    Arc::new(a.unwrap())
+    a.unwrap()
+}
+
+/// Boxes of 4x2x2 cells none of which holds a cell of the third grid.
+pub(super) fn is_in_boxes([x, y, z]: [usize; 3]) -> bool {
+    x % 8 < 4 && y % 4 >= 2 && z % 4 >= 2
 }
 
 #[test]
 fn corrections_on_islands_save_most_iterations() {
-    let a = boxes([24, 16, 16]);
+    let a: Arc<dyn LinOp<f64>> = Arc::new(jumps([24, 16, 16], is_in_boxes));
     let [without, with] = [IslandCorrections::Off, IslandCorrections::Auto].map(|islands| {
         let parameters = StructMg {
             islands,

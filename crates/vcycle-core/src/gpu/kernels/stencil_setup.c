@@ -1,50 +1,6 @@
-// Set-ups of matrices that are stencils on a box of cells, stored as stencil.h tells.
-//
-// A stencil is a set of steps to neighbours, one bit each: that of (dx, dy, dz) is dx + 3 dy + 9 dz + 13.
-// Its entries are stored in the order of the bits. Size of the box, unknowns of a cell and stencil are
-// arguments, so that one program serves all problems.
+// Set-ups of matrices that are stencils on a box of cells (stencil_box.h).
 //
 // Definitions: the type M that values are stored in.
-
-#define ABS(value) ((value) < 0 ? -(value) : (value))
-#define STEPS_OF_CELL 27
-#define CENTRE 13
-
-typedef struct {
-    u32 nx, ny, nz, unknowns, stencil;
-} Box;
-#define BOX_PARAMETERS u32 nx, u32 ny, u32 nz, u32 unknowns, u32 stencil
-#define BOX {nx, ny, nz, unknowns, stencil}
-
-typedef struct {
-    u32 x, y, z;
-} Cell;
-
-FUNCTION u64 cells_of(const PRIVATE Box *b) { return (u64)b->nx * b->ny * b->nz; }
-FUNCTION u64 number_of(const PRIVATE Box *b, Cell c) {
-    return c.x + b->nx * (c.y + (u64)b->ny * c.z);
-}
-FUNCTION Cell cell_of(const PRIVATE Box *b, u64 number) {
-    const u64 line = number / b->nx;
-    const Cell c = {(u32)(number % b->nx), (u32)(line % b->ny), (u32)(line / b->ny)};
-    return c;
-}
-// The cell one step away; beyond the box the numbers are larger than any cell's.
-FUNCTION Cell stepped(Cell c, u32 step) {
-    const Cell other = {c.x + step % 3 - 1, c.y + step / 3 % 3 - 1, c.z + step / 9 - 1};
-    return other;
-}
-FUNCTION bool is_in_box(const PRIVATE Box *b, Cell c) {
-    return c.x < b->nx && c.y < b->ny && c.z < b->nz;
-}
-FUNCTION bool has_step(u32 stencil, u32 step) { return stencil >> step & 1; }
-FUNCTION u32 point_of(u32 stencil, u32 step) { return BITS_SET(stencil & ((1u << step) - 1)); }
-// Where the entry of unknown i of a cell with unknown j of the neighbour is.
-FUNCTION u64 entry_of(const PRIVATE Box *b, Cell c, u32 i, u32 step, u32 j) {
-    const u64 line = c.y + (u64)b->ny * c.z;
-    const u64 point = (line * b->unknowns + i) * BITS_SET(b->stencil) + point_of(b->stencil, step);
-    return (point * b->unknowns + j) * b->nx + c.x;
-}
 
 FUNCTION u32 along(Cell c, u32 axis) { return axis == 0 ? c.x : axis == 1 ? c.y : c.z; }
 FUNCTION Cell moved(Cell c, u32 axis, u32 by) {
@@ -200,7 +156,11 @@ KERNEL stencil_symmetry(BOX_PARAMETERS, f64 tolerance, GLOBAL const f64 *RESTRIC
 // next cell along it. One unknown a cell.
 KERNEL stencil_jumps(BOX_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT values,
                      GLOBAL u32 *found) {
+    LOCAL_ARRAY(u32, counts, 3);
     const Box b = BOX;
+    if (thread_of_block() < 3)
+        counts[thread_of_block()] = 0;
+    BARRIER();
     FOR_ITEMS(number, cells_of(&b)) {
         const Cell c = cell_of(&b, number);
         FOR(axis, 3) {
@@ -210,9 +170,12 @@ KERNEL stencil_jumps(BOX_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT value
             const f64 here = ABS(values[entry_of(&b, c, 0, CENTRE, 0)]);
             const f64 there = ABS(values[entry_of(&b, next, 0, CENTRE, 0)]);
             if (here > ratio * there || there > ratio * here)
-                ATOMIC_ADD(found + axis, 1);
+                ATOMIC_ADD(&counts[axis], 1);
         }
     }
+    BARRIER();
+    if (thread_of_block() < 3)
+        ATOMIC_ADD(found + thread_of_block(), counts[thread_of_block()]);
 }
 
 // How strongly the cells of some lines are coupled along each axis, relative to the diagonal. A block
@@ -254,47 +217,6 @@ KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT v
         if (thread_of_block() == 0)
             strengths[axis] = sum;
         BARRIER();
-    }
-}
-
-// ---- islands: cells that are coupled strongly with one another and weakly with all others; one unknown a cell
-
-#define TIED 0x80000000u
-
-// Which neighbours a cell is coupled with strongly, a bit for each step, and whether it is tied to anything else.
-KERNEL stencil_links(BOX_PARAMETERS, f64 strong, f64 weak, GLOBAL const f64 *RESTRICT values,
-                     GLOBAL u32 *RESTRICT links) {
-    const Box b = BOX;
-    FOR_ITEMS(number, cells_of(&b)) {
-        const Cell c = cell_of(&b, number);
-        const f64 here = values[entry_of(&b, c, 0, CENTRE, 0)];
-        f64 rest = here;
-        u32 found = 0;
-        for (u32 step = 0; step < STEPS_OF_CELL; step++) {
-            const Cell other = stepped(c, step);
-            if (step == CENTRE || !has_step(stencil, step) || !is_in_box(&b, other))
-                continue;
-            const f64 there = ABS(values[entry_of(&b, other, 0, CENTRE, 0)]);
-            const f64 value = values[entry_of(&b, c, 0, step, 0)];
-            if (ABS(value) > strong * (ABS(here) > there ? ABS(here) : there)) {
-                found |= 1u << step;
-                rest += value;
-            }
-        }
-        links[number] = found | (ABS(rest) > weak * ABS(here) ? TIED : 0);
-    }
-}
-
-// The rows of some cells as they are stored.
-KERNEL stencil_rows(BOX_PARAMETERS, u64 count, GLOBAL const f64 *RESTRICT values,
-                    GLOBAL const u32 *RESTRICT cells, GLOBAL f64 *RESTRICT rows) {
-    const Box b = BOX;
-    const u32 points = BITS_SET(stencil);
-    FOR_ITEMS(place, count) {
-        const Cell c = cell_of(&b, cells[place]);
-        for (u32 step = 0; step < STEPS_OF_CELL; step++)
-            if (has_step(stencil, step))
-                rows[place * points + point_of(stencil, step)] = values[entry_of(&b, c, 0, step, 0)];
     }
 }
 

@@ -1,51 +1,171 @@
-//! What islands of stencil matrices are found by, and made of.
+//! How islands of stencil matrices are found, and their functions made.
 
 use vcycle_gpu::Argument;
 
-use super::stencil::{FILE, StencilBox};
-use super::{Queue, number, read, write};
+use super::stencil::StencilBox;
+use super::{Queue, read, write};
+use crate::arrays::{IslandBoxes, IslandFunctions, Ranges};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::scalar::Kind;
+use crate::launch::islands::{FILE, PARTS};
+
+/// Numbers before the islands that are found, as in `kernels/islands.c`.
+const HEAD: usize = 4;
+/// Numbers of an island that is found.
+const RECORD: usize = 9;
+/// Islands that are read together with their number.
+const FEW: usize = 256;
+/// Blocks for every compute unit that search: local memory has no room for more.
+const SEARCHES_PER_UNIT: usize = 4;
+
+/// What islands are, and their functions.
+#[derive(Clone, Copy, Debug)]
+pub struct IslandRules {
+    /// Cells are one island whose coupling is this part of the larger diagonal entry of the two.
+    pub strong: f64,
+    /// All else that a cell of an island is coupled with comes to less than this part of its diagonal entry.
+    pub weak: f64,
+    /// Steps of Jacobi's method that make the function smooth around the island.
+    pub steps: usize,
+    /// Numbers of the function below this are none.
+    pub least: f64,
+}
+
+/// An island: its first cell, the cells it has along each axis, how many, and where they are listed.
+struct Found {
+    first: u32,
+    ranges: Ranges,
+    count: u32,
+    from: u32,
+}
+
+impl Found {
+    fn new(record: &[u32]) -> Self {
+        let range = |axis: usize| record[3 + axis] as usize..record[6 + axis] as usize + 1;
+        Self {
+            first: record[0],
+            ranges: [0, 1, 2].map(range),
+            count: record[1],
+            from: record[2],
+        }
+    }
+}
 
 impl Queue<'_> {
-    /// Which neighbours each cell is coupled with by more than a part `strong` of the larger of both diagonal entries, a bit for
-    /// each; the highest bit says that all else comes to more than a part `weak` of its own diagonal entry.
-    pub fn stencil_links(
+    /// The islands of a matrix with their functions.
+    pub fn island_functions(
         &self,
         shape: StencilBox<'_>,
         values: &Buffer<f64>,
-        [strong, weak]: [f64; 2],
-    ) -> Result<Vec<u32>> {
-        let cells = shape.grid.cells();
-        let mut links = self.room::<u32>(cells)?;
-        let parts = [Argument::F64(strong), Argument::F64(weak)];
-        let arrays = [read(values)?, write(&mut links)?];
-        let arguments = [&shape.arguments()[..], &parts, &arrays].concat();
-        let types = self.stencil_type(Kind::F64)?;
-        self.items(FILE, "stencil_links", &types, cells, &arguments)?;
-        links.first(cells)
+        rules: &IslandRules,
+    ) -> Result<IslandFunctions> {
+        let (found, members) = self.islands(shape, values, rules)?;
+        let margin = rules.steps + 1;
+        let boxed = found.into_iter().filter_map(|island| {
+            let ranges = IslandBoxes::around(shape.grid, &island.ranges, margin)?;
+            Some((ranges, [island.from, island.count]))
+        });
+        let (ranges, cells): (Vec<Ranges>, Vec<[u32; 2]>) = boxed.unzip();
+        let boxes = IslandBoxes::new(shape.grid, ranges);
+        let table = Buffer::from_vec(self.executor, boxes.table(|place| cells[place]));
+        let [z, az] = self.island_numbers(shape, values, rules, (&boxes, &table, &members))?;
+        let mut weights = self.room::<f64>(boxes.boxes.len())?;
+        let arguments = [read(&table)?, read(&z)?, read(&az)?, write(&mut weights)?];
+        let blocks = boxes.boxes.len();
+        self.blocks(FILE, "island_weights", &[], blocks, &arguments)?;
+        Ok(IslandFunctions {
+            boxes,
+            table,
+            z,
+            az,
+            weights,
+        })
     }
 
-    /// The rows of some cells, all neighbours of a cell side by side.
-    pub fn stencil_rows(
+    /// The islands by their first cells, and the cells of all.
+    fn islands(
         &self,
         shape: StencilBox<'_>,
         values: &Buffer<f64>,
-        cells: Vec<u32>,
-    ) -> Result<Vec<f64>> {
-        let (count, points) = (cells.len(), shape.offsets.len());
-        let cells = Buffer::from_vec(self.executor, cells);
-        let mut rows = self.room::<f64>(count * points)?;
-        let arrays = [
-            number(count),
+        rules: &IslandRules,
+    ) -> Result<(Vec<Found>, Buffer<u32>)> {
+        let cells = shape.grid.cells();
+        // More would not have room for their boxes.
+        let most = cells / 8 + 1;
+        let mut links = self.room::<u32>(cells)?;
+        let mut firsts = self.room::<u32>(cells)?;
+        let mut members = self.room::<u32>(cells)?;
+        let mut found = self.zeros::<u32>(HEAD + RECORD * most)?;
+        let shared = shape.arguments();
+        let own = [
+            Argument::F64(rules.strong),
+            Argument::F64(rules.weak),
             read(values)?,
-            read(&cells)?,
-            write(&mut rows)?,
+            write(&mut links)?,
+            write(&mut firsts)?,
+            write(&mut found)?,
         ];
-        let arguments = [&shape.arguments()[..], &arrays].concat();
-        let types = self.stencil_type(Kind::F64)?;
-        self.items(FILE, "stencil_rows", &types, count, &arguments)?;
-        rows.first(count * points)
+        let arguments = [&shared[..], &own].concat();
+        self.items(FILE, "island_links", &[], cells, &arguments)?;
+        let own = [
+            Argument::U32(most as u32),
+            read(&links)?,
+            read(&firsts)?,
+            write(&mut found)?,
+            write(&mut members)?,
+        ];
+        let arguments = [&shared[..], &own].concat();
+        let units = self.gpu.device().properties().compute_units;
+        let blocks = (units * SEARCHES_PER_UNIT).min(cells);
+        self.blocks(FILE, "island_search", &[], blocks, &arguments)?;
+        Ok((records(&found, most, cells)?, members))
     }
+
+    /// The functions, and their products with the matrix.
+    fn island_numbers(
+        &self,
+        shape: StencilBox<'_>,
+        values: &Buffer<f64>,
+        rules: &IslandRules,
+        (boxes, table, members): (&IslandBoxes, &Buffer<u32>, &Buffer<u32>),
+    ) -> Result<[Buffer<f64>; 2]> {
+        let (islands, shared) = (boxes.boxes.len(), shape.arguments());
+        let mut z = self.zeros::<f64>(boxes.cells())?;
+        let mut other = self.room::<f64>(boxes.cells())?;
+        let own = [read(table)?, read(members)?, write(&mut z)?];
+        let arguments = [&shared[..], &own].concat();
+        self.blocks(FILE, "island_marks", &[], islands, &arguments)?;
+        for _ in 0..rules.steps {
+            let own = [
+                Argument::F64(rules.least),
+                read(values)?,
+                read(table)?,
+                read(&z)?,
+                write(&mut other)?,
+            ];
+            let arguments = [&shared[..], &own].concat();
+            self.blocks(FILE, "island_step", &[], islands * PARTS, &arguments)?;
+            std::mem::swap(&mut z, &mut other);
+        }
+        let own = [read(values)?, read(table)?, read(&z)?, write(&mut other)?];
+        let arguments = [&shared[..], &own].concat();
+        self.blocks(FILE, "island_products", &[], islands * PARTS, &arguments)?;
+        Ok([z, other])
+    }
+}
+
+/// The islands that were found, by their first cells; none of more than there is room for.
+fn records(found: &Buffer<u32>, most: usize, cells: usize) -> Result<Vec<Found>> {
+    let mut head = found.first(HEAD + RECORD * most.min(FEW))?;
+    let (islands, members) = (head[1] as usize, head[2] as usize);
+    if islands > most || members > cells {
+        return Ok(Vec::new());
+    }
+    if islands > FEW {
+        head = found.first(HEAD + RECORD * islands)?;
+    }
+    let records = head[HEAD..].chunks(RECORD).take(islands);
+    let mut found: Vec<Found> = records.map(Found::new).collect();
+    found.sort_by_key(|island| island.first);
+    Ok(found)
 }

@@ -6,12 +6,12 @@ use super::{Queue, number, read, write};
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{BLOCK, Define, File, kernel_file};
 use crate::grid::Grid;
 use crate::launch::stencil::extents;
 use crate::scalar::{Kind, Scalar};
 
-pub(super) const FILE: File = kernel_file!("stencil_setup.c");
+pub(super) const FILE: File = kernel_file!("stencil_setup.c", BLOCK, "stencil_box.h");
 const NOWHERE: u32 = u32::MAX;
 /// Numbers that a block counts.
 const COUNTS: usize = 4;

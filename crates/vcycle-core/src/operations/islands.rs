@@ -1,0 +1,148 @@
+//! Corrections by functions on boxes of cells.
+
+use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Vector};
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::launch::setup::Queue;
+
+pub use crate::launch::setup::islands::IslandRules;
+
+/// Cells of an island, at most, as in `kernels/islands.c`.
+pub const MOST_CELLS: usize = 4096;
+
+impl IslandFunctions {
+    /// Functions that the host has made, and their products with the matrix, box by box.
+    pub fn new(executor: &Executor, boxes: IslandBoxes, z: Vec<f64>, az: Vec<f64>) -> Self {
+        let weights = weights(&boxes, &z, &az);
+        Self {
+            table: Buffer::from_vec(executor, boxes.table(|_| [0; 2])),
+            z: Buffer::from_vec(executor, z),
+            az: Buffer::from_vec(executor, az),
+            weights: Buffer::from_vec(executor, weights),
+            boxes,
+        }
+    }
+
+    /// `D^-1 Z^T b`.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn sums(&self, b: &Vector<f64>, sums: &mut Vector<f64>) -> Result<()> {
+        match Queue::of(b.executor()) {
+            Some(queue) => queue.island_sums(self, b, None, sums),
+            None => self.sums_on_host(b, None, sums),
+        }
+    }
+
+    /// `before + D^-1 (Z^T b - (A Z)^T x)`.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn sums_of_rest(
+        &self,
+        before: &Vector<f64>,
+        [b, x]: [&Vector<f64>; 2],
+        sums: &mut Vector<f64>,
+    ) -> Result<()> {
+        match Queue::of(b.executor()) {
+            Some(queue) => queue.island_sums(self, b, Some((before, x)), sums),
+            None => self.sums_on_host(b, Some((before, x)), sums),
+        }
+    }
+
+    /// `x += Z sums`.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn add(&self, sums: &Vector<f64>, x: &mut Vector<f64>) -> Result<()> {
+        self.add_some(&self.z, (1.0, sums), x)
+    }
+
+    /// `r -= A Z sums`.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn subtract_products(&self, sums: &Vector<f64>, r: &mut Vector<f64>) -> Result<()> {
+        self.add_some(&self.az, (-1.0, sums), r)
+    }
+
+    fn add_some(
+        &self,
+        functions: &Buffer<f64>,
+        (sign, sums): (f64, &Vector<f64>),
+        y: &mut Vector<f64>,
+    ) -> Result<()> {
+        if y.executor().is_device() {
+            let executor = y.executor().clone();
+            let queue = Queue::of(&executor).expect("a device");
+            return queue.island_add(self, functions, (sign, sums), y);
+        }
+        let (cols, functions, sums) = (y.cols(), functions.host()?, sums.host()?);
+        let y = y.host_mut()?;
+        for (island, one) in self.boxes.boxes.iter().enumerate() {
+            let cells = one.cells(self.boxes.grid);
+            for (cell, value) in cells.zip(&functions[one.places()]) {
+                for column in 0..cols {
+                    y[cell * cols + column] += sign * value * sums[island * cols + column];
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sums_on_host(
+        &self,
+        b: &Vector<f64>,
+        before: Option<(&Vector<f64>, &Vector<f64>)>,
+        sums: &mut Vector<f64>,
+    ) -> Result<()> {
+        let (cols, weights) = (b.cols(), self.weights.host()?);
+        let (z, az, b_host) = (self.z.host()?, self.az.host()?, b.host()?);
+        let x = before.map(|(_, x)| x.host()).transpose()?;
+        let before = before.map(|(before, _)| before.host()).transpose()?;
+        let tasks = (0..self.count() * cols).collect();
+        let work = |place: usize| {
+            let (island, column) = (place / cols, place % cols);
+            let of = |numbers, vector| self.dot(island, numbers, vector, [column, cols]);
+            let sum = of(z, b_host) - x.map_or(0.0, |x| of(az, x));
+            before.map_or(0.0, |before| before[place]) + weights[island] * sum
+        };
+        let found = b.executor().run(self.bytes(), tasks, work);
+        sums.host_mut()?.copy_from_slice(&found);
+        Ok(())
+    }
+
+    /// The product of a function with a column of a vector.
+    fn dot(&self, island: usize, numbers: &[f64], v: &[f64], [column, cols]: [usize; 2]) -> f64 {
+        let one = &self.boxes.boxes[island];
+        let length = one.ranges[0].len();
+        let lines = one.lines(self.boxes.grid);
+        let of_line = |(first, numbers): (usize, &[f64])| -> f64 {
+            let cells = (first..).zip(numbers);
+            cells.map(|(cell, z)| z * v[cell * cols + column]).sum()
+        };
+        lines
+            .zip(numbers[one.places()].chunks(length))
+            .map(of_line)
+            .sum()
+    }
+}
+
+/// One over the diagonal of `Z^T A Z` and, so that corrections of islands beside each other do not add up to too much, absolute
+/// values of what is beside it; zero where that is not positive.
+fn weights(boxes: &IslandBoxes, z: &[f64], az: &[f64]) -> Vec<f64> {
+    let product = |one: &IslandBox, other: &IslandBox| -> f64 {
+        let cells = one.cells(boxes.grid).zip(&az[one.places()]);
+        let place = |cell| other.place(boxes.grid.cell(cell));
+        cells
+            .filter_map(|(cell, az)| Some(az * z[place(cell)?]))
+            .sum()
+    };
+    let of_one = |one: &IslandBox| {
+        let near = one.near.iter().map(|&near| &boxes.boxes[near as usize]);
+        let beside: f64 = near.map(|other| product(one, other).abs()).sum();
+        let sum = product(one, one) + beside;
+        if sum > 0.0 { 1.0 / sum } else { 0.0 }
+    };
+    boxes.boxes.iter().map(of_one).collect()
+}
