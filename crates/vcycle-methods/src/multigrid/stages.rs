@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::coarsen::{self, Aggregates, CoarseUnknowns, Graph};
+use super::coarsen::{self, Aggregates, Aggressive, CoarseUnknowns, Graph};
 use super::coarsened::Coarsened;
 use super::interpolate::{
     self, CoarseLevel, Interpolate, Interpolation, InterpolationMethod, Truncation, Weighing,
@@ -132,9 +132,9 @@ impl Coarsened {
             }
             ref chosen => {
                 let strength = amg.strength.for_weights(a, strength)?;
-                let way = (interpolation, rows.clone());
+                let truncation = &amg.truncation;
                 (
-                    chosen.interpolated(way, a, &strength, &amg.truncation)?,
+                    chosen.interpolated((by, interpolation), a, &strength, truncation)?,
                     None,
                 )
             }
@@ -146,19 +146,17 @@ impl Coarsened {
 
     fn interpolated(
         &self,
-        (interpolation, rows): (Interpolation, Range<usize>),
+        (by, interpolation): (&dyn InterpolatedRows, Interpolation),
         a: &Csr<f64>,
         strength: &Arc<Pattern>,
         truncation: &Truncation,
     ) -> Result<Csr<f64>> {
         let splitting = match self {
             Self::Grouped(_) | Self::Fitted(..) => unreachable!("not chosen by strength alone"),
-            Self::Twice(both) => {
-                let (first, second) = (&both.first, &both.second);
-                return interpolate::two_stage(a, strength, first, second, truncation);
-            }
+            Self::Twice(both) => return by.two_stage(a, strength, both, truncation),
             Self::Chosen(splitting) => splitting,
         };
+        let rows = by.rows(a.size().rows);
         let given = Weighing::new(a, strength, splitting, truncation).of_rows(rows);
         match interpolation.method() {
             Some(InterpolationMethod::Weights(method)) => method(&given),
@@ -236,6 +234,15 @@ pub(super) trait InterpolatedRows {
         filter: Option<&Arc<Pattern>>,
         block: Size,
     ) -> Result<(Csr<f64>, f64)>;
+
+    /// The prolongation in two stages, from unknowns that were chosen twice.
+    fn two_stage(
+        &self,
+        a: &Csr<f64>,
+        strength: &Arc<Pattern>,
+        both: &Aggressive,
+        truncation: &Truncation,
+    ) -> Result<Csr<f64>>;
 }
 
 /// Everything is here.
@@ -269,6 +276,16 @@ impl InterpolatedRows for Here {
         block: Size,
     ) -> Result<(Csr<f64>, f64)> {
         interpolate::smoothed_by_radius(a, tentative, omega, filter, block)
+    }
+
+    fn two_stage(
+        &self,
+        a: &Csr<f64>,
+        strength: &Arc<Pattern>,
+        both: &Aggressive,
+        truncation: &Truncation,
+    ) -> Result<Csr<f64>> {
+        interpolate::two_stage(a, strength, &both.first, &both.second, truncation)
     }
 }
 

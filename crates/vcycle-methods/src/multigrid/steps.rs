@@ -22,7 +22,14 @@ use crate::scalar::{Field, Scalar};
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 pub(super) const STALLED: f64 = 0.9;
 /// Members of groups by the numbering where matching stalls: those of the largest matching.
-const STALLED_GROUP: usize = 8;
+pub(super) const STALLED_GROUP: usize = 8;
+
+/// Says that groups are those of the numbering.
+pub(super) fn matching_stalled(level: usize) -> String {
+    format!(
+        "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
+    )
+}
 
 /// The parameters, every `auto` decided, the finest level, and what is known of its unknowns.
 pub(super) fn analysed<T: Scalar>(
@@ -136,9 +143,7 @@ fn step(
     if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(coarsened.count(), unknowns)) {
         let nodes = view.matrix().size().rows;
         coarsened = Coarsened::Grouped(uniform(nodes, STALLED_GROUP)?);
-        clock.note(format!(
-            "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
-        ));
+        clock.note(matching_stalled(level));
     }
     if interpolation.fits_vectors() {
         let _stage = stage("interpolation");

@@ -160,7 +160,7 @@ impl Unknowns {
 }
 
 /// Values of own rows, and those that other ranks have of theirs.
-fn spread_over<T: Element>(halo: &Halo, own: &[T]) -> Result<Vec<T>> {
+pub(super) fn spread_over<T: Element>(halo: &Halo, own: &[T]) -> Result<Vec<T>> {
     let mut all = vec![T::default(); halo.len()];
     all[halo.own()].copy_from_slice(own);
     halo.refresh(&mut all)?;
@@ -410,6 +410,13 @@ impl Splitting {
             .collect();
         let chosen = |vector: &Vec<f64>| coarse.iter().map(|&unknown| vector[unknown]).collect();
         vectors.iter().map(chosen).collect()
+    }
+
+    /// Those among some rows, numbered from 0 on.
+    pub(super) fn of_rows(&self, rows: Range<usize>) -> Self {
+        Self::of(self.coarse_index.len(), |row| {
+            rows.contains(&row) && self.coarse_index[row] != NONE
+        })
     }
 
     /// All unknowns of the chosen nodes.

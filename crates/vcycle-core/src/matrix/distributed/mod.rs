@@ -17,6 +17,7 @@ mod halo;
 #[cfg(test)]
 mod line_tests;
 mod local_numbers;
+mod multiply;
 mod nodes;
 mod on_device;
 mod overlap;

@@ -89,11 +89,11 @@ pub(super) fn whole_nodes(rows: &[u64], block: usize) -> Vec<u64> {
 }
 
 impl<T: Scalar> Distributed<T> {
-    /// The rows that a halo numbers, with columns in some numbering; others are left out. All ranks call it together.
+    /// The rows that a numbering has, with columns in another; others are left out. All ranks call it together.
     ///
     /// # Errors
     /// When another rank has failed.
-    pub fn rows_near(&self, rows: &Halo, columns: &LocalNumbers) -> Result<Csr<T>> {
+    pub fn rows_near(&self, rows: &LocalNumbers, columns: &LocalNumbers) -> Result<Csr<T>> {
         let others = self.fetch(rows.others())?;
         Ok(self.between(&others, rows, columns))
     }

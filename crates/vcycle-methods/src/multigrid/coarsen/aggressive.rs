@@ -14,7 +14,7 @@ use crate::matrix::{Pattern, Rows, balance, build};
 use crate::operations;
 
 /// Paths that make two coarse unknowns neighbours.
-const PATHS: usize = 1;
+pub(in crate::multigrid) const PATHS: usize = 1;
 
 /// What it says of itself.
 pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistration {
@@ -79,12 +79,10 @@ pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Ag
         return Ok(Aggressive { first, second });
     }
     operations::on_host(strength.executor(), host_stages::PATHS);
-    let graph = distance_two(strength, &first, paths)?;
-    let start = map_rows(&graph, |row| match graph.range(row).is_empty() {
-        true => COARSE,
-        false => OPEN,
-    });
-    let among = complete(&graph, seed, start, &Nearby::default())?;
+    let is_coarse = |&row: &usize| first.coarse_index[row] != NONE;
+    let points: Vec<usize> = (0..strength.size().rows).filter(is_coarse).collect();
+    let graph = distance_two(strength, &first, &points, paths)?;
+    let among = among_coarse(&graph, seed, &Nearby::default())?;
     let compose = |&index: &u32| match index {
         NONE => NONE,
         index => among.coarse_index[index as usize],
@@ -96,13 +94,30 @@ pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Ag
     Ok(Aggressive { first, second })
 }
 
-/// The coarse unknowns that are reached on `paths` paths of length one or two.
-fn distance_two(strength: &Pattern, first: &Splitting, paths: usize) -> Result<Arc<Pattern>> {
+/// The choice among the coarse unknowns of the first one, by the graph of what they reach; some of its rows may be those of
+/// other ranks.
+pub(in crate::multigrid) fn among_coarse(
+    graph: &Pattern,
+    seed: u64,
+    near: &Nearby,
+) -> Result<Splitting> {
+    let start = map_rows(graph, |row| match graph.range(row).is_empty() {
+        true => COARSE,
+        false => OPEN,
+    });
+    complete(graph, seed, start, near)
+}
+
+/// The coarse unknowns that some of them, `points`, reach on `paths` paths of length one or two.
+pub(in crate::multigrid) fn distance_two(
+    strength: &Pattern,
+    first: &Splitting,
+    points: &[usize],
+    paths: usize,
+) -> Result<Arc<Pattern>> {
     let (executor, n) = (strength.executor(), first.coarse_count);
-    let is_coarse = |&row: &usize| first.coarse_index[row] != NONE;
-    let points: Vec<usize> = (0..strength.size().rows).filter(is_coarse).collect();
     let per_row = strength.nonzeros() / strength.size().rows.max(1) + 1;
-    let bounds = balance(n, |row| row * per_row * per_row);
+    let bounds = balance(points.len(), |row| row * per_row * per_row);
     let fill = |reached: &mut Reached, row: usize, rows: &mut Rows<()>| {
         for near in neighbours(strength, points[row]) {
             reached.count(first.coarse_index[near]);
@@ -111,8 +126,9 @@ fn distance_two(strength: &Pattern, first: &Splitting, paths: usize) -> Result<A
             }
         }
         rows.reserve(executor, reached.found.len())?;
+        let own = first.coarse_index[points[row]];
         reached.drain(|column, count| {
-            if count as usize >= paths && column as usize != row {
+            if count as usize >= paths && column != own {
                 rows.push(column, ());
             }
         });
@@ -120,7 +136,7 @@ fn distance_two(strength: &Pattern, first: &Splitting, paths: usize) -> Result<A
     };
     let bytes = strength.bytes() * per_row;
     let arrays = build(executor, &bounds, bytes, || Reached::new(n), fill)?;
-    Ok(arrays.into_pattern(executor, Size::square(n)))
+    Ok(arrays.into_pattern(executor, Size::new(points.len(), n)))
 }
 
 /// How often each coarse unknown was reached.

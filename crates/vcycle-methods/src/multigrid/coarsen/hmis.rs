@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::nearby::Nearby;
 use super::pmis::{COARSE, complete, start};
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
-use super::rounds::neighbours;
+use super::rounds::{map_rows, neighbours};
 use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
 use crate::error::Result;
@@ -16,9 +16,9 @@ use crate::operations::on_host;
 
 /// Blocks of any graph at most, whatever the number of threads. Few, for the rows at their borders
 /// do not count: a block must hold several planes of a grid.
-const BLOCKS: usize = 16;
+const BLOCKS: u64 = 16;
 /// Rows of a block at least.
-const BLOCK_ROWS: usize = 16 * 1024;
+const BLOCK_ROWS: u64 = 16 * 1024;
 
 /// What it says of itself.
 pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
@@ -51,20 +51,50 @@ pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
 pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     check_square("hmis", strength.size())?;
     on_host(strength.executor(), host_stages::HMIS);
-    let (n, influences) = (strength.size().rows, strength.transpose()?);
-    let block = |rows: Range<usize>| {
-        let mut state = first_pass(strength, &influences, rows.clone());
-        for (row, state) in rows.clone().zip(&mut state) {
-            let mut both = neighbours(strength, row).chain(neighbours(&influences, row));
-            if *state != COARSE || !both.all(|other| rows.contains(&other)) {
-                *state = start(strength, row);
-            }
-        }
-        state
-    };
-    let length = n.div_ceil(BLOCKS).max(BLOCK_ROWS);
-    let blocks = (0..n).step_by(length);
-    let blocks = blocks.map(|first| first..n.min(first + length)).collect();
+    let n = strength.size().rows;
+    let length = block_rows(n as u64);
+    hmis_near(strength, seed, (&Nearby::default(), length), |influences| {
+        let blocks = (0..n).step_by(length as usize);
+        let blocks = blocks.map(|first| first..n.min(first + length as usize));
+        let start = |row: usize| start(strength, row);
+        Ok(first_passes(strength, influences, blocks.collect(), &start))
+    })
+}
+
+/// The rows of a block of a graph of so many.
+pub(in crate::multigrid) fn block_rows(all: u64) -> u64 {
+    all.div_ceil(BLOCKS).max(BLOCK_ROWS)
+}
+
+/// The states that the first pass leaves in blocks, one after the other.
+pub(in crate::multigrid) fn first_passes(
+    strength: &Pattern,
+    influences: &Pattern,
+    blocks: Vec<Range<usize>>,
+    start: &(dyn Fn(usize) -> u8 + Sync),
+) -> Vec<u8> {
+    let block = |rows: Range<usize>| first_pass(strength, influences, rows, &start);
     let parts = strength.executor().run(strength.bytes(), blocks, block);
-    complete(strength, seed, parts.concat(), &Nearby::default())
+    parts.concat()
+}
+
+/// [`hmis`] where some of the rows may be those of other ranks, in blocks of so many rows of the whole graph. `passes` makes
+/// the states that the first pass leaves in them, of the graph and `S^T`; only those of own rows count.
+pub(in crate::multigrid) fn hmis_near(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    (near, length): (&Nearby, u64),
+    passes: impl FnOnce(&Pattern) -> Result<Vec<u8>>,
+) -> Result<Splitting> {
+    let influences = strength.transpose()?;
+    let passed = passes(&influences)?;
+    let block = |row: usize| near.global(row) / length;
+    let state = map_rows(strength, |row| {
+        let mut both = neighbours(strength, row).chain(neighbours(&influences, row));
+        match passed[row] == COARSE && both.all(|other| block(other) == block(row)) {
+            true => COARSE,
+            false => start(strength, row),
+        }
+    });
+    complete(strength, seed, state, near)
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::nearby::Nearby;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
-use super::{Aggregates, NONE, check_square, most_common, number};
+use super::{Aggregates, NONE, check_square, most_common};
 use crate::error::Result;
 use crate::matrix::{Pattern, ranges};
 use crate::operations;
@@ -57,15 +57,7 @@ pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
         return Ok(Aggregates::of_device(found));
     }
     let roots = mis2_roots(strength, seed, &Nearby::default())?;
-    let (numbers, count) = number(roots.len(), |row| roots[row] as usize == row);
-    let group = |root: u32| match root {
-        NONE => NONE,
-        root => numbers[root as usize],
-    };
-    Ok(Aggregates {
-        aggregate: roots.into_iter().map(group).collect(),
-        count,
-    })
+    Ok(Aggregates::of_roots(&roots))
 }
 
 /// For every node the root of its group, where some of the nodes may be those of other ranks.
@@ -83,24 +75,9 @@ pub(in crate::multigrid) fn mis2_roots(
             NONE => join(&graph, &root, row),
             known => known,
         });
-        refresh_roots(&mut root, near)?;
+        near.refresh_numbers(&mut root)?;
     }
     Ok(root)
-}
-
-/// Gets the roots of other ranks' nodes; those far away are not known.
-fn refresh_roots(root: &mut [u32], near: &Nearby) -> Result<()> {
-    if !near.is_shared() {
-        return Ok(());
-    }
-    let own = root.to_vec();
-    let value = |row: usize| match own[row] {
-        NONE => u64::MAX,
-        root => near.global(root as usize),
-    };
-    near.refresh(value, |row, global| {
-        root[row] = near.local(global).unwrap_or(NONE);
-    })
 }
 
 /// The couplings of some rows in both directions.

@@ -1,8 +1,10 @@
 //! Rows of other ranks in a graph.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::NONE;
 use crate::error::Result;
 use crate::matrix::Halo;
 use crate::scalar::Element;
@@ -60,6 +62,71 @@ impl Nearby {
         }
     }
 
+    /// Gets the values of other rows; there is one for every row.
+    pub fn refresh_all<T: Element>(&self, values: &mut [T]) -> Result<()> {
+        match &self.0 {
+            Some(halo) => halo.refresh(values),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for numbers of rows; those that are not here are not known.
+    pub fn refresh_numbers(&self, numbers: &mut [u32]) -> Result<()> {
+        if !self.is_shared() {
+            return Ok(());
+        }
+        let mut told: Vec<u64> = numbers.iter().map(|&row| self.told(row)).collect();
+        self.refresh_all(&mut told)?;
+        let heard = told.into_iter().map(|row| self.heard(row));
+        numbers
+            .iter_mut()
+            .zip(heard)
+            .for_each(|(to, row)| *to = row);
+        Ok(())
+    }
+
+    /// The number of a row as other ranks understand it, or that there is none.
+    pub fn told(&self, row: u32) -> u64 {
+        match row {
+            NONE => u64::MAX,
+            row => self.global(row as usize),
+        }
+    }
+
+    /// The number here of what another rank has [told](Self::told).
+    pub fn heard(&self, row: u64) -> u32 {
+        match row {
+            u64::MAX => NONE,
+            row => self.local(row).unwrap_or(NONE),
+        }
+    }
+
+    /// Pairs of rows that have no partner yet, one row after the other: each takes the first of its preferences that is
+    /// free. Own rows are given, in their order; the pairs of all ranks are returned.
+    pub fn pairs_in_order(&self, left: Vec<(u64, Vec<u64>)>) -> Result<Vec<[u64; 2]>> {
+        let Some(halo) = &self.0 else {
+            return Ok(in_order(&left));
+        };
+        let numbers = left.into_iter().flat_map(|(row, preferences)| {
+            [row, preferences.len() as u64]
+                .into_iter()
+                .chain(preferences)
+        });
+        let bytes: Vec<u8> = numbers.flat_map(u64::to_ne_bytes).collect();
+        if !halo.team().any(!bytes.is_empty())? {
+            return Ok(Vec::new());
+        }
+        let all = halo.team().all_gather(&bytes)?.concat();
+        let number = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
+        let mut numbers = all.chunks_exact(size_of::<u64>()).map(number);
+        let mut left = Vec::new();
+        while let (Some(row), Some(count)) = (numbers.next(), numbers.next()) {
+            let preferences = numbers.by_ref().take(count as usize).collect();
+            left.push((row, preferences));
+        }
+        Ok(in_order(&left))
+    }
+
     /// Whether it holds on any rank.
     pub fn any(&self, holds: bool) -> Result<bool> {
         match &self.0 {
@@ -67,4 +134,19 @@ impl Nearby {
             None => Ok(holds),
         }
     }
+}
+
+/// Each row takes the first of its preferences that is free.
+fn in_order(left: &[(u64, Vec<u64>)]) -> Vec<[u64; 2]> {
+    let (mut taken, mut pairs) = (HashSet::<u64>::new(), Vec::new());
+    for (row, preferences) in left {
+        if taken.contains(row) {
+            continue;
+        }
+        if let Some(partner) = preferences.iter().find(|other| !taken.contains(*other)) {
+            taken.extend([row, partner]);
+            pairs.push([*row, *partner]);
+        }
+    }
+    pairs
 }

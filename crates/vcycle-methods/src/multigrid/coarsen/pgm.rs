@@ -3,10 +3,12 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::nearby::Nearby;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64};
-use super::{Aggregates, NONE, Numbers, check_square};
+use super::{Aggregates, NONE, Numbers, check_square, number};
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::host_stages::MATCHING;
 use crate::linop::Size;
 use crate::matrix::{Csr, galerkin};
@@ -25,10 +27,7 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     groups: true,
     weighs: true,
     coarsen: |graph| {
-        let pairs = match graph.weak_pairs {
-            true => Pairs::Any,
-            false => Pairs::Strong,
-        };
+        let pairs = pairs(graph.weak_pairs);
         let groups = matched(graph.a, graph.aggregate_size, pairs, graph.seed)?;
         Ok(CoarseUnknowns::Grouped(groups))
     },
@@ -70,11 +69,7 @@ pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
 /// [`pgm`] with pairs of one kind or the other.
 pub(super) fn matched(a: &Csr<f64>, size: usize, pairs: Pairs, seed: u64) -> Result<Aggregates> {
     check_square("pgm", a.size())?;
-    if ![2, 4, 8].contains(&size) {
-        let (parameter, reason) = ("size", format!("{size} is not 2, 4 or 8"));
-        return Err(Error::BadParameter { parameter, reason });
-    }
-    let matchings = (size.ilog2() as usize, ROUNDS);
+    let matchings = (matchings(size)?, ROUNDS);
     let collapsed = |a: &Csr<f64>, p: &Csr<f64>| galerkin(&p.transpose()?, a, p);
     if let Some(found) = operations::coarsen::pgm(a, matchings, (pairs, seed), collapsed)? {
         let aggregate = Numbers::of_buffer(found.groups).complete(found.is_complete);
@@ -84,18 +79,57 @@ pub(super) fn matched(a: &Csr<f64>, size: usize, pairs: Pairs, seed: u64) -> Res
         });
     }
     operations::on_host(a.executor(), MATCHING);
-    let mut graph = MatchingGraph::of_matrix(a, pairs, seed)?;
-    let mut step = graph.match_all(false);
-    let mut aggregates = step.clone();
-    for _ in 1..size.ilog2() {
-        graph = graph.collapse(&step)?;
-        step = graph.match_all(true);
-        aggregates = aggregates.then(&step);
+    let alone = Nearby::default();
+    let mut weights = couplings_of(a)?;
+    let mut aggregates: Option<Aggregates> = None;
+    for matching in 0..matchings.0 {
+        let roots = matched_roots(&weights, (pairs, seed), &alone, matching > 0)?;
+        let step = Aggregates::of_roots(&roots);
+        if matching + 1 < matchings.0 {
+            let p = constant_on(weights.executor(), &step);
+            weights = galerkin(&p.transpose()?, &weights, &p)?;
+        }
+        aggregates = Some(match aggregates {
+            None => step,
+            Some(before) => before.then(&step),
+        });
     }
-    Ok(aggregates)
+    Ok(aggregates.expect("groups have two members at least"))
+}
+
+/// How often unknowns, and then their groups, are matched for groups of a size.
+pub(in crate::multigrid) fn matchings(size: usize) -> Result<usize> {
+    match size {
+        2 | 4 | 8 => Ok(size.ilog2() as usize),
+        _ => {
+            let (parameter, reason) = ("size", format!("{size} is not 2, 4 or 8"));
+            Err(Error::BadParameter { parameter, reason })
+        }
+    }
+}
+
+/// Which couplings make pairs.
+pub(in crate::multigrid) fn pairs(weak_pairs: bool) -> Pairs {
+    match weak_pairs {
+        true => Pairs::Any,
+        false => Pairs::Strong,
+    }
 }
 
 impl Aggregates {
+    /// Groups by their roots, numbered in the order of these.
+    pub(super) fn of_roots(roots: &[u32]) -> Self {
+        let (numbers, count) = number(roots.len(), |row| roots[row] as usize == row);
+        let group = |&root: &u32| match root {
+            NONE => NONE,
+            root => numbers[root as usize],
+        };
+        Self {
+            aggregate: roots.iter().map(group).collect(),
+            count,
+        }
+    }
+
     /// The groups of groups, for the unknowns of this one.
     fn then(mut self, next: &Aggregates) -> Aggregates {
         for group in self.aggregate.iter_mut().filter(|group| **group != NONE) {
@@ -106,43 +140,70 @@ impl Aggregates {
     }
 }
 
+/// Ones from each group to its members.
+fn constant_on(executor: &Executor, aggregates: &Aggregates) -> Csr<f64> {
+    let size = Size::new(aggregates.aggregate.len(), aggregates.count);
+    let kept = aggregates.aggregate.iter().filter(|&&group| group != NONE);
+    let columns: Vec<u32> = kept.copied().collect();
+    let mut end = 0;
+    let ends = aggregates.aggregate.iter().map(|&group| {
+        end += usize::from(group != NONE);
+        end
+    });
+    let offsets = [0].into_iter().chain(ends).collect();
+    let ones = vec![1.0; columns.len()];
+    Csr::from_canonical(executor, size, offsets, columns, ones)
+}
+
 /// `(|A| + |A^T|) / 2` without the couplings that do not count.
-struct MatchingGraph {
-    weights: Csr<f64>,
+pub(in crate::multigrid) fn couplings_of(a: &Csr<f64>) -> Result<Csr<f64>> {
+    let coupled = map_rows(a.pattern(), |row| {
+        let (columns, values) = a.row(row);
+        let mut entries = columns.iter().zip(values);
+        entries.any(|(&column, &value)| column as usize != row && value != 0.0)
+    });
+    let modulus = Csr::from_places(a.pattern(), |row, place| {
+        let column = a.columns()[place] as usize;
+        match row == column || coupled[row] && coupled[column] {
+            true => a.values()[place].abs(),
+            false => 0.0,
+        }
+    })?;
+    modulus.add(0.5, 0.5, &modulus.transpose()?)
+}
+
+/// For every unknown the root of its group, or [`NONE`]; `keep_alone` makes groups of those without any coupling. Some of
+/// the rows may be those of other ranks: they may be empty.
+pub(in crate::multigrid) fn matched_roots(
+    weights: &Csr<f64>,
+    (pairs, seed): (Pairs, u64),
+    near: &Nearby,
+    keep_alone: bool,
+) -> Result<Vec<u32>> {
+    MatchingGraph::new(weights, pairs, seed, near)?.roots(keep_alone)
+}
+
+/// Couplings with weights, symmetric.
+struct MatchingGraph<'w> {
+    weights: &'w Csr<f64>,
     diagonal: Vec<f64>,
     /// For every row the weight of its heaviest coupling, where that counts.
     heaviest: Vec<f32>,
-    pairs: Pairs,
     seed: u64,
+    near: &'w Nearby,
 }
 
-impl MatchingGraph {
-    fn of_matrix(a: &Csr<f64>, pairs: Pairs, seed: u64) -> Result<Self> {
-        let coupled = map_rows(a.pattern(), |row| {
-            let (columns, values) = a.row(row);
-            let mut entries = columns.iter().zip(values);
-            entries.any(|(&column, &value)| column as usize != row && value != 0.0)
-        });
-        let modulus = Csr::from_places(a.pattern(), |row, place| {
-            let column = a.columns()[place] as usize;
-            match row == column || coupled[row] && coupled[column] {
-                true => a.values()[place].abs(),
-                false => 0.0,
-            }
-        })?;
-        let weights = modulus.add(0.5, 0.5, &modulus.transpose()?)?;
-        Ok(Self::new(weights, pairs, seed))
-    }
-
-    fn new(weights: Csr<f64>, pairs: Pairs, seed: u64) -> Self {
+impl<'w> MatchingGraph<'w> {
+    fn new(weights: &'w Csr<f64>, pairs: Pairs, seed: u64, near: &'w Nearby) -> Result<Self> {
         let mut graph = Self {
             diagonal: weights.diagonal(),
             heaviest: Vec::new(),
             weights,
-            pairs,
             seed,
+            near,
         };
-        graph.heaviest = map_rows(graph.weights.pattern(), |row| {
+        near.refresh_all(&mut graph.diagonal)?;
+        let mut heaviest = map_rows(weights.pattern(), |row| {
             let weights = graph.couplings(row).map(|(_, weight)| weight);
             match pairs {
                 Pairs::Strong => weights.fold(0.0, f32::max),
@@ -150,7 +211,9 @@ impl MatchingGraph {
                 Pairs::Any => 0.0,
             }
         });
-        graph
+        near.refresh_all(&mut heaviest)?;
+        graph.heaviest = heaviest;
+        Ok(graph)
     }
 
     /// The neighbours of an unknown and the weights of their couplings.
@@ -166,69 +229,45 @@ impl MatchingGraph {
         })
     }
 
-    /// The graph of the groups: `P^T W P` with `P` constant on them.
-    fn collapse(&self, aggregates: &Aggregates) -> Result<Self> {
-        let executor = self.weights.executor();
-        let size = Size::new(aggregates.aggregate.len(), aggregates.count);
-        let kept = aggregates.aggregate.iter().filter(|&&group| group != NONE);
-        let columns: Vec<u32> = kept.copied().collect();
-        let mut end = 0;
-        let ends = aggregates.aggregate.iter().map(|&group| {
-            end += usize::from(group != NONE);
-            end
-        });
-        let offsets = [0].into_iter().chain(ends).collect();
-        let ones = vec![1.0; columns.len()];
-        let p = Csr::from_canonical(executor, size, offsets, columns, ones);
-        let weights = galerkin(&p.transpose()?, &self.weights, &p)?;
-        Ok(Self::new(weights, self.pairs, self.seed))
-    }
-
-    /// Matches all; `keep_alone` makes groups of those without any coupling.
-    fn match_all(&self, keep_alone: bool) -> Aggregates {
-        let partners = self.match_pairs();
-        let n = partners.len();
-        let mut count = 0;
-        let mut aggregate = vec![NONE; n];
-        for row in 0..n {
-            let partner = partners[row];
-            let is_new = match partner {
-                NONE => keep_alone && self.strongest(row, |_| true) == NONE,
-                partner => partner as usize > row,
-            };
-            aggregate[row] = match partner {
-                _ if is_new => count,
-                NONE => NONE,
-                partner => aggregate[partner as usize],
-            };
-            count += u32::from(is_new);
-        }
-        let join = |row: usize| match aggregate[row] {
+    /// The first of every pair is its root; who has no partner joins the group of its heaviest neighbour.
+    fn roots(&self, keep_alone: bool) -> Result<Vec<u32>> {
+        let partners = self.match_pairs()?;
+        let of_pair = |row: usize| match partners[row] {
+            NONE if keep_alone && self.strongest(row, |_| true) == NONE => row as u32,
+            NONE => NONE,
+            partner => partner.min(row as u32),
+        };
+        let mut roots = map_rows(self.weights.pattern(), of_pair);
+        self.near.refresh_numbers(&mut roots)?;
+        let join = |row: usize| match roots[row] {
             NONE => match self.strongest(row, |_| true) {
                 NONE => NONE,
-                neighbour => aggregate[neighbour as usize],
+                neighbour => roots[neighbour as usize],
             },
-            group => group,
+            root => root,
         };
-        Aggregates {
-            aggregate: map_rows(self.weights.pattern(), join).into(),
-            count: count as usize,
-        }
+        let mut all = map_rows(self.weights.pattern(), join);
+        self.near.refresh_numbers(&mut all)?;
+        Ok(all)
     }
 
     /// For every unknown its partner or [`NONE`]; no two that could be a pair are left without one.
-    fn match_pairs(&self) -> Vec<u32> {
-        let pattern = self.weights.pattern();
+    fn match_pairs(&self) -> Result<Vec<u32>> {
+        let (pattern, near) = (self.weights.pattern(), self.near);
         let nobody = || map_rows(pattern, |_| AtomicU32::new(NONE));
         let (partners, choices) = (nobody(), nobody());
         let is_free = |row: usize| partners[row].load(Relaxed) == NONE;
-        let mut active = Active::new(pattern, |_| true);
+        let mut active = Active::new(pattern, |row| near.is_own(row));
         for _ in 0..ROUNDS {
             active.retain(|row| {
                 let choice = self.strongest(row, is_free);
                 choices[row].store(choice, Relaxed);
                 choice != NONE
             });
+            if !near.any(!active.is_empty())? {
+                break;
+            }
+            refresh(&choices, near)?;
             active.retain(|row| {
                 let choice = choices[row].load(Relaxed);
                 let mutual = choices[choice as usize].load(Relaxed) as usize == row;
@@ -237,15 +276,29 @@ impl MatchingGraph {
                 }
                 !mutual
             });
+            refresh(&partners, near)?;
         }
-        for row in active.iter() {
-            let choice = self.strongest(row, is_free);
-            if is_free(row) && choice != NONE {
-                partners[row].store(choice, Relaxed);
-                partners[choice as usize].store(row as u32, Relaxed);
+        let left = |row: usize| (near.global(row), self.preferences(row, is_free));
+        for [row, partner] in near.pairs_in_order(active.iter().map(left).collect())? {
+            for (one, other) in [(row, partner), (partner, row)] {
+                if let (Some(one), Some(other)) = (near.local(one), near.local(other)) {
+                    partners[one as usize].store(other, Relaxed);
+                }
             }
         }
-        partners.into_iter().map(AtomicU32::into_inner).collect()
+        Ok(partners.into_iter().map(AtomicU32::into_inner).collect())
+    }
+
+    /// All allowed partners, the heaviest coupling first, by their numbers in the whole graph.
+    fn preferences(&self, row: usize, allowed: impl Fn(usize) -> bool) -> Vec<u64> {
+        let mut found = Vec::new();
+        loop {
+            let is_new = |other: usize| allowed(other) && !found.contains(&self.near.global(other));
+            match self.strongest(row, is_new) {
+                NONE => return found,
+                next => found.push(self.near.global(next as usize)),
+            }
+        }
     }
 
     /// The allowed partner with the heaviest coupling, or [`NONE`].
@@ -266,12 +319,21 @@ impl MatchingGraph {
 
     /// Whether of two equal couplings of a row the first is taken.
     fn wins_tie(&self, row: usize, column: u32, best: u32) -> bool {
-        // The indices at the end make the order of all couplings a total one.
+        // The numbers at the end make the order of all couplings a total one.
         let rank = |other: u32| {
-            let pair = [(row as u32).min(other), (row as u32).max(other)];
-            let joined = u64::from(pair[0]) << 32 | u64::from(pair[1]);
+            let (row, other) = (self.near.global(row), self.near.global(other as usize));
+            let pair = [row.min(other), row.max(other)];
+            let joined = pair[0].rotate_left(32) ^ pair[1];
             (mix64(joined ^ self.seed), pair)
         };
         best == NONE || rank(column) > rank(best)
     }
+}
+
+/// Gets the numbers of rows that those of other ranks have.
+fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
+    near.refresh(
+        |row| near.told(numbers[row].load(Relaxed)),
+        |row, number| numbers[row].store(near.heard(number), Relaxed),
+    )
 }

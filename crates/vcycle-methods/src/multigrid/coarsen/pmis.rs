@@ -74,7 +74,7 @@ pub(in crate::multigrid) fn pmis_shared(
 }
 
 /// How an unknown begins: fine where it depends on none.
-pub(super) fn start(strength: &Pattern, row: usize) -> u8 {
+pub(in crate::multigrid) fn start(strength: &Pattern, row: usize) -> u8 {
     if strength.range(row).is_empty() {
         FINE
     } else {

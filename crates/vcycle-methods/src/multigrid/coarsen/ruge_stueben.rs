@@ -46,13 +46,20 @@ pub fn ruge_stueben(strength: &Arc<Pattern>) -> Result<Splitting> {
     check_square("ruge-stueben", strength.size())?;
     on_host(strength.executor(), host_stages::RUGE_STUEBEN);
     let n = strength.size().rows;
-    let state = first_pass(strength, &*strength.transpose()?, 0..n);
+    let open = |row: usize| start(strength, row);
+    let state = first_pass(strength, &*strength.transpose()?, 0..n, &open);
     Ok(Splitting::of(n, |row| state[row] == COARSE))
 }
 
-/// The pass over a range of unknowns and the couplings between them. `influences` is `S^T`.
-pub(super) fn first_pass(strength: &Pattern, influences: &Pattern, rows: Range<usize>) -> Vec<u8> {
-    let mut pass = FirstPass::new(strength, influences, rows);
+/// The pass over a range of unknowns and the couplings between them. `influences` is `S^T`; `start` says how an unknown
+/// begins.
+pub(super) fn first_pass(
+    strength: &Pattern,
+    influences: &Pattern,
+    rows: Range<usize>,
+    start: &dyn Fn(usize) -> u8,
+) -> Vec<u8> {
+    let mut pass = FirstPass::new(strength, influences, rows, start);
     while let Some(row) = pass.heaviest() {
         pass.make_coarse(row);
     }
@@ -70,11 +77,16 @@ struct FirstPass<'a> {
 }
 
 impl<'a> FirstPass<'a> {
-    fn new(strength: &'a Pattern, influences: &'a Pattern, rows: Range<usize>) -> Self {
+    fn new(
+        strength: &'a Pattern,
+        influences: &'a Pattern,
+        rows: Range<usize>,
+        start: &dyn Fn(usize) -> u8,
+    ) -> Self {
         let mut pass = Self {
             strength,
             influences,
-            state: rows.clone().map(|row| start(strength, row)).collect(),
+            state: rows.clone().map(start).collect(),
             weights: vec![0; rows.len()],
             buckets: Vec::new(),
             rows: rows.clone(),

@@ -54,7 +54,8 @@ pub fn extended_i(
     weights(&Weighing::new(a, strength, splitting, truncation))
 }
 
-pub(super) fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+/// The rows that are asked for.
+pub(in crate::multigrid) fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
     weighted(WeightMethod::ExtendedI, given, extended_i_row)
 }
 

@@ -50,6 +50,7 @@ pub use direct::direct;
 pub use energy::energy_minimised;
 pub use extended::extended;
 pub use extended_i::extended_i;
+pub(in crate::multigrid) use extended_i::weights as extended_i_weights;
 pub use filtered::filtered;
 pub use hybrid::hybrid;
 pub use kind::Interpolation;
@@ -60,6 +61,7 @@ pub use smoothed::{smoothed, spectral_radius};
 pub(in crate::multigrid) use smoothed::{smoothed_by_radius, smoothed_complex, smoothed_near};
 pub use tentative::tentative;
 pub use truncation::{Truncation, truncate};
+pub(in crate::multigrid) use two_stage::second_stage;
 pub use two_stage::two_stage;
 
 #[cfg(test)]

@@ -43,20 +43,24 @@ pub fn two_stage(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let near = super::extended_i(a, strength, first, truncation)?;
-    let choice = (strength.as_ref(), second);
-    let far = weighted_to(
-        first,
-        WeightMethod::ExtendedI,
-        a,
-        choice,
-        truncation,
-        extended_i_row,
-    )?;
+    let far = second_stage(a, strength, (first, second), truncation)?;
     let limits = (truncation.max_elements, truncation.factor);
     match operations::chained(&near, &far, limits)? {
         Some(product) => Ok(product),
         None => truncate(&near.multiply(&far)?, truncation),
     }
+}
+
+/// `P_2`, to the coarse unknowns of the first choice: of all, or of some that it numbers alone.
+pub(in crate::multigrid) fn second_stage(
+    a: &Csr<f64>,
+    strength: &Pattern,
+    (first, second): (&Splitting, &Splitting),
+    truncation: &Truncation,
+) -> Result<Csr<f64>> {
+    let choice = (strength, second);
+    let method = WeightMethod::ExtendedI;
+    weighted_to(first, method, a, choice, truncation, extended_i_row)
 }
 
 #[cfg(test)]

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use super::blocks::hmis_shared;
+use super::matching::{Groups, LEFT_OUT};
+use super::twice::twice;
 use crate::error::Result;
+use crate::executor::Executor;
 use crate::matrix::{Halo, LocalNumbers, Partition};
 use crate::multigrid::amg::Amg;
 use crate::multigrid::coarsen::{
-    Aggregates, Coarsening, NONE, Nearby, Splitting, mis2_roots, pmis_shared,
+    Aggregates, Aggressive, Coarsening, NONE, Nearby, Splitting, block_rows, mis2_roots,
+    pmis_shared,
 };
 use crate::multigrid::coarsened::Coarsened;
 use crate::multigrid::systems::View;
@@ -16,28 +21,98 @@ use crate::multigrid::systems::View;
 pub(super) struct Choice {
     /// In local numbers.
     pub coarsened: Coarsened,
+    pub next: NextNumbers,
+    /// Those of the first choice, where unknowns are chosen twice.
+    pub first: Option<NextNumbers>,
+}
+
+/// The numbers of unknowns (or nodes) that are chosen, or of groups.
+#[derive(Clone, Debug)]
+pub(super) struct NextNumbers {
     /// Which local number is which of all ranks.
     pub numbers: LocalNumbers,
     /// Which rank has which of them.
-    pub partition: Partition,
+    pub partition: Arc<Partition>,
 }
 
-/// No group, among global numbers.
-const LEFT_OUT: u64 = u64::MAX;
-
-impl Choice {
-    /// Decides on the rows of a view, which lie as a halo says.
-    pub fn new(amg: &Amg, view: &View<'_>, rows: &Arc<Halo>) -> Result<Self> {
-        let near = Nearby::of(rows);
-        match amg.coarsening {
-            Coarsening::Mis2 => grouped(mis2_roots(view.strength(), amg.seed, &near)?, rows),
-            _ => chosen(pmis_shared(view.strength(), amg.seed, &near)?, rows),
+impl NextNumbers {
+    /// Those of the unknowns of these nodes, `width` each.
+    pub fn multiplied(&self, width: usize) -> Self {
+        Self {
+            numbers: self.numbers.multiplied(width),
+            partition: Arc::new(self.partition.multiplied(width)),
         }
     }
 }
 
-/// Own ones are numbered from the first of this rank on.
-fn numbered(rows: &Halo, is_coarse: impl Fn(usize) -> bool) -> Result<(Partition, Vec<u64>)> {
+impl Choice {
+    /// Decides on the rows of a view, which lie as a halo says.
+    pub fn new(executor: &Executor, amg: &Amg, view: &View<'_>, rows: &Arc<Halo>) -> Result<Self> {
+        let (strength, seed) = (view.strength(), amg.seed);
+        let near = Nearby::of(rows);
+        let chosen =
+            |found: Splitting| Ok(Chosen::new(rows, |row| found.coarse_index[row] != NONE)?.into());
+        match amg.coarsening {
+            Coarsening::Mis2 => {
+                let roots = mis2_roots(strength, seed, &near)?;
+                Self::grouped(Groups::of_roots(&roots, rows)?, rows)
+            }
+            Coarsening::Pgm => {
+                let groups = Groups::matched(executor, amg, view.matrix(), rows)?;
+                Self::grouped(groups, rows)
+            }
+            Coarsening::Uniform => Self::grouped(Groups::uniform(rows, amg.aggregate_size)?, rows),
+            Coarsening::Hmis => {
+                let length = block_rows(rows.partition().total());
+                chosen(hmis_shared(executor, strength, seed, rows, length)?)
+            }
+            Coarsening::PmisAggressive => {
+                let [first, second] = twice(executor, strength, seed, rows)?;
+                Ok(Self {
+                    coarsened: Coarsened::Twice(Aggressive {
+                        first: first.splitting,
+                        second: second.splitting,
+                    }),
+                    next: second.next,
+                    first: Some(first.next),
+                })
+            }
+            _ => chosen(pmis_shared(strength, seed, &near)?),
+        }
+    }
+
+    /// Groups of own rows, told to other ranks.
+    pub fn grouped(groups: Groups, rows: &Halo) -> Result<Self> {
+        let mut all = vec![LEFT_OUT; rows.len()];
+        all[rows.own()].copy_from_slice(&groups.of_own);
+        rows.refresh(&mut all)?;
+        let known = all.iter().copied().filter(|&group| group != LEFT_OUT);
+        let own = groups.partition.range(rows.team().rank());
+        let numbers = LocalNumbers::new(own, known.collect());
+        let local = |&group: &u64| match group {
+            LEFT_OUT => NONE,
+            group => numbers.local(group).unwrap_or(NONE),
+        };
+        let aggregates = Aggregates {
+            aggregate: all.iter().map(local).collect(),
+            count: numbers.len(),
+        };
+        Ok(Self {
+            coarsened: Coarsened::Grouped(aggregates),
+            next: NextNumbers {
+                numbers,
+                partition: groups.partition,
+            },
+            first: None,
+        })
+    }
+}
+
+/// Own ones are numbered from the first of this rank on, and told to others.
+pub(super) fn numbered(
+    rows: &Halo,
+    is_coarse: impl Fn(usize) -> bool,
+) -> Result<(Partition, Vec<u64>)> {
     let own = rows.own();
     let count = own.clone().filter(|&row| is_coarse(row)).count();
     let partition = Partition::of_counts(rows.team().as_ref(), count)?;
@@ -50,40 +125,36 @@ fn numbered(rows: &Halo, is_coarse: impl Fn(usize) -> bool) -> Result<(Partition
     Ok((partition, numbers))
 }
 
-fn chosen(splitting: Splitting, rows: &Halo) -> Result<Choice> {
-    let (partition, numbers) = numbered(rows, |row| splitting.coarse_index[row] != NONE)?;
-    let known = numbers.into_iter().filter(|&number| number != LEFT_OUT);
-    let own = partition.range(rows.team().rank());
-    let numbers = LocalNumbers::new(own, known.collect());
-    // Both are numbered in the order of the rows.
-    debug_assert_eq!(numbers.len(), splitting.coarse_count);
-    Ok(Choice {
-        coarsened: Coarsened::Chosen(splitting),
-        numbers,
-        partition,
-    })
+/// Unknowns that are chosen among those nearby.
+pub(super) struct Chosen {
+    pub splitting: Splitting,
+    pub next: NextNumbers,
 }
 
-/// Groups, told by the root of every node.
-fn grouped(roots: Vec<u32>, rows: &Halo) -> Result<Choice> {
-    let (partition, of_root) = numbered(rows, |row| roots[row] as usize == row)?;
-    let group = |&root: &u32| match root {
-        NONE => LEFT_OUT,
-        root => of_root[root as usize],
-    };
-    let mut groups: Vec<u64> = roots.iter().map(group).collect();
-    rows.refresh(&mut groups)?;
-    let known = groups.iter().copied().filter(|&group| group != LEFT_OUT);
-    let own = partition.range(rows.team().rank());
-    let numbers = LocalNumbers::new(own, known.collect());
-    let local = |&group: &u64| numbers.local(group).unwrap_or(NONE);
-    let aggregates = Aggregates {
-        aggregate: groups.iter().map(local).collect(),
-        count: numbers.len(),
-    };
-    Ok(Choice {
-        coarsened: Coarsened::Grouped(aggregates),
-        numbers,
-        partition,
-    })
+impl Chosen {
+    /// Those for which it holds on the rank that has them. All ranks call it together.
+    pub fn new(rows: &Halo, is_coarse: impl Fn(usize) -> bool) -> Result<Self> {
+        let (partition, of_all) = numbered(rows, is_coarse)?;
+        // Both are numbered in the order of the rows.
+        let splitting = Splitting::of(rows.len(), |row| of_all[row] != LEFT_OUT);
+        let known = of_all.into_iter().filter(|&number| number != LEFT_OUT);
+        let own = partition.range(rows.team().rank());
+        Ok(Self {
+            splitting,
+            next: NextNumbers {
+                numbers: LocalNumbers::new(own, known.collect()),
+                partition: Arc::new(partition),
+            },
+        })
+    }
+}
+
+impl From<Chosen> for Choice {
+    fn from(chosen: Chosen) -> Self {
+        Self {
+            coarsened: Coarsened::Chosen(chosen.splitting),
+            next: chosen.next,
+            first: None,
+        }
+    }
 }

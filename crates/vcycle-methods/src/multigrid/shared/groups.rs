@@ -1,26 +1,33 @@
 //! Prolongations from groups whose members several ranks have.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
+
+use super::choice::NextNumbers;
+use super::matching::{Groups, LEFT_OUT};
 
 use crate::eigen::{row_sum_bound_of, spectral_radius};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size};
-use crate::matrix::{Csr, Distributed, LocalNumbers, Overlap, Partition, Pattern};
-use crate::multigrid::coarsen::{Aggregates, NONE};
-use crate::multigrid::interpolate;
+use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Overlap, Pattern};
+use crate::multigrid::coarsen::{Aggregates, Aggressive, NONE};
+use crate::multigrid::interpolate::{self, Truncation, Weighing};
 use crate::multigrid::stages::InterpolatedRows;
+use crate::multigrid::systems::spread_over;
 use crate::precond::Jacobi;
 
 /// Groups of the rows nearby.
 pub(super) struct SharedGroups<'a> {
     pub a: &'a Distributed<f64>,
     pub near: &'a Overlap<f64>,
-    /// Those of the next level's unknowns.
-    pub numbers: &'a LocalNumbers,
-    /// Which rank has which of them.
-    pub partition: &'a Arc<Partition>,
+    /// The unknowns of the next level.
+    pub next: &'a NextNumbers,
+    /// Those of the first choice, where unknowns are chosen twice.
+    pub first: Option<&'a NextNumbers>,
+    /// The unknowns of the next level, where a prolongation has led to more than the rows nearby do.
+    pub wider: OnceCell<LocalNumbers>,
 }
 
 impl InterpolatedRows for SharedGroups<'_> {
@@ -36,8 +43,8 @@ impl InterpolatedRows for SharedGroups<'_> {
         Ok(counts[0] < counts[1])
     }
 
-    /// Where there are vectors, the rank of a group factorises their rows in it, and sends the factor to the ranks of
-    /// its members.
+    /// Where there are vectors, the rank of a group gets their rows in it, factorises them, and sends the factor to the
+    /// ranks of its members.
     fn tentative(
         &self,
         groups: &Aggregates,
@@ -48,27 +55,23 @@ impl InterpolatedRows for SharedGroups<'_> {
         if vectors.is_empty() {
             return interpolate::tentative(groups, vectors, node, executor);
         }
-        let own = self.numbers.own();
-        let own = (own.start / vectors.len()) as u32..(own.end / vectors.len()) as u32;
-        let of_own = |&group: &u32| match own.contains(&group) {
-            true => group - own.start,
-            false => NONE,
-        };
-        let aggregates = Aggregates {
-            aggregate: groups.aggregate.iter().map(of_own).collect(),
-            count: own.len(),
-        };
-        let made = interpolate::tentative(&aggregates, vectors, node, executor);
+        let own = vectors.iter().map(|all| &all[self.near.halo.own()]);
+        let members = Members::new(self, groups, node, vectors.len())?;
+        let vectors: Vec<Vec<f64>> = own
+            .map(|own| spread_over(&members.rows, own))
+            .collect::<Result<_>>()?;
+        let made = interpolate::tentative(&members.groups, &vectors, node, executor);
         let (factor, coarse) = self.a.team().agree(made)?;
         let flipped = Distributed::of_numbered(
             self.a.executor(),
-            self.partition,
+            &self.next.partition,
             self.a.rows(),
-            &self.near.halo,
+            &members.rows,
             factor.transpose()?,
         )?;
         let all = flipped.transpose()?;
-        Ok((all.rows_near(&self.near.halo, self.numbers)?, coarse))
+        let near = all.rows_near(&self.near.halo, &self.next.numbers)?;
+        Ok((near, coarse))
     }
 
     fn smoothed(
@@ -85,6 +88,70 @@ impl InterpolatedRows for SharedGroups<'_> {
         let own = (a, self.near.halo.own());
         let p = interpolate::smoothed_near(own, tentative, damping, filter, block, largest)?;
         Ok((p, radius))
+    }
+
+    fn two_stage(
+        &self,
+        a: &Csr<f64>,
+        strength: &Arc<Pattern>,
+        both: &Aggressive,
+        truncation: &Truncation,
+    ) -> Result<Csr<f64>> {
+        let (own, team) = (self.near.halo.own(), self.a.team());
+        let (executor, fine) = (self.a.executor(), self.a.rows());
+        let NextNumbers { numbers, partition } = self.first.expect("chosen twice");
+        let given = Weighing::new(a, strength, &both.first, truncation).of_rows(own.clone());
+        let near = team.agree(interpolate::extended_i_weights(&given))?;
+        let near = Distributed::of_numbered(executor, fine, partition, numbers, near)?;
+        let points = (&both.first.of_rows(own), &both.second);
+        let far = team.agree(interpolate::second_stage(a, strength, points, truncation))?;
+        let next = self.next;
+        let far =
+            Distributed::of_numbered(executor, partition, &next.partition, &next.numbers, far)?;
+        let (product, numbers) = near.multiplied(&far)?;
+        self.wider.get_or_init(|| numbers);
+        interpolate::truncate(&product, truncation)
+    }
+}
+
+/// The members of own groups, wherever their rows are.
+struct Members {
+    /// Own rows, and those of members that other ranks have.
+    rows: Halo,
+    /// The own group of every node that is here, counted from the first.
+    groups: Aggregates,
+}
+
+impl Members {
+    /// Of nodes of so many rows, where a group has so many unknowns of the next level. All ranks call it together.
+    fn new(by: &SharedGroups<'_>, near: &Aggregates, node: usize, width: usize) -> Result<Self> {
+        let (halo, next) = (&by.near.halo, by.next);
+        let group = |&group: &u32| match group {
+            NONE => LEFT_OUT,
+            group => next.numbers.global(group as usize * width) / width as u64,
+        };
+        let own = halo.own().start / node..halo.own().end / node;
+        let groups = Groups {
+            of_own: near.aggregate[own].iter().map(group).collect(),
+            partition: Arc::new(next.partition.divided(width)),
+        };
+        let nodes = Arc::new(by.a.rows().divided(node));
+        let members = groups.constants(by.a.executor(), &nodes)?.transpose()?;
+        let here = members.columns();
+        let mut aggregate = vec![NONE; here.len()];
+        for group in 0..members.local().size().rows {
+            for &member in members.local().row(group).0 {
+                aggregate[member as usize] = group as u32;
+            }
+        }
+        let others = here.multiplied(node).others().to_vec();
+        Ok(Self {
+            rows: Halo::new(by.a.team(), by.a.rows(), others)?,
+            groups: Aggregates {
+                aggregate: aggregate.into(),
+                count: members.local().size().rows,
+            },
+        })
     }
 }
 

@@ -9,13 +9,16 @@
 //! it, are set up and visited by rank 0 alone.
 
 mod analysis;
+mod blocks;
 mod choice;
 mod groups;
+mod matching;
 mod reuse;
 mod setup;
 mod step;
 #[cfg(test)]
 mod tests;
+mod twice;
 
 use std::sync::Arc;
 
@@ -23,9 +26,10 @@ pub(super) use analysis::is_shared;
 pub(super) use reuse::SharedSetup;
 pub(super) use setup::{Made, set_up};
 
+use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::Size;
-use crate::matrix::{Distributed, Partition};
+use crate::matrix::{Csr, Distributed, Halo, Partition, Pattern};
 use crate::scalar::Scalar;
 
 /// One level that ranks share, and the ways to the next.
@@ -64,4 +68,11 @@ pub(super) struct SharedLevels<V: Scalar = f64> {
     pub gathered: Arc<Partition>,
     /// Whether this rank has the levels that are gathered.
     pub leads: bool,
+}
+
+/// A graph of rows nearby as a matrix that ranks share: own rows, with ones for couplings.
+fn graph(executor: &Executor, near: &Arc<Pattern>, rows: &Halo) -> Result<Distributed<f64>> {
+    let all = Csr::with_pattern(near, vec![1.0; near.nonzeros()])?;
+    let (own, partition) = (all.row_range(rows.own())?, rows.partition());
+    Distributed::of_numbered(executor, partition, partition, rows, own)
 }

@@ -1,9 +1,11 @@
 //! The step from a level that ranks share to the next.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::choice::Choice;
 use super::groups::SharedGroups;
+use super::matching::Groups;
 use super::{SharedLevel, SharedWay};
 use crate::error::{Error, Result};
 use crate::linop::Size;
@@ -14,7 +16,7 @@ use crate::multigrid::coarsen::Coarsening;
 use crate::multigrid::coarsened::Coarsened;
 use crate::multigrid::interpolate::Interpolation;
 use crate::multigrid::restriction::Restriction;
-use crate::multigrid::steps::STALLED;
+use crate::multigrid::steps::{STALLED, STALLED_GROUP, matching_stalled};
 use crate::multigrid::strength::Strength;
 use crate::multigrid::systems::{Unknowns, View, in_blocks};
 
@@ -45,16 +47,25 @@ pub(super) fn step(
         let view = View::new(amg.systems, amg.coarsening, strength, &near.matrix, &here);
         team.agree(view)?
     };
-    let choice = {
-        let _stage = stage("coarsening");
-        let rows = match view.is_of_nodes() {
-            true => Arc::new(near.halo.nodes(block)?),
-            false => Arc::clone(&near.halo),
-        };
-        Choice::new(&amg, &view, &rows)?
+    let nodes = match view.is_of_nodes() {
+        true => Arc::new(near.halo.nodes(block)?),
+        false => Arc::clone(&near.halo),
     };
-    let count = view.coarse_rows(choice.partition.total() as usize, &here);
-    if count == 0 || count as f64 > STALLED * rows as f64 {
+    let stalls = |count: usize| count as f64 > STALLED * rows as f64;
+    let coarse_rows = |choice: &Choice| {
+        let count = choice.next.partition.total() as usize;
+        view.coarse_rows(count, &here)
+    };
+    let mut choice = {
+        let _stage = stage("coarsening");
+        Choice::new(a.executor(), &amg, &view, &nodes)?
+    };
+    if amg.coarsening == Coarsening::Pgm && stalls(coarse_rows(&choice)) {
+        choice = Choice::grouped(Groups::uniform(&nodes, STALLED_GROUP)?, &nodes)?;
+        clock.note(matching_stalled(number));
+    }
+    let count = coarse_rows(&choice);
+    if count == 0 || stalls(count) {
         return Ok(Err(format!(
             "coarsening stalled on level {number}: {count} of {rows} unknowns are coarse"
         )));
@@ -65,22 +76,24 @@ pub(super) fn step(
         (false, true) => block,
         (false, false) => 1,
     };
-    let partition = Arc::new(choice.partition.multiplied(width));
-    let numbers = choice.numbers.multiplied(width);
-    let (prolongation, block, radius) = {
+    let next = choice.next.multiplied(width);
+    let first = choice.first.map(|first| first.multiplied(width));
+    let (prolongation, numbers, (block, radius)) = {
         let _stage = stage("interpolation");
         let by = SharedGroups {
             a,
             near: &near,
-            numbers: &numbers,
-            partition: &partition,
+            next: &next,
+            first: first.as_ref(),
+            wider: OnceCell::new(),
         };
         let coarsened = choice.coarsened;
         let made = coarsened.prolongation_by(&by, interpolation, view, &amg, &mut here);
         let (own, block, radius) = team.agree(made)?;
+        let numbers = by.wider.into_inner().unwrap_or(next.numbers);
         let executor = a.executor();
-        let p = Distributed::of_numbered(executor, a.rows(), &partition, &numbers, own)?;
-        (Arc::new(p), block, radius)
+        let p = Distributed::of_numbered(executor, a.rows(), &next.partition, &numbers, own)?;
+        (Arc::new(p), numbers, (block, radius))
     };
     *unknowns = here.own(numbers.own(), grouped);
     let _stage = stage("galerkin");
@@ -152,9 +165,9 @@ fn check(amg: &Amg, interpolation: Interpolation) -> Result<()> {
             operation: format!("matrices that several ranks share; use {instead}"),
         })
     };
-    if !matches!(amg.coarsening, Coarsening::Pmis | Coarsening::Mis2) {
+    if let Coarsening::Greedy | Coarsening::RugeStueben | Coarsening::Own(_) = amg.coarsening {
         let component = format!("the coarsening `{}`", amg.coarsening);
-        return refuse(component, "`pmis` or `mis2`");
+        return refuse(component, "`pmis`, `hmis` or `mis2`");
     }
     if interpolation.fits_vectors() || matches!(interpolation, Interpolation::Own(_)) {
         let component = format!("the interpolation `{interpolation}`");

@@ -122,6 +122,31 @@ fn classical_levels_have_the_bits_they_have_without_ranks() {
 }
 
 #[test]
+fn every_choice_of_unknowns_has_the_bits_it_has_without_ranks() {
+    check("poisson7:7", r#"{"coarsening": "hmis"}"#, &RANKS);
+    check("poisson7:9", r#"{"coarsening": "pmis-aggressive"}"#, &RANKS);
+    let mutual = r#"{"coarsening": "pmis-aggressive", "strength": {"kind": "mutual"}}"#;
+    check("jump7:8,1e6", mutual, &[7]);
+}
+
+#[test]
+fn matched_groups_have_the_bits_they_have_without_ranks() {
+    check("poisson7:6", r#"{"coarsening": "pgm"}"#, &RANKS);
+    let eight = r#"{"coarsening": "pgm", "aggregate-size": 8, "interpolation": "smoothed"}"#;
+    check("aniso7:7,0.01", eight, &[3, 64]);
+    check(
+        "elasticity:6x3x3",
+        r#"{"coarsening": "pgm", "aggregate-size": 4}"#,
+        &[7],
+    );
+    check(
+        "poisson5:12",
+        r#"{"coarsening": "uniform", "aggregate-size": 3}"#,
+        &[2, 7],
+    );
+}
+
+#[test]
 fn approximate_inverses_are_made_of_rows_nearby() {
     let text = r#"{"coarsening": "pmis", "smoother": "fsai:3"}"#;
     check("poisson7:9", text, &[1, 3, 7]);

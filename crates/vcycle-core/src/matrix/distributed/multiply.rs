@@ -1,0 +1,87 @@
+//! Products of matrices that ranks share.
+
+use super::Distributed;
+use super::local_numbers::LocalNumbers;
+use crate::error::Result;
+use crate::matrix::Csr;
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Distributed<T> {
+    /// Own rows of the product with another matrix, and the numbers of their columns. Sums are formed in the order of the
+    /// whole matrices, so rows have the bits they have without ranks. All ranks call it together.
+    ///
+    /// # Errors
+    /// When memory is short, or another rank has failed.
+    pub fn multiplied(&self, other: &Self) -> Result<(Csr<T>, LocalNumbers)> {
+        let (rows, columns) = other.rows_of(self.columns.others(), &self.columns)?;
+        let made = self.team().agree(self.local.multiply(&rows))?;
+        Ok((made, columns))
+    }
+
+    /// Own rows and those `wanted` of others, by increasing number, with all of their columns, whose numbers come with them;
+    /// in a numbering of rows that has more, these are empty. All ranks call it together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn rows_of(&self, wanted: &[u64], rows: &LocalNumbers) -> Result<(Csr<T>, LocalNumbers)> {
+        let fetched = self.fetch(wanted)?;
+        let all = [self.columns.others(), &fetched.rows.columns].concat();
+        let columns = LocalNumbers::new(self.columns.own_rows(), all);
+        Ok((self.between(&fetched, rows, &columns), columns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::communicator::threads;
+    use crate::executor::Executor;
+    use crate::matrix::{Duplicates, Partition};
+    use crate::size::Size;
+
+    /// A matrix of order 11 whose rows couple to distant ones.
+    fn whole() -> Csr<f64> {
+        let columns = (0..11).flat_map(|row: u32| {
+            let mut near = [row, (row * 3 + 1) % 11, (row + 5) % 11];
+            near.sort_unstable();
+            near
+        });
+        let columns: Vec<u32> = columns.collect();
+        let values = (0..33).map(|k| 0.1 * f64::from(k)).collect();
+        let offsets = (0..12).map(|row| 3 * row).collect();
+        let size = Size::square(11);
+        Csr::from_arrays(
+            &Executor::cpu(),
+            size,
+            offsets,
+            columns,
+            values,
+            Duplicates::Sum,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn rows_of_a_product_have_the_bits_they_have_without_ranks() {
+        let a = whole();
+        let expected = a.multiply(&a).unwrap();
+        for ranks in [1, 2, 3, 12] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let rows = Partition::even(11, 1, ranks);
+                let part = Distributed::part_of(&rank, &a, rows.clone())?;
+                let (own, columns) = part.multiplied(&part)?;
+                let rows = Arc::new(rows);
+                let made = Distributed::of_numbered(&rank, &rows, &rows, &columns, own)?;
+                if let Some(found) = made.gathered()? {
+                    assert_eq!(found.columns(), expected.columns());
+                    assert_eq!(found.values(), expected.values());
+                }
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}
