@@ -109,6 +109,10 @@ impl SharedPrepared {
     /// # Errors
     /// For a preconditioner that varies, vectors of another length, and when another rank has failed.
     pub fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        let fitting = Size::new(self.rows(), r.cols());
+        let fits = check_size("residual", fitting, r.size())
+            .and_then(|()| check_size("preconditioned residual", fitting, z.size()));
+        self.given.matrix.team().agree(fits)?;
         match &self.kind {
             Kind::Parts(parts) => parts.apply(r, z, ws),
             Kind::Led(led) => led.apply(r, z, ws),
@@ -196,5 +200,30 @@ mod tests {
             Ok(())
         })
         .unwrap();
+    }
+
+    #[test]
+    fn vectors_of_another_length_on_one_rank_are_refused_on_all() {
+        let whole = gallery::build("poisson5:8", &Executor::cpu())
+            .unwrap()
+            .matrix;
+        let devices = vcycle_core::testing::device();
+        for place in [Executor::cpu_with_threads(1).unwrap()]
+            .into_iter()
+            .chain(devices)
+        {
+            threads::run(2, |team| {
+                let rank = place.with_team(&team)?;
+                let a = Distributed::part_of(&rank, &whole, Partition::even(64, 1, 2))?;
+                let (ws, config) = (Workspace::new(), Config::default());
+                let prepared = SharedPrepared::new(&config, SharedSystem::new(Arc::new(a)), &ws)?;
+                let of = |rows| Vector::filled(&rank, rows, 1, 1.0);
+                let short = 32 - team.rank();
+                assert!(prepared.apply(&of(short)?, &mut of(32)?, &ws).is_err());
+                assert!(prepared.apply(&of(32)?, &mut of(short)?, &ws).is_err());
+                prepared.apply(&of(32)?, &mut of(32)?, &ws)
+            })
+            .unwrap();
+        }
     }
 }
