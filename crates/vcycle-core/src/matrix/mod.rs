@@ -23,6 +23,8 @@ pub use crate::arrays::Tiles;
 pub use crate::launch::setup::ProductWay;
 pub use bsr::Bsr;
 pub use coo::Coo;
+#[cfg(feature = "metis")]
+pub use csr::recursive_bisection;
 pub use csr::{
     Accumulator, Rows, RowsOf, ShortRow, balance, build, check_product, cut_rows, fill_rows,
     fill_rows_with, ranges, zeroed,
@@ -30,7 +32,7 @@ pub use csr::{
 pub use csr::{
     Assembly, Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching,
     Nodes, Numbering, Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection,
-    recursive_bisection, reverse_cuthill_mckee,
+    reverse_cuthill_mckee,
 };
 pub use dense::Dense;
 pub use distributed::{

@@ -5,12 +5,9 @@ use std::sync::Arc;
 use super::rcm::symmetrised;
 use super::{Pattern, Permutation};
 use crate::error::Result;
-use crate::linop::Size;
 
 /// Parts of so few vertices are not cut any more.
 const LEAF: usize = 64;
-/// Halves are cut until a part has at most this share of all vertices.
-const PARTS: usize = 256;
 /// A part that has more than this of the vertices it was cut from is not worth the cut.
 const LOPSIDED: f64 = 0.9;
 
@@ -48,69 +45,6 @@ pub fn nested_dissection(pattern: &Arc<Pattern>) -> Result<Permutation> {
     Permutation::new(order)
 }
 
-/// An order of a square pattern whose consecutive vertices form compact parts: the graph of `A + A^T` is cut in halves by
-/// distance from a vertex at its rim, and one half is numbered before the other; both are cut again. Small parts keep their order.
-/// `block` consecutive vertices, the unknowns of a node, stay together.
-///
-/// **Choose it** before rows are shared by several ranks, if their order says nothing of who is near.
-///
-/// ```
-/// use vcycle::{executor::Executor, gallery, matrix::recursive_bisection};
-/// let a = gallery::build("poisson5:20", &Executor::cpu())?.matrix;
-/// assert_eq!(recursive_bisection(a.pattern(), 1)?.len(), 400);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-///
-/// # Errors
-/// When the pattern is not square or memory is short.
-pub fn recursive_bisection(pattern: &Arc<Pattern>, block: usize) -> Result<Permutation> {
-    let graph = nodes(&symmetrised(pattern, "recursive bisection")?, block);
-    let n = graph.size().rows;
-    let mut parts = Parts::new(Arc::new(graph));
-    let leaf = (n / PARTS).max(LEAF);
-    let mut order = Vec::with_capacity(n);
-    let mut left: Vec<Vec<u32>> = vec![(0..n as u32).collect()];
-    while let Some(mut vertices) = left.pop() {
-        if vertices.len() <= leaf {
-            vertices.sort_unstable();
-            order.extend(vertices);
-            continue;
-        }
-        let (first, second) = parts.halves(vertices);
-        left.extend([second, first]);
-    }
-    let size = block.max(1) as u32;
-    let rows = order
-        .into_iter()
-        .flat_map(|node| node * size..(node + 1) * size);
-    Permutation::new(rows.collect())
-}
-
-/// The graph of nodes, `block` vertices each.
-fn nodes(graph: &Arc<Pattern>, block: usize) -> Pattern {
-    let block = block.max(1);
-    let count = graph.size().rows / block;
-    let (mut offsets, mut columns) = (vec![0], Vec::new());
-    for node in 0..count {
-        let first = columns.len();
-        for row in node * block..(node + 1) * block {
-            let others = &graph.columns()[graph.range(row)];
-            columns.extend(others.iter().map(|&other| other / block as u32));
-        }
-        columns[first..].sort_unstable();
-        let mut kept = first;
-        for at in first..columns.len() {
-            if kept == first || columns[kept - 1] != columns[at] {
-                columns[kept] = columns[at];
-                kept += 1;
-            }
-        }
-        columns.truncate(kept);
-        offsets.push(kept);
-    }
-    Pattern::new(graph.executor(), Size::square(count), offsets, columns)
-}
-
 /// What is still to be done, the last first.
 enum Task {
     Cut(Vec<u32>),
@@ -142,22 +76,6 @@ impl Parts {
         for &vertex in vertices {
             self.part[vertex as usize] = self.last;
         }
-    }
-
-    /// Cuts one part, whose vertices are of no other: what is near its rim, and what is far. Of several components some
-    /// are put first as a whole.
-    fn halves(&mut self, vertices: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
-        let half = vertices.len() / 2;
-        self.part_of(&vertices);
-        let mut found = Vec::with_capacity(vertices.len());
-        for &vertex in &vertices {
-            if self.part[vertex as usize] == self.last {
-                found.extend(self.levels(vertex).0);
-                found.iter().for_each(|&v| self.part[v as usize] = 0);
-            }
-        }
-        let second = found.split_off(half);
-        (found, second)
     }
 
     /// Cuts one part, whose vertices are of no other.
@@ -291,28 +209,6 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_compact_and_nodes_stay_together() {
-        let a = grid::<f64>(&Executor::reference(), 40);
-        let order = recursive_bisection(a.pattern(), 2).unwrap();
-        let place = order.inverse();
-        let crossing = |old: usize| {
-            let half = |old: u32| place.order()[old as usize] / 800;
-            let others = a.pattern().columns()[a.pattern().range(old)].iter();
-            others
-                .filter(|&&other| half(other) != half(old as u32))
-                .count()
-        };
-        let cut: usize = (0..1600).map(crossing).sum();
-        assert!(cut < 400, "{cut} couplings cross the middle");
-        assert!(
-            order
-                .order()
-                .chunks(2)
-                .all(|node| node[1] == node[0] + 1 && node[0] % 2 == 0)
-        );
-    }
-
-    #[test]
     fn cliques_stars_and_single_vertices_are_numbered() {
         let host = Executor::reference();
         let n = 200;
@@ -329,8 +225,6 @@ mod tests {
         );
         for pattern in [&Arc::new(star), alone.pattern(), &Arc::new(clique)] {
             let order = nested_dissection(pattern).unwrap();
-            assert_eq!(order.len(), pattern.size().rows);
-            let order = recursive_bisection(pattern, 1).unwrap();
             assert_eq!(order.len(), pattern.size().rows);
         }
     }

@@ -4,6 +4,8 @@ mod accumulator;
 mod add;
 mod apply;
 mod assembly;
+#[cfg(feature = "metis")]
+mod bisection;
 mod build;
 mod defects;
 mod dissection;
@@ -39,9 +41,11 @@ pub use crate::arrays::{Csr, Pattern};
 pub use crate::cut::balance;
 pub use accumulator::{Accumulator, ShortRow};
 pub use assembly::Assembly;
+#[cfg(feature = "metis")]
+pub use bisection::recursive_bisection;
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub use defects::{Defects, DiagonalSigns};
-pub use dissection::{nested_dissection, recursive_bisection};
+pub use dissection::nested_dissection;
 pub use equilibrate::{Equilibrated, Scaling};
 pub(crate) use factor::Interleaved;
 pub use facts::Facts;
