@@ -52,10 +52,10 @@ pub(crate) fn debian(packages: &[&str]) -> Result<()> {
 
 /// Compiles `NAME.c` of a folder with MPI; returns the program.
 pub(crate) fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
-    let (program, source) = (folder.join(name), format!("{name}.c"));
-    if is_up_to_date(&program, folder)? {
+    if let Some(program) = up_to_date(folder, name)? {
         return Ok(program);
     }
+    let (program, source) = (folder.join(name), format!("{name}.c"));
     eprintln!("compiling {source}");
     output(
         Command::new("mpicc")
@@ -77,20 +77,21 @@ pub(crate) fn write_source(path: &Path, text: &str) -> Result<()> {
     }
 }
 
-/// Whether a program is newer than all sources beside it.
-fn is_up_to_date(program: &Path, folder: &Path) -> Result<bool> {
+/// A program of a folder, if it is there and newer than all sources beside it.
+pub(crate) fn up_to_date(folder: &Path, name: &str) -> Result<Option<PathBuf>> {
+    let program = folder.join(name);
     let Ok(made) = program.metadata().and_then(|facts| facts.modified()) else {
-        return Ok(false);
+        return Ok(None);
     };
     for file in std::fs::read_dir(folder)? {
         let file = file?;
         let path = file.path();
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         if ["c", "cpp", "h"].contains(&&*ending) && file.metadata()?.modified()? > made {
-            return Ok(false);
+            return Ok(None);
         }
     }
-    Ok(true)
+    Ok(Some(program))
 }
 
 /// The source of a package of PyPI, unpacked below a folder; returns its own.
@@ -134,10 +135,10 @@ pub(crate) fn python_source(python: &Path, folder: &Path, package: &str) -> Resu
 
 /// Compiles `NAME.cpp` of a folder with OpenMP for this machine; returns the program.
 pub(crate) fn compile_threads(folder: &Path, name: &str, headers: &Path) -> Result<PathBuf> {
-    let (program, source) = (folder.join(name), format!("{name}.cpp"));
-    if is_up_to_date(&program, folder)? {
+    if let Some(program) = up_to_date(folder, name)? {
         return Ok(program);
     }
+    let (program, source) = (folder.join(name), format!("{name}.cpp"));
     eprintln!("compiling {source}");
     output(
         Command::new("c++")
@@ -180,14 +181,14 @@ mod tests {
         let folder = Folder::new().unwrap();
         let (source, program) = (folder.path().join("a.h"), folder.path().join("a"));
         write_source(&source, "one").unwrap();
-        assert!(!is_up_to_date(&program, folder.path()).unwrap());
+        assert!(up_to_date(folder.path(), "a").unwrap().is_none());
         std::fs::write(&program, "").unwrap();
         write_source(&source, "one").unwrap();
-        assert!(is_up_to_date(&program, folder.path()).unwrap());
+        assert_eq!(up_to_date(folder.path(), "a").unwrap(), Some(program));
         let later = std::time::SystemTime::now() + std::time::Duration::from_secs(9);
         let file = std::fs::File::options().append(true).open(&source).unwrap();
         file.set_modified(later).unwrap();
-        assert!(!is_up_to_date(&program, folder.path()).unwrap());
+        assert!(up_to_date(folder.path(), "a").unwrap().is_none());
     }
 
     #[test]

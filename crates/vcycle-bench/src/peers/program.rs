@@ -25,8 +25,6 @@ const SOURCES: [(&str, &str); 8] = [
     ("petsc_jacobi.c", include_str!("../../peers/petsc_jacobi.c")),
 ];
 
-const HYPRE: [&str; 2] = ["-I/usr/include/hypre", "-lHYPRE"];
-
 /// Where peers are installed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ProgramPlaces {
@@ -79,18 +77,9 @@ impl Library {
 
     fn program(self, places: &ProgramPlaces) -> Result<PeerProgram> {
         match self {
-            Library::Hypre => {
-                install::debian(&["libhypre-dev"])?;
-                compiled(&places.build, "hypre", &HYPRE)
-            }
-            Library::Fsai => {
-                install::debian(&["libhypre-dev"])?;
-                compiled(&places.build, "fsai", &HYPRE)
-            }
-            Library::Pfmg => {
-                install::debian(&["libhypre-dev"])?;
-                compiled(&places.build, "pfmg", &HYPRE)
-            }
+            Library::Hypre => hypre(&places.build, "hypre"),
+            Library::Fsai => hypre(&places.build, "fsai"),
+            Library::Pfmg => hypre(&places.build, "pfmg"),
             Library::Gamg => petsc(&places.build, "petsc"),
             Library::Petsc => petsc(&places.build, "petsc_jacobi"),
             Library::Amgcl => {
@@ -131,9 +120,18 @@ fn written_sources(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn compiled(folder: &Path, name: &str, flags: &[&str]) -> Result<PeerProgram> {
+/// A program that uses hypre. One that is compiled already needs no package, so that it can be carried to a machine
+/// where nothing can be installed.
+fn hypre(folder: &Path, name: &str) -> Result<PeerProgram> {
     written_sources(folder)?;
-    install::compile(folder, name, flags).map(PeerProgram::Processes)
+    let program = match install::up_to_date(folder, name)? {
+        Some(program) => program,
+        None => {
+            install::debian(&["libhypre-dev"])?;
+            install::compile(folder, name, &["-I/usr/include/hypre", "-lHYPRE"])?
+        }
+    };
+    Ok(PeerProgram::Processes(program))
 }
 
 /// A program that uses PETSc.
@@ -142,7 +140,8 @@ fn petsc(folder: &Path, name: &str) -> Result<PeerProgram> {
     let query = ["--cflags", "--libs", "petsc"];
     let flags = install::output(Command::new("pkg-config").args(query))?;
     let flags: Vec<&str> = flags.split_whitespace().collect();
-    compiled(folder, name, &flags)
+    written_sources(folder)?;
+    install::compile(folder, name, &flags).map(PeerProgram::Processes)
 }
 
 /// A peer that is installed, or why it is not.
