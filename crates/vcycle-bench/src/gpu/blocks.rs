@@ -30,6 +30,8 @@ enum Way {
     Tensors(Size),
     /// Tiles with bitmaps.
     Mbsr(Tiles),
+    /// Blocks of rows of like pattern.
+    Grouped,
 }
 
 impl Way {
@@ -38,6 +40,7 @@ impl Way {
             Self::Rows => "rows".to_owned(),
             Self::Blocks(block) => format!("{}x{} blocks", block.rows, block.cols),
             Self::Tensors(block) => format!("{}x{} tensors", block.rows, block.cols),
+            Self::Grouped => "csr-grouped".to_owned(),
             Self::Mbsr(Tiles::Dense) => "mbsr".to_owned(),
             Self::Mbsr(Tiles::Packed) => "mbsr-packed".to_owned(),
         }
@@ -49,6 +52,7 @@ impl Way {
             Self::Blocks(block) => a.on_device_in(Some(block))?,
             Self::Tensors(block) => a.for_tensor_cores(block)?,
             Self::Mbsr(tiles) => a.in_tiles(tiles)?,
+            Self::Grouped => a.grouped()?,
         })
     }
 }
@@ -76,6 +80,9 @@ pub(super) struct BlockArgs {
     /// Multiply in tiles of 4 by 4 with bitmaps, dense and packed, too
     #[arg(long)]
     tiles: bool,
+    /// Multiply in blocks of rows with the same columns, wherever these stand, too
+    #[arg(long)]
+    grouped: bool,
     /// Problems of products in blocks, in place of the usual ones
     #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
     block_problems: Vec<String>,
@@ -162,6 +169,9 @@ fn ways<M: Scalar>(
     if asked.tiles {
         let both = [Tiles::Dense, Tiles::Packed].map(Way::Mbsr);
         ways.extend(both.map(|way| (way, false)));
+    }
+    if asked.grouped && Way::Grouped.of(&a)?.device_block_for(cols)?.is_some() {
+        ways.push((Way::Grouped, false));
     }
     if asked.tensors && cols.is_multiple_of(8) {
         let by_tensors = ways.iter().filter_map(|&(way, _)| match way {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::csr::SlicedRows;
 use super::rows::{Inputs, Operand};
-use super::setup::{BlockKind, Queue, Strips, Survey, vector_of};
+use super::setup::{Alike, BlockKind, Queue, Strips, Survey, vector_of};
 use crate::arrays::{Pattern, TILE};
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -92,18 +92,20 @@ pub(crate) enum Layout {
 pub(crate) struct Layouts {
     /// What is known of the pattern, where the layout is chosen.
     survey: Option<Survey>,
+    /// Its rows in another order, and what is known of these, where blocks are looked for among rows of like patterns.
+    alike: Option<(Alike, Survey)>,
     /// For values of 8, 4 and 2 bytes, then the same for many columns.
     made: [OnceLock<Arc<Layout>>; 6],
 }
 
 /// The blocks in which the rows of a survey take the fewest bytes, for a matrix of that size; none if it is not made of blocks.
-fn chosen_block(survey: &Survey, size: Size, purpose: Purpose) -> Option<Size> {
+fn chosen_block(survey: &Survey, size: Size, purpose: Purpose, ragged: bool) -> Option<Size> {
     let bytes = purpose.bytes;
     let found = survey.shapes().filter_map(|(block, [blocks, entries])| {
         let slots = blocks * block.rows * block.cols;
         let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
         let filled = slots > 0 && 100 * entries >= purpose.least_filled() * slots;
-        ((whole || purpose.may_be_ragged()) && filled).then(|| {
+        ((whole || ragged) && filled).then(|| {
             // Bytes a value: its own, those of doubles counted as singles for one choice of both, two of an index for the block, and of the input two
             // for the row. Halves beside whole vectors, which are loaded one by one, count twice.
             let area = block.rows * block.cols;
@@ -134,6 +136,21 @@ impl Layouts {
         };
         Ok(Self {
             survey: Some(survey),
+            alike: None,
+            made: Default::default(),
+        })
+    }
+
+    /// The same with blocks of rows that have like patterns.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    pub(crate) fn of_like_rows(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
+        let alike = queue.alike(pattern)?;
+        let survey = Survey::new(queue, &alike.pattern)?;
+        Ok(Self {
+            survey: Some(Survey::of_lengths(queue, pattern)?),
+            alike: Some((alike, survey)),
             made: Default::default(),
         })
     }
@@ -143,6 +160,7 @@ impl Layouts {
         let layout = Arc::new(layout);
         Self {
             survey: None,
+            alike: None,
             made: std::array::from_fn(|_| OnceLock::from(Arc::clone(&layout))),
         }
     }
@@ -163,10 +181,10 @@ impl Layouts {
                 .survey
                 .as_ref()
                 .expect("all are made where none is chosen");
-            let block = chosen_block(survey, pattern.size(), purpose);
+            let block = self.block_for(pattern.size(), purpose);
             let layout = match self.known().find(|other| other.block() == block) {
                 Some(other) => Arc::clone(other),
-                None => Arc::new(Layout::chosen(queue, pattern, survey, (block, purpose))?),
+                None => Arc::new(self.chosen(queue, pattern, survey, (block, purpose))?),
             };
             // Where two threads come here at once both have made the same.
             let _ = own.set(layout);
@@ -174,15 +192,44 @@ impl Layouts {
         Ok(own.get().expect("made just now"))
     }
 
+    /// The blocks that are chosen for a purpose; none where nothing is chosen, or rows are.
+    fn block_for(&self, size: Size, purpose: Purpose) -> Option<Size> {
+        match &self.alike {
+            Some((_, survey)) => chosen_block(survey, size, purpose, true),
+            None => {
+                let survey = self.survey.as_ref()?;
+                chosen_block(survey, size, purpose, purpose.may_be_ragged())
+            }
+        }
+    }
+
+    /// The layout in blocks that were chosen for a purpose; rows where there are none, or where the sample of rows was better than
+    /// others.
+    fn chosen(
+        &self,
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        survey: &Survey,
+        (block, purpose): (Option<Size>, Purpose),
+    ) -> Result<Layout> {
+        let least = purpose.least_filled();
+        let blocks = match (block, &self.alike) {
+            (None, _) => None,
+            (Some(block), Some((rows, _))) => Strips::of_like_rows(queue, rows, block, least)?,
+            (Some(block), None) => Strips::new(queue, pattern, block, least, BlockKind::Dense)?,
+        };
+        Ok(match blocks {
+            Some(blocks) => Layout::Blocks(blocks),
+            None => Layout::Rows(SlicedRows::new(queue, pattern, survey)?),
+        })
+    }
+
     /// What serves a purpose: its own layout, or that for few columns if both would be the same.
     pub(crate) fn served(&self, size: Size, purpose: Purpose) -> Purpose {
         let few = Purpose::of_bytes(purpose.bytes);
-        let block = |survey, purpose| chosen_block(survey, size, purpose);
-        match &self.survey {
-            Some(survey) if purpose != few && block(survey, purpose) != block(survey, few) => {
-                purpose
-            }
-            _ => few,
+        match purpose != few && self.block_for(size, purpose) != self.block_for(size, few) {
+            true => purpose,
+            false => few,
         }
     }
 
@@ -193,28 +240,6 @@ impl Layouts {
 }
 
 impl Layout {
-    /// The layout in blocks that were chosen for a purpose; rows where there are none, or where the sample of rows was better than
-    /// others.
-    fn chosen(
-        queue: &Queue<'_>,
-        pattern: &Pattern,
-        survey: &Survey,
-        (block, purpose): (Option<Size>, Purpose),
-    ) -> Result<Self> {
-        if let Some(block) = block
-            && let Some(blocks) = Strips::new(
-                queue,
-                pattern,
-                block,
-                purpose.least_filled(),
-                BlockKind::Dense,
-            )?
-        {
-            return Ok(Self::Blocks(blocks));
-        }
-        Ok(Self::Rows(SlicedRows::new(queue, pattern, survey)?))
-    }
-
     /// The layout that is asked for, of blocks of up to six rows and columns; rows where the matrix is not made of such.
     ///
     /// # Errors
@@ -248,7 +273,10 @@ impl Layout {
         match self {
             Self::Rows(_) => "csr".to_owned(),
             Self::Blocks(blocks) if blocks.packed.is_some() => "mbsr-packed".to_owned(),
-            Self::Blocks(blocks) => format!("bsr {}x{}", blocks.block.rows, blocks.block.cols),
+            Self::Blocks(blocks) => {
+                let kind = blocks.listed.as_ref().map_or("bsr", |_| "csr-grouped");
+                format!("{kind} {}x{}", blocks.block.rows, blocks.block.cols)
+            }
         }
     }
 

@@ -69,12 +69,23 @@ impl Pattern {
     /// # Errors
     /// As [`layout`](Self::layout).
     pub(crate) fn laid_out(&self, queue: &Queue<'_>, shape: Shape) -> Result<Self> {
-        let layout = Layout::asked_for(queue, self, shape)?;
-        let layouts: Derived = Arc::new(Layouts::of(layout));
-        Ok(Self {
+        Ok(self.with(Layouts::of(Layout::asked_for(queue, self, shape)?)))
+    }
+
+    /// The same pattern, of which a device stores matrices in blocks of like rows.
+    ///
+    /// # Errors
+    /// As [`layout`](Self::layout).
+    pub(crate) fn grouped(&self, queue: &Queue<'_>) -> Result<Self> {
+        Ok(self.with(Layouts::of_like_rows(queue, self)?))
+    }
+
+    fn with(&self, layouts: Layouts) -> Self {
+        let layouts: Derived = Arc::new(layouts);
+        Self {
             layouts: OnceLock::from(layouts),
             ..self.clone()
-        })
+        }
     }
 
     /// Whether every row has one entry; looked for on the device that has the pattern.

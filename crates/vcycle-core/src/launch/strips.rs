@@ -48,11 +48,15 @@ impl Strips {
         operand.defines.extend([
             ("COLUMNS", power(columns.each)),
             ("SHARED", flag(columns.spread > 1)),
-            ("PACKED", flag(self.packed.is_some())),
         ]);
         if let Some(packed) = &self.packed {
+            operand.defines.push(("PACKED", "1"));
             let arrays = [packed.maps.device()?, packed.firsts.device()?];
             operand.arguments.extend(arrays.map(Argument::Address));
+        }
+        if let Some(listed) = &self.listed {
+            operand.defines.push(("LISTED", "1"));
+            operand.arguments.push(Argument::Address(listed.device()?));
         }
         operand.blocks = own.rows.div_ceil(strips_of_block) * columns.groups(inputs.cols);
         Ok(operand)
@@ -129,7 +133,7 @@ impl Strips {
                 ("VECTOR", power(vector_of(size_of::<T>(), block))),
                 mark,
                 ("CODED", flag(!own.codes.is_empty())),
-                ("RAGGED", flag(!self.is_whole())),
+                ("RAGGED", flag(self.is_ragged())),
                 ("THREADS", power(own.threads)),
             ],
             blocks: 0,

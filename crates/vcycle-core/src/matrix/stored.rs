@@ -19,6 +19,8 @@ pub enum Arrangement {
     As(Format),
     /// In compressed rows, with which a device multiplies row by row.
     Rows,
+    /// In compressed rows, of which a device puts those with the same columns side by side.
+    Grouped,
     /// In dense blocks of so many rows and columns.
     Blocks(usize),
     /// In tiles of 4 by 4 with bitmaps ([`Mbsr`]).
@@ -111,12 +113,13 @@ where
     };
     let entries = match arrangement {
         Arrangement::Rows if on_device => Arc::new(entries.on_device_in(None)?),
+        Arrangement::Grouped if on_device => Arc::new(entries.grouped()?),
         Arrangement::Tiles(tiles) if on_device => Arc::new(entries.in_tiles(tiles)?),
         _ => entries,
     };
     let operator: Arc<dyn LinOp<W>> = match arrangement {
         Arrangement::Auto => unreachable!("decided above"),
-        Arrangement::Rows => arranged(&entries, Format::Csr)?,
+        Arrangement::Rows | Arrangement::Grouped => arranged(&entries, Format::Csr)?,
         Arrangement::As(format) => arranged(&entries, format)?,
         Arrangement::Blocks(size) => in_blocks(&entries, size)?,
         Arrangement::Tiles(_) if on_device => arranged(&entries, Format::Csr)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vcycle_kernels::{Transpose, compiled};
 
 use super::Finish;
-use crate::arrays::{Csr, Sweep, Vector};
+use crate::arrays::{Csr, Pattern, Sweep, Vector};
 use crate::cpu;
 use crate::cpu::csr::Product;
 use crate::error::Result;
@@ -56,11 +56,26 @@ pub(crate) fn stored_as<T: Scalar>(a: &Csr<T>) -> Result<String> {
 
 /// The matrix with which its device multiplies in a layout that is asked for; itself on the host.
 pub(crate) fn laid_out<T: Scalar>(a: &Csr<T>, shape: Shape) -> Result<Csr<T>> {
-    let Some(queue) = Queue::of(a.executor()) else {
-        return Ok(a.clone());
-    };
-    let pattern = Arc::new(a.pattern.laid_out(&queue, shape)?);
-    Ok(Csr::of_buffers(&pattern, a.values.clone()))
+    with_pattern(a, |queue| a.pattern.laid_out(queue, shape))
+}
+
+/// The matrix with which its device multiplies in blocks of like rows; itself on the host.
+pub(crate) fn grouped<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>> {
+    with_pattern(a, |queue| a.pattern.grouped(queue))
+}
+
+/// The matrix with a pattern that its device makes; itself on the host.
+fn with_pattern<T: Scalar>(
+    a: &Csr<T>,
+    pattern: impl FnOnce(&Queue<'_>) -> Result<Pattern>,
+) -> Result<Csr<T>> {
+    match Queue::of(a.executor()) {
+        Some(queue) => Ok(Csr::of_buffers(
+            &Arc::new(pattern(&queue)?),
+            a.values.clone(),
+        )),
+        None => Ok(a.clone()),
+    }
 }
 
 /// The product and what becomes of it.

@@ -20,6 +20,8 @@ pub enum MatrixFormat {
     /// Compressed rows, as it was read: nothing is copied. A device multiplies in slices of rows.
     #[default]
     Csr,
+    /// Compressed rows, of which a device puts those with the same columns side by side, wherever they stand, and multiplies in blocks of these: for high order elements.
+    CsrGrouped,
     /// Rows of equal length.
     Ell,
     /// Slices of rows of equal length.
@@ -45,6 +47,7 @@ impl FromStr for MatrixFormat {
         match text {
             "auto" => Ok(Self::Auto),
             "csr" => Ok(Self::Csr),
+            "csr-grouped" => Ok(Self::CsrGrouped),
             "ell" => Ok(Self::Ell),
             "sellp" => Ok(Self::Sellp),
             "hybrid" => Ok(Self::Hybrid),
@@ -54,7 +57,7 @@ impl FromStr for MatrixFormat {
             "mbsr" => Ok(Self::Mbsr),
             "mbsr-packed" => Ok(Self::MbsrPacked),
             _ => {
-                let known = "auto csr ell sellp hybrid coo dense bsr mbsr mbsr-packed";
+                let known = "auto csr csr-grouped ell sellp hybrid coo dense bsr mbsr mbsr-packed";
                 let known: Vec<&str> = known.split(' ').collect();
                 Err(unknown_name("format", text, &known, &["stencil"]))
             }
@@ -67,6 +70,7 @@ impl Display for MatrixFormat {
         f.pad(match self {
             Self::Auto => "auto",
             Self::Csr => "csr",
+            Self::CsrGrouped => "csr-grouped",
             Self::Ell => "ell",
             Self::Sellp => "sellp",
             Self::Hybrid => "hybrid",

@@ -104,6 +104,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
     Ok(match format {
         MatrixFormat::Auto => Arrangement::Auto,
         MatrixFormat::Csr => Arrangement::Rows,
+        MatrixFormat::CsrGrouped => Arrangement::Grouped,
         MatrixFormat::Ell => Arrangement::As(Format::Ell),
         MatrixFormat::Sellp => Arrangement::As(Format::SellP),
         MatrixFormat::Hybrid => Arrangement::As(Format::Hybrid),
@@ -123,6 +124,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
 pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFormat {
     let is_in_blocks = |stored: String| stored.starts_with("bsr");
     match matrix.arrangement {
+        Arrangement::Grouped => MatrixFormat::CsrGrouped,
         Arrangement::Tiles(Tiles::Dense) => MatrixFormat::Mbsr,
         Arrangement::Tiles(Tiles::Packed) => MatrixFormat::MbsrPacked,
         _ if matrix.operator.stored_as().is_some_and(is_in_blocks) => MatrixFormat::Bsr,

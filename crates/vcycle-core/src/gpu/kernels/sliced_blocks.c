@@ -14,6 +14,8 @@
 //
 // PACKED: blocks are tiles of 4 by 4 of which only entries have values. A lane has a map of 16 bits for every step, none where it has no tile, and its values
 // one after the other, beside those of the other lanes of its slice.
+//
+// LISTED: strips are of rows that are listed, those of like patterns one after the other.
 
 // Blocks whose loads are on their way together: as many as leave registers for other threads.
 #if IN_FLIGHT == 1 || ENTRIES * COLUMNS > 12
@@ -79,6 +81,14 @@ FUNCTION u32 load_tile(GLOBAL const M *values, u32 map, PRIVATE ARITH(M) *tile) 
 #define MAPS_OF_LANE
 #define LOAD_BLOCK(s, to) load_block(mine + (u64)s * (ENTRIES * LANES), lane_of_slice, to);
 #define MAP_PARAMETERS
+#endif
+
+#if LISTED
+#define LIST_PARAMETERS GLOBAL const u32 *RESTRICT listed,
+#define ROW_AT(place) listed[place]
+#else
+#define LIST_PARAMETERS
+#define ROW_AT(place) (place)
 #endif
 
 // The block of a lane, from the first value of its step on.
@@ -156,7 +166,7 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u
                      u32 input_rows,
                      GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,
                      GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,
-                     GLOBAL const u8 *RESTRICT codes, MAP_PARAMETERS
+                     GLOBAL const u8 *RESTRICT codes, MAP_PARAMETERS LIST_PARAMETERS
                      GLOBAL const M *RESTRICT values,
                      GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
@@ -199,11 +209,13 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u
             }
         }
         FOR(r, HEIGHT) {
-            const u64 row = strip * HEIGHT + r;
-            const bool has_row = is_there && (!RAGGED || row < rows);
+            const u64 place = strip * HEIGHT + r;
+            const bool has_row = is_there && (!RAGGED || place < rows);
             FOR(i, COLUMNS) totals[r][i] = TILE_SUM(ACC, totals[r][i], lanes, scratch);
-            if (has_row && first == r % lanes)
+            if (has_row && first == r % lanes) {
+                const u64 row = ROW_AT(place);
                 FINISH_COLUMNS(row, column, totals[r])
+            }
         }
     }
 }

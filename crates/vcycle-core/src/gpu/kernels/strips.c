@@ -57,8 +57,9 @@ KERNEL block_norms(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
 }
 #endif
 
-// Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c.
-KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order,
+// Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c. Strips are of the rows that are `listed`, where they are.
+KERNEL place_blocks(STRIP_ROWS, GLOBAL const u32 *RESTRICT listed, u64 slices,
+                    GLOBAL const u32 *RESTRICT order,
                     GLOBAL const u64 *RESTRICT block_offsets,
                     GLOBAL const u32 *RESTRICT block_columns, GLOBAL const uint2 *RESTRICT starts,
                     GLOBAL const MARK *RESTRICT marks, GLOBAL const WORD *RESTRICT values,
@@ -71,11 +72,13 @@ KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order,
         const bool is_aligned = THREADS == 1 && next.y == here.y, is_there = slot < strips;
         const u64 strip = is_there && order ? order[slot] : slot;
         const u64 block_end = is_there ? block_offsets[strip + 1] : 0;
-        const u64 row = min(strip * HEIGHT + within, rows);
-        const u64 end = is_there ? offsets[min(row + 1, rows)] : 0;
+        const u64 place = strip * HEIGHT + within;
+        const bool has_row = is_there && place < rows;
+        const u64 row = has_row && listed ? listed[place] : place;
+        const u64 end = has_row ? offsets[row + 1] : 0;
         const u32 mark = is_there ? marks[slot] : 0;
         u64 block = is_there ? block_offsets[strip] + own % THREADS : 0;
-        u64 entry = is_there ? offsets[row] : 0;
+        u64 entry = has_row ? offsets[row] : 0;
         for (u32 step = 0; step < next.x - here.x; ++step) {
             const bool present = is_aligned ? mark >> step & 1 : block < block_end;
             const u32 first = present ? block_columns[block] * BREADTH : 0;

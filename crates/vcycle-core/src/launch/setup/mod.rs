@@ -19,6 +19,7 @@
 
 pub mod affinity;
 pub mod aggressive;
+mod alike;
 mod assembly;
 pub mod bamg;
 mod binned;
@@ -69,6 +70,7 @@ use crate::executor::{Buffer, Element, Executor};
 use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
 use crate::scalar::Scalar;
 
+pub(crate) use alike::Alike;
 pub(crate) use assembly::Sorted;
 pub use entries::Extremes;
 pub(crate) use grouped::{Classes, Grouped};
@@ -85,6 +87,7 @@ pub(super) const FILES: &[File] = &[
     FILE,
     affinity::FILE,
     aggressive::FILE,
+    alike::FILE,
     assembly::FILE,
     bamg::ARRAYS,
     bamg::FILE,

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
+use super::alike::Alike;
 use super::mbsr::PackedTiles;
 use super::slices::Survey;
+use super::tiles::NOTHING;
 use super::transpose::word;
 use super::{LANES, Queue, Slices, number, read, write};
 use crate::arrays::{Csr, Pattern};
@@ -39,6 +41,8 @@ pub(crate) struct Strips {
     pub for_tensors: bool,
     /// What tells entries from zeros, where only those are stored.
     pub packed: Option<PackedTiles>,
+    /// The rows of strips, where they are not in their own order.
+    pub listed: Option<Buffer<u32>>,
 }
 
 /// What is stored of blocks, and who multiplies with them.
@@ -94,12 +98,36 @@ impl Strips {
             slices,
             for_tensors,
             packed,
+            listed: None,
         }))
     }
 
-    /// Whether no block reaches beyond the matrix.
+    /// Blocks of the rows of a pattern that stand in another order, those of like columns one after the other.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn of_like_rows(
+        queue: &Queue<'_>,
+        rows: &Alike,
+        block: Size,
+        least_filled: usize,
+    ) -> Result<Option<Self>> {
+        let kind = BlockKind::Dense;
+        let strips = Self::new(queue, &rows.pattern, block, least_filled, kind)?;
+        Ok(strips.map(|strips| Self {
+            listed: Some(rows.order.clone()),
+            ..strips
+        }))
+    }
+
+    /// Whether strips are of rows that follow each other, and no block reaches beyond the matrix.
     pub(crate) fn is_whole(&self) -> bool {
-        is_whole(self.size, self.block)
+        self.listed.is_none() && !self.is_ragged()
+    }
+
+    /// Whether some blocks reach beyond the matrix.
+    pub(crate) fn is_ragged(&self) -> bool {
+        !is_whole(self.size, self.block)
     }
 
     /// Values of a matrix of the pattern that the blocks were found in, in this layout.
@@ -124,8 +152,9 @@ impl Strips {
             number(self.size.rows),
             read(offsets)?,
             read(columns)?,
+            self.listed.as_ref().map_or(Ok(NOTHING), read)?,
             number(slices),
-            order.map_or(Ok(Argument::Address(0)), read)?,
+            order.map_or(Ok(NOTHING), read)?,
             read(block_offsets)?,
             read(block_columns)?,
             read(&own.starts)?,

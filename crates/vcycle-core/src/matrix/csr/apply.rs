@@ -88,6 +88,15 @@ impl<T: Scalar> Csr<T> {
         operations::laid_out(self, shape)
     }
 
+    /// The same matrix, of which its device puts rows with the same columns side by side, wherever they stand, and multiplies in blocks of these, as with
+    /// high order elements; row by row where there are none.
+    ///
+    /// # Errors
+    /// When the device has no memory for it.
+    pub fn grouped(&self) -> Result<Self> {
+        operations::grouped(self)
+    }
+
     /// The same matrix, with which its device multiplies in blocks of at most four rows and columns; by tensor cores, where it has them, for vectors of 8, 16,
     /// 24 .. columns: values and vectors of the same type, or values in half precision and vectors in single.
     ///

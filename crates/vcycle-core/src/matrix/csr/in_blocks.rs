@@ -143,6 +143,33 @@ fn packed_tiles_multiply_as_the_host_does() {
 }
 
 #[test]
+fn like_rows_are_multiplied_side_by_side() {
+    let Some(executor) = device() else { return };
+    // Every other row of a node has the columns of the first one, and all columns come in pairs.
+    let a = random::<f64>(&HOST, 300, 300, 0.1, 5);
+    let pairs = |row: usize| {
+        let columns = a.row(row / 4 * 2 + row % 2).0.iter();
+        columns.flat_map(|column| [2 * column, 2 * column + 1])
+    };
+    let (mut offsets, mut columns) = (vec![0], Vec::new());
+    for row in 0..599 {
+        columns.extend(pairs(row));
+        offsets.push(columns.len());
+    }
+    let values = (0..columns.len()).map(|i| (i % 17) as f64 / 8.0 - 1.0);
+    let values = values.collect();
+    let a = Csr::from_canonical(&HOST, Size::new(599, 600), offsets, columns, values);
+    assert_eq!(a.copy_to(&executor).unwrap().device_block().unwrap(), None);
+    let grouped = a.copy_to(&executor).unwrap().grouped().unwrap();
+    let name = LinOp::<f64>::stored_as(&grouped).unwrap();
+    assert_eq!(name, "csr-grouped 2x2");
+    let block = Size::square(2);
+    check::<f64, f64>(&executor, &a, block, 1, |a| a.grouped().unwrap());
+    check::<f16, f32>(&executor, &a, block, 1, |a| a.grouped().unwrap());
+    check::<f32, f32>(&executor, &a, block, 8, |a| a.grouped().unwrap());
+}
+
+#[test]
 fn tensor_cores_multiply_as_the_host_does() {
     let Some(executor) = device() else { return };
     fn of<M: Mixes<X, X>, X: Scalar>(executor: &Executor, a: &Csr<f64>, n: usize, cols: usize) {
