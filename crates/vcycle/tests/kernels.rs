@@ -111,7 +111,9 @@ fn solve_complex(executor: &Executor) {
 /// Multiplies in blocks, which devices do by themselves with large matrices, and rows of which many columns are neighbours.
 fn in_blocks(executor: &Executor) {
     let a = gallery::build("elasticity:2x2x2", executor).unwrap().matrix;
-    a.multiply_in_way(&a, ProductWay::Words).unwrap();
+    for way in [ProductWay::Words, ProductWay::Tiles] {
+        a.multiply_in_way(&a, way).unwrap();
+    }
     let x = Vector::<f64>::filled(executor, a.size().rows, 1, 1.0).unwrap();
     let mut y = Vector::<f64>::zeros_like(&x).unwrap();
     let a = a.on_device_in(Some(Size::square(3))).unwrap();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use vcycle::executor::Workspace;
 use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::{Csr, ProductWay, galerkin};
+use vcycle::matrix::{Csr, Mbsr, ProductWay, Tiles, galerkin};
 use vcycle::multigrid::Amg;
 use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
@@ -27,6 +27,8 @@ const SMALL: [&str; 2] = ["poisson7:20", "elasticity:8x4x4"];
 /// Several unknowns a node.
 const FULL_SYSTEMS: [&str; 2] = ["elasticity:60x20x20", "elasticity:60x60x60"];
 const SMALL_SYSTEMS: [&str; 1] = ["elasticity:8x4x4"];
+/// Entries that tiles have to have in the mean to be multiplied.
+const LEAST_FILLED: f64 = 3.0;
 /// Results of more entries than this are compared by their number alone.
 const COMPARED: usize = 60_000_000;
 /// Results of the same sums are at most so far apart, relative to the largest value: compilers fuse products and sums or do not.
@@ -46,6 +48,7 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         "by tables",
         "counted first",
         "by words",
+        "in tiles",
         "cuSPARSE",
         "times",
         "apart",
@@ -63,7 +66,7 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         let p = extended_i(&a, &strength, &splitting, &Truncation::default())?;
         let (ap, r) = (a.multiply(&p)?, p.transpose()?);
         for (name, left, right) in [("A A", &a, &a), ("A P", &a, &p), ("R (A P)", &r, &ap)] {
-            let [tables, counted, words] = by_ways(bench, left, right)?;
+            let [tables, counted, words, tiles] = by_ways(bench, left, right)?;
             let (own, c) = best(bench, &mut || Ok(left.multiply(right)?))?;
             if bench.counts {
                 let words = counts::whole(&bench.device, &mut |_| Ok(left.multiply(right)?))?;
@@ -84,6 +87,7 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
                 tables,
                 counted,
                 words,
+                tiles,
                 cell(time, 2),
                 cell(time.map(|time| time / own), 2),
                 apart,
@@ -91,19 +95,20 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
         }
     }
     report.add(table)?;
-    report.add(
+    report.add(format!(
         "P: extended+i(4) after PMIS, every unknown by itself. Milliseconds of wall clock, best of \
          3 after one that is not timed, memory of the results included: as the device chooses, with columns in tables \
-         (or merged, where rows are short), the same with entries counted first, and in words of 32. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
-    )?;
+         (or merged, where rows are short), the same with entries counted first, in words of 32, and in tiles of 4 by 4 with bitmaps, where these have {LEAST_FILLED} entries \
+         or more, with the way there and back. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
+    ))?;
     for words in profiles {
         report.add(words)?;
     }
     in_blocks(bench, report)
 }
 
-/// The times of a product by tables, with entries counted first and by words; what is wrong in place of the latter two where results are not the same.
-fn by_ways(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>) -> Result<[String; 3]> {
+/// The times of a product by tables, with entries counted first, by words and in tiles; what is wrong in place of the latter three where results are not the same.
+fn by_ways(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>) -> Result<[String; 4]> {
     let by = |way| best(bench, &mut || Ok(a.multiply_in_way(b, way)?));
     let (tables, expected) = by(ProductWay::Tables)?;
     let time_of = |way| -> Result<String> {
@@ -114,9 +119,19 @@ fn by_ways(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>) -> Result<[String; 3]
             Err(what) => what,
         })
     };
+    let tiles = match entries_a_tile(a)?.min(entries_a_tile(b)?) >= LEAST_FILLED {
+        true => time_of(ProductWay::Tiles)?,
+        false => String::new(),
+    };
     let others = [time_of(ProductWay::Counted)?, time_of(ProductWay::Words)?];
     let [counted, words] = others;
-    Ok([format!("{tables:.2}"), counted, words])
+    Ok([format!("{tables:.2}"), counted, words, tiles])
+}
+
+/// Entries of a tile of 4 by 4, in the mean.
+fn entries_a_tile(a: &Csr<f64>) -> Result<f64> {
+    let tiles = Mbsr::in_tiles(a, Tiles::Packed)?;
+    Ok(a.nonzeros() as f64 / tiles.blc_idx().len().max(1) as f64)
 }
 
 /// Products of systems by entries and in blocks.

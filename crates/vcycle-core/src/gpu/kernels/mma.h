@@ -12,8 +12,13 @@
 //   b[0..3]        column g, rows 4 t to 4 t + 3
 // All threads of a block have to call it, with `scratch` an array of MMA_SCRATCH numbers in local memory. A block has 32 threads, on AMD's GPUs, whose
 // sub-groups have 64, twice as many: then both halves have the same b.
+//
+//   MMA_TILE(T, totals, a, b, scratch)   totals += a b, with 8 by 4 numbers of a and 4 by 8 of b; T is f64 or f32
+// Of each 32 threads number 4 g + t has row g and column t of a, row t and column g of b, and totals[0..1] as above. All threads of a block have to call it,
+// with an array of MMA_TILE_SCRATCH(T) numbers. Tensor cores have it for f64 alone.
 
 #define MMA(T, N, totals, a, b, scratch) PASTE(mma_, T)(N, totals, a, b, scratch)
+#define MMA_TILE(T, totals, a, b, scratch) PASTE(mma_tile_, T)(totals, a, b, scratch)
 
 #if defined(DIALECT_CUDA) && !defined(DIALECT_HIP) && __CUDA_ARCH__ >= 800
 
@@ -170,4 +175,36 @@ MMA_OF(mixed, f32)
 MMA_OF(f64, f64)
 #endif
 
+#endif
+
+// ---- 8 by 4 times 4 by 8
+
+#define MMA_TILE_SCRATCH(T) PASTE(MMA_TILE_SCRATCH_, T)
+
+// Through local memory: all of a, then all of b.
+#define MMA_TILE_OF(T)                                                                             \
+    FUNCTION void mma_tile_##T(PRIVATE T *totals, T a, T b, LOCAL T *scratch) {                    \
+        const u32 own = thread_of_block() % 32, g = own / 4, t = own % 4;                          \
+        LOCAL T *team = scratch + (thread_of_block() - own);                                       \
+        BARRIER();                                                                                 \
+        team[own] = a;                                                                             \
+        team[BLOCK + own] = b;                                                                     \
+        BARRIER();                                                                                 \
+        for (u32 i = 0; i < 2; ++i)                                                                \
+            for (u32 q = 0; q < 4; ++q)                                                            \
+                totals[i] += team[4 * g + q] * team[BLOCK + 4 * (2 * t + i) + q];                  \
+    }
+
+MMA_TILE_OF(f32)
+#define MMA_TILE_SCRATCH_f32 (2 * BLOCK)
+#if defined(DIALECT_CUDA) && !defined(DIALECT_HIP) && __CUDA_ARCH__ >= 800
+#define MMA_TILE_SCRATCH_f64 1
+FUNCTION void mma_tile_f64(f64 *totals, f64 a, f64 b, f64 *scratch) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(totals[0]), "+d"(totals[1])
+        : "d"(a), "d"(b));
+}
+#elif defined(FP64)
+#define MMA_TILE_SCRATCH_f64 (2 * BLOCK)
+MMA_TILE_OF(f64)
 #endif

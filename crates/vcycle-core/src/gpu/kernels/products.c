@@ -8,6 +8,8 @@
 // MAPPED: C = A B P with a matrix P that has one entry a row, in column map[row]. Then columns of a
 // row of B may be the same for C: the first of these threads adds for all, in their order.
 //
+// BITMAPS: what is called an entry is a tile of 4 by 4 with a map of its entries, in which bit 4 r + c is that of row r in column c. Tiles that have no product are passed over.
+//
 // CHUNKS: of a row of B a thread has so many entries on their way, one unless told otherwise.
 //
 // ONCE: rows are not counted before. Each is left in the room that there is for it, and moved when all are known; what has more
@@ -61,6 +63,21 @@ KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, PATTERNS,
         for (u64 k = a_columns[left], right = b_offsets[k] + member % width, column;               \
              right < b_offsets[k + 1] && (column = COLUMN(right), true); right += width)
 
+#if BITMAPS
+#define MAPS GLOBAL const u16 *RESTRICT a_maps, GLOBAL const u16 *RESTRICT b_maps,
+// Whether a column of the left tile that has entries is a row of the right one that has some.
+FUNCTION bool have_product(u32 left, u32 right) {
+    const u32 columns = (left | left >> 4 | left >> 8 | left >> 12) & 15;
+    u32 rows = 0;
+    FOR(q, 4) rows |= (right >> 4 * q & 15u ? 1u : 0u) << q;
+    return (columns & rows) != 0;
+}
+#define HAVE_PRODUCT(left, right) have_product(a_maps[left], b_maps[right])
+#else
+#define MAPS
+#define HAVE_PRODUCT(left, right) true
+#endif
+
 // Turns after which a table in local memory counts as full: those that are large enough need few.
 #if SLOTS > 0
 #define TURNS min(slots, 256u)
@@ -70,7 +87,7 @@ KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, PATTERNS,
 
 // Entries of rows. Those whose table is too small go to the list `again`.
 KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
-                     TABLE_PARAMETERS, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again,
+                     MAPS TABLE_PARAMETERS, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again,
                      GLOBAL u32 *again_count) {
     TABLE
     LOCAL_ARRAY(u32, found, TEAMS);
@@ -83,6 +100,8 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
         TEAM_SYNC();
         u32 mine = 0;
         FOR_PRODUCTS(row, column) {
+            if (!HAVE_PRODUCT(left, right))
+                continue;
             bool is_new = false;
             const u32 slot = claim_within(TURNS, keys, slots, (u32)column, &is_new);
             mine += is_new;
@@ -121,7 +140,7 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
 #if SLOTS <= 4096
 // The columns of rows whose lengths are known, sorted.
 KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
-                       TABLE_PARAMETERS, GLOBAL const u64 *RESTRICT c_offsets,
+                       MAPS TABLE_PARAMETERS, GLOBAL const u64 *RESTRICT c_offsets,
                        GLOBAL u32 *c_columns) {
     TABLE
     LISTS
@@ -137,7 +156,8 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
             found[team] = 0;
         TEAM_SYNC();
         FOR_PRODUCTS(row, column)
-            claim(keys, slots, (u32)column);
+            if (HAVE_PRODUCT(left, right))
+                claim(keys, slots, (u32)column);
         TEAM_SYNC();
         list_keys(keys, slots, member, &found[team], list, n);
         sort(list, n, member);

@@ -55,6 +55,7 @@ mod strips;
 pub mod sweeps;
 pub mod tentative;
 pub mod threshold;
+mod tile_products;
 mod tiles;
 mod transpose;
 pub mod triangles;
@@ -123,6 +124,7 @@ pub(super) const FILES: &[File] = &[
     sweeps::FILE,
     tentative::FILE,
     threshold::FILE,
+    tile_products::FILE,
     transpose::FILE,
     triangles::FILE,
     union::FILE,

@@ -20,6 +20,8 @@ pub enum ProductWay {
     Counted,
     /// By words of 32 columns; by tables where rows span too many.
     Words,
+    /// In tiles of 4 by 4 with bitmaps, for values that are added in their own type.
+    Tiles,
 }
 
 impl Queue<'_> {
@@ -38,6 +40,11 @@ impl Queue<'_> {
         b: &Csr<T>,
         way: ProductWay,
     ) -> Result<Csr<T>> {
+        if way == ProductWay::Tiles
+            && let Some(product) = self.multiply_in_tiles(a, b)?
+        {
+            return Ok(product);
+        }
         let product = Product::in_way(*self, a.pattern(), b.pattern(), way)?;
         product.whole(Factors { a, b, p: None }, true)
     }

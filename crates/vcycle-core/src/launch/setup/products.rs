@@ -34,12 +34,17 @@ const LOCAL_COMPLEX: usize = 512;
 /// Entries for every thread of a team that gathers them, and most threads, measured on an H200.
 const GATHERING: (usize, usize) = (4, 32);
 
+/// Where tiles stand, and their maps.
+pub(super) type Tiled<'p> = (&'p Pattern, &'p Buffer<u16>);
+
 /// A product `A B` on a device, or `A B P` with a `P` that has one entry a row.
 pub(crate) struct Product<'p> {
     queue: Queue<'p>,
     a: &'p Pattern,
     b: &'p Pattern,
     p: Option<&'p Pattern>,
+    /// Of tiles, whose products may be empty: which entries they have.
+    maps: Option<[&'p Buffer<u16>; 2]>,
     /// Where rows are short.
     merged: Option<Merged<'p>>,
     way: ProductWay,
@@ -86,8 +91,18 @@ impl<'p> Product<'p> {
             a,
             b,
             p: None,
+            maps: None,
             merged: None,
             way: ProductWay::Tables,
+        })
+    }
+
+    /// The same for tiles with maps of their entries: tiles of the product are those that have entries.
+    pub(super) fn of_tiles(queue: Queue<'p>, a: Tiled<'p>, b: Tiled<'p>) -> Result<Self> {
+        let maps = Some([a.1, b.1]);
+        Ok(Self {
+            maps,
+            ..Self::by_tables(queue, a.0, b.0)?
         })
     }
 
@@ -115,7 +130,7 @@ impl<'p> Product<'p> {
     /// Whether words of columns come into question, and whether they are asked for.
     fn words(&self) -> Option<bool> {
         match self.way {
-            ProductWay::Tables | ProductWay::Counted => None,
+            ProductWay::Tables | ProductWay::Counted | ProductWay::Tiles => None,
             _ if self.merged.is_some() => None,
             way => Some(way == ProductWay::Words),
         }
@@ -281,6 +296,9 @@ impl<'p> Product<'p> {
             arguments.push(Argument::U32(self.width().min(32) as u32));
         }
         arguments.extend(self.patterns()?);
+        if let Some([a, b]) = self.maps.filter(|_| shares) {
+            arguments.extend([read(a)?, read(b)?]);
+        }
         Ok(arguments)
     }
 
@@ -307,12 +325,16 @@ impl<'p> Product<'p> {
         arguments: &[Argument],
     ) -> Result<()> {
         let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
+        let tiles: &[Define] = match self.maps {
+            Some(_) => &[("BITMAPS", "1")],
+            None => &[],
+        };
         // Of the largest there would be no room for twice as many, with sums.
         let slots = match group.size {
             LOCAL_ENTRIES => LOCAL_ENTRIES / 2 * 3,
             size => 2 * size,
         };
-        let defines = [&group.defines(slots)[..], &mapped, types].concat();
+        let defines = [&group.defines(slots)[..], &mapped, tiles, types].concat();
         self.queue.blocks(FILE, name, &defines, blocks, arguments)
     }
 

@@ -79,6 +79,27 @@ fn words_of_columns_give_what_tables_give() {
 }
 
 #[test]
+fn tiles_give_what_entries_give() {
+    let Some(executor) = device() else { return };
+    let mut shapes = shapes();
+    let nodes = nodes(&HOST, [3, 3, 4]);
+    // Dense tiles, and rows of tiles that are made in several windows.
+    let dense = random(&HOST, 30, 22, 0.9, 4);
+    let wide = random(&HOST, 22, 1100, 0.3, 5);
+    shapes.extend([[nodes.clone(), nodes], [dense, wide]]);
+    for [a, b] in shapes {
+        let expected = a.multiply(&b).unwrap();
+        let there = |a: &Csr<f64>| a.copy_to(&executor).unwrap();
+        let (a, b) = (there(&a), there(&b));
+        let by = |way| a.multiply_in_way(&b, way).unwrap();
+        assert_near(&by(ProductWay::Tiles), &expected, 1e-14);
+        let single = |a: &Csr<f64>| a.convert::<f32>().unwrap();
+        let found = single(&a).multiply_in_way(&single(&b), ProductWay::Tiles);
+        assert_near(&found.unwrap(), &single(&expected), 1e-5);
+    }
+}
+
+#[test]
 fn rows_that_are_not_counted_first_are_the_same() {
     let Some(executor) = device() else { return };
     let nodes = nodes(&HOST, [3, 3, 4]);

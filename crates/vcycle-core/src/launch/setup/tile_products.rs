@@ -1,0 +1,80 @@
+//! Products of matrices in tiles of 4 by 4 with bitmaps (mBSR), as AmgT forms them.
+
+use vcycle_gpu::Argument;
+
+use super::products::{Product, are_plain};
+use super::{Queue, number, read, write};
+use crate::arrays::{Csr, SLOTS, TileArrays, Tiles};
+use crate::error::Result;
+use crate::gpu::{File, kernel_file};
+use crate::scalar::Scalar;
+use crate::size::Size;
+
+pub(super) const FILE: File = kernel_file!("tile_products.c", 128, "mma.h");
+/// Tiles of a row of which a block has the sums at a time: for short rows and long ones.
+const WINDOWS: [(usize, &str); 2] = [(64, "64"), (128, "128")];
+
+impl Queue<'_> {
+    /// `A B` of matrices in dense tiles. Tiles of the product are found by their columns and maps in two passes, one that counts them and one that lists
+    /// them, with rows of tiles grouped by how many there may be.
+    pub(crate) fn multiply_tiles<T: Scalar>(
+        &self,
+        a: &TileArrays<T>,
+        b: &TileArrays<T>,
+    ) -> Result<TileArrays<T>> {
+        let product = Product::of_tiles(*self, (&a.pattern, &a.maps), (&b.pattern, &b.maps))?;
+        let pattern = product.symbolic()?;
+        let count = pattern.nonzeros();
+        let (mut maps, mut values) = (self.room(count)?, self.room(count * SLOTS)?);
+        let strips = pattern.size().rows;
+        let mut arguments = vec![number(strips)];
+        for factor in [a, b] {
+            arguments.extend(factor.pattern.device()?.map(Argument::Address));
+            arguments.extend([read(&factor.maps)?, read(&factor.values)?]);
+        }
+        arguments.extend(pattern.device()?.map(Argument::Address));
+        arguments.extend([write(&mut maps)?, write(&mut values)?]);
+        let mean = count / strips.max(1);
+        let window = WINDOWS.iter().find(|(size, _)| mean <= size / 2);
+        let (_, window) = window.unwrap_or(&WINDOWS[1]);
+        let defines = [
+            ("T", self.gpu.real(T::KIND)?),
+            ("SIZE", window),
+            ("DENSE", dense::<T>()),
+        ];
+        let blocks = strips.div_ceil(2);
+        self.blocks(FILE, "tile_product", &defines, blocks, &arguments)?;
+        Ok(TileArrays {
+            tiles: Tiles::Dense,
+            pattern,
+            maps,
+            firsts: None,
+            values,
+        })
+    }
+
+    /// `A B` of matrices in rows, in tiles on the way; none for values that are not added in their own type.
+    pub(super) fn multiply_in_tiles<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        b: &Csr<T>,
+    ) -> Result<Option<Csr<T>>> {
+        if !are_plain::<T>() {
+            return Ok(None);
+        }
+        let tiled = |m: &Csr<T>| -> Result<TileArrays<T>> {
+            self.fill_tiles(m, Tiles::Dense, self.tile_pattern(m.pattern())?)
+        };
+        let product = self.multiply_tiles(&tiled(a)?, &tiled(b)?)?;
+        let size = Size::new(a.size().rows, b.size().cols);
+        self.rows_of_tiles(&product, size).map(Some)
+    }
+}
+
+/// Entries of a tile from which tensor cores multiply, where they have the type.
+fn dense<T: Scalar>() -> &'static str {
+    match size_of::<T>() {
+        8 => "10",
+        _ => "17",
+    }
+}
