@@ -226,7 +226,7 @@ mod tests {
     fn source(file: &str) -> Source {
         Source {
             file: file.into(),
-            text: String::new(),
+            text: "".into(),
             defines: Vec::new(),
         }
     }

@@ -18,7 +18,7 @@ use crate::hash::Hash;
 use crate::kernel::Source;
 use crate::sync::lock;
 
-const MAGIC: &[u8; 8] = b"vcycleA1";
+const MAGIC: &[u8; 8] = b"vcycleA2";
 /// Bytes of a row of the table: key, hash of the code, offset and length.
 const ROW: usize = 16 + 16 + 8 + 8;
 /// More programs than any archive has: a damaged count is noticed before memory is asked for.

@@ -20,7 +20,7 @@ use crate::kernel::Source;
 use crate::properties::Properties;
 use crate::sync::lock;
 
-const MAGIC: &[u8; 8] = b"vcycleK1";
+const MAGIC: &[u8; 8] = b"vcycleK2";
 const HEADER: usize = MAGIC.len() + size_of::<u128>();
 
 /// Programs that a device was given, and the time it took.
@@ -195,7 +195,7 @@ mod tests {
             device(|properties| properties.model.push('x')),
             device(|properties| properties.driver.push('x')),
             device(|properties| properties.architecture.push('x')),
-            text(|source| source.text.push('x')),
+            text(|source| source.text = "other".into()),
             text(|source| source.defines = vec!["A=1B=2".into()]),
         ];
         assert!(changed.iter().all(|name| *name != before));

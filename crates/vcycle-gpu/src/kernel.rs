@@ -1,18 +1,26 @@
 //! Kernels: sources, arguments and shapes of launches.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::handle::{Address, Handle};
 
 /// The text of a program and what it is compiled with.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// A name for messages: that of the main file.
     pub file: String,
-    /// The whole text, headers included.
-    pub text: String,
+    /// The whole text, headers included: the same for all programs of a file.
+    pub text: Arc<str>,
     /// Definitions `NAME=VALUE`.
     pub defines: Vec<String>,
+}
+
+/// Without the text, which is long and seldom another where the file is the same.
+impl Hash for Source {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.file, self.text.len(), &self.defines).hash(state);
+    }
 }
 
 /// What a kernel is given, by value.

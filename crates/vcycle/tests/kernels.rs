@@ -175,6 +175,9 @@ fn programs(device: &str) -> Vec<Source> {
     let systems = r#"solver = "gmres"
     preconditioner = { name = "struct-mg", coarsest-cells = 10 }"#;
     solve("rhd-3T:4", &[systems], 1, &executor);
+    let grid = r#"solver = "cg"
+    preconditioner = "struct-mg""#;
+    solve("jump7:16,1e6", &[grid], 1, &executor);
     solve("poisson5:20", &SETUPS, 1, &executor);
     solve("poisson27:8", &SETUPS, 1, &executor);
     solve(

@@ -4,7 +4,7 @@
 //! time for the types they are used with; [`launch`](crate::launch) launches them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
@@ -222,9 +222,18 @@ pub(crate) fn source<'a>(
     all.extend(own.map(|(name, value)| format!("{name}={value}")));
     Source {
         file: file.name.to_owned(),
-        text: format!("{DIALECT}\n#line 1 \"{}\"\n{}", file.name, file.text),
+        text: whole_text(file),
         defines: all,
     }
+}
+
+/// The text of a file after that of the dialect, the same one whenever it is asked for.
+fn whole_text(file: File) -> Arc<str> {
+    static TEXTS: Mutex<BTreeMap<(&str, usize), Arc<str>>> = Mutex::new(BTreeMap::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = texts.entry((file.name, file.text.as_ptr().addr()));
+    let whole = || format!("{DIALECT}\n#line 1 \"{}\"\n{}", file.name, file.text);
+    Arc::clone(text.or_insert_with(|| whole().into()))
 }
 
 /// Fails for a device that cannot compute in double precision. Half precision is one of storage, which
