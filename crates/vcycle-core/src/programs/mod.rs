@@ -137,6 +137,7 @@ mod tests {
         "block_tensors.c",
         "columns.c",
         "isai.c",
+        "mbsr.c",
         "tile_products.c",
         "word_products.c",
     ];

@@ -101,10 +101,14 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
          (or merged, where rows are short), the same with entries counted first, in words of 32, and in tiles of 4 by 4 with bitmaps, where these have {LEAST_FILLED} entries \
          or more, with the way there and back. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
     ))?;
+    for words in profiles.drain(..) {
+        report.add(words)?;
+    }
+    in_blocks(bench, report, &mut profiles)?;
     for words in profiles {
         report.add(words)?;
     }
-    in_blocks(bench, report)
+    Ok(())
 }
 
 /// The times of a product by tables, with entries counted first, by words and in tiles; what is wrong in place of the latter three where results are not the same.
@@ -135,7 +139,11 @@ fn entries_a_tile(a: &Csr<f64>) -> Result<f64> {
 }
 
 /// Products of systems by entries and in blocks.
-fn in_blocks(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
+fn in_blocks(
+    bench: &SetupBench,
+    report: &mut MarkdownReport,
+    profiles: &mut Vec<String>,
+) -> Result<()> {
     let mut table = table(&[
         "matrix",
         "product",
@@ -153,6 +161,10 @@ fn in_blocks(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
         for (name, product) in PRODUCTS {
             let (by_entries, expected) = best(bench, &mut || product(&rows))?;
             let (time, found) = best(bench, &mut || product(&blocks))?;
+            if bench.counts {
+                let words = counts::whole(&bench.device, &mut |_| product(&blocks))?;
+                profiles.push(format!("{problem} in blocks, {name}: {words}"));
+            }
             table.add_row([
                 problem.to_owned(),
                 name.to_owned(),

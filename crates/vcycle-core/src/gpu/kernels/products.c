@@ -17,40 +17,77 @@
 
 // ---- how much there is to do
 
+// The level of a row with so many products, of rows with `size` entries or fewer: those with most products come first.
+FUNCTION u32 level_of(u32 work, u32 size) {
+    u32 level = LEVELS - 1;
+    for (u32 k = 0, bound = size; k + 1 < LEVELS; ++k) {
+        // 3/2, 2, 3, 4, 6 .. times the size.
+        bound = k % 2 ? bound / 3 * 4 : bound / 2 * 3;
+        level -= work > bound;
+    }
+    return level;
+}
+
 // For every row the number of its products where these are `few` or fewer, else what they are expected to leave, at least so many: one entry for `share` of them.
-// Half of that where it would be more than `many`: more of many products fall together. Classes are counted, and whether a row may have more entries than expected is told behind these.
-KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, PATTERNS,
-                    GLOBAL u32 *RESTRICT guesses, GLOBAL u32 *counts) {
+// Half of that where it would be more than `many`: more of many products fall together. Classes are counted, and behind these is told whether a row may have more entries than expected.
+//
+// With `by_work` rows of a class have a level. With `firsts`, where rows of B are sorted, the words of 32 columns that rows of the product begin with are written there, and the most words
+// that one spans is told.
+KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, u32 by_work, PATTERNS,
+                    GLOBAL u32 *RESTRICT guesses, GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
-    LOCAL_ARRAY(u32, own, CLASSES + 1);
+    LOCAL_ARRAY(u32, own, KINDS + 1);
+    LOCAL_ARRAY(u32, widest, 1);
     const u32 team = thread_of_block() / THREADS, member = thread_of_block() % THREADS;
     GLOBAL const u32 *rows = 0;
-    u32 largest = 0;
+    u32 largest = 0, span = 0;
+    if (thread_of_block() == 0)
+        widest[0] = 0;
     clear_classes(own);
     // Threads that no team has a place for wait at the end.
     if (member < TEAM)
         FOR_ROWS(row, count, rows) {
             u64 mine = 0;
+            u32 first = EMPTY, last = 0;
             for (u64 left = a_offsets[row] + member; left < a_offsets[row + 1]; left += TEAM) {
                 const u32 k = a_columns[left];
-                mine += b_offsets[k + 1] - b_offsets[k];
+                const u64 begin = b_offsets[k], end = b_offsets[k + 1];
+                mine += end - begin;
+                if (firsts && begin < end) {
+                    first = min(first, b_columns[begin] / 32);
+                    last = max(last, b_columns[end - 1] / 32);
+                }
             }
             const u32 work = team_sum_u32((u32)min(mine, (u64)(0xffffffffu / TEAM)), scratch);
+            if (firsts) {
+                first = team_smallest(first, scratch);
+                last = ~team_smallest(~last, scratch);
+            }
             u32 guess = work <= few ? work : max(work / share, few);
             if (guess > many)
                 guess = max(guess / 2, many);
             guess = min(guess, most);
             if (member == 0 && !IS_SPARE(count)) {
-                guesses[row] = guess;
+                const u32 bound = (u32)SMALLEST << class_of(guess);
+                const u32 size = by_work ? bound - level_of(work, bound) : guess;
+                guesses[row] = size;
                 largest = max(largest, guess);
-                count_class(own, guess);
+                count_class(own, size, by_work);
                 if (guess < min(work, most))
-                    counts[CLASSES + 1] = 1;
+                    counts[KINDS + 1] = 1;
+                if (firsts) {
+                    firsts[row] = first;
+                    span = max(span, first == EMPTY ? 0 : last - first + 1);
+                }
             }
         }
-    if (member == 0)
-        ATOMIC_MAX(&own[CLASSES], largest);
+    if (member == 0) {
+        ATOMIC_MAX(&own[KINDS], largest);
+        ATOMIC_MAX(&widest[0], span);
+    }
     add_classes(own, counts);
+    if (thread_of_block() == 0 && widest[0])
+        ATOMIC_MAX(&counts[KINDS + 2], widest[0]);
 }
 
 // ---- where the entries stand

@@ -293,5 +293,132 @@ KERNEL word_values(u64 count, GLOBAL const u32 *RESTRICT rows, WORDS_OF_B,
         TEAM_SYNC();
     }
 }
+
+// ---- rows that are not counted before
+
+#if ONCE
+#define NOWHERE 0xffffffffffffffffull
+// Rows of B whose entries are set as bits come in so many pieces at a time.
+#define BIT_PIECES (2 * IN_FLIGHT)
+
+// Of the rows of B that a team has fetched, one after the other in pieces of TEAM entries: the next piece.
+typedef struct {
+    u32 row, from;
+} Piece;
+
+// The place of a thread's entry in the next piece, NOWHERE where it has none.
+FUNCTION u64 take_piece(PRIVATE Piece *next, u32 rows, const LOCAL u64 *begins,
+                        const LOCAL u32 *lengths, u32 member) {
+    const u32 row = min(next->row, TEAM - 1u), own = next->from + member;
+    const bool is_there = next->row < rows;
+    const u64 place = is_there && own < lengths[row] ? begins[row] + own : NOWHERE;
+    next->from += TEAM;
+    if (is_there && next->from >= lengths[row]) {
+        ++next->row;
+        next->from = 0;
+    }
+    return place;
+}
+
+// Fetches where up to TEAM rows of B begin, unless they are fetched already.
+#define FETCH_ROWS(left, rows, are_fetched)                                                        \
+    TEAM_SYNC();                                                                                   \
+    if (member < rows && !(are_fetched)) {                                                                        \
+        const u32 k = a_columns[(left) + member];                                                  \
+        begins[member] = b_offsets[k];                                                             \
+        lengths[member] = (u32)(b_offsets[k + 1] - b_offsets[k]);                                  \
+        weights[member] = LOAD(TA, a_values, (left) + member);                                     \
+    }                                                                                              \
+    TEAM_SYNC();
+
+// As `product_values` of products.c with ONCE, for rows with a bit for each column: these are set in a first pass over rows of B, so that a second one finds places. `firsts` may be null, then rows begin with
+// column 0.
+KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u64 *RESTRICT a_offsets,
+                 GLOBAL const u32 *RESTRICT a_columns, GLOBAL const u64 *RESTRICT b_offsets,
+                 GLOBAL const u32 *RESTRICT b_columns, GLOBAL const u32 *RESTRICT firsts,
+                 GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,
+                 u64 first_place, u32 room, GLOBAL u64 *RESTRICT places,
+                 GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again, GLOBAL u32 *again_count,
+                 GLOBAL u32 *RESTRICT c_columns, GLOBAL TC *RESTRICT c_values) {
+    BITS
+    LOCAL_ARRAY(RANK, all_ranks, TEAMS *ROOM);
+    LOCAL_ARRAY(ACC, all_sums, TEAMS *SIZE);
+    LOCAL_ARRAY(u64, all_begins, BLOCK);
+    LOCAL_ARRAY(u32, all_lengths, BLOCK);
+    LOCAL_ARRAY(ACC, all_weights, BLOCK);
+    TEAM_OF_BLOCK
+    LOCAL RANK *ranks = all_ranks + team * ROOM;
+    LOCAL ACC *sums = all_sums + team * SIZE, *weights = all_weights + team * THREADS;
+    LOCAL u64 *begins = all_begins + team * THREADS;
+    LOCAL u32 *lengths = all_lengths + team * THREADS;
+    FOR_ROWS(row, count, rows) {
+        const bool is_own = !IS_SPARE(count);
+        const u64 begin = first_place + (first_ + team) * room;
+        const u64 a_begin = a_offsets[row], a_end = is_own ? a_offsets[row + 1] : 0;
+        const u32 first = firsts ? firsts[row] : 0;
+        for (u32 k = member; k < ROOM; k += TEAM)
+            bits[k] = 0;
+        for (u64 left = a_begin; ANY(left < a_end); left += TEAM) {
+            const u32 some = left < a_end ? (u32)min(a_end - left, (u64)TEAM) : 0;
+            FETCH_ROWS(left, some, false)
+            Piece next = {0, 0};
+            while (ANY(next.row < some)) {
+                u32 columns[BIT_PIECES];
+                FOR(k, BIT_PIECES) {
+                    const u64 place = take_piece(&next, some, begins, lengths, member);
+                    columns[k] = place == NOWHERE ? EMPTY : b_columns[place];
+                }
+                FOR(k, BIT_PIECES)
+                    if (columns[k] != EMPTY)
+                        set_bits(bits, columns[k] / 32 - first, 1u << columns[k] % 32);
+            }
+        }
+        TEAM_SYNC();
+        u32 rank = bits_before(bits, member, of_threads).y;
+        const u32 all = of_threads[TEAM - 1];
+        const bool fits = all <= room;
+        const u32 n = fits && is_own ? all : 0;
+        if (member == 0 && is_own) {
+            places[row] = begin;
+            counts[row] = n;
+            if (!fits)
+                again[ATOMIC_ADD(again_count, 1)] = (u32)row;
+        }
+        for (u32 k = 0; k < PART && n > 0; ++k) {
+            const u32 own = member * (PART + 1) + k, mask = bits[own];
+            ranks[own] = (RANK)rank;
+            write_columns(mask, (first + member * PART + k) * 32, c_columns + begin + rank);
+            rank += BITS_SET(mask);
+        }
+        for (u32 k = member; k < n; k += TEAM)
+            sums[k] = 0;
+        for (u64 left = a_begin; ANY(left < a_end && n > 0); left += TEAM) {
+            const u32 some = left < a_end && n > 0 ? (u32)min(a_end - left, (u64)TEAM) : 0;
+            FETCH_ROWS(left, some, a_end - a_begin <= TEAM)
+            Piece next = {0, 0};
+            while (ANY(next.row < some)) {
+                u32 to[IN_FLIGHT];
+                ACC values[IN_FLIGHT], factors[IN_FLIGHT];
+                FOR(k, IN_FLIGHT) {
+                    factors[k] = weights[min(next.row, TEAM - 1u)];
+                    const u64 place = take_piece(&next, some, begins, lengths, member);
+                    to[k] = place == NOWHERE ? EMPTY : b_columns[place];
+                    values[k] = place == NOWHERE ? (ACC)0 : LOAD(TB, b_values, place);
+                }
+                FOR(k, IN_FLIGHT)
+                    to[k] = to[k] == EMPTY ? EMPTY : place_of(bits, ranks, to[k] - first * 32);
+                FOR(k, IN_FLIGHT) {
+                    if (to[k] != EMPTY)
+                        sums[to[k]] += factors[k] * values[k];
+                    TEAM_SYNC();
+                }
+            }
+        }
+        for (u32 k = member; k < n; k += TEAM)
+            STORE(ACC, TC, c_values, begin + k, sums[k]);
+        TEAM_SYNC();
+    }
+}
+#endif
 #endif
 #endif

@@ -12,6 +12,9 @@ pub(super) const GROUPS: File = kernel_file!("groups.c", BLOCK, "classes.h");
 /// Classes of sizes: up to 8, 16 and so on, 8192 and all others; as in `kernels/classes.h`.
 const CLASSES: usize = 12;
 const SMALLEST: usize = 8;
+/// Levels of a class, by which rows are listed.
+const LEVELS: usize = 8;
+const KINDS: usize = CLASSES * LEVELS;
 
 /// Threads of a block of teams.
 pub(super) const TEAM_BLOCK: u32 = 128;
@@ -30,18 +33,25 @@ pub(crate) struct Groups {
 }
 
 /// Numbers of rows of classes while they are counted.
-pub(super) struct ClassCounts(Buffer<u32>);
+pub(super) struct ClassCounts {
+    counts: Buffer<u32>,
+    /// Whether sizes tell levels, too.
+    pub have_levels: bool,
+}
 
 impl ClassCounts {
     /// None of any class.
     pub(super) fn new(queue: &Queue<'_>) -> Result<Self> {
-        // Behind them the largest size, a flag, and how many rows of each class are listed.
-        Ok(Self(queue.zeros(2 * CLASSES + 2)?))
+        // Behind them the largest size, a flag, the largest span, and how many rows of each class and level are listed.
+        Ok(Self {
+            counts: queue.zeros(2 * KINDS + 3)?,
+            have_levels: false,
+        })
     }
 
     /// What `add_classes` of `kernels/classes.h` adds to.
     pub(super) fn argument(&mut self) -> Result<Argument> {
-        write(&mut self.0)
+        write(&mut self.counts)
     }
 }
 
@@ -83,10 +93,12 @@ impl Groups {
     ) -> Result<Self> {
         let rows = sizes.len();
         let mut list = queue.room(rows)?;
-        let counted = counts.0.device_mut()?;
-        let coming = counts.0.begin_read()?;
-        let to = [Argument::Address(counted), at(counted, CLASSES + 2)];
-        let arguments = [number(rows), read(sizes)?, to[0], to[1], write(&mut list)?];
+        let counted = counts.counts.device_mut()?;
+        let coming = counts.counts.begin_read()?;
+        let to = [Argument::Address(counted), at(counted, KINDS + 3)];
+        let have_levels = Argument::U32(u32::from(counts.have_levels));
+        let given = [number(rows), read(sizes)?];
+        let arguments = [&given[..], &to, &[have_levels, write(&mut list)?]].concat();
         queue.items(GROUPS, "list_classes", &[], rows, &arguments)?;
         let counts = coming.wait()?;
         Ok(Self { counts, list })
@@ -94,12 +106,17 @@ impl Groups {
 
     /// Whether rows may be larger than they were expected to be, which `product_work` of `kernels/products.c` tells.
     pub(super) fn may_be_larger(&self) -> bool {
-        self.counts[CLASSES + 1] != 0
+        self.counts[KINDS + 1] != 0
+    }
+
+    /// The most words of 32 columns that a row of a product spans, where `product_work` tells that.
+    pub(super) fn widest(&self) -> usize {
+        self.counts[KINDS + 2] as usize
     }
 
     /// The largest size.
     pub(super) fn largest(&self) -> usize {
-        self.counts[CLASSES] as usize
+        self.counts[KINDS] as usize
     }
 
     /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams,
@@ -108,7 +125,8 @@ impl Groups {
     pub(super) fn each(&self, most: usize, (share, widest): (usize, usize)) -> Result<Vec<Group>> {
         let start = self.list.device()?;
         let mut first = 0;
-        let group = |(class, &count): (usize, &u32)| {
+        let group = |(class, levels): (usize, &[u32])| {
+            let count: u32 = levels.iter().sum();
             let size = SMALLEST << class;
             let is_local = size <= most && class + 1 < CLASSES;
             let rows = Argument::Address(start + 4 * first);
@@ -124,7 +142,7 @@ impl Groups {
                 is_local,
             }
         };
-        let groups = self.counts[..CLASSES].iter().enumerate().map(group);
+        let groups = self.counts[..KINDS].chunks(LEVELS).enumerate().map(group);
         Ok(groups.filter(|group| group.count > 0).collect())
     }
 }

@@ -2,6 +2,7 @@
 
 mod counted;
 mod once;
+mod spans;
 
 use std::sync::Arc;
 
@@ -47,6 +48,8 @@ pub(crate) struct Product<'p> {
     maps: Option<[&'p Buffer<u16>; 2]>,
     /// Where rows are short.
     merged: Option<Merged<'p>>,
+    /// Whether the rows of `B` are sorted.
+    has_sorted_rows: bool,
     way: ProductWay,
 }
 
@@ -76,6 +79,7 @@ impl<'p> Product<'p> {
         };
         Ok(Self {
             merged,
+            has_sorted_rows: true,
             way,
             ..product
         })
@@ -93,7 +97,8 @@ impl<'p> Product<'p> {
             p: None,
             maps: None,
             merged: None,
-            way: ProductWay::Tables,
+            has_sorted_rows: false,
+            way: ProductWay::Auto,
         })
     }
 
@@ -131,7 +136,7 @@ impl<'p> Product<'p> {
     fn words(&self) -> Option<bool> {
         match self.way {
             ProductWay::Tables | ProductWay::Counted | ProductWay::Tiles => None,
-            _ if self.merged.is_some() => None,
+            _ if self.merged.is_some() || !self.has_sorted_rows => None,
             way => Some(way == ProductWay::Words),
         }
     }

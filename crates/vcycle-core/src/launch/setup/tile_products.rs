@@ -65,7 +65,12 @@ impl Queue<'_> {
         let tiled = |m: &Csr<T>| -> Result<TileArrays<T>> {
             self.fill_tiles(m, Tiles::Dense, self.tile_pattern(m.pattern())?)
         };
-        let product = self.multiply_tiles(&tiled(a)?, &tiled(b)?)?;
+        let left = tiled(a)?;
+        let right = match std::ptr::eq(a, b) {
+            true => None,
+            false => Some(tiled(b)?),
+        };
+        let product = self.multiply_tiles(&left, right.as_ref().unwrap_or(&left))?;
         let size = Size::new(a.size().rows, b.size().cols);
         self.rows_of_tiles(&product, size).map(Some)
     }

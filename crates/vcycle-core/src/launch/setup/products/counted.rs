@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::Define;
 use crate::launch::setup::groups::{ClassCounts, Group, Groups};
+use crate::launch::setup::tiles::NOTHING;
 use crate::launch::setup::{number, write};
 
 /// Products of a row are counted by so many threads.
@@ -32,7 +33,7 @@ impl Product<'_> {
             return merged.counts();
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX])?;
+        let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX], false, None)?;
         let most = (PRODUCTS * groups.largest()).min(self.cols());
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
@@ -53,16 +54,26 @@ impl Product<'_> {
     }
 
     /// How many entries each row is expected to have at most, one for every `share` of its products, as many as there are of `few` or fewer, and half of
-    /// what would be more than `many`; and rows grouped by that.
-    pub(super) fn guesses(&self, [share, few, many]: [usize; 3]) -> Result<(Buffer<u32>, Groups)> {
+    /// what would be more than `many`; and rows grouped by that, those of a group with most products first if `by_work`. With `firsts` it is told which words of 32 columns
+    /// rows of the product begin with.
+    pub(super) fn guesses(
+        &self,
+        [share, few, many]: [usize; 3],
+        by_work: bool,
+        firsts: Option<&mut Buffer<u32>>,
+    ) -> Result<(Buffer<u32>, Groups)> {
         let rows = self.a.size().rows;
         let mut guesses = self.queue.room::<u32>(rows)?;
-        let numbers = [self.cols(), share, few, many].map(|number| Argument::U32(number as u32));
+        let numbers = [self.cols(), share, few, many, usize::from(by_work)];
+        let numbers = numbers.map(|number| Argument::U32(number as u32));
         let mut arguments = vec![number(rows)];
         arguments.extend(numbers);
         arguments.extend(self.patterns()?);
         let mut counts = ClassCounts::new(&self.queue)?;
-        arguments.extend([write(&mut guesses)?, counts.argument()?]);
+        counts.have_levels = by_work;
+        arguments.push(write(&mut guesses)?);
+        arguments.push(firsts.map_or(Ok(NOTHING), write)?);
+        arguments.push(counts.argument()?);
         let blocks = rows.div_ceil(TEAM_BLOCK as usize / WORK_THREADS);
         // Blocks add up what they count: fewer of them do that more quickly.
         let blocks = blocks.min(self.queue.most_blocks());

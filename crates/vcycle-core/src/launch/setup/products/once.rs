@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
+use super::spans::LEAST_BY_WORDS;
 use super::{Factors, LOCAL_ENTRIES, Product, TEAM_BLOCK};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -24,16 +25,18 @@ const FEW: usize = 128;
 /// Bytes that rows may take until they are moved, and the part of a device's memory. As much is kept for rows that are made again.
 const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
+/// Rows for every compute unit up to which those with most products are made first: at the end the device waits for the last ones. Of more rows, neighbours read the same of `B` if they are made together.
+const ROWS_BY_WORK: usize = 512;
 /// Blocks for every compute unit that make rows again.
 const BLOCKS_AGAIN: usize = 4;
 
 /// Rows that are made, where there was room for them.
-struct Made<C> {
+pub(super) struct Made<C> {
     /// Where each begins, and how many entries it has.
-    places: Buffer<usize>,
-    counts: Buffer<u32>,
-    columns: Buffer<u32>,
-    values: Buffer<C>,
+    pub places: Buffer<usize>,
+    pub counts: Buffer<u32>,
+    pub columns: Buffer<u32>,
+    pub values: Buffer<C>,
     /// The rows that had no room, and behind them those that had none again.
     again: Buffer<u32>,
     /// The entries of all, and how many rows had no room, and had none again.
@@ -55,7 +58,7 @@ impl<C: Scalar> Made<C> {
     }
 
     /// Where rows are left that have no room, for the first or the second time, and where they are counted.
-    fn left(&mut self, time: usize) -> Result<[Argument; 2]> {
+    pub(super) fn left(&mut self, time: usize) -> Result<[Argument; 2]> {
         let (list, told) = (self.again.device_mut()?, self.told.device_mut()?);
         let count = Argument::Address(told + ((1 + time) * size_of::<u64>()) as u64);
         Ok([at(list, time * self.counts.len()), count])
@@ -63,9 +66,13 @@ impl<C: Scalar> Made<C> {
 }
 
 /// What is the same for all launches of a product.
-struct Pass<'f, A, B> {
-    factors: Factors<'f, A, B>,
-    defines: Vec<Define>,
+pub(super) struct Pass<'f, A, B> {
+    pub factors: Factors<'f, A, B>,
+    pub defines: Vec<Define>,
+    /// The first words of rows of the product, where rows of `B` are sorted.
+    pub firsts: Option<Buffer<u32>>,
+    /// Words that rows span, where they are made by words.
+    pub span: Option<usize>,
 }
 
 impl Product<'_> {
@@ -83,7 +90,9 @@ impl Product<'_> {
             return Ok(None);
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let (_, groups) = self.guesses([PRODUCTS, self.few(), MANY])?;
+        let mut firsts = self.room_for_firsts()?;
+        let numbers = [PRODUCTS, self.few(), MANY];
+        let (_, groups) = self.guesses(numbers, self.is_small(), firsts.as_mut())?;
         if groups.largest() > LOCAL_ENTRIES {
             return Ok(None);
         }
@@ -100,7 +109,13 @@ impl Product<'_> {
         let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
         let columns = [("FRESH", "1"), sorted, ("ONCE", "1")];
         let defines = [&Self::types::<A, B, C>()[..], &columns].concat();
-        let pass = Pass { factors, defines };
+        let span = self.span(groups.widest());
+        let pass = Pass {
+            factors,
+            defines,
+            firsts,
+            span,
+        };
         self.make(&pass, &list, &mut made)?;
         if rows_again > 0 {
             self.make_again(&pass, rows_again, room, &mut made)?;
@@ -123,8 +138,13 @@ impl Product<'_> {
     ) -> Result<()> {
         let mut place = 0;
         for group in groups {
-            let blocks = group.blocks(&self.queue, 0);
-            self.make_group(pass, (group, NOTHING, blocks), place, made, 0)?;
+            match pass.span.filter(|_| group.size >= LEAST_BY_WORDS) {
+                Some(span) => self.make_by_words(pass, group, span, place, made)?,
+                None => {
+                    let blocks = group.blocks(&self.queue, 0);
+                    self.make_group(pass, (group, NOTHING, blocks), place, made, 0)?;
+                }
+            }
             place += group.count * group.size;
         }
         Ok(())
@@ -210,6 +230,12 @@ impl Product<'_> {
         [defines, &[chunks]].concat()
     }
 
+    /// Whether rows are so few that the last ones weigh.
+    fn is_small(&self) -> bool {
+        let units = self.queue.gpu.device().properties().compute_units;
+        self.a.size().rows <= units * ROWS_BY_WORK
+    }
+
     /// Entries that rows of many products have room for at least.
     fn few(&self) -> usize {
         (self.mean_products() / PRODUCTS)
@@ -218,7 +244,7 @@ impl Product<'_> {
     }
 
     /// Products of a row, in the mean.
-    fn mean_products(&self) -> usize {
+    pub(super) fn mean_products(&self) -> usize {
         let (rows, inner) = (self.a.size().rows.max(1), self.b.size().rows.max(1));
         let mean = |entries: usize, rows: usize| entries as f64 / rows as f64;
         (mean(self.a.nonzeros(), rows) * mean(self.b.nonzeros(), inner)) as usize
