@@ -27,8 +27,23 @@ pub fn balance(rows: usize, work: impl Fn(usize) -> usize) -> Vec<usize> {
 }
 
 fn balance_by(rows: usize, work: &dyn Fn(usize) -> usize) -> Vec<usize> {
-    let count = (work(rows) / ENTRIES_PER_PIECE).clamp(1, PIECES);
-    cut(rows, work, count)
+    cut(rows, work, pieces(work(rows)))
+}
+
+/// How many pieces so much work is cut into.
+fn pieces(work: usize) -> usize {
+    (work / ENTRIES_PER_PIECE).clamp(1, PIECES)
+}
+
+/// The work before each of the pieces that so much is cut into: a piece begins at the first row with that much before it.
+pub fn work_before_pieces(all: usize) -> Vec<usize> {
+    let count = pieces(all);
+    (0..count).map(|piece| target(piece, count, all)).collect()
+}
+
+/// The work before a piece.
+fn target(piece: usize, count: usize, all: usize) -> usize {
+    (piece as u128 * all as u128 / count as u128) as usize
 }
 
 /// As many slices, up to 16, as need no more sums than there are entries.
@@ -50,9 +65,9 @@ pub fn slices(offsets: &[usize], columns: &[u32]) -> Vec<Slice> {
 
 /// Cuts rows into at most `count` ranges of about equal work.
 fn cut(rows: usize, work: &dyn Fn(usize) -> usize, count: usize) -> Vec<usize> {
-    let target = |piece: usize| (piece as u128 * work(rows) as u128 / count as u128) as usize;
+    let all = work(rows);
     let mut bounds: Vec<usize> = (0..count)
-        .map(|piece| partition_point(rows, |row| work(row) < target(piece)))
+        .map(|piece| partition_point(rows, |row| work(row) < target(piece, count, all)))
         .chain([rows])
         .collect();
     bounds.dedup();

@@ -1,7 +1,7 @@
 //! Estimates of the largest eigenvalue of a matrix scaled by its diagonal.
 
 use crate::error::Result;
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Sweep, rows_here};
 use crate::matrix::{Csr, zeroed};
 use crate::operations;
@@ -10,6 +10,8 @@ use crate::vector::{Coefficient, Vector};
 
 /// Steps of the power method.
 const STEPS: usize = 6;
+/// Bits that an estimate is worth.
+const KEPT: u32 = 16;
 /// What it finds then is less than the spectral radius, by a sixth at most as a rule.
 const SAFETY: f64 = 1.2;
 /// Numbers that one thread makes at a time.
@@ -58,14 +60,17 @@ pub(crate) fn radius_by(
 /// The radius for what the power method has found. It is rounded: then it is the same wherever norms are summed up in
 /// another order, on devices and over ranks.
 fn estimate(norm: f64, bound: f64) -> f64 {
-    let found = rounded(SAFETY * norm);
-    if found > 0.0 { found.min(bound) } else { bound }
+    let found = rounded(SAFETY * norm, KEPT);
+    // So is a bound: its sums may be formed in another order, too.
+    match found > 0.0 && found < bound {
+        true => found,
+        false => rounded(bound, KEPT),
+    }
 }
 
-/// To as many bits as an estimate is worth.
-fn rounded(value: f64) -> f64 {
-    const KEPT: u32 = 16;
-    let dropped = f64::MANTISSA_DIGITS - KEPT;
+/// To so many bits.
+pub(crate) fn rounded(value: f64, kept: u32) -> f64 {
+    let dropped = f64::MANTISSA_DIGITS - kept;
     let half = 1_u64 << (dropped - 1);
     f64::from_bits(value.to_bits().wrapping_add(half) >> dropped << dropped)
 }
@@ -111,7 +116,7 @@ pub(crate) fn scattered(index: usize) -> f64 {
 
 /// As many [scattered] numbers as another vector has.
 fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
-    let first = first_row(like)?;
+    let first = first_row(like.executor(), like.rows())?;
     if like.executor().team().is_none()
         && let Some(made) = operations::interpolate::scattered(like.executor(), like.rows())?
     {
@@ -129,12 +134,12 @@ fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
     Vector::from_rows(like.executor(), 1, values)
 }
 
-/// The number of the first row that this rank has of a vector.
-fn first_row<T: Scalar>(v: &Vector<T>) -> Result<usize> {
-    let Some(team) = v.executor().team() else {
+/// The number of the first of so many rows that this rank has of a vector.
+pub(crate) fn first_row(executor: &Executor, rows: usize) -> Result<usize> {
+    let Some(team) = executor.team() else {
         return Ok(0);
     };
-    let before = &team.all_numbers(v.rows() as u64)?[..team.rank()];
+    let before = &team.all_numbers(rows as u64)?[..team.rank()];
     Ok(before.iter().sum::<u64>() as usize)
 }
 

@@ -21,7 +21,7 @@ use crate::matrix::{Csr, Pattern};
 /// Damping of the smoothing of a tentative prolongation.
 pub(super) const SMOOTHING: f64 = 4.0 / 3.0;
 /// The same for interpolation of test vectors, whose rows are not as long.
-const BAMG_SMOOTHING: f64 = 2.0 / 3.0;
+pub(super) const BAMG_SMOOTHING: f64 = 2.0 / 3.0;
 impl Coarsened {
     /// Chooses or groups the unknowns of a level that `amg` is [for](Amg::for_level).
     pub fn new(amg: &Amg, a: &Csr<f64>, strength: &Arc<Pattern>) -> Result<Self> {
@@ -128,7 +128,11 @@ impl Coarsened {
                 let modes = &mut unknowns.modes;
                 let way = (by, interpolation);
                 let (p, radius) = aggregated(way, a, groups, (block, filter), modes)?;
-                (lowered(a, p, unknowns, amg.energy_steps)?, radius)
+                let p = match amg.energy_steps {
+                    0 => p,
+                    steps => by.lowered(a, p, unknowns, steps)?,
+                };
+                (p, radius)
             }
             ref chosen => {
                 let strength = amg.strength.for_weights(a, strength)?;
@@ -199,15 +203,6 @@ fn plain_only(own: Own<dyn Interpolate>) -> Error {
     ConfigError::Conflict(reason).into()
 }
 
-/// A prolongation from groups with less energy, if that is asked for.
-fn lowered(a: &Csr<f64>, p: Csr<f64>, unknowns: &Unknowns, steps: usize) -> Result<Csr<f64>> {
-    if steps == 0 {
-        return Ok(p);
-    }
-    let vectors = unknowns.test_vectors(p.size().cols);
-    interpolate::energy_minimised(a, &p, &vectors, |_| false, steps)
-}
-
 /// The rows of a prolongation that are to be made, where others may be those of other ranks.
 pub(super) trait InterpolatedRows {
     /// Which of all rows they are.
@@ -242,6 +237,15 @@ pub(super) trait InterpolatedRows {
         strength: &Arc<Pattern>,
         both: &Aggressive,
         truncation: &Truncation,
+    ) -> Result<Csr<f64>>;
+
+    /// A prolongation from groups after some steps that lower its energy; what is known is of the next level.
+    fn lowered(
+        &self,
+        a: &Csr<f64>,
+        p: Csr<f64>,
+        unknowns: &Unknowns,
+        steps: usize,
     ) -> Result<Csr<f64>>;
 }
 
@@ -286,6 +290,17 @@ impl InterpolatedRows for Here {
         truncation: &Truncation,
     ) -> Result<Csr<f64>> {
         interpolate::two_stage(a, strength, &both.first, &both.second, truncation)
+    }
+
+    fn lowered(
+        &self,
+        a: &Csr<f64>,
+        p: Csr<f64>,
+        unknowns: &Unknowns,
+        steps: usize,
+    ) -> Result<Csr<f64>> {
+        let vectors = unknowns.test_vectors(p.size().cols);
+        interpolate::energy_minimised(a, &p, &vectors, |_| false, steps)
     }
 }
 

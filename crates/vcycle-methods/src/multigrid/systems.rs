@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::coarsen::{Coarsening, NONE, Splitting};
+use super::amg::Amg;
+use super::coarsen::{Coarsening, NONE, Nearby, Splitting};
 use super::coarsened::Coarsened;
 use super::interpolate::filtered;
 use super::near_nullspace::NearNullspace;
@@ -84,11 +85,12 @@ impl Unknowns {
         }
     }
 
-    /// Unknowns of a node, neighbours in the numbering; 1 where nodes were taken apart.
-    pub fn node_rows(&self) -> usize {
+    /// Unknowns of a node of a level, neighbours in the numbering; 1 where nodes were taken apart, or nobody cared for them.
+    pub fn node_rows(&self, amg: &Amg, level: usize) -> usize {
+        let systems = amg.systems.of(self, amg.coarsening);
         match self.components {
-            None => self.block_size,
-            Some(_) => 1,
+            None if level == 0 || systems != Systems::Scalar => self.block_size,
+            _ => 1,
         }
     }
 
@@ -115,9 +117,9 @@ impl Unknowns {
     }
 
     /// What is known of own unknowns, among the numbers of all that are near. Vectors are those of own ones already
-    /// where unknowns were grouped, and of no use otherwise.
-    pub fn own(mut self, own: Range<usize>, grouped: bool) -> Self {
-        if !grouped {
+    /// where they are `of_use`.
+    pub fn own(mut self, own: Range<usize>, of_use: bool) -> Self {
+        if !of_use {
             self.modes = Arc::default();
         }
         let components = self.components.take();
@@ -185,6 +187,18 @@ impl<'a> View<'a> {
         a: &'a Csr<f64>,
         unknowns: &Unknowns,
     ) -> Result<Self> {
+        let alone = Nearby::default();
+        Self::of_ranks(systems, coarsening, strength, (a, &alone), unknowns)
+    }
+
+    /// The same where some of the rows may be those of other ranks.
+    pub fn of_ranks(
+        systems: Systems,
+        coarsening: Coarsening,
+        strength: Option<Strength>,
+        (a, near): (&'a Csr<f64>, &Nearby),
+        unknowns: &Unknowns,
+    ) -> Result<Self> {
         let systems = systems.of(unknowns, coarsening);
         let (seen, strength) = match systems {
             Systems::Unknown => (Cow::Owned(unknowns.uncoupled(a)?), strength),
@@ -195,6 +209,13 @@ impl<'a> View<'a> {
             Systems::Scalar | Systems::Auto => (Cow::Borrowed(a), strength),
         };
         let strength = match strength {
+            Some(measure) if near.is_shared() && measure.is_of_all_rows() => {
+                let nodes = match systems {
+                    Systems::Node => near.nodes(unknowns.block_size)?,
+                    _ => near.clone(),
+                };
+                measure.graph_near(&seen, &nodes)?
+            }
             Some(measure) if coarsening == Coarsening::Greedy => measure.graph_or_all(&seen)?,
             Some(measure) => measure.graph(&seen)?,
             None => Arc::clone(seen.pattern()),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::finest::finest;
 use super::near_nullspace::NearNullspace;
+use super::shared;
 use super::smooth::Smoother;
-use crate::eigen::scattered;
-use crate::eigen::{Lobpcg, Srqcg, are_independent, orthonormalise};
+use crate::eigen::{Lobpcg, Srqcg, are_independent, first_row, orthonormalise};
+use crate::eigen::{rounded, scattered};
 use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
@@ -16,6 +17,9 @@ use crate::text;
 use crate::vector::Vector;
 
 const NAME: &str = "test space";
+/// Bits that found vectors keep: more than they are worth, and so few that sums in another order, those of several ranks or
+/// of a device, hardly ever make another vector.
+const KEPT: u32 = 20;
 
 /// Orthonormal vectors that span, nearly, what a matrix hardly changes: the coarse levels have to
 /// hold them.
@@ -67,7 +71,10 @@ impl TestSpace {
     /// # Errors
     /// For more vectors than rows.
     pub fn scattered(executor: &Executor, rows: usize, count: usize) -> Result<Self> {
-        let vector = |k: usize| (0..rows).map(|row| scattered(k * rows + row)).collect();
+        let all = executor.total(rows)? as usize;
+        let first = first_row(executor, rows)?;
+        let own = first..first + rows;
+        let vector = |k: usize| own.clone().map(|row| scattered(k * all + row)).collect();
         Self::spanned(
             (0..count)
                 .map(|k| Vector::from_column(executor, vector(k)))
@@ -235,15 +242,24 @@ impl TestSpaceSearch {
         let _stage = ws.stage("test space", 0);
         given.check(a.size().rows)?;
         let is_needed = self.is_needed(given);
-        if !is_needed && are_independent(given.vectors()) {
+        // What a rank has of vectors does not tell.
+        let is_whole = a.executor().team().is_none();
+        if !is_needed && is_whole && are_independent(given.vectors()) {
             return Ok(given.clone());
         }
         // Vectors that depend on each other are told, whether they are improved or not.
-        let start = self.start(a.executor(), a.size().rows, given)?;
+        let executor = match is_whole {
+            true => a.executor().clone(),
+            false => a.executor().on_host(),
+        };
+        let start = self.start(&executor, a.size().rows, given)?;
         if !is_needed {
             return Ok(given.clone());
         }
-        let a: Arc<dyn LinOp<f64>> = finest::<T, f64>(0, a)?;
+        let a: Arc<dyn LinOp<f64>> = match is_whole {
+            true => finest::<T, f64>(0, a)?,
+            false => shared::finest(a)?,
+        };
         let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());
         let found = match self.method {
@@ -251,7 +267,9 @@ impl TestSpaceSearch {
             TestSpaceMethod::Srqcg => start.minimised(a, m, self.steps, ws)?,
             TestSpaceMethod::Lobpcg => start.optimised(a, m, self.steps, ws)?,
         };
-        found.near_nullspace(given.block_size())
+        let rounded = |x: &Vector<f64>| x.to_vec().into_iter().map(|value| rounded(value, KEPT));
+        let vectors = found.vectors.iter().map(|x| rounded(x).collect());
+        NearNullspace::new(given.block_size(), vectors.collect())
     }
 
     fn start(&self, executor: &Executor, rows: usize, given: &NearNullspace) -> Result<TestSpace> {

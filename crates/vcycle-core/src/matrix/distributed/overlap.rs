@@ -29,32 +29,50 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short, or another rank has failed.
     pub fn overlapped(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
-        let (_, rows) = self.rings(rings, block)?;
+        let (_, rows) = self.rings(rings, block, None)?;
         let others = rows.numbers.clone();
         self.overlap(&rows, others)
     }
 
     /// Own rows and `rings` around them, all of their entries, and one ring more of which there are the numbers alone:
-    /// its rows are empty. All ranks call it together.
+    /// its rows are empty. Rows that refer to own ones are in a ring, too. All ranks call it together.
     ///
     /// # Errors
     /// When memory is short, or another rank has failed.
     pub fn surrounded(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
-        let (others, rows) = self.rings(rings, block)?;
+        let back = match self.is_mutual()? {
+            true => None,
+            false => Some(self.transpose()?),
+        };
+        let (others, rows) = self.rings(rings, block, back.as_ref())?;
         self.overlap(&rows, others)
     }
 
-    /// The rows of so many rings, and their numbers with those of the next one.
-    fn rings(&self, rings: usize, block: usize) -> Result<(Vec<u64>, Fetched<T>)> {
+    /// The rows of so many rings, and their numbers with those of the next one. What refers to a row is beside it if the
+    /// transpose is given.
+    fn rings(
+        &self,
+        rings: usize,
+        block: usize,
+        back: Option<&Self>,
+    ) -> Result<(Vec<u64>, Fetched<T>)> {
         let own = self.rows.range(self.team().rank());
         let numbered = |rows: &[u64]| LocalNumbers::new(own.clone(), whole_nodes(rows, block));
         let mut rows = Fetched::new();
-        let mut near = numbered(self.columns.others());
+        let others = self.columns.others();
+        let mut near = match back {
+            Some(back) => numbered(&[others, back.columns.others()].concat()),
+            None => numbered(others),
+        };
         for _ in 0..rings {
             let is_new = |row: &&u64| rows.numbers.binary_search(row).is_err();
-            let ring: Vec<u64> = near.others().iter().filter(is_new).copied().collect();
-            let ring = self.fetch(&ring)?;
-            near = numbered(&[near.others(), &ring.rows.columns].concat());
+            let new: Vec<u64> = near.others().iter().filter(is_new).copied().collect();
+            let ring = self.fetch(&new)?;
+            let mut beside = [near.others(), &ring.rows.columns].concat();
+            if let Some(back) = back {
+                beside.extend(back.fetch(&new)?.rows.columns);
+            }
+            near = numbered(&beside);
             rows = match rows.numbers.is_empty() {
                 true => ring,
                 false => rows.and(&ring),

@@ -21,6 +21,11 @@ impl Nearby {
         Self(Some(Arc::clone(halo)))
     }
 
+    /// The rows of other ranks, where there are ranks.
+    pub fn halo(&self) -> Option<&Arc<Halo>> {
+        self.0.as_ref()
+    }
+
     /// Whether there are ranks.
     pub fn is_shared(&self) -> bool {
         self.0.is_some()
@@ -125,6 +130,45 @@ impl Nearby {
             left.push((row, preferences));
         }
         Ok(in_order(&left))
+    }
+
+    /// How many there are on all ranks.
+    pub fn total(&self, own: usize) -> Result<usize> {
+        match &self.0 {
+            Some(halo) => Ok(halo.team().total(own as u64)? as usize),
+            None => Ok(own),
+        }
+    }
+
+    /// The same for nodes of so many rows.
+    pub fn nodes(&self, block: usize) -> Result<Self> {
+        match &self.0 {
+            Some(halo) => Ok(Self(Some(Arc::new(halo.nodes(block)?)))),
+            None => Ok(Self(None)),
+        }
+    }
+
+    /// The `count`-th of the numbers of all ranks, the largest first, or the last; none of them is negative. Nothing for a
+    /// count of 0.
+    pub fn nth_largest(&self, mut own: Vec<f64>, count: usize) -> Result<Option<f64>> {
+        let count = count.min(self.total(own.len())?);
+        let Some(halo) = self.0.as_ref().filter(|_| count > 0) else {
+            let place = count.checked_sub(1);
+            let found = place.map(|at| *own.select_nth_unstable_by(at, |a, b| b.total_cmp(a)).1);
+            return Ok(found);
+        };
+        // Numbers that are not negative are in the order of their bits.
+        let mut bits: Vec<u64> = own.into_iter().map(f64::to_bits).collect();
+        bits.sort_unstable();
+        let mut least = 0_u64;
+        for bit in (0..u64::BITS - 1).rev() {
+            let next = least | 1 << bit;
+            let above = bits.len() - bits.partition_point(|&bits| bits < next);
+            if halo.team().total(above as u64)? >= count as u64 {
+                least = next;
+            }
+        }
+        Ok(Some(f64::from_bits(least)))
     }
 
     /// Whether it holds on any rank.

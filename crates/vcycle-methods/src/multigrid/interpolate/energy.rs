@@ -1,7 +1,9 @@
 //! Steps that reduce the energy of a prolongation without changing its pattern.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::eigen::rounded;
 use crate::error::{Error, Result};
 use crate::host_stages::ENERGY;
 use crate::linop::{Size, check_size};
@@ -12,6 +14,8 @@ use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Directions of the near-kernel smaller than this beside the largest do not constrain a row.
 const DEPENDENT: f64 = 1e-8;
+/// Bits that lengths of steps keep: sums in another order, those of several ranks, make the same steps.
+const KEPT: u32 = 20;
 
 /// The prolongation of the same pattern that has less energy `trace(P^T A P)` and maps `vectors`,
 /// the near-kernel of the next level, as `p` does: `steps` steps of conjugate gradients scaled by
@@ -48,15 +52,7 @@ pub fn energy_minimised(
     steps: usize,
 ) -> Result<Csr<f64>> {
     check_size("matrix", Size::square(p.size().rows), a.size())?;
-    for vector in vectors {
-        let columns = Size::new(p.size().cols, 1);
-        check_size("near-kernel", columns, Size::new(vector.len(), 1))?;
-    }
-    let diagonal = a.diagonal();
-    if let Some(row) = diagonal.iter().position(|&entry| entry == 0.0) {
-        let component = "minimisation of energy";
-        return Err(Error::ZeroDiagonal { component, row });
-    }
+    check(a, vectors, p.size().cols, 0..a.size().rows)?;
     let flags = || {
         (0..a.size().rows)
             .map(|row| u32::from(fixed(row)))
@@ -66,17 +62,64 @@ pub fn energy_minimised(
         Some(space) => lowered(&space, p, steps)?,
         None => {
             on_host(a.executor(), ENERGY);
-            let space = ChangeSpace {
-                a,
-                pattern: p.pattern(),
-                diagonal,
-                vectors,
-                fixed,
+            let near = |x: &Vector<f64>| Ok(Csr::of_buffers(p.pattern(), x.buffer().clone()));
+            let rows = OwnRows {
+                rows: 0..a.size().rows,
+                near,
+                sum: Ok,
             };
-            lowered(&space, p, steps)?
+            lowered(&ChangeSpace::new(a, p, vectors, fixed, rows), p, steps)?
         }
     };
     Ok(Csr::of_buffers(p.pattern(), values.buffer().clone()))
+}
+
+/// The same for own rows of a prolongation, where others are those of other ranks; vectors are those of all columns that
+/// rows nearby have.
+pub(in crate::multigrid) fn energy_minimised_near<N, S>(
+    a: &Csr<f64>,
+    p: &Csr<f64>,
+    vectors: &[Vec<f64>],
+    fixed: impl Fn(usize) -> bool + Sync,
+    steps: usize,
+    own: OwnRows<N, S>,
+) -> Result<Csr<f64>>
+where
+    N: Fn(&Vector<f64>) -> Result<Csr<f64>>,
+    S: Fn(f64) -> Result<f64>,
+{
+    let values = lowered(&ChangeSpace::new(a, p, vectors, fixed, own), p, steps)?;
+    Ok(Csr::of_buffers(p.pattern(), values.buffer().clone()))
+}
+
+/// Fails for vectors of other lengths and a zero on the diagonal of some rows.
+pub(in crate::multigrid) fn check(
+    a: &Csr<f64>,
+    vectors: &[Vec<f64>],
+    columns: usize,
+    rows: Range<usize>,
+) -> Result<()> {
+    for vector in vectors {
+        let (expected, found) = (Size::new(columns, 1), Size::new(vector.len(), 1));
+        check_size("near-kernel", expected, found)?;
+    }
+    let first = rows.start;
+    match a.diagonal()[rows].iter().position(|&entry| entry == 0.0) {
+        None => Ok(()),
+        Some(row) => Err(Error::ZeroDiagonal {
+            component: "minimisation of energy",
+            row: first + row,
+        }),
+    }
+}
+
+/// The rows of a prolongation that are here, among those nearby.
+pub(in crate::multigrid) struct OwnRows<N, S> {
+    pub rows: Range<usize>,
+    /// All rows nearby, for values of own ones.
+    pub near: N,
+    /// The sum over all ranks of what each has.
+    pub sum: S,
 }
 
 /// Values of a prolongation after steps of conjugate gradients in a space.
@@ -85,18 +128,19 @@ fn lowered(space: &dyn Space, p: &Csr<f64>, steps: usize) -> Result<Vector<f64>>
     let mut r = space.gradient(&p)?;
     r.scale(Coefficient::real(-1.0))?;
     let mut direction = space.scaled(&r)?;
-    let mut slope = dot(&r, &direction)?;
+    let mut slope = space.dot(&r, &direction)?;
     for _ in 0..steps {
         let image = space.gradient(&direction)?;
-        let curvature = dot(&direction, &image)?;
+        let curvature = space.dot(&direction, &image)?;
         if slope <= 0.0 || curvature <= 0.0 {
             break;
         }
-        p.axpy(Coefficient::real(slope / curvature), &direction)?;
-        r.axpy(Coefficient::real(-slope / curvature), &image)?;
+        let length = rounded(slope / curvature, KEPT);
+        p.axpy(Coefficient::real(length), &direction)?;
+        r.axpy(Coefficient::real(-length), &image)?;
         let mut next = space.scaled(&r)?;
-        let last = std::mem::replace(&mut slope, dot(&r, &next)?);
-        next.axpy(Coefficient::real(slope / last), &direction)?;
+        let last = std::mem::replace(&mut slope, space.dot(&r, &next)?);
+        next.axpy(Coefficient::real(rounded(slope / last, KEPT)), &direction)?;
         direction = next;
     }
     Ok(p)
@@ -110,6 +154,11 @@ fn dot(x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
 
 /// Changes of a prolongation, by their values.
 trait Space {
+    /// The product of two.
+    fn dot(&self, x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
+        dot(x, y)
+    }
+
     /// What is in the space of `A X`.
     fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>>;
 
@@ -128,12 +177,35 @@ impl Space for EnergySpace<'_> {
 }
 
 /// Changes of a prolongation that keep pattern, fixed rows and what vectors are mapped to.
-struct ChangeSpace<'a, F> {
+struct ChangeSpace<'a, F, N, S> {
     a: &'a Csr<f64>,
+    /// Of own rows.
     pattern: &'a Arc<Pattern>,
-    diagonal: Vec<f64>,
+    inverse: Vec<f64>,
     vectors: &'a [Vec<f64>],
     fixed: F,
+    own: OwnRows<N, S>,
+}
+
+impl<'a, F, N, S> ChangeSpace<'a, F, N, S> {
+    fn new(
+        a: &'a Csr<f64>,
+        p: &'a Csr<f64>,
+        vectors: &'a [Vec<f64>],
+        fixed: F,
+        own: OwnRows<N, S>,
+    ) -> Self {
+        let diagonal = a.diagonal();
+        let inverse = diagonal[own.rows.clone()].iter().map(|entry| 1.0 / entry);
+        Self {
+            a,
+            pattern: p.pattern(),
+            inverse: inverse.collect(),
+            vectors,
+            fixed,
+            own,
+        }
+    }
 }
 
 /// Of a row.
@@ -146,63 +218,74 @@ struct EnergyScratch {
     directions: Vec<Vec<f64>>,
 }
 
-impl<F: Fn(usize) -> bool + Sync> Space for ChangeSpace<'_, F> {
+impl<F, N, S> Space for ChangeSpace<'_, F, N, S>
+where
+    F: Fn(usize) -> bool + Sync,
+    N: Fn(&Vector<f64>) -> Result<Csr<f64>>,
+    S: Fn(f64) -> Result<f64>,
+{
+    fn dot(&self, x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
+        (self.own.sum)(dot(x, y)?)
+    }
+
     fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
-        let x = &Csr::of_buffers(self.pattern, x.buffer().clone());
+        let (a, vectors, fixed) = (self.a, self.vectors, &self.fixed);
+        let (x, rows) = (&(self.own.near)(x)?, self.own.rows.clone());
         let executor = x.executor();
         let fill = |scratch: &mut EnergyScratch, row: usize, out: &mut Rows<f64>| {
+            let row = rows.start + row;
             let columns = x.row(row).0;
             scratch.values.clear();
             scratch.values.resize(columns.len(), 0.0);
-            if !(self.fixed)(row) {
-                self.product(scratch, x, row);
-                self.project(scratch, columns);
+            if !fixed(row) {
+                scratch.product(a, x, row);
+                scratch.project(vectors, columns);
             }
             out.reserve(executor, columns.len())?;
             let entries = columns.iter().zip(&scratch.values);
             entries.for_each(|(&column, &value)| out.push(column, value));
             Ok(())
         };
-        let (pieces, bytes) = (x.pattern().pieces(), 8 * self.a.bytes());
+        let (pieces, bytes) = (self.pattern.pieces(), 8 * a.bytes());
         let arrays = build(executor, pieces, bytes, EnergyScratch::default, fill)?;
-        let image = arrays.into_csr(executor, x.size());
+        let image = arrays.into_csr(executor, Size::new(rows.len(), x.size().cols));
         Ok(Vector::of_buffer(image.values_buffer().clone()))
     }
 
     fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
-        let inverse: Vec<f64> = self.diagonal.iter().map(|entry| 1.0 / entry).collect();
-        let scaled = Csr::of_buffers(self.pattern, x.buffer().clone()).scale_rows(&inverse)?;
+        let scaled = Csr::of_buffers(self.pattern, x.buffer().clone());
+        let scaled = scaled.scale_rows(&self.inverse)?;
         Ok(Vector::of_buffer(scaled.values_buffer().clone()))
     }
 }
 
-impl<F: Fn(usize) -> bool + Sync> ChangeSpace<'_, F> {
+impl EnergyScratch {
     /// A row of `A X` at the columns that `X` has there.
-    fn product(&self, scratch: &mut EnergyScratch, x: &Csr<f64>, row: usize) {
-        scratch.places.resize(x.size().cols, 0);
+    fn product(&mut self, a: &Csr<f64>, x: &Csr<f64>, row: usize) {
+        self.places.resize(x.size().cols, 0);
         let columns = x.row(row).0;
         for (place, &column) in columns.iter().enumerate() {
-            scratch.places[column as usize] = place as u32 + 1;
+            self.places[column as usize] = place as u32 + 1;
         }
-        let (neighbours, weights) = self.a.row(row);
+        let (neighbours, weights) = a.row(row);
         for (&k, &weight) in neighbours.iter().zip(weights) {
             let (others, values) = x.row(k as usize);
             for (&column, &value) in others.iter().zip(values) {
-                if let Some(place) = scratch.places[column as usize].checked_sub(1) {
-                    scratch.values[place as usize] += weight * value;
+                if let Some(place) = self.places[column as usize].checked_sub(1) {
+                    self.values[place as usize] += weight * value;
                 }
             }
         }
         for &column in columns {
-            scratch.places[column as usize] = 0;
+            self.places[column as usize] = 0;
         }
     }
 
     /// Makes the row orthogonal to all vectors.
-    fn project(&self, scratch: &mut EnergyScratch, columns: &[u32]) {
+    fn project(&mut self, vectors: &[Vec<f64>], columns: &[u32]) {
         let EnergyScratch {
             values, directions, ..
-        } = scratch;
+        } = self;
         directions.clear();
         let at = |vector: &Vec<f64>| -> Vec<f64> {
             columns
@@ -210,7 +293,7 @@ impl<F: Fn(usize) -> bool + Sync> ChangeSpace<'_, F> {
                 .map(|&column| vector[column as usize])
                 .collect()
         };
-        for mut here in self.vectors.iter().map(at) {
+        for mut here in vectors.iter().map(at) {
             let before = norm(&here);
             // The second pass removes what rounding left.
             for _ in 0..2 {

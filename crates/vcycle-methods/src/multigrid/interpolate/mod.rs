@@ -43,11 +43,13 @@ mod testing;
 mod truncation;
 mod two_stage;
 
+pub(in crate::multigrid) use bamg::bamg_rows;
 pub use bamg::{Bamg, bamg};
 pub use classical::classical;
 pub(in crate::multigrid) use complex::complex_weights;
 pub use direct::direct;
 pub use energy::energy_minimised;
+pub(in crate::multigrid) use energy::{OwnRows, check as check_energy, energy_minimised_near};
 pub use extended::extended;
 pub use extended_i::extended_i;
 pub(in crate::multigrid) use extended_i::weights as extended_i_weights;

@@ -15,7 +15,9 @@ pub(in crate::multigrid) fn is_shared<T: Scalar>(a: &dyn LinOp<T>) -> bool {
 }
 
 /// The matrix in double precision, checked, on the host, where levels are set up.
-pub(super) fn finest<T: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed<f64>>> {
+pub(in crate::multigrid) fn finest<T: Scalar>(
+    a: &Arc<dyn LinOp<T>>,
+) -> Result<Arc<Distributed<f64>>> {
     if T::KIND.is_complex() {
         return Err(no_complex());
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::choice::NextNumbers;
+use super::energy::lowered;
 use super::matching::{Groups, LEFT_OUT};
 
 use crate::eigen::{row_sum_bound_of, spectral_radius};
@@ -15,7 +16,7 @@ use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Overlap, Pattern};
 use crate::multigrid::coarsen::{Aggregates, Aggressive, NONE};
 use crate::multigrid::interpolate::{self, Truncation, Weighing};
 use crate::multigrid::stages::InterpolatedRows;
-use crate::multigrid::systems::spread_over;
+use crate::multigrid::systems::{Unknowns, spread_over};
 use crate::precond::Jacobi;
 
 /// Groups of the rows nearby.
@@ -111,6 +112,18 @@ impl InterpolatedRows for SharedGroups<'_> {
         let (product, numbers) = near.multiplied(&far)?;
         self.wider.get_or_init(|| numbers);
         interpolate::truncate(&product, truncation)
+    }
+
+    fn lowered(
+        &self,
+        a: &Csr<f64>,
+        p: Csr<f64>,
+        unknowns: &Unknowns,
+        steps: usize,
+    ) -> Result<Csr<f64>> {
+        let vectors = unknowns.test_vectors(self.next.numbers.own_count());
+        let (fine, next) = ((a, self.near.halo.as_ref()), (p, self.next));
+        lowered(fine, next, &vectors, |_| false, steps, self.a)
     }
 }
 

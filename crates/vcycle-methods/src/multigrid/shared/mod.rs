@@ -11,6 +11,8 @@
 mod analysis;
 mod blocks;
 mod choice;
+mod energy;
+mod fitted;
 mod groups;
 mod matching;
 mod reuse;
@@ -18,11 +20,13 @@ mod setup;
 mod step;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod twice;
+mod way;
 
 use std::sync::Arc;
 
-pub(super) use analysis::is_shared;
+pub(super) use analysis::{finest, is_shared};
 pub(super) use reuse::SharedSetup;
 pub(super) use setup::{Made, set_up};
 
@@ -50,6 +54,9 @@ pub(super) struct SharedWay<V: Scalar = f64> {
     pub prolongation: Arc<Distributed<V>>,
     /// The blocks of the prolongation.
     block: Size,
+    /// What filtering the matrix of the next level keeps: own rows of vectors, which it maps as before, and a share of every
+    /// row.
+    filter: Option<(Arc<[Vec<f64>]>, f64)>,
 }
 
 impl<V: Scalar> SharedLevel<V> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::analysis::{finest, known};
 use super::step::step;
 use super::{SharedLevel, SharedLevels};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed};
@@ -136,18 +136,17 @@ fn analysed<T: Scalar>(
     clock: &Clock<'_>,
 ) -> Result<(Amg, Arc<Distributed<f64>>, Unknowns)> {
     let _stage = clock.stage(0, "analysis");
-    if amg.test_space.is_some() {
-        return Err(Error::Unsupported {
-            component: "the search of a near-nullspace".to_owned(),
-            operation: "matrices that several ranks share".to_owned(),
-        });
-    }
+    let amg = amg.searching(near_nullspace);
     let a = finest(given)?;
     let amg = amg.decided_by(|| known(&a))?;
     amg.check_levels(near_nullspace)?;
     let team = a.team();
     team.agree(near_nullspace.check(a.size().rows))?;
-    Ok((amg, a, Unknowns::new(near_nullspace)))
+    let unknowns = match &amg.test_space {
+        None => Unknowns::new(near_nullspace),
+        Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
+    };
+    Ok((amg, a, unknowns))
 }
 
 impl Amg {

@@ -1,24 +1,23 @@
 //! The step from a level that ranks share to the next.
 
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::choice::Choice;
-use super::groups::SharedGroups;
+use super::fitted::FittedLevel;
 use super::matching::Groups;
+use super::transfer::{Prolongation, Stages};
 use super::{SharedLevel, SharedWay};
 use crate::error::{Error, Result};
 use crate::linop::Size;
-use crate::matrix::{Bsr, Csr, Distributed, galerkin, galerkin_in_blocks, galerkin_shared};
+use crate::matrix::Distributed;
 use crate::multigrid::amg::Amg;
 use crate::multigrid::clock::Clock;
-use crate::multigrid::coarsen::Coarsening;
+use crate::multigrid::coarsen::{Coarsening, Nearby};
 use crate::multigrid::coarsened::Coarsened;
 use crate::multigrid::interpolate::Interpolation;
-use crate::multigrid::restriction::Restriction;
 use crate::multigrid::steps::{STALLED, STALLED_GROUP, matching_stalled};
 use crate::multigrid::strength::Strength;
-use crate::multigrid::systems::{Unknowns, View, in_blocks};
+use crate::multigrid::systems::{Unknowns, View};
 
 /// A level with its ways, and the matrix of the next; or why there is none.
 pub(super) fn step(
@@ -36,15 +35,16 @@ pub(super) fn step(
     team.agree(check(&amg, interpolation))?;
     let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
     let strength = is_used.then_some(amg.strength);
-    let block = unknowns.node_rows();
+    let block = unknowns.node_rows(&amg, number);
     let near = {
         let _stage = stage("overlap");
-        a.surrounded(rings(&amg), block)?
+        a.surrounded(rings(&amg, interpolation), block)?
     };
     let mut here = unknowns.near(&near.halo)?;
     let view = {
         let _stage = stage("strength");
-        let view = View::new(amg.systems, amg.coarsening, strength, &near.matrix, &here);
+        let rows = (&near.matrix, &Nearby::of(&near.halo));
+        let view = View::of_ranks(amg.systems, amg.coarsening, strength, rows, &here);
         team.agree(view)?
     };
     let nodes = match view.is_of_nodes() {
@@ -52,19 +52,30 @@ pub(super) fn step(
         false => Arc::clone(&near.halo),
     };
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
-    let coarse_rows = |choice: &Choice| {
+    let coarse_rows = |choice: &Choice, here: &Unknowns| {
         let count = choice.next.partition.total() as usize;
-        view.coarse_rows(count, &here)
+        view.coarse_rows(count, here)
     };
     let mut choice = {
         let _stage = stage("coarsening");
         Choice::new(a.executor(), &amg, &view, &nodes)?
     };
-    if amg.coarsening == Coarsening::Pgm && stalls(coarse_rows(&choice)) {
+    if amg.coarsening == Coarsening::Pgm && stalls(coarse_rows(&choice, &here)) {
         choice = Choice::grouped(Groups::uniform(&nodes, STALLED_GROUP)?, &nodes)?;
         clock.note(matching_stalled(number));
     }
-    let count = coarse_rows(&choice);
+    let fits = interpolation.fits_vectors() && !matches!(choice.coarsened, Coarsened::Grouped(_));
+    if fits {
+        let _stage = stage("interpolation");
+        let level = FittedLevel {
+            a,
+            near: &near,
+            view: &view,
+            amg: &amg,
+        };
+        choice = level.fitted(choice, interpolation, &mut here)?;
+    }
+    let count = coarse_rows(&choice, &here);
     if count == 0 || stalls(count) {
         return Ok(Err(format!(
             "coarsening stalled on level {number}: {count} of {rows} unknowns are coarse"
@@ -78,83 +89,65 @@ pub(super) fn step(
     };
     let next = choice.next.multiplied(width);
     let first = choice.first.map(|first| first.multiplied(width));
-    let (prolongation, numbers, (block, radius)) = {
-        let _stage = stage("interpolation");
-        let by = SharedGroups {
-            a,
-            near: &near,
-            next: &next,
-            first: first.as_ref(),
-            wider: OnceCell::new(),
-        };
-        let coarsened = choice.coarsened;
-        let made = coarsened.prolongation_by(&by, interpolation, view, &amg, &mut here);
-        let (own, block, radius) = team.agree(made)?;
-        let numbers = by.wider.into_inner().unwrap_or(next.numbers);
-        let executor = a.executor();
-        let p = Distributed::of_numbered(executor, a.rows(), &next.partition, &numbers, own)?;
-        (Arc::new(p), numbers, (block, radius))
+    let stages = Stages {
+        amg: &amg,
+        stages: (strength, interpolation),
+        next: &next,
+        first: first.as_ref(),
     };
-    *unknowns = here.own(numbers.own(), grouped);
+    let (own, made) = {
+        let _stage = stage("interpolation");
+        (
+            stages.own_restriction((a, &near), &choice.coarsened, &here)?,
+            stages.prolongation((a, &near), choice.coarsened, view, &mut here)?,
+        )
+    };
+    let Prolongation {
+        matrix: prolongation,
+        numbers,
+        block,
+        radius,
+    } = made;
+    *unknowns = here.own(numbers.own(), grouped || fits);
     let _stage = stage("galerkin");
-    let restriction = match (prolongation.transpose()?, amg.restriction_scaling) {
-        (r, 1.0) => r,
-        (r, factor) => r.scale(factor)?,
+    // Those of their own are not made of the same blocks.
+    let block = own.as_ref().map_or(block, |_| Size::square(1));
+    let restriction = match own {
+        Some(own) => own,
+        None => prolongation.transpose()?,
+    };
+    let restriction = match amg.restriction_scaling {
+        1.0 => restriction,
+        factor => restriction.scale(factor)?,
     };
     let way = SharedWay {
         restriction: Arc::new(restriction),
-        prolongation,
+        filter: (amg.coarse_filter < 1.0).then(|| {
+            let own = prolongation.columns().own_count();
+            (unknowns.test_vectors(own), amg.coarse_filter)
+        }),
+        prolongation: Arc::new(prolongation),
         block,
     };
     Ok(Ok((way.level(a, radius)?, way.coarse(a)?)))
 }
 
-impl SharedWay {
-    /// A level that it leads from.
-    pub(super) fn level(
-        &self,
-        a: &Arc<Distributed<f64>>,
-        radius: Option<f64>,
-    ) -> Result<SharedLevel> {
-        Ok(SharedLevel {
-            a: Arc::clone(a),
-            way: self.clone(),
-            radius,
-            nonzeros: [a.total_nonzeros()?, self.prolongation.total_nonzeros()?],
-        })
-    }
-
-    /// The matrix of the next level.
-    pub(super) fn coarse(&self, a: &Distributed<f64>) -> Result<Distributed<f64>> {
-        let (r, p) = (&self.restriction, &self.prolongation);
-        let product = |r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>| product(r, a, p, self.block);
-        let coarse = match self.block == Size::square(1) {
-            true => galerkin_shared(r, a, p)?,
-            false => galerkin_in_blocks(r, a, p, self.block, product)?,
-        };
-        coarse.without_empty_rows()
-    }
-}
-
 /// Rings of rows around the own ones that stages look at; of the next ring they know the unknowns. That is for interpolation
-/// over distance two, and for the roots of groups. Interpolation asks what the rows of the first ring strongly depend on,
-/// and some measures of that look at the rows on both sides of a coupling.
-fn rings(amg: &Amg) -> usize {
-    let both_sides = matches!(amg.strength, Strength::Symmetric(_) | Strength::Mutual(_));
-    match both_sides && !amg.coarsening.aggregates() {
-        true => 2,
+/// over distance two, and for the roots of groups; interpolation of vectors goes as far as it is told. It asks what the rows
+/// of these rings strongly depend on, and some measures of that look at the rows on both sides of a coupling.
+fn rings(amg: &Amg, interpolation: Interpolation) -> usize {
+    if amg.coarsening.aggregates() {
+        return 1;
+    }
+    let both_sides = matches!(
+        amg.strength,
+        Strength::Symmetric(_) | Strength::Mutual(_) | Strength::Affinity(_)
+    );
+    let distance = match interpolation.fits_vectors() {
+        true => amg.bamg.max_distance.saturating_sub(1),
         false => 1,
-    }
-}
-
-/// `R A P` of rows nearby, by blocks where the whole product would be.
-fn product(r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>, block: Size) -> Result<Csr<f64>> {
-    if let Some((a, p)) = in_blocks(a, p, block)
-        && let Ok(r) = Bsr::from_csr(r, block.transposed())
-    {
-        return r.multiply(&a.multiply(&p)?)?.rows();
-    }
-    galerkin(r, a, p)
+    };
+    distance.max(1) + usize::from(both_sides)
 }
 
 /// Fails, naming what to use, for stages that are not made for ranks.
@@ -169,33 +162,9 @@ fn check(amg: &Amg, interpolation: Interpolation) -> Result<()> {
         let component = format!("the coarsening `{}`", amg.coarsening);
         return refuse(component, "`pmis`, `hmis` or `mis2`");
     }
-    if interpolation.fits_vectors() || matches!(interpolation, Interpolation::Own(_)) {
+    if let Interpolation::Own(_) = interpolation {
         let component = format!("the interpolation `{interpolation}`");
         return refuse(component, "`extended+i` or `smoothed`");
     }
-    if amg.strength.is_of_all_rows() {
-        return refuse("this measure of strength".to_owned(), "a threshold");
-    }
-    if amg.restriction != Restriction::Transposed {
-        return refuse("restriction = own".to_owned(), "`transposed`");
-    }
-    if amg.energy_steps > 0 || amg.coarse_filter < 1.0 {
-        let component = "minimising energy and filtering coarse matrices".to_owned();
-        return refuse(component, "neither");
-    }
     Ok(())
-}
-
-impl Strength {
-    /// Whether it looks at more than rows nearby.
-    fn is_of_all_rows(&self) -> bool {
-        match self {
-            Strength::Affinity(_) => true,
-            Strength::Auto => false,
-            Strength::Classical(measure) => measure.connections.is_some(),
-            Strength::Symmetric(measure) => measure.connections.is_some(),
-            Strength::Absolute(measure) => measure.connections.is_some(),
-            Strength::Mutual(measure) => measure.connections.is_some(),
-        }
-    }
 }

@@ -54,7 +54,7 @@ fn assert_equal(found: Option<Csr<f64>>, expected: &Csr<f64>, what: &str) {
 /// Compares the levels of all ranks with those without ranks, bit by bit.
 fn compare(made: &Made, whole: &[LevelMatrices], told: &str) -> Result<()> {
     let shared = &made.shared.levels;
-    assert!(shared.len() > 1, "{told}: {} shared", shared.len());
+    assert!(!shared.is_empty(), "{told}: nothing is shared");
     for (number, level) in shared.iter().enumerate() {
         let what = |part: &str| format!("{told}, level {number}, {part}");
         let ways = (&whole[number].prolongation, &whole[number].restriction);
@@ -74,34 +74,53 @@ fn compare(made: &Made, whole: &[LevelMatrices], told: &str) -> Result<()> {
     Ok(())
 }
 
-fn check(problem: &str, text: &str, ranks: &[usize]) {
+/// A problem, with what is known of its unknowns.
+fn built(problem: &str) -> (gallery::Problem, NearNullspace) {
     let alone = Executor::cpu_with_threads(1).unwrap();
     let problem = gallery::build(problem, &alone).unwrap();
-    let amg = amg(text);
-    let ws = Workspace::new();
-    let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix.clone());
     let near = problem.near_nullspace.clone();
     let near = near.unwrap_or(NearNullspace::components(1).unwrap());
-    let (setup, hierarchy) = amg.setup_with(&a, &near, &ws).unwrap();
+    (problem, near)
+}
+
+/// Levels of ranks beside those without.
+fn check_levels(problem: &str, text: &str, ranks: &[usize]) {
+    let ((problem, near), amg) = (built(problem), amg(text));
+    let (a, ws): (Arc<dyn LinOp<f64>>, _) = (Arc::new(problem.matrix.clone()), Workspace::new());
+    let (setup, _) = amg.setup_with(&a, &near, &ws).unwrap();
     let whole = setup.matrices(&a, &ws).unwrap();
-    let solver = Solver::new(Cg::default(), a).unwrap();
-    let solver = solver.with_preconditioner(Arc::new(hierarchy)).unwrap();
-    let b = Vector::from_column(&alone, problem.rhs.clone());
-    let expected = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
-    let expected = expected.unwrap();
+    for &ranks in ranks {
+        let told = format!("{} {text} on {ranks} ranks", problem.name);
+        threads::run(ranks, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let (a, near, _) = part(&rank, &problem)?;
+            let ws = Workspace::new();
+            let clock = Clock::new(&ws, &rank);
+            compare(&set_up(&amg, &a, &near, &clock)?, &whole, &told)
+        })
+        .unwrap();
+    }
+}
+
+/// Levels and iterations.
+fn check(problem: &str, text: &str, ranks: &[usize]) {
+    check_levels(problem, text, ranks);
+    let ((problem, near), amg) = (built(problem), amg(text));
+    let solved = |a: Arc<dyn LinOp<f64>>, near: &NearNullspace, b: &Vector<f64>| {
+        let hierarchy = amg.hierarchy_with(&a, near, &Workspace::new())?;
+        let solver = Solver::new(Cg::default(), a)?;
+        let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
+        solver.solve(b, &mut Vector::zeros_like(b)?)
+    };
+    let b = Vector::from_column(problem.matrix.executor(), problem.rhs.clone());
+    let expected = solved(Arc::new(problem.matrix.clone()), &near, &b).unwrap();
     assert!(expected.converged());
     for &ranks in ranks {
         let told = format!("{} {text} on {ranks} ranks", problem.name);
         threads::run(ranks, |team| {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
             let (a, near, b) = part(&rank, &problem)?;
-            let ws = Workspace::new();
-            let clock = Clock::new(&ws, &rank);
-            compare(&set_up(&amg, &a, &near, &clock)?, &whole, &told)?;
-            let hierarchy = amg.hierarchy_with(&a, &near, &ws)?;
-            let solver = Solver::new(Cg::default(), a)?;
-            let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
-            let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+            let outcome = solved(a, &near, &b)?;
             let apart = outcome.iterations.abs_diff(expected.iterations);
             assert!(outcome.converged() && apart <= 1, "{told}: {outcome}");
             Ok(())
@@ -123,27 +142,72 @@ fn classical_levels_have_the_bits_they_have_without_ranks() {
 
 #[test]
 fn every_choice_of_unknowns_has_the_bits_it_has_without_ranks() {
-    check("poisson7:7", r#"{"coarsening": "hmis"}"#, &RANKS);
-    check("poisson7:9", r#"{"coarsening": "pmis-aggressive"}"#, &RANKS);
+    check_levels("poisson7:7", r#"{"coarsening": "hmis"}"#, &RANKS);
+    check_levels("poisson7:9", r#"{"coarsening": "pmis-aggressive"}"#, &RANKS);
     let mutual = r#"{"coarsening": "pmis-aggressive", "strength": {"kind": "mutual"}}"#;
-    check("jump7:8,1e6", mutual, &[7]);
+    check_levels("jump7:8,1e6", mutual, &[7]);
 }
 
 #[test]
 fn matched_groups_have_the_bits_they_have_without_ranks() {
-    check("poisson7:6", r#"{"coarsening": "pgm"}"#, &RANKS);
+    check_levels("poisson7:6", r#"{"coarsening": "pgm"}"#, &RANKS);
     let eight = r#"{"coarsening": "pgm", "aggregate-size": 8, "interpolation": "smoothed"}"#;
-    check("aniso7:7,0.01", eight, &[3, 64]);
-    check(
+    check_levels("aniso7:7,0.01", eight, &[3, 64]);
+    check_levels(
         "elasticity:6x3x3",
         r#"{"coarsening": "pgm", "aggregate-size": 4}"#,
         &[7],
     );
-    check(
+    check_levels(
         "poisson5:12",
         r#"{"coarsening": "uniform", "aggregate-size": 3}"#,
         &[2, 7],
     );
+}
+
+#[test]
+fn test_vectors_are_interpolated_as_they_are_without_ranks() {
+    let bamg = |more: &str| {
+        format!(
+            r#"{{"coarsening": "pmis", "strength": {{"kind": "symmetric", "threshold": 0.01}}, {more}}}"#
+        )
+    };
+    let given = bamg(r#""interpolation": "bamg""#);
+    check("elasticity:6x3x3", &given, &[1, 3, 64]);
+    let filtered = bamg(r#""interpolation": "fbamg", "bamg": {"max-distance": 2}"#);
+    check_levels("poisson7:7", &filtered, &[2, 7]);
+    let found = bamg(
+        r#""interpolation": "sbamg", "energy-steps": 1, "test-space": {"vectors": 2, "steps": 5}"#,
+    );
+    check_levels("jump7:7,1e3", &found, &[2, 7]);
+}
+
+#[test]
+fn numbers_of_couplings_and_filters_go_over_all_ranks() {
+    let few = r#"{"coarsening": "pmis", "strength": {"kind": "classical", "connections": 3}}"#;
+    check_levels("aniso7:7,0.1", few, &[3, 64]);
+    let nodes = r#"{"coarsening": "mis2", "strength": {"kind": "symmetric", "connections": 5}}"#;
+    check_levels("elasticity:6x3x3", nodes, &[7]);
+    let affinity = r#"{"coarsening": "pmis", "strength": {"kind": "affinity", "connections": 4}}"#;
+    check_levels("poisson5:15", affinity, &[2, 7]);
+    let affinity = r#"{"coarsening": "mis2", "strength": {"kind": "affinity"}}"#;
+    check_levels("aniso7:6,0.1", affinity, &[3]);
+    let lower = r#"{"coarsening": "mis2", "energy-steps": 2}"#;
+    check_levels("elasticity:6x3x3", lower, &[3]);
+    check_levels("aniso7:7,0.01", lower, &[7]);
+    check_levels(
+        "poisson7:7",
+        r#"{"coarsening": "pmis", "coarse-filter": 0.9}"#,
+        &[2, 7],
+    );
+}
+
+#[test]
+fn restrictions_of_their_own_are_those_without_ranks() {
+    let own = r#"{"coarsening": "pmis", "restriction": "own"}"#;
+    check_levels("convdiff7:7,10", own, &[3, 7]);
+    let own = r#"{"coarsening": "mis2", "restriction": "own"}"#;
+    check_levels("convdiff7:8,10", own, &[3]);
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Classical, Measure, check, graph};
+use super::super::coarsen::Nearby;
+use super::{Classical, Measure, check, graph, threshold_of};
 use crate::eigen::scattered;
 use crate::error::{Error, Result};
-use crate::executor::cut;
-use crate::matrix::{Csr, Pattern, ranges, zeroed};
+use crate::executor::{Executor, cut};
+use crate::matrix::{Csr, Distributed, Halo, Pattern, ranges, zeroed};
 use crate::operations::coarsen::{self as operations, DeviceMeasure};
 use crate::reference::csr::CsrArrays;
 
@@ -102,8 +103,8 @@ pub(super) const LARGE: Classical = Classical {
 const ALONG_A_LINE: usize = 2;
 
 impl Affinity {
-    /// The strong couplings of a matrix.
-    pub(super) fn strong(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
+    /// The strong couplings of a matrix, some of whose rows may be those of other ranks.
+    pub(super) fn strong(&self, a: &Csr<f64>, near: &Nearby) -> Result<Arc<Pattern>> {
         check(a, self)?;
         if self.vectors == 0 {
             let reason = "there have to be some".to_owned();
@@ -111,22 +112,41 @@ impl Affinity {
             return Err(Error::BadParameter { parameter, reason });
         }
         let large = graph(a, &LARGE, false)?;
-        let rows = a.size().rows;
+        let mut own = near.own(a.size().rows);
         let has_choice = |row: usize| large.range(row).len() > ALONG_A_LINE;
-        let have_some = large.nonzeros() > ALONG_A_LINE * rows || (0..rows).any(has_choice);
+        let is_clear = !near.is_shared() && large.nonzeros() > ALONG_A_LINE * own.len();
+        let have_some = is_clear || near.any(own.any(has_choice))?;
         if self.connections.is_none() && !have_some {
             return Ok(large);
         }
-        graph(&self.closeness(a, &large)?, self, false)
+        let closeness = self.closeness(a, &large, near)?;
+        let measure = match self.connections.filter(|_| near.is_shared()) {
+            Some(mean) => Self {
+                threshold: threshold_of(&closeness, self, mean, near)?,
+                connections: None,
+                ..*self
+            },
+            None => *self,
+        };
+        graph(&closeness, &measure, false)
     }
 
     /// `1 / (1 - c_ij)` for the couplings of a graph.
-    fn closeness(&self, a: &Csr<f64>, graph: &Arc<Pattern>) -> Result<Csr<f64>> {
+    fn closeness(&self, a: &Csr<f64>, graph: &Arc<Pattern>, near: &Nearby) -> Result<Csr<f64>> {
         let lanes = self.vectors.div_ceil(LANE);
         if let Some(known) = operations::closeness(a, graph, (lanes * LANE, self.sweeps))? {
             return Ok(known);
         }
-        let vectors = self.smooth(a, lanes)?;
+        let vectors = match near.halo() {
+            Some(halo) => self.smooth_shared(a, lanes, halo)?,
+            None => {
+                let rows = 0..a.size().rows;
+                let mut x = self.start(a.executor(), lanes, rows.clone())?;
+                let pieces = ranges(a.pattern().pieces());
+                self.smooth((a, &pieces), lanes, &mut x, |_| Ok(()))?;
+                x
+            }
+        };
         let of = |unknown: usize| &vectors[unknown * lanes..][..lanes];
         let columns = graph.columns();
         Csr::from_places(graph, |row, place| {
@@ -135,48 +155,109 @@ impl Affinity {
         })
     }
 
-    /// Scattered numbers after sweeps of Gauss-Seidel, forwards and backwards in turns; every row
-    /// scaled to norm one.
-    fn smooth(&self, a: &Csr<f64>, lanes: usize) -> Result<Vec<Lane>> {
-        let size = a.size().rows * lanes;
-        let number = |index: usize| scattered(index) as f32;
-        let mut x: Vec<Lane> = zeroed(a.executor(), size)?;
-        for (index, lane) in x.iter_mut().enumerate() {
-            *lane = std::array::from_fn(|k| number(index * LANE + k));
+    /// Scattered numbers for rows of all.
+    fn start(
+        &self,
+        executor: &Executor,
+        lanes: usize,
+        rows: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<Vec<Lane>> {
+        let mut x: Vec<Lane> = zeroed(executor, rows.len() * lanes)?;
+        for (row, values) in rows.zip(x.chunks_exact_mut(lanes)) {
+            for (index, lane) in (row * lanes..).zip(values) {
+                *lane = std::array::from_fn(|k| scattered(index * LANE + k) as f32);
+            }
         }
+        Ok(x)
+    }
+
+    /// Sweeps of Gauss-Seidel over pieces, which follow each other, forwards and backwards in turns, each with what others
+    /// were before; then every row of theirs is scaled to norm one. `refresh` is called after each sweep.
+    fn smooth(
+        &self,
+        (a, pieces): (&Csr<f64>, &[Range<usize>]),
+        lanes: usize,
+        x: &mut Vec<Lane>,
+        refresh: impl Fn(&mut [Lane]) -> Result<()>,
+    ) -> Result<()> {
+        let first = pieces.first().map_or(0, |rows| rows.start);
+        let last = pieces.last().map_or(0, |rows| rows.end);
+        let own = first * lanes..last * lanes;
         let mut next = x.clone();
         for sweep in 0..self.sweeps {
-            self.each_piece(a, lanes, &mut next, |rows, part| {
+            each_piece(a, pieces, lanes, &mut next[own.clone()], |rows, part| {
                 part.copy_from_slice(&x[rows.start * lanes..rows.end * lanes]);
                 let piece = RelaxedRows {
                     a: a.at_hand(),
                     lanes,
                     rows,
-                    others: &x,
+                    others: x,
                 };
                 piece.relax(sweep % 2 == 0, part);
             });
-            std::mem::swap(&mut x, &mut next);
+            std::mem::swap(x, &mut next);
+            refresh(x)?;
         }
-        self.each_piece(a, lanes, &mut x, |_, part| {
+        each_piece(a, pieces, lanes, &mut x[own], |_, part| {
             part.chunks_exact_mut(lanes).for_each(normalise);
         });
-        Ok(x)
+        refresh(x)
     }
 
-    fn each_piece(
-        &self,
-        a: &Csr<f64>,
-        lanes: usize,
-        x: &mut [Lane],
-        work: impl Fn(Range<usize>, &mut [Lane]) + Sync + Send,
-    ) {
-        let pieces = ranges(a.pattern().pieces());
-        let parts = cut(x, pieces.iter().map(|rows| rows.len() * lanes));
-        let tasks = pieces.into_iter().zip(parts).collect();
-        a.executor()
-            .run(a.bytes(), tasks, |(rows, part)| work(rows, part));
+    /// The same of rows nearby, which several ranks share: every one relaxes the pieces of the whole matrix that begin in its
+    /// rows.
+    fn smooth_shared(&self, a: &Csr<f64>, lanes: usize, halo: &Arc<Halo>) -> Result<Vec<Lane>> {
+        let executor = a.executor().with_team(halo.team())?;
+        let (own, rows) = (a.row_range(halo.own())?, halo.partition());
+        let whole = Distributed::of_numbered(&executor, rows, rows, halo, own)?;
+        let (whole, bounds) = whole.in_pieces()?;
+        let near = whole.surrounded(0, 1)?;
+        let here = &near.halo;
+        let (first, mine) = (here.own().start as u64, here.own_rows());
+        let local = |bound: u64| (first + bound - mine.start) as usize;
+        let pieces = bounds.windows(2).filter(|ends| mine.contains(&ends[0]));
+        let pieces: Vec<Range<usize>> = pieces.map(|ends| local(ends[0])..local(ends[1])).collect();
+        let numbers = (0..here.len()).map(|row| here.global(row) as usize);
+        let mut x = self.start(a.executor(), lanes, numbers)?;
+        let refresh = |x: &mut [Lane]| refreshed(here, lanes, x);
+        self.smooth((&near.matrix, &pieces), lanes, &mut x, refresh)?;
+        // What the rows nearby have, whoever has relaxed them.
+        let wanted = (0..halo.len()).map(|row| halo.global(row)).collect();
+        let to = Halo::new(halo.team(), whole.rows(), wanted)?;
+        let mut found = vec![[0.0; LANE]; to.len() * lanes];
+        let relaxed = here.own().start * lanes..here.own().end * lanes;
+        found[to.own().start * lanes..to.own().end * lanes].copy_from_slice(&x[relaxed]);
+        refreshed(&to, lanes, &mut found)?;
+        let row = |row: usize| to.local(halo.global(row)).expect("asked for") as usize;
+        let rows = (0..halo.len()).flat_map(|at| &found[row(at) * lanes..][..lanes]);
+        Ok(rows.copied().collect())
     }
+}
+
+/// Gets the values of rows of other ranks.
+fn refreshed(halo: &Halo, lanes: usize, x: &mut [Lane]) -> Result<()> {
+    let (own, before) = (halo.own(), halo.before() * lanes);
+    let mut others = vec![[0.0; LANE]; halo.others().len() * lanes];
+    let sent = x[own.start * lanes..own.end * lanes].as_flattened();
+    let received = others.as_flattened_mut();
+    halo.exchange(lanes * LANE, sent, received, &mut || Ok(()))?;
+    x[..before].copy_from_slice(&others[..before]);
+    x[own.end * lanes..].copy_from_slice(&others[before..]);
+    Ok(())
+}
+
+/// Works on the values of every piece side by side.
+fn each_piece(
+    a: &Csr<f64>,
+    pieces: &[Range<usize>],
+    lanes: usize,
+    x: &mut [Lane],
+    work: impl Fn(Range<usize>, &mut [Lane]) + Sync + Send,
+) {
+    let parts = cut(x, pieces.iter().map(|rows| rows.len() * lanes));
+    let tasks = pieces.iter().cloned().zip(parts).collect();
+    a.executor()
+        .run(a.bytes(), tasks, |(rows, part)| work(rows, part));
 }
 
 /// Rows that are relaxed one after the other.

@@ -19,6 +19,7 @@ pub use classical::Classical;
 pub use mutual::Mutual;
 pub use symmetric::Symmetric;
 
+use super::coarsen::Nearby;
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern, Rows, build, ranges};
 use crate::operations::coarsen as operations;
@@ -80,7 +81,7 @@ impl Strength {
             Strength::Symmetric(measure) => graph(a, measure, false),
             Strength::Absolute(measure) => graph(a, measure, false),
             Strength::Mutual(measure) => graph(a, measure, false),
-            Strength::Affinity(measure) => measure.strong(a),
+            Strength::Affinity(measure) => measure.strong(a, &Nearby::default()),
         }
     }
 }
@@ -95,6 +96,66 @@ impl Strength {
         }
     }
 
+    /// The [`graph`](Self::graph) of rows some of which are those of other ranks. These are asked where a measure goes by
+    /// more than rows nearby.
+    pub(super) fn graph_near(&self, a: &Csr<f64>, near: &Nearby) -> Result<Arc<Pattern>> {
+        match self.with_threshold(a, near)? {
+            Strength::Affinity(measure) => measure.strong(a, near),
+            measure => measure.graph(a),
+        }
+    }
+
+    /// The same with the threshold that a mean number of couplings of rows of all ranks asks for.
+    fn with_threshold(self, a: &Csr<f64>, near: &Nearby) -> Result<Self> {
+        let connections = None;
+        Ok(match self {
+            Strength::Classical(of) if let Some(mean) = of.connections => {
+                let threshold = threshold_of(a, &of, mean, near)?;
+                Strength::Classical(Classical {
+                    threshold,
+                    connections,
+                    ..of
+                })
+            }
+            Strength::Symmetric(of) if let Some(mean) = of.connections => {
+                let threshold = threshold_of(a, &of, mean, near)?;
+                Strength::Symmetric(Symmetric {
+                    threshold,
+                    connections,
+                    ..of
+                })
+            }
+            Strength::Absolute(of) if let Some(mean) = of.connections => {
+                let threshold = threshold_of(a, &of, mean, near)?;
+                Strength::Absolute(Absolute {
+                    threshold,
+                    connections,
+                    ..of
+                })
+            }
+            Strength::Mutual(of) if let Some(mean) = of.connections => {
+                let threshold = Some(threshold_of(a, &of, mean, near)?);
+                Strength::Mutual(Mutual {
+                    threshold,
+                    connections,
+                })
+            }
+            same => same,
+        })
+    }
+
+    /// Whether it goes by more than rows nearby.
+    pub(super) fn is_of_all_rows(&self) -> bool {
+        match self {
+            Strength::Auto => false,
+            Strength::Classical(measure) => measure.connections.is_some(),
+            Strength::Symmetric(measure) => measure.connections.is_some(),
+            Strength::Absolute(measure) => measure.connections.is_some(),
+            Strength::Mutual(measure) => measure.connections.is_some(),
+            Strength::Affinity(_) => true,
+        }
+    }
+
     /// The couplings for weights that are made of entries: where the strong ones were not told by
     /// theirs, all large ones, of which those are a part.
     pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
@@ -103,6 +164,12 @@ impl Strength {
             _ => Ok(Arc::clone(strong)),
         }
     }
+}
+
+/// The threshold of a measure that keeps `mean` couplings a row.
+fn threshold_of(a: &Csr<f64>, measure: &impl Measure, mean: f64, near: &Nearby) -> Result<f64> {
+    check(a, measure)?;
+    quantile(a, &measure.scales(a)?, measure, mean, near)
 }
 
 /// Couplings that rounding alone has taken below the threshold are strong: on grids many lie just there.
@@ -147,7 +214,7 @@ fn graph(a: &Csr<f64>, measure: &impl Measure, may_stay: bool) -> Result<Arc<Pat
     check(a, measure)?;
     if let Some(known) = measure.on_device() {
         let threshold = match measure.connections() {
-            Some(mean) => operations::threshold_for(a, known, wanted(a, mean))?,
+            Some(mean) => operations::threshold_for(a, known, wanted(a.size().rows, mean))?,
             None => Some(measure.threshold()),
         };
         if let Some(threshold) = threshold.map(|threshold| AT_THRESHOLD * threshold)
@@ -159,7 +226,7 @@ fn graph(a: &Csr<f64>, measure: &impl Measure, may_stay: bool) -> Result<Arc<Pat
     let scales = measure.scales(a)?;
     let threshold = AT_THRESHOLD
         * match measure.connections() {
-            Some(mean) => quantile(a, &scales, measure, mean),
+            Some(mean) => quantile(a, &scales, measure, mean, &Nearby::default())?,
             None => measure.threshold(),
         };
     if may_stay && all_strong(a, measure, &scales, threshold) {
@@ -226,16 +293,23 @@ fn for_each_coupling(
 }
 
 /// How many couplings `mean` a row are.
-fn wanted(a: &Csr<f64>, mean: f64) -> usize {
-    (mean * a.size().rows as f64).round() as usize
+fn wanted(rows: usize, mean: f64) -> usize {
+    (mean * rows as f64).round() as usize
 }
 
-/// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together.
-fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> f64 {
-    let arrays = a.at_hand();
+/// The threshold that keeps `mean` couplings a row on average; equal couplings are kept together. Some of the rows may be
+/// those of other ranks.
+fn quantile(
+    a: &Csr<f64>,
+    scales: &[f64],
+    measure: &impl Measure,
+    mean: f64,
+    near: &Nearby,
+) -> Result<f64> {
+    let (arrays, own) = (a.at_hand(), near.own(a.size().rows));
     let piece = |rows: std::ops::Range<usize>| {
         let mut all = Vec::new();
-        for row in rows {
+        for row in rows.start.max(own.start)..rows.end.min(own.end) {
             let reference = measure.reference(&arrays, scales, row);
             for_each_coupling(&arrays, scales, measure, row, |_, c| {
                 all.push(c / reference)
@@ -244,14 +318,9 @@ fn quantile(a: &Csr<f64>, scales: &[f64], measure: &impl Measure, mean: f64) -> 
         all
     };
     let pieces = ranges(a.pattern().pieces());
-    let mut all = a.executor().run(a.bytes(), pieces, piece).concat();
-    match wanted(a, mean).min(all.len()) {
-        0 => f64::INFINITY,
-        count => {
-            *all.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a))
-                .1
-        }
-    }
+    let all = a.executor().run(a.bytes(), pieces, piece).concat();
+    let count = wanted(near.total(own.len())?, mean);
+    Ok(near.nth_largest(all, count)?.unwrap_or(f64::INFINITY))
 }
 
 /// The largest coupling of a row.

@@ -3,6 +3,8 @@
 mod basis;
 mod neighbours;
 
+use std::ops::Range;
+
 use self::basis::Basis;
 use self::neighbours::Neighbours;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
@@ -154,57 +156,70 @@ pub fn bamg(
     {
         return Ok((p, Splitting::of_device((numbers, count))));
     }
-    let executor = strength.executor();
-    operations::on_host(executor, host_stages::BAMG);
-    let bounds = balance(strength.size().rows, |row| {
-        64 * (strength.offsets()[row] + row)
-    });
-    let bytes = 64 * strength.bytes();
-    let arrays = build(
-        executor,
-        &bounds,
-        bytes,
-        FitScratch::default,
-        |scratch, i, out: &mut Rows<f64>| {
-            let promoted = !level.weigh(scratch, i);
-            out.reserve(executor, scratch.entries.len() + 1)?;
-            if promoted {
-                // Told from weights, which are among coarse columns, by its own number.
-                out.push(i as u32, f64::NAN);
-            }
-            scratch.entries.iter().for_each(|&(j, w)| out.push(j, w));
-            Ok(())
-        },
-    )?;
-    let by_unknown = arrays.into_csr(executor, strength.size());
-    let is_coarse = |i: usize| {
-        level.coarse[i] != NONE || by_unknown.row(i).1.first().is_some_and(|w| w.is_nan())
-    };
-    let chosen = Splitting::of(strength.size().rows, is_coarse);
-    let p = renumbered(&by_unknown, &chosen)?;
+    operations::on_host(strength.executor(), host_stages::BAMG);
+    let rows = 0..strength.size().rows;
+    let fitted = level.rows(rows.clone())?;
+    let is_coarse = |row: usize| level.coarse[row] != NONE || fitted.is_promoted(row);
+    let chosen = Splitting::of(rows.len(), is_coarse);
+    let p = fitted.prolongation(&chosen)?;
     Ok((p, chosen))
 }
 
-/// From numbers of unknowns to those of the next level.
-fn renumbered(by_unknown: &Csr<f64>, chosen: &Splitting) -> Result<Csr<f64>> {
-    let executor = by_unknown.executor();
-    let coarse = &chosen.coarse_index;
-    let fill = |(): &mut (), i: usize, out: &mut Rows<f64>| {
-        let (columns, values) = by_unknown.row(i);
-        out.reserve(executor, columns.len() + 1)?;
-        if coarse[i] != NONE {
-            out.push(coarse[i], 1.0);
-            return Ok(());
-        }
-        for (&column, &value) in columns.iter().zip(values) {
-            out.push(coarse[column as usize], value);
-        }
-        Ok(())
+/// The rows of [`bamg`] for some unknowns, where others are those of other ranks.
+pub(in crate::multigrid) fn bamg_rows(
+    strength: &Pattern,
+    splitting: &Splitting,
+    vectors: &[Vec<f64>],
+    parameters: &Bamg,
+    rows: Range<usize>,
+) -> Result<FittedRows> {
+    parameters.check()?;
+    let level = FittedLevel {
+        strength,
+        coarse: &splitting.coarse_index,
+        vectors,
+        parameters,
     };
-    let (pieces, bytes) = (by_unknown.pattern().pieces(), by_unknown.bytes());
-    let arrays = build(executor, pieces, bytes, || (), fill)?;
-    let size = Size::new(coarse.len(), chosen.coarse_count);
-    Ok(arrays.into_csr(executor, size))
+    level.check()?;
+    level.rows(rows)
+}
+
+/// Weights of some unknowns, by the unknowns they belong to.
+pub(in crate::multigrid) struct FittedRows {
+    /// A row that becomes coarse has a number that is none in its own column.
+    weights: Csr<f64>,
+    first: usize,
+}
+
+impl FittedRows {
+    /// Whether an unknown becomes coarse.
+    pub fn is_promoted(&self, unknown: usize) -> bool {
+        let values = self.weights.row(unknown - self.first).1;
+        values.first().is_some_and(|weight| weight.is_nan())
+    }
+
+    /// From numbers of unknowns to those of the next level.
+    pub fn prolongation(&self, chosen: &Splitting) -> Result<Csr<f64>> {
+        let (weights, coarse) = (&self.weights, &chosen.coarse_index);
+        let executor = weights.executor();
+        let fill = |(): &mut (), row: usize, out: &mut Rows<f64>| {
+            let (columns, values) = weights.row(row);
+            out.reserve(executor, columns.len() + 1)?;
+            let own = coarse[self.first + row];
+            if own != NONE {
+                out.push(own, 1.0);
+                return Ok(());
+            }
+            for (&column, &value) in columns.iter().zip(values) {
+                out.push(coarse[column as usize], value);
+            }
+            Ok(())
+        };
+        let (pieces, bytes) = (weights.pattern().pieces(), weights.bytes());
+        let arrays = build(executor, pieces, bytes, || (), fill)?;
+        let size = Size::new(weights.size().rows, chosen.coarse_count);
+        Ok(arrays.into_csr(executor, size))
+    }
 }
 
 struct FittedLevel<'a> {
@@ -241,6 +256,32 @@ impl FittedLevel<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The weights of some unknowns.
+    fn rows(&self, rows: Range<usize>) -> Result<FittedRows> {
+        let (executor, offsets) = (self.strength.executor(), self.strength.offsets());
+        let first = rows.start;
+        let bounds = balance(rows.len(), |row| {
+            64 * (offsets[first + row] - offsets[first] + row)
+        });
+        let bytes = 64 * self.strength.bytes();
+        let fill = |scratch: &mut FitScratch, row: usize, out: &mut Rows<f64>| {
+            let promoted = !self.weigh(scratch, first + row);
+            out.reserve(executor, scratch.entries.len() + 1)?;
+            if promoted {
+                // Told from weights, which are among coarse columns, by its own number.
+                out.push((first + row) as u32, f64::NAN);
+            }
+            scratch.entries.iter().for_each(|&(j, w)| out.push(j, w));
+            Ok(())
+        };
+        let arrays = build(executor, &bounds, bytes, FitScratch::default, fill)?;
+        let size = Size::new(rows.len(), self.strength.size().cols);
+        Ok(FittedRows {
+            weights: arrays.into_csr(executor, size),
+            first,
+        })
     }
 
     fn row(&self, unknown: usize) -> Vec<f64> {

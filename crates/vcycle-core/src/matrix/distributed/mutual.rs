@@ -1,0 +1,85 @@
+//! Whether rows of several ranks refer to each other.
+
+use super::Distributed;
+use super::wire::{bytes_of, numbers};
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Distributed<T> {
+    /// Whether the rows of other ranks that own ones refer to refer to these in turn, on every rank. Two ranks compare a sum
+    /// of hashes of the entries between them. All ranks call it together.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn is_mutual(&self) -> Result<bool> {
+        let (team, halo) = (self.team(), &self.columns);
+        let first = self.rows.range(team.rank()).start;
+        let mut sums = vec![0_u64; team.size()];
+        let others = halo.others().iter();
+        let ranks: Vec<usize> = others.map(|&row| halo.partition().rank_of(row)).collect();
+        let (own, before) = (halo.own(), halo.before());
+        for row in 0..self.local.size().rows {
+            for &column in self.local.row(row).0 {
+                let column = column as usize;
+                if own.contains(&column) {
+                    continue;
+                }
+                let place = match column < before {
+                    true => column,
+                    false => column - own.len(),
+                };
+                let sum = &mut sums[ranks[place]];
+                *sum = sum.wrapping_add(hash(first + row as u64, halo.others()[place]));
+            }
+        }
+        let told = sums.iter().map(|sum| bytes_of(&[*sum]).to_vec()).collect();
+        let heard = team.all_to_all(told)?;
+        let is_same = |(bytes, sum): (&Vec<u8>, &u64)| numbers::<u64>(bytes).next() == Some(*sum);
+        let is_mutual = heard.iter().zip(&sums).all(is_same);
+        Ok(!team.any(!is_mutual)?)
+    }
+}
+
+/// A number of a pair of rows, the same for both orders.
+fn hash(row: u64, other: u64) -> u64 {
+    let pair = row.min(other).rotate_left(32) ^ row.max(other);
+    let mut x = pair.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+    use crate::executor::Executor;
+    use crate::matrix::Duplicates;
+
+    /// Rows of one entry a rank beside the diagonal.
+    fn with_column(column: impl Fn(u64) -> u64 + Sync) -> Vec<(bool, Vec<u64>)> {
+        threads::run(4, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let row = team.rank() as u64;
+            let mut columns = vec![row, column(row)];
+            columns.sort_unstable();
+            let values = vec![1.0; 2];
+            let duplicates = Duplicates::Sum;
+            let a = Distributed::from_rows(&rank, vec![0, 2], columns, values, duplicates)?;
+            let near = a.surrounded(1, 1)?;
+            Ok((a.is_mutual()?, near.halo.others().to_vec()))
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn rows_that_refer_to_own_ones_are_nearby() {
+        let pairs = with_column(|row| row ^ 1);
+        assert!(pairs.iter().all(|(is_mutual, _)| *is_mutual));
+        assert_eq!(pairs[2].1, [3]);
+        let ring = with_column(|row| (row + 1) % 4);
+        assert!(ring.iter().all(|(is_mutual, _)| !is_mutual));
+        // The next, the one before, and what these refer to.
+        assert_eq!(ring[1].1, [0, 2, 3]);
+    }
+}

@@ -1,0 +1,114 @@
+//! The pieces that a whole matrix is cut into, on ranks that have parts of it.
+
+use std::sync::Arc;
+
+use super::Distributed;
+use super::partition::Partition;
+use crate::cut::work_before_pieces;
+use crate::error::Result;
+use crate::matrix::Duplicates;
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Distributed<T> {
+    /// The same matrix with rows in pieces of equal work, as [`Pattern::pieces`](crate::matrix::Pattern) of the whole matrix
+    /// has them: every rank has those that begin in its rows. With their bounds. All ranks call it together.
+    ///
+    /// # Errors
+    /// When memory is short, or another rank has failed.
+    pub fn in_pieces(&self) -> Result<(Self, Vec<u64>)> {
+        let bounds = self.bounds_of_pieces()?;
+        let own = self.rows.range(self.team().rank());
+        let next = |row: u64| bounds[bounds.partition_point(|&bound| bound < row)];
+        let count = next(own.end) - next(own.start);
+        let rows = Partition::of_counts(self.team().as_ref(), count as usize)?;
+        Ok((self.repartitioned(&Arc::new(rows))?, bounds))
+    }
+
+    /// The bounds of pieces of equal work of the whole matrix.
+    fn bounds_of_pieces(&self) -> Result<Vec<u64>> {
+        let (team, offsets) = (self.team(), self.local.offsets());
+        let rows = offsets.len() - 1;
+        let all = team.all_numbers((offsets[rows] + rows) as u64)?;
+        let before = all[..team.rank()].iter().sum::<u64>() as usize;
+        let targets = work_before_pieces(all.iter().sum::<u64>() as usize);
+        // Own rows before a piece; their sum are those of all ranks.
+        let begins = |target: usize| {
+            let (mut low, mut high) = (0, rows);
+            while low < high {
+                let row = usize::midpoint(low, high);
+                match before + offsets[row] + row < target {
+                    true => low = row + 1,
+                    false => high = row,
+                }
+            }
+            low as f64
+        };
+        let mut bounds: Vec<f64> = targets.into_iter().map(begins).collect();
+        team.sum(&mut bounds)?;
+        let mut bounds: Vec<u64> = bounds.into_iter().map(|bound| bound as u64).collect();
+        bounds.push(self.rows.total());
+        bounds.dedup();
+        Ok(bounds)
+    }
+
+    /// The same matrix with another partition of its rows and columns.
+    fn repartitioned(&self, rows: &Arc<Partition>) -> Result<Self> {
+        let rank = self.team().rank();
+        let (old, new) = (self.rows.range(rank), rows.range(rank));
+        let is_other = |row: &u64| !old.contains(row);
+        let others = self.fetch(&new.clone().filter(is_other).collect::<Vec<u64>>())?;
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        let mut place = 0;
+        for row in new {
+            if old.contains(&row) {
+                let (own, numbers) = self.local.row((row - old.start) as usize);
+                let global = |&column: &u32| self.columns.global(column as usize);
+                columns.extend(own.iter().map(global));
+                values.extend_from_slice(numbers);
+            } else {
+                let (found, numbers) = others.row(place);
+                columns.extend_from_slice(found);
+                values.extend_from_slice(numbers);
+                place += 1;
+            }
+            offsets.push(columns.len());
+        }
+        let arrays = (offsets, columns, values);
+        Self::of_columns(&self.executor, rows, rows, arrays, Duplicates::Refuse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+    use crate::executor::Executor;
+    use crate::matrix::Csr;
+
+    #[test]
+    fn pieces_are_those_of_the_whole_matrix() {
+        let n = 50_000;
+        let whole = Csr::diagonal_matrix(&Executor::cpu(), vec![2.0; n]);
+        let expected: Vec<u64> = whole
+            .pattern()
+            .pieces()
+            .iter()
+            .map(|&row| row as u64)
+            .collect();
+        assert!(expected.len() > 3);
+        for ranks in [1, 2, 7] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let rows = Partition::even(n as u64, 1, ranks);
+                let a = Distributed::part_of(&rank, &whole, rows)?;
+                let (same, bounds) = a.in_pieces()?;
+                assert_eq!(bounds, expected);
+                let own = same.rows().range(team.rank());
+                assert!(expected.contains(&own.start) && expected.contains(&own.end));
+                assert_eq!(same.total_nonzeros()?, n as u64);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}
