@@ -3,6 +3,7 @@
 use super::coarsen::Coarsening;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
+use super::format::LevelFormat;
 use super::interpolate::{Bamg, Interpolation, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
@@ -99,6 +100,9 @@ pub struct Amg {
     pub precision: LevelPrecisions,
     /// What keeps narrow precisions within their range.
     pub scaling: LevelScaling,
+    /// How a device stores the matrices of levels: `auto`, `csr`, or in tiles, `mbsr` and `mbsr-packed`, in which it forms
+    /// Galerkin products, too.
+    pub format: LevelFormat,
     /// What residuals are brought to the next level with.
     pub restriction: Restriction,
     /// The restriction is multiplied by this. Less than one, a half for
@@ -147,6 +151,7 @@ impl Default for Amg {
             fmg_start: false,
             precision: LevelPrecisions::default(),
             scaling: LevelScaling::default(),
+            format: LevelFormat::default(),
             restriction: Restriction::default(),
             restriction_scaling: 1.0,
             coarsest: Coarsest::default(),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Amg, Hierarchy};
+use super::{Amg, Hierarchy, LevelFormat};
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
@@ -68,6 +68,27 @@ fn levels_of_a_device_are_those_of_the_host() {
         assert!(found.report().levels.len() > 2);
         assert_alike(&found, &expected, coarsening);
         assert_eq!(cycle(&set_up(&device)), cycle(&found), "{coarsening}");
+    }
+}
+
+#[test]
+fn levels_in_tiles_are_those_in_rows() {
+    let Some(device) = device() else { return };
+    let ws = Workspace::new();
+    for (format, stored) in [
+        (LevelFormat::Mbsr, "bsr 4x4"),
+        (LevelFormat::MbsrPacked, "mbsr-packed"),
+    ] {
+        let amg = Amg {
+            format,
+            ..amg("pmis")
+        };
+        let set_up = |executor| amg.setup(&matrix("poisson27:7", executor), &ws).unwrap();
+        let (setup, found) = set_up(&device);
+        assert_alike(&found, &set_up(&Executor::cpu()).1, format.name());
+        assert_eq!(found.report().levels[0].format, stored);
+        let again = setup.update_values(&matrix("poisson27:7", &device), &ws);
+        assert_alike(&again.unwrap(), &found, format.name());
     }
 }
 

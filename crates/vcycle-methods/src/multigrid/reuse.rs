@@ -328,7 +328,7 @@ impl Setup {
         let mut a = finest;
         for (number, step) in self.steps.iter().enumerate() {
             let _stage = clock.stage(number, "galerkin");
-            let coarse = step.coarse(&a, self.amg.restriction_scaling)?;
+            let coarse = step.coarse(&a, &self.amg)?;
             let coarse = step.unknowns.filtered(coarse, self.amg.coarse_filter)?;
             let radius = step.measured.then(|| spectral_radius(&a)).transpose()?;
             let transfer = Some(step.transfer.clone());
@@ -345,14 +345,14 @@ impl Setup {
 }
 
 impl Step {
-    fn coarse(&self, a: &Csr<f64>, scaling: f64) -> Result<Csr<f64>> {
+    fn coarse(&self, a: &Csr<f64>, amg: &Amg) -> Result<Csr<f64>> {
         let Transfer {
             restriction: r,
             prolongation: p,
         } = &self.transfer;
         without_empty_rows(match &self.product {
             Some(symbolic) => symbolic.numeric(r, a, p)?,
-            None => product(a, (None, p), self.block, scaling, false)?.1,
+            None => product(amg, a, (None, p), self.block, false)?.1,
         })
     }
 }

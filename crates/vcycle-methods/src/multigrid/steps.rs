@@ -167,7 +167,7 @@ fn step(
     let _stage = stage("galerkin");
     let keep = records.is_some();
     let ways = (own, &prolongation);
-    let (restriction, coarse, product) = product(a, ways, block, amg.restriction_scaling, keep)?;
+    let (restriction, coarse, product) = product(amg, a, ways, block, keep)?;
     if let Some(records) = records {
         records.push(Record {
             map,
@@ -189,15 +189,15 @@ fn step(
 }
 
 /// `R = scaling P^T`, unless `R` is given, and `R A P`, by blocks if they are larger than an entry and the matrices are made of
-/// them; else with the symbolic phase if it is to be kept. Devices find their blocks themselves.
+/// them; else with the symbolic phase if it is to be kept. Devices find their blocks themselves, or multiply in tiles.
 pub(super) fn product(
+    amg: &Amg,
     a: &Csr<f64>,
     (own, p): (Option<Csr<f64>>, &Csr<f64>),
     block: Size,
-    scaling: f64,
     keep: bool,
 ) -> Result<(Csr<f64>, Csr<f64>, Option<Galerkin>)> {
-    let scaled = |r: Csr<f64>| match scaling {
+    let scaled = |r: Csr<f64>| match amg.restriction_scaling {
         1.0 => Ok(r),
         factor => r.scale(factor),
     };
@@ -213,6 +213,9 @@ pub(super) fn product(
         Some(own) => scaled(own)?,
         None => scaled(p.transpose()?)?,
     };
+    if let Some(coarse) = amg.format.galerkin(&r, a, p)? {
+        return Ok((r, coarse, None));
+    }
     // Of products in blocks no symbolic phase is kept.
     let is_in_blocks = block != Size::square(1) && meet_in_blocks(&r, a, p)?;
     if is_in_blocks || !keep {

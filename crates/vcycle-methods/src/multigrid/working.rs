@@ -7,6 +7,7 @@ use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsest::{Coarsest, CoarsestMethod, DenseLu, Smoothed};
 use super::cycle::{Cycle, Cycles};
+use super::format::LevelFormat;
 pub(super) use super::matrices::{Matrices, Transfer};
 use super::operations::Composed;
 use super::precision::of_transfer;
@@ -300,10 +301,12 @@ impl<V: Wide> Plan<'_, V> {
             is_kept: true,
             ..self.rounded(matrix, unit, level)
         };
+        let restriction = self.laid_out(&transfer.restriction)?;
+        let prolongation = self.laid_out(&transfer.prolongation)?;
         Ok(LevelParts {
             a: self.operator::<W>(&matrices.a, level)?,
-            restrict: W::stored(kept(&transfer.restriction))?,
-            prolong: C::stored(kept(&transfer.prolongation))?,
+            restrict: W::stored(kept(&restriction))?,
+            prolong: C::stored(kept(&prolongation))?,
             radius: matrices.radius,
             rows: matrices.a.size().rows,
             is_shared: false,
@@ -352,13 +355,22 @@ impl<V: Wide> Plan<'_, V> {
         let unit = self.precisions[level].matrix;
         match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
             Some(same) if self.is_whole(level, unit) => Ok(Arc::clone(same)),
-            _ => W::stored(self.rounded(a, unit, level)),
+            _ => W::stored(self.rounded(&self.laid_out(a)?, unit, level)),
         }
     }
 
-    /// Whether a level is the given matrix, which is here as a whole.
+    /// A matrix in the format of levels; one with which nobody multiplies for long stays as it is.
+    fn laid_out(&self, a: &Arc<Csr<V>>) -> Result<Arc<Csr<V>>> {
+        match self.is_collapsed(a.size().rows.max(a.size().cols)) {
+            true => Ok(Arc::clone(a)),
+            false => self.amg.format.stored(a),
+        }
+    }
+
+    /// Whether a level is the given matrix, which is here as a whole, in a format of its own.
     fn is_whole(&self, level: usize, unit: Unit) -> bool {
-        level == 0 && unit == Unit::Double && self.shared.is_none()
+        let as_given = self.amg.format == LevelFormat::Auto || !self.executor.is_device();
+        level == 0 && unit == Unit::Double && self.shared.is_none() && as_given
     }
 
     /// The matrix of a level that ranks share, for vectors of `W`.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
+use vcycle::matrix::{Csr, ProductWay, Tiles};
 use vcycle_gpu::Device;
 
 use super::super::super::record::Value;
@@ -15,24 +15,30 @@ use super::cycles::stages;
 use crate::common::Result;
 use crate::gpu::cusparse::Cusparse;
 
-/// How much longer cuSPARSE takes for products of matrices, and with vectors.
-pub(super) const PRODUCTS: [&str; 2] = [
-    "cuSPARSE beside ours, products of matrices",
-    "cuSPARSE beside ours, products with vectors",
+/// How much longer cuSPARSE takes for products of matrices, and with vectors: than in the formats that a device chooses, and than in tiles.
+pub(super) const PRODUCTS: [[&str; 2]; 2] = [
+    [
+        "cuSPARSE beside ours, products of matrices",
+        "cuSPARSE beside tiles, products of matrices",
+    ],
+    [
+        "cuSPARSE beside ours, products with vectors",
+        "cuSPARSE beside tiles, products with vectors",
+    ],
 ];
 /// Products of matrices that are timed, after one that is not; the shortest counts.
 const ROUNDS: usize = 3;
 
-/// Seconds of the products of all levels, by us and by cuSPARSE.
+/// Seconds of the products of all levels, by us, in tiles, and by cuSPARSE.
 #[derive(Default)]
 struct Seconds {
-    ours: f64,
+    ours: [f64; 2],
     theirs: f64,
 }
 
 impl Seconds {
-    fn add(&mut self, ours: f64, theirs: f64) {
-        self.ours += ours;
+    fn add(&mut self, ours: [f64; 2], theirs: f64) {
+        self.ours = [self.ours[0] + ours[0], self.ours[1] + ours[1]];
         self.theirs += theirs;
     }
 }
@@ -61,16 +67,23 @@ pub(super) fn beside_cusparse(name: &str, ready: &Ready, seconds: f64) -> Result
             with_vector(&cusparse, &p, seconds, &mut vectors)?;
         }
     }
-    let factor =
-        |(what, of): (&str, Seconds)| Value::factor(name, what, of.theirs / of.ours).by("cuSPARSE");
     let both = PRODUCTS.into_iter().zip([matrices, vectors]);
-    Ok(both.map(factor).collect())
+    let factors = both.flat_map(|(ways, of)| {
+        let factor = move |(what, ours)| Value::factor(name, what, of.theirs / ours).by("cuSPARSE");
+        ways.into_iter().zip(of.ours).map(factor)
+    });
+    Ok(factors.collect())
 }
 
 fn with_vector(cusparse: &Cusparse, a: &Csr<f64>, seconds: f64, sum: &mut Seconds) -> Result<()> {
     let x = vec![1.0; a.size().cols];
     let (microseconds, _) = cusparse.best(a, &x, 1)?;
-    sum.add(timed::<f64, f64>(a, seconds)?, 1e-6 * microseconds);
+    let tiles = a.in_tiles(Tiles::Dense)?;
+    let ours = [
+        timed::<f64, f64>(a, seconds)?,
+        timed::<f64, f64>(&tiles, seconds)?,
+    ];
+    sum.add(ours, 1e-6 * microseconds);
     Ok(())
 }
 
@@ -81,10 +94,12 @@ fn of_matrices(
     sum: &mut Seconds,
 ) -> Result<()> {
     let theirs = [cusparse.matrix(a)?, cusparse.matrix(b)?];
-    let ours = shortest(device, &mut || {
-        a.multiply(b)?;
-        Ok(())
-    })?;
+    let ours = [
+        shortest(device, &mut || Ok(drop(a.multiply(b)?)))?,
+        shortest(device, &mut || {
+            Ok(drop(a.multiply_in_way(b, ProductWay::Tiles)?))
+        })?,
+    ];
     let theirs = shortest(device, &mut || {
         cusparse.product(&theirs[0], &theirs[1])?;
         Ok(())

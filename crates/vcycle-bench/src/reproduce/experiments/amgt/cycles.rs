@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
-use vcycle::multigrid::{Amg, Hierarchy};
+use vcycle::multigrid::{Amg, Hierarchy, LevelFormat};
 use vcycle::vector::Vector;
+use vcycle_gpu::Device;
 
 use super::super::super::experiment::Scope;
 use super::super::super::record::Value;
@@ -28,7 +29,12 @@ pub(super) const PRECISIONS: [(&str, &str); 4] = [
     ("half", "dp-sp-hp"),
 ];
 
-/// The stages of the paper.
+/// The precisions of the paper.
+const PAPER: &str = PRECISIONS[PRECISIONS.len() - 1].1;
+/// How much longer the paper's way takes than the formats that a device chooses.
+const TILES: &str = "tiles beside the chosen formats, total";
+
+/// The stages of the paper, in the formats that are chosen.
 pub(super) fn stages(precision: &str) -> Result<Amg> {
     let mut amg = Amg::default();
     amg.coarsening = "pmis".parse()?;
@@ -45,7 +51,7 @@ pub(super) fn cycles(scope: &Scope) -> Result<Vec<Value>> {
     for (name, sizes) in PROBLEMS {
         let problem = scope.size(sizes);
         let ready = Ready::new(problem, &executor)?;
-        let made = PRECISIONS.map(|(_, precision)| set_up(&ready, precision, scope));
+        let made = PRECISIONS.map(|(_, precision)| set_up(&ready, stages(precision)?, scope));
         let made = made.into_iter().collect::<Result<Vec<_>>>()?;
         let times = applied(scope, &ready, &made)?;
         let total = |place: usize| made[place].1 + CYCLES * times[place];
@@ -60,6 +66,10 @@ pub(super) fn cycles(scope: &Scope) -> Result<Vec<Value>> {
             "mixed precision, total",
             total(0) / total(last),
         ));
+        if let Some(device) = executor.device() {
+            let tiles = in_tiles(device, &ready, scope)?;
+            values.push(Value::factor(name, TILES, tiles / total(last)));
+        }
         // Conjugate gradients, which the program of hypre has, need a symmetric matrix.
         if !name.starts_with("flow") {
             beside.extend(beside_hypre(scope, name, problem)?);
@@ -86,8 +96,11 @@ const PARTS: [&str; 2] = ["hypre beside ours, set-up", "hypre beside ours, solve
 /// Geometric means of what others were measured beside, quantity by quantity.
 fn means(beside: &[Value]) -> Vec<Value> {
     let [setup, solve] = PARTS;
-    let [matrices, vectors] = baseline::PRODUCTS;
-    let quantities = [HYPRE, setup, matrices, solve, vectors].into_iter();
+    let [[matrices, matrices_in_tiles], [vectors, vectors_in_tiles]] = baseline::PRODUCTS;
+    let ours = [HYPRE, setup, matrices, solve, vectors];
+    let quantities = ours
+        .into_iter()
+        .chain([matrices_in_tiles, vectors_in_tiles]);
     let mean_of = |what| {
         let of = |value: &&Value| value.quantity == what;
         let factors: Vec<f64> = beside.iter().filter(of).map(|one| one.value).collect();
@@ -100,16 +113,26 @@ fn means(beside: &[Value]) -> Vec<Value> {
 /// A hierarchy, and the seconds of the shortest set-up.
 type Made = (Hierarchy<f64>, f64);
 
-fn set_up(ready: &Ready, precision: &str, scope: &Scope) -> Result<Made> {
+fn set_up(ready: &Ready, amg: Amg, scope: &Scope) -> Result<Made> {
     let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
-    let (amg, mut best) = (stages(precision)?, f64::INFINITY);
-    let mut hierarchy = None;
+    let (mut hierarchy, mut best) = (None, f64::INFINITY);
     for _ in 0..scope.size([1, 2, 3]) {
         let begin = Instant::now();
         hierarchy = Some(amg.setup(&a, &Workspace::new())?.1);
         best = best.min(begin.elapsed().as_secs_f64());
     }
     Ok((hierarchy.ok_or("nothing was set up")?, best))
+}
+
+/// Seconds of set-up and all cycles as in the paper: Galerkin products and cycles in tiles.
+fn in_tiles(device: &Arc<Device>, ready: &Ready, scope: &Scope) -> Result<f64> {
+    let mut amg = stages(PAPER)?;
+    amg.format = LevelFormat::Mbsr;
+    let (hierarchy, set_up) = set_up(ready, amg, scope)?;
+    let (b, ws) = (ready.rhs(), Workspace::new());
+    let mut x = Vector::zeros_like(b)?;
+    let mut one = || Ok(hierarchy.apply(b, &mut x, &ws)?);
+    Ok(set_up + CYCLES * microseconds(device, 1, &mut one)? * 1e-6)
 }
 
 /// Seconds of a cycle of each, in turns.

@@ -84,7 +84,7 @@ pub(super) static EXPERIMENTS: [Experiment; 5] = [
               vectors in single precision it gains as much or more; with vectors in half precision, too, as in the paper, it loses. A product gathers its input one number at a time, \
               and processors have no instruction that gathers 16 bits: each is loaded and converted by itself (tsai/table-4.2: a product in double precision with an input of 16 bits takes two to three times as long). GPUs do that for free. The finest level, which takes most of the time, stays \
               in double precision in all of them. hypre and vcycle are measured as each chooses by itself, to 1e-8 by conjugate gradients, on the two symmetric problems. \
-              The paper's hypre calls cuSPARSE; here that is measured on the matrices of all levels by itself, with both Galerkin products of a level, and a product with each matrix, where operands stay in the cache. Ours are without tensor cores.",
+              The paper's hypre calls cuSPARSE; here that is measured on the matrices of all levels by itself, with both Galerkin products of a level, and a product with each matrix, where operands stay in the cache, as vcycle chooses formats and in tiles of 4 by 4 as in the paper. On devices the total in its precisions is measured in tiles, too (`amg:format=mbsr`, the preset `amgt`).",
         chart: Chart::more("mixed precision, total"),
         on_devices: true,
         run: cycles::cycles,
