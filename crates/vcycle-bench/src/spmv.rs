@@ -27,6 +27,9 @@ pub struct SpmvArgs {
         "poisson7:128", "poisson27:96", "../shared/matrices/G2_circuit.mtx.xz",
     ])]
     peers: Vec<String>,
+    /// Columns of vectors that the matrix is multiplied with, in place of one vector and of peers
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS,...")]
+    columns: Vec<usize>,
     /// Threads; all cores unless given
     #[arg(long)]
     threads: Option<usize>,
@@ -43,6 +46,9 @@ pub struct SpmvArgs {
 
 pub(crate) fn run(arguments: &SpmvArgs) -> Result<()> {
     let threads = threads(arguments.threads)?;
+    if !arguments.columns.is_empty() {
+        return several_columns(arguments, threads);
+    }
     bandwidth(arguments, threads)?;
     if arguments.peers.is_empty() {
         return Ok(());
@@ -65,12 +71,16 @@ struct Operation<M, V> {
 
 impl<M: Mixes<V, V>, V: Scalar> Operation<M, V> {
     fn new(a: &Csr<f64>, executor: &Executor) -> Result<Self> {
-        let ramp = Vector::from_column(executor, ramp(a.size().cols));
-        let mut x = Vector::zeros_like(&ramp)?;
+        Self::of_columns(a, 1, executor)
+    }
+
+    fn of_columns(a: &Csr<f64>, cols: usize, executor: &Executor) -> Result<Self> {
+        let ramp = Vector::from_rows(executor, cols, ramp(a.size().cols * cols))?;
+        let mut x = Vector::zeros(executor, a.size().cols, cols)?;
         x.copy_from(&ramp)?;
         Ok(Self {
             a: a.copy_to(executor)?.convert()?,
-            y: Vector::zeros(executor, a.size().rows, 1)?,
+            y: Vector::zeros(executor, a.size().rows, cols)?,
             x,
             ws: Workspace::new(),
         })
@@ -103,6 +113,45 @@ fn bandwidth(arguments: &SpmvArgs, threads: usize) -> Result<()> {
         "GB/s: all CSR arrays, x and y, each counted once. More than the triad is possible where \
          rows repeat each other moved by a column: their columns are not read.\n"
     );
+    Ok(())
+}
+
+/// Products with several columns at once; `VCYCLE_SIMD` limits the instructions that are used.
+fn several_columns(arguments: &SpmvArgs, threads: usize) -> Result<()> {
+    let a = problem::matrix(&Executor::reference(), &arguments.matrix)?;
+    let executor = Executor::cpu_with_threads(threads)?;
+    let mut table = table(&["columns", "operation", "ms", "x f64"]);
+    for &cols in &arguments.columns {
+        let mut double = Operation::<f64, f64>::of_columns(&a, cols, &executor)?;
+        let mut single = Operation::<f32, f32>::of_columns(&a, cols, &executor)?;
+        let mut mixed = Operation::<bf16, f32>::of_columns(&a, cols, &executor)?;
+        let mut brain = Operation::<bf16, bf16>::of_columns(&a, cols, &executor)?;
+        let names = [
+            "csr f64, vectors f64",
+            "csr f32, vectors f32",
+            "csr bf16, vectors f32",
+            "csr bf16, vectors bf16",
+        ];
+        let best = race(
+            [
+                &mut double.product(),
+                &mut single.product(),
+                &mut mixed.product(),
+                &mut brain.product(),
+            ],
+            arguments.rounds,
+            arguments.seconds,
+        )?;
+        for (name, seconds) in names.into_iter().zip(best) {
+            table.add_row([
+                cols.to_string(),
+                name.to_owned(),
+                format!("{:.3}", seconds * 1e3),
+                format!("{:.2}", best[0] / seconds),
+            ]);
+        }
+    }
+    say!("{}, threads {threads}\n{table}", arguments.matrix);
     Ok(())
 }
 

@@ -105,7 +105,7 @@ mod hardware {
         match level() {
             Level::Portable => 0,
             // SAFETY: every other level has F16C.
-            Level::Avx2 | Level::Avx512 => unsafe { widen_eights(from, to) },
+            Level::Avx2 | Level::Avx512 | Level::Amx => unsafe { widen_eights(from, to) },
         }
     }
 
@@ -113,7 +113,7 @@ mod hardware {
         match level() {
             Level::Portable => 0,
             // SAFETY: every other level has F16C.
-            Level::Avx2 | Level::Avx512 => unsafe { narrow_eights(from, to) },
+            Level::Avx2 | Level::Avx512 | Level::Amx => unsafe { narrow_eights(from, to) },
         }
     }
 
@@ -121,7 +121,7 @@ mod hardware {
         match level() {
             Level::Portable | Level::Avx2 => 0,
             // SAFETY: this level has these features.
-            Level::Avx512 => unsafe { narrow_eight_doubles(from, to) },
+            Level::Avx512 | Level::Amx => unsafe { narrow_eight_doubles(from, to) },
         }
     }
 

@@ -99,12 +99,12 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         Executor::Reference => on_reference(a, x, finish, y),
         Executor::Cpu(threads) => {
             let product = product(a, x, finish)?;
-            let (runs, nodes) = match product.cols {
-                1 => {
+            let (runs, nodes) = match product.goes_by_runs() {
+                true => {
                     let runs = a.pattern().runs();
                     (&runs.list[..], &runs.nodes[..])
                 }
-                _ => (&[][..], &[][..]),
+                false => (&[][..], &[][..]),
             };
             let product = Product { nodes, ..product };
             product.run(threads, a.pattern().pieces(), runs, y.host_mut()?);

@@ -15,7 +15,7 @@ pub fn copy<T: Copy>(from: &[T], to: &mut [T], bytes: usize) {
     const { assert!(REGISTER.is_multiple_of(size_of::<T>())) };
     assert!(from.len() == to.len());
     #[cfg(target_arch = "x86_64")]
-    if bytes >= LARGE && level() == Level::Avx512 {
+    if bytes >= LARGE && level() >= Level::Avx512 {
         // SAFETY: `level` found AVX-512; both slices have `from.len()` values, whose size divides a register's.
         unsafe { past_the_cache(from.as_ptr(), to.as_mut_ptr(), from.len()) };
         return;

@@ -4,6 +4,8 @@
 //! Only gathers, which they do not, are written with intrinsics, behind [`Simd`].
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod amx;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
@@ -21,6 +23,23 @@ pub enum Level {
     Avx2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512,
+    /// Tiles of bf16 (AMX).
+    Amx,
+}
+
+impl Level {
+    /// From the lowest to the highest.
+    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Amx];
+
+    /// The name in `VCYCLE_SIMD`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Amx => "amx",
+        }
+    }
 }
 
 /// The level to compute with: the highest that the host has.
@@ -33,7 +52,7 @@ pub fn level() -> Level {
     host_level()
 }
 
-/// The highest level of this host; asked of the processor once.
+/// The highest level of this host that `VCYCLE_SIMD` in the environment allows; asked of the processor once.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn host_level() -> Level {
@@ -47,11 +66,16 @@ fn host_level() -> Level {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
-        match (avx2, avx512) {
+        let asked = std::env::var("VCYCLE_SIMD").unwrap_or_default();
+        let asked = Level::ALL.into_iter().find(|level| level.name() == asked);
+        let most = asked.unwrap_or(Level::Amx);
+        let found = match (avx2, avx512) {
+            (true, true) if most == Level::Amx && amx::is_there() => Level::Amx,
             (true, true) => Level::Avx512,
             (true, false) => Level::Avx2,
             (false, _) => Level::Portable,
-        }
+        };
+        found.min(most)
     })
 }
 
@@ -79,7 +103,7 @@ pub mod testing {
     /// `work` at every level the host has, the highest last. Other threads are not told: operands
     /// belong to executors with one thread.
     pub fn at_every_level(work: impl Fn(Level)) {
-        for level in [Level::Portable, Level::Avx2, Level::Avx512] {
+        for level in Level::ALL {
             if level <= host_level() {
                 CHOSEN.set(Some(level));
                 work(level);

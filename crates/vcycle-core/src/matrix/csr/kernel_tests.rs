@@ -274,6 +274,20 @@ where
 }
 
 #[test]
+fn tiles_of_nodes_agree_with_the_reference() {
+    // Rows of 24 to 81 entries in nodes of three, and of 5 to 7 in none.
+    for a in [
+        super::testing::nodes(&Executor::reference(), [5, 4, 3]),
+        super::testing::seven_points(&Executor::reference(), [6, 5, 4]),
+    ] {
+        for cols in [8, 16, 24, 32] {
+            check::<bf16, bf16, bf16>(&a, cols);
+        }
+        check_sweeps::<bf16, bf16>(&a, 16);
+    }
+}
+
+#[test]
 fn sweeps_agree_with_the_reference() {
     let grid = super::testing::seven_points(&Executor::reference(), [20, 9, 8]);
     for a in [matrix(301, 301, 60), grid] {

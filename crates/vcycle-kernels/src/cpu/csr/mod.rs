@@ -3,6 +3,8 @@
 //! A product, its scaled form and the residual are one kernel: `y = alpha A x + beta z`. So is a
 //! sweep of a relaxation, which makes more of the same sums.
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod block;
 mod column;
 #[cfg(target_arch = "x86_64")]
@@ -62,6 +64,15 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
             z: None,
             sweep: None,
         }
+    }
+
+    /// Whether it has use for runs of rows that are alike.
+    pub fn goes_by_runs(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if amx::suits::<M, X, Y>(self.cols) {
+            return true;
+        }
+        self.cols == 1
     }
 
     /// Runs it on row ranges of about equal work, with runs of rows that are alike.

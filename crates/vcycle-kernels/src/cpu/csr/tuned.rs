@@ -4,7 +4,7 @@
 //! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
 //! loops.
 
-use super::{Product, block, column, flat, gather, short};
+use super::{Product, amx, block, column, flat, gather, short};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
@@ -70,9 +70,11 @@ tuned! {
     ]
     in_numbers: [
         f16, f16, f16 => f32;
-        bf16, bf16, bf16 => f32;
         c64, c64, c64 => c64;
         c32, c32, c32 => c32;
+    ]
+    in_tiles: [
+        bf16, bf16, bf16 => f32;
     ]
 }
 
@@ -137,6 +139,25 @@ unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
             // SAFETY: the host has AVX2, a condition of this function.
             true => unsafe { short::rows(product, &by, alike == Alike::Equal, rows.start, y) },
             false => column::rows(product, &by, rows.start, y),
+        }
+    }
+}
+
+/// Rows of bf16, several columns of which tiles multiply where the host has them.
+///
+/// # Safety
+/// The host has AVX2, `product` keeps the promises of [`Product`], and what `runs` say of the rows from `first` on holds.
+unsafe fn in_tiles<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    runs: &[Run],
+    first: usize,
+    y: &mut [Y],
+) {
+    // SAFETY: conditions of this function.
+    unsafe {
+        match !runs.is_empty() && amx::suits::<M, X, Y>(product.cols) {
+            true => amx::rows::<A, M, X, Y>(product, runs, first, y),
+            false => in_numbers::<A, M, X, Y>(product, runs, first, y),
         }
     }
 }
