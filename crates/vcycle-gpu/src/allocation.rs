@@ -64,6 +64,7 @@ impl Device {
     fn allocate_new(&self, size: usize) -> Result<u64> {
         self.check_recording("allocation")?;
         add(&self.counters.allocations, 1);
+        self.note(|asked| asked.memory.push(size));
         match self.driver().allocate(size) {
             Err(Error::OutOfMemory { .. }) => {
                 self.release_pool();

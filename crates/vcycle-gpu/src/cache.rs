@@ -42,26 +42,71 @@ pub(crate) fn load(
     builds: &Mutex<Builds>,
     before_compiling: impl FnOnce(),
 ) -> Result<Handle> {
+    if let Some(module) = load_kept(driver, source, builds) {
+        return Ok(module);
+    }
     let begin = Instant::now();
-    let path = folder().map(|folder| folder.join(file_name(driver.properties(), source)));
-    let archived = archive::find(source, &driver.properties().architecture);
-    let usable = |code: Vec<u8>| driver.load(&code, source).ok();
-    let loaded = archived
-        .and_then(usable)
-        .or_else(|| path.as_deref().and_then(read).and_then(usable));
-    let is_compiled = loaded.is_none();
-    let module = match loaded {
-        Some(module) => module,
-        None => {
-            before_compiling();
-            compile(driver, source, path.as_deref())?
-        }
-    };
+    before_compiling();
+    let path = path(driver.properties(), source);
+    let module = compile(driver, source, path.as_deref())?;
     let mut builds = lock(builds);
-    builds.compiled += u64::from(is_compiled);
-    builds.loaded += u64::from(!is_compiled);
+    builds.compiled += 1;
     builds.seconds += begin.elapsed().as_secs_f64();
     Ok(module)
+}
+
+/// Loads a program that need not be compiled.
+pub(crate) fn load_kept(
+    driver: &dyn Driver,
+    source: &Source,
+    builds: &Mutex<Builds>,
+) -> Option<Handle> {
+    let begin = Instant::now();
+    let archived = archive::find(source, &driver.properties().architecture);
+    let usable = |code: Vec<u8>| driver.load(&code, source).ok();
+    let kept = || read(&path(driver.properties(), source)?);
+    let loaded = archived
+        .and_then(usable)
+        .or_else(|| kept().and_then(usable));
+    let mut builds = lock(builds);
+    builds.loaded += u64::from(loaded.is_some());
+    builds.seconds += begin.elapsed().as_secs_f64();
+    loaded
+}
+
+/// What was kept under a name.
+pub(crate) fn read_text(properties: &Properties, name: &str) -> Option<String> {
+    let bytes = read(&folder()?.join(text_name(properties, name)))?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Keeps a text under a name.
+pub(crate) fn write_text(properties: &Properties, name: &str, text: &str) {
+    if let Some(folder) = folder() {
+        // See above: a disk that is full or read-only is no error.
+        let _ = write(&folder.join(text_name(properties, name)), text.as_bytes());
+    }
+}
+
+fn text_name(properties: &Properties, name: &str) -> String {
+    let all = [env!("CARGO_PKG_VERSION"), name].into_iter();
+    format!(
+        "{:032x}.asked",
+        Hash::of_parts(all.chain(identity(properties)))
+    )
+}
+
+fn path(properties: &Properties, source: &Source) -> Option<PathBuf> {
+    Some(folder()?.join(file_name(properties, source)))
+}
+
+/// What compiled programs are for.
+fn identity(properties: &Properties) -> [&str; 3] {
+    [
+        &properties.model,
+        &properties.architecture,
+        &properties.driver,
+    ]
 }
 
 fn compile(driver: &dyn Driver, source: &Source, path: Option<&Path>) -> Result<Handle> {
@@ -96,19 +141,10 @@ fn folder_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 fn file_name(properties: &Properties, source: &Source) -> String {
-    let device = [
-        &properties.model,
-        &properties.architecture,
-        &properties.driver,
-    ];
     let fixed = [env!("CARGO_PKG_VERSION"), &source.file, &source.text];
-    let all = fixed.into_iter().chain(
-        device
-            .into_iter()
-            .chain(&source.defines)
-            .map(String::as_str),
-    );
-    format!("{:032x}.kernel", Hash::of_parts(all))
+    let defines = source.defines.iter().map(String::as_str);
+    let all = fixed.into_iter().chain(identity(properties));
+    format!("{:032x}.kernel", Hash::of_parts(all.chain(defines)))
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use crate::again::Asked;
 use crate::ahead::Ahead;
 use crate::archive;
 use crate::cache::{self, Builds};
@@ -34,6 +35,8 @@ pub struct Device {
     /// Itself, for threads that compile ahead.
     own: Weak<Self>,
     ahead: Ahead,
+    /// What is asked for, while that is noted.
+    pub(crate) asked: Mutex<Option<Asked>>,
     pub(crate) pool: Mutex<Pool>,
     modules: Mutex<HashMap<Source, Arc<ModuleSlot>>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
@@ -92,6 +95,7 @@ impl Device {
             driver,
             own,
             ahead: Ahead::default(),
+            asked: Mutex::default(),
             pool: Mutex::default(),
             modules: Mutex::default(),
             kernels: Mutex::default(),
@@ -161,22 +165,41 @@ impl Device {
     /// When it does not compile, with the compiler's log; when there is none of that name.
     pub fn kernel(&self, source: &Source, name: &str) -> Result<Kernel> {
         let module = self.module(source, Whom::Asker)?;
-        let key = (module, name.to_owned());
-        let mut kernels = lock(&self.kernels);
-        if let Some(kernel) = kernels.get(&key) {
-            return Ok(kernel.clone());
-        }
-        let handle = self.driver.kernel(module, name)?;
-        let handle = handle.ok_or_else(|| Error::NoKernel {
+        self.note(|asked| asked.kernels.push((source.clone(), name.to_owned())));
+        let kernel = self.kernel_of(module, name)?;
+        kernel.ok_or_else(|| Error::NoKernel {
             file: source.file.clone(),
             kernel: name.to_owned(),
-        })?;
-        let kernel = Kernel {
-            handle,
-            name: name.into(),
+        })
+    }
+
+    /// Loads a kernel of a program that need not be compiled, before somebody asks for it.
+    pub(crate) fn load_ahead(&self, source: &Source, name: &str) {
+        let slot = self.slot(source);
+        let mut module = lock(&slot.module);
+        if module.is_none() {
+            *module = cache::load_kept(self.driver.as_ref(), source, &self.builds);
+        }
+        if let Some(module) = *module {
+            drop(self.kernel_of(module, name));
+        }
+    }
+
+    /// A kernel of a program that is there; none where it has none of that name.
+    fn kernel_of(&self, module: Handle, name: &str) -> Result<Option<Kernel>> {
+        let key = (module, name.to_owned());
+        if let Some(kernel) = lock(&self.kernels).get(&key) {
+            return Ok(Some(kernel.clone()));
+        }
+        // Other threads go on meanwhile.
+        let Some(handle) = self.driver.kernel(module, name)? else {
+            return Ok(None);
         };
-        kernels.insert(key, kernel.clone());
-        Ok(kernel)
+        let name = name.into();
+        let kernel = Kernel { handle, name };
+        Ok(Some(
+            lock(&self.kernels).entry(key).or_insert(kernel).clone(),
+        ))
     }
 
     /// Says which programs the device is likely to be given: sequences, each in the order in which a solve asked for them.
@@ -196,8 +219,12 @@ impl Device {
         }
     }
 
+    fn slot(&self, source: &Source) -> Arc<ModuleSlot> {
+        Arc::clone(lock(&self.modules).entry(source.clone()).or_default())
+    }
+
     fn module(&self, source: &Source, whom: Whom) -> Result<Handle> {
-        let slot = Arc::clone(lock(&self.modules).entry(source.clone()).or_default());
+        let slot = self.slot(source);
         if whom == Whom::Asker && !slot.asked.swap(true, Ordering::Relaxed) {
             self.ahead.note(source);
         }

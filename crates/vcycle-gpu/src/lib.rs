@@ -14,6 +14,7 @@
 //! # Ok::<(), vcycle_gpu::Error>(())
 //! ```
 
+mod again;
 mod ahead;
 mod allocation;
 mod archive;
@@ -46,6 +47,7 @@ mod transfer;
 #[cfg(feature = "gpu")]
 mod vendors;
 
+pub use again::Asked;
 pub use ahead::finish;
 pub use archive::{Compiled, add_archive, write_archive};
 pub use cache::Builds;

@@ -40,6 +40,7 @@ impl Device {
             Some(place) => kept.swap_remove(place),
             None => {
                 let room = bytes.max(LEAST_ROOM);
+                self.note(|asked| asked.pinned.push(room));
                 Pinned {
                     pointer: self.driver().allocate_pinned(room)?,
                     room,

@@ -139,6 +139,40 @@ fn kernels_are_timed_by_their_names() {
 }
 
 #[test]
+fn what_was_asked_for_is_made_ready() {
+    on_every_device(|device| {
+        let name = &device.properties().name;
+        let one = Device::open_again(name).unwrap();
+        one.kernel(&source("5.0f"), "add").unwrap();
+        one.note_asked();
+        let ask = |device: &Arc<Device>| {
+            device.kernel(&source("4.0f"), "add").unwrap();
+            drop(device.readback(5000).unwrap());
+            [3000, 3000, 70_000].map(|bytes| device.allocate(bytes).unwrap())
+        };
+        ask(&one);
+        let asked = one.asked();
+        assert_eq!(asked.kernels, [(source("4.0f"), "add".to_owned())]);
+        assert_eq!(asked.memory.len(), 3);
+        let other = Device::open_again(name).unwrap();
+        other.prepare(&asked);
+        let before = (other.builds(), other.counts());
+        assert_eq!((before.0.loaded, before.0.compiled), (1, 0));
+        other.note_asked();
+        let memory = ask(&other);
+        assert_eq!((other.builds(), other.counts()), before);
+        assert_eq!(
+            (other.asked().memory, other.asked().pinned),
+            (vec![], vec![])
+        );
+        add(&other, &adder(&other), &memory[2], 1.0).unwrap();
+        other.keep_text(name, "text");
+        assert_eq!(one.kept_text(name).unwrap(), "text");
+        assert!(one.kept_text("other").is_none());
+    });
+}
+
+#[test]
 fn every_open_is_the_same_device() {
     on_every_device(|device| {
         let again = Device::open(&device.properties().name).unwrap();
@@ -223,7 +257,7 @@ fn arguments_of_all_kinds_arrive() {
 fn compile_errors_name_file_and_line() {
     on_every_device(|device| {
         let mut wrong = source("1.0f");
-        wrong.text = format!("\n\nint wrong = nowhere;\n{TEXT}");
+        wrong.text = format!("\n\nint wrong = nowhere;\n{TEXT}").into();
         let error = device.kernel(&wrong, "add").unwrap_err();
         let Error::Compile { file, log, .. } = &error else {
             panic!("{error}")

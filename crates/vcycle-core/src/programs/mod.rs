@@ -5,11 +5,15 @@
 //! Where there is none, `asked.txt` tells what is likely to follow: what some problems asked for with default options, in that
 //! order (`vcycle kernels list --device cuda:0 --problem poisson7:64`). All cores compile it once the first program has to be ([`expect`]).
 
+mod again;
+
 use vcycle_gpu::{Properties, Source};
 
 use crate::executor::Executor;
 use crate::gpu::{File, source};
 use crate::launch;
+
+pub use again::Again;
 
 const LISTED: &str = include_str!("listed.txt");
 const ASKED: &str = include_str!("asked.txt");
@@ -63,7 +67,7 @@ fn likely(properties: &Properties) -> Vec<Vec<Source>> {
 
 fn parsed(list: &str, target: &str) -> Vec<Source> {
     let lines = list.lines();
-    let programs = lines.filter_map(|line| parse(line, width(target)));
+    let programs = lines.filter_map(|line| parse(line, width(target), false));
     programs.collect()
 }
 
@@ -76,12 +80,12 @@ fn width(target: &str) -> usize {
 }
 
 /// `products.c 128 THREADS=1 SIZE=0`: file, threads of a block, definitions. None for anything else.
-fn parse(line: &str, width: usize) -> Option<Source> {
+fn parse(line: &str, width: usize, is_cpu: bool) -> Option<Source> {
     let mut words = line.split(' ');
     let file = launch::file(words.next()?)?;
     let block = words.next()?.parse().ok()?;
     let defines: Option<Vec<(&str, &str)>> = words.map(|word| word.split_once('=')).collect();
-    Some(source(File { block, ..file }, &defines?, width, false))
+    Some(source(File { block, ..file }, &defines?, width, is_cpu))
 }
 
 #[cfg(test)]
@@ -96,7 +100,7 @@ mod tests {
             .collect();
         assert!(lines.len() > 100);
         for text in lines {
-            let program = parse(text, 32).unwrap_or_else(|| panic!("{text}"));
+            let program = parse(text, 32, false).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(line(&program).as_deref(), Some(text));
         }
     }

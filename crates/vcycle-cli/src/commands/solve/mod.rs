@@ -16,8 +16,10 @@ use std::process::ExitCode;
 
 use vcycle::communicator::mpi;
 use vcycle::config::{AnySystem, Config};
+use vcycle::programs::Again;
 
 use self::configuration::configuration;
+use self::early::Opened;
 use self::files::check_folders;
 use self::led::Led;
 use self::task::Task;
@@ -52,7 +54,7 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
 
 /// Solves in one process, for ranks that leave it to this one if there are such.
 fn alone(args: &SolveArgs, config: Config, led: Option<Led>) -> Result<ExitCode> {
-    let (executor, made) = early::opened(&config.run, &args.input.source)?;
+    let (Opened { executor, again }, made) = early::opened(&config, &args.input.source)?;
     let task = Task {
         args,
         config,
@@ -61,8 +63,11 @@ fn alone(args: &SolveArgs, config: Config, led: Option<Led>) -> Result<ExitCode>
         led,
     };
     let (system, read) = task.read(&args.input.source)?;
-    match system {
+    again.iter().for_each(Again::note);
+    let status = match system {
         AnySystem::Real(system) => task.solve(system, read),
         AnySystem::Complex(system) => task.solve(system, read),
-    }
+    }?;
+    again.iter().for_each(Again::keep);
+    Ok(status)
 }

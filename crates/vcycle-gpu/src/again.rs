@@ -1,0 +1,74 @@
+//! What a device is asked for, so that the next process that does the same finds it ready: kernels that are loaded, and memory.
+
+use crate::cache;
+use crate::device::Device;
+use crate::kernel::Source;
+use crate::pinned::Pinned;
+use crate::sync::lock;
+
+/// Part of the memory that is free which is asked for before it is needed, at most: one of so many.
+const PART: usize = 4;
+
+/// What a device was asked for, in that order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Kernels and their programs.
+    pub kernels: Vec<(Source, String)>,
+    /// Bytes of memory that the driver was asked for.
+    pub memory: Vec<usize>,
+    /// Bytes of the host that the device copies to.
+    pub pinned: Vec<usize>,
+}
+
+impl Device {
+    /// Notes what is asked for from now on.
+    pub fn note_asked(&self) {
+        *lock(&self.asked) = Some(Asked::default());
+    }
+
+    /// What was asked for since it is noted.
+    pub fn asked(&self) -> Asked {
+        lock(&self.asked).clone().unwrap_or_default()
+    }
+
+    pub(crate) fn note(&self, add: impl FnOnce(&mut Asked)) {
+        lock(&self.asked).as_mut().map(add);
+    }
+
+    /// Makes ready what is likely to be asked for. Programs that would have to be compiled are left out, and what fails is told when it is
+    /// asked for.
+    pub fn prepare(&self, likely: &Asked) {
+        for (source, name) in &likely.kernels {
+            self.load_ahead(source, name);
+        }
+        for &room in &likely.pinned {
+            if let Ok(pointer) = self.driver().allocate_pinned(room) {
+                lock(&self.pinned).push(Pinned { pointer, room });
+            }
+        }
+        let all: usize = likely.memory.iter().sum();
+        if self.free_memory().is_ok_and(|free| all <= free / PART) {
+            self.reserve(&likely.memory);
+        }
+    }
+
+    /// Memory for the pool.
+    fn reserve(&self, sizes: &[usize]) {
+        for &size in sizes {
+            match self.driver().allocate(size) {
+                Ok(address) => lock(&self.pool).give(size, address),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// A text that an earlier process has kept under a name, with this device, driver and version.
+    pub fn kept_text(&self, name: &str) -> Option<String> {
+        cache::read_text(self.properties(), name)
+    }
+
+    /// Keeps a text for later processes; a disk that cannot be written to is no error.
+    pub fn keep_text(&self, name: &str, text: &str) {
+        cache::write_text(self.properties(), name, text);
+    }
+}
