@@ -82,9 +82,9 @@ pub(crate) enum Shape {
 #[derive(Clone, Debug)]
 pub(crate) enum Layout {
     /// Rows side by side.
-    Rows(SlicedRows),
+    Rows(Box<SlicedRows>),
     /// Blocks side by side.
-    Blocks(Strips),
+    Blocks(Box<Strips>),
 }
 
 /// The layouts of a pattern: one for each purpose, made when it is first needed.
@@ -219,8 +219,8 @@ impl Layouts {
             (Some(block), None) => Strips::new(queue, pattern, block, least, BlockKind::Dense)?,
         };
         Ok(match blocks {
-            Some(blocks) => Layout::Blocks(blocks),
-            None => Layout::Rows(SlicedRows::new(queue, pattern, survey)?),
+            Some(blocks) => Layout::Blocks(Box::new(blocks)),
+            None => Layout::Rows(Box::new(SlicedRows::new(queue, pattern, survey)?)),
         })
     }
 
@@ -254,10 +254,12 @@ impl Layout {
         if let Some((block, least_filled, kind)) = asked
             && let Some(blocks) = Strips::new(queue, pattern, block, least_filled, kind)?
         {
-            return Ok(Self::Blocks(blocks));
+            return Ok(Self::Blocks(Box::new(blocks)));
         }
         let survey = Survey::of_lengths(queue, pattern)?;
-        Ok(Self::Rows(SlicedRows::new(queue, pattern, &survey)?))
+        Ok(Self::Rows(Box::new(SlicedRows::new(
+            queue, pattern, &survey,
+        )?)))
     }
 
     /// Rows and columns of the blocks; of rows that are stored as such there is none.

@@ -54,6 +54,8 @@ pub(crate) enum BlockKind {
     Tensors,
     /// Of tiles of 4 by 4 those of entries.
     Packed,
+    /// All values, of rows that are put together: the last ones have nothing in common, and long strips.
+    OfLikeRows,
 }
 
 /// Lanes of a strip for tensor cores: the blocks that they multiply at a time are side by side.
@@ -78,11 +80,16 @@ impl Strips {
         };
         let (strips, count) = (blocks.size().rows, blocks.nonzeros());
         let for_tensors = kind == BlockKind::Tensors;
-        let threads = match for_tensors {
+        let mut threads = match for_tensors {
             true => TENSOR_LANES,
             false => lanes_for(strips, count / strips.max(1), queue.gpu.width()),
         };
         let survey = Survey::of_lengths(queue, &blocks)?;
+        let mean = count / strips.max(1);
+        let most = queue.gpu.width().min(LANES);
+        while kind == BlockKind::OfLikeRows && threads < most && !survey.fits(threads, mean) {
+            threads *= 2;
+        }
         let slices = Slices::surveyed(queue, &blocks, &survey, threads)?;
         if slices.parts.is_some() {
             return Ok(None);
@@ -112,7 +119,7 @@ impl Strips {
         block: Size,
         least_filled: usize,
     ) -> Result<Option<Self>> {
-        let kind = BlockKind::Dense;
+        let kind = BlockKind::OfLikeRows;
         let strips = Self::new(queue, &rows.pattern, block, least_filled, kind)?;
         Ok(strips.map(|strips| Self {
             listed: Some(rows.order.clone()),
