@@ -57,8 +57,8 @@ impl Again {
                 all.kernels.push(kernel);
             }
         }
-        all.memory.extend(asked.memory);
-        all.pinned.extend(asked.pinned);
+        complete(&mut all.memory, &asked.memory);
+        complete(&mut all.pinned, &asked.pinned);
         if all != self.likely {
             self.device.keep_text(&self.purpose, &written(&all));
         }
@@ -69,6 +69,16 @@ impl Drop for Again {
     fn drop(&mut self) {
         // One that panicked has prepared less.
         let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Adds what is missing for as many of each size as were asked for: no more, as some may have been asked for before they were ready.
+fn complete(known: &mut Vec<usize>, asked: &[usize]) {
+    for (place, size) in asked.iter().enumerate() {
+        let count = |all: &[usize]| all.iter().filter(|&other| other == size).count();
+        if count(known) < count(&asked[..=place]) {
+            known.push(*size);
+        }
     }
 }
 
@@ -107,6 +117,15 @@ mod tests {
     use super::*;
     use crate::testing::device;
     use crate::vector::Vector;
+
+    #[test]
+    fn what_came_late_is_not_kept_twice() {
+        let mut known = vec![512, 256, 512];
+        complete(&mut known, &[512, 256, 256, 1024]);
+        assert_eq!(known, [512, 256, 512, 256, 1024]);
+        complete(&mut known, &[512, 1024]);
+        assert_eq!(known.len(), 5);
+    }
 
     #[test]
     fn what_was_asked_for_is_read_again() {
