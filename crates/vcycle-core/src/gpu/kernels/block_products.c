@@ -53,7 +53,22 @@ KERNEL packed_lengths(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
     }
 }
 
-// Columns of rows; values, too, unless blocks have all their entries: then they stand where they are to stand.
+#if FULL
+// Columns of rows, by teams; values stand where they are to stand.
+KERNEL unpack_columns(u64 count, GLOBAL const u64 *RESTRICT block_offsets,
+                      GLOBAL const u32 *RESTRICT block_columns,
+                      GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT columns) {
+    GLOBAL const u32 *rows = 0;
+    TEAM_OF_BLOCK
+    FOR_ROWS(row, count, rows) {
+        const u64 begin = block_offsets[row / HEIGHT], entry = offsets[row];
+        const u32 n = (u32)(offsets[row + 1] - entry);
+        for (u32 k = member; k < n && !IS_SPARE(count); k += TEAM)
+            columns[entry + k] = block_columns[begin + k / BREADTH] * BREADTH + k % BREADTH;
+    }
+}
+#else
+// Columns and values of rows.
 KERNEL unpack_blocks(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
                      GLOBAL const u32 *RESTRICT block_columns, GLOBAL const T *RESTRICT packed,
                      GLOBAL const u8 *RESTRICT masks, GLOBAL const u64 *RESTRICT offsets,
@@ -65,19 +80,16 @@ KERNEL unpack_blocks(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
         u64 entry = offsets[row];
         for (u64 block = 0; block < blocks; ++block) {
             const u32 first = block_columns[begin + block] * BREADTH;
-#if FULL
-            FOR(c, BREADTH) columns[entry++] = first + c;
-#else
             const u32 mask = masks[from + block];
             FOR(c, BREADTH)
                 if (mask >> c & 1) {
                     columns[entry] = first + c;
                     values[entry++] = packed[(from + block) * BREADTH + c];
                 }
-#endif
         }
     }
 }
+#endif
 
 // ---- the product
 

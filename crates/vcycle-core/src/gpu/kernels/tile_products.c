@@ -6,7 +6,7 @@
 // by eight columns, is one small product of mma.h. Sums of SIZE tiles of each row are in local memory; rows with more tiles are made window after window. A tile of B goes to
 // different sums than its neighbours, and the rows of B come one after the other: sums are formed in the order of the columns of A, without atomics.
 //
-// Tensor cores multiply where one of both tiles of A has DENSE entries or more. Else every entry of A is multiplied with the row of B that it meets.
+// Tensor cores multiply where one of both tiles of A has DENSE entries or more; AmgT has 10. Else every entry of A is multiplied with the row of B that it meets.
 
 #define NONE 0xffffffffu
 #define SLOTS 16

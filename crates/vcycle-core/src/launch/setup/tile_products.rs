@@ -76,10 +76,11 @@ impl Queue<'_> {
     }
 }
 
-/// Entries of a tile from which tensor cores multiply, where they have the type.
+/// Entries of a tile of `A` from which tensor cores multiply, where they have the type. The paper has ten; on an H200 all tiles were faster: `A A` of `beam:o3,l3` took 15.1 ms
+/// instead of 17.4, of `elasticity:60x20x20` 1.39 instead of 1.55.
 fn dense<T: Scalar>() -> &'static str {
     match size_of::<T>() {
-        8 => "10",
+        8 => "1",
         _ => "17",
     }
 }

@@ -26,7 +26,7 @@ const FEW: usize = 128;
 const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
 /// Rows for every compute unit up to which those with most products are made first: at the end the device waits for the last ones. Of more rows, neighbours read the same of `B` if they are made together.
-const ROWS_BY_WORK: usize = 512;
+const ROWS_BY_WORK: usize = 1024;
 /// Blocks for every compute unit that make rows again.
 const BLOCKS_AGAIN: usize = 4;
 
@@ -109,7 +109,7 @@ impl Product<'_> {
         let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
         let columns = [("FRESH", "1"), sorted, ("ONCE", "1")];
         let defines = [&Self::types::<A, B, C>()[..], &columns].concat();
-        let span = self.span(groups.widest());
+        let span = self.span(firsts.as_ref().map(|_| groups.widest()));
         let pass = Pass {
             factors,
             defines,
@@ -231,7 +231,7 @@ impl Product<'_> {
     }
 
     /// Whether rows are so few that the last ones weigh.
-    fn is_small(&self) -> bool {
+    pub(super) fn is_small(&self) -> bool {
         let units = self.queue.gpu.device().properties().compute_units;
         self.a.size().rows <= units * ROWS_BY_WORK
     }
