@@ -160,7 +160,7 @@ fn check(amg: &Amg, interpolation: Interpolation) -> Result<()> {
     };
     if let Coarsening::Greedy | Coarsening::RugeStueben | Coarsening::Own(_) = amg.coarsening {
         let component = format!("the coarsening `{}`", amg.coarsening);
-        return refuse(component, "`pmis`, `hmis` or `mis2`");
+        return refuse(component, "`pmis` or `mis2`");
     }
     if let Interpolation::Own(_) = interpolation {
         let component = format!("the interpolation `{interpolation}`");
