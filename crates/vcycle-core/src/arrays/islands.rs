@@ -91,6 +91,11 @@ impl IslandBoxes {
         (size(&ranges).iter().product::<usize>() <= MOST_CELLS).then_some(ranges)
     }
 
+    /// Whether boxes of so many cells in all do not take several times the memory of the matrix.
+    pub fn is_worth(grid: Grid, cells: u64) -> bool {
+        cells <= (MOST_BOXES * grid.cells()) as u64 && u32::try_from(cells).is_ok()
+    }
+
     /// Boxes in the order in which they begin along z. None are left of so many that they would take several times the memory
     /// of the matrix.
     pub fn new(grid: Grid, ranges: Vec<Ranges>) -> Self {
@@ -101,7 +106,7 @@ impl IslandBoxes {
             from = one.places().end;
             boxes.push(one);
         }
-        if from > MOST_BOXES * grid.cells() || u32::try_from(from).is_err() {
+        if !Self::is_worth(grid, from as u64) {
             boxes.clear();
         }
         find_near(&mut boxes);

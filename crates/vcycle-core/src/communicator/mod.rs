@@ -122,6 +122,18 @@ impl dyn Communicator + '_ {
         self.all_to_all(vec![bytes.to_vec(); self.size()])
     }
 
+    /// Sends numbers to every rank, any count of them, and returns what each has sent.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn all_to_all_numbers(&self, numbers: Vec<Vec<u64>>) -> Result<Vec<Vec<u64>>> {
+        let bytes = |numbers: Vec<u64>| numbers.into_iter().flat_map(u64::to_ne_bytes).collect();
+        let sent = numbers.into_iter().map(bytes).collect();
+        let number = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+        let of_rank = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(number).collect();
+        Ok(self.all_to_all(sent)?.into_iter().map(of_rank).collect())
+    }
+
     /// A number of every rank.
     ///
     /// # Errors
@@ -295,6 +307,8 @@ mod tests {
         let all = threads::run(4, |team| {
             let rank = team.rank();
             let largest = team.largest(-(rank as f64))?;
+            let told = team.all_to_all_numbers((0..4).map(|to| vec![rank as u64; to]).collect())?;
+            assert!((0..4).all(|from| told[from] == vec![from as u64; rank]));
             Ok((
                 team.total(rank as u64)?,
                 largest,

@@ -28,7 +28,19 @@ pub(crate) fn spectral_radius<T: Mixes<T, T>>(
     bound: f64,
     ws: &Workspace,
 ) -> Result<f64> {
-    let mut v = scattered_like::<T>(d)?;
+    let relax =
+        |sweep: Sweep<'_, T>, v: &Vector<T>, next: &mut Vector<T>| a.relax(sweep, v, next, ws);
+    radius_from(scattered_like::<T>(d)?, d, bound, relax, norm)
+}
+
+/// The same from a vector of [scattered] numbers, by sweeps and norms of somebody else.
+pub(crate) fn radius_from<T: Mixes<T, T>>(
+    mut v: Vector<T>,
+    d: &Vector<T>,
+    bound: f64,
+    relax: impl Fn(Sweep<'_, T>, &Vector<T>, &mut Vector<T>) -> Result<()>,
+    norm: impl Fn(&Vector<T>) -> Result<f64>,
+) -> Result<f64> {
     let mut next = Vector::zeros_like(&v)?;
     let zero = Vector::zeros_like(&v)?;
     let mut scale = bound;
@@ -43,7 +55,7 @@ pub(crate) fn spectral_radius<T: Mixes<T, T>>(
             beta: 0.0,
             gamma: 0.0,
         };
-        a.relax(sweep, &v, &mut next, ws)?;
+        relax(sweep, &v, &mut next)?;
         std::mem::swap(&mut v, &mut next);
     }
     Ok(estimate(norm(&v)?, bound))

@@ -8,6 +8,8 @@ use crate::operations::islands::IslandRules;
 
 /// Steps of Jacobi's method that make the function smooth around the island.
 const STEPS: usize = 3;
+/// Cells around an island that its function or the product with it may reach.
+pub(super) const REACH: usize = STEPS + 1;
 /// Numbers below this are none.
 const LEAST: f64 = 0.01;
 
@@ -28,7 +30,7 @@ impl StencilMatrix<f64> {
         let grid = self.grid();
         // So large that functions are zero beside the border of their boxes, unless that is the border of the grid.
         let boxed = self.islands_on_host().into_iter().filter_map(|cells| {
-            let ranges = IslandBoxes::around(grid, &extents(grid, &cells), STEPS + 1)?;
+            let ranges = IslandBoxes::around(grid, &extents(grid, &cells), REACH)?;
             Some((ranges, cells))
         });
         let (ranges, islands): (Vec<Ranges>, Vec<Vec<u32>>) = boxed.unzip();
@@ -44,6 +46,23 @@ impl StencilMatrix<f64> {
         let made = self.executor().run(bytes, patches.collect(), work);
         let (z, az): (Vec<Vec<f64>>, Vec<Vec<f64>>) = made.into_iter().unzip();
         IslandFunctions::new(self.executor(), boxes, z.concat(), az.concat())
+    }
+}
+
+impl StencilMatrix<f64> {
+    /// The box around an island, its function `z` there and `A z`; none where the box would be very large.
+    pub(super) fn island_function(&self, island: &[u32]) -> Option<(IslandBoxes, [Vec<f64>; 2])> {
+        let grid = self.grid();
+        let ranges = IslandBoxes::around(grid, &extents(grid, island), REACH)?;
+        let alone = IslandBoxes::new(grid, vec![ranges]);
+        let within = alone.boxes().first()?;
+        let (z, az) = Patch {
+            grid,
+            island,
+            within,
+        }
+        .function(self);
+        Some((alone, [z, az]))
     }
 }
 

@@ -11,11 +11,11 @@ pub(super) const STRONG: f64 = 0.01;
 /// All else that a cell of an island is coupled with comes to less than this part of its diagonal entry.
 pub(super) const WEAK: f64 = 0.01;
 /// Set for cells that are tied to more than strong neighbours; the bits below it are those neighbours.
-const TIED: u32 = 1 << 31;
+pub(super) const TIED: u32 = 1 << 31;
 /// Neighbours that come before a cell.
 const BEFORE: u32 = (1 << 13) - 1;
 /// Lines that one task looks at.
-const LINES: usize = 32;
+pub(super) const LINES: usize = 32;
 
 impl StencilMatrix<f64> {
     /// Groups of cells, one unknown each, that are coupled strongly with one another and weakly with all else, by their first
@@ -33,13 +33,15 @@ impl StencilMatrix<f64> {
         found.into_iter().flatten().collect()
     }
 
-    /// Which neighbours each cell is coupled with strongly, a bit for each, and whether all else is more than weak.
-    fn links(&self) -> Vec<u32> {
+    /// Which neighbours each own cell is coupled with strongly, a bit for each, and whether all else is more than weak; zeros for
+    /// others.
+    pub(super) fn links(&self) -> Vec<u32> {
         let (lines, length) = (self.grid().lines(), self.grid().length());
         let tasks = (0..lines).collect();
-        let of_line = |line: usize| {
-            let cells = 0..length;
-            cells.map(|x| self.links_of(line, x)).collect::<Vec<_>>()
+        let is_own = |line: usize| self.part().is_none_or(|part| part.is_own_line(line));
+        let of_line = |line: usize| match is_own(line) {
+            true => (0..length).map(|x| self.links_of(line, x)).collect(),
+            false => vec![0; length],
         };
         let found = self.executor().run(self.bytes(), tasks, of_line);
         found.into_iter().flatten().collect()
@@ -78,12 +80,12 @@ fn step([x, y, z]: [i8; 3]) -> i32 {
 }
 
 /// The offset of a bit.
-fn offset(step: u32) -> [i8; 3] {
+pub(super) fn offset(step: u32) -> [i8; 3] {
     [step % 3, step / 3 % 3, step / 9].map(|place| place as i8 - 1)
 }
 
 /// The island whose first cell this is.
-fn island_from(grid: Grid, links: &[u32], first: u32) -> Option<Vec<u32>> {
+pub(super) fn island_from(grid: Grid, links: &[u32], first: u32) -> Option<Vec<u32>> {
     let here = links[first as usize];
     if here == 0 || here & (TIED | BEFORE) != 0 {
         return None;

@@ -12,7 +12,7 @@ use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
-use super::shared::{SharedProduct, shared_rows};
+use super::shared::{SharedIslandCorrection, SharedProduct, shared_rows};
 use super::survey::Survey;
 use super::{CoarseStencil, Grid, IslandCorrections, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
@@ -75,7 +75,7 @@ pub struct StructMg {
     pub cycle: Cycle,
     /// Axes along which cells are coupled less than this part of the strongest are not halved.
     pub semicoarsening: f64,
-    /// Corrections of what is constant on islands of a coefficient that jumps, where one rank has a symmetric matrix.
+    /// Corrections of what is constant on islands of a coefficient that jumps, of a symmetric matrix.
     pub islands: IslandCorrections,
     /// Which neighbours the cells of coarse grids have.
     pub coarse_stencil: CoarseStencil,
@@ -203,16 +203,20 @@ impl StructMg {
         let setup = GridSetup::new(&parameters, &a, ready.axes);
         let ranks = rows.zip(a.part().cloned());
         let unknowns = a.unknowns();
-        let operator = match &ranks {
-            None if parameters.corrects_islands(&a)? => {
+        let operator = match (&ranks, parameters.corrects_islands(&a)?) {
+            (None, false) => ready.cycle.outside(unknowns)?,
+            (Some((rows, part)), false) => ready.cycle.for_rows(rows, part, unknowns),
+            (None, true) => {
                 let _stage = ws.stage("islands", 0);
-                seen_as(IslandCorrection::around(
-                    ready.cycle.outside(unknowns)?,
-                    &a,
-                )?)?
+                let cycle = ready.cycle.outside(unknowns)?;
+                seen_as(IslandCorrection::around(cycle, &a)?)?
             }
-            None => ready.cycle.outside(unknowns)?,
-            Some((rows, part)) => ready.cycle.for_rows(rows, part, unknowns),
+            (Some((rows, part)), true) => {
+                let _stage = ws.stage("islands", 0);
+                let cycle = ready.cycle.for_rows(rows, part, unknowns);
+                let near = (&*a, part.as_ref());
+                seen_as(SharedIslandCorrection::around(cycle, rows, near)?)?
+            }
         };
         let matrix = match T::KIND {
             Kind::F64 => for_products((a, survey), ready.finest, executor)?,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::reuse::GridSetup;
-use super::shared::stencil_of_rows;
+use super::shared::{stencil_of_rows, stencil_on};
 use super::{Generated, StencilMatrix, StencilSmoother, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -25,11 +25,19 @@ impl StructMg {
             return self.of_near_cells(a, stencil, ws);
         }
         let whole = a.gathered()?;
-        let made = whole.map(|whole| self.alone::<T>(whole, ws)).transpose();
-        let made = team.agree(made)?;
+        let made = whole.map(|whole| self.generate_with_report(&seen::<T>(&whole)?, ws));
+        Ok(self.led(a, team.agree(made.transpose())?))
+    }
+
+    /// What rank 0 has made for all, and nobody else.
+    fn led<T: Mixes<T, T>>(
+        &self,
+        a: &Distributed<f64>,
+        made: Option<Generated<T>>,
+    ) -> Generated<T> {
         let inner = made.as_ref().map(|made| Arc::clone(&made.operator));
         let operator = Arc::new(Gathered::new(a.executor(), a.rows(), inner));
-        Ok(match made {
+        match made {
             Some(made) => Generated {
                 operator,
                 matrix: None,
@@ -42,7 +50,7 @@ impl StructMg {
                 parameters: self.clone(),
                 setup: GridSetup::none(self),
             },
-        })
+        }
     }
 
     /// The cells of this rank and those around them of a matrix whose rows several ranks share. None where one rank is to have
@@ -81,12 +89,6 @@ impl StructMg {
         self.of_stencil_of(Cow::Owned(near), Some(a), None, &executor, ws)
     }
 
-    /// The preconditioner of a matrix that one rank has gathered.
-    fn alone<T: Mixes<T, T>>(&self, whole: Csr<f64>, ws: &Workspace) -> Result<Generated<T>> {
-        let a: Arc<dyn LinOp<T>> = Arc::new(whole.convert::<T>()?);
-        self.generate_with_report(&a, ws)
-    }
-
     /// Fails, saying what to use, for what is not made for ranks.
     fn check_ranks(&self, a: &Distributed<f64>) -> Result<()> {
         let refuse = |component: String, instead: &str| {
@@ -99,13 +101,59 @@ impl StructMg {
             return refuse("struct-mg on a device".to_owned(), "the host, or amg");
         }
         let on_levels = self.levels.iter().filter_map(|one| one.smoother);
-        let other = |smoother: &StencilSmoother| *smoother != StencilSmoother::GaussSeidel;
-        if let Some(smoother) = on_levels.chain([self.smoother]).find(other) {
-            return refuse(format!("the smoother `{smoother}`"), "`gs`");
+        let follows_rows =
+            |one: &StencilSmoother| matches!(one, StencilSmoother::Dilu | StencilSmoother::Ilu0);
+        if let Some(smoother) = on_levels.chain([self.smoother]).find(follows_rows) {
+            let instead = "`gs`, `jacobi` or `chebyshev`";
+            return refuse(format!("the smoother `{smoother}`"), instead);
         }
         if self.cycle == Cycle::K {
             return refuse("cycle = k".to_owned(), "`v`, `w` or `f`");
         }
         Ok(())
     }
+}
+
+impl GridSetup {
+    /// [`update_values`](Self::update_values) for a matrix whose rows several ranks share; its [near
+    /// cells](StructMg::stencil_of_ranks) may be known.
+    ///
+    /// # Errors
+    /// As [`update_values`](Self::update_values), on all ranks together.
+    #[doc(hidden)]
+    pub fn update_of_ranks(
+        &self,
+        a: &Distributed<f64>,
+        near: Option<StencilMatrix<f64>>,
+        ws: &Workspace,
+    ) -> Result<Generated<f64>> {
+        self.updated_by_ranks(a, near, ws)
+    }
+
+    pub(super) fn updated_by_ranks<T: Mixes<T, T>>(
+        &self,
+        a: &Distributed<f64>,
+        near: Option<StencilMatrix<f64>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        let (team, parameters) = (a.team(), &self.parameters);
+        let Some(part) = &self.part else {
+            let whole = a.gathered()?;
+            let made = whole.map(|whole| self.update_values(&seen::<T>(&whole)?, ws));
+            return Ok(parameters.led(a, team.agree(made.transpose())?));
+        };
+        let near = match near {
+            Some(near) => near,
+            None => stencil_on(a, part, self.unknowns)?,
+        };
+        team.agree(self.check(&near))?;
+        let _stage = ws.stage("struct-mg update", 0);
+        let (near, axes) = (Cow::Owned(near), Some(&self.axes[..]));
+        parameters.of_stencil_of(near, Some(a), axes, &a.executor().alone(), ws)
+    }
+}
+
+/// A matrix as an operator on vectors of another type.
+fn seen<T: Mixes<T, T>>(a: &Csr<f64>) -> Result<Arc<dyn LinOp<T>>> {
+    Ok(Arc::new(a.convert::<T>()?))
 }

@@ -1,5 +1,6 @@
 //! Jacobi, and Chebyshev polynomials over it.
 
+use super::shared::radius_of_ranks;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::eigen::spectral_radius;
@@ -32,7 +33,10 @@ impl<V: Vectors + Mixes<V, V>> Polynomial<V> {
         let inverse = |value: f64| 1.0 / value;
         let rows = a.diagonal().into_iter().map(inverse).collect();
         let rows = Vector::from_column(a.executor(), rows);
-        let upper = spectral_radius::<f64>(a, &rows, f64::INFINITY, ws)?;
+        let upper = match a.part() {
+            None => spectral_radius::<f64>(a, &rows, f64::INFINITY, ws)?,
+            Some(part) => radius_of_ranks(a, part, &rows, ws)?,
+        };
         let fields = a.diagonal_fields().into_iter().map(inverse);
         let fields = fields.map(convert::<f64, V>).collect();
         Ok(Self {

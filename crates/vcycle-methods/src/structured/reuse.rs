@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
+use super::shared::shared_rows;
 use super::{Generated, Stencil, StencilMatrix, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
+use crate::matrix::GridPart;
 use crate::scalar::Mixes;
 
 /// What structured multigrid shares among matrices of one stencil: the grids of all levels and whatever was chosen
@@ -32,12 +34,14 @@ use crate::scalar::Mixes;
 #[derive(Clone, Debug)]
 pub struct GridSetup {
     /// With everything chosen.
-    parameters: StructMg,
+    pub(super) parameters: StructMg,
     stencil: Stencil,
-    unknowns: usize,
+    pub(super) unknowns: usize,
     rows: usize,
     /// Along which each level but the coarsest is halved.
-    axes: Vec<Vec<usize>>,
+    pub(super) axes: Vec<Vec<usize>>,
+    /// How ranks share the grid, if they do.
+    pub(super) part: Option<Arc<GridPart>>,
 }
 
 impl GridSetup {
@@ -52,6 +56,7 @@ impl GridSetup {
             unknowns: a.unknowns(),
             rows: a.size().rows,
             axes,
+            part: a.part().cloned(),
         }
     }
 
@@ -63,6 +68,7 @@ impl GridSetup {
             unknowns: 1,
             rows: 0,
             axes: Vec::new(),
+            part: None,
         }
     }
 
@@ -85,16 +91,25 @@ impl GridSetup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
+        if let Some(shared) = shared_rows(a.as_ref()) {
+            return self.updated_by_ranks(shared, None, ws);
+        }
         check_size("update of values", Size::square(self.rows), a.size())?;
         let stencil = self.parameters.stencil(a.as_ref())?;
-        if *stencil.stencil() != self.stencil || stencil.unknowns() != self.unknowns {
+        self.check(&stencil)?;
+        let _stage = ws.stage("struct-mg update", 0);
+        self.parameters
+            .of_stencil(stencil, Some(&self.axes), a.executor(), ws)
+    }
+
+    /// Fails for another stencil than that of the first matrix.
+    pub(super) fn check(&self, a: &StencilMatrix<f64>) -> Result<()> {
+        if *a.stencil() != self.stencil || a.unknowns() != self.unknowns {
             return Err(Error::InvalidStructure {
                 format: "update of values",
                 reason: "the matrix has not the stencil of the one that was set up".to_owned(),
             });
         }
-        let _stage = ws.stage("struct-mg update", 0);
-        self.parameters
-            .of_stencil(stencil, Some(&self.axes), a.executor(), ws)
+        Ok(())
     }
 }

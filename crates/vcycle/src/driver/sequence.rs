@@ -1,6 +1,7 @@
 //! One matrix after another.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::storage::Wide;
@@ -10,13 +11,14 @@ use crate::configuration::{Config, SolverConfig};
 use crate::error::{ConfigError, Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
+use crate::matrix::Distributed;
 use crate::multigrid::{Amg, Hierarchy, NearNullspace, Report, Setup};
 use crate::scalar::{Mixes, Scalar};
 use crate::solver::Method;
 #[cfg(feature = "direct")]
 use crate::solver::{Direct, DirectSetup};
 use crate::stop::Status;
-use crate::structured::{Generated, GridSetup, StructMg};
+use crate::structured::{Generated, GridSetup, StencilMatrix, StructMg};
 use crate::vector::Vector;
 
 /// Solves for matrices of the same pattern in turn, as time steps and Newton iterations have them:
@@ -196,9 +198,37 @@ impl Kept {
         a: &Arc<dyn LinOp<W>>,
         ws: &Workspace,
     ) -> Result<(Generated<W>, Option<String>)> {
+        let update = |setup: &GridSetup| setup.update_values(a, ws);
+        self.structured_by(parameters, update, || {
+            parameters.generate_with_report(a, ws)
+        })
+    }
+
+    /// The same over ranks; the near cells of this one may be known.
+    pub(super) fn structured_of_ranks(
+        &mut self,
+        parameters: &StructMg,
+        a: &Arc<Distributed<f64>>,
+        near: Option<StencilMatrix<f64>>,
+        ws: &Workspace,
+    ) -> Result<(Generated<f64>, Option<String>)> {
+        let near = Cell::new(near);
+        let update = |setup: &GridSetup| setup.update_of_ranks(a, near.take(), ws);
+        self.structured_by(parameters, update, || match near.take() {
+            Some(near) => parameters.generate_of_ranks(a, near, ws),
+            None => parameters.generate_with_report(&(Arc::clone(a) as _), ws),
+        })
+    }
+
+    fn structured_by<W: Mixes<W, W>>(
+        &mut self,
+        parameters: &StructMg,
+        update: impl FnOnce(&GridSetup) -> Result<Generated<W>>,
+        generate: impl FnOnce() -> Result<Generated<W>>,
+    ) -> Result<(Generated<W>, Option<String>)> {
         let known = self.structured.take();
         let known = known.filter(|(asked, _)| asked == parameters);
-        let updated = known.as_ref().map(|(_, setup)| setup.update_values(a, ws));
+        let updated = known.as_ref().map(|(_, setup)| update(setup));
         self.reused = matches!(updated, Some(Ok(_)));
         let message = match updated {
             None => None,
@@ -209,7 +239,7 @@ impl Kept {
             }
             Some(Err(error)) => Some(anew("multigrid", error)?),
         };
-        let made = parameters.generate_with_report(a, ws)?;
+        let made = generate()?;
         self.structured = Some((parameters.clone(), made.setup.clone()));
         Ok((made, message))
     }

@@ -247,10 +247,11 @@ impl Solve<'_> {
             });
         }
         if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
-            let made = match self.stencil.take() {
-                Some(near) => parameters.generate_of_ranks(&self.system.matrix, near, self.ws)?,
-                None => parameters.generate_with_report(&a, self.ws)?,
-            };
+            let (near, shared) = (self.stencil.take(), &self.system.matrix);
+            let mut anew = Kept::default();
+            let kept = self.kept.as_mut().unwrap_or(&mut anew);
+            let (made, told) = kept.structured_of_ranks(parameters, shared, near, self.ws)?;
+            self.messages.extend(told);
             self.messages.extend(made.report.notes.clone());
             attempt.preconditioner = PreconditionerConfig::StructMg(made.parameters);
             // Products are those of the stencil, too.

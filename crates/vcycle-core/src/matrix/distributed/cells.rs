@@ -67,6 +67,20 @@ impl CellBox {
         self
     }
 
+    /// The number in the grid of a cell that has a place in an array of these.
+    pub fn of_all(&self, grid: Grid, place: usize) -> usize {
+        let [nx, ny, _] = self.size();
+        let (x, y, z) = (place % nx, place / nx % ny, place / nx / ny);
+        let [all_x, all_y, _] = grid.size();
+        let line = y + self.first[1] + all_y * (z + self.first[2]);
+        x + self.first[0] + all_x * line
+    }
+
+    /// Where a cell of the grid, which is one of these, is in an array of them.
+    pub fn place_of(&self, grid: Grid, cell: usize) -> usize {
+        self.place(grid.cell(cell))
+    }
+
     /// Where a cell is in an array of these.
     fn place(&self, [x, y, z]: [usize; 3]) -> usize {
         let [nx, ny, _] = self.size();

@@ -152,6 +152,18 @@ impl GridPart {
         CellMoves::kept(&self.team, coarse.grid, boxes)
     }
 
+    /// Own cells and those up to so many cells around them, and the way there from own cells among the near ones.
+    pub fn widened(&self, rings: usize) -> (CellBox, CellMoves) {
+        let wide = |rank: usize| widened(self.grid, self.own[rank], rings);
+        let from = |rank: usize| Cells::Box {
+            array: near(self.grid, self.own[rank]),
+            some: self.own[rank],
+        };
+        let to = |rank: usize| Cells::all_of(wide(rank));
+        let moves = CellMoves::new(&self.team, self.grid, from, to);
+        (wide(self.team.rank()), moves)
+    }
+
     /// From own cells of all ranks to the whole grid on rank 0.
     pub fn to_first(&self) -> CellMoves {
         let from = |rank: usize| Cells::Box {
@@ -255,6 +267,16 @@ fn rows(cells: &Partition, rank: usize) -> Cells {
     Cells::Rows(rows.start as usize..rows.end as usize)
 }
 
+/// Cells and those up to so many around them.
+fn widened(grid: Grid, own: CellBox, rings: usize) -> CellBox {
+    let mut wide = own;
+    for axis in 1..3 {
+        wide.first[axis] = own.first[axis].saturating_sub(rings);
+        wide.end[axis] = (own.end[axis] + rings).min(grid.size()[axis]);
+    }
+    wide
+}
+
 /// Own cells and those around them.
 fn near(grid: Grid, own: CellBox) -> CellBox {
     let size = grid.size();
@@ -307,6 +329,16 @@ mod tests {
                         back[cell..cell + values.len()].copy_from_slice(values);
                     })?;
                 assert_eq!(back, own);
+                let (wide, moves) = part.widened(5);
+                let mut around = vec![u64::MAX; wide.cells()];
+                moves.move_to([1, 1], &near, |_, cell, values| {
+                    around[cell..cell + values.len()].copy_from_slice(values);
+                })?;
+                assert!(
+                    (0..)
+                        .zip(&around)
+                        .all(|(cell, &is)| wide.of_all(grid, cell) as u64 == is)
+                );
                 let Some(coarse) = part.halved(&[2]) else {
                     return Ok(());
                 };

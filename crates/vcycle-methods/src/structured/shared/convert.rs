@@ -26,13 +26,24 @@ pub(in crate::structured) fn stencil_of_rows(
         let Some(part) = GridPart::shared(a.team(), grid, &cells) else {
             return Ok(None);
         };
-        let rows = OwnRows::new(a, grid, unknowns);
-        match a.team().agree(rows.and_then(|rows| rows.places())) {
-            Ok((rows, places)) => return rows.near(places, &Arc::new(part)).map(Some),
+        match stencil_on(a, &Arc::new(part), unknowns) {
+            Ok(near) => return Ok(Some(near)),
             Err(error) => failed = Some(error),
         }
     }
     Err(failed.expect("some rows have been looked at"))
+}
+
+/// The near cells of a matrix whose grid and parts are known.
+pub(in crate::structured) fn stencil_on(
+    a: &Distributed<f64>,
+    part: &Arc<GridPart>,
+    unknowns: usize,
+) -> Result<StencilMatrix<f64>> {
+    let rows = OwnRows::new(a, part.grid(), unknowns);
+    let rows = rows.and_then(|rows| rows.places());
+    let (rows, places) = a.team().agree(rows)?;
+    rows.near(places, part)
 }
 
 /// The grid and the unknowns of a cell, as rank 0 finds them from the first rows.

@@ -11,8 +11,11 @@
 mod coarsen;
 mod convert;
 mod gathered;
+mod island_correction;
+mod islands;
 mod outer;
 mod product;
+mod radius;
 #[cfg(test)]
 mod tests;
 mod way;
@@ -20,10 +23,12 @@ mod way;
 use std::any::Any;
 
 pub(super) use coarsen::coarsened_by_ranks;
-pub(super) use convert::stencil_of_rows;
+pub(super) use convert::{stencil_of_rows, stencil_on};
 pub(super) use gathered::{GatheredGrid, gathered};
+pub(super) use island_correction::SharedIslandCorrection;
 pub(super) use outer::SharedOuter;
 pub(super) use product::SharedProduct;
+pub(super) use radius::radius_of_ranks;
 pub(super) use way::{GridWay, InNear};
 
 use crate::linop::LinOp;

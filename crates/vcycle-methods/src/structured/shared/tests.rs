@@ -5,14 +5,17 @@ use vcycle_core::communicator::threads;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
-use crate::matrix::{Distributed, Partition};
+use crate::matrix::{Csr, Distributed, Partition};
 use crate::multigrid::Cycle;
-use crate::structured::{CoarseStencil, StencilSmoother, StructMg};
+use crate::structured::mg_tests::{is_in_boxes, jumps};
+use crate::structured::{
+    CoarseStencil, IslandCorrections, StencilMatrix, StencilSmoother, StructMg,
+};
 use crate::vector::Vector;
 
 /// What a preconditioner makes of a vector, on so many ranks, or without.
-fn applied(spec: &str, parameters: &StructMg, ranks: Option<usize>) -> Vec<f64> {
-    let whole = gallery::build(spec, &Executor::cpu()).unwrap().matrix;
+fn applied(whole: &Csr<f64>, parameters: &StructMg, ranks: Option<usize>) -> Vec<f64> {
+    let unknowns = StencilMatrix::from_csr(whole).unwrap().unknowns();
     let rows = whole.size().rows;
     let value = |row: usize| (row * 37 % 101) as f64 / 101.0 - 0.3;
     let made = |a: Arc<dyn LinOp<f64>>, own: std::ops::Range<usize>| {
@@ -24,16 +27,13 @@ fn applied(spec: &str, parameters: &StructMg, ranks: Option<usize>) -> Vec<f64> 
         Ok(x.to_vec())
     };
     let Some(ranks) = ranks else {
-        return made(Arc::new(whole), 0..rows).unwrap();
+        return made(Arc::new(whole.clone()), 0..rows).unwrap();
     };
-    let unknowns = gallery::grid(spec)
-        .unwrap()
-        .map_or(1, |(_, unknowns)| unknowns);
     let all = threads::run(ranks, |team| {
         let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
         let even = Partition::even(rows as u64, unknowns as u64, ranks);
         let own = even.range(team.rank());
-        let a = Distributed::part_of(&rank, &whole, even)?;
+        let a = Distributed::part_of(&rank, whole, even)?;
         made(Arc::new(a), own.start as usize..own.end as usize)
     });
     all.unwrap().concat()
@@ -48,13 +48,18 @@ fn small() -> StructMg {
     }
 }
 
+/// The first row where two vectors differ.
+fn difference(one: &[f64], other: &[f64]) -> Option<usize> {
+    assert_eq!(one.len(), other.len());
+    (0..one.len()).find(|&row| one[row].to_bits() != other[row].to_bits())
+}
+
 fn same_on(numbers: &[usize], spec: &str, parameters: &StructMg) {
-    let alone = applied(spec, parameters, None);
+    let whole = gallery::build(spec, &Executor::cpu()).unwrap().matrix;
+    let alone = applied(&whole, parameters, None);
     for &ranks in numbers {
-        let shared = applied(spec, parameters, Some(ranks));
-        assert_eq!(alone.len(), shared.len());
-        let other = (0..alone.len()).find(|&row| alone[row].to_bits() != shared[row].to_bits());
-        assert_eq!(other, None, "{spec} on {ranks} ranks");
+        let shared = applied(&whole, parameters, Some(ranks));
+        assert_eq!(difference(&alone, &shared), None, "{spec} on {ranks} ranks");
     }
 }
 
@@ -71,6 +76,30 @@ fn cycles_have_the_same_bits_on_any_number_of_ranks() {
     same_on(&[6], "jump7:5x19x4,1e3", &small());
     // More ranks than planes and no way to make boxes: one has them all.
     same_on(&[2, 7], "poisson7:5x5x6", &small());
+}
+
+/// Islands that slabs and boxes cut, and a long one that is on all ranks.
+#[test]
+fn islands_are_corrected_with_the_same_bits_on_any_number_of_ranks() {
+    let is_high =
+        |cell: [usize; 3]| is_in_boxes(cell) || cell[..2] == [6, 1] && (2..25).contains(&cell[2]);
+    let off = StructMg {
+        islands: IslandCorrections::Off,
+        ..small()
+    };
+    for (size, numbers) in [([8, 6, 27], &[2, 7][..]), ([8, 19, 4], &[6])] {
+        let whole = jumps(size, is_high).to_csr();
+        let alone = applied(&whole, &small(), None);
+        assert!(difference(&alone, &applied(&whole, &off, None)).is_some());
+        for &ranks in numbers {
+            let shared = applied(&whole, &small(), Some(ranks));
+            assert_eq!(
+                difference(&alone, &shared),
+                None,
+                "{size:?} on {ranks} ranks"
+            );
+        }
+    }
 }
 
 #[test]
@@ -96,16 +125,29 @@ fn other_cycles_precisions_and_several_unknowns_do_too() {
 }
 
 #[test]
+fn jacobi_and_chebyshev_do_too() {
+    for smoother in [StencilSmoother::Jacobi, StencilSmoother::Chebyshev] {
+        let parameters = StructMg {
+            smoother,
+            ..small()
+        };
+        same_on(&[3], "poisson27:5x4x15", &parameters);
+        same_on(&[6], "jump7:5x19x4,1e3", &parameters);
+        same_on(&[2], "oil-4C:4x3x9", &parameters);
+    }
+}
+
+#[test]
 fn what_is_not_made_for_ranks_is_refused() {
-    let jacobi = StructMg {
-        smoother: StencilSmoother::Jacobi,
+    let dilu = StructMg {
+        smoother: StencilSmoother::Dilu,
         ..small()
     };
     let k = StructMg {
         cycle: Cycle::K,
         ..small()
     };
-    for (parameters, what) in [(jacobi, "`jacobi`"), (k, "cycle = k")] {
+    for (parameters, what) in [(dilu, "`dilu`"), (k, "cycle = k")] {
         let whole = gallery::build("poisson7:6", &Executor::cpu())
             .unwrap()
             .matrix;

@@ -8,10 +8,6 @@ use crate::matrix::Distributed;
 use crate::registration::Symmetry;
 use crate::structured::{StencilMatrix, StructMg};
 
-/// Up to so many rows structured multigrid copes with islands, which it does not correct over ranks: jump7:64,1e6 10 iterations,
-/// jump7:96,1e6 33, jump7:128,1e6 159.
-const WITH_ISLANDS: u64 = 300_000;
-
 /// The combinations to try.
 #[derive(Debug)]
 pub(super) struct Choice {
@@ -40,12 +36,7 @@ impl Choice {
             Some(stencil) if stencil.is_symmetric_and_positive()? => [true; 2],
             _ => a.symmetric_and_positive()?,
         };
-        let on_grid = match &stencil {
-            Some(stencil) if preconditioner.is_auto() && !analysis.is_singular() => {
-                a.rows().total() <= WITH_ISLANDS || !stencil.has_islands()?
-            }
-            _ => false,
-        };
+        let on_grid = stencil.is_some() && preconditioner.is_auto() && !analysis.is_singular();
         // Short recurrences ask for a preconditioner that is symmetric, too.
         let is_symmetric =
             preconditioner.is_auto() || preconditioner.symmetry() == Symmetry::Symmetric;

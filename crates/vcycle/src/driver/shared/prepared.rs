@@ -203,6 +203,43 @@ mod tests {
     }
 
     #[test]
+    fn structured_multigrid_takes_other_values_on_all_ranks() {
+        let whole = gallery::build("poisson7:17", &Executor::cpu())
+            .unwrap()
+            .matrix;
+        threads::run(2, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let a = Distributed::part_of(&rank, &whole, Partition::even(4913, 1, 2))?;
+            let twice: Vec<f64> = a.local().values().iter().map(|value| 2.0 * value).collect();
+            let (ws, system) = (Workspace::new(), SharedSystem::new(Arc::new(a)));
+            // One finds the cells of the grid first; of the other rank 0 has them all.
+            for given in ["struct-mg", "auto", "struct-mg:gather-cells=9999"] {
+                let config = Config::from_toml(&format!("preconditioner = \"{given}\""))?;
+                let mut prepared = SharedPrepared::new(&config, system.clone(), &ws)?;
+                assert_eq!(prepared.config().preconditioner.name(), "struct-mg");
+                let b = Vector::filled(&rank, prepared.rows(), 1, 1.0)?;
+                let first = prepared.solve(&b, None, &config.stop, &ws)?;
+                prepared.update_values(twice.clone(), &ws)?;
+                let told = prepared.messages().concat();
+                assert!(
+                    told.contains("levels of an earlier set-up reused"),
+                    "{told}"
+                );
+                let second = prepared.solve(&b, None, &config.stop, &ws)?;
+                assert_eq!(second.outcome.iterations, first.outcome.iterations);
+                let pairs = first.x.to_vec().into_iter().zip(second.x.to_vec());
+                assert!(
+                    pairs
+                        .into_iter()
+                        .all(|(x, y)| (x - 2.0 * y).abs() <= 1e-6 * x.abs())
+                );
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
     fn vectors_of_another_length_on_one_rank_are_refused_on_all() {
         let whole = gallery::build("poisson5:8", &Executor::cpu())
             .unwrap()
