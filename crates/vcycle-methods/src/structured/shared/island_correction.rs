@@ -28,6 +28,8 @@ pub(in crate::structured) struct SharedIslandCorrection {
 
 /// A number of a function at an own row, with the place of its island.
 type Entry = (u32, u32, f64);
+/// Own row, island of all ranks and number.
+type OfAll = (u32, u64, f64);
 
 /// An island whose sums this rank forms.
 #[derive(Debug)]
@@ -124,7 +126,7 @@ impl SharedIslandCorrection {
         }
         let all = z.iter().chain(&az).map(|entry| entry.1);
         let islands = Halo::new(team, &partition, all.collect())?;
-        let placed = |entries: Vec<(u32, u64, f64)>| -> Vec<Entry> {
+        let placed = |entries: Vec<OfAll>| -> Vec<Entry> {
             let entries = entries.into_iter();
             entries
                 .map(|(row, island, value)| (row, place(&islands, island), value))
@@ -293,7 +295,7 @@ fn entries<'f>(
     functions: impl Iterator<Item = &'f Vec<(u64, f64)>>,
     first: u64,
     rows: &Distributed<f64>,
-) -> Result<Vec<(u32, u64, f64)>> {
+) -> Result<Vec<OfAll>> {
     let (team, partition) = (rows.team(), rows.rows());
     let (mut entries, mut sent) = (Vec::new(), vec![Vec::new(); team.size()]);
     let own = partition.range(team.rank());
@@ -319,12 +321,12 @@ fn entries<'f>(
 /// One over the diagonal of `Z^T A Z` with what is beside it, of own islands; zero where that is not positive. The products
 /// of two islands are added in the order of the rows: those of ranks before, own ones, those of ranks behind.
 fn weights(
-    (z, az): (&[(u32, u64, f64)], &[(u32, u64, f64)]),
+    (z, az): (&[OfAll], &[OfAll]),
     islands: &Partition,
     rows: &Distributed<f64>,
 ) -> Result<Vec<f64>> {
     let (team, own) = (rows.team(), islands.range(rows.team().rank()));
-    let is_own = |entry: &(u32, u64, f64)| own.contains(&entry.1);
+    let is_own = |entry: &OfAll| own.contains(&entry.1);
     let (own_az, others_az): (Vec<_>, Vec<_>) = az.iter().copied().partition(is_own);
     let mut sent = vec![Vec::new(); team.size()];
     each_product(z, &others_az, |island, other, product| {
@@ -353,11 +355,7 @@ fn weights(
 }
 
 /// Tells, row by row, `A z` of an island times `z` of the same or another one.
-fn each_product(
-    z: &[(u32, u64, f64)],
-    az: &[(u32, u64, f64)],
-    mut tell: impl FnMut(u64, u64, f64),
-) {
+fn each_product(z: &[OfAll], az: &[OfAll], mut tell: impl FnMut(u64, u64, f64)) {
     let mut from = 0;
     for &(row, island, product) in az {
         from += z[from..].iter().take_while(|entry| entry.0 < row).count();
