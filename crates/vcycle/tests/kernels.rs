@@ -128,6 +128,8 @@ fn in_blocks(executor: &Executor) {
     let packed = Mbsr::in_tiles(&a, Tiles::Packed).unwrap();
     packed.apply(&x, &mut y, &Workspace::new()).unwrap();
     packed.to_csr();
+    let grouped = a.grouped().unwrap();
+    grouped.apply(&x, &mut y, &Workspace::new()).unwrap();
     by_tensor_cores::<f64, f64>(&a, 3);
     by_tensor_cores::<f32, f32>(&a, 3);
     by_tensor_cores::<f16, f16>(&a, 3);
