@@ -66,6 +66,46 @@ pub trait Communicator: Debug + Send + Sync {
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()>;
 
+    /// Whether messages may lie in the memory of devices that a driver knows (`cuda`, `hip`), as far as is known without a
+    /// try.
+    ///
+    /// # Errors
+    /// Why they may not.
+    fn check_driver(&self, driver: &str) -> Result<()> {
+        let reason = format!("ranks of this kind send no memory of {driver} devices");
+        Err(Error::Team(reason))
+    }
+
+    /// [`exchange`](Self::exchange) of messages by their addresses.
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange).
+    ///
+    /// # Safety
+    /// Every span is memory as long as it says, of the host or of a device that [`check_driver`](Self::check_driver) allows, which nobody else writes to meanwhile; received ones do not overlap any other,
+    /// and nobody reads them meanwhile.
+    unsafe fn exchange_spans(
+        &self,
+        sent: &[Span],
+        received: &[Span],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let mut messages = Messages::default();
+        for span in sent {
+            // SAFETY: memory of the host, as no driver is allowed, that nobody writes to meanwhile.
+            let bytes =
+                unsafe { std::slice::from_raw_parts(span.address as *const u8, span.bytes) };
+            messages.sent.push((span.rank, bytes));
+        }
+        for span in received {
+            // SAFETY: the same, and nobody else touches it meanwhile.
+            let out =
+                unsafe { std::slice::from_raw_parts_mut(span.address as *mut u8, span.bytes) };
+            messages.received.push((span.rank, out));
+        }
+        self.exchange(&mut messages, meanwhile)
+    }
+
     /// Sends bytes to every rank, of any length, and returns what each has sent.
     ///
     /// # Errors
@@ -80,6 +120,17 @@ pub trait Communicator: Debug + Send + Sync {
 
     /// What this rank has sent and how long it has waited until now.
     fn traffic(&self) -> Traffic;
+}
+
+/// A message by the address of its memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// The rank it goes to or comes from.
+    pub rank: usize,
+    /// Where it begins.
+    pub address: u64,
+    /// How long it is.
+    pub bytes: usize,
 }
 
 /// The messages of one exchange, each with the rank it goes to or comes from.

@@ -8,6 +8,7 @@ mod available;
 mod borrowed;
 mod buffer;
 mod device;
+mod device_messages;
 mod devices;
 mod events;
 mod memory;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Executor;
+use super::device_messages::are_meant;
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -31,14 +32,18 @@ impl Executor {
     }
 
     /// The same rank with vectors and products on a device: a GPU by its name, with a stream of its own. What a rank
-    /// does by itself, set-ups above all, stays on the host.
+    /// does by itself, set-ups above all, stays on the host. All ranks call it together.
     ///
     /// # Errors
-    /// For an executor without a team, and as [`gpu`](Self::gpu).
+    /// For an executor without a team, and as [`gpu`](Self::gpu); where memory of devices is to be handed to MPI
+    /// (`VCYCLE_MPI_DEVICE=1`) and that does not work.
     pub fn with_device(&self, name: &str) -> Result<Self> {
         match self {
             Executor::Cpu(host) if host.team().is_some() => {
-                Ok(Executor::Gpu(Arc::new(Gpu::of_rank(name, host)?)))
+                let team = host.team().expect("checked before");
+                let gpu = team.agree(Gpu::of_rank(name, host))?;
+                let sends_memory = team.size() > 1 && are_meant(&gpu, team)?;
+                Ok(Executor::Gpu(Arc::new(gpu.sending_memory(sends_memory))))
             }
             _ => Err(self.lacks("a device of a rank", "a team; use `with_team` first")),
         }

@@ -37,6 +37,8 @@ struct GpuRank {
     host: Arc<Host>,
     /// The same device and stream without the team.
     alone: Arc<Gpu>,
+    /// Whether MPI takes memory of the device.
+    sends_memory: bool,
 }
 
 /// File, threads of a block, kernel and definitions.
@@ -103,6 +105,7 @@ impl Gpu {
         let rank = GpuRank {
             host: Arc::clone(host),
             alone: Arc::new(Self::of(Arc::clone(&device), None)?),
+            sends_memory: false,
         };
         Self::of(device, Some(rank))
     }
@@ -117,6 +120,20 @@ impl Gpu {
             reduction,
             rank,
         })
+    }
+
+    /// The same where messages of a rank go from device to device, or not.
+    #[must_use]
+    pub(crate) fn sending_memory(mut self, sends_memory: bool) -> Self {
+        if let Some(rank) = &mut self.rank {
+            rank.sends_memory = sends_memory;
+        }
+        self
+    }
+
+    /// Whether messages of a rank go from device to device.
+    pub(crate) fn sends_memory(&self) -> bool {
+        self.rank.as_ref().is_some_and(|rank| rank.sends_memory)
     }
 
     /// What does set-ups where the device is one of a rank.

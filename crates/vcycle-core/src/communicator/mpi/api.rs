@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
+use crate::communicator::Span;
 use crate::error::{Error, Result};
 
 /// A communicator as the library knows it.
@@ -130,6 +131,26 @@ impl Api {
             .unwrap_or_default()
             .trim()
             .replace('\t', " "))
+    }
+
+    /// Fails where the library was not built to take memory of the devices of a driver.
+    pub fn check_driver(&self, driver: &str) -> Result<()> {
+        let names: &[&[u8]] = match driver {
+            "cuda" => &[b"MPIX_Query_cuda_support\0"],
+            "hip" => &[b"MPIX_Query_hip_support\0", b"MPIX_Query_rocm_support\0"],
+            _ => &[],
+        };
+        // SAFETY: these functions take nothing and return whether it is so; they may be called once MPI has started.
+        let says_so = |name: &&[u8]| unsafe {
+            let query = self._library.get::<unsafe extern "C" fn() -> c_int>(*name);
+            query.is_ok_and(|query| query() == 1)
+        };
+        if names.iter().any(says_so) {
+            return Ok(());
+        }
+        let version = self.version()?;
+        let reason = format!("{version} was not built to send memory of {driver} devices");
+        Err(Error::Team(reason))
     }
 
     /// Starts MPI unless somebody has.
@@ -269,14 +290,17 @@ impl Requests {
         unsafe { self.stored.as_mut_ptr().byte_add(place).cast() }
     }
 
-    /// Begins to send; the bytes stay where they are until [`wait`](Self::wait) has returned.
-    pub fn send(&mut self, comm: Comm, rank: usize, bytes: &[u8]) -> Result<()> {
+    /// Begins to send.
+    ///
+    /// # Safety
+    /// The span is memory that MPI may read until [`wait`](Self::wait) has returned; nobody writes to it.
+    pub unsafe fn send(&mut self, comm: Comm, span: Span) -> Result<()> {
         let (request, api) = (self.next(), self.api);
-        let (count, rank) = (bytes.len() as c_int, rank as c_int);
-        // SAFETY: whoever sends waits before the bytes may change.
+        let (count, rank) = (span.bytes as c_int, span.rank as c_int);
+        // SAFETY: the conditions of this function.
         check("MPI_Isend", unsafe {
             (api.functions.isend)(
-                bytes.as_ptr().cast(),
+                span.address as *const c_void,
                 count,
                 api.byte,
                 rank,
@@ -287,14 +311,17 @@ impl Requests {
         })
     }
 
-    /// Begins to receive; the bytes stay where they are until [`wait`](Self::wait) has returned.
-    pub fn receive(&mut self, comm: Comm, rank: usize, out: &mut [u8]) -> Result<()> {
+    /// Begins to receive.
+    ///
+    /// # Safety
+    /// The span is memory that MPI alone touches until [`wait`](Self::wait) has returned.
+    pub unsafe fn receive(&mut self, comm: Comm, span: Span) -> Result<()> {
         let (request, api) = (self.next(), self.api);
-        let (count, rank) = (out.len() as c_int, rank as c_int);
-        // SAFETY: whoever receives waits before the bytes are read.
+        let (count, rank) = (span.bytes as c_int, span.rank as c_int);
+        // SAFETY: the conditions of this function.
         check("MPI_Irecv", unsafe {
             (api.functions.irecv)(
-                out.as_mut_ptr().cast(),
+                span.address as *mut c_void,
                 count,
                 api.byte,
                 rank,

@@ -7,7 +7,7 @@ mod api;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::{Communicator, Counters, Messages, Traffic, stages};
+use super::{Communicator, Counters, Messages, Span, Traffic, stages};
 use crate::error::{Error, Result};
 use api::{Api, Comm, Requests};
 
@@ -80,6 +80,16 @@ pub fn abort(status: u8) {
     if let (Some(_), Ok(api)) = (WORLD.get(), api()) {
         api.abort(status);
     }
+}
+
+/// A message in pieces that MPI can count.
+fn pieces(span: &Span) -> impl Iterator<Item = Span> + use<> {
+    let span = *span;
+    (0..span.bytes).step_by(PIECE).map(move |first| Span {
+        address: span.address + first as u64,
+        bytes: PIECE.min(span.bytes - first),
+        ..span
+    })
 }
 
 fn api() -> Result<&'static Api> {
@@ -193,17 +203,42 @@ impl Communicator for Team {
         messages: &mut Messages<'_>,
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
+        let sent = messages.sent.iter().map(|(rank, bytes)| Span {
+            rank: *rank,
+            address: bytes.as_ptr() as u64,
+            bytes: bytes.len(),
+        });
+        let received = messages.received.iter_mut().map(|(rank, out)| Span {
+            rank: *rank,
+            address: out.as_mut_ptr() as u64,
+            bytes: out.len(),
+        });
+        let (sent, received): (Vec<_>, Vec<_>) = (sent.collect(), received.collect());
+        // SAFETY: the slices are borrowed until it returns, those that are received mutably.
+        unsafe { self.exchange_spans(&sent, &received, meanwhile) }
+    }
+
+    fn check_driver(&self, driver: &str) -> Result<()> {
+        self.api.check_driver(driver)
+    }
+
+    unsafe fn exchange_spans(
+        &self,
+        sent: &[Span],
+        received: &[Span],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         let requests = self.requests.lock();
         let mut requests = requests.unwrap_or_else(PoisonError::into_inner);
-        for (rank, out) in &mut messages.received {
-            for piece in out.chunks_mut(PIECE) {
-                requests.receive(self.comm, *rank, piece)?;
-            }
+        for piece in received.iter().flat_map(pieces) {
+            // SAFETY: memory that nobody else touches before this function returns, one of its conditions.
+            unsafe { requests.receive(self.comm, piece) }?;
         }
-        for (rank, bytes) in &messages.sent {
-            self.counters.sent(bytes.len());
-            for piece in bytes.chunks(PIECE) {
-                requests.send(self.comm, *rank, piece)?;
+        for span in sent {
+            self.counters.sent(span.bytes);
+            for piece in pieces(span) {
+                // SAFETY: memory that nobody writes to before this function returns, one of its conditions.
+                unsafe { requests.send(self.comm, piece) }?;
             }
         }
         let done = meanwhile();

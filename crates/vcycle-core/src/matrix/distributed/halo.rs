@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::local_numbers::LocalNumbers;
 use super::partition::Partition;
 use super::wire::{bytes_of, bytes_of_mut, numbers};
-use crate::communicator::{Communicator, Messages};
+use crate::communicator::{Communicator, Messages, Span};
 use crate::error::{Error, Result};
 use crate::scalar::Element;
 
@@ -163,6 +163,37 @@ impl Halo {
             rest = more;
         }
         self.team.exchange(&mut messages, meanwhile)
+    }
+
+    /// The same for memory of a device, `width` bytes for every row.
+    ///
+    /// # Safety
+    /// At `from` are the rows that are [sent](Self::sent_rows), at `to` is room for the others. Nobody writes to the first or
+    /// touches the second before this returns.
+    pub(super) unsafe fn exchange_there(
+        &self,
+        width: usize,
+        (from, to): (u64, u64),
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let spans = |first: u64, counts: &mut dyn Iterator<Item = (usize, usize)>| {
+            let mut address = first;
+            let span = |(rank, rows): (usize, usize)| {
+                let (bytes, at) = (rows * width, address);
+                address += bytes as u64;
+                Span {
+                    rank,
+                    address: at,
+                    bytes,
+                }
+            };
+            counts.map(span).collect::<Vec<_>>()
+        };
+        let mut sent = self.sent.iter().map(|(to, rows)| (*to, rows.len()));
+        let sent = spans(from, &mut sent);
+        let received = spans(to, &mut self.received.iter().copied());
+        // SAFETY: the conditions of this function; rows lie one behind the other.
+        unsafe { self.team.exchange_spans(&sent, &received, meanwhile) }
     }
 
     /// Adds what other ranks have for own rows: the [exchange](Self::exchange) the other way round. Sums are formed in

@@ -1,8 +1,8 @@
 //! Products of a rank whose vectors are on a device.
 //!
 //! There the rows are not cut into interior and boundary ones but into own columns and those of other ranks: launches
-//! cost more than another order of sums. Rows that others refer to are packed on the device and go through the host;
-//! meanwhile the device multiplies with own columns, and what has come is added.
+//! cost more than another order of sums. Rows that others refer to are packed on the device and go through the host, or from
+//! device to device; meanwhile the device multiplies with own columns, and what has come is added.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::operations::halo::{self, OtherColumns};
 use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
 use crate::vector::Vector;
-use crate::workspace::Workspace;
+use crate::workspace::{Scratch, Workspace};
 
 /// Where the entries of own rows stand on a device.
 #[derive(Debug)]
@@ -114,6 +114,12 @@ pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     let (halo, cols) = (a.columns(), x.cols());
     let (device, host): (&Executor, Executor) = (a.executor(), a.executor().alone());
     let others = halo.others().len();
+    if device.sends_memory() {
+        let there = exchanged(a, shape, x, ws, &mut || {
+            products::multiply(&split.own, x, finish, y)
+        })?;
+        return added(shape, split, &there, finish, y);
+    }
     let mut sent = ws.vector::<X>(&host, shape.sent.len(), cols)?;
     let mut received = ws.vector::<X>(&host, others, cols)?;
     if !shape.sent.is_empty() {
@@ -129,11 +135,48 @@ pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     }
     let mut there = ws.vector::<X>(device, others, cols)?;
     there.write(received.host()?)?;
+    added(shape, split, &there, finish, y)
+}
+
+/// The rows of other ranks, sent from device to device.
+fn exchanged<'w, M: Scalar, X: Scalar>(
+    a: &Distributed<M>,
+    shape: &DeviceShape,
+    x: &Vector<X>,
+    ws: &'w Workspace,
+    meanwhile: &mut dyn FnMut() -> Result<()>,
+) -> Result<Scratch<'w, Vector<X>>> {
+    let (halo, device, cols) = (a.columns(), a.executor(), x.cols());
+    let mut packed = ws.vector::<X>(device, shape.sent.len(), cols)?;
+    let mut there = ws.vector::<X>(device, halo.others().len(), cols)?;
+    if !shape.sent.is_empty() {
+        halo::pack(&shape.sent, x, &mut packed)?;
+    }
+    let memory = (packed.device_mut()?, there.device_mut()?);
+    // What is to be sent is packed then, and nothing queued reads what is received any more.
+    device.synchronize()?;
+    // SAFETY: both vectors are as long as the rows that travel, belong to nobody else, and stay until all have arrived; what
+    // is queued meanwhile knows neither.
+    unsafe { halo.exchange_there(cols * size_of::<X>(), memory, meanwhile) }?;
+    Ok(there)
+}
+
+/// Adds the entries in columns of other ranks to a product with own columns.
+fn added<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    shape: &DeviceShape,
+    split: &DeviceSplit<M>,
+    there: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+) -> Result<()> {
+    if shape.columns.is_empty() {
+        return Ok(());
+    }
     let columns = OtherColumns {
         rows: &shape.rows,
         offsets: &shape.offsets,
         columns: &shape.columns,
         values: &split.others,
     };
-    halo::add(&columns, &there, finish, y)
+    halo::add(&columns, there, finish, y)
 }

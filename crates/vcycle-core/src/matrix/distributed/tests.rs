@@ -179,6 +179,35 @@ fn columns_and_precisions(device: Option<&Executor>) {
     });
 }
 
+/// The memory of devices that are processors is that of the host: any rank can send it by its address.
+#[test]
+fn rows_may_go_from_device_to_device() {
+    let devices = crate::testing::device().into_iter();
+    let is_cpu = |one: &Executor| one.device().is_some_and(|one| one.properties().is_cpu);
+    for device in devices.filter(is_cpu) {
+        on_ranks_with(Some(&device), 3, |rank, staged| {
+            let Executor::Gpu(gpu) = rank.on_host().with_device(rank.name())? else {
+                panic!("a rank with a device");
+            };
+            let gpu = Arc::into_inner(gpu).expect("a device of its own");
+            let sending = Executor::Gpu(Arc::new(gpu.sending_memory(true)));
+            let (ws, direct) = (Workspace::new(), staged.on(&sending));
+            let product = |a: &Distributed<f64>| -> Result<Vec<f64>> {
+                let rows = a.size().rows;
+                let x = (0..3 * rows).map(|place| place as f64).collect();
+                let x = Vector::from_rows(a.executor(), 3, x)?;
+                let mut y = Vector::zeros_like(&x)?;
+                // Twice: the second one receives where the first has read.
+                a.apply(&x, &mut y, &ws)?;
+                a.apply(&y.clone(), &mut y, &ws)?;
+                Ok(y.to_vec())
+            };
+            assert!(product(&direct)? == product(&staged)?);
+            Ok(())
+        });
+    }
+}
+
 #[test]
 fn an_overlap_is_the_principal_submatrix() {
     let whole = matrix();
