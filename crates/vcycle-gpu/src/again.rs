@@ -1,24 +1,13 @@
-//! What a device is asked for, so that the next process that does the same finds it ready: kernels that are loaded, and memory.
+//! Notes of what a device is asked for, so that the next process that does the same finds it ready.
 
+use crate::asked::Asked;
 use crate::cache;
 use crate::device::Device;
-use crate::kernel::Source;
 use crate::pinned::Pinned;
 use crate::sync::lock;
 
 /// Part of the memory that is free which is asked for before it is needed, at most: one of so many.
 const PART: usize = 4;
-
-/// What a device was asked for, in that order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// Kernels and their programs.
-    pub kernels: Vec<(Source, String)>,
-    /// Bytes of memory that the driver was asked for.
-    pub memory: Vec<usize>,
-    /// Bytes of the host that the device copies to.
-    pub pinned: Vec<usize>,
-}
 
 impl Device {
     /// Notes what is asked for from now on.

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use crate::again::Asked;
 use crate::ahead::Ahead;
 use crate::archive;
+use crate::asked::Asked;
 use crate::cache::{self, Builds};
 use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;

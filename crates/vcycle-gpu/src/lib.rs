@@ -18,6 +18,7 @@ mod again;
 mod ahead;
 mod allocation;
 mod archive;
+mod asked;
 mod bandwidth;
 mod cache;
 mod counters;
@@ -47,9 +48,9 @@ mod transfer;
 #[cfg(feature = "gpu")]
 mod vendors;
 
-pub use again::Asked;
 pub use ahead::finish;
 pub use archive::{Compiled, add_archive, write_archive};
+pub use asked::Asked;
 pub use cache::Builds;
 pub use counters::Counts;
 #[cfg(feature = "gpu")]
