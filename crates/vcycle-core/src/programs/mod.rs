@@ -143,7 +143,6 @@ mod tests {
         "isai.c",
         "mbsr.c",
         "tile_products.c",
-        "word_products.c",
     ];
 
     #[test]
