@@ -146,7 +146,10 @@ fn what_is_not_for_ranks_is_told_with_what_is() {
             "--precond ilu0",
             "ilu0 does not support matrices whose rows several ranks share; `schwarz:ilu0`",
         ),
-        ("--precond struct-mg:smoother=jacobi", "use `gs`"),
+        (
+            "--precond struct-mg:smoother=dilu",
+            "use `gs`, `jacobi` or `chebyshev`",
+        ),
         ("--device reference", "use cpu"),
         ("--precision sp", "over ranks the solver works in dp"),
     ] {
