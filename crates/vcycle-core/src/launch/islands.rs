@@ -18,11 +18,11 @@ impl Queue<'_> {
         &self,
         islands: &IslandFunctions,
         b: &Vector<f64>,
-        before: Option<(&Vector<f64>, &Vector<f64>)>,
+        before: Option<[&Vector<f64>; 2]>,
         sums: &mut Vector<f64>,
     ) -> Result<()> {
         let (x, before) = match before {
-            Some((before, x)) => (x.device()?, before.device()?),
+            Some([before, x]) => (x.device()?, before.device()?),
             None => (0, 0),
         };
         let arrays = [

@@ -23,30 +23,19 @@ impl IslandFunctions {
         }
     }
 
-    /// `D^-1 Z^T b`.
+    /// `D^-1 Z^T b`; with numbers `before` and a vector `x`, `before + D^-1 (Z^T b - (A Z)^T x)`.
     ///
     /// # Errors
     /// When a device fails.
-    pub fn sums(&self, b: &Vector<f64>, sums: &mut Vector<f64>) -> Result<()> {
-        match Queue::of(b.executor()) {
-            Some(queue) => queue.island_sums(self, b, None, sums),
-            None => self.sums_on_host(b, None, sums),
-        }
-    }
-
-    /// `before + D^-1 (Z^T b - (A Z)^T x)`.
-    ///
-    /// # Errors
-    /// When a device fails.
-    pub fn sums_of_rest(
+    pub fn sums(
         &self,
-        before: &Vector<f64>,
-        [b, x]: [&Vector<f64>; 2],
+        b: &Vector<f64>,
+        before: Option<[&Vector<f64>; 2]>,
         sums: &mut Vector<f64>,
     ) -> Result<()> {
         match Queue::of(b.executor()) {
-            Some(queue) => queue.island_sums(self, b, Some((before, x)), sums),
-            None => self.sums_on_host(b, Some((before, x)), sums),
+            Some(queue) => queue.island_sums(self, b, before, sums),
+            None => self.sums_on_host(b, before, sums),
         }
     }
 
@@ -93,13 +82,13 @@ impl IslandFunctions {
     fn sums_on_host(
         &self,
         b: &Vector<f64>,
-        before: Option<(&Vector<f64>, &Vector<f64>)>,
+        before: Option<[&Vector<f64>; 2]>,
         sums: &mut Vector<f64>,
     ) -> Result<()> {
         let (cols, weights) = (b.cols(), self.weights.host()?);
         let (z, az, b_host) = (self.z.host()?, self.az.host()?, b.host()?);
-        let x = before.map(|(_, x)| x.host()).transpose()?;
-        let before = before.map(|(before, _)| before.host()).transpose()?;
+        let x = before.map(|[_, x]| x.host()).transpose()?;
+        let before = before.map(|[before, _]| before.host()).transpose()?;
         let tasks = (0..self.count() * cols).collect();
         let work = |place: usize| {
             let (island, column) = (place / cols, place % cols);

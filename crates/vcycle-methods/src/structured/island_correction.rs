@@ -1,5 +1,6 @@
 //! Corrections by a function for each island.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::StencilMatrix;
@@ -44,7 +45,68 @@ text::named!(IslandCorrections, "island correction");
 #[derive(Debug)]
 pub(super) struct IslandCorrection {
     cycle: Arc<dyn LinOp<f64>>,
-    functions: IslandFunctions,
+    functions: Box<dyn CorrectingFunctions>,
+}
+
+/// The columns of `Z` with `A Z` and `D`: of one process, or of a rank.
+pub(super) trait CorrectingFunctions: fmt::Debug + Send + Sync {
+    /// Islands whose sums are formed here.
+    fn count(&self) -> usize;
+
+    /// `D^-1 Z^T b`; with numbers `before` and a vector `x`, `before + D^-1 (Z^T b - (A Z)^T x)`.
+    fn sums(
+        &self,
+        b: &Vector<f64>,
+        before: Option<[&Vector<f64>; 2]>,
+        sums: &mut Vector<f64>,
+        ws: &Workspace,
+    ) -> Result<()>;
+
+    /// `x += Z sums`.
+    fn add(&self, sums: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()>;
+
+    /// `r -= A Z sums`.
+    fn subtract_products(
+        &self,
+        sums: &Vector<f64>,
+        r: &mut Vector<f64>,
+        ws: &Workspace,
+    ) -> Result<()>;
+
+    fn bytes(&self) -> usize;
+}
+
+impl CorrectingFunctions for IslandFunctions {
+    fn count(&self) -> usize {
+        self.count()
+    }
+
+    fn sums(
+        &self,
+        b: &Vector<f64>,
+        before: Option<[&Vector<f64>; 2]>,
+        sums: &mut Vector<f64>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        self.sums(b, before, sums)
+    }
+
+    fn add(&self, sums: &Vector<f64>, x: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
+        self.add(sums, x)
+    }
+
+    fn subtract_products(
+        &self,
+        sums: &Vector<f64>,
+        r: &mut Vector<f64>,
+        _ws: &Workspace,
+    ) -> Result<()> {
+        self.subtract_products(sums, r)
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
 }
 
 impl IslandCorrection {
@@ -57,9 +119,18 @@ impl IslandCorrection {
         let count = functions.count();
         let weights = functions.weights().first(count)?;
         match count > 0 && weights.iter().all(|&weight| weight > 0.0) {
-            true => Ok(Arc::new(Self { cycle, functions })),
+            true => Ok(Self::by(cycle, functions)),
             false => Ok(cycle),
         }
+    }
+
+    /// Around a cycle, by functions that are there already.
+    pub(super) fn by(
+        cycle: Arc<dyn LinOp<f64>>,
+        functions: impl CorrectingFunctions + 'static,
+    ) -> Arc<dyn LinOp<f64>> {
+        let functions = Box::new(functions);
+        Arc::new(Self { cycle, functions })
     }
 }
 
@@ -78,13 +149,13 @@ impl LinOp<f64> for IslandCorrection {
         let mut first = ws.vector::<f64>(b.executor(), islands, b.cols())?;
         let mut both = ws.vector::<f64>(b.executor(), islands, b.cols())?;
         let mut r = ws.vector_like::<f64, f64>(b)?;
-        self.functions.sums(b, &mut first)?;
+        self.functions.sums(b, None, &mut first, ws)?;
         r.copy_from(b)?;
-        self.functions.subtract_products(&first, &mut r)?;
+        self.functions.subtract_products(&first, &mut r, ws)?;
         self.cycle.apply(&r, x, ws)?;
         // D^-1 Z^T (r - A x), on top of the first correction.
-        self.functions.sums_of_rest(&first, [&r, x], &mut both)?;
-        self.functions.add(&both, x)
+        self.functions.sums(&r, Some([&first, x]), &mut both, ws)?;
+        self.functions.add(&both, x, ws)
     }
 
     fn label(&self) -> &'static str {

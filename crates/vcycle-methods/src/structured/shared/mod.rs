@@ -11,7 +11,7 @@
 mod coarsen;
 mod convert;
 mod gathered;
-mod island_correction;
+mod island_functions;
 mod islands;
 mod outer;
 mod product;
@@ -25,7 +25,7 @@ use std::any::Any;
 pub(super) use coarsen::coarsened_by_ranks;
 pub(super) use convert::{stencil_of_rows, stencil_on};
 pub(super) use gathered::{GatheredGrid, gathered};
-pub(super) use island_correction::SharedIslandCorrection;
+pub(super) use island_functions::SharedIslandFunctions;
 pub(super) use outer::SharedOuter;
 pub(super) use product::SharedProduct;
 pub(super) use radius::radius_of_ranks;

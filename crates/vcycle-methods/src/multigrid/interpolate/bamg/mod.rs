@@ -142,14 +142,7 @@ pub fn bamg(
     vectors: &[Vec<f64>],
     parameters: &Bamg,
 ) -> Result<(Csr<f64>, Splitting)> {
-    parameters.check()?;
-    let level = FittedLevel {
-        strength,
-        coarse: &splitting.coarse_index,
-        vectors,
-        parameters,
-    };
-    level.check()?;
+    let level = FittedLevel::new(strength, splitting, vectors, parameters)?;
     let numbers = splitting.coarse_index.buffer();
     if let Some((p, numbers, count)) =
         operations::interpolate::fitted(strength, numbers, vectors, parameters.limits())?
@@ -173,15 +166,7 @@ pub(in crate::multigrid) fn bamg_rows(
     parameters: &Bamg,
     rows: Range<usize>,
 ) -> Result<FittedRows> {
-    parameters.check()?;
-    let level = FittedLevel {
-        strength,
-        coarse: &splitting.coarse_index,
-        vectors,
-        parameters,
-    };
-    level.check()?;
-    level.rows(rows)
+    FittedLevel::new(strength, splitting, vectors, parameters)?.rows(rows)
 }
 
 /// Weights of some unknowns, by the unknowns they belong to.
@@ -237,7 +222,25 @@ struct FitScratch {
     entries: Vec<(u32, f64)>,
 }
 
-impl FittedLevel<'_> {
+impl<'a> FittedLevel<'a> {
+    /// What fits together.
+    fn new(
+        strength: &'a Pattern,
+        splitting: &'a Splitting,
+        vectors: &'a [Vec<f64>],
+        parameters: &'a Bamg,
+    ) -> Result<Self> {
+        parameters.check()?;
+        let level = Self {
+            strength,
+            coarse: &splitting.coarse_index,
+            vectors,
+            parameters,
+        };
+        level.check()?;
+        Ok(level)
+    }
+
     fn check(&self) -> Result<()> {
         let rows = Size::new(self.strength.size().rows, 1);
         let found = Size::new(self.coarse.len(), 1);

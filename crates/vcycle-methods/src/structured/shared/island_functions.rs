@@ -1,4 +1,4 @@
-//! Corrections by a function for each island, over ranks.
+//! Functions of islands over ranks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,16 +6,17 @@ use std::sync::Arc;
 use super::islands::{SharedFunction, own_functions};
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::linop::LinOp;
 use crate::matrix::{Distributed, GridPart, Halo, Partition};
 use crate::structured::StencilMatrix;
+use crate::structured::island_correction::{CorrectingFunctions, IslandCorrection};
 use crate::vector::Vector;
 
-/// [`IslandCorrection`](crate::structured::island_correction::IslandCorrection) for own rows, with the same bits: an island
-/// is that of the rank with the row of its first cell, which sums up over all of its cells, in their order.
+/// Functions of islands at own rows. Corrections by them have the bits they have without ranks: an island is that of the
+/// rank with the row of its first cell, which sums up over all of its cells, in their order.
 #[derive(Debug)]
-pub(in crate::structured) struct SharedIslandCorrection {
-    cycle: Arc<dyn LinOp<f64>>,
+pub(in crate::structured) struct SharedIslandFunctions {
+    executor: Executor,
     own: Vec<OwnIsland>,
     /// Own rows, and those of other ranks that functions of own islands reach.
     rows: Halo,
@@ -104,8 +105,9 @@ fn place(rows: &Halo, row: u64) -> u32 {
     }
 }
 
-impl SharedIslandCorrection {
-    /// Around the cycle of a symmetric matrix; the cycle itself where there are no islands. All ranks call it together.
+impl SharedIslandFunctions {
+    /// The cycle of a symmetric matrix between corrections; the cycle itself where there are no islands. All ranks call it
+    /// together.
     pub(in crate::structured) fn around(
         cycle: Arc<dyn LinOp<f64>>,
         rows: &Distributed<f64>,
@@ -142,17 +144,58 @@ impl SharedIslandCorrection {
             z: Lines::new(&function.z, &reached, length),
             az: Lines::new(&function.az, &reached, length),
         });
-        Ok(Arc::new(Self {
+        let functions = Self {
+            executor: cycle.executor().clone(),
             own: own.collect(),
             rows: reached,
             islands,
             z,
             az,
-            cycle,
-        }))
+        };
+        Ok(IslandCorrection::by(cycle, functions))
     }
 
-    /// `before + D^-1 (Z^T b - (A Z)^T x)`, of own islands.
+    /// Adds functions to own rows, each times a number of its island.
+    fn add_some(
+        &self,
+        (sign, functions): (f64, &[Entry]),
+        sums: &Vector<f64>,
+        y: &mut Vector<f64>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let (others, cols) = (others(&self.islands, sums, ws)?, sums.cols());
+        let sums = Near {
+            own: sums.host()?,
+            others: others.host()?,
+            cols,
+        };
+        let y = y.host_mut()?;
+        for &(row, island, value) in functions {
+            for column in 0..cols {
+                y[row as usize * cols + column] += sign * value * sums.at(island, column);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of other ranks.
+fn others<'w>(
+    halo: &Halo,
+    own: &Vector<f64>,
+    ws: &'w Workspace,
+) -> Result<Scratch<'w, Vector<f64>>> {
+    let (host, cols) = (own.executor().alone(), own.cols());
+    let mut others = ws.vector::<f64>(&host, halo.others().len(), cols)?;
+    halo.exchange(cols, own.host()?, others.host_mut()?, &mut || Ok(()))?;
+    Ok(others)
+}
+
+impl CorrectingFunctions for SharedIslandFunctions {
+    fn count(&self) -> usize {
+        self.own.len()
+    }
+
     fn sums(
         &self,
         b: &Vector<f64>,
@@ -177,86 +220,27 @@ impl SharedIslandCorrection {
             before.map_or(0.0, |before| before[place]) + island.weight * sum
         };
         let tasks = (0..self.own.len() * cols).collect();
-        let found = self.executor().run(self.bytes(), tasks, work);
+        let found = self.executor.run(self.bytes(), tasks, work);
         sums.host_mut()?.copy_from_slice(&found);
         Ok(())
     }
 
-    /// Adds functions to own rows, each times a number of its island.
-    fn add(
+    fn add(&self, sums: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        self.add_some((1.0, &self.z), sums, x, ws)
+    }
+
+    fn subtract_products(
         &self,
-        (sign, functions): (f64, &[Entry]),
         sums: &Vector<f64>,
-        y: &mut Vector<f64>,
+        r: &mut Vector<f64>,
         ws: &Workspace,
     ) -> Result<()> {
-        let (others, cols) = (others(&self.islands, sums, ws)?, sums.cols());
-        let sums = Near {
-            own: sums.host()?,
-            others: others.host()?,
-            cols,
-        };
-        let y = y.host_mut()?;
-        for &(row, island, value) in functions {
-            for column in 0..cols {
-                y[row as usize * cols + column] += sign * value * sums.at(island, column);
-            }
-        }
-        Ok(())
+        self.add_some((-1.0, &self.az), sums, r, ws)
     }
 
     fn bytes(&self) -> usize {
         let own = self.own.iter().map(|one| one.z.bytes() + one.az.bytes());
         own.sum::<usize>() + size_of_val(&self.z[..]) + size_of_val(&self.az[..])
-    }
-}
-
-/// The numbers of other ranks.
-fn others<'w>(
-    halo: &Halo,
-    own: &Vector<f64>,
-    ws: &'w Workspace,
-) -> Result<Scratch<'w, Vector<f64>>> {
-    let (host, cols) = (own.executor().alone(), own.cols());
-    let mut others = ws.vector::<f64>(&host, halo.others().len(), cols)?;
-    halo.exchange(cols, own.host()?, others.host_mut()?, &mut || Ok(()))?;
-    Ok(others)
-}
-
-impl LinOp<f64> for SharedIslandCorrection {
-    fn size(&self) -> Size {
-        self.cycle.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.cycle.executor()
-    }
-
-    fn apply(&self, b: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
-        check_apply("struct-mg", self.size(), self.executor(), b, x)?;
-        let islands = self.own.len();
-        let mut first = ws.vector::<f64>(b.executor(), islands, b.cols())?;
-        let mut both = ws.vector::<f64>(b.executor(), islands, b.cols())?;
-        let mut r = ws.vector_like::<f64, f64>(b)?;
-        self.sums(b, None, &mut first, ws)?;
-        r.copy_from(b)?;
-        self.add((-1.0, &self.az), &first, &mut r, ws)?;
-        self.cycle.apply(&r, x, ws)?;
-        // D^-1 Z^T (r - A x), on top of the first correction.
-        self.sums(&r, Some([&first, x]), &mut both, ws)?;
-        self.add((1.0, &self.z), &both, x, ws)
-    }
-
-    fn label(&self) -> &'static str {
-        "struct-mg"
-    }
-
-    fn footprint(&self) -> Footprint {
-        let (cycle, own) = (self.cycle.footprint(), self.bytes());
-        Footprint {
-            held: cycle.held + own,
-            moved: cycle.moved + 2 * own,
-        }
     }
 }
 
