@@ -23,19 +23,18 @@ host_stages! {
     GREEDY = "greedy aggregation";
     MATCHING = "matching that rounds do not end";
     HYBRID = "hybrid interpolation";
-    BAMG = "bamg interpolation";
-    ENERGY = "energy minimisation of interpolation";
-    FILTER = "filters of interpolation and coarse matrices";
-    BLOCK_PRODUCTS = "products of matrices by blocks";
+    BAMG = "bamg interpolation from more than 16 vectors or beyond distance 3";
+    ENERGY = "energy minimisation that keeps more than 16 vectors";
+    FILTER = "filters that keep more than 16 vectors";
     TRIANGLES = "set-up of triangular sweeps";
     COLOURS = "colours of rows that wait for each other";
     ILU0 = "ilu0 of rows that wait for each other";
     IC0 = "ic0 set-up";
     ILUT = "ilut set-up";
     PARICT = "parict set-up";
-    ISAI = "isai set-up";
+    ISAI = "isai set-up with rows of more than 64 entries";
     PREPROCESSING = "matching, scaling and reordering before a set-up";
     COMPLEX_INVERSE = "inverse of the coarsest complex matrix";
-    STRUCTURED = "struct-mg set-up";
+    STRUCTURED = "struct-mg set-up for other smoothers than gs, the same stencil on all levels, or scaling before it";
     PIVOTS = "direct solver with a search for pivots";
 }

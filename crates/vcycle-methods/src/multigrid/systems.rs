@@ -12,7 +12,7 @@ use super::near_nullspace::NearNullspace;
 use super::strength::{Classical, Strength};
 use crate::error::ConfigError;
 use crate::error::Result;
-use crate::host_stages::{BLOCK_PRODUCTS, NODE_SYSTEMS, UNKNOWN_SYSTEMS};
+use crate::host_stages::{NODE_SYSTEMS, UNKNOWN_SYSTEMS};
 use crate::linop::Size;
 use crate::matrix::{Bsr, Csr, Distributed, Halo, Pattern, Rows, balance, build};
 use crate::operations::{self, on_host};
@@ -318,7 +318,6 @@ pub(super) fn in_blocks(
     if block == Size::square(1) {
         return None;
     }
-    on_host(a.executor(), BLOCK_PRODUCTS);
     let a = Bsr::from_csr(a, Size::square(block.rows)).ok()?;
     Some((a, Bsr::from_csr(prolongation, block).ok()?))
 }
