@@ -190,7 +190,7 @@ impl DeviceEntry {
             widths.join(" "),
             gpu.precisions.join(" "),
             speed.map_or("-".to_owned(), |speed| format!("{speed:.1}")),
-            gpu.driver.clone(),
+            in_brief(&gpu.driver),
         ])
     }
 
@@ -213,6 +213,14 @@ fn one_line(driver: &str, error: &str) -> String {
         .strip_prefix(driver)
         .and_then(|rest| rest.strip_prefix(": "));
     rest.map(str::to_owned).unwrap_or(words)
+}
+
+/// A driver's name and version, without the list of its features that some put between them.
+fn in_brief(driver: &str) -> String {
+    match (driver.split_once(", "), driver.rsplit_once(", ")) {
+        (Some((name, _)), Some((_, version))) => format!("{name}, {version}"),
+        _ => driver.to_owned(),
+    }
 }
 
 /// The driver, and the compiler that belongs to it.
@@ -317,6 +325,19 @@ mod tests {
             mpi: Mpi::look(),
             host_stages: vec!["this stage", "that one"],
         }
+    }
+
+    #[test]
+    fn features_of_a_driver_are_left_out_of_the_table() {
+        assert_eq!(
+            in_brief("Portable, SPIR, SLEEF, driver 5.0"),
+            "Portable, driver 5.0"
+        );
+        assert_eq!(
+            in_brief("CUDA driver 13.0, NVRTC 13.0"),
+            "CUDA driver 13.0, NVRTC 13.0"
+        );
+        assert_eq!(in_brief("1.2"), "1.2");
     }
 
     #[test]
