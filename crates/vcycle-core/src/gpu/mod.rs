@@ -29,6 +29,8 @@ pub struct Gpu {
     /// other, so that all share it.
     reduction: Memory,
     rank: Option<GpuRank>,
+    /// Whether MPI takes memory of the device.
+    sends_memory: bool,
 }
 
 /// The rest of a rank that has a device.
@@ -37,8 +39,6 @@ struct GpuRank {
     host: Arc<Host>,
     /// The same device and stream without the team.
     alone: Arc<Gpu>,
-    /// Whether MPI takes memory of the device.
-    sends_memory: bool,
 }
 
 /// File, threads of a block, kernel and definitions.
@@ -105,7 +105,6 @@ impl Gpu {
         let rank = GpuRank {
             host: Arc::clone(host),
             alone: Arc::new(Self::of(Arc::clone(&device), None)?),
-            sends_memory: false,
         };
         Self::of(device, Some(rank))
     }
@@ -119,21 +118,24 @@ impl Gpu {
             kernels: Mutex::default(),
             reduction,
             rank,
+            sends_memory: false,
         })
     }
 
     /// The same where messages of a rank go from device to device, or not.
     #[must_use]
     pub(crate) fn sending_memory(mut self, sends_memory: bool) -> Self {
+        self.sends_memory = sends_memory;
         if let Some(rank) = &mut self.rank {
-            rank.sends_memory = sends_memory;
+            let alone = Arc::get_mut(&mut rank.alone);
+            alone.expect("nobody has it yet").sends_memory = sends_memory;
         }
         self
     }
 
     /// Whether messages of a rank go from device to device.
     pub(crate) fn sends_memory(&self) -> bool {
-        self.rank.as_ref().is_some_and(|rank| rank.sends_memory)
+        self.sends_memory
     }
 
     /// What does set-ups where the device is one of a rank.

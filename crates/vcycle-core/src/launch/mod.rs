@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod blocks;
 pub mod bsr;
+pub(crate) mod cells;
 pub mod columns;
 pub mod coo;
 pub mod csr;
@@ -38,6 +39,7 @@ const FILES: &[File] = &[
     batch::PAD,
     blocks::FILE,
     bsr::FILE,
+    cells::FILE,
     columns::FILE,
     coo::FILE,
     csr::FILE,

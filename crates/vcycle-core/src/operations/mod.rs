@@ -16,6 +16,7 @@
 pub(crate) mod assembly;
 pub mod batch;
 pub mod blocks;
+pub(crate) mod cells;
 pub mod coarsen;
 pub(crate) mod columns;
 pub(crate) mod csr;

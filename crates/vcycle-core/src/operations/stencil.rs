@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::grid::Grid;
 use crate::launch::rows::Finish;
+use crate::launch::setup::stencil::OwnCells;
 use crate::launch::stencil::{self as device, Part, StencilOperand};
 use crate::reference;
 use crate::reference::stencil::{Form, Order, Start, StencilArrays};
@@ -25,6 +26,8 @@ pub struct StencilEntries<'a, M> {
     pub base: f64,
     /// Line by line the entries of one offset.
     pub values: &'a Buffer<M>,
+    /// The cells that are counted.
+    pub own: OwnCells,
 }
 
 impl<M> Clone for StencilEntries<'_, M> {

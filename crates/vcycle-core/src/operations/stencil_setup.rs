@@ -10,7 +10,7 @@ use crate::launch::setup::islands::IslandRules;
 use crate::launch::setup::stencil::StencilBox;
 use crate::scalar::Scalar;
 
-pub use crate::launch::setup::stencil::{Counts, DiagonalFacts};
+pub use crate::launch::setup::stencil::{Counts, DiagonalFacts, OwnCells};
 
 /// Whether the stages of this module have kernels there: on devices that compute in double precision.
 pub fn has_kernels(executor: &Executor) -> bool {
@@ -35,13 +35,14 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
             grid: self.grid,
             offsets: self.offsets,
             unknowns: self.unknowns,
+            own: self.own,
         }
     }
 
-    /// What the values are like; those are small that are below `least`.
+    /// What the values of own cells are like; those are small that are below `least`.
     pub fn counted(&self, least: f64) -> Result<Option<Counts>> {
         with_kernels(self.values.executor(), |queue| {
-            queue.stencil_counts(self.values, least)
+            queue.stencil_counts(self.shape(), self.values, least)
         })
     }
 
@@ -61,7 +62,7 @@ impl StencilEntries<'_, f64> {
         })
     }
 
-    /// How many cells have a diagonal entry `ratio` times as large or as small as that of the next cell along each axis.
+    /// How many own cells have a diagonal entry `ratio` times as large or as small as that of the next cell along each axis.
     pub fn jumps(&self, ratio: f64) -> Result<Option<[usize; 3]>> {
         with_kernels(self.values.executor(), |queue| {
             queue.stencil_jumps(self.shape(), self.values, ratio)
@@ -75,10 +76,11 @@ impl StencilEntries<'_, f64> {
         })
     }
 
-    /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
-    pub fn couplings(&self, every: usize) -> Result<Option<[f64; 3]>> {
+    /// How strongly the cells of some lines are coupled along each axis, relative to the diagonal, in sum.
+    pub fn couplings(&self, lines: &[usize]) -> Result<Option<[f64; 3]>> {
         with_kernels(self.values.executor(), |queue| {
-            queue.stencil_couplings(self.shape(), self.values, every)
+            let lines = lines.iter().map(|&line| line as u32).collect();
+            queue.stencil_couplings(self.shape(), self.values, lines)
         })
     }
 
@@ -97,8 +99,8 @@ impl StencilEntries<'_, f64> {
         })
     }
 
-    /// `S A S` in a type, its diagonal less `base` and with what rounding takes from the sum of its row, and what values
-    /// are like before they are rounded; those are small that are below `least`.
+    /// `S A S` in a type, its diagonal less `base` and with what rounding takes from the sum of its row, and what those
+    /// of own cells are like before they are rounded; small ones are below `least`.
     pub fn scaled<M: Scalar>(
         &self,
         scales: &Buffer<f64>,
@@ -142,6 +144,7 @@ pub fn of_rows(
         grid,
         offsets,
         unknowns,
+        own: OwnCells::all(grid),
     };
     with_kernels(a.executor(), |queue| queue.stencil_of_rows(shape, a))
 }

@@ -27,8 +27,9 @@ impl StencilMatrix<f64> {
         }
         let jumps = match self.operand().jumps(RATIO)? {
             Some(jumps) => jumps,
-            None => self.jumps_of_all(self.jumps_on_host())?,
+            None => self.jumps_on_host(),
         };
+        let jumps = self.jumps_of_all(jumps)?;
         let (cells, size) = (self.grid_of_all().cells(), self.grid_of_all().size());
         let mut axes = (0..3).filter(|&axis| size[axis] > 1);
         Ok(cells > 1 && axes.all(|axis| CELLS * jumps[axis] > cells))

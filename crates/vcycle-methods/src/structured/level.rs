@@ -144,7 +144,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         };
         let mut between = way.between::<V>(b.executor(), ws)?;
         self.restricted(b, guess, &mut between, ws)?;
-        way.down(&between, coarse)
+        way.down(&between, coarse, ws)
     }
 
     /// Adds a correction from the vectors of the next level.
@@ -153,7 +153,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
             return self.add(coarse, x, ws);
         };
         let mut between = way.between::<V>(x.executor(), ws)?;
-        way.up(coarse, &mut between)?;
+        way.up(coarse, &mut between, ws)?;
         self.add(&between, x, ws)
     }
 
@@ -166,7 +166,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         self.smoothing.smooth(&self.a, sweep, b, x, ws)?;
-        self.way.as_ref().map_or(Ok(()), |way| way.tell(x))
+        self.way.as_ref().map_or(Ok(()), |way| way.tell(x, ws))
     }
 
     /// Adds a correction from the next grid, which is not scaled.

@@ -1,7 +1,6 @@
 //! Stencil matrices: a fixed set of couplings per cell, stored without indices.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Grid, Stencil};
@@ -9,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, check_memory};
 use crate::fields::interleave;
 use crate::linop::Size;
-use crate::matrix::GridPart;
+use crate::matrix::{CellMoves, GridPart};
 use crate::multiversion;
 use crate::operations::stencil::StencilEntries;
-use crate::operations::stencil_setup;
+use crate::operations::stencil_setup::{self, OwnCells};
 use crate::operations::vector::copy_numbers;
 use crate::scalar::{Field, Scalar, bf16, convert, convert_slice, f16};
 
@@ -131,6 +130,15 @@ impl<T: Storage> StencilMatrix<T> {
         Self { part, ..self }
     }
 
+    /// What becomes of it where cells are moved to those of another grid; ranks call it together.
+    pub(super) fn moved(&self, grid: Grid, moves: &CellMoves) -> Result<Self> {
+        let per_cell = self.numbers_of_a_cell();
+        let mut values = Buffer::filled(self.executor(), grid.cells() * per_cell, T::default())?;
+        moves.move_values([1, per_cell], &self.values, &mut values)?;
+        let (stencil, unknowns) = (self.stencil.clone(), self.unknowns);
+        Ok(Self::of_buffer(grid, stencil, unknowns, values))
+    }
+
     /// How ranks share the grid, if they do.
     pub(super) fn part(&self) -> Option<&Arc<GridPart>> {
         self.part.as_ref()
@@ -159,14 +167,6 @@ impl<T: Storage> StencilMatrix<T> {
         match &self.part {
             Some(part) => part.team().agree(result),
             None => result,
-        }
-    }
-
-    /// Lines of own cells.
-    fn own_lines(&self) -> Vec<Range<usize>> {
-        match &self.part {
-            Some(part) => part.own_lines().collect(),
-            None => std::iter::once(0..self.grid.lines()).collect(),
         }
     }
 
@@ -237,6 +237,11 @@ impl<T: Storage> StencilMatrix<T> {
         self.values.host().expect("the device still answers")
     }
 
+    /// The same wherever they are.
+    pub(super) fn buffer(&self) -> &Buffer<T> {
+        &self.values
+    }
+
     /// The values to be changed; those of neighbours outside the grid have to stay zero.
     ///
     /// # Panics
@@ -283,6 +288,19 @@ impl<T: Storage> StencilMatrix<T> {
             unknowns: self.unknowns,
             base: self.base,
             values: &self.values,
+            own: self.own_cells(),
+        }
+    }
+
+    /// The cells that this rank has, of those that it knows.
+    fn own_cells(&self) -> OwnCells {
+        let Some(part) = &self.part else {
+            return OwnCells::all(self.grid);
+        };
+        let (own, near) = (part.own(), part.near_box());
+        OwnCells {
+            first: [1, 2].map(|axis| own.first[axis] - near.first[axis]),
+            count: [1, 2].map(|axis| own.size()[axis]),
         }
     }
 
@@ -357,7 +375,7 @@ impl<T: Storage> StencilMatrix<T> {
     /// `part(values)` for parts of the values of own cells.
     pub(super) fn map_own_values<R: Send>(&self, part: impl Fn(&[T]) -> R + Sync + Send) -> Vec<R> {
         let share = self.grid.length() * self.numbers_of_a_cell();
-        let own = self.own_lines().into_iter();
+        let own = self.own_cells().lines(self.grid).into_iter();
         let values = own
             .flat_map(|lines| self.values()[lines.start * share..lines.end * share].chunks(PART));
         self.executor().run(self.bytes(), values.collect(), part)

@@ -81,7 +81,8 @@ pub struct StructMg {
     pub coarse_stencil: CoarseStencil,
     /// Up to this many cells a level is solved by a dense factorisation.
     pub coarsest_cells: usize,
-    /// Over ranks: the first level of at most this many cells, and all below it, are those of one rank.
+    /// Over ranks: the first level of at most this many cells, and all below it, are those of one rank. Ranks with a device
+    /// gather levels of 20 times as many. Where they use the same device, one of them does everything, unless this is 0.
     pub gather_cells: usize,
     /// Cells along x, y and z; found out from the matrix unless given.
     pub grid: Option<Grid>,
@@ -298,7 +299,7 @@ impl StructMg {
 
 impl StructMg {
     /// Whether a device has kernels for all of the set-up.
-    fn sets_up_on(&self, executor: &Executor) -> bool {
+    pub(super) fn sets_up_on(&self, executor: &Executor) -> bool {
         let on_levels = self.levels.iter().filter_map(|one| one.smoother);
         let mut smoothers = on_levels.chain([self.smoother]);
         has_kernels(executor)

@@ -3,15 +3,21 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::detect::has_room;
 use super::reuse::GridSetup;
 use super::shared::{stencil_of_rows, stencil_on};
 use super::{Generated, StencilMatrix, StencilSmoother, StructMg};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
+use crate::host_stages::STRUCTURED;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed, Gathered};
 use crate::multigrid::Cycle;
+use crate::operations::on_host;
 use crate::scalar::Mixes;
+
+/// Devices gather levels of so many times more cells: what they compute takes less time there, messages take more.
+const ON_DEVICES: usize = 20;
 
 impl StructMg {
     /// The preconditioner of a matrix whose rows several ranks share.
@@ -60,8 +66,8 @@ impl StructMg {
     /// For a matrix that is no stencil on a grid, for what is not made for ranks, and when another rank has failed.
     #[doc(hidden)]
     pub fn stencil_of_ranks(&self, a: &Distributed<f64>) -> Result<Option<StencilMatrix<f64>>> {
-        a.team().agree(self.check_ranks(a))?;
-        stencil_of_rows(a, self.grid, self.gather_cells)
+        a.team().agree(self.check_ranks())?;
+        stencil_of_rows(a, self.grid, self.gathered_cells(a.executor()))
     }
 
     /// The preconditioner of a matrix whose [near cells](Self::stencil_of_ranks) are known.
@@ -85,21 +91,42 @@ impl StructMg {
         near: StencilMatrix<f64>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        let executor = a.executor().alone();
+        let executor = a.executor().gathering();
+        let near = self.placed(a, near)?;
         self.of_stencil_of(Cow::Owned(near), Some(a), None, &executor, ws)
     }
 
+    /// The near cells where levels are made of them: on the device of a rank that has kernels for all of that, where all ranks
+    /// have room for theirs.
+    fn placed(&self, a: &Distributed<f64>, near: StencilMatrix<f64>) -> Result<StencilMatrix<f64>> {
+        let there = a.executor().gathering();
+        if !there.is_device() {
+            return Ok(near);
+        }
+        let is_there = self.sets_up_on(&there) && has_room(&there, near.bytes());
+        if a.team().any(!is_there)? {
+            on_host(a.executor(), STRUCTURED);
+            return Ok(near);
+        }
+        a.team().agree(near.into_executor(&there))
+    }
+
+    /// Over ranks: a level of at most so many cells is that of one rank.
+    pub(super) fn gathered_cells(&self, executor: &Executor) -> usize {
+        match executor.is_device() {
+            true => self.gather_cells.saturating_mul(ON_DEVICES),
+            false => self.gather_cells,
+        }
+    }
+
     /// Fails, saying what to use, for what is not made for ranks.
-    fn check_ranks(&self, a: &Distributed<f64>) -> Result<()> {
+    fn check_ranks(&self) -> Result<()> {
         let refuse = |component: String, instead: &str| {
             Err(Error::Unsupported {
                 component,
                 operation: format!("grids that several ranks share; use {instead}"),
             })
         };
-        if a.executor().is_device() {
-            return refuse("struct-mg on a device".to_owned(), "the host, or amg");
-        }
         let on_levels = self.levels.iter().filter_map(|one| one.smoother);
         let follows_rows =
             |one: &StencilSmoother| matches!(one, StencilSmoother::Dilu | StencilSmoother::Ilu0);
@@ -147,9 +174,10 @@ impl GridSetup {
             None => stencil_on(a, part, self.unknowns)?,
         };
         team.agree(self.check(&near))?;
+        let near = parameters.placed(a, near)?;
         let _stage = ws.stage("struct-mg update", 0);
         let (near, axes) = (Cow::Owned(near), Some(&self.axes[..]));
-        parameters.of_stencil_of(near, Some(a), axes, &a.executor().alone(), ws)
+        parameters.of_stencil_of(near, Some(a), axes, &a.executor().gathering(), ws)
     }
 }
 

@@ -74,11 +74,13 @@ impl<'a> Scaled<'a> {
     fn on_device<M: Storage>(&self) -> Result<Option<(StencilMatrix<M>, Sizes)>> {
         let (a, base) = (self.a, self.base(M::KIND));
         let made = a.operand().scaled(self.by, base, range(M::KIND).1)?;
-        Ok(made.map(|(values, counts)| {
+        let made = made.map(|(values, counts)| {
             let (stencil, r) = (a.stencil().clone(), a.unknowns());
             let stored = StencilMatrix::of_buffer(a.grid(), stencil, r, values);
-            (stored.on_base(base), Sizes::from(counts))
-        }))
+            let sizes = Sizes::from(counts).over_ranks(a)?;
+            Ok((stored.on_base(base).with_part(a.part()), sizes))
+        });
+        made.transpose()
     }
 
     /// What the diagonal is stored beside in a type.

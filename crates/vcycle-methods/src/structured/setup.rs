@@ -58,8 +58,9 @@ fn made_levels<'a>(
     mut a: Cow<'a, StencilMatrix<f64>>,
     rounded: Option<Kind>,
     known: Option<&[Vec<usize>]>,
-    ws: &Workspace,
+    (executor, ws): (&Executor, &Workspace),
 ) -> Result<MadeLevels<'a>> {
+    let gathered_cells = parameters.gathered_cells(executor);
     let (mut levels, mut above): (Vec<Made<'a>>, _) = (Vec::new(), None);
     loop {
         let begin = Instant::now();
@@ -74,7 +75,7 @@ fn made_levels<'a>(
         };
         let mut next = None;
         if let Some(part) = a.part().cloned() {
-            if a.grid_of_all().cells() > parameters.gather_cells && !axes.is_empty() {
+            if a.grid_of_all().cells() > gathered_cells && !axes.is_empty() {
                 next = coarsened_by_ranks(&a, &part, &axes)?;
             }
             if next.is_none() {
@@ -133,13 +134,9 @@ fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Result<Vec<usize>> {
 /// How strongly cells are coupled with those beside them along each axis, relative to the diagonal, on
 /// average.
 fn couplings(a: &StencilMatrix<f64>) -> Result<[f64; 3]> {
-    let (grid, stencil) = (a.grid(), a.stencil());
+    let grid = a.grid();
     // An odd step does not come back to the same place of every plane.
     let every = a.grid_of_all().lines().div_ceil(SAMPLE) | 1;
-    if let Some(strengths) = a.operand().couplings(every)? {
-        return Ok(strengths);
-    }
-    let (mut strengths, mut sides) = ([0.0; 3], [(); 2].map(|()| vec![0.0; grid.length()]));
     let sample: Vec<usize> = match a.part() {
         None => (0..grid.lines()).step_by(every).collect(),
         Some(part) => {
@@ -148,6 +145,20 @@ fn couplings(a: &StencilMatrix<f64>) -> Result<[f64; 3]> {
                 .collect()
         }
     };
+    let mut strengths = match a.operand().couplings(&sample)? {
+        Some(strengths) => strengths,
+        None => couplings_on_host(a, sample),
+    };
+    if let Some(part) = a.part() {
+        part.team().sum(&mut strengths)?;
+    }
+    Ok(strengths)
+}
+
+/// The same of some lines on the host, in sum.
+fn couplings_on_host(a: &StencilMatrix<f64>, sample: Vec<usize>) -> [f64; 3] {
+    let (grid, stencil) = (a.grid(), a.stencil());
+    let (mut strengths, mut sides) = ([0.0; 3], [(); 2].map(|()| vec![0.0; grid.length()]));
     let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
     for (line, unknown) in sample.into_iter().flat_map(unknowns) {
         let diagonal = a.line_of([unknown; 2], line, stencil.centre());
@@ -167,10 +178,7 @@ fn couplings(a: &StencilMatrix<f64>) -> Result<[f64; 3]> {
                 .sum::<f64>();
         }
     }
-    if let Some(part) = a.part() {
-        part.team().sum(&mut strengths)?;
-    }
-    Ok(strengths)
+    strengths
 }
 
 /// The cycle and what can be told about it.
@@ -205,7 +213,7 @@ pub(super) fn set_up(
     let MadeLevels {
         levels: mut made,
         gathered,
-    } = made_levels(parameters, a, first.then_some(finest), axes, ws)?;
+    } = made_levels(parameters, a, first.then_some(finest), axes, (executor, ws))?;
     let _stage = ws.stage("storing levels", 0);
     let is_last = made.last().is_some_and(|last| last.transfers.is_empty());
     let coarsest = is_last.then(|| made.pop()).flatten();

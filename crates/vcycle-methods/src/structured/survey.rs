@@ -42,8 +42,9 @@ impl Survey {
     pub(super) fn new(a: &StencilMatrix<f64>, kind: Kind) -> Result<Self> {
         let (most, least) = range(kind);
         if let Some(counts) = a.operand().counted(least)? {
-            let (sizes, diagonal) = (Sizes::from(counts), a.operand().diagonal_facts(least)?);
-            let is_small = diagonal.is_some_and(|diagonal| diagonal.is_small);
+            let sizes = Sizes::from(counts).over_ranks(a)?;
+            let diagonal = a.operand().diagonal_facts(least)?;
+            let is_small = a.any(diagonal.is_some_and(|diagonal| diagonal.is_small))?;
             return Ok(Self {
                 kind,
                 sizes,

@@ -127,7 +127,10 @@ impl<M: Storage> StencilMatrix<M> {
     pub fn check_diagonal(&self, component: &'static str) -> Result<()> {
         if let Some(facts) = self.operand().diagonal_facts(0.0)? {
             let zero = facts.zero.map(|place| self.row_of_field(place));
-            return checked(component, zero, facts.lost_pivot);
+            let lost = facts.lost_pivot;
+            let r = self.unknowns();
+            let lost = lost.map(|row| self.row_of_all(row / r, row % r));
+            return checked(component, zero, lost);
         }
         let zero: M = convert(-self.base());
         for (first, line) in self.diagonal_lines() {

@@ -158,15 +158,12 @@ impl<W: Storage> Transfer<W> {
     /// The same transfer for a part of the cells, whose coarse ones are moved to where they are there.
     ///
     /// # Errors
-    /// When a rank has failed, and as [`new`](Self::new).
+    /// When a device or a rank has failed.
     pub(super) fn on_some_cells(&self, fine: Grid, moves: &CellMoves) -> Result<Self> {
-        let (executor, cells) = (self.weights.executor(), fine.halved(self.axis).cells());
-        let mut weights = vec![W::default(); 2 * self.unknowns * cells];
-        moves.move_to([self.unknowns, 2], self.weights(), |field, cell, new| {
-            let first = 2 * (field * cells + cell);
-            weights[first..first + new.len()].copy_from_slice(new);
-        })?;
-        Self::with_unknowns(executor, fine, self.axis, self.unknowns, weights)
+        let numbers = 2 * self.unknowns * fine.halved(self.axis).cells();
+        let mut weights = Buffer::filled(self.weights.executor(), numbers, W::default())?;
+        moves.move_values([self.unknowns, 2], &self.weights, &mut weights)?;
+        Ok(Self::of_buffer(fine, self.axis, self.unknowns, weights))
     }
 
     /// The same transfer with weights of another type; in 16 bits both weights of a cell keep their sum.

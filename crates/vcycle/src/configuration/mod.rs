@@ -232,9 +232,14 @@ fn is_gpu(name: &str) -> bool {
 }
 
 impl Config {
-    /// Whether one rank solves for all where they use the same device: unless `gather-rows` of multigrid is 0.
+    /// Whether one rank solves for all where they use the same device: unless `gather-rows` of multigrid, or `gather-cells` of
+    /// structured multigrid, is 0.
     pub fn gathers_on_one_device(&self) -> bool {
-        !matches!(&self.preconditioner, PreconditionerConfig::Amg(amg) if amg.gather_rows == 0)
+        match &self.preconditioner {
+            PreconditionerConfig::Amg(amg) => amg.gather_rows > 0,
+            PreconditionerConfig::StructMg(grids) => grids.gather_cells > 0,
+            _ => true,
+        }
     }
 
     /// What is done to the matrix before a preconditioner is made: what is given here, else what is `chosen` with the

@@ -18,6 +18,10 @@ typedef struct {
     u32 x, y, z;
 } Cell;
 
+// Own cells: those that a rank has of the ones it knows, from a line and a plane on, so many.
+#define OWN_PARAMETERS u32 own_y, u32 own_z, u32 own_ny, u32 own_nz
+#define IS_OWN(c) ((c).y - own_y < own_ny && (c).z - own_z < own_nz)
+
 FUNCTION u64 cells_of(const PRIVATE Box *b) { return (u64)b->nx * b->ny * b->nz; }
 FUNCTION u64 number_of(const PRIVATE Box *b, Cell c) {
     return c.x + b->nx * (c.y + (u64)b->ny * c.z);

@@ -152,9 +152,9 @@ KERNEL stencil_symmetry(BOX_PARAMETERS, f64 tolerance, GLOBAL const f64 *RESTRIC
     }
 }
 
-// Adds to found, for every axis, how many cells have a diagonal entry `ratio` times as large or as small as that of the
+// Adds to found, for every axis, how many own cells have a diagonal entry `ratio` times as large or as small as that of the
 // next cell along it. One unknown a cell.
-KERNEL stencil_jumps(BOX_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT values,
+KERNEL stencil_jumps(BOX_PARAMETERS, OWN_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT values,
                      GLOBAL u32 *found) {
     LOCAL_ARRAY(u32, counts, 3);
     const Box b = BOX;
@@ -165,7 +165,7 @@ KERNEL stencil_jumps(BOX_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT value
         const Cell c = cell_of(&b, number);
         FOR(axis, 3) {
             const Cell next = moved(c, axis, 1);
-            if (!is_in_box(&b, next))
+            if (!is_in_box(&b, next) || !IS_OWN(c))
                 continue;
             const f64 here = ABS(values[entry_of(&b, c, 0, CENTRE, 0)]);
             const f64 there = ABS(values[entry_of(&b, next, 0, CENTRE, 0)]);
@@ -179,12 +179,12 @@ KERNEL stencil_jumps(BOX_PARAMETERS, f64 ratio, GLOBAL const f64 *RESTRICT value
 }
 
 // How strongly the cells of some lines are coupled along each axis, relative to the diagonal. A block
-// for an unknown of every `every`th line.
-KERNEL stencil_couplings(BOX_PARAMETERS, u32 every, GLOBAL const f64 *RESTRICT values, GLOBAL f64 *strengths,
-                         GLOBAL u32 *counter) {
+// for an unknown of a line.
+KERNEL stencil_couplings(BOX_PARAMETERS, GLOBAL const u32 *RESTRICT lines, GLOBAL const f64 *RESTRICT values,
+                         GLOBAL f64 *strengths, GLOBAL u32 *counter) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     const Box b = BOX;
-    const u32 i = block_of_grid() % unknowns, line = block_of_grid() / unknowns * every;
+    const u32 i = block_of_grid() % unknowns, line = lines[block_of_grid() / unknowns];
     f64 sums[3] = {0, 0, 0};
     for (u32 x = thread_of_block(); x < nx; x += BLOCK) {
         const Cell c = {x, line % ny, line / ny};
@@ -336,8 +336,8 @@ KERNEL stencil_roots(BOX_PARAMETERS, f64 factor, GLOBAL const f64 *RESTRICT valu
 }
 
 // S A S, rounded. With a base the diagonal is stored less that, and takes what rounding leaves of the
-// sum of a row, as structured/scaled.rs has it.
-KERNEL stencil_store(BOX_PARAMETERS, f64 base, f64 least, GLOBAL const f64 *RESTRICT values,
+// sum of a row, as structured/scaled.rs has it. Values of own cells are counted.
+KERNEL stencil_store(BOX_PARAMETERS, OWN_PARAMETERS, f64 base, f64 least, GLOBAL const f64 *RESTRICT values,
                      GLOBAL const f64 *RESTRICT scales, GLOBAL M *RESTRICT out,
                      GLOBAL u64 *partials, GLOBAL u32 *counter) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
@@ -356,7 +356,8 @@ KERNEL stencil_store(BOX_PARAMETERS, f64 base, f64 least, GLOBAL const f64 *REST
                 const u64 place = entry_of(&b, c, i, step, j);
                 const f64 scale = inside ? scales[j * cells_of(&b) + number_of(&b, other)] : 1;
                 const f64 value = inside ? values[place] * (own * scale) : 0;
-                count(&s, value, least);
+                if (IS_OWN(c))
+                    count(&s, value, least);
                 STORE(f64, M, out, place, value);
                 if (step == CENTRE && i == j)
                     diagonal = value;

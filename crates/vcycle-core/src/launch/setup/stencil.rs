@@ -1,5 +1,7 @@
 //! Set-ups of stencil matrices.
 
+use std::ops::Range;
+
 use vcycle_gpu::Argument;
 
 use super::{Queue, number, read, write};
@@ -20,6 +22,41 @@ const COUNTS: usize = 4;
 /// those are not small.
 pub type Counts = [u64; COUNTS];
 
+/// The cells that count, of those of a grid: the ones that a rank has. Lines along x are whole.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnCells {
+    /// The first of their places along y and z.
+    pub first: [usize; 2],
+    /// How many there are along y and z.
+    pub count: [usize; 2],
+}
+
+impl OwnCells {
+    /// All of a grid.
+    pub fn all(grid: Grid) -> Self {
+        let [_, ny, nz] = grid.size();
+        Self {
+            first: [0; 2],
+            count: [ny, nz],
+        }
+    }
+
+    /// Their lines in a grid, as few ranges as there can be.
+    pub fn lines(&self, grid: Grid) -> Vec<Range<usize>> {
+        let ([_, ny, _], [y, z], [lines, planes]) = (grid.size(), self.first, self.count);
+        let plane = |z: usize| y + ny * z..y + ny * z + lines;
+        match lines == ny {
+            true => std::iter::once(ny * z..ny * (z + planes)).collect(),
+            false => (z..z + planes).map(plane).collect(),
+        }
+    }
+
+    fn arguments(&self) -> [Argument; 4] {
+        let ([y, z], [ny, nz]) = (self.first, self.count);
+        [y, z, ny, nz].map(|number| Argument::U32(number as u32))
+    }
+}
+
 /// The cells of a stencil matrix, and which of their neighbours it has entries for.
 #[derive(Clone, Copy, Debug)]
 pub struct StencilBox<'a> {
@@ -29,6 +66,8 @@ pub struct StencilBox<'a> {
     pub offsets: &'a [[i8; 3]],
     /// Numbers of a cell.
     pub unknowns: usize,
+    /// The cells that are counted.
+    pub own: OwnCells,
 }
 
 /// What the diagonal of a stencil matrix is like.
@@ -63,18 +102,45 @@ fn steps(offsets: &[[i8; 3]]) -> u32 {
 }
 
 impl Queue<'_> {
-    /// What values are like that are stored in `M`; those are small that are below `least`.
-    pub fn stencil_counts<M: Scalar>(&self, values: &Buffer<M>, least: f64) -> Result<Counts> {
-        let mut partials = self.stencil_partials(values.len())?;
+    /// What values of own cells are like that are stored in `M`; those are small that are below `least`.
+    pub fn stencil_counts<M: Scalar>(
+        &self,
+        shape: StencilBox<'_>,
+        values: &Buffer<M>,
+        least: f64,
+    ) -> Result<Counts> {
+        let of_line = values.len() / shape.grid.lines();
+        let mut all = Counts::default();
+        for lines in shape.own.lines(shape.grid) {
+            let places = lines.start * of_line..lines.end * of_line;
+            let [largest, bits, entries, whole] =
+                self.stencil_some_counts(values, places, least)?;
+            all[0] = all[0].max(largest);
+            all[1] |= bits;
+            all[2] += entries;
+            all[3] += whole;
+        }
+        Ok(all)
+    }
+
+    /// The same of some values.
+    fn stencil_some_counts<M: Scalar>(
+        &self,
+        values: &Buffer<M>,
+        places: Range<usize>,
+        least: f64,
+    ) -> Result<Counts> {
+        let mut partials = self.stencil_partials(places.len())?;
+        let first = values.device()? + (places.start * size_of::<M>()) as u64;
         let arguments = [
-            number(values.len()),
+            number(places.len()),
             Argument::F64(least),
-            read(values)?,
+            Argument::Address(first),
             write(&mut partials)?,
             self.gpu.reduction()[1],
         ];
         let types = self.stencil_type(M::KIND)?;
-        self.items(FILE, "stencil_survey", &types, values.len(), &arguments)?;
+        self.items(FILE, "stencil_survey", &types, places.len(), &arguments)?;
         of_all(&partials)
     }
 
@@ -118,7 +184,7 @@ impl Queue<'_> {
         Ok(found.host()?[0] == 0)
     }
 
-    /// How many cells have a diagonal entry `ratio` times as large or as small as that of the next cell along each axis.
+    /// How many own cells have a diagonal entry `ratio` times as large or as small as that of the next cell along each axis.
     pub fn stencil_jumps(
         &self,
         shape: StencilBox<'_>,
@@ -127,7 +193,7 @@ impl Queue<'_> {
     ) -> Result<[usize; 3]> {
         let mut found = Buffer::from_vec(self.executor, vec![0_u32; 3]);
         let arrays = [Argument::F64(ratio), read(values)?, write(&mut found)?];
-        let arguments = [&shape.arguments()[..], &arrays].concat();
+        let arguments = [&shape.arguments()[..], &shape.own.arguments(), &arrays].concat();
         let types = self.stencil_type(Kind::F64)?;
         let cells = shape.grid.cells();
         self.items(FILE, "stencil_jumps", &types, cells, &arguments)?;
@@ -135,18 +201,22 @@ impl Queue<'_> {
         Ok([0, 1, 2].map(|axis| found[axis] as usize))
     }
 
-    /// How strongly the cells of every `every`th line are coupled along each axis, relative to the diagonal, in sum.
+    /// How strongly the cells of some lines are coupled along each axis, relative to the diagonal, in sum.
     pub fn stencil_couplings(
         &self,
         shape: StencilBox<'_>,
         values: &Buffer<f64>,
-        every: usize,
+        lines: Vec<u32>,
     ) -> Result<[f64; 3]> {
-        let blocks = shape.grid.lines().div_ceil(every) * shape.unknowns;
+        if lines.is_empty() {
+            return Ok([0.0; 3]);
+        }
+        let blocks = lines.len() * shape.unknowns;
         let mut strengths = self.room::<f64>(3 * blocks)?;
+        let lines = Buffer::from_vec(self.executor, lines);
         let mut arguments = shape.arguments();
         arguments.extend([
-            Argument::U32(every as u32),
+            read(&lines)?,
             read(values)?,
             write(&mut strengths)?,
             self.gpu.reduction()[1],
@@ -198,7 +268,7 @@ impl Queue<'_> {
         Ok(roots)
     }
 
-    /// `S A S` in a type, its diagonal less `base`, and what its values are like before they are rounded.
+    /// `S A S` in a type, its diagonal less `base`, and what values of own cells are like before they are rounded.
     pub fn stencil_stored<M: Scalar>(
         &self,
         shape: StencilBox<'_>,
@@ -216,7 +286,8 @@ impl Queue<'_> {
             write(&mut partials)?,
             self.gpu.reduction()[1],
         ];
-        let arguments = [&shape.arguments()[..], &numbers, &arrays].concat();
+        let own = shape.own.arguments();
+        let arguments = [&shape.arguments()[..], &own, &numbers, &arrays].concat();
         let types = self.stencil_type(M::KIND)?;
         self.items(FILE, "stencil_store", &types, shape.rows(), &arguments)?;
         Ok((stored, of_all(&partials)?))

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::cells_there::TablesThere;
 use super::wire::{bytes_of, bytes_of_mut};
 use crate::communicator::{Communicator, Messages};
 use crate::error::Result;
@@ -151,10 +152,10 @@ impl Cells {
 
 /// Cells that are side by side in both arrays.
 #[derive(Clone, Debug)]
-struct Run {
-    from: usize,
-    to: usize,
-    length: usize,
+pub(super) struct Run {
+    pub from: usize,
+    pub to: usize,
+    pub length: usize,
 }
 
 /// The cells of both, in their order.
@@ -191,17 +192,19 @@ fn common(grid: Grid, from: &Cells, to: &Cells) -> Vec<Run> {
     runs
 }
 
-fn count(runs: &[Run]) -> usize {
+pub(super) fn count(runs: &[Run]) -> usize {
     runs.iter().map(|run| run.length).sum()
 }
 
 /// Who sends which cells to whom, and which stay.
 #[derive(Debug)]
 pub struct CellMoves {
-    team: Arc<dyn Communicator>,
-    sent: Vec<(usize, Vec<Run>)>,
-    received: Vec<(usize, Vec<Run>)>,
-    kept: Vec<Run>,
+    pub(super) team: Arc<dyn Communicator>,
+    pub(super) sent: Vec<(usize, Vec<Run>)>,
+    pub(super) received: Vec<(usize, Vec<Run>)>,
+    pub(super) kept: Vec<Run>,
+    /// The same on a device, where one has asked.
+    pub(super) there: TablesThere,
 }
 
 impl CellMoves {
@@ -223,6 +226,7 @@ impl CellMoves {
             sent: sent.filter(is_some).collect(),
             received: received.filter(is_some).collect(),
             kept: common(grid, &own, &wanted),
+            there: TablesThere::default(),
         }
     }
 
@@ -233,6 +237,7 @@ impl CellMoves {
             sent: Vec::new(),
             received: Vec::new(),
             kept: common(grid, &Cells::all_of(from), &Cells::all_of(to)),
+            there: TablesThere::default(),
         }
     }
 
@@ -292,12 +297,12 @@ impl CellMoves {
         })
     }
 
-    /// What is sent, rank by rank, field by field.
+    /// What is sent, rank by rank, run by run, of each field by field.
     fn packed<T: Element>(&self, [fields, per_cell]: [usize; 2], from: &[T]) -> Vec<T> {
         let mut packed = Vec::with_capacity(self.sent_count() * fields * per_cell);
         for (_, runs) in &self.sent {
-            for (_, values) in fields_of(from, fields) {
-                for run in runs {
+            for run in runs {
+                for (_, values) in fields_of(from, fields) {
                     let first = run.from * per_cell;
                     packed.extend_from_slice(&values[first..first + run.length * per_cell]);
                 }
@@ -314,26 +319,14 @@ impl CellMoves {
         mut put: impl FnMut(usize, usize, &[T]),
     ) -> Result<()> {
         let width = fields * per_cell;
-        let numbers = |runs: &[Run]| count(runs) * width;
-        let all = self.received.iter().map(|(_, runs)| numbers(runs)).sum();
-        let (mut arrived, mut messages) = (vec![T::default(); all], Messages::default());
-        let mut rest = packed;
-        for (rank, runs) in &self.sent {
-            let (part, more) = rest.split_at(numbers(runs));
-            messages.sent.push((*rank, bytes_of(part)));
-            rest = more;
-        }
-        let mut rest = arrived.as_mut_slice();
-        for (rank, runs) in &self.received {
-            let (part, more) = rest.split_at_mut(numbers(runs));
-            messages.received.push((*rank, bytes_of_mut(part)));
-            rest = more;
-        }
-        self.team.exchange(&mut messages, &mut || Ok(()))?;
+        let all = self.received.iter().map(|(_, runs)| count(runs) * width);
+        let mut arrived = vec![T::default(); all.sum()];
+        let (sent, received) = (bytes_of(packed), bytes_of_mut(&mut arrived));
+        self.exchange(width * size_of::<T>(), sent, received, &mut || Ok(()))?;
         let mut rest = arrived.as_slice();
         for (_, runs) in &self.received {
-            for field in 0..fields {
-                for run in runs {
+            for run in runs {
+                for field in 0..fields {
                     let (values, more) = rest.split_at(run.length * per_cell);
                     put(field, run.to, values);
                     rest = more;
@@ -341,6 +334,29 @@ impl CellMoves {
             }
         }
         Ok(())
+    }
+
+    /// Sends and receives what is packed, so many bytes a cell; `meanwhile` is called while it travels.
+    pub(super) fn exchange(
+        &self,
+        width: usize,
+        packed: &[u8],
+        arrived: &mut [u8],
+        meanwhile: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let (mut rest, mut messages) = (packed, Messages::default());
+        for (rank, runs) in &self.sent {
+            let (part, more) = rest.split_at(count(runs) * width);
+            messages.sent.push((*rank, part));
+            rest = more;
+        }
+        let mut rest = arrived;
+        for (rank, runs) in &self.received {
+            let (part, more) = rest.split_at_mut(count(runs) * width);
+            messages.received.push((*rank, part));
+            rest = more;
+        }
+        self.team.exchange(&mut messages, meanwhile)
     }
 }
 

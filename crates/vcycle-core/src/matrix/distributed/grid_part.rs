@@ -8,7 +8,9 @@ use super::partition::Partition;
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::scalar::Element;
+use crate::scalar::{Element, Scalar};
+use crate::vector::Vector;
+use crate::workspace::Workspace;
 
 /// Cells around its own that a rank knows, along y and z. Gauss-Seidel in colours changes planes by parity, in them lines by
 /// parity: what a cell becomes in a sweep depends on cells up to two planes and four lines away. In two dimensions planes
@@ -134,6 +136,19 @@ impl GridPart {
     /// When another rank has failed.
     pub fn refresh<T: Element>(&self, shape: [usize; 2], values: &mut [T]) -> Result<()> {
         self.halo.refresh(shape, values)
+    }
+
+    /// The same for a vector that is unknown by unknown, wherever it is.
+    ///
+    /// # Errors
+    /// When a device or another rank has failed.
+    pub fn refresh_vector<T: Scalar>(
+        &self,
+        unknowns: usize,
+        x: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.halo.refresh_vector(unknowns, x, ws)
     }
 
     /// From own cells on the halved grid that near cells lead to by themselves, to all that are near there.

@@ -6,6 +6,7 @@
 //! of other ranks travel.
 
 mod cells;
+mod cells_there;
 mod columns;
 mod entries;
 mod fetch;
@@ -37,6 +38,7 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 
 pub use cells::{CellBox, CellMoves};
+pub use cells_there::CellOrder;
 pub use galerkin::{galerkin_in_blocks, galerkin_shared};
 pub use gathered::Gathered;
 pub use grid_order::GridOrder;

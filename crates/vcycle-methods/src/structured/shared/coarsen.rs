@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::way::GridWay;
 use crate::error::Result;
-use crate::matrix::{CellMoves, GridPart, zeroed};
+use crate::matrix::{CellMoves, GridPart};
 use crate::structured::coarsen::coarsened;
 use crate::structured::{StencilMatrix, Transfer};
 
@@ -54,13 +54,5 @@ fn told(
     moves: &CellMoves,
     part: &Arc<GridPart>,
 ) -> Result<StencilMatrix<f64>> {
-    let (executor, per_cell) = (made.executor(), made.numbers_of_a_cell());
-    let mut values = zeroed(executor, part.near().cells() * per_cell)?;
-    moves.move_to([1, per_cell], made.values(), |_, cell, new: &[f64]| {
-        let first = cell * per_cell;
-        values[first..first + new.len()].copy_from_slice(new);
-    })?;
-    let (stencil, unknowns) = (made.stencil().clone(), made.unknowns());
-    let coarse = StencilMatrix::with_unknowns(executor, part.near(), stencil, unknowns, values)?;
-    Ok(coarse.with_part(Some(part)))
+    Ok(made.moved(part.near(), moves)?.with_part(Some(part)))
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::way::moved;
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
+use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::matrix::{CellMoves, GridPart, zeroed};
+use crate::matrix::{CellMoves, GridPart};
 use crate::structured::StencilMatrix;
 use crate::vector::Vector;
 
@@ -16,19 +15,14 @@ pub(in crate::structured) fn gathered(
     a: &StencilMatrix<f64>,
     part: &GridPart,
 ) -> Result<Option<StencilMatrix<f64>>> {
-    let (executor, per_cell) = (a.executor(), a.numbers_of_a_cell());
-    let leads = part.team().rank() == 0;
+    let (leads, per_cell) = (part.team().rank() == 0, a.numbers_of_a_cell());
     let cells = if leads { part.grid().cells() } else { 0 };
-    let values = part.team().agree(zeroed(executor, cells * per_cell));
-    let mut values: Vec<f64> = values?;
+    let room = Buffer::filled(a.executor(), cells * per_cell, 0.0);
+    let mut values = part.team().agree(room)?;
     let moves = part.to_first();
-    moves.move_to([1, per_cell], a.values(), |_, cell, new: &[f64]| {
-        let first = cell * per_cell;
-        values[first..first + new.len()].copy_from_slice(new);
-    })?;
+    moves.move_values([1, per_cell], a.buffer(), &mut values)?;
     let (stencil, unknowns) = (a.stencil().clone(), a.unknowns());
-    let whole = || StencilMatrix::with_unknowns(executor, part.grid(), stencil, unknowns, values);
-    leads.then(whole).transpose()
+    Ok(leads.then(|| StencilMatrix::of_buffer(part.grid(), stencil, unknowns, values)))
 }
 
 /// An operator of rank 0 on vectors of a whole grid, for vectors of the near cells of all ranks.
@@ -74,11 +68,11 @@ impl<V: Vectors> LinOp<V> for GatheredGrid<V> {
         let rows = self.inner.as_ref().map_or(0, |inner| inner.size().rows);
         let mut all = ws.vector::<V>(&self.executor, rows, 1)?;
         let mut solved = ws.vector::<V>(&self.executor, rows, 1)?;
-        moved(&self.there, self.unknowns, b, &mut all)?;
+        self.there.move_vector(self.unknowns, b, &mut all, ws)?;
         if let Some(inner) = &self.inner {
             inner.apply(&all, &mut solved, ws)?;
         }
-        moved(&self.back, self.unknowns, &solved, x)
+        self.back.move_vector(self.unknowns, &solved, x, ws)
     }
 
     fn label(&self) -> &'static str {

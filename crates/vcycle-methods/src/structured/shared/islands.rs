@@ -6,10 +6,10 @@
 use crate::arrays::IslandBoxes;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::matrix::{CellBox, CellMoves, GridPart, zeroed};
+use crate::matrix::{CellBox, GridPart};
+use crate::structured::StencilMatrix;
 use crate::structured::island_basis::REACH;
 use crate::structured::island_search::{LINES, TIED, island_from, offset};
-use crate::structured::{Grid, StencilMatrix};
 
 /// Rings that are looked at first; twice as many while an island may end beyond them.
 const RINGS: usize = 8;
@@ -33,7 +33,7 @@ pub(super) fn own_functions(
     let all = part.team().all_numbers(rings.max().unwrap_or(0) as u64)?;
     let rings = all.into_iter().max().unwrap_or(0) as usize;
     let (near, moves) = part.widened(rings);
-    let around = part.team().agree(around(a, near.grid(), &moves))?;
+    let around = part.team().agree(a.moved(near.grid(), &moves))?;
     let grid = part.grid();
     let of_all = |cell: usize| near.of_all(grid, cell) as u64;
     let made = |island: &Vec<u32>| {
@@ -57,17 +57,6 @@ pub(super) fn own_functions(
         true => functions,
         false => Vec::new(),
     })
-}
-
-/// The matrix of some cells around own ones.
-fn around(a: &StencilMatrix<f64>, grid: Grid, moves: &CellMoves) -> Result<StencilMatrix<f64>> {
-    let per_cell = a.numbers_of_a_cell();
-    let mut values = zeroed(a.executor(), grid.cells() * per_cell)?;
-    moves.move_to([1, per_cell], a.values(), |_, cell, new: &[f64]| {
-        let first = cell * per_cell;
-        values[first..first + new.len()].copy_from_slice(new);
-    })?;
-    StencilMatrix::new(a.executor(), grid, a.stencil().clone(), values)
 }
 
 /// How many rings around own cells the function of an island needs.

@@ -1,7 +1,7 @@
 //! Structured multigrid on grids that several ranks share.
 //!
 //! A rank has a box of cells and knows the cells around it: its *near* cells are a grid of their own, on which everything
-//! runs as it does without ranks, on the host of the rank. After each sweep, and after restriction, ranks tell each other
+//! runs as it does without ranks, on the host of the rank or on its device. After each sweep, and after restriction, ranks tell each other
 //! the values of own cells that are near to others, in the precision of the level. Own cells get the same bits as without
 //! ranks. What depends on all cells (largest values, couplings along axes) is asked of all ranks.
 //!

@@ -3,12 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::way::moved;
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::matrix::{CellMoves, Distributed, GridPart};
+use crate::matrix::{CellMoves, CellOrder, Distributed, GridPart};
 use crate::scalar::{Mixes, Scalar};
 use crate::structured::columns::by_column;
 use crate::structured::entrance::Entrance;
@@ -69,13 +68,22 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for SharedOuter<V, T> {
             scales: None,
         };
         by_column(b, x, ws, |b, x| {
-            let mut own = ws.vector::<V>(alone, self.rows, 1)?;
             let mut right = ws.vector::<V>(alone, self.near_rows, 1)?;
             let mut solution = ws.vector::<V>(alone, self.near_rows, 1)?;
+            if alone.is_device() {
+                let (r, [rows, fields]) = (self.unknowns, [CellOrder::Rows, CellOrder::Fields]);
+                self.enter
+                    .move_there(r, (b, rows), (&mut right, fields), ws)?;
+                self.cycle.apply(&right, &mut solution, ws)?;
+                return self.leave.move_there(r, (&solution, fields), (x, rows), ws);
+            }
+            let mut own = ws.vector::<V>(alone, self.rows, 1)?;
             orders.enter(b.host()?, own.host_mut()?);
-            moved(&self.enter, self.unknowns, &own, &mut right)?;
+            self.enter
+                .move_vector(self.unknowns, &own, &mut right, ws)?;
             self.cycle.apply(&right, &mut solution, ws)?;
-            moved(&self.leave, self.unknowns, &solution, &mut own)?;
+            self.leave
+                .move_vector(self.unknowns, &solution, &mut own, ws)?;
             orders.leave(own.host()?, x.host_mut()?);
             Ok(())
         })

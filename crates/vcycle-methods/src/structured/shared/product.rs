@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::matrix::{CellMoves, Distributed, GridPart};
+use crate::matrix::{CellMoves, CellOrder, Distributed, GridPart};
 use crate::structured::columns::by_column;
 use crate::vector::Vector;
 
@@ -41,9 +41,18 @@ impl SharedProduct {
     }
 
     /// Moves vectors that are cell by cell.
-    fn moved(&self, moves: &CellMoves, from: &Vector<f64>, to: &mut Vector<f64>) -> Result<()> {
+    fn moved(
+        &self,
+        moves: &CellMoves,
+        from: &Vector<f64>,
+        to: &mut Vector<f64>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let (r, rows) = (self.unknowns, CellOrder::Rows);
+        if to.executor().is_device() {
+            return moves.move_there(r, (from, rows), (to, rows), ws);
+        }
         let to = to.host_mut()?;
-        let r = self.unknowns;
         moves.move_to([1, r], from.host()?, |_, cell, new| {
             to[cell * r..cell * r + new.len()].copy_from_slice(new);
         })
@@ -65,9 +74,9 @@ impl LinOp<f64> for SharedProduct {
         by_column(x, y, ws, |x, y| {
             let mut near = ws.vector::<f64>(alone, rows, 1)?;
             let mut product = ws.vector::<f64>(alone, rows, 1)?;
-            self.moved(&self.enter, x, &mut near)?;
+            self.moved(&self.enter, x, &mut near, ws)?;
             self.near.apply(&near, &mut product, ws)?;
-            self.moved(&self.leave, &product, y)
+            self.moved(&self.leave, &product, y, ws)
         })
     }
 

@@ -15,6 +15,16 @@ use crate::vector::Vector;
 
 /// What a preconditioner makes of a vector, on so many ranks, or without.
 fn applied(whole: &Csr<f64>, parameters: &StructMg, ranks: Option<usize>) -> Vec<f64> {
+    applied_on(None, whole, parameters, ranks)
+}
+
+/// The same where every rank has a device.
+fn applied_on(
+    device: Option<&Executor>,
+    whole: &Csr<f64>,
+    parameters: &StructMg,
+    ranks: Option<usize>,
+) -> Vec<f64> {
     let unknowns = StencilMatrix::from_csr(whole).unwrap().unknowns();
     let rows = whole.size().rows;
     let value = |row: usize| (row * 37 % 101) as f64 / 101.0 - 0.3;
@@ -27,10 +37,17 @@ fn applied(whole: &Csr<f64>, parameters: &StructMg, ranks: Option<usize>) -> Vec
         Ok(x.to_vec())
     };
     let Some(ranks) = ranks else {
-        return made(Arc::new(whole.clone()), 0..rows).unwrap();
+        let whole = match device {
+            Some(device) => whole.copy_to(device).unwrap(),
+            None => whole.clone(),
+        };
+        return made(Arc::new(whole), 0..rows).unwrap();
     };
     let all = threads::run(ranks, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let mut rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        if let Some(device) = device {
+            rank = rank.with_device(device.name())?;
+        }
         let even = Partition::even(rows as u64, unknowns as u64, ranks);
         let own = even.range(team.rank());
         let a = Distributed::part_of(&rank, whole, even)?;
@@ -55,12 +72,37 @@ fn difference(one: &[f64], other: &[f64]) -> Option<usize> {
 }
 
 fn same_on(numbers: &[usize], spec: &str, parameters: &StructMg) {
+    same_there(None, numbers, spec, parameters);
+}
+
+fn same_there(device: Option<&Executor>, numbers: &[usize], spec: &str, parameters: &StructMg) {
     let whole = gallery::build(spec, &Executor::cpu()).unwrap().matrix;
-    let alone = applied(&whole, parameters, None);
+    let alone = applied_on(device, &whole, parameters, None);
     for &ranks in numbers {
-        let shared = applied(&whole, parameters, Some(ranks));
+        let shared = applied_on(device, &whole, parameters, Some(ranks));
         assert_eq!(difference(&alone, &shared), None, "{spec} on {ranks} ranks");
     }
+}
+
+/// Small levels are shared on devices, too, which gather larger ones.
+fn small_there() -> StructMg {
+    StructMg {
+        gather_cells: 3,
+        ..small()
+    }
+}
+
+#[test]
+fn ranks_with_devices_have_the_bits_of_one_device() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let there = Some(&device);
+    same_there(there, &[1, 3], "poisson27:6x5x13", &small_there());
+    // Scaled levels of half precision; several unknowns; boxes of lines.
+    same_there(there, &[2], "rhd:6x5x14", &small_there());
+    same_there(there, &[2], "oil-4C:3x3x9", &small_there());
+    same_there(there, &[6], "poisson7:5x19x4", &small_there());
 }
 
 #[test]

@@ -42,8 +42,12 @@ impl GridWay {
     }
 
     /// Tells other ranks what own cells have become.
-    pub(in crate::structured) fn tell<V: Vectors>(&self, x: &mut Vector<V>) -> Result<()> {
-        self.part.refresh([self.unknowns, 1], x.host_mut()?)
+    pub(in crate::structured) fn tell<V: Vectors>(
+        &self,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.part.refresh_vector(self.unknowns, x, ws)
     }
 
     /// A vector of the coarse cells among the near ones.
@@ -60,8 +64,9 @@ impl GridWay {
         &self,
         from: &Vector<V>,
         to: &mut Vector<V>,
+        ws: &Workspace,
     ) -> Result<()> {
-        moved(&self.down, self.unknowns, from, to)
+        self.down.move_vector(self.unknowns, from, to, ws)
     }
 
     /// The other way round.
@@ -69,24 +74,10 @@ impl GridWay {
         &self,
         from: &Vector<V>,
         to: &mut Vector<V>,
+        ws: &Workspace,
     ) -> Result<()> {
-        moved(&self.up, self.unknowns, from, to)
+        self.up.move_vector(self.unknowns, from, to, ws)
     }
-}
-
-/// Moves vectors that are unknown by unknown.
-pub(super) fn moved<V: Vectors>(
-    moves: &CellMoves,
-    unknowns: usize,
-    from: &Vector<V>,
-    to: &mut Vector<V>,
-) -> Result<()> {
-    let to = to.host_mut()?;
-    let cells = to.len() / unknowns;
-    moves.move_to([unknowns, 1], from.host()?, |field, cell, new| {
-        let first = field * cells + cell;
-        to[first..first + new.len()].copy_from_slice(new);
-    })
 }
 
 /// The matrix of a level for vectors of near cells; what it makes of own ones is told to the other ranks.
@@ -107,7 +98,7 @@ impl<V: Vectors> LinOp<V> for InNear<V> {
 
     fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         self.inner.apply(x, y, ws)?;
-        self.way.tell(y)
+        self.way.tell(y, ws)
     }
 
     fn residual(
@@ -118,7 +109,7 @@ impl<V: Vectors> LinOp<V> for InNear<V> {
         ws: &Workspace,
     ) -> Result<()> {
         self.inner.residual(b, x, r, ws)?;
-        self.way.tell(r)
+        self.way.tell(r, ws)
     }
 
     fn footprint(&self) -> Footprint {
