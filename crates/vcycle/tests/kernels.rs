@@ -8,13 +8,14 @@ use vcycle::communicator::threads;
 use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
-use vcycle::linop::{LinOp, Size};
+use vcycle::linop::{Factory, LinOp, Size};
 use vcycle::matrix::{Assembly, Csr, Mbsr, ProductWay, Tiles};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
 };
 use vcycle::scalar::{Mixes, Scalar, bf16, f16};
+use vcycle::structured::StructMg;
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
@@ -221,10 +222,15 @@ fn of_ranks(device: &str) -> Vec<Source> {
         let b = Vector::from_column(&rank, b);
         let mut x = Vector::<f64>::zeros_like(&b)?;
         a.apply(&b, &mut x, &Workspace::new())?;
+        let mut grids = StructMg::default();
+        grids.gather_cells = 0;
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+        let cycle = grids.generate(&a, &Workspace::new())?;
+        cycle.apply(&b, &mut x, &Workspace::new())?;
         Ok(rank.device().unwrap().programs())
     });
     let mut found = found.unwrap().swap_remove(0);
-    found.retain(|program| program.file == "halo.c");
+    found.retain(|program| ["cells.c", "halo.c"].contains(&program.file.as_str()));
     found
 }
 

@@ -16,14 +16,19 @@ const LEAST: f64 = 0.01;
 impl StencilMatrix<f64> {
     /// The functions of islands; those of very long ones are left out.
     pub(super) fn island_functions(&self) -> Result<IslandFunctions> {
-        let rules = IslandRules {
+        let found = self.island_functions_there(0)?;
+        Ok(found.unwrap_or_else(|| self.island_functions_on_host()))
+    }
+
+    /// The same where a device finds them, of a grid that goes on beyond some of its [sides](IslandRules::cut).
+    pub(super) fn island_functions_there(&self, cut: u32) -> Result<Option<IslandFunctions>> {
+        self.operand().island_functions(&IslandRules {
             strong: STRONG,
             weak: WEAK,
             steps: STEPS,
             least: LEAST,
-        };
-        let found = self.operand().island_functions(&rules)?;
-        Ok(found.unwrap_or_else(|| self.island_functions_on_host()))
+            cut,
+        })
     }
 
     fn island_functions_on_host(&self) -> IslandFunctions {
@@ -67,7 +72,7 @@ impl StencilMatrix<f64> {
 }
 
 /// The cells between which an island is along each axis.
-fn extents(grid: Grid, island: &[u32]) -> Ranges {
+pub(super) fn extents(grid: Grid, island: &[u32]) -> Ranges {
     [0, 1, 2].map(|axis| {
         let along = island.iter().map(|&cell| grid.cell(cell as usize)[axis]);
         let (low, high) = along.fold((usize::MAX, 0), |(low, high), at| {

@@ -12,7 +12,7 @@ use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
-use super::shared::{SharedIslandFunctions, SharedProduct, shared_rows};
+use super::shared::{IslandsThere, SharedIslandFunctions, SharedProduct, shared_rows};
 use super::survey::Survey;
 use super::{CoarseStencil, Grid, IslandCorrections, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
@@ -216,7 +216,10 @@ impl StructMg {
                 let _stage = ws.stage("islands", 0);
                 let cycle = ready.cycle.for_rows(rows, part, unknowns);
                 let near = (&*a, part.as_ref());
-                seen_as(SharedIslandFunctions::around(cycle, rows, near)?)?
+                seen_as(match a.executor().is_device() {
+                    true => IslandsThere::around(cycle, rows, near)?,
+                    false => SharedIslandFunctions::around(cycle, rows, near)?,
+                })?
             }
         };
         let matrix = match T::KIND {

@@ -15,8 +15,9 @@
 #define RECORD 9 // the first cell, how many there are, where they are listed, and the least and the largest x, y and z
 
 // Which neighbours a cell is coupled with strongly, a bit for each step, and whether it is tied to anything else. Cells that
-// none of these comes before are listed, in any order.
-KERNEL island_links(BOX_PARAMETERS, f64 strong, f64 weak, GLOBAL const f64 *RESTRICT values,
+// none of these comes before are listed, in any order. Where the grid goes on beyond the box, at the first line, the last one,
+// the first plane or the last one, a bit of `cut` each, all cells are tied.
+KERNEL island_links(BOX_PARAMETERS, u32 cut, f64 strong, f64 weak, GLOBAL const f64 *RESTRICT values,
                     GLOBAL u32 *RESTRICT links, GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *found) {
     const Box b = BOX;
     FOR_ITEMS(number, cells_of(&b)) {
@@ -35,7 +36,8 @@ KERNEL island_links(BOX_PARAMETERS, f64 strong, f64 weak, GLOBAL const f64 *REST
                 rest += value;
             }
         }
-        bits |= ABS(rest) > weak * ABS(here) ? TIED : 0;
+        const u32 ends = (c.y == 0) | (c.y == ny - 1) << 1 | (c.z == 0) << 2 | (c.z == nz - 1) << 3;
+        bits |= ABS(rest) > weak * ABS(here) || (ends & cut) ? TIED : 0;
         links[number] = bits;
         if (bits != 0 && !(bits & (TIED | BEFORE)))
             firsts[ATOMIC_ADD(found + FIRSTS, 1)] = (u32)number;

@@ -29,6 +29,9 @@ pub struct IslandRules {
     pub steps: usize,
     /// Numbers of the function below this are none.
     pub least: f64,
+    /// Where the grid goes on elsewhere, a bit each: at the first line, the last one, the first plane, the last one. Cells there
+    /// are no islands.
+    pub cut: u32,
 }
 
 /// An island: its first cell, the cells it has along each axis, how many, and where they are listed.
@@ -98,6 +101,7 @@ impl Queue<'_> {
         let mut found = self.zeros::<u32>(HEAD + RECORD * most)?;
         let shared = shape.arguments();
         let own = [
+            Argument::U32(rules.cut),
             Argument::F64(rules.strong),
             Argument::F64(rules.weak),
             read(values)?,

@@ -3,101 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::cell_box::CellBox;
 use super::cells_there::TablesThere;
+use super::halo::Halo;
 use super::wire::{bytes_of, bytes_of_mut};
 use crate::communicator::{Communicator, Messages};
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::scalar::Element;
-
-/// The cells of a grid between two corners. Lines along x are whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CellBox {
-    /// The corner nearest to the origin.
-    pub first: [usize; 3],
-    /// The first places along each axis behind it.
-    pub end: [usize; 3],
-}
-
-impl CellBox {
-    /// All cells of a grid.
-    pub fn all(grid: Grid) -> Self {
-        Self {
-            first: [0; 3],
-            end: grid.size(),
-        }
-    }
-
-    /// No cell.
-    pub const NONE: Self = Self {
-        first: [0; 3],
-        end: [0; 3],
-    };
-
-    /// Cells along each axis.
-    pub fn size(&self) -> [usize; 3] {
-        [0, 1, 2].map(|axis| self.end[axis].saturating_sub(self.first[axis]))
-    }
-
-    /// A grid of these cells alone; there is one at least.
-    pub fn grid(&self) -> Grid {
-        Grid::new(self.size()).expect("some cells of a grid")
-    }
-
-    /// Cells in all.
-    pub fn cells(&self) -> usize {
-        self.size().iter().product()
-    }
-
-    /// The cells that are in both.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        Self {
-            first: [0, 1, 2].map(|axis| self.first[axis].max(other.first[axis])),
-            end: [0, 1, 2].map(|axis| self.end[axis].min(other.end[axis])),
-        }
-    }
-
-    /// The coarse cells, those with even places, on the grid that is halved along some axes.
-    #[must_use]
-    pub fn halved(mut self, axes: &[usize]) -> Self {
-        for &axis in axes {
-            self.first[axis] = self.first[axis].div_ceil(2);
-            self.end[axis] = self.end[axis].div_ceil(2);
-        }
-        self
-    }
-
-    /// The number in the grid of a cell that has a place in an array of these.
-    pub fn of_all(&self, grid: Grid, place: usize) -> usize {
-        let [nx, ny, _] = self.size();
-        let (x, y, z) = (place % nx, place / nx % ny, place / nx / ny);
-        let [all_x, all_y, _] = grid.size();
-        let line = y + self.first[1] + all_y * (z + self.first[2]);
-        x + self.first[0] + all_x * line
-    }
-
-    /// Where a cell of the grid, which is one of these, is in an array of them.
-    pub fn place_of(&self, grid: Grid, cell: usize) -> usize {
-        self.place(grid.cell(cell))
-    }
-
-    /// Where a cell is in an array of these.
-    fn place(&self, [x, y, z]: [usize; 3]) -> usize {
-        let [nx, ny, _] = self.size();
-        x - self.first[0] + nx * (y - self.first[1] + ny * (z - self.first[2]))
-    }
-
-    /// Lines of some of the cells among the lines of all, a range for each plane.
-    pub fn lines_of(&self, some: &Self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (ny, first) = (self.size()[1], self.first);
-        let y = some.first[1]..some.end[1];
-        (some.first[2]..some.end[2]).map(move |z| {
-            let plane = ny * (z - first[2]);
-            plane + y.start - first[1]..plane + y.end - first[1]
-        })
-    }
-}
 
 /// Cells in an array of a rank.
 #[derive(Clone, Debug)]
@@ -192,6 +105,24 @@ fn common(grid: Grid, from: &Cells, to: &Cells) -> Vec<Run> {
     runs
 }
 
+/// Cells one after the other, each with its place in both arrays.
+fn runs(cells: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (from, to) in cells {
+        match runs.last_mut() {
+            Some(last) if [last.from, last.to].map(|at| at + last.length) == [from, to] => {
+                last.length += 1;
+            }
+            _ => runs.push(Run {
+                from,
+                to,
+                length: 1,
+            }),
+        }
+    }
+    runs
+}
+
 pub(super) fn count(runs: &[Run]) -> usize {
     runs.iter().map(|run| run.length).sum()
 }
@@ -237,6 +168,50 @@ impl CellMoves {
             sent: Vec::new(),
             received: Vec::new(),
             kept: common(grid, &Cells::all_of(from), &Cells::all_of(to)),
+            there: TablesThere::default(),
+        }
+    }
+
+    /// From own rows, and the others of a halo, to the places of all these in another array.
+    pub fn of_halo(halo: &Halo, place: impl Fn(u64) -> usize) -> Self {
+        let own = halo.own_rows();
+        let kept = own.clone().enumerate();
+        let sent = halo.sent().iter().map(|(rank, rows)| {
+            // Who gets them knows where they go.
+            let rows = rows.iter().map(|&row| (row as usize, row as usize));
+            (*rank, runs(rows))
+        });
+        let mut others = halo.others();
+        let received = halo.received().iter().map(|&(rank, count)| {
+            let (rows, more) = others.split_at(count);
+            others = more;
+            (
+                rank,
+                runs(rows.iter().enumerate().map(|(at, &row)| (at, place(row)))),
+            )
+        });
+        Self {
+            team: Arc::clone(halo.team()),
+            sent: sent.collect(),
+            received: received.collect(),
+            kept: runs(kept.map(|(at, row)| (at, place(row)))),
+            there: TablesThere::default(),
+        }
+    }
+
+    /// Those that stay, back to where they came from.
+    #[must_use]
+    pub fn kept_back(&self) -> Self {
+        let back = self.kept.iter().map(|run| Run {
+            from: run.to,
+            to: run.from,
+            length: run.length,
+        });
+        Self {
+            team: Arc::clone(&self.team),
+            sent: Vec::new(),
+            received: Vec::new(),
+            kept: back.collect(),
             there: TablesThere::default(),
         }
     }

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::cells::{CellBox, CellMoves, Cells};
+use super::cell_box::CellBox;
+use super::cells::{CellMoves, Cells};
+use super::grid_cuts::{boxes, is_worth, slab_axis, slabs};
 use super::partition::Partition;
 use crate::communicator::Communicator;
 use crate::error::Result;
@@ -125,6 +127,11 @@ impl GridPart {
         self.line_of_all(cell / length) * length + cell % length
     }
 
+    /// The axis along which the grid has planes; in two dimensions planes are lines.
+    pub fn slab_axis(&self) -> usize {
+        slab_axis(self.grid)
+    }
+
     /// Ranks whose cells are near, and numbers that go to others when they are told of own ones.
     pub fn traffic(&self) -> (usize, usize) {
         (self.halo.neighbours(), self.halo.sent_count())
@@ -179,6 +186,29 @@ impl GridPart {
         (wide(self.team.rank()), moves)
     }
 
+    /// Whole planes with the cells that this rank has in the order of the grid, and so many more on either side, and the way
+    /// there from own cells among the near ones. In two dimensions planes are lines.
+    pub fn around_rows(&self, cells: &Partition, rings: usize) -> (CellBox, CellMoves) {
+        let axis = slab_axis(self.grid);
+        let plane = (self.grid.cells() / self.grid.size()[axis]) as u64;
+        let around = |rank: usize| {
+            let (rows, mut planes) = (cells.range(rank), CellBox::all(self.grid));
+            let [first, end] = [rows.start / plane, rows.end.div_ceil(plane)];
+            let last = planes.end[axis];
+            // Ranks without cells have a plane, too.
+            planes.first[axis] = (first as usize).saturating_sub(rings).min(last - 1);
+            planes.end[axis] = (end as usize + rings).clamp(planes.first[axis] + 1, last);
+            planes
+        };
+        let from = |rank: usize| Cells::Box {
+            array: near(self.grid, self.own[rank]),
+            some: self.own[rank],
+        };
+        let to = |rank: usize| Cells::all_of(around(rank));
+        let moves = CellMoves::new(&self.team, self.grid, from, to);
+        (around(self.team.rank()), moves)
+    }
+
     /// From own cells of all ranks to the whole grid on rank 0.
     pub fn to_first(&self) -> CellMoves {
         let from = |rank: usize| Cells::Box {
@@ -222,59 +252,6 @@ impl GridPart {
             _ => CellBox::NONE,
         }
     }
-}
-
-/// Slabs of planes for so many ranks that are about the rows that ranks have; none where there are fewer planes.
-fn slabs(ranks: usize, grid: Grid, cells: &Partition) -> Option<Vec<CellBox>> {
-    let size = grid.size();
-    let axis = if size[2] > 1 { 2 } else { 1 };
-    let planes = size[axis];
-    if planes < ranks {
-        return None;
-    }
-    let plane = grid.cells() / planes;
-    let mut cuts: Vec<usize> = (0..ranks)
-        .map(|rank| (cells.range(rank).start as usize + plane / 2) / plane)
-        .chain([planes])
-        .collect();
-    if cuts.windows(2).any(|pair| pair[0] >= pair[1]) {
-        cuts = (0..=ranks).map(|rank| planes * rank / ranks).collect();
-    }
-    let slab = |rank: usize| {
-        let mut slab = CellBox::all(grid);
-        (slab.first[axis], slab.end[axis]) = (cuts[rank], cuts[rank + 1]);
-        slab
-    };
-    Some((0..ranks).map(slab).collect())
-}
-
-/// All ways to cut a grid along y and along z for so many ranks.
-fn boxes(ranks: usize, grid: Grid) -> Vec<Vec<CellBox>> {
-    let [_, lines, planes] = grid.size();
-    let fits = |across: &usize| {
-        let along = ranks / across;
-        ranks.is_multiple_of(*across) && *across <= lines && along > 1 && along <= planes
-    };
-    let one = |across: usize| {
-        let cut = |cells: usize, parts: usize, part: usize| cells * part / parts;
-        let of_rank = |rank: usize| {
-            let (y, z, along) = (rank % across, rank / across, ranks / across);
-            let mut own = CellBox::all(grid);
-            (own.first[1], own.end[1]) = (cut(lines, across, y), cut(lines, across, y + 1));
-            (own.first[2], own.end[2]) = (cut(planes, along, z), cut(planes, along, z + 1));
-            own
-        };
-        (0..ranks).map(of_rank).collect()
-    };
-    (2..=ranks).filter(fits).map(one).collect()
-}
-
-/// Whether a rank knows so many cells fewer with boxes than with slabs that it is worth sending most own cells between
-/// them and the rows, which slabs do without.
-fn is_worth(boxes: Option<usize>, slabs: Option<usize>) -> bool {
-    boxes
-        .zip(slabs)
-        .is_some_and(|(boxes, slabs)| 4 * boxes < 3 * slabs)
 }
 
 fn rows(cells: &Partition, rank: usize) -> Cells {

@@ -110,6 +110,16 @@ impl Halo {
         self.exchange_by(cols, pack, others, meanwhile)
     }
 
+    /// Own rows that every rank is sent, counted from the first.
+    pub(super) fn sent(&self) -> &[(usize, Vec<u32>)] {
+        &self.sent
+    }
+
+    /// How many of the others come from which rank, in their order.
+    pub(super) fn received(&self) -> &[(usize, usize)] {
+        &self.received
+    }
+
     /// Own rows that are sent, in the order of an exchange, counted from the first.
     pub(super) fn sent_rows(&self) -> impl Iterator<Item = u32> {
         self.sent.iter().flat_map(|(_, rows)| rows).copied()

@@ -5,6 +5,7 @@
 //! on any number of ranks. In products the interior rows, which refer to own columns only, are computed while the values
 //! of other ranks travel.
 
+mod cell_box;
 mod cells;
 mod cells_there;
 mod columns;
@@ -12,6 +13,7 @@ mod entries;
 mod fetch;
 mod galerkin;
 mod gathered;
+mod grid_cuts;
 mod grid_order;
 mod grid_part;
 mod halo;
@@ -37,7 +39,8 @@ mod wire;
 
 use std::sync::{Arc, OnceLock};
 
-pub use cells::{CellBox, CellMoves};
+pub use cell_box::CellBox;
+pub use cells::CellMoves;
 pub use cells_there::CellOrder;
 pub use galerkin::{galerkin_in_blocks, galerkin_shared};
 pub use gathered::Gathered;

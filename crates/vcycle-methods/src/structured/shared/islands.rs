@@ -76,7 +76,10 @@ fn reach(part: &GridPart, wide: &CellBox, island: &[u32]) -> usize {
 }
 
 /// The islands whose first cells are own ones, and the cells that theirs are numbered in.
-fn own_islands(a: &StencilMatrix<f64>, part: &GridPart) -> Result<(CellBox, Vec<Vec<u32>>)> {
+pub(super) fn own_islands(
+    a: &StencilMatrix<f64>,
+    part: &GridPart,
+) -> Result<(CellBox, Vec<Vec<u32>>)> {
     let own = a.links();
     let mut rings = RINGS;
     loop {

@@ -144,6 +144,19 @@ fn islands_are_corrected_with_the_same_bits_on_any_number_of_ranks() {
     }
 }
 
+/// Planes that are known around rows are all of a grid or some.
+#[test]
+fn ranks_with_devices_correct_islands_with_the_bits_of_one_device() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    for (planes, ranks) in [(19, 3), (80, 2)] {
+        let whole = jumps([8, 6, planes], is_in_boxes).to_csr();
+        let there = |ranks| applied_on(Some(&device), &whole, &small_there(), ranks);
+        assert_eq!(difference(&there(None), &there(Some(ranks))), None);
+    }
+}
+
 #[test]
 fn other_cycles_precisions_and_several_unknowns_do_too() {
     let f = StructMg {

@@ -239,6 +239,37 @@ mod tests {
         .unwrap();
     }
 
+    /// Ranks that use the same device share a grid where they are told to.
+    #[test]
+    fn structured_multigrid_takes_other_values_on_the_devices_of_ranks() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        let whole = gallery::build("poisson7:5x6x13", &Executor::cpu())
+            .unwrap()
+            .matrix;
+        let given = "preconditioner = \"struct-mg:gather-cells=0,coarsest-cells=30\"";
+        threads::run(2, |team| {
+            let rank = device.with_team(&team)?;
+            let a = Distributed::part_of(&rank, &whole, Partition::even(390, 1, 2))?;
+            let twice = a.local().values().iter().map(|value| 2.0 * value).collect();
+            let (ws, system) = (Workspace::new(), SharedSystem::new(Arc::new(a)));
+            let config = Config::from_toml(given)?;
+            let mut prepared = SharedPrepared::new(&config, system, &ws)?;
+            assert!(!prepared.messages().concat().contains("solves for all"));
+            let b = Vector::filled(&rank, prepared.rows(), 1, 1.0)?;
+            let first = prepared.solve(&b, None, &config.stop, &ws)?;
+            assert!(first.outcome.converged() && first.outcome.iterations < 9);
+            let report = first.multigrid.expect("levels that are shared");
+            assert!(report.levels[0].part.is_some());
+            prepared.update_values(twice, &ws)?;
+            let second = prepared.solve(&b, None, &config.stop, &ws)?;
+            assert_eq!(second.outcome.iterations, first.outcome.iterations);
+            Ok(())
+        })
+        .unwrap();
+    }
+
     #[test]
     fn vectors_of_another_length_on_one_rank_are_refused_on_all() {
         let whole = gallery::build("poisson5:8", &Executor::cpu())
