@@ -222,6 +222,7 @@ fn of_ranks(device: &str) -> Vec<Source> {
         let b = Vector::from_column(&rank, b);
         let mut x = Vector::<f64>::zeros_like(&b)?;
         a.apply(&b, &mut x, &Workspace::new())?;
+        a.with_rows_there()?.transpose()?;
         let mut grids = StructMg::default();
         grids.gather_cells = 0;
         let a: Arc<dyn LinOp<f64>> = Arc::new(a);
@@ -230,7 +231,8 @@ fn of_ranks(device: &str) -> Vec<Source> {
         Ok(rank.device().unwrap().programs())
     });
     let mut found = found.unwrap().swap_remove(0);
-    found.retain(|program| ["cells.c", "halo.c"].contains(&program.file.as_str()));
+    let of_ranks = ["cells.c", "halo.c", "parts.c"];
+    found.retain(|program| of_ranks.contains(&program.file.as_str()));
     found
 }
 

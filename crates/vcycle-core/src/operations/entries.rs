@@ -5,27 +5,46 @@ use vcycle_kernels::compiled_fn;
 use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
-use crate::executor::Buffer;
+use crate::executor::{Buffer, Executor};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
 pub use crate::launch::setup::Extremes;
 
+/// The largest entry of a matrix, its smallest diagonal entry and the largest row sum over it.
+pub fn extremes<T: Scalar>(a: &Csr<T>) -> Result<Option<Extremes>> {
+    extremes_from(a, 0)
+}
+
 compiled_fn! {
-    /// The largest entry of a matrix, its smallest diagonal entry and the largest row sum over it.
-    pub fn extremes[any T: Scalar](a: &Csr<T>) -> Result<Option<Extremes>> {
-        on_device(a.executor(), |queue| queue.extremes(a))
+    /// The same of rows the first of which has its diagonal entry in column `diagonal`.
+    pub fn extremes_from[any T: Scalar](a: &Csr<T>, diagonal: usize) -> Result<Option<Extremes>> {
+        on_device(a.executor(), |queue| queue.extremes_from(a, diagonal))
     }
 }
 
 /// Inverses, and the first rows that are zero, or not finite once inverted.
 pub type Inverses<T> = (Buffer<T>, [Option<usize>; 2]);
 
+/// The weighted inverses of the diagonal, or of the absolute row `sums`; and the first rows that are zero, or not
+/// finite once inverted.
+pub fn inverted<T: Scalar>(a: &Csr<T>, sums: bool, weight: f64) -> Result<Option<Inverses<T>>> {
+    inverted_for(a.executor(), a, 0, sums, weight)
+}
+
 compiled_fn! {
-    /// The weighted inverses of the diagonal, or of the absolute row `sums`; and the first rows that are zero, or not
-    /// finite once inverted.
-    pub fn inverted[any T: Scalar](a: &Csr<T>, sums: bool, weight: f64) -> Result<Option<Inverses<T>>> {
-        on_device(a.executor(), |queue| queue.inverted(a, sums, weight))
+    /// The same of rows of a rank, the first of which has its diagonal entry in column `diagonal`, for vectors on its executor.
+    pub fn inverted_for[any T: Scalar](
+        executor: &Executor,
+        a: &Csr<T>,
+        diagonal: usize,
+        sums: bool,
+        weight: f64
+    ) -> Result<Option<Inverses<T>>> {
+        match a.executor().is_device() {
+            true => on_device(executor, |queue| queue.inverted((a, diagonal), sums, weight)),
+            false => Ok(None),
+        }
     }
 }
 

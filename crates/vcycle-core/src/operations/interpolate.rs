@@ -1,5 +1,6 @@
 //! Stages that make prolongations, and numbers to start the power method from.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{brought, on_device};
@@ -132,7 +133,16 @@ pub fn filtered<'a, V: Scalar>(
     a: &'a Csr<V>,
     filter: Option<&'a Pattern>,
 ) -> Result<Option<Filtered<'a, V>>> {
-    on_device(a.executor(), |queue| Filtered::new(queue, a, filter))
+    filtered_near(a, filter, 0..a.size().rows)
+}
+
+/// The same with a bound of some rows, where others may be those of other ranks.
+pub fn filtered_near<'a, V: Scalar>(
+    a: &'a Csr<V>,
+    filter: Option<&'a Pattern>,
+    rows: Range<usize>,
+) -> Result<Option<Filtered<'a, V>>> {
+    on_device(a.executor(), |queue| Filtered::new(queue, a, filter, rows))
 }
 
 /// So many numbers in -1..1 that look random.

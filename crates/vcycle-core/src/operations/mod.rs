@@ -29,6 +29,7 @@ pub mod islands;
 pub(crate) mod monitor;
 pub mod multifrontal;
 pub(crate) mod packed;
+pub(crate) mod parts;
 pub(crate) mod pipeline;
 pub(crate) mod products;
 pub mod reductions;

@@ -164,7 +164,8 @@ pub(crate) fn row_sum_bound_of<T: Scalar>(
     let Some(team) = a.executor().team() else {
         return row_sum_bound(&rows);
     };
-    team.largest(row_sums(&rows, first))
+    let found = operations::entries::extremes_from(&rows, first)?;
+    team.largest(found.map_or_else(|| row_sums(&rows, first), |found| found.row_sum))
 }
 
 /// The largest absolute row sum of `D^-1 A` with the diagonal `D`, which bounds its spectral radius.

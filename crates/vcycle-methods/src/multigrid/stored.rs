@@ -56,7 +56,7 @@ fn converted<V: Scalar, M: Scalar>(
     if let Some(same) = shared.downcast().ok().filter(there) {
         return Ok(same);
     }
-    let narrow = matrix.on(executor).convert::<M>()?;
+    let narrow = matrix.on(executor)?.convert::<M>()?;
     let ready = check(narrow.local(), level).and_then(|()| narrow.prepare());
     narrow.team().agree(ready)?;
     Ok(Arc::new(narrow))

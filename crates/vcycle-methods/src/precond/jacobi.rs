@@ -8,7 +8,7 @@ use super::{bad_pivot, nonzero, square_rows};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
-use crate::operations::entries::inverted;
+use crate::operations::entries::inverted_for;
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
@@ -70,7 +70,7 @@ impl Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         let (rows, first) = square_rows(a, "jacobi")?;
-        if let Some(made) = inverted(&rows, false, self.weight)? {
+        if let Some(made) = inverted_for(a.executor(), &rows, first, false, self.weight)? {
             return Diagonal::of_device("jacobi", made);
         }
         let diagonal = nonzero(rows.diagonal_from(first), "jacobi")?;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::operations::entries::inverted;
+use crate::operations::entries::inverted_for;
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
@@ -76,8 +76,8 @@ impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
 impl L1Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
-        let (rows, _) = square_rows(a, "l1-jacobi")?;
-        if let Some(made) = inverted(&rows, true, self.weight)? {
+        let (rows, first) = square_rows(a, "l1-jacobi")?;
+        if let Some(made) = inverted_for(a.executor(), &rows, first, true, self.weight)? {
             return Diagonal::of_device("l1-jacobi", made);
         }
         let sums = absolute_sums(&rows);

@@ -60,7 +60,8 @@ impl<T: Mixes<T, T>> Factory<T> for AdditiveSchwarz<T> {
             return self.inner.generate(a, ws);
         };
         let near = shared.overlapped(self.overlap, 1)?;
-        let matrix: Arc<dyn LinOp<T>> = Arc::new(near.matrix);
+        let host = a.executor().alone();
+        let matrix: Arc<dyn LinOp<T>> = Arc::new(near.matrix.into_executor(&host)?);
         let made = self.inner.generate(&matrix, ws);
         Ok(Arc::new(Blocks {
             executor: a.executor().clone(),

@@ -138,14 +138,15 @@ KERNEL magnitudes(MATRIX, GLOBAL f64 *RESTRICT out) {
 
 // weight / d_i, with the diagonal or (`sums`) the sums of absolute values of rows as d; the first row
 // where d is zero, and the first where the inverse is no number.
-KERNEL invert(MATRIX, u32 sums, A weight, GLOBAL T *RESTRICT out, GLOBAL u32 *first) {
+// Row 0 has its diagonal entry in column `diagonal`: columns of other ranks may come before it.
+KERNEL invert(MATRIX, u32 diagonal, u32 sums, A weight, GLOBAL T *RESTRICT out, GLOBAL u32 *first) {
     LOCAL_ARRAY(A, scratch, BLOCK);
     FOR_SHARED_ROWS(row, rows) {
         A d = 0;
         FOR_SHARED_ENTRIES(entry, row, rows) {
             if (sums)
                 d += OF_REAL(A, ABS(LOAD(T, values, entry)));
-            else if (columns[entry] == row)
+            else if (columns[entry] == diagonal + row)
                 d = LOAD(T, values, entry);
         }
         d = TILE_SUM(A, d, SHARES, scratch);
@@ -198,8 +199,8 @@ KERNEL check_symmetry(MATRIX, SIZE_OF tolerance, SIZE_OF cancelled, GLOBAL u32 *
 }
 
 // The largest absolute value, the smallest one of the diagonal that is not zero, and the largest sum
-// of absolute values over that of the diagonal; `partials` are three for every block.
-KERNEL extremes(MATRIX, GLOBAL f64 *partials, GLOBAL u32 *counter, GLOBAL f64 *RESTRICT out) {
+// of absolute values over that of the diagonal, which begins in column `diagonal`; `partials` are three for every block.
+KERNEL extremes(MATRIX, u32 diagonal, GLOBAL f64 *partials, GLOBAL u32 *counter, GLOBAL f64 *RESTRICT out) {
     LOCAL_ARRAY(f64, scratch, 3 * BLOCK);
     LOCAL_ARRAY(f64, sums, BLOCK);
     const u32 thread = thread_of_block();
@@ -210,7 +211,7 @@ KERNEL extremes(MATRIX, GLOBAL f64 *partials, GLOBAL u32 *counter, GLOBAL f64 *R
             const f64 value = ABS(LOAD(T, values, entry));
             sum += value;
             largest = LARGER(largest, value);
-            if (columns[entry] == row)
+            if (columns[entry] == diagonal + row)
                 own = value;
         }
         sum = TILE_SUM(f64, sum, SHARES, sums);

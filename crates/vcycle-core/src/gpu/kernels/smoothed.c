@@ -10,8 +10,8 @@
     GLOBAL const u64 *RESTRICT t_offsets, GLOBAL const u32 *RESTRICT t_columns,                    \
         GLOBAL const NUMBER *RESTRICT t_values
 
-// The diagonal of A_F and, as the first of the bounds, the largest row sum of D^-1 A_F.
-KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL NUMBER *RESTRICT diagonal,
+// The diagonal of A_F and, as the first of the bounds, the largest sum of the rows of D^-1 A_F from `begin` to `end`.
+KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, u64 begin, u64 end, GLOBAL NUMBER *RESTRICT diagonal,
                          GLOBAL f64 *bounds, GLOBAL u32 *counter) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     f64 bound = 0;
@@ -34,7 +34,7 @@ KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, GLOBAL NUMBER *RESTRICT diagon
         if (REAL_PART(NUMBER, product_of(own + weak, CONJ(NUMBER, own))) > 0)
             own += weak;
         const f64 size = !IS_ZERO(NUMBER, own) ? (sum + size_of(own)) / size_of(own) : INFINITE;
-        bound = size > bound ? size : bound;
+        bound = begin <= row && row < end && size > bound ? size : bound;
         if (leads_row())
             diagonal[row] = own;
     }

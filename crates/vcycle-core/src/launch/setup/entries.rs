@@ -156,17 +156,22 @@ impl Queue<'_> {
         Ok(found(&first)?[0].is_none())
     }
 
-    /// `weight` over the diagonal, or (`sums`) over the sums of absolute values of rows; the first
+    /// `weight` over the diagonal, which begins in a column, or (`sums`) over the sums of absolute values of rows; the first
     /// row where that is zero, and the first where the inverse is no number.
     pub fn inverted<T: Scalar>(
         &self,
-        a: &Csr<T>,
+        (a, diagonal): (&Csr<T>, usize),
         sums: bool,
         weight: f64,
     ) -> Result<(Buffer<T>, Found)> {
         let mut out = self.room(a.size().rows)?;
         let weight = scalars::number(T::Arith::from_f64(weight));
-        let more = [Argument::U32(sums.into()), weight, write(&mut out)?];
+        let more = [
+            Argument::U32(diagonal as u32),
+            Argument::U32(sums.into()),
+            weight,
+            write(&mut out)?,
+        ];
         let found = self.find("invert", a, a.size().rows * SHARES, &more)?;
         Ok((out, found))
     }
@@ -195,18 +200,26 @@ impl Queue<'_> {
         Ok(Csr::of_buffers(a.pattern(), sizes))
     }
 
-    /// The extreme numbers of a matrix.
-    pub fn extremes<T: Scalar>(&self, a: &Csr<T>) -> Result<Extremes> {
-        Ok(self.all_extremes(&[a])?[0])
+    /// The extreme numbers of rows the first of which has its diagonal entry in a column.
+    pub fn extremes_from<T: Scalar>(&self, a: &Csr<T>, diagonal: usize) -> Result<Extremes> {
+        Ok(self.extremes_of(&[a], diagonal)?[0])
     }
 
-    /// Those of several; the host waits once.
+    /// Those of several matrices; the host waits once.
     pub fn all_extremes<T: Scalar>(&self, matrices: &[&Csr<T>]) -> Result<Vec<Extremes>> {
+        self.extremes_of(matrices, 0)
+    }
+
+    fn extremes_of<T: Scalar>(
+        &self,
+        matrices: &[&Csr<T>],
+        diagonal: usize,
+    ) -> Result<Vec<Extremes>> {
         let mut found = self.room::<f64>(3 * matrices.len())?;
         let to = found.device_mut()?;
         for (number, a) in matrices.iter().enumerate() {
             let to = to + (3 * number * size_of::<f64>()) as u64;
-            self.find_extremes(a, Argument::Address(to))?;
+            self.find_extremes(a, diagonal, Argument::Address(to))?;
         }
         let of = |found: &[f64]| Extremes {
             largest: found[0],
@@ -217,14 +230,19 @@ impl Queue<'_> {
     }
 
     /// Writes three numbers.
-    fn find_extremes<T: Scalar>(&self, a: &Csr<T>, to: Argument) -> Result<()> {
+    fn find_extremes<T: Scalar>(&self, a: &Csr<T>, diagonal: usize, to: Argument) -> Result<()> {
         let rows = a.size().rows;
         let blocks = (rows * SHARES).div_ceil(FILE.block as usize);
         // Without rows one block says so.
         let blocks = blocks.clamp(1, REDUCTION);
         let mut partials = self.room::<f64>(3 * blocks)?;
         let [_, counter] = self.gpu.reduction();
-        let more = [write(&mut partials)?, counter, to];
+        let more = [
+            Argument::U32(diagonal as u32),
+            write(&mut partials)?,
+            counter,
+            to,
+        ];
         let arguments = [&self.matrix(a, rows)?[..], &more].concat();
         self.blocks(FILE, "extremes", &Self::types::<T>(), blocks, &arguments)
     }

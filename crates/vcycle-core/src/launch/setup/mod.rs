@@ -42,6 +42,7 @@ mod merged;
 pub mod mis2;
 mod multiply;
 pub mod near_kernel;
+pub mod parts;
 pub mod pgm;
 pub mod pmis;
 mod products;
@@ -111,6 +112,7 @@ pub(super) const FILES: &[File] = &[
     merged::FILE,
     mis2::FILE,
     near_kernel::FILE,
+    parts::FILE,
     pgm::FILE,
     pmis::FILE,
     products::FILE,

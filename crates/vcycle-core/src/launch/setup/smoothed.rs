@@ -1,5 +1,6 @@
 //! Prolongations of groups.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use vcycle_gpu::Argument;
@@ -74,15 +75,21 @@ pub struct Filtered<'a, V = f64> {
 }
 
 impl<'a, V: Scalar> Filtered<'a, V> {
-    /// With a `filter` the entries that it does not have are weak.
-    pub fn new(queue: Queue<'a>, a: &'a Csr<V>, filter: Option<&'a Pattern>) -> Result<Self> {
+    /// With a `filter` the entries that it does not have are weak. The bound is one of some rows.
+    pub fn new(
+        queue: Queue<'a>,
+        a: &'a Csr<V>,
+        filter: Option<&'a Pattern>,
+        rows: Range<usize>,
+    ) -> Result<Self> {
         let shape = shape(a.pattern());
         let mut diagonal = queue.room(shape.0)?;
         let mut bounds = queue.room::<f64>(queue.most_blocks())?;
         let [_, counter] = queue.gpu.reduction();
         let results = [write(&mut diagonal)?, write(&mut bounds)?, counter];
         let known = [&[number(shape.0)][..], &matrix(a)?, &strong(filter)?].concat();
-        let arguments = [&known[..], &results].concat();
+        let rows = [number(rows.start), number(rows.end)];
+        let arguments = [&known[..], &rows, &results].concat();
         let defines = [&defines(filter)[..], number_of::<V>()].concat();
         queue.rows(FILE, "smoothed_diagonal", &defines, shape, &arguments)?;
         // Of no rows there are no blocks.

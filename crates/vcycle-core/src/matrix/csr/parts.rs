@@ -4,6 +4,7 @@ use super::Csr;
 use super::build::build;
 use crate::error::Result;
 use crate::linop::Size;
+use crate::operations::parts;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
@@ -43,6 +44,9 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When memory is short.
     pub fn row_range(&self, rows: std::ops::Range<usize>) -> Result<Self> {
+        if let Some(made) = parts::row_range(self, rows.clone())? {
+            return Ok(made);
+        }
         let places = self.offsets()[rows.start]..self.offsets()[rows.end];
         let offsets = &self.offsets()[rows.start..=rows.end];
         let offsets = offsets.iter().map(|place| place - places.start).collect();

@@ -1,8 +1,10 @@
 //! Columns of many entries, looked at by all threads.
 
-use std::ops::Range;
-
+use super::local_numbers::LocalNumbers;
+use crate::arrays::Pattern;
+use crate::error::Result;
 use crate::executor::Executor;
+use crate::operations::parts;
 
 /// Columns that one task looks at.
 const PART: usize = 64 * 1024;
@@ -34,17 +36,27 @@ pub(super) fn map_in_place(
     executor.run(bytes, columns.chunks_mut(PART).collect(), map);
 }
 
-/// The columns that are not own ones, by increasing number, each once.
-pub(super) fn others_among(executor: &Executor, columns: &[u32], own: &Range<usize>) -> Vec<u32> {
+/// The columns with entries that are not own ones, by increasing number.
+pub(super) fn others_among(pattern: &Pattern, numbers: &LocalNumbers) -> Result<Vec<u32>> {
+    let (own, others) = (numbers.own(), numbers.others().len());
+    if let Some(marks) = parts::others_marked(pattern, &own, others)? {
+        let marks = marks.host()?.iter().enumerate();
+        let marked = marks.filter(|(_, mark)| **mark != 0);
+        return Ok(marked
+            .map(|(place, _)| numbers.of_other(place) as u32)
+            .collect());
+    }
     let (first, count) = (own.start as u32, own.len() as u32);
     let look = |columns: &[u32]| -> Vec<u32> {
         let others = columns.iter().copied();
         let others = others.filter(|column| column.wrapping_sub(first) >= count);
         others.collect()
     };
-    let parts = executor.run(size_of_val(columns), columns.chunks(PART).collect(), look);
-    let mut others = parts.concat();
+    let columns = pattern.columns();
+    let pieces = columns.chunks(PART).collect();
+    let found = pattern.executor().run(size_of_val(columns), pieces, look);
+    let mut others = found.concat();
     others.sort_unstable();
     others.dedup();
-    others
+    Ok(others)
 }

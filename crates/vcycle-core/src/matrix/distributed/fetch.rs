@@ -6,8 +6,9 @@ use super::Distributed;
 use super::local_numbers::{Finder, LocalNumbers, NOT_HERE};
 use super::wire::{Reader, Writer, bytes_of, numbers};
 use crate::error::Result;
-use crate::executor::Buffer;
+use crate::executor::{Buffer, Executor};
 use crate::matrix::Csr;
+use crate::operations::parts;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -138,11 +139,11 @@ impl<T: Scalar> Distributed<T> {
             rest = later;
         }
         let first = self.rows.range(team.rank()).start;
-        let answer = |asked: Vec<u8>| {
-            let asked: Vec<u64> = numbers(&asked).collect();
-            self.packed_rows(asked.iter().map(|row| (row - first) as usize))
-        };
-        let answers = team.all_to_all(asked)?.into_iter().map(answer).collect();
+        let asked = team.all_to_all(asked)?.into_iter().map(|asked| {
+            let rows = numbers(&asked).map(|row: u64| (row - first) as u32);
+            rows.collect::<Vec<u32>>()
+        });
+        let answers = self.packed_rows(asked.collect())?;
         let mut rows = Rows::new();
         for bytes in team.all_to_all(answers)? {
             rows.read(&bytes);
@@ -153,10 +154,28 @@ impl<T: Scalar> Distributed<T> {
         })
     }
 
-    /// Own rows as bytes of a message, with global columns.
-    pub(super) fn packed_rows(&self, rows: impl Iterator<Item = usize> + Clone) -> Vec<u8> {
-        let rows = rows.map(|row| self.local.row(row));
-        packed(rows, |column| self.columns.global(column as usize))
+    /// Own rows as bytes of messages, with global columns. Of a device these rows alone come to the host.
+    pub(super) fn packed_rows(&self, messages: Vec<Vec<u32>>) -> Result<Vec<Vec<u8>>> {
+        let global = |column: u32| self.columns.global(column as usize);
+        let counts: Vec<usize> = messages.iter().map(Vec::len).collect();
+        let all = || messages.concat();
+        let taken = match self.local.executor().is_device() && counts.iter().any(|&n| n > 0) {
+            true => parts::taken(&self.local, all())?,
+            false => None,
+        };
+        let Some(taken) = taken else {
+            let of_rows = |rows: Vec<u32>| {
+                packed(rows.iter().map(|&row| self.local.row(row as usize)), global)
+            };
+            return Ok(messages.into_iter().map(of_rows).collect());
+        };
+        let mut first = 0;
+        let of_next = |count: usize| {
+            let rows = first..first + count;
+            first = rows.end;
+            packed(rows.map(|row| taken.row(row)), global)
+        };
+        Ok(counts.into_iter().map(of_next).collect())
     }
 
     /// Own rows between those of other ranks, in the order of a numbering, as a matrix of this rank alone. A row that
@@ -166,12 +185,11 @@ impl<T: Scalar> Distributed<T> {
         others: &Fetched<T>,
         rows: &LocalNumbers,
         columns: &LocalNumbers,
-    ) -> Csr<T> {
+    ) -> Result<Csr<T>> {
         let is_same = |mine: &LocalNumbers| mine.others().is_empty();
         if is_same(rows) && is_same(columns) && is_same(&self.columns) {
-            return self.lent();
+            return Ok(self.lent());
         }
-        let own = columns.of_all(&self.columns);
         let mut finder = columns.finder();
         let mut next = 0;
         let mut foreign = |made: &mut Made<T>, numbers: &[u64]| {
@@ -189,6 +207,13 @@ impl<T: Scalar> Distributed<T> {
         let [mut made, mut last] = [Made::new(), Made::new()];
         foreign(&mut made, before);
         foreign(&mut last, after);
+        let alone = self.local.executor();
+        if let Some(own) = self.renumbered_there(columns)? {
+            let [made, last] = [made, last].map(|made| made.csr(alone, columns.len()));
+            let stacked = parts::stacked(&made, &own, &last)?;
+            return Ok(stacked.expect("the rows are on a device"));
+        }
+        let own = columns.of_all(&self.columns);
         let made = match own.contains(&NOT_HERE) {
             true => {
                 made.own(&self.local, &own);
@@ -196,13 +221,28 @@ impl<T: Scalar> Distributed<T> {
             }
             false => made.around(&self.local, &own, &last),
         };
-        let size = Size::new(made.offsets.len() - 1, columns.len());
-        let alone = self.executor.alone();
-        Csr::from_canonical(&alone, size, made.offsets, made.columns, made.values)
+        Ok(made.csr(alone, columns.len()))
+    }
+
+    /// Own rows with other numbers of columns, by their device; none for rows of the host, and where columns are left out.
+    fn renumbered_there(&self, columns: &LocalNumbers) -> Result<Option<Csr<T>>> {
+        if !self.local.executor().is_device() {
+            return Ok(None);
+        }
+        let by = columns.renumbering(&self.columns);
+        if by.others.contains(&NOT_HERE) {
+            return Ok(None);
+        }
+        let pattern = parts::renumbered(self.local.pattern(), &by, columns.len())?;
+        let values = || self.local.values_buffer().clone();
+        Ok(pattern.map(|pattern| Csr::of_buffers(&pattern, values())))
     }
 
     /// Own rows without a copy.
     pub(super) fn lent(&self) -> Csr<T> {
+        if self.local.executor().is_device() {
+            return Csr::clone(&self.local);
+        }
         let values = Buffer::lent(self.local.executor(), &self.local, |local| local.values());
         Csr::of_buffers(self.local.pattern(), values)
     }
@@ -225,6 +265,12 @@ impl<T: Scalar> Made<T> {
             columns: Vec::new(),
             values: Vec::new(),
         }
+    }
+
+    /// The rows as a matrix of so many columns.
+    fn csr(self, executor: &Executor, cols: usize) -> Csr<T> {
+        let size = Size::new(self.offsets.len() - 1, cols);
+        Csr::from_canonical(executor, size, self.offsets, self.columns, self.values)
     }
 
     /// Adds rows behind these.

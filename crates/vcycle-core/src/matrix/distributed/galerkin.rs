@@ -10,8 +10,8 @@ use super::overlap::whole_nodes;
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::matrix::Csr;
 use crate::matrix::csr::{Interleaved, galerkin_interleaved};
+use crate::matrix::{Csr, galerkin};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -25,6 +25,9 @@ pub fn galerkin_shared<T: Scalar>(
     a: &Distributed<T>,
     p: &Distributed<T>,
 ) -> Result<Distributed<T>> {
+    if a.local.executor().is_device() {
+        return galerkin_in_blocks(r, a, p, Size::square(1), galerkin);
+    }
     let team = a.team();
     let rows_of_a = a.fetch(r.columns.others())?;
     let inner = Inner::new(&a.columns, &rows_of_a.rows.columns);
@@ -172,11 +175,13 @@ pub fn galerkin_in_blocks<T: Scalar>(
     let coarse = LocalNumbers::new(own, whole_nodes(&coarse, block.cols));
     let made = {
         let of_r = LocalNumbers::new(r.rows.range(rank), Vec::new());
-        let expanded =
-            (fine.len() > r.columns.len()).then(|| r.between(&Fetched::new(), &of_r, &fine));
+        let expanded = match fine.len() > r.columns.len() {
+            true => Some(r.between(&Fetched::new(), &of_r, &fine)?),
+            false => None,
+        };
         let r = expanded.as_ref().unwrap_or(r.local());
-        let a = a.between(&rows_of_a, &fine, &near);
-        let p = p.between(&rows_of_p, &near, &coarse);
+        let a = a.between(&rows_of_a, &fine, &near)?;
+        let p = p.between(&rows_of_p, &near, &coarse)?;
         product(r, &a, &p)
     };
     let made = team.agree(made)?;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::operations::parts::Renumbering;
+
 /// Marks a row that is not numbered.
 pub(super) const NOT_HERE: u32 = u32::MAX;
 
@@ -107,17 +109,33 @@ impl LocalNumbers {
 
     /// For every row of another numbering with the same own rows its number in this one, or [`NOT_HERE`].
     pub(super) fn of_all(&self, other: &LocalNumbers) -> Vec<u32> {
-        let (before, after) = other.others.split_at(other.before);
-        let mut finder = self.finder();
+        let others = self.of_others(other);
+        let (before, after) = others.split_at(other.before);
         let mut numbers = Vec::with_capacity(other.len());
-        numbers.extend(before.iter().map(|&row| finder.find(0, row)));
+        numbers.extend_from_slice(before);
         numbers.extend(
             other
                 .own_rows()
                 .map(|row| self.local(row).unwrap_or(NOT_HERE)),
         );
-        numbers.extend(after.iter().map(|&row| finder.find(0, row)));
+        numbers.extend_from_slice(after);
         numbers
+    }
+
+    /// The same for the rows of other ranks alone.
+    pub(super) fn of_others(&self, other: &LocalNumbers) -> Vec<u32> {
+        let mut finder = self.finder();
+        let others = other.others.iter();
+        others.map(|&row| finder.find(0, row)).collect()
+    }
+
+    /// How columns with the numbers of another one with the same own rows get these.
+    pub(super) fn renumbering(&self, other: &LocalNumbers) -> Renumbering {
+        Renumbering {
+            own: other.own(),
+            to: self.before,
+            others: self.of_others(other),
+        }
     }
 
     /// Looks for many rows.

@@ -9,6 +9,8 @@ mod cell_box;
 mod cells;
 mod cells_there;
 mod columns;
+#[cfg(test)]
+mod device_rows_tests;
 mod entries;
 mod fetch;
 mod galerkin;
@@ -58,6 +60,8 @@ use crate::arrays::Pattern;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
+use crate::operations::entries::has_empty_rows;
+use crate::operations::parts;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -81,7 +85,8 @@ pub struct Distributed<T> {
     executor: Executor,
     rows: Arc<Partition>,
     columns: Arc<Halo>,
-    /// Own rows, columns in local numbers; on the executor without its team, that of the host.
+    /// Own rows, columns in local numbers; on the executor without its team: that of the host, or that of the device while
+    /// levels are set up there.
     local: Arc<Csr<T>>,
     /// How products cut the rows, the same for all types of values.
     shapes: Arc<Shapes>,
@@ -162,13 +167,17 @@ impl<T: Scalar> Distributed<T> {
         numbers: &LocalNumbers,
         made: Csr<T>,
     ) -> Result<Self> {
-        let others = others_among(made.executor(), made.columns(), &numbers.own());
-        let others = others.into_iter();
+        let others = others_among(made.pattern(), numbers)?.into_iter();
         let others = others
             .map(|column| numbers.global(column as usize))
             .collect();
         let halo = Arc::new(Halo::new(team_of(executor)?, of_columns, others)?);
         if halo.len() == numbers.len() {
+            return Ok(Self::of_local(executor, rows, &halo, Arc::new(made)));
+        }
+        let by = halo.renumbering(numbers);
+        if let Some(pattern) = parts::renumbered(made.pattern(), &by, halo.len())? {
+            let made = Csr::of_buffers(&pattern, made.values);
             return Ok(Self::of_local(executor, rows, &halo, Arc::new(made)));
         }
         let size = Size::new(made.size().rows, halo.len());
@@ -192,6 +201,9 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short.
     pub fn without_empty_rows(self) -> Result<Self> {
+        if has_empty_rows(self.local.pattern())? == Some(false) {
+            return Ok(self);
+        }
         let is_empty = |row: usize| self.local.pattern().range(row).is_empty();
         let rows = self.local.size().rows;
         let empty: Vec<usize> = (0..rows).filter(|&row| is_empty(row)).collect();
@@ -329,14 +341,46 @@ impl<T: Scalar> Distributed<T> {
         })
     }
 
-    /// The same matrix for vectors on another executor of this rank: that of its device, or of its host.
-    #[must_use]
-    pub fn on(&self, executor: &Executor) -> Self {
+    /// The same matrix for vectors on another executor of this rank: that of its device, or of its host, which then has the
+    /// rows, too.
+    ///
+    /// # Errors
+    /// When rows cannot be copied from a device.
+    pub fn on(&self, executor: &Executor) -> Result<Self> {
+        match self.local.executor().is_device() && !executor.is_device() {
+            true => self.with_rows_at(executor, &executor.alone()),
+            false => Ok(self.for_vectors_on(executor, Arc::clone(&self.local))),
+        }
+    }
+
+    /// The same matrix with its rows where the vectors of this rank are: what a set-up makes of them stays there.
+    ///
+    /// # Errors
+    /// When a device has no room for them.
+    pub fn with_rows_there(&self) -> Result<Self> {
+        self.with_rows_at(&self.executor, &self.executor.gathering())
+    }
+
+    fn with_rows_at(&self, executor: &Executor, place: &Executor) -> Result<Self> {
+        let local = match self.local.executor().shares_memory_with(place) {
+            true => Arc::clone(&self.local),
+            false => {
+                place.check_room(self.local.bytes())?;
+                let (offsets, columns) = self.local.pattern().buffers();
+                let (offsets, columns) = (offsets.copy_to(place)?, columns.copy_to(place)?);
+                let pattern = Pattern::of_buffers(self.local.size(), offsets, columns);
+                let values = self.local.values_buffer().copy_to(place)?;
+                Arc::new(Csr::of_buffers(&Arc::new(pattern), values))
+            }
+        };
+        Ok(self.for_vectors_on(executor, local))
+    }
+
+    fn for_vectors_on(&self, executor: &Executor, local: Arc<Csr<T>>) -> Self {
         Self {
-            executor: executor.clone(),
             shapes: Arc::clone(&self.shapes),
             definite: self.definite.clone(),
-            ..Self::of_local(executor, &self.rows, &self.columns, Arc::clone(&self.local))
+            ..Self::of_local(executor, &self.rows, &self.columns, local)
         }
     }
 }

@@ -27,7 +27,7 @@ impl<T: Scalar> Distributed<T> {
         let fetched = self.fetch(wanted)?;
         let all = [self.columns.others(), &fetched.rows.columns].concat();
         let columns = LocalNumbers::new(self.columns.own_rows(), all);
-        Ok((self.between(&fetched, rows, &columns), columns))
+        Ok((self.between(&fetched, rows, &columns)?, columns))
     }
 }
 

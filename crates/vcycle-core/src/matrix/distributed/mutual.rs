@@ -17,26 +17,39 @@ impl<T: Scalar> Distributed<T> {
         let mut sums = vec![0_u64; team.size()];
         let others = halo.others().iter();
         let ranks: Vec<usize> = others.map(|&row| halo.partition().rank_of(row)).collect();
-        let (own, before) = (halo.own(), halo.before());
-        for row in 0..self.local.size().rows {
-            for &column in self.local.row(row).0 {
-                let column = column as usize;
-                if own.contains(&column) {
-                    continue;
-                }
-                let place = match column < before {
-                    true => column,
-                    false => column - own.len(),
-                };
-                let sum = &mut sums[ranks[place]];
-                *sum = sum.wrapping_add(hash(first + row as u64, halo.others()[place]));
-            }
-        }
+        self.for_others(|row, place| {
+            let sum = &mut sums[ranks[place]];
+            *sum = sum.wrapping_add(hash(first + row as u64, halo.others()[place]));
+        })?;
         let told = sums.iter().map(|sum| bytes_of(&[*sum]).to_vec()).collect();
         let heard = team.all_to_all(told)?;
         let is_same = |(bytes, sum): (&Vec<u8>, &u64)| numbers::<u64>(bytes).next() == Some(*sum);
         let is_mutual = heard.iter().zip(&sums).all(is_same);
         Ok(!team.any(!is_mutual)?)
+    }
+
+    /// Shows the row of every entry in a column of another rank, and which of these it is. Of a device no other entries come
+    /// to the host.
+    fn for_others(&self, mut show: impl FnMut(usize, usize)) -> Result<()> {
+        if self.local.executor().is_device() {
+            let (rows, offsets, columns) = self.device_shape()?.others()?;
+            for (&row, ends) in rows.iter().zip(offsets.windows(2)) {
+                let places = columns[ends[0]..ends[1]].iter();
+                places.for_each(|&place| show(row as usize, place as usize));
+            }
+            return Ok(());
+        }
+        let (own, before) = (self.columns.own(), self.columns.before());
+        for row in 0..self.local.size().rows {
+            for &column in self.local.row(row).0 {
+                match column as usize {
+                    column if own.contains(&column) => {}
+                    column if column < before => show(row, column),
+                    column => show(row, column - own.len()),
+                }
+            }
+        }
+        Ok(())
     }
 }
 

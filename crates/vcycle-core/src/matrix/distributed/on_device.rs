@@ -14,6 +14,7 @@ use crate::matrix::Csr;
 use crate::operations::Finish;
 use crate::operations::csr as products;
 use crate::operations::halo::{self, OtherColumns};
+use crate::operations::parts;
 use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
 use crate::vector::Vector;
@@ -40,7 +41,22 @@ pub(super) struct DeviceSplit<T> {
 }
 
 impl DeviceShape {
-    pub fn new<T: Scalar>(a: &Distributed<T>) -> Self {
+    pub fn new<T: Scalar>(a: &Distributed<T>) -> Result<Self> {
+        let (halo, device) = (a.columns(), a.executor());
+        let sent = Buffer::from_vec(device, halo.sent_rows().collect());
+        match parts::split(a.local().pattern(), &halo.own(), device)? {
+            Some(found) => Ok(Self {
+                own: Arc::new(found.own),
+                rows: found.rows,
+                offsets: found.offsets,
+                columns: found.columns,
+                sent,
+            }),
+            None => Ok(Self::by_host(a, sent)),
+        }
+    }
+
+    fn by_host<T: Scalar>(a: &Distributed<T>, sent: Buffer<u32>) -> Self {
         let (halo, local) = (a.columns(), a.local().pattern());
         let mut place = vec![0; halo.len()];
         for other in 0..halo.others().len() {
@@ -70,13 +86,35 @@ impl DeviceShape {
             rows: Buffer::from_vec(device, rows),
             offsets: Buffer::from_vec(device, offsets),
             columns: Buffer::from_vec(device, columns),
-            sent: Buffer::from_vec(device, halo.sent_rows().collect()),
+            sent,
         }
+    }
+
+    /// Rows with entries in other columns, where these begin, and which of the others they are.
+    pub fn others(&self) -> Result<(&[u32], &[usize], &[u32])> {
+        Ok((
+            self.rows.host()?,
+            self.offsets.host()?,
+            self.columns.host()?,
+        ))
     }
 }
 
 impl<T: Scalar> DeviceSplit<T> {
-    pub fn new(a: &Distributed<T>, shape: &DeviceShape) -> Self {
+    pub fn new(a: &Distributed<T>, shape: &DeviceShape) -> Result<Self> {
+        let own = a.columns().own();
+        let [own, others] = match parts::split_values(a.local(), &own, &shape.own)? {
+            Some(there) => there,
+            None => Self::by_host(a, shape),
+        };
+        Ok(Self {
+            own: Csr::of_buffers(&shape.own, own),
+            others,
+        })
+    }
+
+    /// The values of both parts.
+    fn by_host(a: &Distributed<T>, shape: &DeviceShape) -> [Buffer<T>; 2] {
         let (own, local, device) = (a.columns().own(), a.local(), a.executor());
         let mut values = Vec::with_capacity(shape.own.nonzeros());
         let mut others = Vec::with_capacity(shape.columns.len());
@@ -86,10 +124,7 @@ impl<T: Scalar> DeviceSplit<T> {
                 false => others.push(value),
             }
         }
-        Self {
-            own: Csr::of_buffers(&shape.own, Buffer::from_vec(device, values)),
-            others: Buffer::from_vec(device, others),
-        }
+        [values, others].map(|values| Buffer::from_vec(device, values))
     }
 
     /// Brings it to the device.

@@ -83,7 +83,7 @@ impl<T: Scalar> Distributed<T> {
 
     fn overlap(&self, rows: &Fetched<T>, others: Vec<u64>) -> Result<Overlap<T>> {
         let halo = Halo::new(self.team(), &self.rows, others)?;
-        let matrix = self.between(rows, &halo, &halo);
+        let matrix = self.between(rows, &halo, &halo)?;
         Ok(Overlap {
             halo: Arc::new(halo),
             matrix,
@@ -113,7 +113,7 @@ impl<T: Scalar> Distributed<T> {
     /// When another rank has failed.
     pub fn rows_near(&self, rows: &LocalNumbers, columns: &LocalNumbers) -> Result<Csr<T>> {
         let others = self.fetch(rows.others())?;
-        Ok(self.between(&others, rows, columns))
+        self.between(&others, rows, columns)
     }
 }
 

@@ -19,21 +19,27 @@ use crate::vector::{Coefficient, Vector};
 use crate::workspace::{Scratch, Workspace};
 
 impl<T: Scalar> Distributed<T> {
-    fn parts(&self) -> &split::Parts<T> {
-        self.parts.get_or_init(|| {
-            Arc::new(match self.executor.is_device() {
-                false => split::Parts::OnHost(Split::new(&self.local, self.shape())),
-                true => split::Parts::OnDevice(DeviceSplit::new(self, self.device_shape())),
-            })
-        })
+    fn parts(&self) -> Result<&split::Parts<T>> {
+        if let Some(known) = self.parts.get() {
+            return Ok(known);
+        }
+        let made = match self.executor.is_device() {
+            false => split::Parts::OnHost(Split::new(&self.local, self.shape())),
+            true => split::Parts::OnDevice(DeviceSplit::new(self, self.device_shape()?)?),
+        };
+        Ok(self.parts.get_or_init(|| Arc::new(made)))
     }
 
     fn shape(&self) -> &Shape {
         self.shapes.host.get_or_init(|| Shape::new(self))
     }
 
-    fn device_shape(&self) -> &DeviceShape {
-        self.shapes.device.get_or_init(|| DeviceShape::new(self))
+    pub(super) fn device_shape(&self) -> Result<&DeviceShape> {
+        if let Some(known) = self.shapes.device.get() {
+            return Ok(known);
+        }
+        let made = DeviceShape::new(self)?;
+        Ok(self.shapes.device.get_or_init(|| made))
     }
 
     /// Makes what products take, so that the first one does not wait for it.
@@ -41,7 +47,7 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When a device has no room for it.
     pub fn prepare(&self) -> Result<()> {
-        match self.parts() {
+        match self.parts()? {
             split::Parts::OnHost(_) => Ok(()),
             split::Parts::OnDevice(parts) => parts.prepare(),
         }
@@ -70,10 +76,10 @@ fn multiply_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    match a.parts() {
+    match a.parts()? {
         split::Parts::OnHost(split) => multiply_here(a, split, x, finish, y, ws),
         split::Parts::OnDevice(split) => {
-            on_device::multiply(a, (a.device_shape(), split), x, finish, y, ws)
+            on_device::multiply(a, (a.device_shape()?, split), x, finish, y, ws)
         }
     }
 }
@@ -271,7 +277,7 @@ fn transposed_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     if a.executor().is_device() {
         let host = a.executor().on_host();
         let mut there = ws.vector::<Y>(&host, y.rows(), y.cols())?;
-        transposed_shared(&a.on(&host), mode, &x.copy_to(&host)?, &mut there, ws)?;
+        transposed_shared(&a.on(&host)?, mode, &x.copy_to(&host)?, &mut there, ws)?;
         return y.write(there.host()?);
     }
     let (halo, cols) = (a.columns(), x.cols());

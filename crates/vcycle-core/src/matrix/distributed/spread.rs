@@ -150,10 +150,11 @@ impl<T: Scalar> Distributed<T> {
     /// When they are too large for one rank, or another rank has failed.
     pub fn first_rows(&self, count: u64) -> Result<Option<Csr<T>>> {
         let team = self.team();
-        let mut sent = vec![Vec::new(); team.size()];
         let own = self.rows.range(team.rank());
         let asked = own.end.min(count).saturating_sub(own.start);
-        sent[0] = self.packed_rows(0..asked as usize);
+        let mut asked = vec![(0..asked as u32).collect()];
+        asked.resize(team.size(), Vec::new());
+        let sent = self.packed_rows(asked)?;
         let received = team.all_to_all(sent)?;
         if team.rank() != 0 {
             team.agree(Ok(()))?;

@@ -191,7 +191,7 @@ fn rows_may_go_from_device_to_device() {
             };
             let gpu = Arc::into_inner(gpu).expect("a device of its own");
             let sending = Executor::Gpu(Arc::new(gpu.sending_memory(true)));
-            let (ws, direct) = (Workspace::new(), staged.on(&sending));
+            let (ws, direct) = (Workspace::new(), staged.on(&sending)?);
             let product = |a: &Distributed<f64>| -> Result<Vec<f64>> {
                 let rows = a.size().rows;
                 let x = (0..3 * rows).map(|place| place as f64).collect();

@@ -8,6 +8,7 @@ use super::local_numbers::LocalNumbers;
 use super::wire::{Reader, Writer};
 use crate::error::Result;
 use crate::matrix::{Csr, fill_rows};
+use crate::operations::parts::{self, Renumbering};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -21,9 +22,15 @@ impl<T: Scalar> Distributed<T> {
         let first = self.rows.range(team.rank()).start;
         let flipped = self.local.transpose()?;
         let mut sent: Vec<Writer> = (0..team.size()).map(|_| Writer::default()).collect();
-        for place in 0..halo.others().len() {
-            let (rows, values) = flipped.row(halo.of_other(place));
-            let column = halo.others()[place];
+        // Of a device no other rows come to the host.
+        let outside = [0..halo.before(), halo.own().end..halo.len()];
+        let [before, after] = outside.map(|rows| flipped.row_range(rows));
+        let (before, after) = (before?, after?);
+        for (place, &column) in halo.others().iter().enumerate() {
+            let (rows, values) = match place.checked_sub(halo.before()) {
+                None => before.row(place),
+                Some(place) => after.row(place),
+            };
             let writer = &mut sent[halo.partition().rank_of(column)];
             writer.put(&[column, rows.len() as u64]);
             for &row in rows {
@@ -39,6 +46,9 @@ impl<T: Scalar> Distributed<T> {
         let is_own = halo.others().is_empty() && columns.others().is_empty();
         let local = Arc::new(match is_own {
             true => flipped,
+            false if flipped.executor().is_device() => {
+                assembled_there(&flipped, halo, &columns, &received)?
+            }
             false => assembled(&flipped, halo, &columns, &received),
         });
         let of_rows = halo.partition();
@@ -87,6 +97,57 @@ fn assembled<T: Scalar>(
     }
     let size = Size::new(count, columns.len());
     Csr::from_canonical(flipped.executor(), size, offsets, made.columns, made.values)
+}
+
+/// The same on a device: to own rows are added those of what came from ranks before and behind this one.
+fn assembled_there<T: Scalar>(
+    flipped: &Csr<T>,
+    rows: &LocalNumbers,
+    columns: &Halo,
+    received: &[Vec<u8>],
+) -> Result<Csr<T>> {
+    let (own, rank) = (flipped.row_range(rows.own())?, columns.team().rank());
+    let by = Renumbering {
+        own: 0..columns.own_count(),
+        to: columns.before(),
+        others: Vec::new(),
+    };
+    let pattern = parts::renumbered(own.pattern(), &by, columns.len())?;
+    let pattern = pattern.expect("the rows are on a device");
+    let own = Csr::of_buffers(&pattern, own.values_buffer().clone());
+    let before = of_pieces(&own, rows, columns, &received[..rank]);
+    let after = of_pieces(&own, rows, columns, &received[rank + 1..]);
+    let made = parts::beside(&before, &own, &after)?;
+    Ok(made.expect("the rows are on a device"))
+}
+
+/// Rows of what some ranks have sent, in the order of the ranks, for an executor and of the size that others have.
+fn of_pieces<T: Scalar>(
+    like: &Csr<T>,
+    rows: &LocalNumbers,
+    columns: &LocalNumbers,
+    received: &[Vec<u8>],
+) -> Csr<T> {
+    let place = |row: u64| (row - rows.own_rows().start) as usize;
+    let mut offsets = vec![0; rows.own_count() + 1];
+    for_pieces::<T>(received, |row, columns, _| {
+        offsets[place(row) + 1] += columns.len();
+    });
+    for row in 1..offsets.len() {
+        offsets[row] += offsets[row - 1];
+    }
+    let entries = offsets[offsets.len() - 1];
+    let mut made = Assembly {
+        columns: vec![0; entries],
+        values: vec![T::default(); entries],
+    };
+    let (mut finder, mut next) = (columns.finder(), offsets.clone());
+    for_pieces::<T>(received, |row, piece, values| {
+        let piece = piece.iter().map(|&column| finder.find(0, column));
+        made.put(&mut next[place(row)], piece, values);
+    });
+    let (executor, size) = (like.executor(), like.size());
+    Csr::from_canonical(executor, size, offsets, made.columns, made.values)
 }
 
 /// Rows that are made of pieces.

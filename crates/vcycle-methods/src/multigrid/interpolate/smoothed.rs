@@ -56,12 +56,16 @@ fn radius_by_products(
 
 /// The diagonal, or an error that names its first zero.
 fn nonzero_diagonal<V: Field>(a: &Csr<V>) -> Result<Vec<V>> {
-    let diagonal = a.diagonal();
+    nonzero(a.diagonal(), 0)
+}
+
+/// The same for that of some rows.
+fn nonzero<V: Field>(diagonal: Vec<V>, first: usize) -> Result<Vec<V>> {
     match diagonal.iter().position(|&entry| entry == V::zero()) {
         None => Ok(diagonal),
         Some(row) => Err(Error::ZeroDiagonal {
             component: COMPONENT,
-            row,
+            row: first + row,
         }),
     }
 }
@@ -207,7 +211,18 @@ pub(in crate::multigrid) fn smoothed_near(
     block: Size,
     largest: impl FnOnce(f64) -> Result<f64>,
 ) -> Result<Csr<f64>> {
-    let mut kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), rows)?;
+    let filter_of = filter.map(Arc::as_ref);
+    if let Some(matrix) = operations::interpolate::filtered_near(a, filter_of, rows.clone())? {
+        if matrix.bound() == f64::INFINITY {
+            let own = a.row_range(rows.clone())?.diagonal_from(rows.start);
+            nonzero(own, rows.start)?;
+        }
+        let bound = largest(matrix.bound())?;
+        let factor = damping(omega, radius, filter.map(|_| bound))?;
+        let near = matrix.smoothed_in(tentative, factor, block)?;
+        return near.row_range(rows);
+    }
+    let mut kept = FilteredMatrix::new(a, filter_of, rows)?;
     kept.bound = largest(kept.bound)?;
     kept.smoothed(tentative, (omega, radius), block)
 }

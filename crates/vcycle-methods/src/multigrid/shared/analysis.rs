@@ -32,7 +32,7 @@ pub(in crate::multigrid) fn finest<T: Scalar>(
         }
     };
     let finest = match finest.executor().is_device() {
-        true => Arc::new(finest.on(&host)),
+        true => Arc::new(finest.on(&host)?),
         false => finest,
     };
     let (team, local) = (finest.team(), finest.local());

@@ -9,7 +9,7 @@ use super::energy::lowered;
 use super::matching::{Groups, LEFT_OUT};
 
 use crate::eigen::{row_sum_bound_of, spectral_radius};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size};
 use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Overlap, Pattern};
@@ -38,8 +38,12 @@ impl InterpolatedRows for SharedGroups<'_> {
 
     fn are_some_weak(&self, a: &Csr<f64>, strength: &Pattern) -> Result<bool> {
         let own = self.near.halo.own();
-        let entries = |of: &Pattern| of.offsets()[own.end] - of.offsets()[own.start];
-        let mut counts = [entries(strength) + own.len(), entries(a.pattern())].map(|n| n as f64);
+        let entries = |of: &Pattern| {
+            let offsets = of.buffers().0;
+            Ok::<_, Error>(offsets.get(own.end)? - offsets.get(own.start)?)
+        };
+        let counts = [entries(strength)? + own.len(), entries(a.pattern())?];
+        let mut counts = counts.map(|n| n as f64);
         self.a.team().sum(&mut counts)?;
         Ok(counts[0] < counts[1])
     }

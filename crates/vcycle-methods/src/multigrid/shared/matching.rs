@@ -93,7 +93,7 @@ impl Groups {
         let offsets = [0].into_iter().chain(ends).collect();
         let size = Size::new(self.of_own.len(), numbers.len());
         let ones = vec![1.0; columns.len()];
-        let own = Csr::from_canonical(&executor.alone(), size, offsets, columns, ones);
+        let own = Csr::from_canonical(&executor.gathering(), size, offsets, columns, ones);
         Distributed::of_numbered(executor, rows, &self.partition, &numbers, own)
     }
 

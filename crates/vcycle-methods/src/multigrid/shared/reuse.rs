@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::analysis::finest;
 use super::groups::radius;
-use super::setup::{Made, gathered};
+use super::setup::{Made, gathered, placed};
 use super::{SharedLevel, SharedWay};
 use crate::error::{Error, Result};
 use crate::linop::LinOp;
@@ -61,6 +61,7 @@ impl SharedSetup {
         let finest = Arc::clone(&a);
         let mut levels = Vec::new();
         for (number, (way, measured)) in self.ways.iter().enumerate() {
+            a = placed(amg, number, a, given.executor(), clock)?;
             let _stage = clock.stage(number, "galerkin");
             let radius = measured.then(|| radius(&a)).transpose()?;
             levels.push(way.level(&a, radius)?);

@@ -14,6 +14,7 @@ use crate::multigrid::clock::Clock;
 use crate::multigrid::matrices::Matrices;
 use crate::multigrid::near_nullspace::NearNullspace;
 use crate::multigrid::steps::coarsen;
+use crate::multigrid::strength::Strength;
 use crate::multigrid::systems::Unknowns;
 use crate::scalar::Scalar;
 
@@ -51,6 +52,7 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
     let mut stalled = None;
     let gathered_rows = amg.gathered_rows(given.executor())?;
     while levels.len() + 1 < amg.max_levels && a.rows().total() > gathered_rows {
+        a = placed(&amg, levels.len(), a, given.executor(), clock)?;
         match step(&amg, levels.len(), &a, &mut unknowns, clock)? {
             Err(reason) => {
                 stalled = Some(reason);
@@ -72,6 +74,27 @@ pub(in crate::multigrid) fn set_up<T: Scalar>(
     )
 }
 
+/// A level where it is set up: on the devices of ranks that have some, or on their hosts.
+pub(super) fn placed(
+    amg: &Amg,
+    number: usize,
+    a: Arc<Distributed<f64>>,
+    rank: &Executor,
+    clock: &Clock<'_>,
+) -> Result<Arc<Distributed<f64>>> {
+    let rows = a.rows().total() as usize;
+    let is_there = rank.is_device() && rows >= amg.for_level(number, rows).shared_host_rows();
+    if is_there == a.local().executor().is_device() {
+        return Ok(a);
+    }
+    let _stage = clock.stage(number, "copy");
+    let moved = match is_there {
+        true => a.on(rank)?.with_rows_there(),
+        false => a.on(&rank.on_host()),
+    };
+    a.team().agree(moved).map(Arc::new)
+}
+
 /// Gathers a level on rank 0, which sets up all below it at its place: there it is set up as alone.
 pub(super) fn gathered(
     (amg, finest, levels): (Amg, Arc<Distributed<f64>>, Vec<SharedLevel>),
@@ -83,7 +106,9 @@ pub(super) fn gathered(
     let above = levels.len();
     let (whole, of_all) = {
         let _stage = clock.stage(above, "gathering");
-        (a.gathered()?, unknowns.gathered(a)?)
+        let host = a.executor().alone();
+        let whole = a.gathered()?.map(|whole| whole.into_executor(&host));
+        (a.team().agree(whole.transpose())?, unknowns.gathered(a)?)
     };
     let stalled = stalled_above.clone();
     let led = match whole {
@@ -150,6 +175,18 @@ fn analysed<T: Scalar>(
 }
 
 impl Amg {
+    /// Levels of fewer rows that ranks share are set up by their hosts: all of them, where a stage looks at rows of the host.
+    fn shared_host_rows(&self) -> usize {
+        let by_host = self.interpolation.fits_vectors()
+            || self.energy_steps > 0
+            || self.coarse_filter < 1.0
+            || matches!(self.strength, Strength::Affinity(_));
+        match by_host {
+            true => usize::MAX,
+            false => self.host_rows_needed(),
+        }
+    }
+
     /// Levels of at most so many rows are those of one rank.
     fn gathered_rows(&self, executor: &Executor) -> Result<u64> {
         let times = match executor.is_device_of_all()? {

@@ -52,7 +52,8 @@ fn filtered(a: &Distributed<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Dis
 
 /// `R A P` of rows nearby, by blocks where the whole product would be.
 fn product(r: &Csr<f64>, a: &Csr<f64>, p: &Csr<f64>, block: Size) -> Result<Csr<f64>> {
-    if let Some((a, p)) = in_blocks(a, p, block)
+    if !a.executor().is_device()
+        && let Some((a, p)) = in_blocks(a, p, block)
         && let Ok(r) = Bsr::from_csr(r, block.transposed())
     {
         return r.multiply(&a.multiply(&p)?)?.rows();

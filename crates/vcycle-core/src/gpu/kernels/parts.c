@@ -1,0 +1,138 @@
+// Rows that a rank has of a matrix, whose own columns lie between those of other ranks: `count` of them from `first` on.
+
+#define PATTERN GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
+#define OWN u32 first, u32 count
+
+FUNCTION bool is_own(u32 column, OWN) { return column - first < count; }
+
+// Which of the other columns it is.
+FUNCTION u32 place_of(u32 column, OWN) { return column < first ? column : column - count; }
+
+#ifndef WORD
+// ---- patterns
+
+// Notes which of the other columns have entries.
+KERNEL part_marks(u64 entries, GLOBAL const u32 *RESTRICT columns, OWN, GLOBAL u32 *marks) {
+    FOR_ITEMS(entry, entries) {
+        const u32 column = columns[entry];
+        if (!is_own(column, first, count))
+            marks[place_of(column, first, count)] = 1;
+    }
+}
+
+// Other numbers for columns: own ones begin at `to`, the others have a table.
+KERNEL part_renumber(u64 entries, GLOBAL const u32 *RESTRICT columns, OWN, u32 to,
+                     GLOBAL const u32 *RESTRICT others, GLOBAL u32 *RESTRICT out) {
+    FOR_ITEMS(entry, entries) {
+        const u32 column = columns[entry];
+        out[entry] = is_own(column, first, count) ? column - first + to
+                                                  : others[place_of(column, first, count)];
+    }
+}
+
+// Offsets of rows from `begin` on, the first of which is `from_entry` there and `to_entry` here.
+KERNEL part_offsets(u64 rows, GLOBAL const u64 *RESTRICT from, u64 begin, u64 from_entry,
+                    GLOBAL u64 *RESTRICT to, u64 at, u64 to_entry) {
+    FOR_ITEMS(row, rows + 1) to[at + row] = from[begin + row] - from_entry + to_entry;
+}
+
+// Offsets of rows that are made of those of three matrices.
+KERNEL part_beside(u64 rows, GLOBAL const u64 *RESTRICT a, GLOBAL const u64 *RESTRICT b,
+                   GLOBAL const u64 *RESTRICT c, GLOBAL u64 *RESTRICT to) {
+    FOR_ITEMS(row, rows + 1) to[row] = a[row] + b[row] + c[row];
+}
+
+KERNEL part_lengths(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT list,
+                    GLOBAL u32 *RESTRICT lengths) {
+    FOR_ITEMS(i, rows) lengths[i] = (u32)(offsets[list[i] + 1] - offsets[list[i]]);
+}
+
+// Entries of rows in own columns, and whether they have others.
+KERNEL part_counts(u64 rows, PATTERN, OWN, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *RESTRICT flags) {
+    FOR_ITEMS(row, rows) {
+        u32 own = 0;
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; entry++)
+            own += is_own(columns[entry], first, count);
+        counts[row] = own;
+        flags[row] = own < offsets[row + 1] - offsets[row];
+    }
+}
+
+// Columns of both kinds by themselves, and the rows with others, with where these begin: before a row are as many of them as
+// there are entries less own ones.
+KERNEL part_columns(u64 rows, PATTERN, OWN, GLOBAL const u64 *RESTRICT own,
+                    GLOBAL const u64 *RESTRICT listed, GLOBAL u32 *RESTRICT own_columns,
+                    GLOBAL u32 *RESTRICT list, GLOBAL u64 *RESTRICT other_offsets,
+                    GLOBAL u32 *RESTRICT other_columns) {
+    FOR_ITEMS(row, rows) {
+        u64 inside = own[row], outside = offsets[row] - inside;
+        if (listed[row] < listed[row + 1]) {
+            list[listed[row]] = (u32)row;
+            other_offsets[listed[row]] = outside;
+        }
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; entry++) {
+            const u32 column = columns[entry];
+            if (is_own(column, first, count))
+                own_columns[inside++] = column - first;
+            else
+                other_columns[outside++] = place_of(column, first, count);
+        }
+        if (row + 1 == rows)
+            other_offsets[listed[rows]] = outside;
+    }
+}
+#else
+// ---- values, as so many words each
+
+KERNEL part_copy(u64 words, GLOBAL const WORD *RESTRICT from, u64 begin, GLOBAL WORD *RESTRICT to,
+                 u64 at) {
+    FOR_ITEMS(i, words) to[at + i] = from[begin + i];
+}
+
+// Entries of one of the matrices that rows are made of, behind those of two others, which may be null.
+KERNEL part_place(u64 rows, PATTERN, GLOBAL const WORD *RESTRICT values, u32 words,
+                  GLOBAL const u64 *RESTRICT before, GLOBAL const u64 *RESTRICT second,
+                  GLOBAL const u64 *RESTRICT to, GLOBAL u32 *RESTRICT to_columns,
+                  GLOBAL WORD *RESTRICT to_values) {
+    FOR_ITEMS(row, rows) {
+        u64 place = to[row];
+        place += before ? before[row + 1] - before[row] : 0;
+        place += second ? second[row + 1] - second[row] : 0;
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; entry++, place++) {
+            to_columns[place] = columns[entry];
+            for (u32 word = 0; word < words; word++)
+                to_values[place * words + word] = values[entry * words + word];
+        }
+    }
+}
+
+// The entries of some rows, one after the other.
+KERNEL part_take(u64 rows, PATTERN, GLOBAL const WORD *RESTRICT values, u32 words,
+                 GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT to,
+                 GLOBAL u32 *RESTRICT to_columns, GLOBAL WORD *RESTRICT to_values) {
+    FOR_ITEMS(i, rows) {
+        u64 place = to[i];
+        for (u64 entry = offsets[list[i]]; entry < offsets[list[i] + 1]; entry++, place++) {
+            to_columns[place] = columns[entry];
+            for (u32 word = 0; word < words; word++)
+                to_values[place * words + word] = values[entry * words + word];
+        }
+    }
+}
+
+// Values in own columns and in others, as part_columns has their columns.
+KERNEL part_values(u64 rows, PATTERN, OWN, GLOBAL const u64 *RESTRICT own,
+                   GLOBAL const WORD *RESTRICT values, u32 words, GLOBAL WORD *RESTRICT own_values,
+                   GLOBAL WORD *RESTRICT other_values) {
+    FOR_ITEMS(row, rows) {
+        u64 inside = own[row], outside = offsets[row] - inside;
+        for (u64 entry = offsets[row]; entry < offsets[row + 1]; entry++) {
+            const bool is_inside = is_own(columns[entry], first, count);
+            const u64 place = is_inside ? inside++ : outside++;
+            GLOBAL WORD *to = is_inside ? own_values : other_values;
+            for (u32 word = 0; word < words; word++)
+                to[place * words + word] = values[entry * words + word];
+        }
+    }
+}
+#endif
