@@ -36,8 +36,8 @@ pub use csr::{
 };
 pub use dense::Dense;
 pub use distributed::{
-    CellBox, CellMoves, CellOrder, Distributed, Gathered, GridOrder, GridPart, Halo, LocalNumbers,
-    Overlap, Partition, galerkin_in_blocks, galerkin_shared,
+    CellBox, CellMoves, CellOrder, DeviceHalo, Distributed, Gathered, GridOrder, GridPart, Halo,
+    LocalNumbers, Overlap, Partition, galerkin_in_blocks, galerkin_shared,
 };
 pub use ell::Ell;
 pub use format::{Format, FormatCosts, choose_format, convert_to};

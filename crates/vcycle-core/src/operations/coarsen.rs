@@ -1,5 +1,6 @@
 //! Stages that choose the unknowns of the next level: strong couplings, independent sets, matchings.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{brought, on_device};
@@ -9,6 +10,7 @@ use crate::executor::Buffer;
 use crate::launch::setup::{Queue, affinity, aggressive, mis2 as device_mis2, pgm as device_pgm};
 use crate::launch::setup::{pmis as device_pmis, strength};
 
+pub use crate::launch::setup::mis2::{FOREIGN, OwnGroups, Sharing};
 pub use crate::launch::setup::pgm::{Found as Matched, Pairs};
 pub use crate::launch::setup::strength::DeviceMeasure;
 
@@ -59,12 +61,43 @@ pub fn mis2(
     symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
 ) -> Result<Option<Numbered>> {
     on_device(strength.executor(), |queue| {
-        let graph = match device_mis2::is_symmetric(queue, strength)? {
+        let all = 0..strength.size().rows;
+        let graph = match device_mis2::is_symmetric(queue, strength, &all)? {
             true => Arc::clone(strength),
             false => symmetric()?,
         };
         device_mis2::mis2(queue, &graph, seed)
     })
+}
+
+/// The same for own rows, where others are those of other ranks.
+pub fn mis2_near(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    near: &dyn Sharing,
+    symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
+) -> Result<Option<OwnGroups>> {
+    on_device(strength.executor(), |queue| {
+        let own = near.own(strength.size().rows);
+        let graph = match device_mis2::is_symmetric(queue, strength, &own)? {
+            true => Arc::clone(strength),
+            false => symmetric()?,
+        };
+        device_mis2::mis2_near(queue, &graph, seed, near)
+    })
+}
+
+/// The number of the group of every row on the next level: those of own roots follow `before` others, those of other rows
+/// are given.
+pub fn groups_renumbered(
+    found: &OwnGroups,
+    own: &Range<usize>,
+    (before, others): (usize, Vec<u32>),
+) -> Result<Buffer<u32>> {
+    let renumbered = on_device(found.groups.executor(), |queue| {
+        device_mis2::renumbered(queue, found, own, (before, others))
+    })?;
+    Ok(renumbered.expect("the groups are on a device"))
 }
 
 /// `pairs`, `times` over, in so many `rounds` each; `collapsed` makes the matrix of the pairs. None, too, where a

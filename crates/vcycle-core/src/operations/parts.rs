@@ -9,7 +9,7 @@ use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::scalar::Scalar;
+use crate::scalar::{Element, Scalar};
 
 pub(crate) use crate::launch::setup::parts::{Renumbering, SplitPattern};
 
@@ -22,6 +22,26 @@ pub(crate) fn others_marked(
     on_device(pattern.executor(), |queue| {
         queue.others_marked(pattern, own, others)
     })
+}
+
+/// The values at some places behind the first ones, one after the other.
+pub(crate) fn packed<T: Element>(
+    from: &Buffer<T>,
+    first: usize,
+    places: &Buffer<u32>,
+) -> Result<Option<Buffer<T>>> {
+    on_device(from.executor(), |queue| queue.packed(from, first, places))
+}
+
+/// Copies a run of values to a place; nothing happens on a host.
+pub(crate) fn copied<T: Element>(
+    from: &Buffer<T>,
+    run: Range<usize>,
+    to: &mut Buffer<T>,
+    at: usize,
+) -> Result<()> {
+    on_device(from.executor(), |queue| queue.copied(from, run, to, at))?;
+    Ok(())
 }
 
 /// A pattern of `cols` columns with other numbers.

@@ -1,27 +1,33 @@
 // Groups around roots that are more than two couplings apart, as multigrid/coarsen/mis2.rs has
-// them. The graph is symmetric.
+// them. The graph is symmetric. Rows from `begin` to `end` are decided on here; others are those of other ranks.
 
 #define OUT 0
 #define ROOT U64(0xffffffffffffffff)
 
 #define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
-#define LIST GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
+#define DECIDED u64 begin, u64 end
+#define LIST DECIDED, GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
 
-// Counts the couplings without their counterpart.
-KERNEL one_way(GRAPH, GLOBAL u32 *count) {
+FUNCTION bool is_decided(u64 row, DECIDED) { return begin <= row && row < end; }
+
+// Counts the couplings of decided rows without their counterpart.
+KERNEL one_way(GRAPH, DECIDED, GLOBAL u32 *count) {
     FOR_ROWS(row, rows) FOR_ENTRIES(place, offsets, row) {
         const u32 other = columns[place];
+        if (!is_decided(row, begin, end) && !is_decided(other, begin, end))
+            continue;
         const u64 back = find_back(offsets, columns, other, (u32)row, (u32)(place - offsets[row]));
         if (!IS_REPEATED(rows) && back == offsets[other + 1])
             ATOMIC_ADD(count, 1);
     }
 }
 
-KERNEL mis2_start(u64 rows, GLOBAL const u64 *RESTRICT offsets, u64 seed,
+// The first decided row has the number `first` in the whole graph.
+KERNEL mis2_start(u64 rows, GLOBAL const u64 *RESTRICT offsets, u64 begin, u64 first, u64 seed,
                   GLOBAL u64 *RESTRICT ranks, GLOBAL u64 *RESTRICT nearby) {
     FOR_ITEMS(row, rows) {
         const bool alone = offsets[row] == offsets[row + 1];
-        ranks[row] = alone ? OUT : (u64)scramble((u32)row, seed) + 1;
+        ranks[row] = alone ? OUT : (u64)scramble_wide(first + row - begin, seed) + 1;
         nearby[row] = OUT;
     }
 }
@@ -43,11 +49,11 @@ KERNEL mis2_near(GRAPH, LIST, GLOBAL const u64 *RESTRICT ranks, GLOBAL u64 *REST
                  GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
-    const u64 items = list ? *size : rows;
+    const u64 items = list ? *size : end - begin;
     FOR_BLOCKS_OF_ROWS(first, items) {
         const u64 item = first + row_of_block();
         const bool valid = item < items;
-        const u32 row = valid ? (list ? list[item] : (u32)item) : 0;
+        const u32 row = valid ? (list ? list[item] : (u32)(begin + item)) : 0;
         const u64 rank = largest_near(rows, offsets, columns, row, valid, ranks, scratch);
         if (valid && leads_row())
             nearby[row] = rank;
@@ -60,10 +66,10 @@ KERNEL mis2_decide(GRAPH, LIST, GLOBAL const u64 *RESTRICT nearby, GLOBAL u64 *R
                    GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
-    const u64 items = list ? *size : rows;
+    const u64 items = list ? *size : end - begin;
     FOR_BLOCKS_OF_ROWS(first, items) {
         const u64 item = first + row_of_block();
-        const u32 row = item < items ? (list ? list[item] : (u32)item) : 0;
+        const u32 row = item < items ? (list ? list[item] : (u32)(begin + item)) : 0;
         const u64 mine = ranks[row];
         const bool is_open = item < items && mine != OUT && mine != ROOT;
         const u64 rank = largest_near(rows, offsets, columns, row, is_open, nearby, scratch);
@@ -74,8 +80,43 @@ KERNEL mis2_decide(GRAPH, LIST, GLOBAL const u64 *RESTRICT nearby, GLOBAL u64 *R
     }
 }
 
-KERNEL mis2_flags(u64 rows, GLOBAL const u64 *RESTRICT ranks, GLOBAL u32 *RESTRICT flags) {
-    FOR_ITEMS(row, rows) flags[row] = ranks[row] == ROOT;
+// Which of the decided rows are roots.
+KERNEL mis2_flags(DECIDED, GLOBAL const u64 *RESTRICT ranks, GLOBAL u32 *RESTRICT flags) {
+    FOR_ITEMS(row, end - begin) flags[row] = ranks[begin + row] == ROOT;
+}
+
+// Roots as their own groups.
+KERNEL mis2_rows(u64 rows, GLOBAL const u64 *RESTRICT ranks, GLOBAL u32 *RESTRICT roots) {
+    FOR_ITEMS(row, rows) roots[row] = ranks[row] == ROOT ? (u32)row : NONE;
+}
+
+// What a number says that is not of the group of a decided root but of a row of another rank.
+#define FOREIGN 0x80000000u
+
+FUNCTION u32 foreign_place(u64 row, DECIDED) { return (u32)(row < begin ? row : row - (end - begin)); }
+
+// The group of every decided row: that of its root, or which of the other rows that is.
+KERNEL mis2_groups(DECIDED, GLOBAL const u32 *RESTRICT roots, GLOBAL const u32 *RESTRICT numbers,
+                   GLOBAL u32 *RESTRICT groups) {
+    FOR_ITEMS(row, end - begin) {
+        const u32 root = roots[begin + row];
+        groups[row] = root == NONE                     ? NONE
+                      : is_decided(root, begin, end) ? numbers[root - begin]
+                                                       : FOREIGN | foreign_place(root, begin, end);
+    }
+}
+
+// The same for all rows in numbers of the next level: those of decided roots follow `before` others, those of other rows
+// have a table.
+KERNEL mis2_renumbered(u64 rows, DECIDED, u32 before, GLOBAL const u32 *RESTRICT groups,
+                       GLOBAL const u32 *RESTRICT others, GLOBAL u32 *RESTRICT numbers) {
+    FOR_ITEMS(row, rows) {
+        const u32 group = is_decided(row, begin, end) ? groups[row - begin]
+                                                      : FOREIGN | foreign_place(row, begin, end);
+        numbers[row] = group == NONE      ? NONE
+                       : group & FOREIGN ? others[group & ~FOREIGN]
+                                          : before + group;
+    }
 }
 
 // A row without a group joins that of the root beside it; there is one at most.

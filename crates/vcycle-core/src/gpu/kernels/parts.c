@@ -84,6 +84,12 @@ KERNEL part_columns(u64 rows, PATTERN, OWN, GLOBAL const u64 *RESTRICT own,
 #else
 // ---- values, as so many words each
 
+// Some of the words from `begin` on, one after the other.
+KERNEL part_pack(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const WORD *RESTRICT from, u64 begin,
+                 GLOBAL WORD *RESTRICT to) {
+    FOR_ITEMS(i, rows) to[i] = from[begin + list[i]];
+}
+
 KERNEL part_copy(u64 words, GLOBAL const WORD *RESTRICT from, u64 begin, GLOBAL WORD *RESTRICT to,
                  u64 at) {
     FOR_ITEMS(i, words) to[at + i] = from[begin + i];

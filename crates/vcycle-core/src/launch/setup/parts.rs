@@ -130,8 +130,23 @@ impl Queue<'_> {
         Ok(Csr::of_buffers(&pattern, values))
     }
 
+    /// The values at some places behind the first ones, one after the other.
+    pub fn packed<T: Element>(
+        &self,
+        from: &Buffer<T>,
+        first: usize,
+        places: &Buffer<u32>,
+    ) -> Result<Buffer<T>> {
+        let mut packed = self.room(places.len())?;
+        let known = [number(places.len()), read(places)?, read(from)?];
+        let arguments = [&known[..], &[number(first), write(&mut packed)?]].concat();
+        let (define, _) = words_of::<T>();
+        self.items(FILE, "part_pack", &[define], places.len(), &arguments)?;
+        Ok(packed)
+    }
+
     /// Copies a run of values to a place.
-    fn copied<T: Element>(
+    pub fn copied<T: Element>(
         &self,
         from: &Buffer<T>,
         run: Range<usize>,

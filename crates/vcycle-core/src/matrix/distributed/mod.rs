@@ -9,6 +9,7 @@ mod cell_box;
 mod cells;
 mod cells_there;
 mod columns;
+mod device_halo;
 #[cfg(test)]
 mod device_rows_tests;
 mod entries;
@@ -44,6 +45,7 @@ use std::sync::{Arc, OnceLock};
 pub use cell_box::CellBox;
 pub use cells::CellMoves;
 pub use cells_there::CellOrder;
+pub use device_halo::DeviceHalo;
 pub use galerkin::{galerkin_in_blocks, galerkin_shared};
 pub use gathered::Gathered;
 pub use grid_order::GridOrder;

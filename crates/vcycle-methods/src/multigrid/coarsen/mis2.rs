@@ -10,8 +10,8 @@ use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common};
 use crate::error::Result;
-use crate::matrix::{Pattern, ranges};
-use crate::operations;
+use crate::matrix::{DeviceHalo, Pattern, ranges};
+use crate::operations::{self, coarsen::OwnGroups};
 
 /// The rank of a root, above those of all open nodes.
 const ROOT: u64 = u64::MAX;
@@ -58,6 +58,17 @@ pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     }
     let roots = mis2_roots(strength, seed, &Nearby::default())?;
     Ok(Aggregates::of_roots(&roots))
+}
+
+/// The groups of own nodes by the device that has the graph, where others are those of other ranks; none for a graph of the
+/// host. All ranks call it together.
+pub(in crate::multigrid) fn mis2_by_device(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    near: &DeviceHalo<'_>,
+) -> Result<Option<OwnGroups>> {
+    let both_ways = || strength.union(strength.transpose()?.as_ref());
+    operations::coarsen::mis2_near(strength, mix64(seed), near, both_ways)
 }
 
 /// For every node the root of its group, where some of the nodes may be those of other ranks.

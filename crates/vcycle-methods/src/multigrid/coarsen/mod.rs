@@ -31,7 +31,7 @@ pub use hmis::hmis;
 pub(in crate::multigrid) use hmis::{block_rows, first_passes, hmis_near};
 pub use kind::Coarsening;
 pub use mis2::mis2;
-pub(in crate::multigrid) use mis2::mis2_roots;
+pub(in crate::multigrid) use mis2::{mis2_by_device, mis2_roots};
 pub(in crate::multigrid) use nearby::Nearby;
 pub use numbers::Numbers;
 pub use pgm::pgm;

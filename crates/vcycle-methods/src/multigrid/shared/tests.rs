@@ -85,14 +85,25 @@ fn built(problem: &str) -> (gallery::Problem, NearNullspace) {
 
 /// Levels of ranks beside those without.
 fn check_levels(problem: &str, text: &str, ranks: &[usize]) {
-    let ((problem, near), amg) = (built(problem), amg(text));
-    let (a, ws): (Arc<dyn LinOp<f64>>, _) = (Arc::new(problem.matrix.clone()), Workspace::new());
+    check_levels_on(
+        &Executor::cpu_with_threads(1).unwrap(),
+        problem,
+        amg(text),
+        ranks,
+    );
+}
+
+/// The same on an executor, the host or a device.
+fn check_levels_on(executor: &Executor, problem: &str, amg: Amg, ranks: &[usize]) {
+    let ((problem, near), ws) = (built(problem), Workspace::new());
+    let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix.copy_to(executor).unwrap());
     let (setup, _) = amg.setup_with(&a, &near, &ws).unwrap();
     let whole = setup.matrices(&a, &ws).unwrap();
     for &ranks in ranks {
-        let told = format!("{} {text} on {ranks} ranks", problem.name);
+        let (name, coarsening) = (&problem.name, amg.coarsening);
+        let told = format!("{name} {coarsening} on {ranks} ranks of {executor:?}");
         threads::run(ranks, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let rank = executor.with_team(&team)?;
             let (a, near, _) = part(&rank, &problem)?;
             let ws = Workspace::new();
             let clock = Clock::new(&ws, &rank);
@@ -323,6 +334,23 @@ fn ranks_on_a_device_have_the_levels_and_iterations_of_the_host() {
         r#"{"coarsening": "pmis", "smoother": "fsai:3"}"#,
         0,
     );
+}
+
+#[test]
+fn levels_of_ranks_with_devices_have_the_bits_of_one_device() {
+    let Some(device) = vcycle_core::testing::device() else {
+        return;
+    };
+    let of = |text: &str| Amg {
+        gather_rows: 0,
+        host_rows: 50,
+        ..amg(text)
+    };
+    let groups = r#"{"coarsening": "mis2"}"#;
+    check_levels_on(&device, "jump7:8,100", of(groups), &[1, 2, 3]);
+    check_levels_on(&device, "elasticity:6x3x3", of(groups), &[3]);
+    let chosen = r#"{"coarsening": "pmis"}"#;
+    check_levels_on(&device, "poisson7:8", of(chosen), &[3]);
 }
 
 #[test]

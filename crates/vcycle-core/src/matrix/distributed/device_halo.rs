@@ -1,0 +1,100 @@
+//! Values of rows that ranks share, on their devices.
+
+use std::ops::Range;
+
+use super::halo::Halo;
+use crate::error::Result;
+use crate::executor::{Buffer, Executor};
+use crate::operations::coarsen::Sharing;
+use crate::operations::parts;
+use crate::scalar::Element;
+
+/// No row.
+const NONE: u32 = u32::MAX;
+
+/// A [`Halo`] for values on the device of a rank: those that others ask for alone pass through the host.
+#[derive(Debug)]
+pub struct DeviceHalo<'h> {
+    halo: &'h Halo,
+    executor: Executor,
+    /// Own rows that are sent, in the order of an exchange.
+    sent: Buffer<u32>,
+}
+
+impl<'h> DeviceHalo<'h> {
+    /// For values on an executor.
+    pub fn new(halo: &'h Halo, executor: &Executor) -> Self {
+        Self {
+            halo,
+            executor: executor.clone(),
+            sent: Buffer::from_vec(executor, halo.sent_rows().collect()),
+        }
+    }
+
+    /// What other ranks have for their rows, of values for own rows, the first of which stands at a place; `told` is what
+    /// travels.
+    ///
+    /// # Errors
+    /// When a device fails, or another rank has failed.
+    pub fn others<T: Element, S: Element>(
+        &self,
+        values: &Buffer<T>,
+        first: usize,
+        told: impl Fn(T) -> S,
+    ) -> Result<Vec<S>> {
+        let sent = match self.sent.is_empty() {
+            true => Vec::new(),
+            false => {
+                let packed = parts::packed(values, first, &self.sent)?;
+                packed.expect("the values are on a device").into_vec()
+            }
+        };
+        let sent: Vec<S> = sent.into_iter().map(told).collect();
+        let mut others = vec![S::default(); self.halo.others().len()];
+        let nothing = &mut || Ok(());
+        self.halo.exchange_packed(1, &sent, &mut others, nothing)?;
+        Ok(others)
+    }
+
+    /// Replaces the values of other rows; there is one for every local number.
+    fn write<T: Element>(&self, values: &mut Buffer<T>, others: Vec<T>) -> Result<()> {
+        let (before, count) = (self.halo.before(), others.len());
+        let others = Buffer::from_vec(&self.executor, others);
+        parts::copied(&others, 0..before, values, 0)?;
+        parts::copied(&others, before..count, values, self.halo.own().end)
+    }
+}
+
+impl Sharing for DeviceHalo<'_> {
+    fn own(&self, _rows: usize) -> Range<usize> {
+        self.halo.own()
+    }
+
+    fn first(&self) -> u64 {
+        self.halo.own_rows().start
+    }
+
+    fn refresh(&self, values: &mut Buffer<u64>) -> Result<()> {
+        let others = self.others(values, self.halo.own().start, |value| value)?;
+        self.write(values, others)
+    }
+
+    fn refresh_rows(&self, rows: &mut Buffer<u32>) -> Result<()> {
+        let told = |row: u32| match row {
+            NONE => u64::MAX,
+            row => self.halo.global(row as usize),
+        };
+        let heard = |row: u64| self.halo.local(row).unwrap_or(NONE);
+        let others = self.others(rows, self.halo.own().start, told)?;
+        self.write(rows, others.into_iter().map(heard).collect())
+    }
+
+    fn any(&self, holds: bool) -> Result<bool> {
+        self.halo.team().any(holds)
+    }
+
+    /// Messages take more time than it takes to ask.
+    fn rounds(&self) -> usize {
+        2
+    }
+}
