@@ -60,6 +60,12 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
+    unsafe fn splat(value: f64) -> __m256d {
+        // SAFETY: the host has AVX2, a condition of `Simd`.
+        unsafe { _mm256_set1_pd(value) }
+    }
+
+    #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m256d {
         // SAFETY: the host has AVX2 and F16C, and `count` values are readable, conditions of `Simd`; lanes behind
         // them are masked and not read.
@@ -102,6 +108,12 @@ impl Simd for Doubles {
     unsafe fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
         // SAFETY: the host has FMA, which this level includes, a condition of `Simd`.
         unsafe { _mm256_fmadd_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(a: __m256d, b: __m256d) -> __m256d {
+        // SAFETY: the host has AVX2, a condition of `Simd`.
+        unsafe { _mm256_mul_pd(a, b) }
     }
 
     #[inline(always)]
@@ -176,6 +188,12 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
+    unsafe fn splat(value: f32) -> __m256 {
+        // SAFETY: the host has AVX2, a condition of `Simd`.
+        unsafe { _mm256_set1_ps(value) }
+    }
+
+    #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m256 {
         // SAFETY: the host has AVX2 and F16C, and `count` values are readable, conditions of `Simd`; lanes behind
         // them are masked and not read.
@@ -209,6 +227,12 @@ impl Simd for Singles {
     unsafe fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 {
         // SAFETY: the host has FMA, which this level includes, a condition of `Simd`.
         unsafe { _mm256_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the host has AVX2, a condition of `Simd`.
+        unsafe { _mm256_mul_ps(a, b) }
     }
 
     #[inline(always)]

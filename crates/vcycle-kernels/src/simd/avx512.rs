@@ -22,6 +22,12 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
+    unsafe fn splat(value: f64) -> __m512d {
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
+        unsafe { _mm512_set1_pd(value) }
+    }
+
+    #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m512d {
         let mask = ((1_u32 << count) - 1) as __mmask8;
         // SAFETY: the host has AVX-512, and `count` values are readable, conditions of `Simd`; lanes behind them are
@@ -67,6 +73,12 @@ impl Simd for Doubles {
     unsafe fn multiply_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
         // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_fmadd_pd(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(a: __m512d, b: __m512d) -> __m512d {
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
+        unsafe { _mm512_mul_pd(a, b) }
     }
 
     #[inline(always)]
@@ -168,6 +180,12 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
+    unsafe fn splat(value: f32) -> __m512 {
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
+        unsafe { _mm512_set1_ps(value) }
+    }
+
+    #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> __m512 {
         let mask = ((1_u32 << count) - 1) as __mmask16;
         // SAFETY: the host has AVX-512, and `count` values are readable, conditions of `Simd`; lanes behind them are
@@ -202,6 +220,12 @@ impl Simd for Singles {
     unsafe fn multiply_add(a: __m512, b: __m512, c: __m512) -> __m512 {
         // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe { _mm512_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the host has AVX-512, a condition of `Simd`.
+        unsafe { _mm512_mul_ps(a, b) }
     }
 
     #[inline(always)]

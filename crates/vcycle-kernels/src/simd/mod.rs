@@ -170,6 +170,8 @@ pub trait Simd {
 
     /// Zero in every lane.
     unsafe fn zero() -> Self::Register;
+    /// A number in every lane.
+    unsafe fn splat(value: Self::Real) -> Self::Register;
     /// The first `count` values, then zeros.
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> Self::Register;
     /// The `x` of the first `count` columns, then zeros.
@@ -180,6 +182,8 @@ pub trait Simd {
         b: Self::Register,
         c: Self::Register,
     ) -> Self::Register;
+    /// The product of `a` and `b`.
+    unsafe fn multiply(a: Self::Register, b: Self::Register) -> Self::Register;
     /// The sum of `a` and `b`.
     unsafe fn add(a: Self::Register, b: Self::Register) -> Self::Register;
     /// `a - b`.

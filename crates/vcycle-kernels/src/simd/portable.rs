@@ -22,6 +22,11 @@ impl<V: Real> Simd for Lanes<V> {
     }
 
     #[inline(always)]
+    unsafe fn splat(value: V) -> [V; LANES] {
+        [value; LANES]
+    }
+
+    #[inline(always)]
     unsafe fn load<M: Scalar>(values: *const M, count: usize) -> [V; LANES] {
         let mut register = [V::zero(); LANES];
         for (lane, value) in register.iter_mut().enumerate().take(count) {
@@ -44,6 +49,11 @@ impl<V: Real> Simd for Lanes<V> {
     #[inline(always)]
     unsafe fn multiply_add(a: [V; LANES], b: [V; LANES], c: [V; LANES]) -> [V; LANES] {
         array::from_fn(|lane| a[lane] * b[lane] + c[lane])
+    }
+
+    #[inline(always)]
+    unsafe fn multiply(a: [V; LANES], b: [V; LANES]) -> [V; LANES] {
+        array::from_fn(|lane| a[lane] * b[lane])
     }
 
     #[inline(always)]

@@ -274,16 +274,47 @@ where
 }
 
 #[test]
-fn tiles_of_nodes_agree_with_the_reference() {
-    // Rows of 24 to 81 entries in nodes of three, and of 5 to 7 in none.
+fn columns_of_nodes_agree_with_the_reference() {
+    // Rows of 24 and 36 entries in nodes of three, and of 4 to 6 in none.
     for a in [
-        super::testing::nodes(&Executor::reference(), [5, 4, 3]),
-        super::testing::seven_points(&Executor::reference(), [6, 5, 4]),
+        super::testing::nodes(&Executor::reference(), [3, 2, 2]),
+        super::testing::seven_points(&Executor::reference(), [4, 3, 2]),
     ] {
-        for cols in [8, 16, 24, 32] {
+        for cols in [24, 40] {
             check::<bf16, bf16, bf16>(&a, cols);
+            check::<f16, f32, f32>(&a, cols);
         }
+        check::<f16, f16, f16>(&a, 16);
+        check::<bf16, f32, f16>(&a, 8);
+        check::<f32, f32, f32>(&a, 24);
+        check::<f16, f64, f64>(&a, 24);
         check_sweeps::<bf16, bf16>(&a, 16);
+        check_sweeps::<f16, f32>(&a, 8);
+    }
+    for size in [2, 4] {
+        // More columns than are converted at a time.
+        check::<bf16, f32, f32>(&nodes(4, size, 140, size), 8);
+    }
+}
+
+/// So that columns may leave a block: those that stay go on as they were.
+#[test]
+fn columns_have_the_bits_of_narrower_vectors() {
+    let a = super::testing::nodes(&Executor::reference(), [3, 2, 2]);
+    let cpu = Executor::cpu_with_threads(1).unwrap();
+    let thirds = |column: usize, row: usize| 1.0 / (3 + column + row % 7) as f64;
+    let apply = |cols: usize| {
+        let a: Csr<f16> = a.copy_to(&cpu).unwrap().convert().unwrap();
+        let rows = a.size().rows;
+        let x = (0..rows * cols).map(|i| thirds(i % cols, i / cols) as f32);
+        let x = Vector::from_rows(&cpu, cols, x.collect()).unwrap();
+        let mut y = Vector::<f32>::zeros_like(&x).unwrap();
+        a.apply(&x, &mut y, &Workspace::new()).unwrap();
+        y.to_vec()
+    };
+    let (wide, narrow) = (apply(24), apply(4));
+    for (wide, narrow) in wide.chunks(24).zip(narrow.chunks(4)) {
+        assert_eq!(wide[..4], *narrow);
     }
 }
 

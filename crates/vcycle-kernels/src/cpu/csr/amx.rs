@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Product, block};
+use super::{Product, wide};
+use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Kind, Scalar, convert};
 use crate::simd::amx::{DEPTH, SIDE, Tiles};
@@ -23,7 +24,7 @@ pub(super) fn suits<M: Scalar, X: Scalar, Y: Scalar>(cols: usize) -> bool {
 ///
 /// # Safety
 /// `product` keeps the promises of [`Product`], and what `runs` say of the rows from `first` on holds. Types and columns [suit](suits), for which the host has AVX-512 and AMX.
-pub(super) unsafe fn rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
+pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     runs: &[Run],
     first: usize,
@@ -35,8 +36,9 @@ pub(super) unsafe fn rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     for (alike, rows) in runs_within(runs, first..first + y.len() / cols) {
         let y = &mut y[(rows.start - first) * cols..(rows.end - first) * cols];
         let (Alike::Same(size) | Alike::Nodes(size)) = alike else {
-            // SAFETY: the host has AVX-512, hence AVX2.
-            unsafe { block::rows_avx2::<A, M, X, Y>(product, rows.start, y) };
+            let first = rows.start;
+            // SAFETY: the host has AVX-512, nothing is said of these rows, and the rest are conditions of this function.
+            unsafe { wide::rows::<A, M, X, Y>(product, &[Run { first, alike }], first, y) };
             continue;
         };
         let size = usize::from(size);

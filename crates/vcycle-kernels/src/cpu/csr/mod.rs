@@ -18,6 +18,8 @@ mod short;
 mod transposed;
 #[cfg(target_arch = "x86_64")]
 mod tuned;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use super::Threads;
 use crate::factor::Factor;
@@ -69,7 +71,7 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     /// Whether it has use for runs of rows that are alike.
     pub fn goes_by_runs(&self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if amx::suits::<M, X, Y>(self.cols) {
+        if wide::suits::<M, X, Y>(self.cols) {
             return true;
         }
         self.cols == 1
@@ -125,7 +127,7 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
     }
 
     /// Stores what the sums of one column for `N` rows from `row` on become in `y`; parts that are
-    /// multiplied by zero do not count. More than one row belong to vectors of one column.
+    /// multiplied by zero do not count. Where vectors have several columns, `N` columns of one row take the place of rows.
     #[inline(always)]
     fn store<A: Field, const N: usize>(
         &self,
@@ -182,7 +184,11 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         (row, place): (usize, usize),
         y: &mut [Y; N],
     ) {
-        let (d, b) = (part::<Y, N>(sweep.d, row), part::<Y, N>(sweep.b, place));
+        let b = part::<Y, N>(sweep.b, place);
+        let d = match self.cols {
+            1 => *part::<Y, N>(sweep.d, row),
+            _ => [sweep.d[row]; N],
+        };
         let x = part::<X, N>(self.x, place);
         let mut values = sums;
         for lane in 0..N {
@@ -218,7 +224,7 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
 }
 
 /// The coefficients of one column in the arithmetic of the product.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Combination<A> {
     alpha: A,
     beta: A,

@@ -4,7 +4,7 @@
 //! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
 //! loops.
 
-use super::{Product, amx, block, column, flat, gather, short};
+use super::{Product, amx, block, column, flat, gather, short, wide};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
@@ -69,11 +69,11 @@ tuned! {
         bf16, f32, f32 => f32;
     ]
     in_numbers: [
-        f16, f16, f16 => f32;
         c64, c64, c64 => c64;
         c32, c32, c32 => c32;
     ]
-    in_tiles: [
+    in_halves: [
+        f16, f16, f16 => f32;
         bf16, bf16, bf16 => f32;
     ]
 }
@@ -94,6 +94,12 @@ unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
+    if const { wide::are_types::<M, X, Y>() } {
+        if !runs.is_empty() && wide::suits::<M, X, Y>(product.cols) {
+            // SAFETY: conditions of this function.
+            return unsafe { wide::rows::<A, M, X, Y>(product, runs, first, y) };
+        }
+    }
     if product.cols != 1 {
         // SAFETY: the host has AVX2, a condition of this function.
         return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
@@ -143,21 +149,27 @@ unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     }
 }
 
-/// Rows of bf16, several columns of which tiles multiply where the host has them.
+/// Rows of halves between vectors of the same, several columns of which tiles multiply where the host has them.
 ///
 /// # Safety
 /// The host has AVX2, `product` keeps the promises of [`Product`], and what `runs` say of the rows from `first` on holds.
-unsafe fn in_tiles<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
+unsafe fn in_halves<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     runs: &[Run],
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: conditions of this function.
+    let cols = product.cols;
+    // SAFETY: conditions of this function; halves are narrower than `A`, which is real.
     unsafe {
-        match !runs.is_empty() && amx::suits::<M, X, Y>(product.cols) {
-            true => amx::rows::<A, M, X, Y>(product, runs, first, y),
-            false => in_numbers::<A, M, X, Y>(product, runs, first, y),
+        match runs.is_empty() {
+            false if amx::suits::<M, X, Y>(cols) => {
+                amx::rows::<A, M, X, Y>(product, runs, first, y)
+            }
+            false if wide::suits::<M, X, Y>(cols) => {
+                wide::rows::<A, M, X, Y>(product, runs, first, y)
+            }
+            _ => in_numbers::<A, M, X, Y>(product, runs, first, y),
         }
     }
 }
@@ -182,10 +194,9 @@ pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
         .collect();
     let mut sums = vec![A::zero(); (2 * WAITING).min(y.len() / cols) * cols];
     let all = first..first + y.len() / cols;
-    let whole = [(Alike::Not, all.clone())];
-    let runs = match cols {
-        1 => runs_within(runs, all).collect(),
-        _ => Vec::from(whole),
+    let runs = match runs {
+        [] => vec![(Alike::Not, all)],
+        _ => runs_within(runs, all).collect(),
     };
     for (alike, run) in runs {
         let mut row = run.start;

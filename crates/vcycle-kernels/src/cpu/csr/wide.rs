@@ -1,0 +1,298 @@
+//! Several columns of vectors in registers: each number of the input is loaded and converted once for all rows that have the same columns.
+
+use std::mem::MaybeUninit;
+
+use super::{Combination, Product, block};
+use crate::cpu::stencil::Vectors;
+use crate::runs::{Alike, Run, runs_within};
+use crate::scalar::{Field, Kind, Scalar};
+use crate::simd::{Level, Simd, level};
+
+/// Rows done for one group of columns before the next one: their values stay in cache. Whole groups of 2, 3 or 4.
+const ROWS: usize = 96;
+/// Values of a row that are converted at a time, in whole registers.
+const CONVERTED: usize = 128;
+/// Columns of vectors come in groups of so many.
+const GROUP: usize = 8;
+
+/// Whether types gain by it: values that are halves do, which are converted by instructions for that, and single precision where rows share the input.
+pub(super) const fn are_types<M: Scalar, X: Scalar, Y: Scalar>() -> bool {
+    is_half(M::KIND) || are_single::<M, X, Y>()
+}
+
+const fn is_half(kind: Kind) -> bool {
+    matches!(kind, Kind::F16 | Kind::Bf16)
+}
+
+const fn are_single<M: Scalar, X: Scalar, Y: Scalar>() -> bool {
+    matches!(
+        (M::KIND, X::KIND, Y::KIND),
+        (Kind::F32, Kind::F32, Kind::F32)
+    )
+}
+
+/// Whether this host multiplies so many columns of these types in registers.
+pub(super) fn suits<M: Scalar, X: Scalar, Y: Scalar>(cols: usize) -> bool {
+    let is_whole = cols > 0 && cols.is_multiple_of(GROUP);
+    are_types::<M, X, Y>() && is_whole && level() != Level::Portable
+}
+
+/// The rows of `y`, `first` being the number of the first. Sums are formed in the order of the entries of a row, so that
+/// they are the same bits at every level.
+///
+/// # Safety
+/// `product` keeps the promises of [`Product`], what `runs` say of the rows from `first` on holds, and types and columns [suit](suits). All types are real, and none is
+/// wider than `A`.
+pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
+    product: &Product<'_, M, X, Y>,
+    runs: &[Run],
+    first: usize,
+    y: &mut [Y],
+) {
+    let cols = product.cols;
+    for (alike, rows) in runs_within(runs, first..first + y.len() / cols) {
+        let y = &mut y[(rows.start - first) * cols..(rows.end - first) * cols];
+        let size = match alike {
+            Alike::Same(size) | Alike::Nodes(size) => size,
+            _ => 1,
+        };
+        if size == 1 && const { are_single::<M, X, Y>() } {
+            // SAFETY: the host has AVX2, as types and columns suit.
+            unsafe { block::rows_avx2::<A, M, X, Y>(product, rows.start, y) };
+            continue;
+        }
+        for (batch, y) in y.chunks_mut(ROWS * cols).enumerate() {
+            let first = rows.start + batch * ROWS;
+            // SAFETY: the host has the instructions that `level` found, AVX2 at least; the rest are conditions of
+            // this function.
+            unsafe {
+                match level() {
+                    Level::Avx512 | Level::Amx => {
+                        batch_avx512::<A, M, X, Y>(product, size, first, y)
+                    }
+                    _ => batch_avx2::<A, M, X, Y>(product, size, first, y),
+                }
+            }
+        }
+    }
+}
+
+macro_rules! batch_of_level {
+    ($($name:ident, $features:literal: {$($kind:ident: $($simd:ident[$lanes:literal; $wide:literal]),*;)*})*) => {$(
+        /// All columns of rows in groups of `size` with the same columns, the widest groups of columns first.
+        ///
+        /// # Safety
+        /// As for [`rows`]; the host has the instructions.
+        #[target_feature(enable = $features)]
+        unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
+            product: &Product<'_, M, X, Y>,
+            size: u8,
+            first: usize,
+            y: &mut [Y],
+        ) {
+            let mut column = 0;
+            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums;
+            // the rest are conditions of this function.
+            unsafe {
+                $(if const { matches!(A::KIND, Kind::$kind) } {
+                    $(while product.cols - column >= $lanes * $wide {
+                        of_size::<A::$simd, M, X, Y, $lanes, $wide>(product, size, (first, column), y);
+                        column += $lanes * $wide;
+                    })*
+                })*
+            }
+        }
+    )*};
+}
+
+batch_of_level! {
+    batch_avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c": {
+        F32: Avx512[16; 2], Avx512[16; 1], Avx2[8; 1];
+        F64: Avx512[8; 2], Avx512[8; 1];
+    }
+    batch_avx2, "avx2,fma,f16c": {
+        F32: Avx2[8; 2], Avx2[8; 1];
+        F64: Avx2[4; 2];
+    }
+}
+
+/// `WIDE` registers of columns, from a row and a column on.
+///
+/// # Safety
+/// As for [`rows`]; the host has the instructions of `S`, and there are so many columns left.
+#[inline(always)]
+unsafe fn of_size<
+    S: Simd,
+    M: Scalar,
+    X: Scalar,
+    Y: Scalar,
+    const LANES: usize,
+    const WIDE: usize,
+>(
+    product: &Product<'_, M, X, Y>,
+    size: u8,
+    at: (usize, usize),
+    y: &mut [Y],
+) {
+    // SAFETY: conditions of this function.
+    unsafe {
+        match size {
+            2 => groups::<S, M, X, Y, LANES, WIDE, 2>(product, at, y),
+            3 => groups::<S, M, X, Y, LANES, WIDE, 3>(product, at, y),
+            4 => groups::<S, M, X, Y, LANES, WIDE, 4>(product, at, y),
+            _ => groups::<S, M, X, Y, LANES, WIDE, 1>(product, at, y),
+        }
+    }
+}
+
+/// The same for groups of `SIZE` rows.
+///
+/// # Safety
+/// As for [`of_size`]; `SIZE` rows after each other have the same columns.
+#[inline(always)]
+unsafe fn groups<
+    S: Simd,
+    M: Scalar,
+    X: Scalar,
+    Y: Scalar,
+    const LANES: usize,
+    const WIDE: usize,
+    const SIZE: usize,
+>(
+    product: &Product<'_, M, X, Y>,
+    (first, column): (usize, usize),
+    y: &mut [Y],
+) {
+    let cols = product.cols;
+    let mut by = [[product.combination::<S::Real>(column); LANES]; WIDE];
+    for (lane, by) in by.as_flattened_mut().iter_mut().enumerate() {
+        *by = product.combination(column + lane);
+    }
+    for (group, y) in y.chunks_exact_mut(SIZE * cols).enumerate() {
+        let row = first + group * SIZE;
+        // SAFETY: conditions of this function.
+        let sums = unsafe { sums::<S, M, X, Y, WIDE, SIZE>(product, row, column) };
+        for (place, sums) in sums.into_iter().enumerate() {
+            for (register, sums) in sums.into_iter().enumerate() {
+                let column = column + register * LANES;
+                let y = &mut y[place * cols + column..][..LANES];
+                let mut lanes = [num_traits::Zero::zero(); LANES];
+                // SAFETY: the host has the instructions of `S`, a condition of this function.
+                unsafe { S::store(sums, &mut lanes) };
+                store::<_, _, _, _, LANES>(product, &by[register], lanes, (row + place, column), y);
+            }
+        }
+    }
+}
+
+/// What the sums of a row become in neighbouring columns.
+#[inline(always)]
+fn store<A: Field, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
+    product: &Product<'_, M, X, Y>,
+    by: &[Combination<A>; LANES],
+    sums: [A; LANES],
+    (row, column): (usize, usize),
+    y: &mut [Y],
+) {
+    if by.iter().all(|other| *other == by[0]) {
+        let y = y.try_into().expect("as many columns as lanes");
+        return product.store(&by[0], sums, (row, column), y);
+    }
+    for lane in 0..LANES {
+        let y = std::array::from_mut(&mut y[lane]);
+        product.store(&by[lane], [sums[lane]], (row, column + lane), y);
+    }
+}
+
+/// The sums of `SIZE` rows in `WIDE` registers of columns.
+///
+/// # Safety
+/// As for [`groups`].
+#[inline(always)]
+unsafe fn sums<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const WIDE: usize, const SIZE: usize>(
+    product: &Product<'_, M, X, Y>,
+    row: usize,
+    column: usize,
+) -> [[S::Register; WIDE]; SIZE] {
+    let (columns, values) = product.row(row);
+    let (length, mut values) = (columns.len(), values.as_ptr());
+    let mut converted = [[MaybeUninit::<S::Real>::uninit(); CONVERTED]; SIZE];
+    // SAFETY: columns of the matrix are rows of `x`, which have the columns of these registers. The `SIZE` rows have the same columns, hence the same length, and their values follow
+    // each other. What is read of the converted values was written before.
+    unsafe {
+        let x = product.x.as_ptr().add(column);
+        let mut sums = [[S::zero(); WIDE]; SIZE];
+        for columns in columns.chunks(CONVERTED) {
+            for (row, to) in converted.iter_mut().enumerate() {
+                convert::<S, M>(values.add(row * length), columns.len(), to);
+            }
+            for (entry, &place) in columns.iter().enumerate() {
+                let x = x.add(place as usize * product.cols);
+                let mut inputs = [S::zero(); WIDE];
+                for (register, input) in inputs.iter_mut().enumerate() {
+                    *input = S::load(x.add(register * S::LANES), S::LANES);
+                }
+                for (sums, values) in sums.iter_mut().zip(&converted) {
+                    let value = S::splat(values.get_unchecked(entry).assume_init());
+                    for (sum, &input) in sums.iter_mut().zip(&inputs) {
+                        *sum = add_product::<S, M, X>(value, input, *sum);
+                    }
+                }
+            }
+            values = values.add(columns.len());
+        }
+        sums
+    }
+}
+
+/// `count` values of a row in the type of the sums.
+///
+/// # Safety
+/// The host has the instructions of `S`, and `count` values are readable, at most [`CONVERTED`].
+#[inline(always)]
+unsafe fn convert<S: Simd, M: Scalar>(
+    values: *const M,
+    count: usize,
+    to: &mut [MaybeUninit<S::Real>; CONVERTED],
+) {
+    for from in (0..count).step_by(S::LANES) {
+        let to = to[from..].as_mut_ptr().cast();
+        // SAFETY: conditions of this function; there is room for whole registers.
+        unsafe {
+            let register = S::load(values.add(from), S::LANES.min(count - from));
+            S::store(register, std::slice::from_raw_parts_mut(to, S::LANES));
+        }
+    }
+}
+
+/// `sum + value * input`, rounded twice as kernels without these registers do it.
+///
+/// # Safety
+/// The host has the instructions of `S`.
+#[inline(always)]
+unsafe fn add_product<S: Simd, M: Scalar, X: Scalar>(
+    value: S::Register,
+    input: S::Register,
+    sum: S::Register,
+) -> S::Register {
+    // SAFETY: a condition of this function.
+    unsafe {
+        match const { is_exact::<S::Real, M, X>() } {
+            true => S::multiply_add(value, input, sum),
+            false => S::add(sum, S::multiply(value, input)),
+        }
+    }
+}
+
+/// Whether products of `M` and `X` have no more digits than `A`.
+const fn is_exact<A: Scalar, M: Scalar, X: Scalar>() -> bool {
+    const fn digits(kind: Kind) -> u32 {
+        match kind {
+            Kind::Bf16 => 8,
+            Kind::F16 => 11,
+            Kind::F32 | Kind::C32 => 24,
+            Kind::F64 | Kind::C64 => 53,
+        }
+    }
+    digits(M::KIND) + digits(X::KIND) <= digits(A::KIND)
+}
