@@ -94,17 +94,6 @@ KERNEL unpack_blocks(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
 // ---- the product
 
 #ifdef INNER
-// The place of a column among those of a strip, where it is.
-FUNCTION u32 place_of(const SPACE u32 *columns, u32 n, u32 column) {
-    u32 low = 0;
-    while (n > 1) {
-        const u32 middle = n / 2;
-        low += columns[low + middle] <= column ? middle : 0;
-        n -= middle;
-    }
-    return low;
-}
-
 KERNEL block_product(u64 count, GLOBAL const u32 *RESTRICT strips,
                      GLOBAL const u64 *RESTRICT a_offsets, GLOBAL const u32 *RESTRICT a_columns,
                      GLOBAL const T *RESTRICT a_values, GLOBAL const u8 *RESTRICT a_masks,

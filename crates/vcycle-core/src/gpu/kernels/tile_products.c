@@ -21,17 +21,6 @@ FUNCTION u32 map_product(u32 a, u32 b) {
     return map;
 }
 
-// The place of a column among sorted ones, where it is.
-FUNCTION u32 place_of(const LOCAL u32 *columns, u32 n, u32 column) {
-    u32 low = 0;
-    while (n > 1) {
-        const u32 middle = n / 2;
-        low += columns[low + middle] <= column ? middle : 0;
-        n -= middle;
-    }
-    return low;
-}
-
 // How many of some sorted columns are before another one.
 FUNCTION u32 columns_before(GLOBAL const u32 *columns, u32 n, u32 column) {
     u32 low = 0;

@@ -18,7 +18,7 @@ use crate::launch::layout::Layout;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("block_products.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File = kernel_file!("block_products.c", TEAM_BLOCK, "teams.h", "sorted.h");
 /// Columns of a block that kernels have, at most.
 const LARGEST: usize = 6;
 /// Bytes of local memory that the sums of a block of threads take.

@@ -10,7 +10,7 @@ use crate::gpu::{File, kernel_file};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("tile_products.c", 128, "mma.h");
+pub(super) const FILE: File = kernel_file!("tile_products.c", 128, "mma.h", "sorted.h");
 /// Tiles of a row of which a block has the sums at a time: for short rows and long ones.
 const WINDOWS: [(usize, &str); 2] = [(64, "64"), (128, "128")];
 
