@@ -115,6 +115,11 @@ fn in_blocks(executor: &Executor) {
     for way in [ProductWay::Words, ProductWay::Tiles] {
         a.multiply_in_way(&a, way).unwrap();
     }
+    // Rows that are shorter than teams.
+    let short = Csr::identity(executor, a.size().rows);
+    for way in [ProductWay::Tables, ProductWay::Auto] {
+        a.multiply_in_way(&short, way).unwrap();
+    }
     let x = Vector::<f64>::filled(executor, a.size().rows, 1, 1.0).unwrap();
     let mut y = Vector::<f64>::zeros_like(&x).unwrap();
     let a = a.on_device_in(Some(Size::square(3))).unwrap();

@@ -12,6 +12,8 @@
 //
 // CHUNKS: of a row of B a thread has so many entries on their way, one unless told otherwise.
 //
+// SEVERAL: a team has entries of several rows of B at a time (several_rows.h).
+//
 // ONCE: rows are not counted before. Each is left in the room that there is for it, and moved when all are known; what has more
 // entries is made again in a larger table.
 
@@ -292,6 +294,10 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
     LOCAL_ARRAY(u32, lengths, BLOCK);
     LOCAL_ARRAY(ACC, weights, BLOCK);
 #endif
+#if SEVERAL
+    LOCAL_ARRAY(u32, scratch, BLOCK);
+    LOCAL_ARRAY(ACC, products, BLOCK);
+#endif
     TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
 #if ONCE
@@ -346,6 +352,46 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
                     sums[slot] = sum;
                 }
                 TEAM_SYNC();
+            }
+        }
+#elif SEVERAL
+        // The team fetches where rows of B begin and end, then adds their entries, with IN_FLIGHT for each thread on their way.
+        const u32 own = team * THREADS;
+        for (; ANY(left < a_end); left += TEAM) {
+            const u32 entries = left < a_end && !IS_FULL ? (u32)min(a_end - left, (u64)TEAM) : 0;
+            TEAM_SYNC();
+            u64 begin_of_row = 0;
+            u32 length = 0;
+            if (member < entries) {
+                const u32 k = a_columns[left + member];
+                begin_of_row = b_offsets[k];
+                length = (u32)(b_offsets[k + 1] - begin_of_row);
+                weights[own + member] = LOAD(TA, a_values, left + member);
+            }
+            const u32 end = sum_up_to(length, member, scratch + own);
+            lengths[own + member] = end;
+            begins[own + member] = begin_of_row - (end - length);
+            TEAM_SYNC();
+            const u32 all = lengths[own + TEAM - 1];
+            for (u32 first = member; ANY(first - member < all); first += IN_FLIGHT * TEAM) {
+                u32 columns[IN_FLIGHT];
+                ACC values[IN_FLIGHT], factors[IN_FLIGHT];
+                FOR(k, IN_FLIGHT) {
+                    const u32 entry = first + k * TEAM, its = own + row_of_entry(lengths + own, entry);
+                    columns[k] = entry < all ? b_columns[begins[its] + entry] : EMPTY;
+                    values[k] = entry < all ? LOAD(TB, b_values, begins[its] + entry) : (ACC)0;
+                    factors[k] = entry < all ? weights[its] : (ACC)0;
+                }
+                FOR(k, IN_FLIGHT)
+                    if (ANY(first - member + k * TEAM < all)) {
+                        u32 slot = EMPTY;
+                        if (columns[k] != EMPTY) {
+                            PLACE(found_slot, columns[k])
+                            slot = found_slot;
+                        }
+                        add_in_order(slot, MULTIPLY(ACC, factors[k], values[k]), member, sums,
+                                     products + own, scratch + own);
+                    }
             }
         }
 #else

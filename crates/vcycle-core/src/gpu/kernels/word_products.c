@@ -299,35 +299,61 @@ KERNEL word_values(u64 count, GLOBAL const u32 *RESTRICT rows, WORDS_OF_B,
 #if ONCE
 #define NOWHERE 0xffffffffffffffffull
 // Rows of B whose entries are set as bits come in so many pieces at a time.
+#if SEVERAL
+#define BIT_PIECES IN_FLIGHT
+#else
 #define BIT_PIECES (2 * IN_FLIGHT)
+#endif
 
-// Of the rows of B that a team has fetched, one after the other in pieces of TEAM entries: the next piece.
+// Of the rows of B that a team has fetched the next piece, up to TEAM entries: of one row, or with SEVERAL (several_rows.h) of all of them. And the row of a
+// thread's entry.
 typedef struct {
-    u32 row, from;
+    u32 row, from, own;
 } Piece;
 
 // The place of a thread's entry in the next piece, NOWHERE where it has none.
 FUNCTION u64 take_piece(PRIVATE Piece *next, u32 rows, const LOCAL u64 *begins,
                         const LOCAL u32 *lengths, u32 member) {
-    const u32 row = min(next->row, TEAM - 1u), own = next->from + member;
+    const u32 entry = next->from + member;
+#if SEVERAL
+    next->own = row_of_entry(lengths, entry);
+    next->from += TEAM;
+    if (next->from >= lengths[TEAM - 1])
+        next->row = rows;
+    return entry < lengths[TEAM - 1] ? begins[next->own] + entry : NOWHERE;
+#else
+    const u32 row = next->own = min(next->row, TEAM - 1u);
     const bool is_there = next->row < rows;
-    const u64 place = is_there && own < lengths[row] ? begins[row] + own : NOWHERE;
     next->from += TEAM;
     if (is_there && next->from >= lengths[row]) {
         ++next->row;
         next->from = 0;
     }
-    return place;
+    return is_there && entry < lengths[row] ? begins[row] + entry : NOWHERE;
+#endif
 }
 
-// Fetches where up to TEAM rows of B begin, unless they are fetched already.
+// Fetches where up to TEAM rows of B begin, unless they are fetched already. With SEVERAL `lengths` tell where they end if one follows the other, and `begins` are counted from there.
+#if SEVERAL
+#define FOLLOW_EACH_OTHER(rows)                                                                    \
+    const u32 length = member < (rows) ? lengths[member] : 0;                                      \
+    const u32 end = sum_up_to(length, member, of_threads);                                         \
+    lengths[member] = end;                                                                         \
+    if (member < (rows))                                                                           \
+        begins[member] -= end - length;
+#else
+#define FOLLOW_EACH_OTHER(rows)
+#endif
 #define FETCH_ROWS(left, rows, are_fetched)                                                        \
     TEAM_SYNC();                                                                                   \
-    if (member < rows && !(are_fetched)) {                                                                        \
-        const u32 k = a_columns[(left) + member];                                                  \
-        begins[member] = b_offsets[k];                                                             \
-        lengths[member] = (u32)(b_offsets[k + 1] - b_offsets[k]);                                  \
-        weights[member] = LOAD(TA, a_values, (left) + member);                                     \
+    if (!(are_fetched)) {                                                                          \
+        if (member < (rows)) {                                                                     \
+            const u32 k = a_columns[(left) + member];                                              \
+            begins[member] = b_offsets[k];                                                         \
+            lengths[member] = (u32)(b_offsets[k + 1] - b_offsets[k]);                              \
+            weights[member] = LOAD(TA, a_values, (left) + member);                                 \
+        }                                                                                          \
+        FOLLOW_EACH_OTHER(rows)                                                                    \
     }                                                                                              \
     TEAM_SYNC();
 
@@ -346,11 +372,17 @@ KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u64 *R
     LOCAL_ARRAY(u64, all_begins, BLOCK);
     LOCAL_ARRAY(u32, all_lengths, BLOCK);
     LOCAL_ARRAY(ACC, all_weights, BLOCK);
+#if SEVERAL
+    LOCAL_ARRAY(ACC, all_products, BLOCK);
+#endif
     TEAM_OF_BLOCK
     LOCAL RANK *ranks = all_ranks + team * ROOM;
     LOCAL ACC *sums = all_sums + team * SIZE, *weights = all_weights + team * THREADS;
     LOCAL u64 *begins = all_begins + team * THREADS;
     LOCAL u32 *lengths = all_lengths + team * THREADS;
+#if SEVERAL
+    LOCAL ACC *products = all_products + team * THREADS;
+#endif
     FOR_ROWS(row, count, rows) {
         const bool is_own = !IS_SPARE(count);
         const u64 begin = first_place + (first_ + team) * room;
@@ -361,7 +393,7 @@ KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u64 *R
         for (u64 left = a_begin; ANY(left < a_end); left += TEAM) {
             const u32 some = left < a_end ? (u32)min(a_end - left, (u64)TEAM) : 0;
             FETCH_ROWS(left, some, false)
-            Piece next = {0, 0};
+            Piece next = {0, 0, 0};
             while (ANY(next.row < some)) {
                 u32 columns[BIT_PIECES];
                 FOR(k, BIT_PIECES) {
@@ -395,23 +427,32 @@ KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u64 *R
         for (u64 left = a_begin; ANY(left < a_end && n > 0); left += TEAM) {
             const u32 some = left < a_end && n > 0 ? (u32)min(a_end - left, (u64)TEAM) : 0;
             FETCH_ROWS(left, some, a_end - a_begin <= TEAM)
-            Piece next = {0, 0};
+            Piece next = {0, 0, 0};
             while (ANY(next.row < some)) {
                 u32 to[IN_FLIGHT];
                 ACC values[IN_FLIGHT], factors[IN_FLIGHT];
+#if SEVERAL
+                const u32 left_over = lengths[TEAM - 1] - min(next.from, lengths[TEAM - 1]);
+#endif
                 FOR(k, IN_FLIGHT) {
-                    factors[k] = weights[min(next.row, TEAM - 1u)];
                     const u64 place = take_piece(&next, some, begins, lengths, member);
+                    factors[k] = weights[next.own];
                     to[k] = place == NOWHERE ? EMPTY : b_columns[place];
                     values[k] = place == NOWHERE ? (ACC)0 : LOAD(TB, b_values, place);
                 }
                 FOR(k, IN_FLIGHT)
                     to[k] = to[k] == EMPTY ? EMPTY : place_of(bits, ranks, to[k] - first * 32);
+#if SEVERAL
+                FOR(k, IN_FLIGHT)
+                    if (k * TEAM < left_over)
+                        add_in_order(to[k], factors[k] * values[k], member, sums, products, of_threads);
+#else
                 FOR(k, IN_FLIGHT) {
                     if (to[k] != EMPTY)
                         sums[to[k]] += factors[k] * values[k];
                     TEAM_SYNC();
                 }
+#endif
             }
         }
         for (u32 k = member; k < n; k += TEAM)

@@ -2,6 +2,7 @@
 
 mod counted;
 mod once;
+mod several;
 mod spans;
 
 use std::sync::Arc;
@@ -26,7 +27,8 @@ pub(super) const FILE: File = kernel_file!(
     TEAM_BLOCK,
     "teams.h",
     "classes.h",
-    "product_tables.h"
+    "product_tables.h",
+    "several_rows.h"
 );
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;
@@ -254,6 +256,7 @@ impl<'p> Product<'p> {
             false => LOCAL_ENTRIES,
         };
         for group in groups.each(local, self.teams())? {
+            let group = self.with_several_rows(group);
             let mut table = self.table(&group, groups.largest())?;
             let mut sums = self.queue.room::<C::Arith>(table.keys.len())?;
             let mut arguments = self.arguments(&group, false)?;
@@ -261,6 +264,7 @@ impl<'p> Product<'p> {
             arguments.push(write(&mut sums)?);
             arguments.extend(factors.arguments()?);
             arguments.extend(out);
+            let defines = [&defines[..], self.several(&group)].concat();
             self.launch("product_values", &group, &defines, table.blocks, &arguments)?;
         }
         Ok(())

@@ -15,7 +15,8 @@ use crate::gpu::{Define, File, kernel_file};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("word_products.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File =
+    kernel_file!("word_products.c", TEAM_BLOCK, "teams.h", "several_rows.h");
 /// Entries of a row of `B` and products for a row, in the mean, and products in all, from which it is worth looking closer. Without these limits an H200 took
 /// 8 to 10 % longer for `R (A P)` of `beam:o3,l3` and `poisson27:128`, which stayed with tables.
 const LEAST_ROW: f64 = 20.0;

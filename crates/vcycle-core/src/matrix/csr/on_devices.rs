@@ -125,6 +125,22 @@ fn rows_that_are_not_counted_first_are_the_same() {
     }
 }
 
+/// As prolongations have them: teams take entries of several rows at a time.
+#[test]
+fn products_with_short_rows_are_those_of_the_host() {
+    let Some(executor) = device() else { return };
+    let a = random::<f64>(&HOST, 50, 600, 0.4, 1);
+    let b = random::<f64>(&HOST, 600, 100, 0.03, 2);
+    let expected = a.multiply(&b).unwrap();
+    let there = |a: &Csr<f64>| a.copy_to(&executor).unwrap();
+    let (a, b) = (there(&a), there(&b));
+    for way in [ProductWay::Tables, ProductWay::Counted, ProductWay::Auto] {
+        assert_near(&a.multiply_in_way(&b, way).unwrap(), &expected, 1e-15);
+    }
+    let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
+    assert_near(&product.numeric(&a, &b).unwrap(), &expected, 1e-15);
+}
+
 #[test]
 fn unions_are_those_of_the_host() {
     let Some(executor) = device() else { return };

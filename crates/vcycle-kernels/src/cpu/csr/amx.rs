@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Product, wide};
+use super::Product;
+use super::wide::{self, Neighbours};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Kind, Scalar, convert};
@@ -82,7 +83,7 @@ unsafe fn nodes<A: Field, M: Scalar, X: Scalar, Y: Scalar, const WIDTH: usize>(
     y: &mut [Y],
 ) {
     let cols = product.cols;
-    let by: [_; WIDTH] = std::array::from_fn(|lane| product.combination::<A>(column + lane));
+    let neighbours = Neighbours::<A, WIDTH>::new(product, column);
     // SAFETY: the host has AMX, a condition of this function, and these are the only tiles of the thread.
     let tiles = unsafe { Tiles::new(size, WIDTH) };
     let (mut last, mut sums) = ([0; SIDE * DEPTH], [0.0_f32; SIDE * SIDE]);
@@ -109,12 +110,12 @@ unsafe fn nodes<A: Field, M: Scalar, X: Scalar, Y: Scalar, const WIDTH: usize>(
             tiles.multiply(a, last.as_ptr(), b, sums.as_mut_ptr());
         }
         for place in 0..size {
-            let y = &mut y[place * cols + column..][..WIDTH];
-            for (lane, y) in y.iter_mut().enumerate() {
-                let sum = convert::<f32, A>(sums[place * WIDTH + lane]);
-                let at = (row + place, column + lane);
-                product.store(&by[lane], [sum], at, std::array::from_mut(y));
+            let mut lanes = [A::zero(); WIDTH];
+            for (lane, sum) in lanes.iter_mut().zip(&sums[place * WIDTH..]) {
+                *lane = convert(*sum);
             }
+            let y = &mut y[place * cols + column..][..WIDTH];
+            neighbours.store(product, lanes, (row + place, column), y);
         }
     }
 }

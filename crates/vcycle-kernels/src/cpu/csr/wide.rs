@@ -164,10 +164,9 @@ unsafe fn groups<
     y: &mut [Y],
 ) {
     let cols = product.cols;
-    let mut by = [[product.combination::<S::Real>(column); LANES]; WIDE];
-    for (lane, by) in by.as_flattened_mut().iter_mut().enumerate() {
-        *by = product.combination(column + lane);
-    }
+    let columns: [_; WIDE] = std::array::from_fn(|register| {
+        Neighbours::<S::Real, LANES>::new(product, column + register * LANES)
+    });
     for (group, y) in y.chunks_exact_mut(SIZE * cols).enumerate() {
         let row = first + group * SIZE;
         // SAFETY: conditions of this function.
@@ -179,28 +178,51 @@ unsafe fn groups<
                 let mut lanes = [num_traits::Zero::zero(); LANES];
                 // SAFETY: the host has the instructions of `S`, a condition of this function.
                 unsafe { S::store(sums, &mut lanes) };
-                store::<_, _, _, _, LANES>(product, &by[register], lanes, (row + place, column), y);
+                columns[register].store(product, lanes, (row + place, column), y);
             }
         }
     }
 }
 
-/// What the sums of a row become in neighbouring columns.
-#[inline(always)]
-fn store<A: Field, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
-    product: &Product<'_, M, X, Y>,
-    by: &[Combination<A>; LANES],
-    sums: [A; LANES],
-    (row, column): (usize, usize),
-    y: &mut [Y],
-) {
-    if by.iter().all(|other| *other == by[0]) {
-        let y = y.try_into().expect("as many columns as lanes");
-        return product.store(&by[0], sums, (row, column), y);
+/// What becomes of sums in neighbouring columns.
+pub(super) struct Neighbours<A, const LANES: usize> {
+    by: [Combination<A>; LANES],
+    /// Whether it is the same in all of them.
+    are_equal: bool,
+}
+
+impl<A: Field, const LANES: usize> Neighbours<A, LANES> {
+    /// From a column on.
+    #[inline(always)]
+    pub(super) fn new<M: Scalar, X: Scalar, Y: Scalar>(
+        product: &Product<'_, M, X, Y>,
+        column: usize,
+    ) -> Self {
+        let mut by = [product.combination::<A>(column); LANES];
+        for (lane, by) in by.iter_mut().enumerate() {
+            *by = product.combination(column + lane);
+        }
+        let are_equal = by.iter().all(|other| *other == by[0]);
+        Self { by, are_equal }
     }
-    for lane in 0..LANES {
-        let y = std::array::from_mut(&mut y[lane]);
-        product.store(&by[lane], [sums[lane]], (row, column + lane), y);
+
+    /// Stores what the sums of a row become, from the same column on.
+    #[inline(always)]
+    pub(super) fn store<M: Scalar, X: Scalar, Y: Scalar>(
+        &self,
+        product: &Product<'_, M, X, Y>,
+        sums: [A; LANES],
+        (row, column): (usize, usize),
+        y: &mut [Y],
+    ) {
+        if self.are_equal {
+            let y = y.try_into().expect("as many columns as lanes");
+            return product.store(&self.by[0], sums, (row, column), y);
+        }
+        for lane in 0..LANES {
+            let y = std::array::from_mut(&mut y[lane]);
+            product.store(&self.by[lane], [sums[lane]], (row, column + lane), y);
+        }
     }
 }
 

@@ -96,7 +96,10 @@ impl Product<'_> {
         if groups.largest() > LOCAL_ENTRIES {
             return Ok(None);
         }
-        let list = Group::joined(queue, groups.each(LOCAL_ENTRIES, self.teams())?);
+        let mut list = Group::joined(queue, groups.each(LOCAL_ENTRIES, self.teams())?);
+        for group in &mut list {
+            *group = self.with_several_rows(*group);
+        }
         let room: usize = list.iter().map(|group| group.count * group.size).sum();
         if room > most {
             return Ok(None);
@@ -223,11 +226,12 @@ impl Product<'_> {
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
     }
 
-    /// Definitions for the teams of a group: where rows of `B` are longer than a team, two entries for each thread are on their way.
+    /// Definitions for the teams of a group: where rows of `B` are longer than a team, two entries for each thread are on their way, and teams that rows of `B`
+    /// leave idle have several of them.
     fn with_chunks(&self, group: &Group, defines: &[Define]) -> Vec<Define> {
         let is_long = self.width() > group.threads;
         let chunks = ("CHUNKS", if is_long { "2" } else { "1" });
-        [defines, &[chunks]].concat()
+        [defines, &[chunks], self.several(group)].concat()
     }
 
     /// Whether rows are so few that the last ones weigh.

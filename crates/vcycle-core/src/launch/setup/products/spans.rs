@@ -68,7 +68,14 @@ impl Product<'_> {
         arguments.extend(made.left(0)?);
         arguments.extend([write(&mut made.columns)?, write(&mut made.values)?]);
         let spans = [("SPAN", literal(span)), ("KNOWN", "0")];
-        let defines = [&group.defines(group.size)[..], &spans, &pass.defines].concat();
+        let several = self.several(&group);
+        let defines = [
+            &group.defines(group.size)[..],
+            &spans,
+            &pass.defines,
+            several,
+        ]
+        .concat();
         let blocks = group.blocks(&self.queue, 0);
         self.queue
             .blocks(FILE, "word_rows", &defines, blocks, &arguments)
