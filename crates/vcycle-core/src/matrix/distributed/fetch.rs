@@ -59,6 +59,11 @@ pub(super) fn packed<'r, T: Scalar>(
     if lengths.is_empty() {
         return writer.bytes;
     }
+    let entries = lengths.iter().sum::<u64>() as usize;
+    let numbers = 1 + lengths.len() + entries;
+    writer
+        .bytes
+        .reserve(numbers * size_of::<u64>() + entries * size_of::<T>());
     writer.put(&[lengths.len() as u64]);
     writer.put(&lengths);
     for (columns, _) in rows.clone() {
@@ -85,24 +90,28 @@ impl<T: Scalar> Fetched<T> {
         }
     }
 
-    /// Both, none of which is in the other.
-    pub fn and(&self, other: &Self) -> Self {
-        let mut both = Self::new();
-        let (mut mine, mut theirs) = (0, 0);
-        while mine < self.numbers.len() || theirs < other.numbers.len() {
-            let first = |of: &Self, place: usize| of.numbers.get(place).copied();
-            let is_mine = match (first(self, mine), first(other, theirs)) {
-                (Some(a), Some(b)) => a < b,
-                (a, _) => a.is_some(),
-            };
-            match is_mine {
-                true => both.push(self, mine),
-                false => both.push(other, theirs),
-            }
-            mine += usize::from(is_mine);
-            theirs += usize::from(!is_mine);
+    /// All of them, none of which is in another.
+    pub fn joined(mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1 {
+            return parts.remove(0);
         }
-        both
+        let places = parts.iter().enumerate().flat_map(|(part, of)| {
+            let numbers = of.numbers.iter().enumerate();
+            numbers.map(move |(place, &number)| (number, part, place))
+        });
+        let mut places: Vec<(u64, usize, usize)> = places.collect();
+        // Of each part they are in order already.
+        places.sort();
+        let entries = parts.iter().map(|of| of.rows.columns.len()).sum();
+        let mut all = Self::new();
+        all.numbers.reserve(places.len());
+        all.rows.offsets.reserve(places.len());
+        all.rows.columns.reserve(entries);
+        all.rows.values.reserve(entries);
+        for (_, part, place) in places {
+            all.push(&parts[part], place);
+        }
+        all
     }
 
     fn push(&mut self, of: &Self, place: usize) {

@@ -143,6 +143,7 @@ impl LocalNumbers {
         Finder {
             numbers: self,
             last: Vec::new(),
+            next: 0,
         }
     }
 }
@@ -170,12 +171,14 @@ pub(super) fn distinct(mut rows: Vec<u64>) -> Vec<u64> {
     rows
 }
 
-/// Finds the local numbers of rows, quickly where one follows the one that was looked for before it, as the columns
-/// of consecutive rows do.
+/// Finds the local numbers of rows, quickly where they are found as those before: the columns of a row follow each other, and those
+/// of the next row are the same or the next ones.
 pub(super) struct Finder<'n> {
     numbers: &'n LocalNumbers,
     /// By the place in a row: where among the others the last one was.
     last: Vec<usize>,
+    /// Behind the one that was found last.
+    next: usize,
 }
 
 impl Finder<'_> {
@@ -189,14 +192,17 @@ impl Finder<'_> {
         if place >= self.last.len() {
             self.last.resize(place + 1, 0);
         }
-        let next = self.last[place] + 1;
-        let found = match numbers.others.get(next) == Some(&global) {
-            true => Ok(next),
-            false => numbers.others.binary_search(&global),
+        let last = self.last[place];
+        let likely = [self.next, last, last + 1];
+        let is_there = |other: &usize| numbers.others.get(*other) == Some(&global);
+        let found = match likely.into_iter().find(is_there) {
+            Some(other) => Ok(other),
+            None => numbers.others.binary_search(&global),
         };
         match found {
             Ok(other) => {
                 self.last[place] = other;
+                self.next = other + 1;
                 numbers.of_other(other) as u32
             }
             Err(_) => NOT_HERE,

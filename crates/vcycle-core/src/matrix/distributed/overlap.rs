@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Distributed;
 use super::fetch::Fetched;
 use super::halo::Halo;
-use super::local_numbers::LocalNumbers;
+use super::local_numbers::{LocalNumbers, distinct};
 use crate::error::Result;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
@@ -29,7 +29,19 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short, or another rank has failed.
     pub fn overlapped(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
-        let (_, rows) = self.rings(rings, block, None)?;
+        let (_, rows) = self.rings(rings, block, None, u64::MAX)?;
+        let others = rows.numbers.clone();
+        self.overlap(&rows, others)
+    }
+
+    /// The submatrix of own rows and those of `rings` around them that come before: what a lower triangle depends on.
+    /// All ranks call it together.
+    ///
+    /// # Errors
+    /// When memory is short, or another rank has failed.
+    pub fn preceded(&self, rings: usize) -> Result<Overlap<T>> {
+        let end = self.rows.range(self.team().rank()).end;
+        let (_, rows) = self.rings(rings, 1, None, end)?;
         let others = rows.numbers.clone();
         self.overlap(&rows, others)
     }
@@ -44,40 +56,45 @@ impl<T: Scalar> Distributed<T> {
             true => None,
             false => Some(self.transpose()?),
         };
-        let (others, rows) = self.rings(rings, block, back.as_ref())?;
+        let (others, rows) = self.rings(rings, block, back.as_ref(), u64::MAX)?;
         self.overlap(&rows, others)
     }
 
-    /// The rows of so many rings, and their numbers with those of the next one. What refers to a row is beside it if the
-    /// transpose is given.
+    /// The rows of so many rings that come before `end`, and their numbers with those of the next one. What refers to a row is
+    /// beside it if the transpose is given.
     fn rings(
         &self,
         rings: usize,
         block: usize,
         back: Option<&Self>,
+        end: u64,
     ) -> Result<(Vec<u64>, Fetched<T>)> {
         let own = self.rows.range(self.team().rank());
-        let numbered = |rows: &[u64]| LocalNumbers::new(own.clone(), whole_nodes(rows, block));
-        let mut rows = Fetched::new();
+        let numbered = |rows: &[u64]| {
+            let mut rows = whole_nodes(rows, block);
+            rows.retain(|&row| row < end);
+            LocalNumbers::new(own.clone(), rows)
+        };
+        let mut fetched = Vec::with_capacity(rings);
         let others = self.columns.others();
+        let mut known: Vec<u64> = Vec::new();
         let mut near = match back {
             Some(back) => numbered(&[others, back.columns.others()].concat()),
             None => numbered(others),
         };
         for _ in 0..rings {
-            let is_new = |row: &&u64| rows.numbers.binary_search(row).is_err();
+            let is_new = |row: &&u64| known.binary_search(row).is_err();
             let new: Vec<u64> = near.others().iter().filter(is_new).copied().collect();
             let ring = self.fetch(&new)?;
             let mut beside = [near.others(), &ring.rows.columns].concat();
             if let Some(back) = back {
                 beside.extend(back.fetch(&new)?.rows.columns);
             }
+            known = near.others().to_vec();
             near = numbered(&beside);
-            rows = match rows.numbers.is_empty() {
-                true => ring,
-                false => rows.and(&ring),
-            };
+            fetched.push(ring);
         }
+        let rows = Fetched::joined(fetched);
         Ok((near.others().to_vec(), rows))
     }
 
@@ -97,9 +114,7 @@ pub(super) fn whole_nodes(rows: &[u64], block: usize) -> Vec<u64> {
     if size <= 1 {
         return rows.to_vec();
     }
-    let mut nodes: Vec<u64> = rows.iter().map(|row| row / size).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
+    let nodes = distinct(rows.iter().map(|row| row / size).collect());
     nodes
         .iter()
         .flat_map(|node| node * size..(node + 1) * size)

@@ -10,6 +10,7 @@ mod text;
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use num_traits::{One, Zero};
@@ -19,7 +20,7 @@ use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
 use super::{bad_pivot, check_hermitian, nonzero_diagonal, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::{Factory, LinOp, Product};
+use crate::linop::{Factory, LinOp, Product, Size};
 use crate::matrix::{Csr, Distributed, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
@@ -155,9 +156,11 @@ impl Fsai {
     fn over_ranks<T: Mixes<T, T>>(&self, a: &Distributed<T>) -> Result<Arc<dyn LinOp<T>>> {
         let team = a.team();
         team.agree(self.check())?;
-        let near = a.overlapped(self.reach(), 1)?;
-        let factor = team.agree(self.factor(&near.matrix))?;
-        let own = near.own_rows(&factor)?;
+        let near = match a.executor().is_device() {
+            true => a.overlapped(self.reach(), 1)?,
+            false => a.preceded(self.reach())?,
+        };
+        let own = team.agree(self.rows_of_factor(&near.matrix, near.halo.own()))?;
         let g = Distributed::of_numbered(a.executor(), a.rows(), a.rows(), &near.halo, own)?;
         let adjoint = g.transpose()?;
         Ok(Arc::new(Product::new(vec![
@@ -233,21 +236,25 @@ impl Fsai {
 
     /// The factor `G`.
     fn factor<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
+        self.rows_of_factor(a, 0..a.size().rows)
+    }
+
+    fn rows_of_factor<T: Scalar>(&self, a: &Csr<T>, rows: Range<usize>) -> Result<Csr<T>> {
         match (self.setup, T::KIND.is_complex()) {
-            (FsaiSetup::Double, false) => self.factor_in::<T, f64>(a),
-            (FsaiSetup::Double, true) => self.factor_in::<T, c64>(a),
+            (FsaiSetup::Double, false) => self.factor_in::<T, f64>(a, rows),
+            (FsaiSetup::Double, true) => self.factor_in::<T, c64>(a, rows),
             (FsaiSetup::Single, false) => {
-                let single = self.factor_in::<T, f32>(a);
-                single.or_else(|_| self.factor_in::<T, f64>(a))
+                let single = self.factor_in::<T, f32>(a, rows.clone());
+                single.or_else(|_| self.factor_in::<T, f64>(a, rows))
             }
             (FsaiSetup::Single, true) => {
-                let single = self.factor_in::<T, c32>(a);
-                single.or_else(|_| self.factor_in::<T, c64>(a))
+                let single = self.factor_in::<T, c32>(a, rows.clone());
+                single.or_else(|_| self.factor_in::<T, c64>(a, rows))
             }
         }
     }
 
-    fn factor_in<T: Scalar, A: Field>(&self, a: &Csr<T>) -> Result<Csr<T>> {
+    fn factor_in<T: Scalar, A: Field>(&self, a: &Csr<T>, own: Range<usize>) -> Result<Csr<T>> {
         let wide = a.convert::<A>()?;
         let rounding = rounding(T::KIND).max(rounding(A::KIND));
         let growth = Growth {
@@ -258,7 +265,11 @@ impl Fsai {
             rounding,
         };
         if let Some(rows) = operations::fsai_rows(&wide, growth)? {
-            return self.on_device(&wide, &rows)?.convert::<T>();
+            let all = self.on_device(&wide, &rows)?;
+            return match own.len() == all.size().rows {
+                true => all.convert::<T>(),
+                false => all.row_range(own)?.convert::<T>(),
+            };
         }
         let diagonal = positive_diagonal(&wide)?;
         let problem = Problem {
@@ -268,7 +279,7 @@ impl Fsai {
             parameters: self,
             rounding: A::Real::from_f64(rounding),
         };
-        self.rows(&problem)?.convert::<T>()
+        self.rows(&problem, own)?.convert::<T>()
     }
 
     /// The same by kernels.
@@ -300,18 +311,20 @@ impl Fsai {
         }
     }
 
-    fn rows<A: Field>(&self, problem: &Problem<'_, A>) -> Result<Csr<A>> {
+    fn rows<A: Field>(&self, problem: &Problem<'_, A>, own: Range<usize>) -> Result<Csr<A>> {
         let a = problem.a;
         let start = self.start(problem)?;
-        let work = |row: usize| WORK_PER_ENTRY * a.offsets()[row] + row;
-        let bounds = balance(a.size().rows, work);
+        let first = a.offsets()[own.start];
+        let work = |row: usize| WORK_PER_ENTRY * (a.offsets()[own.start + row] - first) + row;
+        let bounds = balance(own.len(), work);
         let (executor, bytes) = (a.executor(), WORK_PER_ENTRY * a.bytes());
         let scratch = || Row::new(problem);
         let arrays = build(executor, &bounds, bytes, scratch, |one, row, rows| {
+            let row = own.start + row;
             one.solve(row, start.of_row(row))?;
             one.write(rows)
         })?;
-        Ok(arrays.into_csr(executor, a.size()))
+        Ok(arrays.into_csr(executor, Size::new(own.len(), a.size().cols)))
     }
 
     /// The pattern that growth starts from.
