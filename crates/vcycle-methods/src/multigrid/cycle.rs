@@ -81,6 +81,8 @@ pub(crate) struct Cycles<T: Scalar> {
     pub v: Arc<dyn LinOp<T>>,
     /// Full multigrid: a start for solvers.
     pub full: Arc<dyn LinOp<T>>,
+    /// What a K-cycle visits, where that is not the [usual](krylov) method on vectors of the level.
+    pub krylov: Option<Arc<dyn LinOp<T>>>,
 }
 
 impl<T: Scalar> Cycles<T> {
@@ -91,6 +93,7 @@ impl<T: Scalar> Cycles<T> {
             v: Arc::clone(&solver),
             full: Arc::clone(&solver),
             shaped: solver,
+            krylov: None,
         }
     }
 
@@ -105,6 +108,7 @@ impl<T: Scalar> Cycles<T> {
             shaped,
             v,
             full,
+            krylov: None,
         }
     }
 
@@ -149,6 +153,7 @@ impl<T: Scalar> Cycles<T> {
             shaped,
             v,
             full,
+            krylov: None,
         })
     }
 
@@ -162,6 +167,7 @@ impl<T: Scalar> Cycles<T> {
             shaped: seen_as(Arc::clone(&self.shaped))?,
             v: seen_as(Arc::clone(&self.v))?,
             full: seen_as(Arc::clone(&self.full))?,
+            krylov: self.krylov.clone().map(seen_as).transpose()?,
         })
     }
 
@@ -184,13 +190,25 @@ impl<T: Scalar> Cycles<T> {
             Cycle::Full => Arc::clone(&self.v),
             Cycle::W => Arc::new(twice(&shaped)),
             Cycle::F => Arc::new(twice(&self.v)),
-            Cycle::K => Arc::new(
-                Solver::new(Fcg::default(), Arc::clone(a))?
-                    .with_preconditioner(shaped)?
-                    .stopping(Stop::fixed(KRYLOV_STEPS)),
-            ),
+            Cycle::K => match &self.krylov {
+                Some(other) => Arc::clone(other),
+                None => krylov(a, shaped)?,
+            },
         })
     }
+}
+
+/// What a K-cycle visits: a few iterations with a matrix, preconditioned by the cycle from there on.
+///
+/// # Errors
+/// When sizes do not fit.
+pub(crate) fn krylov<T: Scalar>(
+    a: &Arc<dyn LinOp<T>>,
+    cycle: Arc<dyn LinOp<T>>,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let solver = Solver::new(Fcg::default(), Arc::clone(a))?;
+    let solver = solver.with_preconditioner(cycle)?;
+    Ok(Arc::new(solver.stopping(Stop::fixed(KRYLOV_STEPS))))
 }
 
 /// An operator on vectors of `S` as one on vectors of `T`.

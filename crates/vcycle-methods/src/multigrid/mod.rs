@@ -61,7 +61,7 @@ pub use amg::Amg;
 pub use coarsen::{Coarsen, Coarsening};
 pub use coarsest::{Coarsest, CoarsestRegistration, DenseLu, SolveCoarsest};
 pub use cycle::Cycle;
-pub(crate) use cycle::{Cycles, seen_as};
+pub(crate) use cycle::{Cycles, krylov, seen_as};
 pub use format::LevelFormat;
 pub use hierarchy::Hierarchy;
 pub use inner::Inner;

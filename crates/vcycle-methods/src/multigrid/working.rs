@@ -167,12 +167,8 @@ fn gathered<W: Working>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cy
     let part = |part: fn(&Cycles<W>) -> &Arc<dyn LinOp<W>>| {
         wrapped(inner.as_ref().map(|inner| Arc::clone(part(inner))))
     };
-    Ok(Cycles {
-        v: part(|inner| &inner.v),
-        full: part(|inner| &inner.full),
-        shaped: wrapped(shaped),
-        a: None,
-    })
+    let (v, full) = (part(|inner| &inner.v), part(|inner| &inner.full));
+    Ok(Cycles::ending(wrapped(shaped), v, full))
 }
 
 /// The operators of a level above others.

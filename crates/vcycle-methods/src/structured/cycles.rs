@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::entrance::Entrance;
 use super::level::GridLevel;
 use super::outer::Outer;
-use super::shared::{GatheredGrid, SharedOuter};
+use super::shared::{GatheredGrid, SharedOuter, shared_krylov};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::Executor;
@@ -128,11 +128,17 @@ impl AnyDown {
         }
     }
 
-    /// The same with one more level on top.
-    pub(super) fn below(&self, level: AnyLevel, cycle: Cycle, number: usize) -> Result<Self> {
+    /// The same with one more level on top; `rank` is the executor of a rank that shares it.
+    pub(super) fn below(
+        &self,
+        level: AnyLevel,
+        (cycle, rank): (Cycle, Option<&Executor>),
+        number: usize,
+    ) -> Result<Self> {
+        let shape = (cycle, rank);
         Ok(match level {
-            AnyLevel::Double(level) => Self::Double(over(level, self.seen_as()?, cycle, number)?),
-            AnyLevel::Single(level) => Self::Single(over(level, self.seen_as()?, cycle, number)?),
+            AnyLevel::Double(level) => Self::Double(over(level, self.seen_as()?, shape, number)?),
+            AnyLevel::Single(level) => Self::Single(over(level, self.seen_as()?, shape, number)?),
         })
     }
 
@@ -177,13 +183,17 @@ fn gathered<V: Vectors + Mixes<V, V>>(
 fn over<V: Vectors>(
     mut level: Box<dyn GridLevel<V>>,
     below: Down<V>,
-    cycle: Cycle,
+    (cycle, rank): (Cycle, Option<&Executor>),
     number: usize,
 ) -> Result<Down<V>> {
     level.lead_to(below.scales);
-    let scales = level.scales().cloned();
+    let (scales, shared) = (level.scales().cloned(), level.shared());
     let operations: Box<dyn Operations<V>> = level;
-    let cycles = Cycles::over(&below.cycles, Arc::from(operations), cycle, number)?;
+    let mut cycles = Cycles::over(&below.cycles, Arc::from(operations), cycle, number)?;
+    if let (Cycle::K, Some(rank), Some((way, product))) = (cycle, rank, shared) {
+        let shaped = Arc::clone(&cycles.shaped);
+        cycles.krylov = Some(shared_krylov(rank, &way, product, shaped)?);
+    }
     Ok(Down { cycles, scales })
 }
 

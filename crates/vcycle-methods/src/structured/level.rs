@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fields::InFields;
 use super::matrix::converted;
 use super::shared::GridWay;
 use super::smoothing::StencilSmoothing;
@@ -29,6 +30,8 @@ pub(super) trait GridLevel<V: Vectors>: Operations<V> {
     fn storage(&self) -> Kind;
     /// The matrix as it is stored, for products in double precision.
     fn stored_matrix(&self) -> Arc<dyn LinOp<f64>>;
+    /// How ranks share the level, and the product of near cells, where they do.
+    fn shared(&self) -> Option<(Arc<GridWay>, Arc<dyn LinOp<V>>)>;
     /// Bytes of the matrix, and of all else.
     fn bytes(&self) -> (usize, usize);
 }
@@ -265,6 +268,11 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
 
     fn stored_matrix(&self) -> Arc<dyn LinOp<f64>> {
         Arc::clone(&self.a) as _
+    }
+
+    fn shared(&self) -> Option<(Arc<GridWay>, Arc<dyn LinOp<V>>)> {
+        let product = InFields(Arc::clone(&self.a));
+        Some((self.way.clone()?, Arc::new(product)))
     }
 
     fn bytes(&self) -> (usize, usize) {

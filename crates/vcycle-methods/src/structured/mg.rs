@@ -200,7 +200,8 @@ impl StructMg {
         }
         parameters.grid = Some(a.grid_of_all());
         let known = (Cow::Borrowed(&*a), survey);
-        let ready = set_up(&parameters, axes, known, executor, ws)?;
+        let places = (executor, rows.map(|rows| rows.executor()));
+        let ready = set_up(&parameters, axes, known, places, ws)?;
         let setup = GridSetup::new(&parameters, &a, ready.axes);
         let ranks = rows.zip(a.part().cloned());
         let unknowns = a.unknowns();

@@ -23,6 +23,7 @@
 
 mod apply;
 mod assemble;
+mod axes;
 mod coarse_stencil;
 mod coarsen;
 mod columns;

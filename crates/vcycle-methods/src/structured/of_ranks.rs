@@ -12,7 +12,6 @@ use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed, Gathered};
-use crate::multigrid::Cycle;
 use crate::operations::on_host;
 use crate::scalar::Mixes;
 
@@ -133,9 +132,6 @@ impl StructMg {
         if let Some(smoother) = on_levels.chain([self.smoother]).find(follows_rows) {
             let instead = "`gs`, `jacobi` or `chebyshev`";
             return refuse(format!("the smoother `{smoother}`"), instead);
-        }
-        if self.cycle == Cycle::K {
-            return refuse("cycle = k".to_owned(), "`v`, `w` or `f`");
         }
         Ok(())
     }

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::axes::strong_axes;
 use super::coarsen::coarsened;
 use super::cycles::{AnyDown, AnyLevel, Down};
 use super::fields::{InFields, InRows};
 use super::level::{GridLevel, Scales, Stored};
 use super::level_options::OnLevel;
-use super::lines::add;
 use super::scaling::{InRange, in_range, round, scaled, stored};
 use super::shared::{GridWay, InNear, coarsened_by_ranks, gathered};
 use super::smoothing::StencilSmoothing;
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::LinOp;
 use crate::matrix::GridPart;
-use crate::multigrid::{DenseLu, LevelFacts, LevelPart, LevelScaling, Report, StageTime};
+use crate::multigrid::{Cycle, DenseLu, LevelFacts, LevelPart, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Kind, Mixes, bf16, f16};
 
@@ -29,8 +29,6 @@ const UNDERFLOW: f64 = 0.05;
 /// How far below the range a matrix is scaled whose coarse levels are made of the scaled one: their
 /// entries are larger.
 const ROOM_FOR_SUMS: f64 = 1024.0;
-/// Lines that tell how strongly the cells of a grid are coupled along each axis, about.
-const SAMPLE: usize = 1024;
 
 /// A level before it is stored.
 struct Made<'a> {
@@ -116,71 +114,6 @@ fn made_levels<'a>(
     })
 }
 
-/// The axes to halve, z first: those along which cells are coupled at least `share` times as strongly as
-/// along the strongest.
-fn strong_axes(a: &StencilMatrix<f64>, share: f64) -> Result<Vec<usize>> {
-    let strengths = couplings(a)?;
-    let strongest = strengths.iter().copied().fold(0.0, f64::max);
-    let size = a.grid_of_all().size();
-    let strong = |axis: &usize| size[*axis] > 1 && strengths[*axis] >= share * strongest;
-    let axes: Vec<usize> = (0..3).rev().filter(strong).collect();
-    Ok(match axes.is_empty() {
-        false => axes,
-        // Only axes of one cell are strong: the others are all there is.
-        true => (0..3).rev().filter(|&axis| size[axis] > 1).collect(),
-    })
-}
-
-/// How strongly cells are coupled with those beside them along each axis, relative to the diagonal, on
-/// average.
-fn couplings(a: &StencilMatrix<f64>) -> Result<[f64; 3]> {
-    let grid = a.grid();
-    // An odd step does not come back to the same place of every plane.
-    let every = a.grid_of_all().lines().div_ceil(SAMPLE) | 1;
-    let sample: Vec<usize> = match a.part() {
-        None => (0..grid.lines()).step_by(every).collect(),
-        Some(part) => {
-            let own = part.own_lines().flatten();
-            own.filter(|&line| part.line_of_all(line).is_multiple_of(every))
-                .collect()
-        }
-    };
-    let mut strengths = match a.operand().couplings(&sample)? {
-        Some(strengths) => strengths,
-        None => couplings_on_host(a, sample),
-    };
-    if let Some(part) = a.part() {
-        part.team().sum(&mut strengths)?;
-    }
-    Ok(strengths)
-}
-
-/// The same of some lines on the host, in sum.
-fn couplings_on_host(a: &StencilMatrix<f64>, sample: Vec<usize>) -> [f64; 3] {
-    let (grid, stencil) = (a.grid(), a.stencil());
-    let (mut strengths, mut sides) = ([0.0; 3], [(); 2].map(|()| vec![0.0; grid.length()]));
-    let unknowns = |line| (0..a.unknowns()).map(move |unknown| (line, unknown));
-    for (line, unknown) in sample.into_iter().flat_map(unknowns) {
-        let diagonal = a.line_of([unknown; 2], line, stencil.centre());
-        for (axis, strength) in strengths.iter_mut().enumerate() {
-            sides.iter_mut().for_each(|side| side.fill(0.0));
-            for (point, offset) in stencil.offsets().iter().enumerate() {
-                let Some(side) = [-1, 1].iter().position(|&step| offset[axis] == step) else {
-                    continue;
-                };
-                add(a.line_of([unknown; 2], line, point), &mut sides[side]);
-            }
-            let [before, after] = &sides;
-            let both = before.iter().zip(after).zip(diagonal);
-            let cells = both.filter(|(_, diagonal)| **diagonal != 0.0);
-            *strength += cells
-                .map(|((before, after), diagonal)| (before.abs() + after.abs()) / diagonal.abs())
-                .sum::<f64>();
-        }
-    }
-    strengths
-}
-
 /// The cycle and what can be told about it.
 pub(super) struct Ready {
     pub(super) cycle: AnyDown,
@@ -191,15 +124,17 @@ pub(super) struct Ready {
     pub(super) axes: Vec<Vec<usize>>,
 }
 
-/// Makes all levels, along axes that may be known, and stores them on an executor: matrices as the precisions say up
+/// Makes all levels, along axes that may be known, and stores them on an executor, that of a `rank` alone where several share
+/// the grid: matrices as the precisions say up
 /// to the level from which on they are in the precision of vectors, too.
 pub(super) fn set_up(
     parameters: &StructMg,
     axes: Option<&[Vec<usize>]>,
     (mut a, survey): (Cow<'_, StencilMatrix<f64>>, Survey),
-    executor: &Executor,
+    (executor, rank): (&Executor, Option<&Executor>),
     ws: &Workspace,
 ) -> Result<Ready> {
+    let shape = (parameters.cycle, rank);
     let (unknowns, cells) = (a.unknowns(), a.grid_of_all().cells());
     a.agree(a.check_diagonal("struct-mg"))?;
     let first =
@@ -246,15 +181,13 @@ pub(super) fn set_up(
     if let Some((above, part)) = gathered {
         let own = levels.split_off(above);
         let on = parameters.on_level(above, part.grid().cells() * unknowns)?;
-        let inner = cycle
-            .map(|cycle| under(cycle, own, parameters))
-            .transpose()?;
+        let inner = cycle.map(|cycle| under(cycle, own, shape)).transpose()?;
         let kind = (parameters.cycle, on.precision.working);
         cycle = Some(AnyDown::gathered(inner, (&part, unknowns), kind, executor)?);
     }
     let cycle = cycle.expect("every rank has the coarsest level, or tells its part of it");
     Ok(Ready {
-        cycle: under(cycle, levels, parameters)?,
+        cycle: under(cycle, levels, shape)?,
         report,
         finest,
         axes,
@@ -265,10 +198,10 @@ pub(super) fn set_up(
 fn under(
     mut cycle: AnyDown,
     levels: Vec<(usize, AnyLevel)>,
-    parameters: &StructMg,
+    shape: (Cycle, Option<&Executor>),
 ) -> Result<AnyDown> {
     for (number, level) in levels.into_iter().rev() {
-        cycle = cycle.below(level, parameters.cycle, number)?;
+        cycle = cycle.below(level, shape, number)?;
     }
     Ok(cycle)
 }

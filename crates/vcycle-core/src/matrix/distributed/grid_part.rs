@@ -209,6 +209,18 @@ impl GridPart {
         (around(self.team.rank()), moves)
     }
 
+    /// From own cells of all ranks, which are all of an array, to the near cells of each.
+    pub fn from_own(&self) -> CellMoves {
+        let from = |rank: usize| Cells::all_of(self.own[rank]);
+        let to = |rank: usize| Cells::all_of(near(self.grid, self.own[rank]));
+        CellMoves::new(&self.team, self.grid, from, to)
+    }
+
+    /// The other way round, without a message.
+    pub fn to_own(&self) -> CellMoves {
+        CellMoves::kept(&self.team, self.grid, [self.near_box(), self.own()])
+    }
+
     /// From own cells of all ranks to the whole grid on rank 0.
     pub fn to_first(&self) -> CellMoves {
         let from = |rank: usize| Cells::Box {

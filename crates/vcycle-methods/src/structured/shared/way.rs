@@ -36,6 +36,11 @@ impl GridWay {
         }
     }
 
+    /// Unknowns of a cell.
+    pub(in crate::structured) fn unknowns(&self) -> usize {
+        self.unknowns
+    }
+
     /// How ranks share the level.
     pub(in crate::structured) fn part(&self) -> &Arc<GridPart> {
         &self.part
