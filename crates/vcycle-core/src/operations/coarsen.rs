@@ -10,8 +10,9 @@ use crate::executor::Buffer;
 use crate::launch::setup::{Queue, affinity, aggressive, mis2 as device_mis2, pgm as device_pgm};
 use crate::launch::setup::{pmis as device_pmis, strength};
 
-pub use crate::launch::setup::mis2::{FOREIGN, OwnGroups, Sharing};
+pub use crate::launch::setup::mis2::{FOREIGN, OwnGroups};
 pub use crate::launch::setup::pgm::{Found as Matched, Pairs};
+pub use crate::launch::setup::sharing::Sharing;
 pub use crate::launch::setup::strength::DeviceMeasure;
 
 /// For every unknown its number, or that of its group, on the next level; and how many there are.
@@ -54,6 +55,13 @@ pub fn pmis(strength: &Pattern, seed: u64, keep_alone: bool) -> Result<Option<Nu
     })
 }
 
+/// The same for own rows, where others are those of other ranks; unknowns without couplings are fine.
+pub fn pmis_near(strength: &Pattern, seed: u64, near: &dyn Sharing) -> Result<Option<Numbered>> {
+    on_device(strength.executor(), |queue| {
+        device_pmis::pmis_near(queue, strength, (seed, false), near)
+    })
+}
+
 /// Groups around a distance-two independent set; `symmetric` makes the graph for couplings that are not.
 pub fn mis2(
     strength: &Arc<Pattern>,
@@ -87,15 +95,15 @@ pub fn mis2_near(
     })
 }
 
-/// The number of the group of every row on the next level: those of own roots follow `before` others, those of other rows
-/// are given.
-pub fn groups_renumbered(
-    found: &OwnGroups,
+/// The numbers on the next level of all rows, of those of own ones: the [groups](OwnGroups::groups) of own roots follow
+/// `before` others, those of other rows are given.
+pub fn renumbered(
+    groups: &Buffer<u32>,
     own: &Range<usize>,
     (before, others): (usize, Vec<u32>),
 ) -> Result<Buffer<u32>> {
-    let renumbered = on_device(found.groups.executor(), |queue| {
-        device_mis2::renumbered(queue, found, own, (before, others))
+    let renumbered = on_device(groups.executor(), |queue| {
+        device_mis2::renumbered(queue, groups, own, (before, others))
     })?;
     Ok(renumbered.expect("the groups are on a device"))
 }

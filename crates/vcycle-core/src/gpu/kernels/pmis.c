@@ -1,4 +1,5 @@
-// A maximal independent set of the strong couplings, as multigrid/coarsen/pmis.rs has it.
+// A maximal independent set of the strong couplings, as multigrid/coarsen/pmis.rs has it. Rows from `begin` to `end` are decided
+// on here; others are those of other ranks.
 
 #define OPEN 0
 #define COARSE 1
@@ -6,17 +7,19 @@
 
 #define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 // A list of rows; without one all rows.
+#define DECIDED u64 begin, u64 end
 #define LIST GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
 
 KERNEL pmis_influences(u64 entries, GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *counts) {
     FOR_ITEMS(place, entries) ATOMIC_ADD(counts + columns[place], 1);
 }
 
-// No two measures are equal. A row that depends on none is fine.
+// No two measures are equal. A row that depends on none is fine. The first decided row has the number `first` in the whole
+// graph.
 KERNEL pmis_start(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT counts,
-                  u64 seed, GLOBAL u64 *RESTRICT measures, GLOBAL u8 *RESTRICT state) {
+                  u64 begin, u64 first, u64 seed, GLOBAL u64 *RESTRICT measures, GLOBAL u8 *RESTRICT state) {
     FOR_ITEMS(row, rows) {
-        measures[row] = (u64)counts[row] << 32 | scramble((u32)row, seed);
+        measures[row] = (u64)counts[row] << 32 | scramble_wide(first + row - begin, seed);
         state[row] = offsets[row] == offsets[row + 1] ? FINE : OPEN;
     }
 }
@@ -31,6 +34,9 @@ KERNEL pmis_compare(GRAPH, LIST, u32 round, GLOBAL const u64 *RESTRICT measures,
                     GLOBAL const u8 *RESTRICT state, GLOBAL u32 *beaten) {
     FOR_ROWS(item, *size) {
         const u32 row = list[item];
+        // Another rank may have decided on it.
+        if (state[row] != OPEN)
+            continue;
         const u64 mine = measures[row];
         FOR_ENTRIES(place, offsets, row) {
             const u32 other = columns[place];
@@ -45,8 +51,8 @@ KERNEL pmis_compare(GRAPH, LIST, u32 round, GLOBAL const u64 *RESTRICT measures,
 }
 
 // Open rows that were not beaten are coarse, those that depend on a coarse one are fine, and the
-// others make the next list.
-KERNEL pmis_decide(GRAPH, LIST, u32 round, GLOBAL const u32 *RESTRICT beaten, GLOBAL u8 *state,
+// others make the next list, with open rows of other ranks.
+KERNEL pmis_decide(GRAPH, LIST, DECIDED, u32 round, GLOBAL const u32 *RESTRICT beaten, GLOBAL u8 *state,
                    GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
@@ -55,9 +61,10 @@ KERNEL pmis_decide(GRAPH, LIST, u32 round, GLOBAL const u32 *RESTRICT beaten, GL
         const u64 item = first + row_of_block();
         const u32 row = item < items ? (list ? list[item] : (u32)item) : 0;
         const bool is_open = item < items && state[row] == OPEN;
-        const bool wins = is_open && beaten[row] != round;
+        const bool is_mine = is_open && begin <= row && row < end;
+        const bool wins = is_mine && beaten[row] != round;
         u32 covered = 0;
-        if (is_open && !wins)
+        if (is_mine && !wins)
             FOR_ENTRIES(place, offsets, row) {
                 const u32 other = columns[place];
                 const u8 known = state[other];
@@ -65,14 +72,14 @@ KERNEL pmis_decide(GRAPH, LIST, u32 round, GLOBAL const u32 *RESTRICT beaten, GL
             }
         covered = row_count(covered, scratch);
         ROW_SYNC();
-        if (is_open && leads_row() && (wins || covered))
+        if (is_mine && leads_row() && (wins || covered))
             state[row] = wins ? COARSE : FINE;
         append(is_open && leads_row() && !wins && !covered, row, next, next_size, ends);
     }
 }
 
-KERNEL pmis_flags(u64 rows, GLOBAL const u8 *RESTRICT state, GLOBAL u32 *RESTRICT flags) {
-    FOR_ITEMS(row, rows) flags[row] = state[row] == COARSE;
+KERNEL pmis_flags(DECIDED, GLOBAL const u8 *RESTRICT state, GLOBAL u32 *RESTRICT flags) {
+    FOR_ITEMS(row, end - begin) flags[row] = state[begin + row] == COARSE;
 }
 
 // The numbers of those whose flags were summed up; the others get none.

@@ -6,6 +6,7 @@ use vcycle_gpu::Argument;
 
 use super::lists::Lists;
 use super::pmis::numbered;
+use super::sharing::{Alone, Sharing, decided};
 use super::tiles::{graph, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::Pattern;
@@ -14,61 +15,6 @@ use crate::executor::Buffer;
 use crate::gpu::File;
 
 pub(super) const FILE: File = tile_file!("mis2.c");
-/// Rounds between two looks at what is left.
-const ROUNDS: usize = 6;
-
-/// Rows of a graph on a device that are decided on here, where others may be those of other ranks.
-pub trait Sharing {
-    /// Which they are, among so many.
-    fn own(&self, rows: usize) -> Range<usize>;
-
-    /// The number of the first in the whole graph.
-    fn first(&self) -> u64;
-
-    /// Gets the values of other rows from their ranks.
-    fn refresh(&self, values: &mut Buffer<u64>) -> Result<()>;
-
-    /// The same for numbers of rows here; those that are not here become `NONE`.
-    fn refresh_rows(&self, rows: &mut Buffer<u32>) -> Result<()>;
-
-    /// Whether it holds on any rank.
-    fn any(&self, holds: bool) -> Result<bool>;
-
-    /// Rounds after which it is worth asking whether there are more.
-    fn rounds(&self) -> usize {
-        ROUNDS
-    }
-}
-
-/// All rows are here.
-pub struct Alone;
-
-impl Sharing for Alone {
-    fn own(&self, rows: usize) -> Range<usize> {
-        0..rows
-    }
-
-    fn first(&self) -> u64 {
-        0
-    }
-
-    fn refresh(&self, _: &mut Buffer<u64>) -> Result<()> {
-        Ok(())
-    }
-
-    fn refresh_rows(&self, _: &mut Buffer<u32>) -> Result<()> {
-        Ok(())
-    }
-
-    fn any(&self, holds: bool) -> Result<bool> {
-        Ok(holds)
-    }
-}
-
-fn decided(own: &Range<usize>) -> [Argument; 2] {
-    [number(own.start), number(own.end)]
-}
-
 /// Whether every coupling of own rows has its counterpart.
 pub fn is_symmetric(queue: Queue<'_>, pattern: &Pattern, own: &Range<usize>) -> Result<bool> {
     let mut count = queue.zeros::<u32>(1)?;
@@ -133,17 +79,17 @@ pub fn mis2_near(
     })
 }
 
-/// The number of the group of every row on the next level: those of own roots follow `before` others, those of other rows
-/// are given.
+/// The number of the [group](OwnGroups::groups) of every row on the next level: those of own roots follow `before` others,
+/// those of other rows are given.
 pub fn renumbered(
     queue: Queue<'_>,
-    found: &OwnGroups,
+    groups: &Buffer<u32>,
     own: &Range<usize>,
     (before, others): (usize, Vec<u32>),
 ) -> Result<Buffer<u32>> {
     let rows = own.len() + others.len();
     let (others, mut numbers) = (Buffer::from_vec(queue.executor, others), queue.room(rows)?);
-    let known = [word(before), read(&found.groups)?, read(&others)?];
+    let known = [word(before), read(groups)?, read(&others)?];
     let arguments = [
         &[number(rows)],
         &decided(own)[..],
@@ -203,7 +149,7 @@ fn roots(
     let results = [write(&mut ranks)?, write(&mut nearby)?];
     let arguments = [&[number(rows), graph[0]], &numbers[..], &results].concat();
     queue.rows(FILE, "mis2_start", &[], (rows, 1), &arguments)?;
-    near.refresh(&mut ranks)?;
+    near.refresh_words(&mut ranks)?;
     let graph = [&[number(rows)], &graph[..], &decided(&own)].concat();
     let (mut beside, mut open) = (Lists::new(queue, own.len())?, Lists::new(queue, own.len())?);
     loop {
@@ -212,12 +158,12 @@ fn roots(
             let arguments = [&graph[..], &beside.current()?, &changed, &beside.next()?].concat();
             queue.rows(FILE, "mis2_near", &[], shape, &arguments)?;
             beside.advance();
-            near.refresh(&mut nearby)?;
+            near.refresh_words(&mut nearby)?;
             let changed = [read(&nearby)?, write(&mut ranks)?];
             let arguments = [&graph[..], &open.current()?, &changed, &open.next()?].concat();
             queue.rows(FILE, "mis2_decide", &[], shape, &arguments)?;
             open.advance();
-            near.refresh(&mut ranks)?;
+            near.refresh_words(&mut ranks)?;
         }
         if !near.any(open.count()? != 0)? {
             return Ok(ranks);

@@ -48,6 +48,7 @@ pub mod pmis;
 mod products;
 pub mod radius;
 mod scan;
+pub mod sharing;
 mod slices;
 pub mod smoothed;
 pub mod stencil;

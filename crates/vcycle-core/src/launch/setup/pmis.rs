@@ -3,6 +3,7 @@
 use vcycle_gpu::Argument;
 
 use super::lists::Lists;
+use super::sharing::{Alone, Sharing, decided};
 use super::tiles::{graph, shape, tile_file, word};
 use super::{Queue, number, read, write};
 use crate::arrays::Pattern;
@@ -11,9 +12,6 @@ use crate::executor::Buffer;
 use crate::gpu::File;
 
 pub(super) const FILE: File = tile_file!("pmis.c");
-/// Rounds between two looks at what is left.
-const ROUNDS: usize = 6;
-
 /// For every unknown its number on the next level or `NONE`, and how many there are. `seed` has
 /// been mixed. With `keep_alone` an unknown without couplings is coarse.
 pub fn pmis(
@@ -22,7 +20,18 @@ pub fn pmis(
     seed: u64,
     keep_alone: bool,
 ) -> Result<(Buffer<u32>, usize)> {
+    pmis_near(queue, strength, (seed, keep_alone), &Alone)
+}
+
+/// The same for own rows, where others may be those of other ranks.
+pub fn pmis_near(
+    queue: Queue<'_>,
+    strength: &Pattern,
+    (seed, keep_alone): (u64, bool),
+    near: &dyn Sharing,
+) -> Result<(Buffer<u32>, usize)> {
     let rows = strength.size().rows;
+    let own = near.own(rows);
     let [offsets, columns] = graph(strength)?;
     let mut counts = queue.zeros::<u32>(rows)?;
     let entries = strength.nonzeros();
@@ -33,6 +42,8 @@ pub fn pmis(
         number(rows),
         offsets,
         read(&counts)?,
+        number(own.start),
+        Argument::U64(near.first()),
         Argument::U64(seed),
         write(&mut measures)?,
         write(&mut state)?,
@@ -42,10 +53,13 @@ pub fn pmis(
         let arguments = [number(rows), write(&mut state)?];
         queue.rows(FILE, "pmis_keep_alone", &[], (rows, 1), &arguments)?;
     }
-    decide(queue, strength, &measures, &mut state)?;
-    let mut flags = counts;
-    let arguments = [number(rows), read(&state)?, write(&mut flags)?];
-    queue.rows(FILE, "pmis_flags", &[], (rows, 1), &arguments)?;
+    near.refresh_words(&mut measures)?;
+    near.refresh_bytes(&mut state)?;
+    decide(queue, strength, &measures, &mut state, near)?;
+    let mut flags = queue.room(own.len())?;
+    let results = [read(&state)?, write(&mut flags)?];
+    let arguments = [&decided(&own)[..], &results].concat();
+    queue.rows(FILE, "pmis_flags", &[], (own.len(), 1), &arguments)?;
     numbered(queue, &flags)
 }
 
@@ -55,28 +69,33 @@ fn decide(
     strength: &Pattern,
     measures: &Buffer<u64>,
     state: &mut Buffer<u8>,
+    near: &dyn Sharing,
 ) -> Result<()> {
     let shape = shape(strength);
     let rows = shape.0;
+    let own = near.own(rows);
     let mut beaten = queue.zeros::<u32>(rows)?;
     let graph = [&[number(rows)], &graph(strength)?[..]].concat();
     let mut lists = Lists::new(queue, rows)?;
     let mut round = 0;
     loop {
-        for _ in 0..ROUNDS {
+        for _ in 0..near.rounds() {
             let listed = lists.current()?;
             if round > 0 {
                 let known = [word(round), read(measures)?, read(state)?];
                 let arguments = [&graph[..], &listed, &known, &[write(&mut beaten)?]].concat();
                 queue.rows(FILE, "pmis_compare", &[], shape, &arguments)?;
+                near.refresh_counts(&mut beaten)?;
             }
             let changed = [word(round), read(&beaten)?, write(state)?];
+            let listed = [&listed[..], &decided(&own)].concat();
             let arguments = [&graph[..], &listed, &changed, &lists.next()?].concat();
             queue.rows(FILE, "pmis_decide", &[], shape, &arguments)?;
             lists.advance();
+            near.refresh_bytes(state)?;
             round += 1;
         }
-        if lists.count()? == 0 {
+        if !near.any(lists.count()? != 0)? {
             return Ok(());
         }
     }

@@ -56,6 +56,12 @@ impl<'h> DeviceHalo<'h> {
         Ok(others)
     }
 
+    /// Gets the values of other rows from their ranks; there is one for every local number.
+    fn refresh<T: Element>(&self, values: &mut Buffer<T>) -> Result<()> {
+        let others = self.others(values, self.halo.own().start, |value| value)?;
+        self.write(values, others)
+    }
+
     /// Replaces the values of other rows; there is one for every local number.
     fn write<T: Element>(&self, values: &mut Buffer<T>, others: Vec<T>) -> Result<()> {
         let (before, count) = (self.halo.before(), others.len());
@@ -74,9 +80,16 @@ impl Sharing for DeviceHalo<'_> {
         self.halo.own_rows().start
     }
 
-    fn refresh(&self, values: &mut Buffer<u64>) -> Result<()> {
-        let others = self.others(values, self.halo.own().start, |value| value)?;
-        self.write(values, others)
+    fn refresh_words(&self, values: &mut Buffer<u64>) -> Result<()> {
+        self.refresh(values)
+    }
+
+    fn refresh_counts(&self, values: &mut Buffer<u32>) -> Result<()> {
+        self.refresh(values)
+    }
+
+    fn refresh_bytes(&self, values: &mut Buffer<u8>) -> Result<()> {
+        self.refresh(values)
     }
 
     fn refresh_rows(&self, rows: &mut Buffer<u32>) -> Result<()> {

@@ -93,7 +93,7 @@ pub struct Distributed<T> {
     /// How products cut the rows, the same for all types of values.
     shapes: Arc<Shapes>,
     /// What products take.
-    parts: OnceLock<Arc<Parts<T>>>,
+    parts: Arc<Parts<T>>,
     /// Whether it is symmetric, and whether its diagonal is positive, once somebody has asked.
     definite: OnceLock<[bool; 2]>,
 }
@@ -278,7 +278,7 @@ impl<T: Scalar> Distributed<T> {
             columns: Arc::clone(columns),
             local,
             shapes: Arc::default(),
-            parts: OnceLock::new(),
+            parts: Arc::default(),
             definite: OnceLock::new(),
         }
     }
@@ -323,8 +323,7 @@ impl<T: Scalar> Distributed<T> {
 
     /// Bytes held by this rank.
     pub fn bytes(&self) -> usize {
-        let parts = self.parts.get().map_or(0, |parts| parts.bytes());
-        self.local.bytes() + parts
+        self.local.bytes() + self.parts.bytes()
     }
 
     /// The same matrix with values of another type.
@@ -338,7 +337,7 @@ impl<T: Scalar> Distributed<T> {
             columns: Arc::clone(&self.columns),
             local: Arc::new(self.local.convert()?),
             shapes: Arc::clone(&self.shapes),
-            parts: OnceLock::new(),
+            parts: Arc::default(),
             definite: OnceLock::new(),
         })
     }
@@ -379,8 +378,16 @@ impl<T: Scalar> Distributed<T> {
     }
 
     fn for_vectors_on(&self, executor: &Executor, local: Arc<Csr<T>>) -> Self {
+        let is_other = executor.is_device()
+            && self.executor.is_device()
+            && !executor.shares_memory_with(&self.executor);
         Self {
             shapes: Arc::clone(&self.shapes),
+            // Those of another stream are not waited for.
+            parts: match is_other {
+                true => Arc::default(),
+                false => Arc::clone(&self.parts),
+            },
             definite: self.definite.clone(),
             ..Self::of_local(executor, &self.rows, &self.columns, local)
         }

@@ -16,7 +16,6 @@ use crate::operations::csr as products;
 use crate::operations::halo::{self, OtherColumns};
 use crate::operations::parts;
 use crate::scalar::{Mixes, Scalar};
-use crate::size::Size;
 use crate::vector::Vector;
 use crate::workspace::{Scratch, Workspace};
 
@@ -41,53 +40,19 @@ pub(super) struct DeviceSplit<T> {
 }
 
 impl DeviceShape {
+    /// Of a matrix whose rows are on the device.
     pub fn new<T: Scalar>(a: &Distributed<T>) -> Result<Self> {
         let (halo, device) = (a.columns(), a.executor());
         let sent = Buffer::from_vec(device, halo.sent_rows().collect());
-        match parts::split(a.local().pattern(), &halo.own(), device)? {
-            Some(found) => Ok(Self {
-                own: Arc::new(found.own),
-                rows: found.rows,
-                offsets: found.offsets,
-                columns: found.columns,
-                sent,
-            }),
-            None => Ok(Self::by_host(a, sent)),
-        }
-    }
-
-    fn by_host<T: Scalar>(a: &Distributed<T>, sent: Buffer<u32>) -> Self {
-        let (halo, local) = (a.columns(), a.local().pattern());
-        let mut place = vec![0; halo.len()];
-        for other in 0..halo.others().len() {
-            place[halo.of_other(other)] = other as u32;
-        }
-        let (own, first) = (halo.own(), halo.own().start as u32);
-        let count = local.size().rows;
-        let (mut own_offsets, mut own_columns) = (vec![0], Vec::with_capacity(local.nonzeros()));
-        let (mut rows, mut offsets, mut columns) = (Vec::new(), vec![0], Vec::new());
-        for row in 0..count {
-            for &column in &local.columns()[local.range(row)] {
-                match own.contains(&(column as usize)) {
-                    true => own_columns.push(column - first),
-                    false => columns.push(place[column as usize]),
-                }
-            }
-            own_offsets.push(own_columns.len());
-            if offsets.last() != Some(&columns.len()) {
-                rows.push(row as u32);
-                offsets.push(columns.len());
-            }
-        }
-        let device = a.executor();
-        let size = Size::new(count, own.len());
-        Self {
-            own: Arc::new(Pattern::new(device, size, own_offsets, own_columns)),
-            rows: Buffer::from_vec(device, rows),
-            offsets: Buffer::from_vec(device, offsets),
-            columns: Buffer::from_vec(device, columns),
+        let found = parts::split(a.local().pattern(), &halo.own(), device)?;
+        let found = found.expect("the rows are on the device");
+        Ok(Self {
+            own: Arc::new(found.own),
+            rows: found.rows,
+            offsets: found.offsets,
+            columns: found.columns,
             sent,
-        }
+        })
     }
 
     /// Rows with entries in other columns, where these begin, and which of the others they are.
@@ -103,28 +68,12 @@ impl DeviceShape {
 impl<T: Scalar> DeviceSplit<T> {
     pub fn new(a: &Distributed<T>, shape: &DeviceShape) -> Result<Self> {
         let own = a.columns().own();
-        let [own, others] = match parts::split_values(a.local(), &own, &shape.own)? {
-            Some(there) => there,
-            None => Self::by_host(a, shape),
-        };
+        let found = parts::split_values(a.local(), &own, &shape.own)?;
+        let [own, others] = found.expect("the rows are on the device");
         Ok(Self {
             own: Csr::of_buffers(&shape.own, own),
             others,
         })
-    }
-
-    /// The values of both parts.
-    fn by_host(a: &Distributed<T>, shape: &DeviceShape) -> [Buffer<T>; 2] {
-        let (own, local, device) = (a.columns().own(), a.local(), a.executor());
-        let mut values = Vec::with_capacity(shape.own.nonzeros());
-        let mut others = Vec::with_capacity(shape.columns.len());
-        for (&column, &value) in local.columns().iter().zip(local.values()) {
-            match own.contains(&(column as usize)) {
-                true => values.push(value),
-                false => others.push(value),
-            }
-        }
-        [values, others].map(|values| Buffer::from_vec(device, values))
     }
 
     /// Brings it to the device.

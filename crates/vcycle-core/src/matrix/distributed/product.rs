@@ -1,13 +1,12 @@
 //! Products with matrices that ranks share.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
 use super::Distributed;
 use super::on_device::{self, DeviceShape, DeviceSplit};
-use super::split::{self, Shape, Split};
+use super::split::{Shape, Split};
 use crate::arrays::{Csr, Sweep};
 use crate::error::Result;
 use crate::executor::Executor;
@@ -19,15 +18,18 @@ use crate::vector::{Coefficient, Vector};
 use crate::workspace::{Scratch, Workspace};
 
 impl<T: Scalar> Distributed<T> {
-    fn parts(&self) -> Result<&split::Parts<T>> {
-        if let Some(known) = self.parts.get() {
+    fn host_parts(&self) -> &Split<T> {
+        let split = || Split::new(&self.local, self.shape());
+        self.parts.host.get_or_init(split)
+    }
+
+    fn device_parts(&self) -> Result<&DeviceSplit<T>> {
+        if let Some(known) = self.parts.device.get() {
             return Ok(known);
         }
-        let made = match self.executor.is_device() {
-            false => split::Parts::OnHost(Split::new(&self.local, self.shape())),
-            true => split::Parts::OnDevice(DeviceSplit::new(self, self.device_shape()?)?),
-        };
-        Ok(self.parts.get_or_init(|| Arc::new(made)))
+        let there = self.with_rows_there()?;
+        let made = DeviceSplit::new(&there, there.device_shape()?)?;
+        Ok(self.parts.device.get_or_init(|| made))
     }
 
     fn shape(&self) -> &Shape {
@@ -38,7 +40,7 @@ impl<T: Scalar> Distributed<T> {
         if let Some(known) = self.shapes.device.get() {
             return Ok(known);
         }
-        let made = DeviceShape::new(self)?;
+        let made = DeviceShape::new(&self.with_rows_there()?)?;
         Ok(self.shapes.device.get_or_init(|| made))
     }
 
@@ -47,9 +49,12 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When a device has no room for it.
     pub fn prepare(&self) -> Result<()> {
-        match self.parts()? {
-            split::Parts::OnHost(_) => Ok(()),
-            split::Parts::OnDevice(parts) => parts.prepare(),
+        match self.executor.is_device() {
+            false => {
+                self.host_parts();
+                Ok(())
+            }
+            true => self.device_parts()?.prepare(),
         }
     }
 
@@ -76,9 +81,10 @@ fn multiply_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    match a.parts()? {
-        split::Parts::OnHost(split) => multiply_here(a, split, x, finish, y, ws),
-        split::Parts::OnDevice(split) => {
+    match a.executor().is_device() {
+        false => multiply_here(a, a.host_parts(), x, finish, y, ws),
+        true => {
+            let split = a.device_parts()?;
             on_device::multiply(a, (a.device_shape()?, split), x, finish, y, ws)
         }
     }

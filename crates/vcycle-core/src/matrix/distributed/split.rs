@@ -38,19 +38,26 @@ pub(super) struct Shapes {
     pub device: OnceLock<DeviceShape>,
 }
 
-/// What products of a rank take.
+/// What products of a rank take, on its host and on its device.
 #[derive(Debug)]
-pub(super) enum Parts<T> {
-    OnHost(Split<T>),
-    OnDevice(DeviceSplit<T>),
+pub(super) struct Parts<T> {
+    pub host: OnceLock<Split<T>>,
+    pub device: OnceLock<DeviceSplit<T>>,
+}
+
+impl<T> Default for Parts<T> {
+    fn default() -> Self {
+        Self {
+            host: OnceLock::new(),
+            device: OnceLock::new(),
+        }
+    }
 }
 
 impl<T: Scalar> Parts<T> {
     pub fn bytes(&self) -> usize {
-        match self {
-            Self::OnHost(split) => split.bytes(),
-            Self::OnDevice(split) => split.bytes(),
-        }
+        let host = self.host.get().map_or(0, Split::bytes);
+        host + self.device.get().map_or(0, DeviceSplit::bytes)
     }
 }
 

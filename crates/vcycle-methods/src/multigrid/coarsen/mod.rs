@@ -37,7 +37,7 @@ pub use numbers::Numbers;
 pub use pgm::pgm;
 pub(in crate::multigrid) use pgm::{couplings_of, matched_roots, matchings, pairs};
 pub use pmis::pmis;
-pub(in crate::multigrid) use pmis::{pmis_shared, start};
+pub(in crate::multigrid) use pmis::{pmis_by_device, pmis_shared, start};
 pub use registration::{CoarseUnknowns, Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
 pub use uniform::{boxes, uniform};

@@ -9,8 +9,8 @@ use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Splitting, check_square};
 use crate::error::Result;
-use crate::matrix::{Pattern, ranges};
-use crate::operations;
+use crate::matrix::{DeviceHalo, Pattern, ranges};
+use crate::operations::{self, coarsen::Numbered};
 
 /// Not decided, and not beaten by a neighbour in this round.
 pub(super) const OPEN: u8 = 0;
@@ -61,6 +61,16 @@ pub fn pmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
         return Ok(Splitting::of_device(found));
     }
     pmis_shared(strength, seed, &Nearby::default())
+}
+
+/// The numbers of own unknowns by the device that has the graph, where others are those of other ranks; none for a graph of
+/// the host. All ranks call it together.
+pub(in crate::multigrid) fn pmis_by_device(
+    strength: &Pattern,
+    seed: u64,
+    near: &DeviceHalo<'_>,
+) -> Result<Option<Numbered>> {
+    operations::coarsen::pmis_near(strength, mix64(seed), near)
 }
 
 /// The same where some of the rows are those of other ranks.

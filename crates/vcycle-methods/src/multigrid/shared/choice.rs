@@ -7,15 +7,14 @@ use super::matching::{Groups, LEFT_OUT};
 use super::twice::twice;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::matrix::{DeviceHalo, Halo, LocalNumbers, Partition, Pattern};
+use crate::matrix::{Halo, LocalNumbers, Partition};
 use crate::multigrid::amg::Amg;
 use crate::multigrid::coarsen::{
-    Aggregates, Aggressive, Coarsening, NONE, Nearby, Numbers, Splitting, block_rows,
-    mis2_by_device, mis2_roots, pmis_shared,
+    Aggregates, Aggressive, Coarsening, NONE, Nearby, Splitting, block_rows, mis2_roots,
+    pmis_shared,
 };
 use crate::multigrid::coarsened::Coarsened;
 use crate::multigrid::systems::View;
-use crate::operations::coarsen::{FOREIGN, groups_renumbered};
 
 /// Which of the unknowns (or nodes) nearby are coarse, or what groups they belong to; with the numbers of these on the
 /// next level.
@@ -50,14 +49,14 @@ impl Choice {
     /// Decides on the rows of a view, which lie as a halo says.
     pub fn new(executor: &Executor, amg: &Amg, view: &View<'_>, rows: &Arc<Halo>) -> Result<Self> {
         let (strength, seed) = (view.strength(), amg.seed);
+        if let Some(found) = Self::by_devices(amg, strength, rows)? {
+            return Ok(found);
+        }
         let near = Nearby::of(rows);
         let chosen =
             |found: Splitting| Ok(Chosen::new(rows, |row| found.coarse_index[row] != NONE)?.into());
         match amg.coarsening {
             Coarsening::Mis2 => {
-                if let Some(found) = Self::mis2_by_devices(strength, seed, rows)? {
-                    return Ok(found);
-                }
                 let roots = mis2_roots(strength, seed, &near)?;
                 Self::grouped(Groups::of_roots(&roots, rows)?, rows)
             }
@@ -83,43 +82,6 @@ impl Choice {
             }
             _ => chosen(pmis_shared(strength, seed, &near)?),
         }
-    }
-
-    /// Groups that the devices of ranks find; none where the graph is on the host. All ranks call it together.
-    fn mis2_by_devices(strength: &Arc<Pattern>, seed: u64, rows: &Halo) -> Result<Option<Self>> {
-        let near = DeviceHalo::new(rows, strength.executor());
-        let Some(found) = mis2_by_device(strength, seed, &near)? else {
-            return Ok(None);
-        };
-        let team = rows.team();
-        let partition = Partition::of_counts(team.as_ref(), found.count)?;
-        let own = partition.range(team.rank());
-        let of_own = |number: u32| match number {
-            NONE => LEFT_OUT,
-            number => own.start + u64::from(number),
-        };
-        let of_roots = near.others(&found.roots, 0, of_own)?;
-        let of_others = near.others(&found.groups, 0, |group| match group {
-            group if group != NONE && group & FOREIGN != 0 => of_roots[(group ^ FOREIGN) as usize],
-            group => of_own(group),
-        })?;
-        // What own rows belong to besides own groups are roots among the other rows.
-        let known = of_others.iter().copied().filter(|&group| group != LEFT_OUT);
-        let numbers = LocalNumbers::new(own.clone(), known.collect());
-        let local = |&group: &u64| numbers.local(group).unwrap_or(NONE);
-        let of_others = (numbers.before(), of_others.iter().map(local).collect());
-        let aggregate = groups_renumbered(&found, &rows.own(), of_others)?;
-        Ok(Some(Self {
-            coarsened: Coarsened::Grouped(Aggregates {
-                aggregate: Numbers::of_buffer(aggregate),
-                count: numbers.len(),
-            }),
-            next: NextNumbers {
-                numbers,
-                partition: Arc::new(partition),
-            },
-            first: None,
-        }))
     }
 
     /// Groups of own rows, told to other ranks.

@@ -10,6 +10,7 @@
 
 mod analysis;
 mod blocks;
+mod by_devices;
 mod choice;
 mod energy;
 mod fitted;
