@@ -116,6 +116,7 @@ fn main() -> ExitCode {
 
 /// Runs a benchmark and prints its report.
 fn run(benchmark: &Benchmark) -> Result<()> {
+    vcycle::executor::Executor::check_environment()?;
     match benchmark {
         Benchmark::Spmv(arguments) => spmv::run(arguments),
         Benchmark::Peers(arguments) => peers::run(arguments),

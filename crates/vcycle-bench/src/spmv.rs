@@ -124,20 +124,26 @@ fn several_columns(arguments: &SpmvArgs, threads: usize) -> Result<()> {
     for &cols in &arguments.columns {
         let mut double = Operation::<f64, f64>::of_columns(&a, cols, &executor)?;
         let mut single = Operation::<f32, f32>::of_columns(&a, cols, &executor)?;
-        let mut mixed = Operation::<bf16, f32>::of_columns(&a, cols, &executor)?;
+        let mut brain_single = Operation::<bf16, f32>::of_columns(&a, cols, &executor)?;
         let mut brain = Operation::<bf16, bf16>::of_columns(&a, cols, &executor)?;
+        let mut half_single = Operation::<f16, f32>::of_columns(&a, cols, &executor)?;
+        let mut half = Operation::<f16, f16>::of_columns(&a, cols, &executor)?;
         let names = [
             "csr f64, vectors f64",
             "csr f32, vectors f32",
             "csr bf16, vectors f32",
             "csr bf16, vectors bf16",
+            "csr f16, vectors f32",
+            "csr f16, vectors f16",
         ];
         let best = race(
             [
                 &mut double.product(),
                 &mut single.product(),
-                &mut mixed.product(),
+                &mut brain_single.product(),
                 &mut brain.product(),
+                &mut half_single.product(),
+                &mut half.product(),
             ],
             arguments.rounds,
             arguments.seconds,

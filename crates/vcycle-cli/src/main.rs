@@ -18,6 +18,7 @@ use error::{CliError, Result};
 use output::print;
 use output::style::{Colour, Style};
 use vcycle::communicator::mpi;
+use vcycle::executor::Executor;
 use vcycle::memory::LargePages;
 
 #[global_allocator]
@@ -54,6 +55,7 @@ fn open_few_queues(command: &Command) {
 }
 
 fn run(command: Command) -> Result<ExitCode> {
+    Executor::check_environment()?;
     match command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Info(args) => commands::info::run(&args),

@@ -4,8 +4,9 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use common::{Run, scratch, vcycle};
+use common::{Run, run, scratch, vcycle};
 
 const GENERAL: &str = "%%MatrixMarket matrix coordinate real general\n";
 const ARRAY: &str = "%%MatrixMarket matrix array real general\n";
@@ -198,6 +199,10 @@ fn names_and_options_that_do_not_exist() {
         ("--rtol -1e-8", "`rtol` cannot be -0.00000001"),
         ("--rtol small", "invalid value 'small' for '--rtol"),
         ("--time-limit -1", "`time-limit` cannot be -1"),
+        (
+            "--precond amg:format=nonsense",
+            "unknown format `nonsense`; known are auto, csr, mbsr, mbsr-packed",
+        ),
     ] {
         refused(&matrix, options, message);
     }
@@ -207,6 +212,15 @@ fn names_and_options_that_do_not_exist() {
         "unknown problem `poison7` (did you mean `poisson7`?)",
     );
     refused(Path::new("poisson7:0"), "", "problem `poisson7:0`");
+}
+
+#[test]
+fn instructions_that_do_not_exist() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vcycle"));
+    let run = run(command.arg("devices").env("VCYCLE_SIMD", "bogus"));
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    let told = "error: VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512, amx";
+    assert!(run.stderr.starts_with(told), "{}", run.stderr);
 }
 
 #[test]

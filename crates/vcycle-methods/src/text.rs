@@ -28,5 +28,13 @@ macro_rules! named {
     };
 }
 
+/// Serialises a type as the text it prints and parses; an unknown name is told with the known ones.
+macro_rules! as_text {
+    ($type:ty) => {
+        vcycle_kernels::as_text!($type, |error: $crate::error::ConfigError| error
+            .with_known());
+    };
+}
+
+pub(crate) use as_text;
 pub(crate) use named;
-pub(crate) use vcycle_kernels::as_text;

@@ -38,7 +38,7 @@ impl Assembly {
     ) -> PyResult<Self> {
         let executor = match (device, threads) {
             (Some(device), _) => Executor::gpu(device),
-            (None, None) => Ok(Executor::cpu()),
+            (None, None) => Executor::check_environment().map(|()| Executor::cpu()),
             (None, Some(threads)) => Executor::cpu_with_threads(threads),
         };
         let executor = executor.map_err(|error| raised(py, error))?;

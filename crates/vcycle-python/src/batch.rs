@@ -34,7 +34,7 @@ pub fn batch_solve<'py>(
     let solver = parsed(options)?;
     let executor = match (device, threads) {
         (Some(device), _) => Executor::gpu(device),
-        (None, None) => Ok(Executor::cpu()),
+        (None, None) => Executor::check_environment().map(|()| Executor::cpu()),
         (None, Some(threads)) => Executor::cpu_with_threads(threads),
     }
     .map_err(|error| raised(py, error))?;

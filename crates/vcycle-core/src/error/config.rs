@@ -79,6 +79,18 @@ impl ConfigError {
             known,
         }
     }
+
+    /// The message, with the known names where no similar one is suggested.
+    pub fn with_known(&self) -> String {
+        match self {
+            Self::UnknownName {
+                known,
+                suggestion: None,
+                ..
+            } => format!("{self}; known are {}", known.join(", ")),
+            _ => self.to_string(),
+        }
+    }
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {

@@ -49,6 +49,16 @@ impl Executor {
         Executor::Reference
     }
 
+    /// Refuses what the environment asks of kernels and nobody knows. All that makes an executor and may fail does so itself; for
+    /// [`cpu`](Self::cpu), which cannot, a wrong `VCYCLE_SIMD` allows everything.
+    ///
+    /// # Errors
+    /// Where `VCYCLE_SIMD` is none of `portable`, `avx2`, `avx512` and `amx`.
+    pub fn check_environment() -> Result<()> {
+        crate::simd::asked()?;
+        Ok(())
+    }
+
     /// All cores of the host (or `RAYON_NUM_THREADS` of them). Every call returns the same executor.
     pub fn cpu() -> Self {
         Executor::Cpu(Arc::clone(Self::all_cores()))
@@ -60,7 +70,11 @@ impl Executor {
     }
 
     /// A given number of threads of the host, its own.
+    ///
+    /// # Errors
+    /// For no thread at all, when threads cannot be started, and as [`check_environment`](Self::check_environment).
     pub fn cpu_with_threads(threads: usize) -> Result<Self> {
+        Self::check_environment()?;
         let threads = Arc::new(Threads::new(threads)?);
         Ok(Executor::Cpu(Arc::new(Host::of(threads))))
     }
@@ -68,8 +82,9 @@ impl Executor {
     /// A GPU by its name: `cuda:0`, `hip:0`, `opencl:0`. Every call returns the same executor.
     ///
     /// # Errors
-    /// When there is no such device, or its driver cannot be used; the message says what to do.
+    /// When there is no such device, or its driver cannot be used; the message says what to do. And as [`check_environment`](Self::check_environment).
     pub fn gpu(name: &str) -> Result<Self> {
+        Self::check_environment()?;
         static OPEN: OnceLock<Mutex<HashMap<String, Arc<Gpu>>>> = OnceLock::new();
         let open = OPEN.get_or_init(Mutex::default);
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,109 +9,13 @@ pub(crate) mod amx;
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
+mod level;
 pub(crate) mod portable;
 
 use crate::scalar::{Real, Scalar};
-
-/// An instruction set this library has kernels for; each holds those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-pub enum Level {
-    /// What every processor of the architecture has.
-    Portable,
-    /// AVX2 with FMA and F16C.
-    Avx2,
-    /// AVX-512 F, BW, DQ and VL.
-    Avx512,
-    /// Tiles of bf16 (AMX).
-    Amx,
-}
-
-impl Level {
-    /// From the lowest to the highest.
-    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Amx];
-
-    /// The name in `VCYCLE_SIMD`.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Portable => "portable",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-            Self::Amx => "amx",
-        }
-    }
-}
-
-/// The level to compute with: the highest that the host has.
-#[inline]
-pub fn level() -> Level {
-    #[cfg(any(test, feature = "testing"))]
-    if let Some(level) = testing::chosen() {
-        return level;
-    }
-    host_level()
-}
-
-/// The highest level of this host that `VCYCLE_SIMD` in the environment allows; asked of the processor once.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn host_level() -> Level {
-    use std::sync::OnceLock;
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
-        let avx2 = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("f16c");
-        let avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        let asked = std::env::var("VCYCLE_SIMD").unwrap_or_default();
-        let asked = Level::ALL.into_iter().find(|level| level.name() == asked);
-        let most = asked.unwrap_or(Level::Amx);
-        let found = match (avx2, avx512) {
-            (true, true) if most == Level::Amx && amx::is_there() => Level::Amx,
-            (true, true) => Level::Avx512,
-            (true, false) => Level::Avx2,
-            (false, _) => Level::Portable,
-        };
-        found.min(most)
-    })
-}
-
-/// The highest level of this host.
-#[cfg(not(target_arch = "x86_64"))]
-fn host_level() -> Level {
-    Level::Portable
-}
-
-/// Lower levels than the host's, so that tests reach every kernel.
 #[cfg(any(test, feature = "testing"))]
-pub mod testing {
-    use std::cell::Cell;
-
-    use super::{Level, host_level};
-
-    thread_local! {
-        static CHOSEN: Cell<Option<Level>> = const { Cell::new(None) };
-    }
-
-    pub(super) fn chosen() -> Option<Level> {
-        CHOSEN.get()
-    }
-
-    /// `work` at every level the host has, the highest last. Other threads are not told: operands
-    /// belong to executors with one thread.
-    pub fn at_every_level(work: impl Fn(Level)) {
-        for level in Level::ALL {
-            if level <= host_level() {
-                CHOSEN.set(Some(level));
-                work(level);
-                CHOSEN.set(None);
-            }
-        }
-    }
-}
+pub use level::testing;
+pub use level::{Level, asked, level};
 
 /// Compiles a function for AVX2 besides the architecture's minimum and calls the one the host
 /// can run. Wider registers gain nothing where memory is the limit.

@@ -175,8 +175,9 @@ impl RunConfig {
     /// The executor.
     ///
     /// # Errors
-    /// For a device this version does not know, and for threads that cannot be started.
+    /// For a device this version does not know, for threads that cannot be started, and as [`Executor::check_environment`].
     pub fn executor(&self) -> crate::Result<Executor> {
+        Executor::check_environment()?;
         match (self.device.as_str(), self.threads) {
             ("reference", None | Some(1)) => Ok(Executor::reference()),
             ("reference", Some(threads)) => Err(ConfigError::Conflict(format!(
