@@ -94,11 +94,10 @@ unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    if const { wide::are_types::<M, X, Y>() } {
-        if !runs.is_empty() && wide::suits::<M, X, Y>(product.cols) {
-            // SAFETY: conditions of this function.
-            return unsafe { wide::rows::<A, M, X, Y>(product, runs, first, y) };
-        }
+    let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.cols);
+    if const { wide::are_types::<M, X, Y>() } && has_columns {
+        // SAFETY: conditions of this function.
+        return unsafe { wide::rows::<A, M, X, Y>(product, runs, first, y) };
     }
     if product.cols != 1 {
         // SAFETY: the host has AVX2, a condition of this function.
