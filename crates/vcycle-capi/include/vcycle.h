@@ -265,8 +265,8 @@ int32_t vcycle_update_values(struct vcycle_solver *solver,
 
 // Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with
 // columns numbered over all of them, in the order of the processes. All processes call this, vcycle_solve and vcycle_apply
-// together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. Numbers
-// are double. For other values all processes call vcycle_update_values. With a device in the options the processes of a machine take
+// together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. All
+// have numbers of the same type. For other values all processes call vcycle_update_values. With a device in the options the processes of a machine take
 // its GPUs in turn; matrix and vectors are memory of the host.
 //
 // # Safety

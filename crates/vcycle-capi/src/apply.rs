@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 
-use vcycle::config::SharedPrepared;
 use vcycle::executor::Workspace;
 
 use crate::failure::Failure;
@@ -33,12 +32,14 @@ pub unsafe extern "C" fn vcycle_apply(
             let from = Shape::new(matrix.rows, columns, leading_r, matrix.on_device)?;
             let to = Shape::new(matrix.rows, columns, leading_z, matrix.on_device)?;
             scratch::with(solver.id, |ws| {
-                if let AnyPrepared::Shared(prepared) = &matrix.prepared {
-                    // SAFETY: the vectors are there, a condition of this function.
-                    return unsafe { apply_shared(prepared, (r, from), (z, to), ws) };
-                }
+                let (from, to) = ((r, from), (z, to));
                 // SAFETY: the vectors are there, a condition of this function.
-                unsafe { for_numbers!(matrix.numbers, apply_as(matrix, (r, from), (z, to), ws)) }
+                unsafe {
+                    match matrix.prepared.is_shared() {
+                        true => for_numbers!(matrix.numbers, apply_shared(matrix, from, to, ws)),
+                        false => for_numbers!(matrix.numbers, apply_as(matrix, from, to, ws)),
+                    }
+                }
             })
         })
     })
@@ -46,20 +47,23 @@ pub unsafe extern "C" fn vcycle_apply(
 
 /// # Safety
 /// The vectors are there.
-unsafe fn apply_shared(
-    prepared: &SharedPrepared,
+unsafe fn apply_shared<N: Number>(
+    matrix: &Matrix,
     (r, from): (*const c_void, Shape),
     (z, to): (*mut c_void, Shape),
     ws: &Workspace,
 ) -> Result<(), Failure> {
+    let Some(prepared) = N::Wide::shared(&matrix.prepared) else {
+        return Ok(());
+    };
     let executor = prepared.system().matrix.executor();
     // SAFETY: a condition of this function.
-    let r = unsafe { from.read::<f64>(executor, r, "r") }?;
-    let mut inner = ws.vector_like::<f64, f64>(&r)?;
+    let r = unsafe { from.read::<N>(executor, r, "r") }?;
+    let mut inner = ws.vector_like::<N::Wide, N::Wide>(&r)?;
     prepared.apply(&r, &mut inner, ws)?;
     drop(r);
     // SAFETY: as above.
-    unsafe { to.write::<f64>(&inner, z, "z") }
+    unsafe { to.write::<N>(&inner, z, "z") }
 }
 
 /// # Safety

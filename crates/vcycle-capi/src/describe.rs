@@ -43,7 +43,8 @@ pub unsafe extern "C" fn vcycle_messages(
             Ok(match state.matrix.as_ref().map(|matrix| &matrix.prepared) {
                 Some(AnyPrepared::Real(prepared)) => prepared.messages().to_vec(),
                 Some(AnyPrepared::Complex(prepared)) => prepared.messages().to_vec(),
-                Some(AnyPrepared::Shared(prepared)) => prepared.messages().to_vec(),
+                Some(AnyPrepared::SharedReal(prepared)) => prepared.messages().to_vec(),
+                Some(AnyPrepared::SharedComplex(prepared)) => prepared.messages().to_vec(),
                 _ => Vec::new(),
             })
         })?;
@@ -72,7 +73,10 @@ pub unsafe extern "C" fn vcycle_summary(
                 AnyPrepared::Empty => "no rows".to_owned(),
                 AnyPrepared::Real(prepared) => summary(prepared.config(), prepared.report()),
                 AnyPrepared::Complex(prepared) => summary(prepared.config(), prepared.report()),
-                AnyPrepared::Shared(prepared) => summary(prepared.config(), prepared.report()),
+                AnyPrepared::SharedReal(prepared) => summary(prepared.config(), prepared.report()),
+                AnyPrepared::SharedComplex(prepared) => {
+                    summary(prepared.config(), prepared.report())
+                }
             })
         })?;
         // SAFETY: a condition of this function.
@@ -102,7 +106,8 @@ pub unsafe extern "C" fn vcycle_get_level(
                 AnyPrepared::Empty => None,
                 AnyPrepared::Real(prepared) => prepared.report(),
                 AnyPrepared::Complex(prepared) => prepared.report(),
-                AnyPrepared::Shared(prepared) => prepared.report(),
+                AnyPrepared::SharedReal(prepared) => prepared.report(),
+                AnyPrepared::SharedComplex(prepared) => prepared.report(),
             };
             let level = usize::try_from(level).unwrap_or(usize::MAX);
             let found = report.and_then(|report| report.levels.get(level));

@@ -7,19 +7,20 @@ use vcycle::communicator::{Communicator, mpi};
 use vcycle::config::{SharedPrepared, SharedSystem};
 use vcycle::executor::Workspace;
 use vcycle::matrix::{Distributed, Duplicates};
+use vcycle::scalar::Scalar;
 
 use crate::codes::VCYCLE_ERROR_STATE;
 use crate::failure::Failure;
 use crate::guard::{collected, guarded, reference, slice};
-use crate::handle::{Matrix, solver, vcycle_solver};
+use crate::handle::{Matrix, State, solver, vcycle_solver};
 use crate::matrix::{Given, Places, check_finite, placed, vcycle_csr};
-use crate::numbers::{AnyPrepared, Numbers};
+use crate::numbers::{Number, OfSystems, for_numbers};
 use crate::scratch;
 
 /// Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with
 /// columns numbered over all of them, in the order of the processes. All processes call this, vcycle_solve and vcycle_apply
-/// together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. Numbers
-/// are double. For other values all processes call vcycle_update_values. With a device in the options the processes of a machine take
+/// together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. All
+/// have numbers of the same type. For other values all processes call vcycle_update_values. With a device in the options the processes of a machine take
 /// its GPUs in turn; matrix and vectors are memory of the host.
 ///
 /// # Safety
@@ -35,35 +36,51 @@ pub unsafe extern "C" fn vcycle_setup_distributed(
         let team = mpi::of_fortran(communicator)?;
         scratch::forget(solver.id);
         solver.change(|state| {
-            // SAFETY: it is null or points to a description of the caller, with its arrays.
-            let given = unsafe { reference(matrix, "matrix") }.and_then(|given| {
-                let given = Given::new(*given)?;
-                // SAFETY: as above.
-                let rows = unsafe { given.rows_of_many() }?;
-                let disorder = Disorder::of(&rows.0, &rows.1)?;
-                let near = state.known.near_nullspace(given.rows)?;
-                Ok((given.rows, rows, disorder, near))
-            });
-            let (count, (offsets, columns, values), disorder, near) = all(team.as_ref(), given)?;
-            let entries = values.len();
-            let (executor, _) = state.config.run.executor_of_rank(&team)?;
-            let a = Distributed::from_rows(&executor, offsets, columns, values, Duplicates::Sum)?;
-            let places = match disorder {
-                None => Places::Same(entries),
-                Some(disorder) => disorder.places(&a),
-            };
-            let mut system = SharedSystem::new(Arc::new(a));
-            system.near_nullspace = near;
-            let prepared = SharedPrepared::new(&state.config, system, &Workspace::new())?;
-            state.matrix = Some(Matrix {
-                numbers: Numbers::F64,
-                rows: count,
-                places,
-                on_device: false,
-                prepared: AnyPrepared::Shared(Box::new(prepared)),
-            });
+            // SAFETY: it is null or points to a description of the caller.
+            let given = unsafe { reference(matrix, "matrix") }.and_then(|given| Given::new(*given));
+            let given = all(team.as_ref(), given)?;
+            let code = [given.numbers as u8];
+            if team.alike(&code)?.1 < team.size() {
+                let message = "processes have matrices of different types of numbers";
+                return Err(Failure::argument(message));
+            }
+            // SAFETY: its arrays are there, a condition of this function.
+            let made = unsafe { for_numbers!(given.numbers, set_up(state, &given, &team)) }?;
+            state.matrix = Some(made);
             Ok(())
         })
+    })
+}
+
+/// # Safety
+/// The arrays of the matrix are there.
+unsafe fn set_up<N: Number>(
+    state: &State,
+    given: &Given,
+    team: &Arc<dyn Communicator>,
+) -> Result<Matrix, Failure> {
+    // SAFETY: a condition of this function.
+    let found = unsafe { given.rows_of_many::<N>() }.and_then(|rows| {
+        let disorder = Disorder::of(&rows.0, &rows.1)?;
+        Ok((rows, disorder, state.known.near_nullspace(given.rows)?))
+    });
+    let ((offsets, columns, values), disorder, near) = all(team.as_ref(), found)?;
+    let entries = values.len();
+    let (executor, _) = state.config.run.executor_of_rank(team)?;
+    let a = Distributed::from_rows(&executor, offsets, columns, values, Duplicates::Sum)?;
+    let places = match disorder {
+        None => Places::Same(entries),
+        Some(disorder) => disorder.places(&a),
+    };
+    let mut system = SharedSystem::new(Arc::new(a));
+    system.near_nullspace = near;
+    let prepared = SharedPrepared::new(&state.config, system, &Workspace::new())?;
+    Ok(Matrix {
+        numbers: given.numbers,
+        rows: given.rows,
+        places,
+        on_device: false,
+        prepared: N::Wide::any_shared(prepared),
     })
 }
 
@@ -98,7 +115,7 @@ impl Disorder {
         }))
     }
 
-    fn places(mut self, a: &Distributed<f64>) -> Places {
+    fn places<T: Scalar>(mut self, a: &Distributed<T>) -> Places {
         for (row, range) in self.offsets.windows(2).enumerate() {
             for entry in range[0]..range[1] {
                 let place = a.place(row, self.columns[entry]);
@@ -113,18 +130,20 @@ impl Disorder {
 ///
 /// # Safety
 /// There are as many numbers as own rows have entries.
-pub(crate) unsafe fn update(
-    prepared: &mut SharedPrepared,
-    places: &Places,
+pub(crate) unsafe fn update_shared<N: Number>(
+    matrix: &mut Matrix,
     values: *const c_void,
 ) -> Result<(), Failure> {
-    let matrix = Arc::clone(&prepared.system().matrix);
+    let Some(prepared) = N::Wide::shared_mut(&mut matrix.prepared) else {
+        return Ok(());
+    };
+    let (a, places) = (Arc::clone(&prepared.system().matrix), &matrix.places);
     // SAFETY: a condition of this function.
-    let given = unsafe { slice(values.cast::<f64>(), places.given(), "values") };
+    let given = unsafe { slice(values.cast::<N>(), places.given(), "values") };
     let values = given.and_then(|given| {
         check_finite(given)?;
-        placed(given, places, matrix.local().nonzeros())
+        placed(given, places, a.local().nonzeros())
     });
-    let values = all(matrix.team().as_ref(), values)?;
+    let values = all(a.team().as_ref(), values)?;
     Ok(prepared.update_values(values, &Workspace::new())?)
 }

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use vcycle::executor::{Buffer, Executor};
 use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
+use vcycle::scalar::Scalar;
 
 use crate::codes::{VCYCLE_BORROW, VCYCLE_DEVICE, VCYCLE_ERROR_MATRIX, VCYCLE_I32, VCYCLE_I64};
 use crate::failure::Failure;
@@ -57,7 +58,7 @@ impl Places {
 }
 
 /// Offsets, columns of the whole matrix, and values.
-pub(crate) type RowsOfMany = (Vec<usize>, Vec<u64>, Vec<f64>);
+pub(crate) type RowsOfMany<T> = (Vec<usize>, Vec<u64>, Vec<T>);
 
 /// Whether they are 64 bits wide.
 #[derive(Clone, Copy)]
@@ -268,9 +269,9 @@ impl Given {
     ///
     /// # Safety
     /// The arrays are there.
-    pub unsafe fn rows_of_many(&self) -> Result<RowsOfMany, Failure> {
-        if self.numbers != Numbers::F64 || self.it.flags != 0 {
-            let message = "over several processes numbers are VCYCLE_F64, and flags 0";
+    pub unsafe fn rows_of_many<N: Number>(&self) -> Result<RowsOfMany<N::Wide>, Failure> {
+        if self.it.flags != 0 {
+            let message = "over several processes flags are 0";
             return Err(Failure::argument(message));
         }
         // SAFETY: a condition of this function, as below.
@@ -290,9 +291,10 @@ impl Given {
             }
         };
         // SAFETY: as above.
-        let values = unsafe { slice(self.it.values.cast::<f64>(), entries, "values") }?;
+        let values = unsafe { slice(self.it.values.cast::<N>(), entries, "values") }?;
         check_finite(values)?;
-        Ok((offsets, columns, collected(values.iter().copied())?))
+        let values = collected(values.iter().map(|value| value.wide()))?;
+        Ok((offsets, columns, values))
     }
 
     /// Offsets from 0, looked at.
@@ -381,8 +383,12 @@ pub(crate) fn placed<N: Number>(
 }
 
 /// Fails for the first value that is not a number.
-pub(crate) fn check_finite(values: &[f64]) -> Result<(), Failure> {
-    let Some(place) = values.iter().position(|value| !value.is_finite()) else {
+pub(crate) fn check_finite<N: Number>(values: &[N]) -> Result<(), Failure> {
+    let is_finite = |value: &N| {
+        let value = value.wide().to_c64();
+        value.re.is_finite() && value.im.is_finite()
+    };
+    let Some(place) = values.iter().position(|value| !is_finite(value)) else {
         return Ok(());
     };
     let message = format!("values[{place}] is not finite");
@@ -396,7 +402,7 @@ fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {
 }
 
 /// The place of every entry that was given.
-fn places<T: vcycle::scalar::Scalar>(
+fn places<T: Scalar>(
     a: &Csr<T>,
     offsets: &[usize],
     columns: &[u32],

@@ -13,7 +13,15 @@ pub(crate) enum AnyPrepared {
     Real(Box<Prepared<f64>>),
     Complex(Box<Prepared<c64>>),
     /// The rows of one process of several.
-    Shared(Box<SharedPrepared>),
+    SharedReal(Box<SharedPrepared>),
+    SharedComplex(Box<SharedPrepared<c64>>),
+}
+
+impl AnyPrepared {
+    /// Whether several processes share it.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::SharedReal(_) | Self::SharedComplex(_))
+    }
 }
 
 /// The type of numbers that a matrix and its vectors have.
@@ -78,10 +86,14 @@ pub(crate) trait OfSystems: Wide + Default + std::ops::AddAssign {
     fn prepared(any: &AnyPrepared) -> Option<&Prepared<Self>>;
     fn prepared_mut(any: &mut AnyPrepared) -> Option<&mut Prepared<Self>>;
     fn any(prepared: Prepared<Self>) -> AnyPrepared;
+    /// The same for the rows of one process of several.
+    fn shared(any: &AnyPrepared) -> Option<&SharedPrepared<Self>>;
+    fn shared_mut(any: &mut AnyPrepared) -> Option<&mut SharedPrepared<Self>>;
+    fn any_shared(prepared: SharedPrepared<Self>) -> AnyPrepared;
 }
 
 macro_rules! of_systems {
-    ($($type:ty, $variant:ident;)*) => {$(
+    ($($type:ty, $variant:ident, $shared:ident;)*) => {$(
         impl OfSystems for $type {
             fn prepared(any: &AnyPrepared) -> Option<&Prepared<Self>> {
                 match any {
@@ -98,11 +110,26 @@ macro_rules! of_systems {
             fn any(prepared: Prepared<Self>) -> AnyPrepared {
                 AnyPrepared::$variant(Box::new(prepared))
             }
+            fn shared(any: &AnyPrepared) -> Option<&SharedPrepared<Self>> {
+                match any {
+                    AnyPrepared::$shared(prepared) => Some(prepared),
+                    _ => None,
+                }
+            }
+            fn shared_mut(any: &mut AnyPrepared) -> Option<&mut SharedPrepared<Self>> {
+                match any {
+                    AnyPrepared::$shared(prepared) => Some(prepared),
+                    _ => None,
+                }
+            }
+            fn any_shared(prepared: SharedPrepared<Self>) -> AnyPrepared {
+                AnyPrepared::$shared(Box::new(prepared))
+            }
         }
     )*};
 }
 
-of_systems! { f64, Real; c64, Complex; }
+of_systems! { f64, Real, SharedReal; c64, Complex, SharedComplex; }
 
 /// Calls a generic function for the type of numbers.
 macro_rules! for_numbers {

@@ -7,7 +7,7 @@ use vcycle::config::{Prepared, System};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::matrix::Csr;
 
-use crate::distributed;
+use crate::distributed::update_shared;
 use crate::failure::Failure;
 use crate::guard::{check_pointer, guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
@@ -79,12 +79,13 @@ pub unsafe extern "C" fn vcycle_update_values(
             let Some(matrix) = state.matrix.as_mut() else {
                 return Ok(());
             };
-            if let AnyPrepared::Shared(prepared) = &mut matrix.prepared {
-                // SAFETY: the numbers are there, a condition of this function.
-                return unsafe { distributed::update(prepared, &matrix.places, values) };
-            }
             // SAFETY: the numbers are there, a condition of this function.
-            unsafe { for_numbers!(matrix.numbers, update(matrix, values)) }
+            unsafe {
+                match matrix.prepared.is_shared() {
+                    true => for_numbers!(matrix.numbers, update_shared(matrix, values)),
+                    false => for_numbers!(matrix.numbers, update(matrix, values)),
+                }
+            }
         })
     })
 }

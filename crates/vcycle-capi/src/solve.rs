@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use vcycle::config::{SharedPrepared, Solution, StopConfig};
+use vcycle::config::{Solution, StopConfig};
 use vcycle::executor::Workspace;
 
 use crate::failure::Failure;
@@ -163,9 +163,9 @@ pub unsafe extern "C" fn vcycle_solve(
             };
             // SAFETY: the vectors are there, a condition of this function.
             let work = |ws: &Workspace| unsafe {
-                match &matrix.prepared {
-                    AnyPrepared::Shared(prepared) => solve_shared(prepared, &request, ws),
-                    _ => for_numbers!(matrix.numbers, solve_as(matrix, &request, ws)),
+                match matrix.prepared.is_shared() {
+                    true => for_numbers!(matrix.numbers, solve_shared(matrix, &request, ws)),
+                    false => for_numbers!(matrix.numbers, solve_as(matrix, &request, ws)),
                 }
             };
             match state.callback {
@@ -214,24 +214,27 @@ unsafe fn solve_as<N: Number>(
 
 /// # Safety
 /// The vectors of the request are there.
-unsafe fn solve_shared(
-    prepared: &SharedPrepared,
+unsafe fn solve_shared<N: Number>(
+    matrix: &Matrix,
     request: &Request<'_>,
     ws: &Workspace,
 ) -> Result<(vcycle_report, Vec<String>), Failure> {
+    let Some(prepared) = N::Wide::shared(&matrix.prepared) else {
+        return Ok((vcycle_report::empty(), Vec::new()));
+    };
     let executor = prepared.system().matrix.executor();
     // SAFETY: a condition of this function, as below.
-    let b = unsafe { request.shape_of_b.read::<f64>(executor, request.b, "b") }?;
+    let b = unsafe { request.shape_of_b.read::<N>(executor, request.b, "b") }?;
     let guess = match request.has_guess {
         false => None,
         // SAFETY: as above.
-        true => Some(unsafe { request.shape_of_x.read::<f64>(executor, request.x, "x") }?),
+        true => Some(unsafe { request.shape_of_x.read::<N>(executor, request.x, "x") }?),
     };
     let mut solution = prepared.solve(&b, guess.as_ref(), request.stop, ws)?;
     solution.setup += prepared.setup();
     drop((b, guess));
     // SAFETY: as above.
-    unsafe { request.shape_of_x.write::<f64>(&solution.x, request.x, "x") }?;
+    unsafe { request.shape_of_x.write::<N>(&solution.x, request.x, "x") }?;
     Ok((vcycle_report::of(&solution), solution.messages))
 }
 

@@ -2,14 +2,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{Complex64, PyReadonlyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use vcycle::communicator::mpi;
+use vcycle::communicator::{Communicator, mpi};
 use vcycle::config::{Config, SharedPrepared, SharedSystem};
-use vcycle::executor::Workspace;
+use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::{Distributed, Duplicates};
+use vcycle::multigrid::NearNullspace;
 
+use crate::arrays::{Values, WideValues};
 use crate::describe;
+use crate::device::OnDevice;
 use crate::error::{raised, wrong_option};
 use crate::matrix::known;
 use crate::solve::{like, vector};
@@ -18,9 +22,52 @@ use crate::watch::watched;
 /// A system that is set up, over all processes. They call everything together.
 #[pyclass(frozen)]
 pub struct DistributedSystem {
-    prepared: Mutex<SharedPrepared>,
+    prepared: Mutex<AnyPrepared>,
     /// What is to be told of devices.
     note: Option<String>,
+}
+
+/// What is set up, for the numbers that the rows have.
+enum AnyPrepared {
+    Real(SharedPrepared),
+    Complex(SharedPrepared<Complex64>),
+}
+
+/// Offsets of own rows, and columns numbered over all processes.
+type Structure = (Vec<usize>, Vec<u64>);
+
+fn prepared<T: OnDevice>(
+    config: &Config,
+    rank: &Executor,
+    (offsets, columns): Structure,
+    values: Vec<T>,
+    near: Option<NearNullspace>,
+) -> vcycle::Result<SharedPrepared<T>> {
+    let a = Distributed::from_rows(rank, offsets, columns, values, Duplicates::Refuse)?;
+    let mut system = SharedSystem::new(Arc::new(a));
+    system.near_nullspace = near;
+    SharedPrepared::new(config, system, &Workspace::new())
+}
+
+impl AnyPrepared {
+    fn new(
+        config: &Config,
+        team: &Arc<dyn Communicator>,
+        structure: Structure,
+        values: WideValues,
+        near: Option<NearNullspace>,
+    ) -> vcycle::Result<(Self, Option<String>)> {
+        let (rank, note) = config.run.executor_of_rank(team)?;
+        let made = match values {
+            WideValues::Real(values) => {
+                Self::Real(prepared(config, &rank, structure, values, near)?)
+            }
+            WideValues::Complex(values) => {
+                Self::Complex(prepared(config, &rank, structure, values, near)?)
+            }
+        };
+        Ok((made, note))
+    }
 }
 
 #[pymethods]
@@ -35,27 +82,19 @@ impl DistributedSystem {
         communicator: i32,
         offsets: PyReadonlyArray1<'_, i64>,
         columns: PyReadonlyArray1<'_, i64>,
-        values: PyReadonlyArray1<'_, f64>,
+        values: Values<'_>,
         near_nullspace: Option<Vec<PyReadonlyArray1<'_, f64>>>,
         block_size: Option<usize>,
     ) -> PyResult<Self> {
         let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
         let offsets = offsets.as_slice()?.iter().map(|&offset| offset as usize);
-        let offsets: Vec<usize> = offsets.collect();
         let columns = columns.as_slice()?.iter().map(|&column| column as u64);
-        let columns: Vec<u64> = columns.collect();
-        let values = values.as_slice()?.to_vec();
+        let structure: Structure = (offsets.collect(), columns.collect());
+        let values = values.wide(&Executor::reference())?;
         let near = known(py, near_nullspace, block_size)?;
         let made = py.detach(|| {
             let team = mpi::of_fortran(communicator)?;
-            let (rank, note) = config.run.executor_of_rank(&team)?;
-            let a = Distributed::from_rows(&rank, offsets, columns, values, Duplicates::Refuse)?;
-            let mut system = SharedSystem::new(Arc::new(a));
-            system.near_nullspace = near;
-            Ok((
-                SharedPrepared::new(&config, system, &Workspace::new())?,
-                note,
-            ))
+            AnyPrepared::new(&config, &team, structure, values, near)
         });
         let (prepared, note) = made.map_err(|error| raised(py, error))?;
         Ok(Self {
@@ -64,7 +103,7 @@ impl DistributedSystem {
         })
     }
 
-    /// Own rows of the solution, and the outcome as JSON.
+    /// Own rows of the solution, and the outcome as JSON. `b` and `guess` have the numbers of the rows.
     #[pyo3(signature = (b, guess, callback))]
     fn solve<'py>(
         &self,
@@ -74,27 +113,52 @@ impl DistributedSystem {
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, String)> {
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*prepared {
+            AnyPrepared::Real(prepared) => self.solve_as(py, prepared, &b, guess, callback),
+            AnyPrepared::Complex(prepared) => self.solve_as(py, prepared, &b, guess, callback),
+        }
+    }
+
+    /// Other values for the entries of own rows, in the same order.
+    fn update(&self, py: Python<'_>, values: Values<'_>) -> PyResult<()> {
+        let values = values.wide(&Executor::reference())?;
+        let updated = py.detach(|| {
+            let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+            match (&mut *prepared, values) {
+                (AnyPrepared::Real(prepared), WideValues::Real(values)) => {
+                    Ok(prepared.update_values(values, &Workspace::new()))
+                }
+                (AnyPrepared::Complex(prepared), WideValues::Complex(values)) => {
+                    Ok(prepared.update_values(values, &Workspace::new()))
+                }
+                _ => Err(PyTypeError::new_err(
+                    "real and complex values cannot take each other's place",
+                )),
+            }
+        })?;
+        updated.map_err(|error| raised(py, error))
+    }
+}
+
+impl DistributedSystem {
+    fn solve_as<'py, T: OnDevice + numpy::Element>(
+        &self,
+        py: Python<'py>,
+        prepared: &SharedPrepared<T>,
+        b: &Bound<'py, PyAny>,
+        guess: Option<Bound<'py, PyAny>>,
+        callback: Option<Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, String)> {
         let executor = prepared.system().matrix.executor();
-        let rhs = vector::<f64>(py, &b, executor)?;
-        let guess = guess.map(|guess| vector::<f64>(py, &guess, executor));
+        let rhs = vector::<T>(py, b, executor)?;
+        let guess = guess.map(|guess| vector::<T>(py, &guess, executor));
         let guess = guess.transpose()?;
-        let prepared = &*prepared;
         let solution = watched(py, callback, |ws| {
             prepared.solve(&rhs, guess.as_ref(), &prepared.config().stop, ws)
         })?;
         let mut solution = solution.map_err(|error| raised(py, error))?;
         solution.messages.splice(0..0, self.note.clone());
         let text = describe::solution(&solution);
-        Ok((like(solution.x, &b)?, text))
-    }
-
-    /// Other values for the entries of own rows, in the same order.
-    fn update(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, f64>) -> PyResult<()> {
-        let values = values.as_slice()?.to_vec();
-        let updated = py.detach(|| {
-            let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-            prepared.update_values(values, &Workspace::new())
-        });
-        updated.map_err(|error| raised(py, error))
+        Ok((like(solution.x, b)?, text))
     }
 }

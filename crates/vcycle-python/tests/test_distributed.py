@@ -30,6 +30,12 @@ solver = vcycle.distributed.Solver(comm, A[own], preconditioner="amg")
 solver.update(2.0 * A[own])
 both = solver.solve(np.column_stack([b, 3.0 * b])[own])
 assert abs(both[:, 1] - 1.5 * expected[own]).max() < 1e-5 * abs(expected).max()
+x, outcome = vcycle.distributed.solve(comm, A[own], b[own], rtol=1e-10, precision="sp", return_outcome=True)
+assert outcome.converged and abs(x - expected[own]).max() < 1e-7 * abs(expected).max()
+waves = (A + 1j * sp.eye_array(900)).tocsr()
+x = vcycle.distributed.solve(comm, waves[own], b[own], rtol=1e-10)
+expected = vcycle.solve(waves, b, rtol=1e-10)
+assert x.dtype == np.complex128 and abs(x - expected[own]).max() < 1e-7 * abs(expected).max()
 for wrong in (A[own][:, :-1], A[own].toarray()):
     try:
         vcycle.distributed.solve(comm, wrong if comm.rank == 0 else A[own], b[own])

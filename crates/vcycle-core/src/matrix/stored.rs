@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bsr::in_blocks;
 use super::format::arranged;
-use super::{Csr, Format, Mbsr, Tiles, choose_format};
+use super::{Csr, Distributed, Format, Mbsr, Tiles, choose_format};
 use crate::error::{ConfigError, Error, Result};
 use crate::linop::LinOp;
 use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
@@ -53,6 +53,12 @@ pub trait WorkingScalar: Mixes<Self, Self> {
         kind: Kind,
         arrangement: Arrangement,
     ) -> Result<StoredMatrix<Self>>;
+
+    /// The same for a matrix that ranks share, which call it together.
+    ///
+    /// # Errors
+    /// For an entry that does not fit, and when another rank has failed.
+    fn store_shared(a: &Arc<Distributed<Self::Wide>>, kind: Kind) -> Result<Arc<dyn LinOp<Self>>>;
 }
 
 macro_rules! working {
@@ -67,6 +73,16 @@ macro_rules! working {
             ) -> Result<StoredMatrix<Self>> {
                 match kind {
                     $(Kind::$kind => stored(rounded::<$wide, $m>(a)?, arrangement),)*
+                    other => Err(Error::Conversion { from: <$wide>::KIND, to: other }),
+                }
+            }
+
+            fn store_shared(
+                a: &Arc<Distributed<$wide>>,
+                kind: Kind,
+            ) -> Result<Arc<dyn LinOp<Self>>> {
+                match kind {
+                    $(Kind::$kind => Ok(rounded_shared::<$wide, $m>(a)?),)*
                     other => Err(Error::Conversion { from: <$wide>::KIND, to: other }),
                 }
             }
@@ -88,14 +104,37 @@ fn rounded<S: Scalar, M: Scalar>(a: &Arc<Csr<S>>) -> Result<Arc<Csr<M>>> {
         return Ok(same);
     }
     let narrow = a.convert::<M>()?;
+    check_finite(&narrow, |row, column| (row as u64, column as u64))?;
+    Ok(Arc::new(narrow))
+}
+
+/// The same for a matrix that ranks share.
+fn rounded_shared<S: Scalar, M: Scalar>(a: &Arc<Distributed<S>>) -> Result<Arc<Distributed<M>>> {
+    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(a) as _;
+    if let Ok(same) = shared.downcast::<Distributed<M>>() {
+        return Ok(same);
+    }
+    let narrow = a.convert::<M>()?;
+    let (first, columns) = (a.rows().range(a.team().rank()).start, a.columns());
+    let place = |row: usize, column: usize| (first + row as u64, columns.global(column));
+    a.team().agree(check_finite(narrow.local(), place))?;
+    Ok(Arc::new(narrow))
+}
+
+/// Fails for an entry that did not fit, which has some place in the whole matrix.
+fn check_finite<M: Scalar>(
+    narrow: &Csr<M>,
+    place: impl Fn(usize, usize) -> (u64, u64),
+) -> Result<()> {
     match narrow.check_finite() {
-        Err(Error::NonFiniteEntry { row, column }) => Err(ConfigError::Conflict(format!(
-            "entry ({row}, {column}) overflows in {}; store the matrix in a wider range (bf or sp)",
-            M::KIND
-        ))
-        .into()),
-        Err(other) => Err(other),
-        Ok(()) => Ok(Arc::new(narrow)),
+        Err(Error::NonFiniteEntry { row, column }) => {
+            let ((row, column), kind) = (place(row, column), M::KIND);
+            Err(ConfigError::Conflict(format!(
+                "entry ({row}, {column}) overflows in {kind}; store the matrix in a wider range (bf or sp)"
+            ))
+            .into())
+        }
+        other => other,
     }
 }
 

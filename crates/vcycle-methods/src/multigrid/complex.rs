@@ -5,6 +5,7 @@
 //! conjugate transpose of the prolongation (MacLachlan and Oosterlee 2008, "Algebraic multigrid solvers for
 //! complex-valued matrices").
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::amg::{Amg, Known};
@@ -49,22 +50,33 @@ pub(super) fn complex_levels<T: Scalar>(
         let amg = amg.decided_by(|| known(&a))?;
         (a, amg)
     };
+    let (levels, stalled) = levels_from(&amg, 0, a, clock)?;
+    Ok((amg, levels, stalled))
+}
+
+/// The levels from a matrix down that has so many above it, and why there are no more if the last one is not small.
+pub(super) fn levels_from(
+    amg: &Amg,
+    above: usize,
+    a: Arc<Csr<c64>>,
+    clock: &Clock<'_>,
+) -> Result<(Vec<Matrices<c64>>, Option<String>)> {
     let mut levels = vec![Matrices::new(a)];
-    while levels.len() < amg.max_levels {
-        let number = levels.len() - 1;
-        let last = &mut levels[number];
+    while above + levels.len() < amg.max_levels {
+        let number = above + levels.len() - 1;
+        let last = levels.last_mut().expect("there is one");
         if last.a.size().rows <= amg.coarsest_rows || is_diagonal(&last.a) {
             break;
         }
-        match step(&amg, number, &last.a, clock)? {
-            Err(reason) => return Ok((amg, levels, Some(reason))),
+        match step(amg, number, &last.a, clock)? {
+            Err(reason) => return Ok((levels, Some(reason))),
             Ok((transfer, radius, coarse)) => {
                 (last.transfer, last.radius) = (Some(transfer), radius);
                 levels.push(Matrices::new(Arc::new(placed(coarse, amg.host_rows)?)));
             }
         }
     }
-    Ok((amg, levels, None))
+    Ok((levels, None))
 }
 
 fn known(a: &Csr<c64>) -> Result<Known> {
@@ -76,7 +88,7 @@ fn known(a: &Csr<c64>) -> Result<Known> {
 }
 
 /// Fails for whatever is for real matrices only.
-fn check(amg: &Amg, near_nullspace: &NearNullspace) -> Result<()> {
+pub(super) fn check(amg: &Amg, near_nullspace: &NearNullspace) -> Result<()> {
     let plain = near_nullspace.block_size() == 1 && near_nullspace.vectors().is_empty();
     let is_half = |unit| matches!(unit, Unit::Half | Unit::Bfloat);
     let affinity = |strength| matches!(strength, Strength::Affinity(_));
@@ -114,7 +126,7 @@ fn refusal(stage: &str) -> Error {
 }
 
 /// `|a_ii|` on the diagonal and `-|a_ij|` beside it: what strength and coarsening look at.
-fn magnitudes(a: &Csr<c64>) -> Result<Csr<f64>> {
+pub(super) fn magnitudes(a: &Csr<c64>) -> Result<Csr<f64>> {
     if let Some(found) = entries::magnitudes(a)? {
         return Ok(found);
     }
@@ -158,7 +170,7 @@ fn step(amg: &Amg, level: usize, a: &Csr<c64>, clock: &Clock<'_>) -> Result<Resu
     }
     let (p, radius) = {
         let _stage = stage("interpolation");
-        prolongation(&amg, a, &strength, &coarsened)?
+        prolongation(&amg, a, &strength, &coarsened, &Here)?
     };
     let _stage = stage("galerkin");
     let r = match amg.restriction_scaling {
@@ -173,18 +185,59 @@ fn step(amg: &Amg, level: usize, a: &Csr<c64>, clock: &Clock<'_>) -> Result<Resu
     Ok(Ok((transfer, radius, coarse)))
 }
 
-/// The prolongation to a level that `amg` is for, and the spectral radius of its matrix if that was needed.
-fn prolongation(
+/// The rows of a prolongation that are to be made, where others may be those of other ranks.
+pub(super) trait ComplexRows {
+    /// Which of all rows they are.
+    fn rows(&self, all: usize) -> Range<usize>;
+
+    /// Whether some couplings of a matrix are not strong.
+    fn are_some_weak(&self, a: &Pattern, strength: &Pattern) -> Result<bool>;
+
+    /// These rows of the smoothed prolongation of a tentative one, and the spectral radius that took.
+    fn smoothed(
+        &self,
+        a: &Csr<c64>,
+        tentative: &Csr<c64>,
+        filter: Option<&Arc<Pattern>>,
+    ) -> Result<(Csr<c64>, f64)>;
+}
+
+/// Everything is here.
+struct Here;
+
+impl ComplexRows for Here {
+    fn rows(&self, all: usize) -> Range<usize> {
+        0..all
+    }
+
+    fn are_some_weak(&self, a: &Pattern, strength: &Pattern) -> Result<bool> {
+        Ok(strength.nonzeros() + a.size().rows < a.nonzeros())
+    }
+
+    fn smoothed(
+        &self,
+        a: &Csr<c64>,
+        tentative: &Csr<c64>,
+        filter: Option<&Arc<Pattern>>,
+    ) -> Result<(Csr<c64>, f64)> {
+        smoothed_complex(a, tentative, SMOOTHING, filter)
+    }
+}
+
+/// Rows of the prolongation to a level that `amg` is for, and the spectral radius of its matrix if that was needed.
+pub(super) fn prolongation(
     amg: &Amg,
     a: &Csr<c64>,
     strength: &Arc<Pattern>,
     coarsened: &Coarsened,
+    by: &dyn ComplexRows,
 ) -> Result<(Csr<c64>, Option<f64>)> {
     let interpolation = amg.interpolation.after(amg.coarsening)?;
     let groups = match coarsened {
         Coarsened::Grouped(groups) => groups,
         Coarsened::Chosen(splitting) => {
             let given = Weighing::new(a, strength, splitting, &amg.truncation);
+            let given = given.of_rows(by.rows(a.size().rows));
             return Ok((complex_weights(interpolation, &given)?, None));
         }
         Coarsened::Twice(_) | Coarsened::Fitted(..) => {
@@ -194,12 +247,13 @@ fn prolongation(
     let constant = tentative(groups, &[], 1, a.executor())?.0.convert()?;
     match interpolation.method() {
         Some(InterpolationMethod::Groups { smoothed: true }) => {
-            let some_weak = strength.nonzeros() + a.size().rows < a.nonzeros();
+            let some_weak = by.are_some_weak(a.pattern(), strength)?;
             let filter = some_weak.then_some(strength);
-            let (p, radius) = smoothed_complex(a, &constant, SMOOTHING, filter)?;
+            let (p, radius) = by.smoothed(a, &constant, filter)?;
             Ok((p, Some(radius)))
         }
-        Some(_) => Ok((constant, None)),
+        Some(_) if by.rows(a.size().rows).len() == a.size().rows => Ok((constant, None)),
+        Some(_) => Ok((constant.row_range(by.rows(a.size().rows))?, None)),
         None => Err(refusal("an interpolation of one's own")),
     }
 }

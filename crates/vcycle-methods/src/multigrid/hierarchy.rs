@@ -15,7 +15,7 @@ use super::near_nullspace::NearNullspace;
 use super::precision::of_transfer;
 use super::report::{LevelFacts, LevelPart, Report};
 use super::scaling::Factors;
-use super::shared::{Made, SharedLevel, SharedLevels, is_shared, set_up};
+use super::shared::{Made, SharedLevel, SharedLevels, is_shared, set_up, set_up_complex};
 use super::steps::{analysed, coarsen};
 use super::stored::Overflows;
 use super::wide::Wide;
@@ -82,12 +82,20 @@ impl<T: Scalar> Hierarchy<T> {
         near_nullspace: &NearNullspace,
         clock: Clock<'_>,
     ) -> Result<Self> {
+        if const { T::KIND.is_complex() } {
+            let made = set_up_complex(amg, a, near_nullspace, &clock)?;
+            return Self::of_made(made, a, clock);
+        }
         let made = set_up(amg, a, near_nullspace, &clock)?;
         Self::of_made(made, a, clock)
     }
 
     /// Makes smoothers and the coarsest solver for levels that ranks share.
-    pub(super) fn of_made(made: Made, a: &Arc<dyn LinOp<T>>, clock: Clock<'_>) -> Result<Self> {
+    pub(super) fn of_made<V: Wide>(
+        made: Made<V>,
+        a: &Arc<dyn LinOp<T>>,
+        clock: Clock<'_>,
+    ) -> Result<Self> {
         let (levels, stalled) = (made.levels, made.stalled);
         let shared = SharedLevels {
             // Cycles run where the matrix was given, though the host has set them up.
@@ -164,7 +172,7 @@ impl<T: Scalar> Hierarchy<T> {
         let is_own = T::KIND == V::KIND && plan.precisions[0].is_double();
         let own = if is_own { a.footprint().held } else { 0 };
         let made = V::outermost(&mut plan);
-        plan.overflows.check()?;
+        a.executor().agree(plan.overflows.check())?;
         for (level, format) in report.levels.iter_mut().zip(&mut plan.formats) {
             level.format = std::mem::take(format);
         }

@@ -258,7 +258,7 @@ impl TestSpaceSearch {
         }
         let a: Arc<dyn LinOp<f64>> = match is_whole {
             true => finest::<T, f64>(0, a)?,
-            false => shared::finest(a)?,
+            false => shared::finest::<_, f64>(a)?,
         };
         let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());

@@ -152,10 +152,8 @@ fn format_of<W: Scalar>(a: &dyn LinOp<W>) -> String {
 fn gathered<W: Working>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cycles<W>> {
     let shared = plan.shared.as_ref().expect("ranks share levels");
     let (executor, rows) = (shared.executor.clone(), Arc::clone(&shared.gathered));
-    let inner = match shared.leads {
-        true => Some(W::cycles_here(plan, level)?),
-        false => None,
-    };
+    let inner = shared.leads.then(|| W::cycles_here(plan, level));
+    let inner = executor.agree(inner.transpose())?;
     let wrapped = |inner: Option<Arc<dyn LinOp<W>>>| -> Arc<dyn LinOp<W>> {
         Arc::new(Gathered::new(&executor, &rows, inner))
     };

@@ -73,7 +73,9 @@ impl Jacobi {
         if let Some(made) = inverted_for(a.executor(), &rows, first, false, self.weight)? {
             return Diagonal::of_device("jacobi", made);
         }
-        let diagonal = nonzero(rows.diagonal_from(first), "jacobi")?;
+        let diagonal = a
+            .executor()
+            .agree(nonzero(rows.diagonal_from(first), "jacobi"))?;
         Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
     }
 }

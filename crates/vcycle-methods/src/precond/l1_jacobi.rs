@@ -81,10 +81,12 @@ impl L1Jacobi {
             return Diagonal::of_device("l1-jacobi", made);
         }
         let sums = absolute_sums(&rows);
-        if let Some(row) = sums.iter().position(Zero::is_zero) {
-            let component = "l1-jacobi";
-            return Err(Error::ZeroDiagonal { component, row });
-        }
+        let component = "l1-jacobi";
+        let checked = match sums.iter().position(Zero::is_zero) {
+            Some(row) => Err(Error::ZeroDiagonal { component, row }),
+            None => Ok(()),
+        };
+        a.executor().agree(checked)?;
         Diagonal::of_inverses("l1-jacobi", a.executor(), sums, self.weight)
     }
 }

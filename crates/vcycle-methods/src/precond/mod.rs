@@ -65,6 +65,8 @@ mod par_ilut;
 mod pattern;
 mod polynomial;
 mod preprocessing;
+#[cfg(test)]
+mod rank_tests;
 mod schwarz;
 mod select;
 mod sor;

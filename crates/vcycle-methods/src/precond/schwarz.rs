@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::fsai::shared_matrix;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, check_apply};
-use crate::matrix::Halo;
+use crate::matrix::{Distributed, Halo};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::Vector;
 
@@ -56,7 +55,7 @@ impl<T: Mixes<T, T>> Factory<T> for AdditiveSchwarz<T> {
                 reason: format!("must be 0 to {MOST_OVERLAP}, not {}", self.overlap),
             });
         }
-        let Some(shared) = shared_matrix(a.as_ref()) else {
+        let Some(shared) = Distributed::<T>::behind(a.as_ref()) else {
             return self.inner.generate(a, ws);
         };
         let near = shared.overlapped(self.overlap, 1)?;

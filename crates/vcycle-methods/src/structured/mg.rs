@@ -12,7 +12,7 @@ use super::level_options::GridLevelOptions;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
-use super::shared::{IslandsThere, SharedIslandFunctions, SharedProduct, shared_rows};
+use super::shared::{IslandsThere, SharedIslandFunctions, SharedProduct};
 use super::survey::Survey;
 use super::{CoarseStencil, Grid, IslandCorrections, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
@@ -142,8 +142,8 @@ impl StructMg {
         compiled!(working T: fn(&StructMg, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
             = |parameters, a, ws| {
                 let _stage = ws.stage("struct-mg set-up", 0);
-                if let Some(shared) = shared_rows(a.as_ref()) {
-                    return parameters.of_ranks(shared, ws);
+                if let Some(shared) = Distributed::behind(a.as_ref()) {
+                    return parameters.of_ranks(&shared, ws);
                 }
                 let stencil = parameters.stencil(a.as_ref())?;
                 if !stencil.executor().is_device() {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::detect::has_room;
 use super::reuse::GridSetup;
 use super::shared::{stencil_of_rows, stencil_on};
@@ -74,14 +76,18 @@ impl StructMg {
     /// # Errors
     /// As [`generate_with_report`](Self::generate_with_report).
     #[doc(hidden)]
-    pub fn generate_of_ranks(
+    pub fn generate_of_ranks<T: Mixes<T, T>>(
         &self,
         a: &Distributed<f64>,
         near: StencilMatrix<f64>,
         ws: &Workspace,
-    ) -> Result<Generated<f64>> {
-        let _stage = ws.stage("struct-mg set-up", 0);
-        self.of_near_cells(a, near, ws)
+    ) -> Result<Generated<T>> {
+        compiled!(working T: fn(&StructMg, &Distributed<f64>, StencilMatrix<f64>, &Workspace) -> Result<Generated<T>>
+            = |parameters, a, near, ws| {
+                let _stage = ws.stage("struct-mg set-up", 0);
+                parameters.of_near_cells(a, near, ws)
+            }
+        )(self, a, near, ws)
     }
 
     fn of_near_cells<T: Mixes<T, T>>(
@@ -144,13 +150,14 @@ impl GridSetup {
     /// # Errors
     /// As [`update_values`](Self::update_values), on all ranks together.
     #[doc(hidden)]
-    pub fn update_of_ranks(
+    pub fn update_of_ranks<T: Mixes<T, T>>(
         &self,
         a: &Distributed<f64>,
         near: Option<StencilMatrix<f64>>,
         ws: &Workspace,
-    ) -> Result<Generated<f64>> {
-        self.updated_by_ranks(a, near, ws)
+    ) -> Result<Generated<T>> {
+        compiled!(working T: fn(&GridSetup, &Distributed<f64>, Option<StencilMatrix<f64>>, &Workspace) -> Result<Generated<T>>
+            = GridSetup::updated_by_ranks)(self, a, near, ws)
     }
 
     pub(super) fn updated_by_ranks<T: Mixes<T, T>>(

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
-use super::shared::shared_rows;
 use super::{Generated, Stencil, StencilMatrix, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Size, check_size};
-use crate::matrix::GridPart;
+use crate::matrix::{Distributed, GridPart};
 use crate::scalar::Mixes;
 
 /// What structured multigrid shares among matrices of one stencil: the grids of all levels and whatever was chosen
@@ -91,8 +90,8 @@ impl GridSetup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        if let Some(shared) = shared_rows(a.as_ref()) {
-            return self.updated_by_ranks(shared, None, ws);
+        if let Some(shared) = Distributed::behind(a.as_ref()) {
+            return self.updated_by_ranks(&shared, None, ws);
         }
         check_size("update of values", Size::square(self.rows), a.size())?;
         let stencil = self.parameters.stencil(a.as_ref())?;

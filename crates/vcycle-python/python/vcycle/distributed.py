@@ -52,7 +52,8 @@ class Solver:
     comm : communicator of mpi4py
         The processes; their ranks say whose rows come first.
     A : sparse matrix or array of SciPy, (own rows, all rows)
-        The rows of this process; it may have none. Duplicates are summed.
+        The rows of this process; it may have none. Duplicates are summed. Where the numbers of one process are complex,
+        those of all are.
     near_nullspace : array, (own rows, k), optional
         Own rows of vectors that A nearly annihilates.
     block_size : int, optional
@@ -72,6 +73,8 @@ class Solver:
             return rows, modes, size, as_json(configuration(options))
 
         rows, modes, size, config = _together(comm, prepared)
+        self._dtype = _common_type(comm, rows.dtype)
+        rows = rows.astype(self._dtype)
         total = comm.allreduce(rows.shape[0])
         _together(comm, lambda: _check_columns(rows, total))
         self._shape = rows.shape
@@ -91,7 +94,8 @@ class Solver:
         """Own rows of the solution for own rows of one or many right-hand sides; see `vcycle.solve`."""
 
         def operands() -> tuple[Any, Any]:
-            return _vector(b, self._shape[0], "b"), None if x0 is None else _vector(x0, self._shape[0], "x0")
+            rows, dtype = self._shape[0], self._dtype
+            return _vector(b, rows, dtype, "b"), None if x0 is None else _vector(x0, rows, dtype, "x0")
 
         rhs, guess = _together(self._comm, operands)
         x, text = self._native.solve(rhs, guess, callback)
@@ -105,7 +109,9 @@ class Solver:
             offsets, columns = self._pattern
             if not (np.array_equal(rows.indptr, offsets) and np.array_equal(rows.indices, columns)):
                 raise ValueError("the rows have entries in other places than those that were set up")
-            return rows.data
+            if rows.dtype.kind == "c" and self._dtype == np.float64:
+                raise TypeError("the rows are complex, those that were set up are real")
+            return rows.data.astype(self._dtype)
 
         self._native.update(_together(self._comm, values))
 
@@ -115,7 +121,8 @@ def _rows(A: Any) -> Any:
     A = on_host(A)
     if not _is_sparse(A):
         raise TypeError(f"A is a {type(A).__name__}; own rows as a sparse matrix or array of SciPy are needed")
-    rows: Any = sp.csr_array(A).astype(np.float64, copy=True)
+    rows: Any = sp.csr_array(A)
+    rows = rows.astype(np.complex128 if rows.dtype.kind == "c" else np.float64, copy=True)
     rows.sum_duplicates()
     if not np.isfinite(rows.data).all():
         raise ValueError("A has entries that are not finite")
@@ -127,8 +134,16 @@ def _check_columns(rows: Any, total: int) -> None:
         raise ValueError(f"own rows have {rows.shape[1]} columns, the processes have {total} rows")
 
 
-def _vector(values: Any, rows: int, name: str) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(on_host(values), dtype=np.float64)
+def _common_type(comm: Any, own: Any) -> Any:
+    """The type that the numbers of all processes fit in."""
+    return np.complex128 if "c" in comm.allgather(own.kind) else np.float64
+
+
+def _vector(values: Any, rows: int, dtype: Any, name: str) -> NDArray[Any]:
+    array = np.asarray(on_host(values))
+    if array.dtype.kind == "c" and dtype == np.float64:
+        raise TypeError(f"{name} is complex, the matrix is real")
+    array = np.ascontiguousarray(array, dtype=dtype)
     if array.ndim not in (1, 2) or array.shape[0] != rows:
         raise ValueError(f"{name} has the shape {array.shape}, this process has {rows} rows")
     return array

@@ -175,7 +175,7 @@ impl<T: Wide> Prepared<T> {
         let stop = ready.chain.stop(ready.place, &stop.stop()?);
         let precision = ready.config.precision.unwrap_or_default();
         let iteration = &ready.iteration;
-        let outcome = iteration.iterate(&ready.a, precision, &b, &mut x, &stop, ws)?;
+        let outcome = iteration.iterate(ready.a.as_ref(), precision, &b, &mut x, &stop, ws)?;
         if let Some(nullspace) = &ready.nullspace {
             nullspace.project(&mut x)?;
         }

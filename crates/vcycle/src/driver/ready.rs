@@ -46,7 +46,7 @@ pub(super) trait Iteration<T>: Debug + Send + Sync {
     /// Iterates from the guess in `x`.
     fn iterate(
         &self,
-        a: &Csr<T>,
+        a: &dyn LinOp<T>,
         precision: Precision,
         b: &Vector<T>,
         x: &mut Vector<T>,
@@ -68,7 +68,7 @@ impl<T: Wide, W: WorkingScalar<Wide = T>> Iteration<T> for (Solver<W>, Option<Ar
 
     fn iterate(
         &self,
-        a: &Csr<T>,
+        a: &dyn LinOp<T>,
         precision: Precision,
         b: &Vector<T>,
         x: &mut Vector<T>,
@@ -116,7 +116,7 @@ pub(super) fn start<T: Wide, W: WorkingScalar>(
 
 /// Iterates from the guess in `x`, with refinement where the solver computes in less than double precision.
 pub(super) fn iterate<T: Wide, W: WorkingScalar>(
-    a: &Csr<T>,
+    a: &dyn LinOp<T>,
     solver: &Solver<W>,
     precision: Precision,
     b: &Vector<T>,

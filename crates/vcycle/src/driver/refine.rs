@@ -8,7 +8,6 @@ use super::storage::Wide;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
-use crate::matrix::Csr;
 use crate::scalar::{Field, Real};
 use crate::solver::{Solver, rounding_levels};
 use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
@@ -21,7 +20,7 @@ const STEPS: usize = 40;
 
 /// The state of a refinement.
 struct Refinement<'r, T: Wide> {
-    a: &'r Csr<T>,
+    a: &'r dyn LinOp<T>,
     b: &'r Vector<T>,
     stop: &'r Stop,
     ws: &'r Workspace,
@@ -37,7 +36,7 @@ struct Refinement<'r, T: Wide> {
 ///
 /// `accuracy` is what one inner solve can be expected to reach.
 pub(super) fn refine<T: Wide, W: WorkingScalar>(
-    a: &Csr<T>,
+    a: &dyn LinOp<T>,
     inner: &Solver<W>,
     b: &Vector<T>,
     x: &mut Vector<T>,
@@ -59,7 +58,7 @@ pub(super) fn refine<T: Wide, W: WorkingScalar>(
     }
     for _ in 0..STEPS {
         let before = state.worst(&host(&norms)?);
-        if let Some(status) = state.ended(&host(&norms)?) {
+        if let Some(status) = state.ended(&host(&norms)?)? {
             return state.outcome(status, &host(&norms)?, x);
         }
         // Unit residuals keep the low precision within its range.
@@ -82,7 +81,7 @@ pub(super) fn refine<T: Wide, W: WorkingScalar>(
         }
     }
     let norms = host(&norms)?;
-    let status = state.ended(&norms).unwrap_or(Status::Stagnated);
+    let status = state.ended(&norms)?.unwrap_or(Status::Stagnated);
     state.outcome(status, &norms, x)
 }
 
@@ -104,7 +103,7 @@ fn host<T: Wide>(norms: &Scalars<T>) -> Result<Vec<f64>> {
 
 impl<'r, T: Wide> Refinement<'r, T> {
     fn new(
-        a: &'r Csr<T>,
+        a: &'r dyn LinOp<T>,
         b: &'r Vector<T>,
         norms: &[f64],
         stop: &'r Stop,
@@ -131,7 +130,9 @@ impl<'r, T: Wide> Refinement<'r, T> {
     }
 
     fn residual(&self, x: &Vector<T>, r: &mut Vector<T>) -> Result<()> {
-        let _stage = self.ws.stage("refinement residual", self.a.bytes());
+        let _stage = self
+            .ws
+            .stage("refinement residual", self.a.footprint().moved);
         self.a.residual(self.b, x, r, self.ws)
     }
 
@@ -155,9 +156,13 @@ impl<'r, T: Wide> Refinement<'r, T> {
         norms.iter().zip(&self.scales).all(reached)
     }
 
-    fn ended(&self, norms: &[f64]) -> Option<Status> {
-        let out_of_time = self.stop.time.is_some_and(|t| self.start.elapsed() >= t);
-        if !norms.iter().all(|norm| norm.is_finite()) {
+    /// How it has ended, if it has. Ranks that share the system take the same decision.
+    fn ended(&self, norms: &[f64]) -> Result<Option<Status>> {
+        let out_of_time = match self.stop.time {
+            Some(time) => self.b.executor().any(self.start.elapsed() >= time)?,
+            None => false,
+        };
+        Ok(if !norms.iter().all(|norm| norm.is_finite()) {
             Some(Status::NonFinite)
         } else if self.satisfied(norms) {
             Some(Status::Converged)
@@ -167,7 +172,7 @@ impl<'r, T: Wide> Refinement<'r, T> {
             Some(Status::TimeLimit)
         } else {
             None
-        }
+        })
     }
 
     /// No more accuracy than the precision can give, nor than is needed to end.

@@ -150,6 +150,11 @@ impl Kept {
         near_nullspace: &NearNullspace,
         ws: &Workspace,
     ) -> Result<(Hierarchy<W>, Option<String>)> {
+        if W::KIND.is_complex() {
+            // Complex levels are not renewed.
+            self.reused = false;
+            return Ok((amg.hierarchy_with(a, near_nullspace, ws)?, None));
+        }
         let known = self.setup.take().filter(|(asked, _)| asked == amg);
         let updated = known.as_ref().map(|(_, setup)| setup.update_values(a, ws));
         self.reused = matches!(updated, Some(Ok(_)));
@@ -205,18 +210,22 @@ impl Kept {
     }
 
     /// The same over ranks; the near cells of this one may be known.
-    pub(super) fn structured_of_ranks(
+    pub(super) fn structured_of_ranks<W: Mixes<W, W>>(
         &mut self,
         parameters: &StructMg,
-        a: &Arc<Distributed<f64>>,
+        a: &Arc<dyn LinOp<W>>,
         near: Option<StencilMatrix<f64>>,
         ws: &Workspace,
-    ) -> Result<(Generated<f64>, Option<String>)> {
+    ) -> Result<(Generated<W>, Option<String>)> {
         let near = Cell::new(near);
-        let update = |setup: &GridSetup| setup.update_of_ranks(a, near.take(), ws);
-        self.structured_by(parameters, update, || match near.take() {
-            Some(near) => parameters.generate_of_ranks(a, near, ws),
-            None => parameters.generate_with_report(&(Arc::clone(a) as _), ws),
+        let known = || near.take().zip(Distributed::behind(a.as_ref()));
+        let update = |setup: &GridSetup| match known() {
+            Some((near, rows)) => setup.update_of_ranks(&rows, Some(near), ws),
+            None => setup.update_values(a, ws),
+        };
+        self.structured_by(parameters, update, || match known() {
+            Some((near, rows)) => parameters.generate_of_ranks(&rows, near, ws),
+            None => parameters.generate_with_report(a, ws),
         })
     }
 

@@ -6,10 +6,10 @@ mod constants;
 mod led;
 mod parts;
 mod prepared;
+mod set_up;
 mod system;
 mod told;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::analysis::Analysis;
@@ -18,18 +18,20 @@ use super::Solution;
 use super::auto::Attempt;
 use super::chain::Chain;
 use super::sequence::Kept;
+use super::storage::Wide;
 use crate::communicator::Traffic;
-use crate::configuration::{Config, ConfigError, Nullspace, PreconditionerConfig, RunConfig};
+use crate::configuration::{Config, Nullspace, Precision, PreconditionerConfig, RunConfig};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::{LinOp, Size, check_size};
-use crate::multigrid::{NearNullspace, Report};
-use crate::solver::{Solver, SolverFactory};
+use crate::linop::{Size, check_size};
+use crate::multigrid::Report;
 use crate::stop::{Outcome, Status, Stop};
 use crate::structured::StencilMatrix;
 use crate::vector::Vector;
 
 pub use prepared::SharedPrepared;
+pub use set_up::Ready;
+pub(super) use set_up::set_up;
 pub use system::SharedSystem;
 
 /// [`solve_system`](super::solve_system) over ranks; all of them call it together, with the same configuration and own
@@ -39,18 +41,29 @@ pub use system::SharedSystem;
 ///
 /// # Errors
 /// As [`solve_system`](super::solve_system); for what is not made for ranks, with what to use instead; when another
-/// rank has failed. A set-up that fails ends the solve: no other is tried.
-pub fn solve_shared(
+/// rank has failed.
+pub fn solve_shared<T: Wide>(
     config: &Config,
-    system: &SharedSystem,
-    b: &Vector<f64>,
+    system: &SharedSystem<T>,
+    b: &Vector<T>,
     ws: &Workspace,
-) -> Result<Solution<f64>> {
+) -> Result<Solution<T>> {
     let team = system.matrix.team();
     team.agree(check_operands(system, b))?;
     if led::is_meant(config, &system.matrix)? {
         return led::solve(config, system, b, ws);
     }
+    T::solve_by_ranks(config, system, b, ws)
+}
+
+/// The same where all ranks take part.
+pub(super) fn solve_by_ranks<T: Wide>(
+    config: &Config,
+    system: &SharedSystem<T>,
+    b: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Solution<T>> {
+    let team = system.matrix.team();
     team.agree(check(config))?;
     let begin = Instant::now();
     let analysis = Analysis::new(config, system)?;
@@ -70,16 +83,23 @@ pub fn solve_shared(
         stencil,
     };
     let last = attempts.len() - 1;
-    let mut best: Option<Tried> = None;
-    for (place, attempt) in attempts.into_iter().enumerate() {
+    let (mut best, mut failure): (Option<Tried<T>>, _) = (None, None);
+    for (place, mut attempt) in attempts.into_iter().enumerate() {
         let stop = match attempt.preconditioner {
             PreconditionerConfig::StructMg(_) => chain.stop(place, &config.stop.stop()?),
             _ => config.stop.stop()?,
         };
-        let tried = solve.attempt(attempt, b, &stop, place == last)?;
+        let ready = match solve.prepare(&mut attempt)? {
+            Ok(ready) => ready,
+            Err(error) => {
+                failure = Some(error);
+                continue;
+            }
+        };
+        let tried = solve.attempt(attempt, ready, b, &stop, place == last)?;
         let ends = tried.ends();
-        let residual = |tried: &Tried| tried.outcome.relative_residual.abs();
-        let is_better = |best: &Tried| residual(&tried).total_cmp(&residual(best)).is_lt();
+        let residual = |tried: &Tried<T>| tried.outcome.relative_residual.abs();
+        let is_better = |best: &Tried<T>| residual(&tried).total_cmp(&residual(best)).is_lt();
         if ends || best.as_ref().is_none_or(is_better) {
             best = Some(tried);
         }
@@ -87,12 +107,16 @@ pub fn solve_shared(
             break;
         }
     }
-    let mut best = best.expect("there is at least one attempt");
-    analysis.finish(&mut best.x)?;
-    Ok(solve.finish(best))
+    match best {
+        Some(mut best) => {
+            analysis.finish(&mut best.x)?;
+            Ok(solve.finish(best))
+        }
+        None => Err(failure.expect("there is at least one attempt")),
+    }
 }
 
-fn check_operands(system: &SharedSystem, b: &Vector<f64>) -> Result<()> {
+fn check_operands<T: Wide>(system: &SharedSystem<T>, b: &Vector<T>) -> Result<()> {
     let rows = system.matrix.size().rows;
     check_size("right-hand side", Size::new(rows, b.cols()), b.size())?;
     match &system.guess {
@@ -103,11 +127,6 @@ fn check_operands(system: &SharedSystem, b: &Vector<f64>) -> Result<()> {
 
 /// Fails for what is not made for ranks.
 fn check(config: &Config) -> Result<()> {
-    if !config.precision.unwrap_or_default().is_double() {
-        let reason = "precision: over ranks the solver works in dp; give multigrid a precision of its own, \
-                      `preconditioner = \"amg:precision=sp\"`";
-        return Err(ConfigError::Conflict(reason.to_owned()).into());
-    }
     let is_changed =
         config.equilibrate.is_some() || config.matching.is_some() || config.reorder.is_some();
     let is_projected = config.nullspace == Nullspace::NearNullspace;
@@ -121,9 +140,9 @@ fn check(config: &Config) -> Result<()> {
 }
 
 /// One solve.
-struct Solve<'d> {
+pub struct Solve<'d, T: Wide> {
     config: &'d Config,
-    system: &'d SharedSystem,
+    system: &'d SharedSystem<T>,
     ws: &'d Workspace,
     messages: Vec<String>,
     begin: Instant,
@@ -137,74 +156,87 @@ struct Solve<'d> {
     stencil: Option<StencilMatrix<f64>>,
 }
 
-/// What is set up.
-#[derive(Debug)]
-struct Ready {
-    solver: Solver<f64>,
-    multigrid: Option<Report>,
-    /// What finds the initial guess, if that is not zero.
-    start: Option<Arc<dyn LinOp<f64>>>,
-}
-
 /// What an attempt has reached.
-struct Tried {
+struct Tried<T> {
     attempt: Attempt,
-    x: Vector<f64>,
+    x: Vector<T>,
     outcome: Outcome,
     bytes: usize,
     multigrid: Option<Report>,
 }
 
-impl Tried {
+impl<T> Tried<T> {
     /// Whether there is nothing more to try.
     fn ends(&self) -> bool {
-        Self::is_end(self.outcome.status)
-    }
-
-    fn is_end(status: Status) -> bool {
-        use Status::{AccuracyLimit, Converged, Interrupted, TimeLimit};
-        matches!(status, Converged | AccuracyLimit | Interrupted | TimeLimit)
+        is_end(self.outcome.status)
     }
 }
 
-impl Solve<'_> {
-    fn attempt(
-        &mut self,
-        mut attempt: Attempt,
-        b: &Vector<f64>,
-        stop: &Stop,
-        is_last: bool,
-    ) -> Result<Tried> {
+fn is_end(status: Status) -> bool {
+    use Status::{AccuracyLimit, Converged, Interrupted, TimeLimit};
+    matches!(status, Converged | AccuracyLimit | Interrupted | TimeLimit)
+}
+
+impl<T: Wide> Solve<'_, T> {
+    /// The precision that was asked for.
+    pub(super) fn precision(&self) -> Precision {
+        self.config.precision.unwrap_or_default()
+    }
+
+    /// Sets up an attempt. Where the matrix is the cause that it fails, and so on all ranks, the inner error is for the next one to be
+    /// tried.
+    fn prepare(&mut self, attempt: &mut Attempt) -> Result<Result<Ready<T>>> {
         if !attempt.reason.is_empty() {
             self.messages.push(attempt.reason.clone());
         }
         let begin = Instant::now();
-        let Ready {
-            solver,
-            multigrid,
-            start,
-        } = {
-            let _stage = self.ws.stage("set-up", 0);
-            self.set_up(&mut attempt)?
-        };
+        let _stage = self.ws.stage("set-up", 0);
+        let team = self.system.matrix.team();
+        let made = team.agree(T::set_up_by_ranks(self, attempt));
         self.setup += begin.elapsed();
-        let mut x = match &self.system.guess {
-            Some(guess) => guess.clone(),
-            None => Vector::zeros_like(b)?,
-        };
-        if let (Some(start), None) = (start, &self.system.guess) {
-            start.apply(b, &mut x, self.ws)?;
+        match made {
+            Ok(ready) => Ok(Ok(ready)),
+            Err(error) if team.any(is_of_matrix(&error))? => {
+                self.messages.push(format!("set-up failed: {error}"));
+                Ok(Err(error))
+            }
+            Err(error) => Err(error),
         }
-        let before = self.system.matrix.team().traffic();
-        let outcome = solver.solve_in(b, &mut x, stop, self.ws)?;
-        let sent = self.system.matrix.team().traffic().since(&before);
+    }
+
+    /// The first of some attempts that can be set up.
+    fn first_of(&mut self, attempts: Vec<Attempt>) -> Result<(Attempt, Ready<T>)> {
+        let mut failure = None;
+        for mut attempt in attempts {
+            match self.prepare(&mut attempt)? {
+                Ok(ready) => return Ok((attempt, ready)),
+                Err(error) => failure = Some(error),
+            }
+        }
+        Err(failure.expect("there is at least one attempt"))
+    }
+
+    fn attempt(
+        &mut self,
+        attempt: Attempt,
+        ready: Ready<T>,
+        b: &Vector<T>,
+        stop: &Stop,
+        is_last: bool,
+    ) -> Result<Tried<T>> {
+        let mut x = ready.first(self.system.guess.as_ref(), b, self.ws)?;
+        let (a, precision) = (&self.system.matrix, self.precision());
+        let before = a.team().traffic();
+        let iteration = &ready.iteration;
+        let outcome = iteration.iterate(a.as_ref(), precision, b, &mut x, stop, self.ws)?;
+        let sent = a.team().traffic().since(&before);
         self.iterations = self.iterations.and(&sent);
         let tried = Tried {
-            bytes: solver.footprint().held,
+            bytes: ready.bytes,
             attempt,
             x,
             outcome,
-            multigrid,
+            multigrid: ready.multigrid,
         };
         if !is_last && !tried.ends() {
             let (outcome, name) = (&tried.outcome, tried.attempt.name());
@@ -217,76 +249,17 @@ impl Solve<'_> {
         Ok(tried)
     }
 
-    fn set_up(&mut self, attempt: &mut Attempt) -> Result<Ready> {
-        attempt.check()?;
-        let a: Arc<dyn LinOp<f64>> = Arc::clone(&self.system.matrix) as _;
-        let factory = SolverFactory {
-            method: attempt.solver.method()?,
-            preconditioner: None,
-            stop: self.config.stop.stop()?,
-        };
-        let solver = factory.solver(&a, self.ws)?;
-        if let PreconditionerConfig::Amg(amg) = &attempt.preconditioner {
-            let components = NearNullspace::components(amg.block_size)?;
-            let near = self.system.near_nullspace.as_ref().unwrap_or(&components);
-            let (hierarchy, told) = match &mut self.kept {
-                None => (amg.hierarchy_with(&a, near, self.ws)?, None),
-                Some(kept) => kept.hierarchy(amg, &a, near, self.ws)?,
-            };
-            self.messages.extend(told);
-            let report = hierarchy.report().clone();
-            self.messages.extend(report.stalled.clone());
-            self.messages.extend(report.notes.clone());
-            let start = amg.fmg_start;
-            let start = start.then(|| Arc::clone(hierarchy.full_multigrid()));
-            attempt.preconditioner = PreconditionerConfig::Amg(hierarchy.amg().clone());
-            return Ok(Ready {
-                solver: solver.with_preconditioner(hierarchy.shared())?,
-                multigrid: Some(report),
-                start,
-            });
-        }
-        if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
-            let (near, shared) = (self.stencil.take(), &self.system.matrix);
-            let mut anew = Kept::default();
-            let kept = self.kept.as_mut().unwrap_or(&mut anew);
-            let (made, told) = kept.structured_of_ranks(parameters, shared, near, self.ws)?;
-            self.messages.extend(told);
-            self.messages.extend(made.report.notes.clone());
-            attempt.preconditioner = PreconditionerConfig::StructMg(made.parameters);
-            // Products are those of the stencil, too.
-            let solver = match &made.matrix {
-                Some(stencil) => factory.solver(stencil, self.ws)?,
-                None => solver,
-            };
-            return Ok(Ready {
-                solver: solver.with_preconditioner(made.operator)?,
-                multigrid: Some(made.report),
-                start: None,
-            });
-        }
-        let solver = match attempt.preconditioner_factory()? {
-            None => solver,
-            Some(factory) => solver.with_preconditioner(factory.generate(&a, self.ws)?)?,
-        };
-        Ok(Ready {
-            solver,
-            multigrid: None,
-            start: None,
-        })
-    }
-
     /// The configuration with every `auto` decided.
     fn decided(&self, attempt: &Attempt) -> Config {
         let mut config = self.config.clone();
         config.solver = attempt.solver.clone();
         config.preconditioner = attempt.preconditioner.clone();
-        config.precision = Some(config.precision.unwrap_or_default());
+        config.precision = Some(self.precision());
         config.run = RunConfig::of(self.system.matrix.executor());
         config
     }
 
-    fn finish(self, best: Tried) -> Solution<f64> {
+    fn finish(self, best: Tried<T>) -> Solution<T> {
         let config = self.decided(&best.attempt);
         let all = self.system.matrix.team().traffic().since(&self.first);
         Solution {
@@ -301,4 +274,19 @@ impl Solve<'_> {
             multigrid: best.multigrid,
         }
     }
+}
+
+/// Whether a set-up has failed for what the matrix is, not for want of memory or of a rank: another one may succeed.
+fn is_of_matrix(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::BadPivot { .. }
+            | Error::InvalidStructure { .. }
+            | Error::LevelOverflow { .. }
+            | Error::NotAStencil { .. }
+            | Error::NotHermitian { .. }
+            | Error::Singular { .. }
+            | Error::Unsupported { .. }
+            | Error::ZeroDiagonal { .. }
+    )
 }

@@ -463,7 +463,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let solving = self.begin.elapsed().saturating_sub(self.setup);
         stop.time = stop.time.map(|time| time.saturating_sub(solving));
         let precision = self.config.precision.unwrap_or_default();
-        iterate(self.a, solver, precision, b, x, &stop, self.ws)
+        iterate(self.a.as_ref(), solver, precision, b, x, &stop, self.ws)
     }
 
     /// Says what is wrong with the choice of the solver where the matrix shows it.

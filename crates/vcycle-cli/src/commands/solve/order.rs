@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use vcycle::config::Wide;
 use vcycle::gallery;
 use vcycle::matrix::{Csr, GridOrder, Permutation, recursive_bisection};
 use vcycle::multigrid::NearNullspace;
@@ -24,10 +25,10 @@ pub fn of_grid(problem: &str) -> Result<(GridOrder, usize)> {
 }
 
 /// The order that a partition asks for; none where rows stay as they are.
-pub fn order(
+pub fn order<T: Wide>(
     kind: PartitionKind,
     source: &str,
-    a: &Csr<f64>,
+    a: &Csr<T>,
     near: Option<&NearNullspace>,
 ) -> Result<Option<Permutation>> {
     match kind {
@@ -47,17 +48,17 @@ pub fn order(
 }
 
 /// A system as one process has it, to be numbered anew.
-pub struct Renumbered {
-    pub matrix: Arc<Csr<f64>>,
+pub struct Renumbered<T> {
+    pub matrix: Arc<Csr<T>>,
     pub near_nullspace: Option<NearNullspace>,
-    pub b: Vector<f64>,
-    pub guess: Option<Vector<f64>>,
+    pub b: Vector<T>,
+    pub guess: Option<Vector<T>>,
 }
 
-impl Renumbered {
+impl<T: Wide> Renumbered<T> {
     /// The same in another order.
     pub fn by(self, order: &Permutation) -> Result<Self> {
-        let moved = |vector: &Vector<f64>| -> vcycle::Result<Vector<f64>> {
+        let moved = |vector: &Vector<T>| -> vcycle::Result<Vector<T>> {
             let mut moved = vector.clone();
             order.apply(vector, &mut moved)?;
             Ok(moved)

@@ -3,41 +3,71 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use vcycle::Error;
-use vcycle::config::{AnySystem, Config, SharedSystem, System};
+use vcycle::config::{AnySystem, Config, SharedSystem, System, Wide};
 use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::matrix::{Csr, Distributed, GridOrder, Partition, Permutation};
 use vcycle::multigrid::NearNullspace;
+use vcycle::scalar::c64;
 use vcycle::vector::Vector;
 
-use super::file_parts::FileParts;
 use super::order::{Renumbered, order};
 use super::task::{Reading, Task};
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::{CliError, Result};
+use crate::error::Result;
 
 /// A system as one rank or all of them have read it.
-pub struct Whole {
-    pub matrix: Arc<Csr<f64>>,
+pub struct Whole<T> {
+    pub matrix: Arc<Csr<T>>,
     near_nullspace: Option<NearNullspace>,
-    b: Vector<f64>,
-    guess: Option<Vector<f64>>,
+    b: Vector<T>,
+    guess: Option<Vector<T>>,
     /// The order that all of these are in, if not their own.
     order: Option<Permutation>,
     pub reading: Reading,
 }
 
+/// The same, its numbers as the source has them.
+pub enum AnyWhole {
+    Real(Whole<f64>),
+    Complex(Whole<c64>),
+}
+
+/// Own rows of a system and of a right-hand side.
+pub type Own<T> = (SharedSystem<T>, Vector<T>);
+
 /// How ranks are told of what a rank has read.
-pub enum Known<'w> {
+#[derive(Clone, Copy)]
+pub enum Known<'w, T> {
     /// Every rank knows it.
-    ByAll(&'w Whole),
+    ByAll(&'w Whole<T>),
     /// Rank 0 knows it, and spreads it.
-    ByFirst(Option<&'w Whole>),
-    /// Every rank makes its own rows, and gets others where these are in another order.
-    InParts(&'w str, Option<GridOrder>),
-    /// Every rank reads its part of a file.
-    OfFile(&'w FileParts),
+    ByFirst(Option<&'w Whole<T>>),
+    /// Every rank makes or reads its own rows.
+    InParts(Parts<'w, T>),
+}
+
+/// Rows that every rank gets by itself.
+#[derive(Clone, Copy)]
+pub struct Parts<'w, T> {
+    pub name: &'w str,
+    /// Their order, if not their own.
+    pub order: Option<GridOrder>,
+    pub of_rank: &'w (dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync),
+}
+
+/// Own rows of a problem that is made in parts; others come where these are in another order.
+pub fn made(problem: &str, order: Option<GridOrder>, rank: &Executor) -> vcycle::Result<Own<f64>> {
+    let (a, b) = gallery::build_part(problem, rank)?.expect("it is made in parts");
+    let (a, b) = match order {
+        None => (a, b),
+        Some(order) => {
+            let (a, mut vectors) = a.renumbered(|row| order.place(row), &[b])?;
+            (a, vectors.swap_remove(0))
+        }
+    };
+    let b = Vector::from_column(rank, b);
+    Ok((SharedSystem::new(Arc::new(a)), b))
 }
 
 /// Reads a system, and numbers its rows as a partition asks for.
@@ -46,7 +76,7 @@ pub fn read(
     config: &Config,
     kind: PartitionKind,
     host: &Executor,
-) -> Result<Whole> {
+) -> Result<AnyWhole> {
     let task = Task {
         args,
         config: config.clone(),
@@ -54,21 +84,29 @@ pub fn read(
         made: Cell::default(),
         led: None,
     };
-    let (system, mut reading) = task.read(&args.input.source)?;
-    let AnySystem::Real(system) = system else {
-        return Err(CliError::Library(Error::Unsupported {
-            component: "a complex matrix".to_owned(),
-            operation: "several ranks".to_owned(),
-        }));
-    };
+    let (system, reading) = task.read(&args.input.source)?;
     reading.end();
+    Ok(match system {
+        AnySystem::Real(system) => AnyWhole::Real(whole(&task, kind, &system, reading)?),
+        AnySystem::Complex(system) => AnyWhole::Complex(whole(&task, kind, &system, reading)?),
+    })
+}
+
+/// What is to be shared of a system.
+fn whole<T: Wide>(
+    task: &Task<'_>,
+    kind: PartitionKind,
+    system: &System<T>,
+    mut reading: Reading,
+) -> Result<Whole<T>> {
+    let args = task.args;
     let b = reading.right_hand_side(&system.matrix, args.rhs.as_deref())?;
     let System {
         matrix,
         near_nullspace,
         guess,
         ..
-    } = task.known(&system, &b)?;
+    } = task.known(system, &b)?;
     let order = order(kind, &args.input.source, &matrix, near_nullspace.as_ref())?;
     let mut all = Renumbered {
         matrix,
@@ -89,24 +127,26 @@ pub fn read(
     })
 }
 
-impl Known<'_> {
-    pub fn whole(&self) -> Option<&Whole> {
+impl<'w, T: Wide> Known<'w, T> {
+    pub fn whole(&self) -> Option<&'w Whole<T>> {
         match self {
             Self::ByAll(whole) => Some(whole),
             Self::ByFirst(whole) => *whole,
-            Self::InParts(..) | Self::OfFile(_) => None,
+            Self::InParts(_) => None,
         }
     }
 
     /// The solution in the order of the rows as they are given.
-    pub fn in_order(&self, x: Vector<f64>) -> vcycle::Result<Vector<f64>> {
+    pub fn in_order(&self, x: Vector<T>) -> vcycle::Result<Vector<T>> {
         let mut own = x.clone();
         match (self, self.whole().and_then(|whole| whole.order.as_ref())) {
             (_, Some(order)) => order.apply_inverse(&x, &mut own)?,
-            (Self::InParts(_, Some(order)), _) => {
+            (Self::InParts(Parts { order, .. }), _) => {
                 let (from, to) = (x.host()?, own.host_mut()?);
-                let values = (0..).zip(to.iter_mut());
-                values.for_each(|(row, value)| *value = from[order.place(row) as usize]);
+                for (row, value) in (0..).zip(to.iter_mut()) {
+                    let place = order.as_ref().map_or(row, |order| order.place(row));
+                    *value = from[place as usize];
+                }
             }
             _ => {}
         }
@@ -114,22 +154,9 @@ impl Known<'_> {
     }
 
     /// The own part of the system and of the right-hand side.
-    pub fn part(&self, rank: &Executor) -> vcycle::Result<(SharedSystem, Vector<f64>)> {
-        if let Self::InParts(problem, order) = self
-            && let Some((a, b)) = gallery::build_part(problem, rank)?
-        {
-            let (a, b) = match order {
-                None => (a, b),
-                Some(order) => {
-                    let (a, mut vectors) = a.renumbered(|row| order.place(row), &[b])?;
-                    (a, vectors.swap_remove(0))
-                }
-            };
-            let b = Vector::from_column(rank, b);
-            return Ok((SharedSystem::new(Arc::new(a)), b));
-        }
-        if let Self::OfFile(file) = self {
-            return file.part(rank);
+    pub fn part(&self, rank: &Executor) -> vcycle::Result<Own<T>> {
+        if let Self::InParts(parts) = self {
+            return (parts.of_rank)(rank);
         }
         let team = rank.team().expect("a rank has a team");
         let whole = self.whole();
@@ -153,21 +180,24 @@ impl Known<'_> {
                 let rows = Partition::even(rows, block as u64, team.size());
                 Distributed::part_of(rank, &whole.matrix, rows)?
             }
-            Self::ByFirst(_) | Self::InParts(..) | Self::OfFile(_) => {
+            Self::ByFirst(_) | Self::InParts(_) => {
                 let matrix = whole.map(|whole| whole.matrix.as_ref());
                 Distributed::spread(rank, matrix, block)?
             }
         };
-        let leads = |values: Option<Vec<f64>>| values.filter(|_| team.rank() == 0);
-        let spread = |values: Option<Vec<f64>>, cols| {
-            let values = leads(values);
+        let leads = team.rank() == 0;
+        let spread = |values: Option<Vec<T>>, cols| {
+            let values = values.filter(|_| leads);
             matrix.spread_values(values.as_deref(), cols)
         };
         let b = spread(whole.map(|whole| whole.b.to_vec()), cols)?;
         let b = Vector::from_rows(rank, cols, b)?;
         let mut modes = Vec::new();
         for number in 0..vectors {
-            modes.push(spread(near.map(|near| near.vectors()[number].clone()), 1)?);
+            let mode = near
+                .filter(|_| leads)
+                .map(|near| &near.vectors()[number][..]);
+            modes.push(matrix.spread_values(mode, 1)?);
         }
         let guess = match is_guessed {
             0 => None,

@@ -7,19 +7,20 @@ use std::time::Instant;
 
 use vcycle::Error;
 use vcycle::communicator::{Communicator, mpi, threads};
-use vcycle::config::{Config, PreconditionerConfig, solve_shared};
+use vcycle::config::{Config, PreconditionerConfig, Solution, Wide, solve_shared};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Profile};
 use vcycle::matrix::{Distributed, GridOrder};
+use vcycle::scalar::c64;
 use vcycle::vector::Vector;
 
 use super::file_parts::FileParts;
 use super::files::{Written, write_files};
 use super::led;
 use super::order::of_grid;
-use super::parts::{Known, Whole, read};
+use super::parts::{AnyWhole, Known, Own, Parts, Whole, made, read};
 use super::records::Records;
 use super::task::show;
 use crate::args::{PartitionKind, SolveArgs};
@@ -30,10 +31,10 @@ use crate::output::progress::Progress;
 use crate::output::summary::{Extent, RankSummary, Summary};
 
 /// What rank 0 has to show.
-struct Answer {
+struct Answer<T> {
     summary: Summary,
-    x: Vector<f64>,
-    solution: vcycle::config::Solution<f64>,
+    x: Vector<T>,
+    solution: Solution<T>,
     profile: Profile,
     trace: ChromeTrace,
 }
@@ -45,29 +46,57 @@ pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<Exi
     if led::is_of_threads(config, ranks) {
         return led::solve(args, config, ranks, begun);
     }
+    let begun = begun.as_str();
+    if let Some(problem) = in_parts(args, kind) {
+        let order = order_of_parts(kind, problem)?;
+        let of_rank = |rank: &Executor| made(problem, order, rank);
+        return run(
+            args,
+            config,
+            (ranks, begun),
+            parts(problem, order, &of_rank),
+        );
+    }
     let host = host(config)?;
-    let in_parts = in_parts(args, kind);
-    let order = order_of_parts(kind, in_parts)?;
-    let file = match FileParts::is_meant(args, kind) {
-        true => Some(FileParts::new(args, &host, true)?),
-        false => None,
-    };
-    let whole = match (in_parts, &file) {
-        (None, None) => Some(read(args, config, kind, &host)?),
-        _ => None,
-    };
-    let work = |team: Arc<dyn Communicator>| {
-        let known = match (in_parts, &file, &whole) {
-            (Some(problem), ..) => Known::InParts(problem, order),
-            (_, Some(file), _) => Known::OfFile(file),
-            (.., Some(whole)) => Known::ByAll(whole),
-            (.., None) => Known::ByFirst(None),
-        };
-        solve(args, config, &team, known, &begun)
-    };
-    let answers = threads::run(ranks, work)?;
+    if FileParts::is_meant(args, kind) {
+        let file = FileParts::new(args, &host, true)?;
+        let of_rank = |rank: &Executor| file.part(rank);
+        return run(
+            args,
+            config,
+            (ranks, begun),
+            parts(file.name(), None, &of_rank),
+        );
+    }
+    match read(args, config, kind, &host)? {
+        AnyWhole::Real(whole) => run(args, config, (ranks, begun), Known::ByAll(&whole)),
+        AnyWhole::Complex(whole) => run(args, config, (ranks, begun), Known::ByAll(&whole)),
+    }
+}
+
+/// What every rank gets by itself.
+fn parts<'w, T>(
+    name: &'w str,
+    order: Option<GridOrder>,
+    of_rank: &'w (dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync),
+) -> Known<'w, T> {
+    Known::InParts(Parts {
+        name,
+        order,
+        of_rank,
+    })
+}
+
+/// Solves with so many threads.
+fn run<T: Wide>(
+    args: &SolveArgs,
+    config: &Config,
+    (ranks, begun): (usize, &str),
+    known: Known<'_, T>,
+) -> Result<ExitCode> {
+    let answers = threads::run(ranks, |team| solve(args, config, &team, known, begun))?;
     let answer = answers.into_iter().flatten().next();
-    finish(args, whole.as_ref(), answer.expect("rank 0 has an answer"))
+    finish(args, known.whole(), answer.expect("rank 0 has an answer"))
 }
 
 /// Solves with the processes that a launcher of MPI has started.
@@ -83,26 +112,53 @@ pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
         };
         return together(team.as_ref(), status);
     }
-    let host = host(config)?;
-    let in_parts = in_parts(args, kind);
-    let order = order_of_parts(kind, in_parts)?;
+    let begun = begun.as_str();
+    if let Some(problem) = in_parts(args, kind) {
+        let order = order_of_parts(kind, problem)?;
+        let of_rank = |rank: &Executor| made(problem, order, rank);
+        return take_part(
+            args,
+            config,
+            (&team, begun),
+            parts(problem, order, &of_rank),
+        );
+    }
+    let (host, leads) = (host(config)?, team.rank() == 0);
     // A file need not be at hand on every machine.
-    let file = match team.any(!FileParts::is_meant(args, kind))? {
-        true => None,
-        false => Some(FileParts::new(args, &host, team.rank() == 0)?),
-    };
-    let whole = match (in_parts, &file, team.rank()) {
-        (None, None, 0) => Some(read(args, config, kind, &host)?),
-        _ => None,
-    };
-    let known = match (in_parts, &file) {
-        (Some(problem), _) => Known::InParts(problem, order),
-        (None, Some(file)) => Known::OfFile(file),
-        (None, None) => Known::ByFirst(whole.as_ref()),
-    };
-    let answer = solve(args, config, &team, known, &begun)?;
+    if !team.any(!FileParts::is_meant(args, kind))? {
+        let file = FileParts::new(args, &host, leads)?;
+        let of_rank = |rank: &Executor| file.part(rank);
+        return take_part(
+            args,
+            config,
+            (&team, begun),
+            parts(file.name(), None, &of_rank),
+        );
+    }
+    let whole = leads.then(|| read(args, config, kind, &host)).transpose()?;
+    let is_complex = team.any(matches!(whole, Some(AnyWhole::Complex(_))))?;
+    match &whole {
+        Some(AnyWhole::Real(whole)) => {
+            take_part(args, config, (&team, begun), Known::ByFirst(Some(whole)))
+        }
+        Some(AnyWhole::Complex(whole)) => {
+            take_part(args, config, (&team, begun), Known::ByFirst(Some(whole)))
+        }
+        None if is_complex => take_part::<c64>(args, config, (&team, begun), Known::ByFirst(None)),
+        None => take_part::<f64>(args, config, (&team, begun), Known::ByFirst(None)),
+    }
+}
+
+/// Solves with the other processes.
+fn take_part<T: Wide>(
+    args: &SolveArgs,
+    config: &Config,
+    (team, begun): (&Arc<dyn Communicator>, &str),
+    known: Known<'_, T>,
+) -> Result<ExitCode> {
+    let answer = solve(args, config, team, known, begun)?;
     let status = match answer {
-        Some(answer) => finish(args, whole.as_ref(), answer)?,
+        Some(answer) => finish(args, known.whole(), answer)?,
         None => ExitCode::SUCCESS,
     };
     together(team.as_ref(), status)
@@ -138,9 +194,9 @@ pub(super) fn needs_no_whole(args: &SolveArgs) -> bool {
 }
 
 /// The order of rows that ranks make themselves, if that is not their own.
-fn order_of_parts(kind: PartitionKind, problem: Option<&str>) -> Result<Option<GridOrder>> {
-    match (kind, problem) {
-        (PartitionKind::Boxes, Some(problem)) => Ok(Some(of_grid(problem)?.0)),
+fn order_of_parts(kind: PartitionKind, problem: &str) -> Result<Option<GridOrder>> {
+    match kind {
+        PartitionKind::Boxes => Ok(Some(of_grid(problem)?.0)),
         _ => Ok(None),
     }
 }
@@ -184,13 +240,13 @@ fn host(config: &Config) -> vcycle::Result<Executor> {
 }
 
 /// Solves as one rank; rank 0 has the answer.
-fn solve(
+fn solve<T: Wide>(
     args: &SolveArgs,
     config: &Config,
     team: &Arc<dyn Communicator>,
-    known: Known<'_>,
+    known: Known<'_, T>,
     begun: &str,
-) -> vcycle::Result<Option<Answer>> {
+) -> vcycle::Result<Option<Answer<T>>> {
     let (rank, sharing) = config.run.executor_of_rank(team)?;
     let rank = &rank;
     let begin = Instant::now();
@@ -221,8 +277,7 @@ fn solve(
         bytes: system.matrix.bytes(),
     };
     let (name, reading) = match (&known, known.whole()) {
-        (Known::InParts(problem, _), _) => (*problem, spreading),
-        (Known::OfFile(file), _) => (file.name(), spreading),
+        (Known::InParts(parts), _) => (parts.name, spreading),
         (_, Some(whole)) => (whole.reading.name(), whole.reading.time() + spreading),
         (_, None) => ("", spreading),
     };
@@ -244,9 +299,9 @@ fn taken<R: Default>(record: Rc<std::cell::RefCell<R>>) -> R {
 }
 
 /// What every rank has done.
-fn all_ranks(
-    a: &Distributed<f64>,
-    solution: &vcycle::config::Solution<f64>,
+fn all_ranks<T: Wide>(
+    a: &Distributed<T>,
+    solution: &Solution<T>,
 ) -> vcycle::Result<Vec<RankSummary>> {
     let levels = solution.multigrid.iter().flat_map(|report| &report.levels);
     let own = RankSummary {
@@ -264,7 +319,11 @@ fn all_ranks(
 }
 
 /// Prints and writes what is asked for; success only if it converged.
-fn finish(args: &SolveArgs, whole: Option<&Whole>, answer: Answer) -> Result<ExitCode> {
+fn finish<T: Wide>(
+    args: &SolveArgs,
+    whole: Option<&Whole<T>>,
+    answer: Answer<T>,
+) -> Result<ExitCode> {
     let summary = &answer.summary;
     show(args, &overview(summary), summary);
     if let Some(path) = &args.output {

@@ -315,14 +315,15 @@ pub(crate) fn rounding_of<T: Scalar>(one: Option<T>, other: Option<T>) -> f64 {
     CANCELLED * size(one) * size(other)
 }
 
-/// Whether two entries opposite to each other are equal; `rounding` may be between them.
+/// Whether two entries opposite to each other are conjugates, equal where they are real; `rounding` may be between them.
 #[inline(always)]
 pub(crate) fn is_mirrored<T: Scalar>(
     value: T,
     opposite: T,
     rounding: impl FnOnce() -> f64,
 ) -> bool {
-    value == opposite || compared(value, opposite, rounding).0
+    let is_same = const { !T::KIND.is_complex() } && value == opposite;
+    is_same || compared(value, opposite, rounding).1
 }
 
 /// Whether two entries are equal and whether they are conjugates of each other, `rounding` apart at most, and how far they are

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::communicator::threads;
-use crate::linop::LinOp;
+use crate::linop::{LinOp, Transpose};
+use crate::scalar::c64;
 use crate::vector::Vector;
 use crate::workspace::Workspace;
 
@@ -89,6 +90,45 @@ fn symmetry_and_a_positive_diagonal_are_found_on_all_ranks() {
                 let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
                 let a = Distributed::part_of(&rank, &whole, Partition::even(70, 1, ranks))?;
                 assert_eq!(a.symmetric_and_positive()?, expected);
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
+}
+
+#[test]
+fn complex_matrices_are_hermitian_and_products_with_adjoints_are_those_without_ranks() {
+    // Conjugates, equal imaginary parts, and an imaginary part on the diagonal.
+    for (sign, own, expected) in [(-1.0, 0.0, true), (1.0, 0.0, false), (-1.0, 0.1, false)] {
+        let real = line(|_, _, value| Some(value));
+        let columns = real.columns();
+        let whole = Csr::from_places(real.pattern(), |row, place| {
+            let imaginary = match columns[place] as usize {
+                column if column == row => own,
+                column if column > row => 0.5,
+                _ => 0.5 * sign,
+            };
+            c64::new(real.values()[place], imaginary)
+        })
+        .unwrap();
+        assert_eq!(whole.symmetric_and_positive().unwrap(), [expected, true]);
+        let adjoint = whole.adjoint().unwrap();
+        for ranks in [1, 2, 3, 7] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let a = Distributed::part_of(&rank, &whole, Partition::even(70, 1, ranks))?;
+                assert_eq!(a.symmetric_and_positive()?, [expected, true]);
+                if let Some(found) = a.adjoint()?.gathered()? {
+                    assert_eq!(found.values(), adjoint.values());
+                }
+                let x = Vector::<c64>::filled(&rank, a.size().rows, 1, 1.0)?;
+                let (mut y, mut z) = (Vector::zeros_like(&x)?, Vector::zeros_like(&x)?);
+                let (mode, ws) = (Transpose::Conjugate, Workspace::new());
+                LinOp::<c64>::apply_transposed(&a, mode, &x, &mut y, &ws)?;
+                a.adjoint()?.apply(&x, &mut z, &ws)?;
+                let pairs = y.to_vec().into_iter().zip(z.to_vec());
+                assert!(pairs.into_iter().all(|(y, z)| (y - z).norm() < 1e-14));
                 Ok(())
             })
             .unwrap();

@@ -5,6 +5,7 @@
 //! on any number of ranks. In products the interior rows, which refer to own columns only, are computed while the values
 //! of other ranks travel.
 
+mod behind;
 mod cell_box;
 mod cells;
 mod cells_there;

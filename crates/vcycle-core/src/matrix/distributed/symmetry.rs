@@ -11,7 +11,7 @@ use crate::reference::csr::CsrArrays;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Distributed<T> {
-    /// Whether it is symmetric, and whether its diagonal is positive: on all ranks. All ranks call it together.
+    /// Whether it is symmetric, Hermitian where it is complex, and whether its diagonal is positive: on all ranks. All ranks call it together.
     ///
     /// # Errors
     /// When another rank has failed.
@@ -88,6 +88,8 @@ impl<T: Scalar> OwnRows<'_, T> {
                 value.to_c64().norm_sqr() != 0.0 && !real.lt(&0.0)
             };
             seen.not_positive += usize::from(!diagonal.is_some_and(is_positive));
+            let is_real = |own: T| is_mirrored(own, own, || 0.0);
+            seen.differing += usize::from(!diagonal.is_none_or(is_real));
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
                 let column = column as usize;
                 seen.below += usize::from(column < first + row);

@@ -18,9 +18,21 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short, or another rank has failed.
     pub fn transpose(&self) -> Result<Self> {
+        self.turned(self.local.transpose()?)
+    }
+
+    /// The conjugate transpose, as [`transpose`](Self::transpose).
+    ///
+    /// # Errors
+    /// When memory is short, or another rank has failed.
+    pub fn adjoint(&self) -> Result<Self> {
+        self.turned(self.local.adjoint()?)
+    }
+
+    /// The transpose of which a rank has this for its own rows.
+    fn turned(&self, flipped: Csr<T>) -> Result<Self> {
         let (team, halo) = (self.team(), &self.columns);
         let first = self.rows.range(team.rank()).start;
-        let flipped = self.local.transpose()?;
         let mut sent: Vec<Writer> = (0..team.size()).map(|_| Writer::default()).collect();
         // Of a device no other rows come to the host.
         let outside = [0..halo.before(), halo.own().end..halo.len()];

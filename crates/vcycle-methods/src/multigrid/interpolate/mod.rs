@@ -60,7 +60,9 @@ pub(in crate::multigrid) use prolongation::Weighing;
 pub(in crate::multigrid) use registration::InterpolationMethod;
 pub use registration::{CoarseLevel, Interpolate, InterpolationRegistration};
 pub use smoothed::{smoothed, spectral_radius};
-pub(in crate::multigrid) use smoothed::{smoothed_by_radius, smoothed_complex, smoothed_near};
+pub(in crate::multigrid) use smoothed::{
+    smoothed_by_radius, smoothed_complex, smoothed_complex_near, smoothed_near,
+};
 pub use tentative::tentative;
 pub use truncation::{Truncation, truncate};
 pub(in crate::multigrid) use two_stage::second_stage;

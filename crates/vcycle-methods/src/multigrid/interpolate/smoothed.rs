@@ -227,6 +227,19 @@ pub(in crate::multigrid) fn smoothed_near(
     kept.smoothed(tentative, (omega, radius), block)
 }
 
+/// [`smoothed_near`] of a complex matrix.
+pub(in crate::multigrid) fn smoothed_complex_near(
+    (a, rows): (&Csr<c64>, Range<usize>),
+    tentative: &Csr<c64>,
+    (omega, radius): (f64, f64),
+    filter: Option<&Arc<Pattern>>,
+    largest: impl FnOnce(f64) -> Result<f64>,
+) -> Result<Csr<c64>> {
+    let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), rows)?;
+    let bound = filter.map(|_| largest(kept.bound)).transpose()?;
+    kept.product(tentative, damping(omega, radius, bound)?)
+}
+
 /// `omega` over the spectral radius, which a bound may be less than.
 fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
     let factor = omega / bound.map_or(radius, |bound| bound.min(radius));

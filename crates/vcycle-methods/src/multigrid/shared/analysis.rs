@@ -14,21 +14,21 @@ pub(in crate::multigrid) fn is_shared<T: Scalar>(a: &dyn LinOp<T>) -> bool {
     a.executor().team().is_some()
 }
 
-/// The matrix in double precision, checked, on the host, where levels are set up.
-pub(in crate::multigrid) fn finest<T: Scalar>(
+/// The matrix in double precision, real or complex as it is given, checked, on the host, where levels are set up.
+pub(in crate::multigrid) fn finest<T: Scalar, V: Scalar>(
     a: &Arc<dyn LinOp<T>>,
-) -> Result<Arc<Distributed<f64>>> {
-    if T::KIND.is_complex() {
+) -> Result<Arc<Distributed<V>>> {
+    if T::KIND.is_complex() != V::KIND.is_complex() {
         return Err(no_complex());
     }
     let host = a.executor().on_host();
     let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
-    let finest = match shared.downcast::<Distributed<f64>>() {
+    let finest = match shared.downcast::<Distributed<V>>() {
         Ok(same) => same,
-        Err(other) => {
-            let same = other.downcast::<Distributed<T>>();
-            let same = same.map_err(|_| Error::NeedsEntries { component: "amg" })?;
-            Arc::new(same.convert()?)
+        Err(_) => {
+            let found = Distributed::behind(a.as_ref());
+            let found = found.ok_or(Error::NeedsEntries { component: "amg" })?;
+            Arc::new(found.into_owned())
         }
     };
     let finest = match finest.executor().is_device() {
@@ -48,7 +48,7 @@ pub(in crate::multigrid) fn finest<T: Scalar>(
 }
 
 /// What is known of a matrix.
-pub(super) fn known(a: &Distributed<f64>) -> Result<Known> {
+pub(super) fn known<V: Scalar>(a: &Distributed<V>) -> Result<Known> {
     Ok(Known {
         definite: a.symmetric_and_positive()? == [true; 2],
         in_rounds: true,

@@ -18,6 +18,7 @@ use crate::multigrid::interpolate::{self, Truncation, Weighing};
 use crate::multigrid::stages::InterpolatedRows;
 use crate::multigrid::systems::{Unknowns, spread_over};
 use crate::precond::Jacobi;
+use crate::scalar::Mixes;
 
 /// Groups of the rows nearby.
 pub(super) struct SharedGroups<'a> {
@@ -37,15 +38,7 @@ impl InterpolatedRows for SharedGroups<'_> {
     }
 
     fn are_some_weak(&self, a: &Csr<f64>, strength: &Pattern) -> Result<bool> {
-        let own = self.near.halo.own();
-        let entries = |of: &Pattern| {
-            let offsets = of.buffers().0;
-            Ok::<_, Error>(offsets.get(own.end)? - offsets.get(own.start)?)
-        };
-        let counts = [entries(strength)? + own.len(), entries(a.pattern())?];
-        let mut counts = counts.map(|n| n as f64);
-        self.a.team().sum(&mut counts)?;
-        Ok(counts[0] < counts[1])
+        are_some_weak(&self.near.halo, a.pattern(), strength)
     }
 
     /// Where there are vectors, the rank of a group gets their rows in it, factorises them, and sends the factor to the
@@ -172,9 +165,21 @@ impl Members {
     }
 }
 
+/// Whether some couplings of own rows of any rank are not strong. All ranks call it together.
+pub(super) fn are_some_weak(rows: &Halo, a: &Pattern, strength: &Pattern) -> Result<bool> {
+    let own = rows.own();
+    let entries = |of: &Pattern| {
+        let offsets = of.buffers().0;
+        Ok::<_, Error>(offsets.get(own.end)? - offsets.get(own.start)?)
+    };
+    let mut counts = [entries(strength)? + own.len(), entries(a)?].map(|n| n as f64);
+    rows.team().sum(&mut counts)?;
+    Ok(counts[0] < counts[1])
+}
+
 /// The spectral radius of `D^-1 A`. All ranks call it together.
-pub(super) fn radius(a: &Distributed<f64>) -> Result<f64> {
-    let whole: &dyn LinOp<f64> = a;
+pub(super) fn radius<V: Mixes<V, V>>(a: &Distributed<V>) -> Result<f64> {
+    let whole: &dyn LinOp<V> = a;
     let inverse = a.team().agree(Jacobi::default().inverse(whole))?;
     let bound = row_sum_bound_of(whole, "smoothed prolongation")?;
     spectral_radius(whole, inverse.values(), bound, &Workspace::new())

@@ -12,6 +12,7 @@ mod analysis;
 mod blocks;
 mod by_devices;
 mod choice;
+mod complex;
 mod energy;
 mod fitted;
 mod groups;
@@ -28,6 +29,7 @@ mod way;
 use std::sync::Arc;
 
 pub(super) use analysis::{finest, is_shared};
+pub(super) use complex::set_up_complex;
 pub(super) use reuse::SharedSetup;
 pub(super) use setup::{Made, set_up};
 

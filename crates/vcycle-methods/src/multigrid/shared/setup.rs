@@ -25,13 +25,13 @@ const ON_DEVICES: usize = 20;
 const ON_ONE_DEVICE: usize = 1_000_000;
 
 /// What a set-up over ranks makes.
-pub(in crate::multigrid) struct Made {
+pub(in crate::multigrid) struct Made<V: Scalar = f64> {
     /// The parameters, every `auto` decided.
     pub amg: Amg,
-    pub finest: Arc<Distributed<f64>>,
-    pub shared: SharedLevels,
+    pub finest: Arc<Distributed<V>>,
+    pub shared: SharedLevels<V>,
     /// Those of rank 0; none on the others.
-    pub levels: Vec<Matrices>,
+    pub levels: Vec<Matrices<V>>,
     /// Of the level that is gathered.
     pub unknowns: Unknowns,
     /// Why ranks share no more levels, and why there are no more at all, if that is not for being small.
@@ -115,21 +115,37 @@ pub(super) fn gathered(
         Some(matrix) => led(&amg, above, (matrix, of_all), stalled, (place, clock)),
         None => Ok((Vec::new(), stalled)),
     };
-    let (own, stalled) = a.team().agree(led)?;
-    Ok(Made {
-        shared: SharedLevels {
-            executor: a.executor().clone(),
-            levels,
-            gathered: Arc::clone(a.rows()),
-            leads: a.team().rank() == 0,
-        },
-        amg,
-        finest,
-        levels: own,
-        unknowns,
-        stalled_above,
-        stalled,
-    })
+    Made::joined((amg, finest, levels), a, unknowns, stalled_above, led)
+}
+
+/// Levels of one rank, and why there are no more.
+type Led<V> = (Vec<Matrices<V>>, Option<String>);
+
+impl<V: Scalar> Made<V> {
+    /// Levels that ranks share, and those that one of them has made of the next matrix, unless it has failed.
+    pub(super) fn joined(
+        (amg, finest, levels): (Amg, Arc<Distributed<V>>, Vec<SharedLevel<V>>),
+        a: &Distributed<V>,
+        unknowns: Unknowns,
+        stalled_above: Option<String>,
+        led: Result<Led<V>>,
+    ) -> Result<Self> {
+        let (own, stalled) = a.team().agree(led)?;
+        Ok(Self {
+            shared: SharedLevels {
+                executor: a.executor().clone(),
+                levels,
+                gathered: Arc::clone(a.rows()),
+                leads: a.team().rank() == 0,
+            },
+            amg,
+            finest,
+            levels: own,
+            unknowns,
+            stalled_above,
+            stalled,
+        })
+    }
 }
 
 /// The levels that one rank has gathered the first of, and why there are no more, if that is not for being small.
@@ -139,7 +155,7 @@ fn led(
     (matrix, unknowns): (Csr<f64>, Unknowns),
     stalled: Option<String>,
     (place, clock): (&Executor, &Clock<'_>),
-) -> Result<(Vec<Matrices>, Option<String>)> {
+) -> Result<Led<f64>> {
     let is_there = place.is_device() && matrix.size().rows >= amg.host_rows_needed();
     let matrix = match is_there {
         true => matrix.copy_to(place)?,
@@ -188,7 +204,7 @@ impl Amg {
     }
 
     /// Levels of at most so many rows are those of one rank.
-    fn gathered_rows(&self, executor: &Executor) -> Result<u64> {
+    pub(super) fn gathered_rows(&self, executor: &Executor) -> Result<u64> {
         let times = match executor.is_device_of_all()? {
             true => ON_ONE_DEVICE,
             false if executor.is_device() => ON_DEVICES,

@@ -135,7 +135,7 @@ pub(super) fn step(
 /// Rings of rows around the own ones that stages look at; of the next ring they know the unknowns. That is for interpolation
 /// over distance two, and for the roots of groups; interpolation of vectors goes as far as it is told. It asks what the rows
 /// of these rings strongly depend on, and some measures of that look at the rows on both sides of a coupling.
-fn rings(amg: &Amg, interpolation: Interpolation) -> usize {
+pub(super) fn rings(amg: &Amg, interpolation: Interpolation) -> usize {
     if amg.coarsening.aggregates() {
         return 1;
     }
@@ -151,7 +151,7 @@ fn rings(amg: &Amg, interpolation: Interpolation) -> usize {
 }
 
 /// Fails, naming what to use, for stages that are not made for ranks.
-fn check(amg: &Amg, interpolation: Interpolation) -> Result<()> {
+pub(super) fn check(amg: &Amg, interpolation: Interpolation) -> Result<()> {
     let refuse = |component: String, instead: &str| {
         Err(Error::Unsupported {
             component,

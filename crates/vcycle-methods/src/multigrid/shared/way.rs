@@ -8,14 +8,15 @@ use crate::linop::Size;
 use crate::matrix::{Bsr, Csr, Distributed, galerkin, galerkin_in_blocks, galerkin_shared};
 use crate::multigrid::interpolate;
 use crate::multigrid::systems::{in_blocks, spread_over};
+use crate::scalar::Scalar;
 
-impl SharedWay {
+impl<V: Scalar> SharedWay<V> {
     /// A level that it leads from.
     pub(super) fn level(
         &self,
-        a: &Arc<Distributed<f64>>,
+        a: &Arc<Distributed<V>>,
         radius: Option<f64>,
-    ) -> Result<SharedLevel> {
+    ) -> Result<SharedLevel<V>> {
         Ok(SharedLevel {
             a: Arc::clone(a),
             way: self.clone(),
@@ -23,7 +24,9 @@ impl SharedWay {
             nonzeros: [a.total_nonzeros()?, self.prolongation.total_nonzeros()?],
         })
     }
+}
 
+impl SharedWay {
     /// The matrix of the next level.
     pub(super) fn coarse(&self, a: &Distributed<f64>) -> Result<Distributed<f64>> {
         let (r, p) = (&self.restriction, &self.prolongation);

@@ -8,7 +8,6 @@ mod row;
 mod tests;
 mod text;
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ use crate::linop::{Factory, LinOp, Product, Size};
 use crate::matrix::{Csr, Distributed, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
 use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
-use crate::scalar::{Field, Mixes, RealOf, Scalar, bf16, c32, c64, f16};
+use crate::scalar::{Field, Mixes, RealOf, Scalar, c32, c64};
 
 /// Work of a row for each of its entries, in units of that of a product.
 const WORK_PER_ENTRY: usize = 64;
@@ -121,7 +120,7 @@ preconditioner!(Fsai);
 impl<T: Mixes<T, T>> Factory<T> for Fsai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("fsai set-up", 0);
-        if let Some(shared) = shared_matrix(a.as_ref()) {
+        if let Some(shared) = Distributed::behind(a.as_ref()) {
             if !shared.symmetric_and_positive()?[0] {
                 return Err(Error::NotHermitian {
                     component: "fsai",
@@ -146,7 +145,7 @@ impl Fsai {
         ws: &Workspace,
     ) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("fsai set-up", 0);
-        match shared_matrix(a) {
+        match Distributed::behind(a) {
             Some(shared) => self.over_ranks(&shared),
             None => self.product(&*self.sound(a)?),
         }
@@ -162,7 +161,7 @@ impl Fsai {
         };
         let own = team.agree(self.rows_of_factor(&near.matrix, near.halo.own()))?;
         let g = Distributed::of_numbered(a.executor(), a.rows(), a.rows(), &near.halo, own)?;
-        let adjoint = g.transpose()?;
+        let adjoint = g.adjoint()?;
         Ok(Arc::new(Product::new(vec![
             Arc::new(adjoint),
             Arc::new(g),
@@ -341,22 +340,6 @@ impl Fsai {
         check_lengths("fsai", &pattern.0)?;
         Ok(Start(Some(pattern)))
     }
-}
-
-/// A matrix that ranks share, if it is one.
-pub(super) fn shared_matrix<T: Scalar>(a: &dyn LinOp<T>) -> Option<Cow<'_, Distributed<T>>> {
-    fn of<M: Scalar, T: Scalar>(any: &dyn Any) -> Option<Cow<'_, Distributed<T>>> {
-        let found = any.downcast_ref::<Distributed<M>>()?;
-        found.convert().ok().map(Cow::Owned)
-    }
-    a.executor().team().filter(|_| !T::KIND.is_complex())?;
-    let any: &dyn Any = a;
-    if let Some(same) = any.downcast_ref::<Distributed<T>>() {
-        return Some(Cow::Borrowed(same));
-    }
-    of::<f32, T>(any)
-        .or_else(|| of::<f16, T>(any))
-        .or_else(|| of::<bf16, T>(any))
 }
 
 /// A pattern of which the part below the diagonal counts; none where that is empty.

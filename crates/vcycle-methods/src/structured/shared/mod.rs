@@ -22,8 +22,6 @@ mod radius;
 mod tests;
 mod way;
 
-use std::any::Any;
-
 pub(super) use coarsen::coarsened_by_ranks;
 pub(super) use convert::{stencil_of_rows, stencil_on};
 pub(super) use gathered::{GatheredGrid, gathered};
@@ -34,12 +32,3 @@ pub(super) use outer::SharedOuter;
 pub(super) use product::SharedProduct;
 pub(super) use radius::radius_of_ranks;
 pub(super) use way::{GridWay, InNear};
-
-use crate::linop::LinOp;
-use crate::matrix::Distributed;
-use crate::scalar::Scalar;
-
-/// The matrix, if ranks share its rows.
-pub(super) fn shared_rows<T: Scalar>(a: &dyn LinOp<T>) -> Option<&Distributed<f64>> {
-    (a as &dyn Any).downcast_ref()
-}

@@ -8,16 +8,18 @@ use super::system::SharedSystem;
 use crate::configuration::Config;
 use crate::driver::analysis::takes_nodes;
 use crate::driver::implied;
+use crate::driver::storage::Wide;
 use crate::error::Result;
 use crate::matrix::{Distributed, Numbering};
 use crate::multigrid::NearNullspace;
+use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Vector};
 
 /// A system as the automatic choice solves it over ranks: as on one, as far as rows need no other numbers for it.
 #[derive(Debug)]
-pub(super) struct Analysis {
+pub(super) struct Analysis<T> {
     /// The system to solve.
-    pub system: SharedSystem,
+    pub system: SharedSystem<T>,
     /// What was found, a sentence each.
     pub messages: Vec<String>,
     negated: bool,
@@ -25,9 +27,9 @@ pub(super) struct Analysis {
     singular: bool,
 }
 
-impl Analysis {
+impl<T: Wide> Analysis<T> {
     /// Looks at a system that is solved as `config` says. All ranks call it together.
-    pub fn new(config: &Config, given: &SharedSystem) -> Result<Self> {
+    pub fn new(config: &Config, given: &SharedSystem<T>) -> Result<Self> {
         let mut analysis = Self {
             system: given.clone(),
             messages: Vec::new(),
@@ -40,7 +42,8 @@ impl Analysis {
         }
         if config.solver.is_auto() || config.preconditioner.is_auto() {
             analysis.look_for_signs()?;
-            if takes_nodes(config) {
+            // Nobody has made levels for nodes of complex unknowns.
+            if takes_nodes(config) && !T::KIND.is_complex() {
                 analysis.look_for_nodes()?;
             }
         }
@@ -52,7 +55,7 @@ impl Analysis {
         if !is_negative(a)? {
             return Ok(());
         }
-        self.system.matrix = Arc::new(a.team().agree(a.scale(-1.0))?);
+        self.system.matrix = Arc::new(a.team().agree(a.scale(T::Arith::from_f64(-1.0)))?);
         self.negated = true;
         let told = "every diagonal entry is negative: solved as -A x = -b";
         self.messages.push(told.to_owned());
@@ -94,7 +97,7 @@ impl Analysis {
     }
 
     /// The right-hand side of that system.
-    pub fn right_hand_side<'b>(&self, b: &'b Vector<f64>) -> Result<Cow<'b, Vector<f64>>> {
+    pub fn right_hand_side<'b>(&self, b: &'b Vector<T>) -> Result<Cow<'b, Vector<T>>> {
         let mut b = Cow::Borrowed(b);
         if self.negated {
             b.to_mut().scale(-Coefficient::one())?;
@@ -106,7 +109,7 @@ impl Analysis {
     }
 
     /// Makes a solution of that system one of the system that was given.
-    pub fn finish(&self, x: &mut Vector<f64>) -> Result<()> {
+    pub fn finish(&self, x: &mut Vector<T>) -> Result<()> {
         match self.singular {
             true => constants::take_out(&self.system.matrix, x),
             false => Ok(()),
@@ -115,17 +118,20 @@ impl Analysis {
 }
 
 /// Whether every diagonal entry of every rank is negative.
-fn is_negative(a: &Distributed<f64>) -> Result<bool> {
+fn is_negative<T: Scalar>(a: &Distributed<T>) -> Result<bool> {
     let diagonal = a.local().diagonal_from(a.columns().own().start);
     let other = diagonal
         .iter()
         .take(a.size().rows)
-        .any(|&entry| entry >= 0.0);
+        .any(|entry| entry.to_c64().re >= 0.0);
     Ok(a.rows().total() > 0 && !a.team().any(other)?)
 }
 
 /// The unknowns of a node that own rows of vectors are for, if those of all ranks say the same.
-fn implied_size(a: &Distributed<f64>, near: Option<&NearNullspace>) -> Result<Option<usize>> {
+fn implied_size<T: Scalar>(
+    a: &Distributed<T>,
+    near: Option<&NearNullspace>,
+) -> Result<Option<usize>> {
     let nodes = near.and_then(implied::nodes);
     let nodes = nodes.filter(|nodes| nodes.numbering() == Numbering::NodeByNode);
     let own = nodes.map_or(0, |nodes| nodes.block_size());

@@ -1,8 +1,11 @@
 //! What is tried over ranks, the best first.
 
+use std::any::Any;
+
 use super::analysis::Analysis;
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
 use crate::driver::auto::Attempt;
+use crate::driver::storage::Wide;
 use crate::error::Result;
 use crate::matrix::Distributed;
 use crate::registration::Symmetry;
@@ -21,7 +24,7 @@ type Pair = [&'static str; 2];
 
 impl Choice {
     /// For what a configuration leaves open. All ranks call it together.
-    pub fn new(config: &Config, analysis: &Analysis) -> Result<Self> {
+    pub fn new<T: Wide>(config: &Config, analysis: &Analysis<T>) -> Result<Self> {
         let (solver, preconditioner) = (&config.solver, &config.preconditioner);
         if !solver.is_auto() && !preconditioner.is_auto() {
             let given = Attempt::new(solver.clone(), preconditioner.clone(), String::new());
@@ -36,11 +39,17 @@ impl Choice {
             Some(stencil) if stencil.is_symmetric_and_positive()? => [true; 2],
             _ => a.symmetric_and_positive()?,
         };
-        let on_grid = stencil.is_some() && preconditioner.is_auto() && !analysis.is_singular();
+        let is_double = config.precision.unwrap_or_default().is_double();
+        let is_regular = is_double && !analysis.is_singular();
+        let on_grid = stencil.is_some() && preconditioner.is_auto() && is_regular;
         // Short recurrences ask for a preconditioner that is symmetric, too.
         let is_symmetric =
             preconditioner.is_auto() || preconditioner.symmetry() == Symmetry::Symmetric;
         let (kind, pairs) = pairs(facts, on_grid, is_symmetric);
+        let kind = match T::KIND.is_complex() {
+            true => kind.replace("symmetric", "Hermitian"),
+            false => kind.to_owned(),
+        };
         let rows = a.rows().total();
         let mut attempts: Vec<Attempt> = Vec::new();
         for [iteration, with] in pairs {
@@ -118,7 +127,8 @@ const GENERAL: &[Pair] = &[
 
 /// The near cells of a matrix on a grid, if the solver is to be chosen for structured multigrid. What is wrong with other
 /// matrices is told where they are set up.
-fn stencil_of(config: &Config, a: &Distributed<f64>) -> Option<StencilMatrix<f64>> {
+fn stencil_of<T: Wide>(config: &Config, a: &Distributed<T>) -> Option<StencilMatrix<f64>> {
+    let a = (a as &dyn Any).downcast_ref::<Distributed<f64>>()?;
     let parameters = match &config.preconditioner {
         PreconditionerConfig::StructMg(parameters) => parameters,
         PreconditionerConfig::Auto(_) => &StructMg::default(),

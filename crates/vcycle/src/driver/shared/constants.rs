@@ -5,6 +5,7 @@ use crate::driver::modes::VanishingSum;
 use crate::driver::projection::{NOTHING_LEFT, SHIFT, is_zero_sum};
 use crate::error::{ConfigError, Result};
 use crate::matrix::Distributed;
+use crate::scalar::{Real, Scalar, c64};
 use crate::vector::Vector;
 
 /// Whether constants are to be left out: the matrix is symmetric, and all of its rows sum to zero but for rounding. All
@@ -12,7 +13,7 @@ use crate::vector::Vector;
 ///
 /// # Errors
 /// When something else was told, or another rank has failed.
-pub(super) fn are_left_out(nullspace: Nullspace, a: &Distributed<f64>) -> Result<bool> {
+pub(super) fn are_left_out<T: Scalar>(nullspace: Nullspace, a: &Distributed<T>) -> Result<bool> {
     let found = nullspace != Nullspace::None && annihilates_constants(a)?;
     if nullspace == Nullspace::Constant && !found {
         let reason =
@@ -22,7 +23,7 @@ pub(super) fn are_left_out(nullspace: Nullspace, a: &Distributed<f64>) -> Result
     Ok(found)
 }
 
-fn annihilates_constants(a: &Distributed<f64>) -> Result<bool> {
+fn annihilates_constants<T: Scalar>(a: &Distributed<T>) -> Result<bool> {
     let (team, rows) = (a.team(), 0..a.size().rows);
     let sum = |row: usize| {
         let mut sum = VanishingSum::default();
@@ -44,21 +45,27 @@ fn annihilates_constants(a: &Distributed<f64>) -> Result<bool> {
 ///
 /// # Errors
 /// When another rank has failed.
-pub(super) fn take_out(a: &Distributed<f64>, x: &mut Vector<f64>) -> Result<()> {
+pub(super) fn take_out<T: Scalar>(a: &Distributed<T>, x: &mut Vector<T>) -> Result<()> {
     let (cols, all) = (x.cols(), a.rows().total() as f64);
-    let mut means = vec![0.0; cols];
     let mut values = x.to_vec();
+    // Real and imaginary parts.
+    let mut sums = vec![0.0; 2 * cols];
     for row in values.chunks_exact(cols.max(1)) {
-        means
-            .iter_mut()
-            .zip(row)
-            .for_each(|(sum, value)| *sum += value);
+        for (sum, value) in sums.chunks_exact_mut(2).zip(row) {
+            let value = value.to_c64();
+            sum[0] += value.re;
+            sum[1] += value.im;
+        }
     }
-    a.team().sum(&mut means)?;
+    a.team().sum(&mut sums)?;
+    let means = sums.chunks_exact(2);
+    let means: Vec<c64> = means
+        .map(|sum| c64::new(sum[0] / all, sum[1] / all))
+        .collect();
     for row in values.chunks_exact_mut(cols.max(1)) {
-        row.iter_mut()
-            .zip(&means)
-            .for_each(|(value, sum)| *value -= sum / all);
+        for (value, mean) in row.iter_mut().zip(&means) {
+            *value = T::from_c64(value.to_c64() - mean);
+        }
     }
     x.write(&values)
 }
@@ -67,16 +74,16 @@ pub(super) fn take_out(a: &Distributed<f64>, x: &mut Vector<f64>) -> Result<()> 
 ///
 /// # Errors
 /// When another rank has failed.
-pub(super) fn take_out_of_rhs(a: &Distributed<f64>, b: &mut Vector<f64>) -> Result<()> {
+pub(super) fn take_out_of_rhs<T: Scalar>(a: &Distributed<T>, b: &mut Vector<T>) -> Result<()> {
     let before = b.norms()?;
     take_out(a, b)?;
     let all_small = b
         .norms()?
         .iter()
         .zip(&before)
-        .all(|(after, before)| *after <= NOTHING_LEFT * before);
+        .all(|(after, before)| after.to_f64() <= NOTHING_LEFT * before.to_f64());
     if all_small {
-        b.fill(0.0)?;
+        b.fill(T::default())?;
     }
     Ok(())
 }

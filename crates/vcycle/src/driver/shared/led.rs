@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::SharedSystem;
 use super::told::{DecidedText, SetUp, Solved, by_first};
 use crate::configuration::{Config, StopConfig};
+use crate::driver::storage::Wide;
 use crate::driver::{Prepared, Solution, System};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -15,30 +16,30 @@ use crate::vector::Vector;
 
 /// What rank 0 has set up for all.
 #[derive(Debug)]
-pub(super) struct Led {
+pub(super) struct Led<T: Wide> {
     /// Own rows as they were given.
-    matrix: Arc<Distributed<f64>>,
+    matrix: Arc<Distributed<T>>,
     /// That of rank 0; none on the others.
-    prepared: Option<Prepared<f64>>,
+    prepared: Option<Prepared<T>>,
     /// Every `auto` decided.
     config: Config,
     told: SetUp,
 }
 
 /// Whether rank 0 solves for all. All ranks call it together.
-pub(super) fn is_meant(config: &Config, a: &Distributed<f64>) -> Result<bool> {
+pub(super) fn is_meant<T: Wide>(config: &Config, a: &Distributed<T>) -> Result<bool> {
     let is_small = u32::try_from(a.rows().total()).is_ok();
     let may_be = is_small && config.gathers_on_one_device();
     Ok(may_be && a.executor().is_device_of_all()?)
 }
 
 /// Sets up and solves.
-pub(super) fn solve(
+pub(super) fn solve<T: Wide>(
     config: &Config,
-    system: &SharedSystem,
-    b: &Vector<f64>,
+    system: &SharedSystem<T>,
+    b: &Vector<T>,
     ws: &Workspace,
-) -> Result<Solution<f64>> {
+) -> Result<Solution<T>> {
     let team = system.matrix.team();
     let first = team.traffic();
     let led = Led::new(config, system, ws)?;
@@ -53,9 +54,9 @@ pub(super) fn solve(
     Ok(solution)
 }
 
-impl Led {
+impl<T: Wide> Led<T> {
     /// Gathers the matrix, and sets up.
-    pub fn new(config: &Config, given: &SharedSystem, ws: &Workspace) -> Result<Self> {
+    pub fn new(config: &Config, given: &SharedSystem<T>, ws: &Workspace) -> Result<Self> {
         let begin = Instant::now();
         let (a, team) = (&given.matrix, given.matrix.team());
         let near = gathered_near(a, given.near_nullspace.as_ref())?;
@@ -73,7 +74,7 @@ impl Led {
     }
 
     /// Takes other values for the same entries: `after` is the matrix that has them.
-    pub fn update(&mut self, after: &Arc<Distributed<f64>>, ws: &Workspace) -> Result<()> {
+    pub fn update(&mut self, after: &Arc<Distributed<T>>, ws: &Workspace) -> Result<()> {
         let begin = Instant::now();
         let values = after.gathered_values(after.local().values())?;
         let team = Arc::clone(after.team());
@@ -91,11 +92,11 @@ impl Led {
     /// Gathers right-hand sides, solves, and sends every rank its rows.
     pub fn solve(
         &self,
-        b: &Vector<f64>,
-        guess: Option<&Vector<f64>>,
+        b: &Vector<T>,
+        guess: Option<&Vector<T>>,
         stop: &StopConfig,
         ws: &Workspace,
-    ) -> Result<Solution<f64>> {
+    ) -> Result<Solution<T>> {
         let (team, begin) = (self.matrix.team(), Instant::now());
         let all = self.gathered(b)?;
         let guess = guess.map(|guess| self.gathered(guess)).transpose()?;
@@ -123,7 +124,7 @@ impl Led {
     }
 
     /// The preconditioner of rank 0 for the rows of all.
-    pub fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+    pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let all = self.gathered(r)?;
         let applied = self.led(all.as_ref(), |prepared, r| {
             let mut z = Vector::zeros_like(r)?;
@@ -154,8 +155,8 @@ impl Led {
     /// What rank 0 makes of a vector that it has gathered, if no rank has failed.
     fn led<R>(
         &self,
-        all: Option<&Vector<f64>>,
-        work: impl FnOnce(&Prepared<f64>, &Vector<f64>) -> Result<R>,
+        all: Option<&Vector<T>>,
+        work: impl FnOnce(&Prepared<T>, &Vector<T>) -> Result<R>,
     ) -> Result<Option<R>> {
         let made = self.prepared.as_ref().zip(all);
         let made = made.map(|(prepared, all)| work(prepared, all));
@@ -163,7 +164,7 @@ impl Led {
     }
 
     /// The rows of all ranks, where rank 0 has set up; none on the others.
-    fn gathered(&self, own: &Vector<f64>) -> Result<Option<Vector<f64>>> {
+    fn gathered(&self, own: &Vector<T>) -> Result<Option<Vector<T>>> {
         let values = self.matrix.gathered_values(&own.to_vec())?;
         let place = self.prepared.as_ref();
         let place = place.map(|prepared| prepared.matrix().executor());
@@ -172,7 +173,7 @@ impl Led {
     }
 
     /// Own rows of what rank 0 has.
-    fn spread(&self, all: Option<&Vector<f64>>, cols: usize) -> Result<Vector<f64>> {
+    fn spread(&self, all: Option<&Vector<T>>, cols: usize) -> Result<Vector<T>> {
         let all = all.map(Vector::to_vec);
         let own = self.matrix.spread_values(all.as_deref(), cols)?;
         let own = Vector::from_rows(self.matrix.executor(), cols, own);
@@ -180,26 +181,30 @@ impl Led {
     }
 }
 
-fn prepared(
+fn prepared<T: Wide>(
     config: &Config,
-    matrix: Csr<f64>,
+    matrix: Csr<T>,
     near_nullspace: Option<NearNullspace>,
     place: &Executor,
     ws: &Workspace,
-) -> Result<Prepared<f64>> {
+) -> Result<Prepared<T>> {
     let mut system = System::new(Arc::new(matrix.into_executor(place)?));
     system.near_nullspace = near_nullspace;
     Prepared::new(config.clone(), system, ws)
 }
 
 /// What is said first, where there are several ranks.
-fn sharing(a: &Distributed<f64>) -> Option<String> {
+fn sharing<T: Wide>(a: &Distributed<T>) -> Option<String> {
     let (ranks, device) = (a.team().size(), a.executor().name());
     (ranks > 1).then(|| format!("{ranks} ranks share {device}: rank 0 solves for all"))
 }
 
 /// What is said of a set-up, whose it is above all, and how long it took.
-fn told(a: &Distributed<f64>, prepared: Option<&Prepared<f64>>, begin: Instant) -> Result<SetUp> {
+fn told<T: Wide>(
+    a: &Distributed<T>,
+    prepared: Option<&Prepared<T>>,
+    begin: Instant,
+) -> Result<SetUp> {
     let told = prepared.map(|prepared| SetUp {
         config: DecidedText::new(prepared.config()),
         messages: sharing(a)
@@ -212,8 +217,8 @@ fn told(a: &Distributed<f64>, prepared: Option<&Prepared<f64>>, begin: Instant) 
 }
 
 /// What is known of the unknowns of all rows, on rank 0.
-fn gathered_near(
-    a: &Distributed<f64>,
+fn gathered_near<T: Wide>(
+    a: &Distributed<T>,
     own: Option<&NearNullspace>,
 ) -> Result<Option<NearNullspace>> {
     let team = a.team();

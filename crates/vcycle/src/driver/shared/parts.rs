@@ -4,29 +4,29 @@ use std::time::{Duration, Instant};
 
 use super::analysis::Analysis;
 use super::choice::Choice;
-use super::{Ready, SharedSystem, Solve, Tried, check, solve_shared};
+use super::{Ready, SharedSystem, Solve, check, is_end, solve_shared};
 use crate::communicator::Traffic;
 use crate::configuration::{Config, StopConfig};
 use crate::driver::Solution;
 use crate::driver::sequence::Kept;
+use crate::driver::storage::Wide;
 use crate::driver::wear::Wear;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::LinOp;
 use crate::multigrid::Report;
 use crate::registration::Symmetry;
 use crate::vector::Vector;
 
 /// A set-up of which every rank has its part.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct Parts<T: Wide> {
     asked: Config,
     /// Every `auto` decided.
     config: Config,
-    given: SharedSystem,
+    given: SharedSystem<T>,
     /// How it is solved.
-    analysis: Analysis,
-    ready: Ready,
+    analysis: Analysis<T>,
+    ready: Ready<T>,
     kept: Kept,
     wear: Wear,
     messages: Vec<String>,
@@ -34,29 +34,27 @@ pub(super) struct Parts {
     bytes: usize,
 }
 
-impl Parts {
-    pub fn new(config: &Config, given: SharedSystem, ws: &Workspace) -> Result<Self> {
+impl<T: Wide> Parts<T> {
+    pub fn new(config: &Config, given: SharedSystem<T>, ws: &Workspace) -> Result<Self> {
         Self::with_kept(config.clone(), given, Kept::default(), ws)
     }
 
-    fn with_kept(asked: Config, given: SharedSystem, kept: Kept, ws: &Workspace) -> Result<Self> {
+    fn with_kept(
+        asked: Config,
+        given: SharedSystem<T>,
+        kept: Kept,
+        ws: &Workspace,
+    ) -> Result<Self> {
         let begin = Instant::now();
         let team = given.matrix.team();
         team.agree(check(&asked))?;
         let analysis = Analysis::new(&asked, &given)?;
-        let Choice {
-            mut attempts,
-            stencil,
-        } = Choice::new(&asked, &analysis)?;
-        let mut attempt = attempts.swap_remove(0);
-        let mut messages = analysis.messages.clone();
-        messages.push(attempt.reason.clone());
-        messages.retain(|message| !message.is_empty());
+        let Choice { attempts, stencil } = Choice::new(&asked, &analysis)?;
         let mut solve = Solve {
             config: &asked,
             system: &analysis.system,
             ws,
-            messages,
+            messages: analysis.messages.clone(),
             begin,
             setup: Duration::ZERO,
             first: team.traffic(),
@@ -64,11 +62,11 @@ impl Parts {
             kept: Some(kept),
             stencil,
         };
-        let ready = solve.set_up(&mut attempt)?;
+        let (attempt, ready) = solve.first_of(attempts)?;
         let config = solve.decided(&attempt);
         let (messages, kept) = (solve.messages, solve.kept.unwrap_or_default());
         Ok(Self {
-            bytes: ready.solver.footprint().held,
+            bytes: ready.bytes,
             setup: begin.elapsed(),
             asked,
             config,
@@ -82,7 +80,7 @@ impl Parts {
     }
 
     /// Takes the same system with other values.
-    pub fn update(&mut self, given: SharedSystem, ws: &Workspace) -> Result<()> {
+    pub fn update(&mut self, given: SharedSystem<T>, ws: &Workspace) -> Result<()> {
         let kept = self.wear.kept(&mut self.kept);
         let mut renewed = Self::with_kept(self.asked.clone(), given, kept, ws)?;
         if renewed.kept.reused() {
@@ -95,25 +93,21 @@ impl Parts {
     /// Solves from a guess or from zero; where the first choice does not converge, [`solve_shared`] goes on with the others.
     pub fn solve(
         &self,
-        b: &Vector<f64>,
-        guess: Option<&Vector<f64>>,
+        b: &Vector<T>,
+        guess: Option<&Vector<T>>,
         stop: &StopConfig,
         ws: &Workspace,
-    ) -> Result<Solution<f64>> {
+    ) -> Result<Solution<T>> {
         let begin = Instant::now();
-        let mut x = match guess {
-            Some(guess) => guess.clone(),
-            None => Vector::zeros_like(b)?,
-        };
         let better = self.analysis.right_hand_side(b)?;
-        if let (Some(start), None) = (&self.ready.start, guess) {
-            start.apply(&better, &mut x, ws)?;
-        }
-        let solver = &self.ready.solver;
-        let outcome = solver.solve_in(&better, &mut x, &stop.stop()?, ws)?;
+        let mut x = self.ready.first(guess, &better, ws)?;
+        let (a, precision) = (&self.analysis.system.matrix, self.config.precision);
+        let (iteration, precision) = (&self.ready.iteration, precision.unwrap_or_default());
+        let stop_here = stop.stop()?;
+        let outcome = iteration.iterate(a.as_ref(), precision, &better, &mut x, &stop_here, ws)?;
         self.wear.note(outcome.iterations);
         self.wear.note_first(outcome.iterations);
-        if !Tried::is_end(outcome.status) {
+        if !is_end(outcome.status) {
             let mut config = self.asked.clone();
             config.stop = stop.clone();
             let mut system = self.given.clone();
@@ -135,7 +129,7 @@ impl Parts {
     }
 
     /// The preconditioner alone, unless it varies.
-    pub fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+    pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let chosen = &self.config.preconditioner;
         if chosen.symmetry() == Symmetry::Varying {
             return Err(Error::Unsupported {
@@ -144,7 +138,7 @@ impl Parts {
             });
         }
         let r = self.analysis.right_hand_side(r)?;
-        self.ready.solver.preconditioner().apply(&r, z, ws)?;
+        self.ready.iteration.precondition(&r, z, ws)?;
         self.analysis.finish(z)
     }
 

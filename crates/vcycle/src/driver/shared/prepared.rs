@@ -8,6 +8,7 @@ use super::led::{self, Led};
 use super::parts::Parts;
 use crate::configuration::{Config, StopConfig};
 use crate::driver::Solution;
+use crate::driver::storage::Wide;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Size, check_size};
@@ -35,26 +36,26 @@ use crate::vector::Vector;
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct SharedPrepared {
-    given: SharedSystem,
-    kind: Kind,
+pub struct SharedPrepared<T: Wide = f64> {
+    given: SharedSystem<T>,
+    kind: Kind<T>,
 }
 
 /// Who has set up.
 #[derive(Debug)]
-enum Kind {
+enum Kind<T: Wide> {
     /// All ranks.
-    Parts(Box<Parts>),
+    Parts(Box<Parts<T>>),
     /// Rank 0 for all.
-    Led(Box<Led>),
+    Led(Box<Led<T>>),
 }
 
-impl SharedPrepared {
+impl<T: Wide> SharedPrepared<T> {
     /// Sets up what `config` says, or the best choice where it says `auto`.
     ///
     /// # Errors
     /// As [`solve_shared`](super::solve_shared).
-    pub fn new(config: &Config, given: SharedSystem, ws: &Workspace) -> Result<Self> {
+    pub fn new(config: &Config, given: SharedSystem<T>, ws: &Workspace) -> Result<Self> {
         let kind = match led::is_meant(config, &given.matrix)? {
             true => Kind::Led(Box::new(Led::new(config, &given, ws)?)),
             false => Kind::Parts(Box::new(Parts::new(config, given.clone(), ws)?)),
@@ -68,7 +69,7 @@ impl SharedPrepared {
     ///
     /// # Errors
     /// For another number of values, and as [`new`](Self::new). The old set-up then stays.
-    pub fn update_values(&mut self, values: Vec<f64>, ws: &Workspace) -> Result<()> {
+    pub fn update_values(&mut self, values: Vec<T>, ws: &Workspace) -> Result<()> {
         let before = &self.given.matrix;
         let mut given = self.given.clone();
         given.matrix = Arc::new(before.team().agree(before.with_values(values))?);
@@ -87,11 +88,11 @@ impl SharedPrepared {
     /// When operands do not fit the matrix, or another rank has failed. Not converging is no error.
     pub fn solve(
         &self,
-        b: &Vector<f64>,
-        guess: Option<&Vector<f64>>,
+        b: &Vector<T>,
+        guess: Option<&Vector<T>>,
         stop: &StopConfig,
         ws: &Workspace,
-    ) -> Result<Solution<f64>> {
+    ) -> Result<Solution<T>> {
         let fitting = Size::new(self.rows(), b.cols());
         let fits = check_size("right-hand side", fitting, b.size()).and_then(|()| match guess {
             Some(guess) => check_size("initial guess", fitting, guess.size()),
@@ -108,7 +109,7 @@ impl SharedPrepared {
     ///
     /// # Errors
     /// For a preconditioner that varies, vectors of another length, and when another rank has failed.
-    pub fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+    pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let fitting = Size::new(self.rows(), r.cols());
         let fits = check_size("residual", fitting, r.size())
             .and_then(|()| check_size("preconditioned residual", fitting, z.size()));
@@ -125,7 +126,7 @@ impl SharedPrepared {
     }
 
     /// The rows of this rank.
-    pub fn system(&self) -> &SharedSystem {
+    pub fn system(&self) -> &SharedSystem<T> {
         &self.given
     }
 

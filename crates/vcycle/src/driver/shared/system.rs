@@ -36,18 +36,18 @@ use crate::vector::Vector;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct SharedSystem {
+pub struct SharedSystem<T = f64> {
     /// The matrix.
-    pub matrix: Arc<Distributed<f64>>,
+    pub matrix: Arc<Distributed<T>>,
     /// Own rows of what it nearly annihilates, and the unknowns of a node.
     pub near_nullspace: Option<NearNullspace>,
     /// Own rows of where iterations start, if not from zero.
-    pub guess: Option<Vector<f64>>,
+    pub guess: Option<Vector<T>>,
 }
 
-impl SharedSystem {
+impl<T> SharedSystem<T> {
     /// A matrix of which nothing more is known.
-    pub fn new(matrix: Arc<Distributed<f64>>) -> Self {
+    pub fn new(matrix: Arc<Distributed<T>>) -> Self {
         Self {
             matrix,
             near_nullspace: None,
@@ -57,7 +57,7 @@ impl SharedSystem {
 
     /// With own rows of an initial guess.
     #[must_use]
-    pub fn with_guess(self, guess: Vector<f64>) -> Self {
+    pub fn with_guess(self, guess: Vector<T>) -> Self {
         Self {
             guess: Some(guess),
             ..self

@@ -59,7 +59,7 @@ where
 }
 
 impl Solved {
-    pub fn new(solution: &Solution<f64>) -> Self {
+    pub fn new<T>(solution: &Solution<T>) -> Self {
         let outcome = &solution.outcome;
         let column = |column: &ColumnOutcome| {
             let numbers = [
