@@ -69,25 +69,44 @@ pub(crate) fn add(counter: &AtomicU64, amount: usize) {
 }
 
 thread_local! {
-    /// Kernels that this thread has recorded, while it records.
-    static RECORDED: Cell<Option<u64>> = const { Cell::new(None) };
+    /// What this thread has recorded, while it records.
+    static RECORDED: Cell<Option<Recorded>> = const { Cell::new(None) };
 }
 
-/// Does recorded work; tells how many kernels were in it.
-pub(crate) fn recorded<T>(work: impl FnOnce() -> T) -> (T, u64) {
-    RECORDED.set(Some(0));
+/// What is in recorded work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Recorded {
+    /// Kernels.
+    pub launches: u64,
+    /// Errands of the host.
+    pub errands: u64,
+}
+
+/// Does recorded work; tells what was in it.
+pub(crate) fn recorded<T>(work: impl FnOnce() -> T) -> (T, Recorded) {
+    RECORDED.set(Some(Recorded::default()));
     let result = work();
-    (result, RECORDED.take().unwrap_or(0))
+    (result, RECORDED.take().unwrap_or_default())
 }
 
-/// Whether this thread's work is recorded.
-pub(crate) fn is_recording() -> bool {
+/// Whether what this thread queues is recorded.
+pub fn is_recording() -> bool {
     RECORDED.get().is_some()
 }
 
 /// Counts a kernel if this thread records.
 pub(crate) fn count_recorded() -> bool {
-    let count = RECORDED.get();
-    RECORDED.set(count.map(|count| count + 1));
-    count.is_some()
+    count(|recorded| recorded.launches += 1)
+}
+
+/// Counts an errand if this thread records.
+pub(crate) fn count_errand() -> bool {
+    count(|recorded| recorded.errands += 1)
+}
+
+fn count(add: impl FnOnce(&mut Recorded)) -> bool {
+    let mut recorded = RECORDED.get();
+    recorded.as_mut().map(add);
+    RECORDED.set(recorded);
+    recorded.is_some()
 }

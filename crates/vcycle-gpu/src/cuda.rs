@@ -6,6 +6,7 @@
 mod api;
 mod compiler;
 mod device;
+mod flags;
 mod library;
 mod properties;
 #[cfg(test)]

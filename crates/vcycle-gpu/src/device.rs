@@ -20,6 +20,7 @@ use crate::kernel::{Argument, Kernel, Shape, Source};
 use crate::pinned::{Pinned, Staging};
 use crate::pool::Pool;
 use crate::properties::Properties;
+use crate::proxy::Proxy;
 use crate::sync::lock;
 
 /// Kernels with the events before and after them, while somebody wants to know.
@@ -44,6 +45,8 @@ pub struct Device {
     /// Blocks of former readbacks: to pin memory takes as long as a short iteration.
     pub(crate) pinned: Mutex<Vec<Pinned>>,
     pub(crate) capturing: Mutex<()>,
+    /// Does errands for the stream, once there are any.
+    pub(crate) proxy: Mutex<Option<Arc<Proxy>>>,
     pub(crate) counters: Counters,
     builds: Mutex<Builds>,
     pub(crate) profile: Mutex<Profile>,
@@ -102,6 +105,7 @@ impl Device {
             staging: Mutex::default(),
             pinned: Mutex::default(),
             capturing: Mutex::default(),
+            proxy: Mutex::default(),
             counters: Counters::default(),
             builds: Mutex::default(),
             profile: Mutex::default(),

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::errand::{Errand, ErrandWay};
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape, Source};
@@ -47,6 +48,11 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Gives pinned memory back.
     fn free_pinned(&self, pointer: *mut u8);
 
+    /// Whether kernels reach pinned memory by its address.
+    fn maps_pinned(&self) -> bool {
+        false
+    }
+
     /// Queues a copy from pinned host memory, which must stay as it is until the copy is done.
     ///
     /// # Safety
@@ -80,6 +86,30 @@ pub(crate) trait Driver: Debug + Send + Sync {
     fn replay(&self, graph: Handle) -> Result<()>;
     /// Forgets a graph.
     fn free_graph(&self, graph: Handle);
+
+    /// How the host does errands between what is queued; none where it cannot.
+    fn errand_way(&self) -> Option<ErrandWay> {
+        None
+    }
+    /// Queues the begin of an errand; where there are [flags](ErrandWay::Flags), by its number in the first of them.
+    fn begin_errand(&self, errand: &Errand) -> Result<()> {
+        Err(self.lacks_errand(errand))
+    }
+    /// Queues waiting for its end; where there are flags, until the second is one, which is then set to zero.
+    fn end_errand(&self, errand: &Errand) -> Result<()> {
+        Err(self.lacks_errand(errand))
+    }
+    /// Brings a graph with errands to the device, so that nothing has to be waited for when it is replayed.
+    fn make_ready(&self, _graph: Handle) -> Result<()> {
+        Ok(())
+    }
+    /// The error of a driver without errands.
+    fn lacks_errand(&self, errand: &Errand) -> Error {
+        Error::Unsupported {
+            device: self.properties().name.clone(),
+            what: format!("{errand:?}"),
+        }
+    }
 
     /// Marks this place of the stream.
     fn record(&self) -> Result<Handle>;

@@ -17,6 +17,8 @@ pub struct Graph {
     handle: Handle,
     /// Kernels in it.
     pub launches: u64,
+    /// Errands of the host in it.
+    pub errands: u64,
 }
 
 impl Device {
@@ -31,14 +33,20 @@ impl Device {
     ) -> Result<Graph, E> {
         let _alone = lock(&self.capturing);
         self.driver().begin_capture()?;
-        let (worked, launches) = recorded(work);
+        let (worked, recorded) = recorded(work);
         let ended = self.driver().end_capture().map(|handle| Graph {
             device: Arc::clone(self),
             handle,
-            launches,
+            launches: recorded.launches,
+            errands: recorded.errands,
         });
         worked?;
-        Ok(ended?)
+        let graph = ended?;
+        if graph.errands > 0 {
+            self.driver().make_ready(graph.handle)?;
+            self.driver().synchronize()?;
+        }
+        Ok(graph)
     }
 
     /// Queues recorded work.
@@ -48,6 +56,9 @@ impl Device {
     pub fn replay(&self, graph: &Graph) -> Result<()> {
         add(&self.counters.replays, 1);
         add(&self.counters.replayed, graph.launches as usize);
+        if graph.errands > 0 {
+            self.expect_errands(graph.errands);
+        }
         self.driver().replay(graph.handle)
     }
 }

@@ -34,24 +34,30 @@ impl Device {
     /// # Errors
     /// When memory is short.
     pub fn readback(self: &Arc<Self>, bytes: usize) -> Result<Readback> {
-        let mut kept = lock(&self.pinned);
-        let found = kept.iter().position(|block| block.room >= bytes);
-        let block = match found {
-            Some(place) => kept.swap_remove(place),
-            None => {
-                let room = bytes.max(LEAST_ROOM);
-                self.note(|asked| asked.pinned.push(room));
-                Pinned {
-                    pointer: self.driver().allocate_pinned(room)?,
-                    room,
-                }
-            }
-        };
         Ok(Readback {
             device: Arc::clone(self),
-            block,
+            block: self.pinned_block(bytes)?,
             bytes,
             event: None,
+        })
+    }
+
+    /// The smallest of the kept blocks that has the room, or a new one.
+    pub(crate) fn pinned_block(&self, bytes: usize) -> Result<Pinned> {
+        let mut kept = lock(&self.pinned);
+        let fits = kept
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| block.room >= bytes);
+        if let Some((place, _)) = fits.min_by_key(|(_, block)| block.room) {
+            return Ok(kept.swap_remove(place));
+        }
+        drop(kept);
+        let room = bytes.max(LEAST_ROOM);
+        self.note(|asked| asked.pinned.push(room));
+        Ok(Pinned {
+            pointer: self.driver().allocate_pinned(room)?,
+            room,
         })
     }
 

@@ -159,6 +159,14 @@ fn stages(team: &dyn Communicator, many: usize) -> Result<Option<[Arc<dyn Commun
     }
 }
 
+/// Fails while this thread records work of a device: messages would be sent once, and not when it is replayed.
+fn check_recording() -> Result<()> {
+    match vcycle_gpu::is_recording() {
+        false => Ok(()),
+        true => Err(Error::Team("messages are not recorded".to_owned())),
+    }
+}
+
 /// The name of this machine.
 pub(crate) fn machine() -> Vec<u8> {
     std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()

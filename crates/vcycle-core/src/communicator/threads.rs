@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::{Communicator, Counters, Messages, Traffic};
+use super::{Communicator, Counters, Messages, Traffic, check_recording};
 use crate::error::{Error, Result};
 
 /// Runs `work` on so many ranks, each a thread, and returns their results in order. Where ranks fail, the others stop
@@ -259,6 +259,7 @@ impl Communicator for Rank {
     }
 
     fn sum(&self, values: &mut [f64]) -> Result<()> {
+        check_recording()?;
         self.counters.summed();
         if self.size() == 1 {
             return Ok(());
@@ -282,6 +283,7 @@ impl Communicator for Rank {
         messages: &mut Messages<'_>,
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
+        check_recording()?;
         for (rank, bytes) in &messages.sent {
             self.counters.sent(bytes.len());
             self.shared.boxes[*rank].put(self.rank, bytes);
@@ -295,6 +297,7 @@ impl Communicator for Rank {
     }
 
     fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        check_recording()?;
         // Of every rank its messages one after another, each behind its length.
         let mut brought = Vec::new();
         for message in &bytes {

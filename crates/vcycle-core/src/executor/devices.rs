@@ -59,7 +59,7 @@ impl Executor {
 }
 
 /// What decides which device a name stands for: the machine, and the devices of it that a launcher lets a process see.
-fn surroundings() -> Vec<u8> {
+pub(super) fn surroundings() -> Vec<u8> {
     let seen = ["CUDA", "HIP", "ROCR"].map(|vendor| {
         let list = std::env::var_os(format!("{vendor}_VISIBLE_DEVICES"));
         list.unwrap_or_default().into_encoded_bytes()

@@ -13,6 +13,7 @@ mod devices;
 mod events;
 mod memory;
 mod mirrored;
+mod recorded_messages;
 mod tasks;
 mod team;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Executor;
 use super::device_messages::are_meant;
+use super::recorded_messages::can_record_messages;
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -43,7 +44,13 @@ impl Executor {
                 let team = host.team().expect("checked before");
                 let gpu = team.agree(Gpu::of_rank(name, host))?;
                 let sends_memory = team.size() > 1 && are_meant(&gpu, team)?;
-                Ok(Executor::Gpu(Arc::new(gpu.sending_memory(sends_memory))))
+                let gpu = gpu.sending_memory(sends_memory);
+                let records = !sends_memory && can_record_messages(&gpu, team)?;
+                let gpu = match records {
+                    true => team.agree(gpu.recording_messages())?,
+                    false => gpu,
+                };
+                Ok(Executor::Gpu(Arc::new(gpu)))
             }
             _ => Err(self.lacks("a device of a rank", "a team; use `with_team` first")),
         }

@@ -4,11 +4,14 @@
 //! time for the types they are used with; [`launch`](crate::launch) launches them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
+mod courier;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
 
+pub(crate) use self::courier::{Courier, Letter};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::scalar::Kind;
@@ -39,6 +42,8 @@ struct GpuRank {
     host: Arc<Host>,
     /// The same device and stream without the team.
     alone: Arc<Gpu>,
+    /// Sends messages of recorded work; none where the device cannot wait for the host.
+    courier: Option<Courier>,
 }
 
 /// File, threads of a block, kernel and definitions.
@@ -105,6 +110,7 @@ impl Gpu {
         let rank = GpuRank {
             host: Arc::clone(host),
             alone: Arc::new(Self::of(Arc::clone(&device), None)?),
+            courier: None,
         };
         Self::of(device, Some(rank))
     }
@@ -136,6 +142,24 @@ impl Gpu {
     /// Whether messages of a rank go from device to device.
     pub(crate) fn sends_memory(&self) -> bool {
         self.sends_memory
+    }
+
+    /// The same where work of a rank that sends messages can be recorded.
+    ///
+    /// # Errors
+    /// When the device has no memory.
+    pub(crate) fn recording_messages(mut self) -> Result<Self> {
+        if let Some(rank) = &mut self.rank
+            && let Some(team) = rank.host.team()
+        {
+            rank.courier = Some(Courier::new(&self.device, team)?);
+        }
+        Ok(self)
+    }
+
+    /// What sends messages of recorded work of a rank, where it can be recorded.
+    pub(crate) fn courier(&self) -> Option<&Courier> {
+        self.rank.as_ref()?.courier.as_ref()
     }
 
     /// What does set-ups where the device is one of a rank.

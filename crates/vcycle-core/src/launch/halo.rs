@@ -1,6 +1,6 @@
 //! Launches of what ranks do with rows they share.
 
-use vcycle_gpu::Argument;
+use vcycle_gpu::{Address, Argument};
 
 use super::rows::Finish;
 use super::scalars::coefficient_arguments;
@@ -27,12 +27,12 @@ pub(crate) struct OtherColumns<'a, M> {
     pub values: &'a Buffer<M>,
 }
 
-/// Copies rows of a vector one after the other.
+/// Copies rows of a vector one after the other, to some place.
 pub(crate) fn pack<T: Scalar>(
     gpu: &Gpu,
     rows: &Buffer<u32>,
     x: &Vector<T>,
-    packed: &mut Vector<T>,
+    packed: Address,
 ) -> Result<()> {
     let kernel = gpu.kernel(FILE, "halo_pack", &[("T", gpu.real(T::KIND)?)])?;
     let arguments = [
@@ -40,7 +40,7 @@ pub(crate) fn pack<T: Scalar>(
         Argument::U32(x.cols() as u32),
         Argument::Address(rows.device()?),
         Argument::Address(x.device()?),
-        Argument::Address(packed.device_mut()?),
+        Argument::Address(packed),
     ];
     gpu.launch(&kernel, blocks(rows.len() * x.cols()), &arguments)
 }
@@ -81,6 +81,35 @@ pub(crate) fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     let d = d.map_or(Ok(0), Vector::device)?;
     arguments.extend([d, y.device_mut()?].map(Argument::Address));
     gpu.launch(&kernel, blocks(a.rows.len() * x.cols()), &arguments)
+}
+
+/// So many bytes that are copied from one place to another; those of letters that kernels reach, too.
+pub(crate) struct Run {
+    pub bytes: usize,
+    pub from: Address,
+    pub to: Address,
+}
+
+/// Copies up to three runs of bytes.
+pub(crate) fn copy(gpu: &Gpu, runs: &[Run]) -> Result<()> {
+    let bits = |bits: u64, run: &Run| bits | run.bytes as u64 | run.from | run.to;
+    let (word, width) = match runs.iter().fold(0, bits).trailing_zeros() {
+        3.. => ("u64", 8),
+        2 => ("u32", 4),
+        _ => ("u16", 2),
+    };
+    let kernel = gpu.kernel(FILE, "halo_move", &[("WORD", word)])?;
+    let mut arguments = Vec::with_capacity(9);
+    for place in 0..3 {
+        let (words, from, to) = match runs.get(place) {
+            Some(run) => ((run.bytes / width) as u64, run.from, run.to),
+            None => (0, 0, 0),
+        };
+        arguments.push(Argument::U64(words));
+        arguments.extend([from, to].map(Argument::Address));
+    }
+    let most = runs.iter().map(|run| run.bytes).max().unwrap_or(0);
+    gpu.launch(&kernel, blocks(most / width), &arguments)
 }
 
 /// Blocks for so many items; none for none.

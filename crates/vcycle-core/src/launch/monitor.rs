@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vcycle_gpu::{Address, Argument, Memory, Readback};
 
 use crate::error::Result;
-use crate::gpu::{File, Gpu, kernel_file};
+use crate::gpu::{Courier, File, Gpu, kernel_file};
 use crate::scalar::Kind;
 
 pub(super) const FILE: File = kernel_file!("monitor.c");
@@ -14,7 +14,7 @@ pub(super) const FILE: File = kernel_file!("monitor.c");
 const RING: usize = 8;
 
 /// Numbers before the fields, and fields of a column; as in the kernels.
-const HEAD: usize = 2;
+const HEAD: usize = 4;
 const FIELDS: usize = 7;
 
 /// What the kernels know of one column.
@@ -69,6 +69,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    /// What all ranks wished at that time.
+    pub fn wishes(&self) -> [f64; 2] {
+        [self.numbers[2], self.numbers[3]]
+    }
+
     /// The norm of a column after one of the last iterations.
     pub fn norm(&self, iteration: usize, column: usize) -> f64 {
         let cols = self.columns.len();
@@ -93,7 +98,7 @@ impl DeviceMonitor {
     pub fn begin(&mut self, iteration: usize, columns: &[ColumnState]) -> Result<()> {
         let going = columns.iter().filter(|column| column.status == 0).count();
         let mut numbers = vec![0.0; length(self.cols)];
-        numbers[..HEAD].copy_from_slice(&[iteration as f64, going as f64]);
+        numbers[..2].copy_from_slice(&[iteration as f64, going as f64]);
         for (index, column) in columns.iter().enumerate() {
             for (field, value) in column.fields().into_iter().enumerate() {
                 numbers[HEAD + field * self.cols + index] = value;
@@ -107,6 +112,7 @@ impl DeviceMonitor {
     /// Counts an iteration and judges its norms.
     pub fn judge(&self, kind: Kind, norms: Address, active: Address, limits: Limits) -> Result<()> {
         let kernel = self.gpu.kernel(FILE, "judge", &[("A", kind.name())])?;
+        let told = self.gpu.courier().map_or(0, Courier::told);
         self.gpu.launch(
             &kernel,
             1,
@@ -118,6 +124,7 @@ impl DeviceMonitor {
                 Argument::U32(RING as u32),
                 Argument::F64(limits.iterations as f64),
                 Argument::F64(limits.window as f64),
+                Argument::Address(told),
             ],
         )
     }
@@ -163,6 +170,7 @@ impl DeviceMonitor {
     pub fn receive(&mut self) -> Result<Snapshot> {
         let bytes = self.copies[self.received % 2].wait()?;
         self.received += 1;
+        self.gpu.courier().map_or(Ok(()), Courier::check)?;
         let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
         let numbers: Vec<f64> = bytes.chunks_exact(8).map(number).collect();
         let column =

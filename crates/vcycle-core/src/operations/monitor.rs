@@ -13,10 +13,10 @@ pub(crate) use crate::launch::monitor::{ColumnState, Condition, Limits, Snapshot
 pub(crate) struct Judge(DeviceMonitor);
 
 impl Judge {
-    /// For so many columns; none on the host, which judges itself, and on ranks, whose norms come through the host.
+    /// For so many columns; none on the host, which judges itself, and on ranks whose norms come through the host.
     pub fn of(executor: &Executor, cols: usize) -> Result<Option<Self>> {
         match executor {
-            Executor::Gpu(gpu) if executor.team().is_none() => {
+            Executor::Gpu(gpu) if executor.team().is_none() || gpu.courier().is_some() => {
                 Ok(Some(Self(DeviceMonitor::new(gpu, cols)?)))
             }
             _ => Ok(None),

@@ -6,16 +6,21 @@
 
 use vcycle_kernels::compiled_fn;
 
+use super::halo;
 use super::vector::{axpby, square_root};
 use crate::arrays::{Coefficient, Scalars, Vector};
+use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::gpu::Gpu;
 use crate::launch;
-use crate::scalar::{Field, Real, Scalar, c64};
+use crate::scalar::{Field, Real, Scalar, bytes as scalar_bytes, bytes_mut, c64};
 use crate::{cpu, reference};
 
 /// Columns whose sums travel together.
 const FEW: usize = 8;
+/// Numbers that may travel with sums.
+const MOST_BESIDES: usize = 2;
 
 compiled_fn! {
     /// Takes sums, one a column, that another operation has formed over the rows of this process.
@@ -28,30 +33,72 @@ compiled_fn! {
 /// Adds the sums of all other ranks, where the executor is one of several.
 fn add_team<T: Scalar>(sums: &mut Scalars<T>) -> Result<()> {
     let executor = sums.executor().clone();
-    match executor.team() {
-        Some(_) => add_team_sums(&executor, sums.host_mut()?),
-        None => Ok(()),
+    if executor.team().is_none() {
+        return Ok(());
+    }
+    match executor.recording_rank() {
+        Some(gpu) => queue_sums(gpu, &mut [sums], false),
+        None => add_team_sums(&executor, sums.host_mut()?),
     }
 }
 
 /// The same for sums that a kernel of the host has formed.
 pub(super) fn add_team_sums<A: Field>(executor: &Executor, sums: &mut [A]) -> Result<()> {
-    let Some(team) = executor.team() else {
-        return Ok(());
-    };
-    let mut doubles = [0.0; 2 * FEW];
-    for sums in sums.chunks_mut(FEW) {
-        let parts = &mut doubles[..2 * sums.len()];
-        for (pair, sum) in parts.chunks_exact_mut(2).zip(&*sums) {
+    match executor.team() {
+        Some(team) => sum_over(team.as_ref(), sums, &mut []),
+        None => Ok(()),
+    }
+}
+
+/// Sums over the ranks of a team, and of a few numbers that travel with them.
+fn sum_over<A: Field>(team: &dyn Communicator, sums: &mut [A], besides: &mut [f64]) -> Result<()> {
+    let mut doubles = [0.0; 2 * FEW + MOST_BESIDES];
+    let last = sums.len().div_ceil(FEW).saturating_sub(1);
+    for (turn, sums) in sums.chunks_mut(FEW).enumerate() {
+        let besides = if turn == last { &mut *besides } else { &mut [] };
+        let parts = &mut doubles[..2 * sums.len() + besides.len()];
+        let (pairs, more) = parts.split_at_mut(2 * sums.len());
+        for (pair, sum) in pairs.chunks_exact_mut(2).zip(&*sums) {
             let sum = sum.to_c64();
             pair.copy_from_slice(&[sum.re, sum.im]);
         }
+        more.copy_from_slice(besides);
         team.sum(parts)?;
-        for (pair, sum) in parts.chunks_exact(2).zip(sums) {
+        let (pairs, more) = parts.split_at(2 * sums.len());
+        besides.copy_from_slice(more);
+        for (pair, sum) in pairs.chunks_exact(2).zip(sums) {
             *sum = A::from_c64(c64::new(pair[0], pair[1]));
         }
     }
     Ok(())
+}
+
+/// Queues that sums over own rows are replaced by those over all ranks, or norms by norms; all of them travel together.
+fn queue_sums<T: Scalar>(gpu: &Gpu, all: &mut [&mut Scalars<T>], are_norms: bool) -> Result<()> {
+    let courier = gpu.courier().expect("a rank that records has one");
+    let mut pieces = Vec::with_capacity(all.len() + 1);
+    for sums in &mut *all {
+        pieces.push((sums.device_mut()?, sums.len() * size_of::<T::Arith>()));
+    }
+    let bytes = pieces.iter().map(|(_, bytes)| bytes).sum();
+    let count = all.iter().map(|sums| sums.len()).sum();
+    let key = (T::Arith::KIND, count, are_norms);
+    let letter = courier.sum_letter(key, bytes, move |bytes, team, wishes| {
+        let mut sums = vec![T::Arith::default(); count];
+        bytes_mut(&mut sums).copy_from_slice(bytes);
+        match are_norms {
+            true => join_over(team, &mut sums, wishes),
+            false => sum_over(team, &mut sums, wishes),
+        }?;
+        bytes.copy_from_slice(scalar_bytes(&sums));
+        Ok(())
+    })?;
+    let wishes = 2 * size_of::<f64>();
+    halo::write(gpu, &letter, wishes, &pieces)?;
+    letter.begin()?;
+    letter.end()?;
+    pieces.insert(0, (courier.told(), wishes));
+    halo::read(gpu, &letter, 0, &pieces)
 }
 
 /// The same for any number of sums, and what else there is, which travel together while other work is done. Without other ranks that is
@@ -85,24 +132,39 @@ pub(super) fn add_team_sums_while<A: Field>(
 /// The norms over all ranks, where the executor is one of several, of norms over own rows.
 fn join_norms<T: Scalar>(norms: &mut Scalars<T>) -> Result<()> {
     let executor = norms.executor().clone();
-    match executor.team() {
-        Some(_) => join_team_norms(&executor, norms.host_mut()?),
-        None => Ok(()),
+    if executor.team().is_none() {
+        return Ok(());
+    }
+    match executor.recording_rank() {
+        Some(gpu) => queue_sums(gpu, &mut [norms], true),
+        None => join_team_norms(&executor, norms.host_mut()?),
     }
 }
 
 /// The same for norms that the host has.
 pub(super) fn join_team_norms<A: Field>(executor: &Executor, norms: &mut [A]) -> Result<()> {
-    if let Some(team) = executor.team() {
-        let square = |norm: &A| norm.real().to_f64().powi(2);
-        let mut squares: Vec<f64> = norms.iter().map(square).collect();
-        team.sum(&mut squares)?;
-        let roots = squares.into_iter().map(|sum| A::from_f64(sum.sqrt()));
-        norms
-            .iter_mut()
-            .zip(roots)
-            .for_each(|(norm, root)| *norm = root);
+    match executor.team() {
+        Some(team) => join_over(team.as_ref(), norms, &mut []),
+        None => Ok(()),
     }
+}
+
+fn join_over<A: Field>(
+    team: &dyn Communicator,
+    norms: &mut [A],
+    besides: &mut [f64],
+) -> Result<()> {
+    let square = |norm: &A| norm.real().to_f64().powi(2);
+    let mut squares: Vec<f64> = norms.iter().map(square).collect();
+    squares.extend_from_slice(besides);
+    team.sum(&mut squares)?;
+    let (squares, more) = squares.split_at(norms.len());
+    besides.copy_from_slice(more);
+    let roots = squares.iter().map(|sum| A::from_f64(sum.sqrt()));
+    norms
+        .iter_mut()
+        .zip(roots)
+        .for_each(|(norm, root)| *norm = root);
     Ok(())
 }
 
@@ -152,9 +214,10 @@ compiled_fn! {
             }
             (Executor::Gpu(gpu), 1) => {
                 launch::vector::dot2(gpu, x, (y, with_y), (z, with_z))?;
-                match x.executor().team() {
-                    Some(_) => take_both([with_y.get(0)?, with_z.get(0)?], [with_y, with_z]),
-                    None => Ok(()),
+                match (x.executor().team(), x.executor().recording_rank()) {
+                    (None, _) => Ok(()),
+                    (_, Some(gpu)) => queue_sums(gpu, &mut [with_y, with_z], false),
+                    _ => take_both([with_y.get(0)?, with_z.get(0)?], [with_y, with_z]),
                 }
             }
             _ => {

@@ -37,6 +37,10 @@ impl<T: Scalar> Monitor<T> {
     /// From here on a device judges, if the executor is one: iterations may be queued, or replayed, without
     /// waiting. Says whether it does.
     pub fn defer(&mut self, executor: &Executor) -> Result<bool> {
+        // Ranks that ask observers and clocks of their own have to agree; criteria they ask one by one.
+        if executor.team().is_some() && !self.stop.criteria.is_empty() {
+            return Ok(false);
+        }
         if self.deferred.is_none() {
             let judge = Judge::of(executor, self.block.len())?;
             self.deferred = judge.map(|judge| Deferred { judge, on: false });
@@ -61,6 +65,10 @@ impl<T: Scalar> Monitor<T> {
     pub fn resume(&mut self) -> Result<()> {
         if let Some(deferred) = &mut self.deferred {
             deferred.on = false;
+        }
+        // From here on this thread speaks to other ranks: what was replayed must have ended to.
+        if self.active.executor().courier().is_some() {
+            self.active.executor().synchronize()?;
         }
         self.activate()
     }
@@ -107,6 +115,9 @@ impl<T: Scalar> Monitor<T> {
     /// columns have ended.
     #[doc(hidden)]
     pub fn look(&mut self, log: &Log) -> Result<bool> {
+        if let Some(courier) = self.active.executor().courier() {
+            courier.wish([log.wants_stop(), self.is_late()]);
+        }
         self.judge_of_device().request()?;
         while self.judge_of_device().pending() > usize::from(self.is_far()) {
             let snapshot = self.judge_of_device().receive()?;
@@ -153,6 +164,7 @@ impl<T: Scalar> Monitor<T> {
             }
             self.announce(log);
         }
+        self.tell(snapshot.wishes());
         let out_of_time = self.is_out_of_time()?;
         for (&index, state) in self.block.iter().zip(&snapshot.columns) {
             let column = &mut self.columns[index];

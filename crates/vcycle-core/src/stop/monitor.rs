@@ -403,7 +403,7 @@ impl<T: Scalar> Monitor<T> {
         }
     }
 
-    fn is_late(&self) -> bool {
+    pub(super) fn is_late(&self) -> bool {
         self.stop
             .time
             .is_some_and(|time| self.start.elapsed() >= time)

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
+use crate::cuda::flags::FlagFunctions;
 use crate::cuda::library::Function;
 use crate::cuda::vendor::Vendor;
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ macro_rules! table {
         pub(super) struct CudaApi {
             pub vendor: Vendor,
             pub current: Current,
+            /// None where the vendor has none that can be recorded.
+            pub flags: Option<FlagFunctions>,
             $(pub $field: Function<unsafe extern "system" fn($($argument),*) -> i32>,)*
         }
 
@@ -36,6 +39,7 @@ macro_rules! table {
                     Ok(Self {
                         vendor,
                         current: Current::load(vendor, library)?,
+                        flags: FlagFunctions::load(vendor, library),
                         $($field: wanted.function(library, match vendor {
                             Vendor::Cuda => $cuda,
                             Vendor::Hip => $hip,

@@ -7,8 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::cuda::api::{self, CudaApi, Current, Opaque, call};
 use crate::cuda::compiler::Compiler;
+use crate::cuda::flags::FlagFunctions;
 use crate::cuda::properties;
 use crate::driver::Driver;
+use crate::errand::{Errand, ErrandWay};
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape, Source};
@@ -141,6 +143,13 @@ impl CudaGpu {
         }
     }
 
+    /// What the stream does with flags, and what that is told in errors.
+    fn flags(&self) -> Result<(&FlagFunctions, (&CudaApi, &str))> {
+        self.enter()?;
+        let functions = self.api.flags.as_ref().expect("asked for before");
+        Ok((functions, (self.api, &self.properties.name)))
+    }
+
     fn new_event(&self) -> Result<Handle> {
         let kept = self
             .events
@@ -240,10 +249,13 @@ impl Driver for CudaGpu {
     }
 
     fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8> {
-        self.not_recorded("allocating pinned memory")?;
         let mut place = ptr::null_mut();
-        on!(self, allocate_host(&mut place, bytes, 0))?;
+        self.aside(|| on!(self, allocate_host(&mut place, bytes, 0)))?;
         Ok(place.cast())
+    }
+
+    fn maps_pinned(&self) -> bool {
+        true
     }
 
     fn free_pinned(&self, pointer: *mut u8) {
@@ -337,6 +349,25 @@ impl Driver for CudaGpu {
 
     fn free_graph(&self, graph: Handle) {
         let _ = self.aside(|| on!(self, graph_exec_free(pointer(graph))));
+    }
+
+    fn errand_way(&self) -> Option<ErrandWay> {
+        self.api.flags.as_ref().map(|_| ErrandWay::Flags)
+    }
+
+    fn begin_errand(&self, errand: &Errand) -> Result<()> {
+        let (functions, device) = self.flags()?;
+        functions.begin(device, self.queue(), errand)
+    }
+
+    fn end_errand(&self, errand: &Errand) -> Result<()> {
+        let (functions, device) = self.flags()?;
+        functions.end(device, self.queue(), errand)
+    }
+
+    fn make_ready(&self, graph: Handle) -> Result<()> {
+        let (functions, device) = self.flags()?;
+        functions.make_ready(device, self.stream, pointer(graph))
     }
 
     fn record(&self) -> Result<Handle> {

@@ -7,6 +7,7 @@ use super::kept::{Allocations, Graphs, HostBlocks, Kernels, Recording};
 use super::platform::{Ask, Listed};
 use super::status::check;
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::properties::Properties;
 
 /// One device with its context and its queue.
@@ -26,6 +27,8 @@ pub(super) struct OpenCl {
     pub(super) queueing: Mutex<Kernels>,
     pub(super) recording: Mutex<Option<Recording>>,
     pub(super) graphs: Mutex<Graphs>,
+    /// The place that the next errand of the host waits for.
+    pub(super) marked: Mutex<Option<Handle>>,
 }
 
 // SAFETY: all of OpenCL may be called from any thread at any time, but for the arguments of
@@ -63,6 +66,7 @@ impl OpenCl {
             queueing: Mutex::default(),
             recording: Mutex::default(),
             graphs: Mutex::default(),
+            marked: Mutex::default(),
         })
     }
 

@@ -7,6 +7,7 @@ use std::thread::ThreadId;
 
 use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape};
+use crate::proxy::Work;
 
 /// Where allocations begin for the driver, and how many bytes they have.
 #[derive(Debug, Default)]
@@ -35,6 +36,19 @@ pub(super) enum QueueCommand {
         shape: Shape,
         arguments: Vec<Argument>,
     },
+    /// A place that an errand of the host waits for.
+    Mark,
+    /// What the host does once the queue has come to the place that was marked last.
+    Call(Called),
+}
+
+/// What the host does between what it queues.
+pub(super) struct Called(pub Arc<Work>);
+
+impl std::fmt::Debug for Called {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("work of the host")
+    }
 }
 
 /// What one thread has queued since it began to record.

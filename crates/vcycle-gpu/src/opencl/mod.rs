@@ -15,8 +15,9 @@ mod status;
 
 use self::api::{Object, api};
 use self::device::OpenCl;
-use self::kept::QueueCommand;
+use self::kept::{Called, QueueCommand};
 use crate::driver::Driver;
+use crate::errand::{Errand, ErrandWay};
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
 use crate::kernel::{Argument, Shape, Source};
@@ -133,6 +134,18 @@ impl Driver for OpenCl {
         self.forget_graph(graph);
     }
 
+    fn errand_way(&self) -> Option<ErrandWay> {
+        Some(ErrandWay::Queue)
+    }
+
+    fn begin_errand(&self, _errand: &Errand) -> Result<()> {
+        self.submit(QueueCommand::Mark)
+    }
+
+    fn end_errand(&self, errand: &Errand) -> Result<()> {
+        self.submit(QueueCommand::Call(Called(errand.work.clone())))
+    }
+
     fn record(&self) -> Result<Handle> {
         self.refuse_recording("an event")?;
         self.marker()
@@ -140,11 +153,7 @@ impl Driver for OpenCl {
 
     fn wait(&self, event: Handle) -> Result<()> {
         self.refuse_recording("waiting")?;
-        let event = event as Object;
-        // SAFETY: an event of `record` that was not forgotten.
-        self.check("clWaitForEvents", unsafe {
-            (self.api.wait_for_events)(1, &event)
-        })
+        self.await_event(event)
     }
 
     fn elapsed(&self, from: Handle, to: Handle) -> Result<f64> {
@@ -153,8 +162,7 @@ impl Driver for OpenCl {
     }
 
     fn free_event(&self, event: Handle) {
-        // SAFETY: an event of `record` that was not forgotten. Its code tells of bugs of ours only.
-        unsafe { (self.api.release_event)(event as Object) };
+        self.forget_event(event);
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -93,6 +93,22 @@ impl OpenCl {
                 let kernel = self.kernel_for(*kernel, arguments, kernels)?;
                 self.enqueue_launch(kernel, *shape, arguments)
             }
+            QueueCommand::Mark => {
+                let former = lock(&self.marked).replace(self.marker()?);
+                former
+                    .into_iter()
+                    .for_each(|event| self.forget_event(event));
+                Ok(())
+            }
+            QueueCommand::Call(work) => {
+                let marked = lock(&self.marked).take();
+                let come = marked.map_or(Ok(()), |event| {
+                    let come = self.await_event(event);
+                    self.forget_event(event);
+                    come
+                });
+                come.map(|()| (work.0)())
+            }
         }
     }
 
@@ -213,6 +229,20 @@ impl OpenCl {
         self.check("clEnqueueMarkerWithWaitList", code)?;
         self.flush()?;
         Ok(event as Handle)
+    }
+
+    /// Waits until an event has passed.
+    pub(super) fn await_event(&self, event: Handle) -> Result<()> {
+        let event = event as Object;
+        // SAFETY: an event that was not forgotten.
+        self.check("clWaitForEvents", unsafe {
+            (self.api.wait_for_events)(1, &event)
+        })
+    }
+
+    pub(super) fn forget_event(&self, event: Handle) {
+        // SAFETY: an event that was not forgotten. Its code tells of bugs of ours only.
+        unsafe { (self.api.release_event)(event as Object) };
     }
 
     /// Nanoseconds on the device's clock when an event passed.

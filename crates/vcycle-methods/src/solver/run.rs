@@ -53,6 +53,10 @@ impl<'r, T: Scalar> Run<'r, T> {
         if !self.monitor.may_be_at_limit() {
             return Ok(false);
         }
+        // This thread is to speak to other ranks: what is replayed must have ended to.
+        if self.monitor.is_deferred() && self.b.executor().team().is_some() {
+            self.b.executor().synchronize()?;
+        }
         let levels = rounding_levels(self.a, self.b, self.x, self.ws)?;
         self.monitor.end_at_limit(&levels)
     }

@@ -7,7 +7,7 @@ mod api;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::{Communicator, Counters, Messages, Span, Traffic, stages};
+use super::{Communicator, Counters, Messages, Span, Traffic, check_recording, stages};
 use crate::error::{Error, Result};
 use api::{Api, Comm, Requests};
 
@@ -160,6 +160,7 @@ impl Communicator for Team {
     }
 
     fn sum(&self, values: &mut [f64]) -> Result<()> {
+        check_recording()?;
         self.counters.summed();
         if self.size == 1 {
             return Ok(());
@@ -180,6 +181,7 @@ impl Communicator for Team {
         values: &mut [f64],
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
+        check_recording()?;
         self.counters.summed();
         if self.size == 1 {
             return meanwhile();
@@ -228,6 +230,7 @@ impl Communicator for Team {
         received: &[Span],
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
+        check_recording()?;
         let requests = self.requests.lock();
         let mut requests = requests.unwrap_or_else(PoisonError::into_inner);
         for piece in received.iter().flat_map(pieces) {
@@ -248,6 +251,7 @@ impl Communicator for Team {
     }
 
     fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        check_recording()?;
         let lengths: Vec<u64> = bytes.iter().map(|message| message.len() as u64).collect();
         let mut expected = vec![0; self.size];
         self.counters

@@ -6,6 +6,14 @@ KERNEL halo_pack(u64 rows, u32 cols, GLOBAL const u32 *RESTRICT numbers, GLOBAL 
                  GLOBAL T *RESTRICT packed) {
     FOR_ITEMS(i, rows * cols) packed[i] = x[(u64)numbers[i / cols] * cols + i % cols];
 }
+#elif defined(WORD)
+// Up to three runs of words, copied to other places: those of other ranks come through memory of the host.
+KERNEL halo_move(u64 n0, GLOBAL const WORD *from0, GLOBAL WORD *to0, u64 n1, GLOBAL const WORD *from1,
+                 GLOBAL WORD *to1, u64 n2, GLOBAL const WORD *from2, GLOBAL WORD *to2) {
+    FOR_ITEMS(i, n0) to0[i] = from0[i];
+    FOR_ITEMS(j, n1) to1[j] = from1[j];
+    FOR_ITEMS(k, n2) to2[k] = from2[k];
+}
 #else
 // y += alpha d B x for some rows, with one number d a row, or without.
 KERNEL halo_add(u64 rows, u32 cols, GLOBAL const u32 *RESTRICT numbers,

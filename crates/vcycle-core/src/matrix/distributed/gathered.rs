@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use super::gathering::{GatheringLetters, courier, gathered, sent_and_answered, spread};
 use super::partition::Partition;
 use super::team_of;
 use super::wire::{bytes_of, bytes_of_mut};
 use crate::communicator::Messages;
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::gpu::Gpu;
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::scalar::Scalar;
 use crate::vector::Vector;
@@ -20,6 +22,8 @@ pub struct Gathered<T: Scalar> {
     rows: Arc<Partition>,
     /// Where rank 0 [does things for all](Executor::gathering); none on other ranks.
     inner: Option<Arc<dyn LinOp<T>>>,
+    /// What is sent while work is recorded, by the number of columns.
+    letters: GatheringLetters,
 }
 
 impl<T: Scalar> Gathered<T> {
@@ -33,6 +37,7 @@ impl<T: Scalar> Gathered<T> {
             executor: executor.clone(),
             rows: Arc::clone(rows),
             inner,
+            letters: GatheringLetters::default(),
         }
     }
 
@@ -79,6 +84,32 @@ impl<T: Scalar> Gathered<T> {
     }
 }
 
+impl<T: Scalar> Gathered<T> {
+    /// The same while work is recorded: messages become a part of it.
+    fn queued(&self, gpu: &Gpu, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let (team, width) = (team_of(&self.executor)?, b.cols() * size_of::<T>());
+        let own = (b.device()?, x.device_mut()?, b.rows() * width);
+        let Some(inner) = &self.inner else {
+            let courier = courier(gpu);
+            let letter = self.letters.of_others(courier, team, width, b.rows())?;
+            return letter.map_or(Ok(()), |letter| sent_and_answered(gpu, &letter, own));
+        };
+        let place = inner.executor();
+        if !place.is_device() {
+            return Err(place.lacks("a gathered operator of the host", "being recorded"));
+        }
+        let rows = self.rows.total() as usize;
+        let mut all = ws.vector::<T>(place, rows, b.cols())?;
+        let mut result = ws.vector::<T>(place, rows, b.cols())?;
+        let letters = self
+            .letters
+            .of_first(courier(gpu), team, width, &self.rows)?;
+        gathered(gpu, &letters[0], own, (all.device_mut()?, all.bytes()))?;
+        inner.apply(&all, &mut result, ws)?;
+        spread(gpu, &letters[1], own, (result.device()?, result.bytes()))
+    }
+}
+
 /// The operator, which may be on a device, for vectors of the host.
 fn apply_there<T: Scalar>(
     inner: &dyn LinOp<T>,
@@ -108,6 +139,9 @@ impl<T: Scalar> LinOp<T> for Gathered<T> {
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         check_apply("gathered operator", self.size(), &self.executor, b, x)?;
+        if let Some(gpu) = self.executor.recording_rank() {
+            return self.queued(gpu, b, x, ws);
+        }
         if let Some(inner) = &self.inner {
             return self.lead(inner.as_ref(), b, x, ws);
         }

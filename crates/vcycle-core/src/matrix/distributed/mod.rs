@@ -17,6 +17,7 @@ mod entries;
 mod fetch;
 mod galerkin;
 mod gathered;
+mod gathering;
 mod grid_cuts;
 mod grid_order;
 mod grid_part;
@@ -32,6 +33,8 @@ mod overlap;
 mod partition;
 mod pieces;
 mod product;
+#[cfg(test)]
+mod recorded_tests;
 mod renumber;
 mod split;
 mod spread;

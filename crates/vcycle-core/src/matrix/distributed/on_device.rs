@@ -4,12 +4,14 @@
 //! cost more than another order of sums. Rows that others refer to are packed on the device and go through the host, or from
 //! device to device; meanwhile the device multiplies with own columns, and what has come is added.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Distributed;
+use super::{Distributed, Halo};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::gpu::{Courier, Gpu, Letter};
 use crate::matrix::Csr;
 use crate::operations::Finish;
 use crate::operations::csr as products;
@@ -30,6 +32,8 @@ pub(super) struct DeviceShape {
     columns: Buffer<u32>,
     /// Own rows that other ranks refer to, in the order they are sent.
     sent: Buffer<u32>,
+    /// What recorded products send, by the bytes of a row.
+    letters: Mutex<HashMap<usize, Arc<Letter>>>,
 }
 
 /// The values of both parts.
@@ -52,6 +56,7 @@ impl DeviceShape {
             offsets: found.offsets,
             columns: found.columns,
             sent,
+            letters: Mutex::default(),
         })
     }
 
@@ -62,6 +67,23 @@ impl DeviceShape {
             self.offsets.host()?,
             self.columns.host()?,
         ))
+    }
+
+    /// The letter with the rows of `width` bytes that travel: first those that are sent, then those of other ranks.
+    fn letter(&self, courier: &Courier, halo: &Arc<Halo>, width: usize) -> Result<Arc<Letter>> {
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = letters.get(&width) {
+            return Ok(Arc::clone(known));
+        }
+        let (sent, others) = (self.sent.len() * width, halo.others().len() * width);
+        let halo = Arc::clone(halo);
+        let letter = courier.letter(sent + others, move |bytes| {
+            let (sent, others) = bytes.split_at_mut(sent);
+            halo.exchange_packed(width, sent, others, &mut || Ok(()))
+        })?;
+        let letter = Arc::new(letter);
+        letters.insert(width, Arc::clone(&letter));
+        Ok(letter)
     }
 }
 
@@ -104,6 +126,9 @@ pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         })?;
         return added(shape, split, &there, finish, y);
     }
+    if let Some(courier) = device.recording_rank().and_then(Gpu::courier) {
+        return queued(a, (shape, split), x, finish, y, ws, courier);
+    }
     let mut sent = ws.vector::<X>(&host, shape.sent.len(), cols)?;
     let mut received = ws.vector::<X>(&host, others, cols)?;
     if !shape.sent.is_empty() {
@@ -119,6 +144,38 @@ pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     }
     let mut there = ws.vector::<X>(device, others, cols)?;
     there.write(received.host()?)?;
+    added(shape, split, &there, finish, y)
+}
+
+/// The same while work is recorded: messages become a part of it.
+fn queued<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &Distributed<M>,
+    (shape, split): (&DeviceShape, &DeviceSplit<M>),
+    x: &Vector<X>,
+    finish: &Finish<'_, Y>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+    courier: &Courier,
+) -> Result<()> {
+    let (halo, device, cols) = (a.columns(), a.executor(), x.cols());
+    let others = halo.others().len();
+    if shape.sent.is_empty() && others == 0 {
+        return products::multiply(&split.own, x, finish, y);
+    }
+    let width = cols * size_of::<X>();
+    let letter = shape.letter(courier, halo, width)?;
+    if !shape.sent.is_empty() {
+        let mut packed = ws.vector::<X>(device, shape.sent.len(), cols)?;
+        halo::pack_letter(&shape.sent, x, &mut packed, &letter)?;
+    }
+    letter.begin()?;
+    products::multiply(&split.own, x, finish, y)?;
+    letter.end()?;
+    if others == 0 {
+        return Ok(());
+    }
+    let mut there = ws.vector::<X>(device, others, cols)?;
+    halo::read_letter(&letter, shape.sent.len() * width, &mut there)?;
     added(shape, split, &there, finish, y)
 }
 

@@ -300,8 +300,17 @@ fn check_device(device: &Executor, problem: &str, text: &str, gather_rows: usize
         let levels = levels.map(|level| [level.rows, level.nonzeros]).collect();
         let solver = Solver::new(Cg::default(), a)?;
         let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
+        let replays = || rank.device().map_or(0, |device| device.counts().replays);
+        let before = replays();
         let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
         assert!(outcome.converged(), "{} {text}: {outcome}", problem.name);
+        if rank.is_device() {
+            let replayed = (replays() - before) as usize;
+            assert!(
+                replayed + 2 > outcome.iterations,
+                "{text}: {replayed}, {outcome}"
+            );
+        }
         Ok((levels, outcome.iterations))
     };
     let ranks = 2;

@@ -81,7 +81,11 @@ impl<'r, T: Scalar> Run<'r, T> {
         if self.monitor.defer(self.b.executor())? {
             let repeated = self.repeat_deferred(iteration);
             self.monitor.resume()?;
-            return repeated;
+            match repeated? {
+                Repeated::Ended => return Ok(None),
+                Repeated::Wide(staying) => return Ok(Some(staying)),
+                Repeated::Unrecorded => {}
+            }
         }
         while !iteration(self)? {
             if let Some(staying) = self.monitor.staying() {
@@ -94,34 +98,56 @@ impl<'r, T: Scalar> Run<'r, T> {
     fn repeat_deferred(
         &mut self,
         iteration: &mut dyn FnMut(&mut Self) -> Result<bool>,
-    ) -> Result<Option<Vec<usize>>> {
+    ) -> Result<Repeated> {
         iteration(self)?;
         if self.monitor.look(self.ws.log())? {
-            return Ok(None);
+            return Ok(Repeated::Ended);
         }
         // What waits for the host cannot be recorded; it is queued anew each time.
         let recording = match self.ws.log().times_stages() {
             true => None,
             false => self.b.executor().record(|| iteration(self).map(drop)),
         };
+        let executor = self.b.executor();
+        // Messages of ranks are sent by recorded work, on all of them, or by this thread. All have recorded before one replays: what
+        // recording takes of a device may wait for the streams of others.
+        if executor.team().is_some() && executor.any(recording.is_none())? {
+            let has_ended = self.monitor.settle(self.ws.log())?;
+            return Ok(match has_ended {
+                true => Repeated::Ended,
+                false => Repeated::Unrecorded,
+            });
+        }
         loop {
             match &recording {
                 Some(recording) => recording.replay()?,
                 None => drop(iteration(self)?),
             }
             if self.monitor.look(self.ws.log())? || self.is_at_limit()? {
-                return Ok(None);
+                return Ok(Repeated::Ended);
             }
             // What the host knows may be an iteration old: after the wait it may no longer be worth it.
             if self.monitor.staying().is_some() {
                 let has_ended = self.monitor.settle(self.ws.log())?;
                 let staying = self.monitor.staying();
-                if has_ended || staying.is_some() {
-                    return Ok(staying);
+                match staying {
+                    _ if has_ended => return Ok(Repeated::Ended),
+                    Some(staying) => return Ok(Repeated::Wide(staying)),
+                    None => {}
                 }
             }
         }
     }
+}
+
+/// How iterations that a device judges have come to an end.
+enum Repeated {
+    /// All columns have ended.
+    Ended,
+    /// So many have ended that the others, by their places, are to go on alone.
+    Wide(Vec<usize>),
+    /// They go on without the device's judgement, as ranks cannot record them.
+    Unrecorded,
 }
 
 /// Some columns of a vector.
