@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::implied;
 use super::storage::Wide;
 use super::{Solution, System};
-use crate::configuration::{Config, PreconditionerConfig};
+use crate::configuration::Config;
 use crate::error::Result;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Nodes, Numbering};
@@ -107,7 +107,7 @@ impl<'s, T: Wide> Analysis<'s, T> {
         let size = given.matrix.size();
         if analysis.automatic && size.rows == size.cols {
             analysis.look_for_signs()?;
-            if takes_nodes(config) {
+            if implied::takes_nodes(config) {
                 analysis.look_for_nodes()?;
             }
         }
@@ -225,15 +225,6 @@ impl<'s, T: Wide> Analysis<'s, T> {
         solution.messages.splice(..0, self.messages);
         solution.setup += self.time;
         Ok(solution)
-    }
-}
-
-/// Whether the preconditioner may be multigrid for nodes.
-pub(super) fn takes_nodes(config: &Config) -> bool {
-    match &config.preconditioner {
-        PreconditionerConfig::Auto(_) => true,
-        PreconditionerConfig::Amg(amg) => amg.block_size == 1,
-        _ => false,
     }
 }
 

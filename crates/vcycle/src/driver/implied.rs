@@ -1,6 +1,7 @@
-//! What vectors of a near-nullspace say about the unknowns of a node.
+//! Whether unknowns of a node are asked for, and what vectors of a near-nullspace say about them.
 
 use super::modes::orthonormal;
+use crate::configuration::{Config, PreconditionerConfig};
 use crate::matrix::{Nodes, Numbering};
 use crate::multigrid::NearNullspace;
 
@@ -8,6 +9,15 @@ use crate::multigrid::NearNullspace;
 const LEFT: f64 = 1e-6;
 /// Nodes with more unknowns are not looked for.
 const LARGEST: usize = 6;
+
+/// Whether the preconditioner may be multigrid for nodes.
+pub(super) fn takes_nodes(config: &Config) -> bool {
+    match &config.preconditioner {
+        PreconditionerConfig::Auto(_) => true,
+        PreconditionerConfig::Amg(amg) => amg.block_size == 1,
+        _ => false,
+    }
+}
 
 /// The nodes that vectors are for, if all translations are among their combinations: as many vectors as
 /// components, or all motions of a rigid body (three in the plane, six in space).

@@ -128,7 +128,11 @@ fn complex_matrices_are_hermitian_and_products_with_adjoints_are_those_without_r
                 LinOp::<c64>::apply_transposed(&a, mode, &x, &mut y, &ws)?;
                 a.adjoint()?.apply(&x, &mut z, &ws)?;
                 let pairs = y.to_vec().into_iter().zip(z.to_vec());
-                assert!(pairs.into_iter().all(|(y, z)| (y - z).norm() < 1e-14));
+                assert!(
+                    pairs
+                        .into_iter()
+                        .all(|(y, z): (c64, c64)| (y - z).norm() < 1e-14)
+                );
                 Ok(())
             })
             .unwrap();

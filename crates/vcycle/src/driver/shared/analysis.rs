@@ -6,14 +6,13 @@ use std::sync::Arc;
 use super::constants;
 use super::system::SharedSystem;
 use crate::configuration::Config;
-use crate::driver::analysis::takes_nodes;
 use crate::driver::implied;
-use crate::driver::storage::Wide;
 use crate::error::Result;
 use crate::matrix::{Distributed, Numbering};
 use crate::multigrid::NearNullspace;
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Vector};
+use vcycle_core::matrix::WorkingScalar;
 
 /// A system as the automatic choice solves it over ranks: as on one, as far as rows need no other numbers for it.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub(super) struct Analysis<T> {
     singular: bool,
 }
 
-impl<T: Wide> Analysis<T> {
+impl<T: WorkingScalar> Analysis<T> {
     /// Looks at a system that is solved as `config` says. All ranks call it together.
     pub fn new(config: &Config, given: &SharedSystem<T>) -> Result<Self> {
         let mut analysis = Self {
@@ -43,7 +42,7 @@ impl<T: Wide> Analysis<T> {
         if config.solver.is_auto() || config.preconditioner.is_auto() {
             analysis.look_for_signs()?;
             // Nobody has made levels for nodes of complex unknowns.
-            if takes_nodes(config) && !T::KIND.is_complex() {
+            if implied::takes_nodes(config) && !T::KIND.is_complex() {
                 analysis.look_for_nodes()?;
             }
         }

@@ -5,11 +5,11 @@ use std::any::Any;
 use super::analysis::Analysis;
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
 use crate::driver::auto::Attempt;
-use crate::driver::storage::Wide;
 use crate::error::Result;
 use crate::matrix::Distributed;
 use crate::registration::Symmetry;
 use crate::structured::{StencilMatrix, StructMg};
+use vcycle_core::matrix::WorkingScalar;
 
 /// The combinations to try.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ type Pair = [&'static str; 2];
 
 impl Choice {
     /// For what a configuration leaves open. All ranks call it together.
-    pub fn new<T: Wide>(config: &Config, analysis: &Analysis<T>) -> Result<Self> {
+    pub fn new<T: WorkingScalar>(config: &Config, analysis: &Analysis<T>) -> Result<Self> {
         let (solver, preconditioner) = (&config.solver, &config.preconditioner);
         if !solver.is_auto() && !preconditioner.is_auto() {
             let given = Attempt::new(solver.clone(), preconditioner.clone(), String::new());
@@ -127,7 +127,7 @@ const GENERAL: &[Pair] = &[
 
 /// The near cells of a matrix on a grid, if the solver is to be chosen for structured multigrid. What is wrong with other
 /// matrices is told where they are set up.
-fn stencil_of<T: Wide>(config: &Config, a: &Distributed<T>) -> Option<StencilMatrix<f64>> {
+fn stencil_of<T: WorkingScalar>(config: &Config, a: &Distributed<T>) -> Option<StencilMatrix<f64>> {
     let a = (a as &dyn Any).downcast_ref::<Distributed<f64>>()?;
     let parameters = match &config.preconditioner {
         PreconditionerConfig::StructMg(parameters) => parameters,
