@@ -16,6 +16,7 @@
 //! ```
 
 pub mod mpi;
+mod patience;
 pub mod threads;
 mod traffic;
 

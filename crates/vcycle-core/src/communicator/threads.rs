@@ -1,8 +1,9 @@
 //! Ranks that are threads of one process.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 
+use super::patience::{lock, looks, pause};
 use super::{Communicator, Counters, Messages, Traffic, check_recording};
 use crate::error::{Error, Result};
 
@@ -82,6 +83,8 @@ struct Shared {
     met: Condvar,
     /// Teams made of this one, by the number of the cut and the colour.
     parts: Mutex<HashMap<(u64, usize), Weak<Shared>>>,
+    /// How often a rank looks for what it waits for before it sleeps.
+    looks: usize,
 }
 
 #[derive(Debug, Default)]
@@ -113,10 +116,6 @@ struct Meeting {
     failed: Option<Failure>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn check(failed: &Option<Failure>) -> Result<()> {
     match failed {
         None => Ok(()),
@@ -137,6 +136,7 @@ impl Shared {
             }),
             met: Condvar::new(),
             parts: Mutex::default(),
+            looks: looks(ranks),
         }
     }
 
@@ -161,9 +161,10 @@ impl Shared {
     /// Everyone brings bytes, and reads those of all once they are there.
     fn meet(&self, rank: usize, bring: &[u8], mut read: impl FnMut(usize, &[u8])) -> Result<()> {
         let mut meeting = lock(&self.meeting);
+        let mut looks = self.looks;
         // The last meeting is not over before all have left.
         while meeting.leaving > 0 && meeting.failed.is_none() {
-            meeting = self.wait(meeting);
+            meeting = pause(&mut looks, &self.meeting, meeting, &self.met);
         }
         check(&meeting.failed)?;
         let place = &mut meeting.brought[rank];
@@ -177,7 +178,7 @@ impl Shared {
             self.met.notify_all();
         }
         while meeting.number == number && meeting.failed.is_none() {
-            meeting = self.wait(meeting);
+            meeting = pause(&mut looks, &self.meeting, meeting, &self.met);
         }
         if meeting.number == number {
             check(&meeting.failed)?;
@@ -191,11 +192,6 @@ impl Shared {
         }
         Ok(())
     }
-
-    fn wait<'m>(&self, meeting: MutexGuard<'m, Meeting>) -> MutexGuard<'m, Meeting> {
-        let waited = self.met.wait(meeting);
-        waited.unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Mailbox {
@@ -208,7 +204,7 @@ impl Mailbox {
         self.arrived.notify_one();
     }
 
-    fn take(&self, from: usize, out: &mut [u8]) -> Result<()> {
+    fn take(&self, from: usize, out: &mut [u8], mut looks: usize) -> Result<()> {
         let mut mail = lock(&self.mail);
         loop {
             if let Some(message) = mail.from.get_mut(&from).and_then(VecDeque::pop_front) {
@@ -222,8 +218,7 @@ impl Mailbox {
                 return Ok(());
             }
             check(&mail.failed)?;
-            let waited = self.arrived.wait(mail);
-            mail = waited.unwrap_or_else(PoisonError::into_inner);
+            mail = pause(&mut looks, &self.mail, mail, &self.arrived);
         }
     }
 }
@@ -292,7 +287,7 @@ impl Communicator for Rank {
         let mine = &self.shared.boxes[self.rank];
         self.counters.waits(|| {
             let mut received = messages.received.iter_mut();
-            received.try_for_each(|(rank, out)| mine.take(*rank, out))
+            received.try_for_each(|(rank, out)| mine.take(*rank, out, self.shared.looks))
         })
     }
 

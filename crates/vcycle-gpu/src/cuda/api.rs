@@ -112,6 +112,8 @@ pub(super) enum Current {
     Cuda {
         retain: Function<unsafe extern "system" fn(*mut Opaque, i32) -> i32>,
         set: Function<unsafe extern "system" fn(Opaque) -> i32>,
+        /// Says how threads wait; none in old libraries.
+        waiting: Option<Function<unsafe extern "system" fn(i32, u32) -> i32>>,
     },
     Hip {
         set: Function<unsafe extern "system" fn(i32) -> i32>,
@@ -128,6 +130,9 @@ impl Current {
                 Vendor::Cuda => Self::Cuda {
                     retain: wanted.function(library, "cuDevicePrimaryCtxRetain")?,
                     set: wanted.function(library, "cuCtxSetCurrent")?,
+                    waiting: wanted
+                        .function(library, "cuDevicePrimaryCtxSetFlags_v2")
+                        .ok(),
                 },
                 Vendor::Hip => Self::Hip {
                     set: wanted.function(library, "hipSetDevice")?,
@@ -138,7 +143,41 @@ impl Current {
     }
 }
 
+impl Current {
+    /// Makes a device the current one of this thread, by its context or by its number.
+    pub fn enter(&self, context: Opaque, device: i32) -> (&'static str, i32) {
+        match self {
+            // SAFETY: the context was retained and is never released.
+            Current::Cuda { set, .. } => (set.name, unsafe { (set.pointer)(context) }),
+            // SAFETY: the number of an existing device.
+            Current::Hip { set, .. } => (set.name, unsafe { (set.pointer)(device) }),
+        }
+    }
+}
+
 impl CudaApi {
+    /// The context that all users of a device in this process share; none of HIP, which takes part in it by itself.
+    pub fn context(&self, name: &str, device: i32) -> Result<Opaque> {
+        let mut context = ptr::null_mut();
+        let Current::Cuda {
+            retain, waiting, ..
+        } = &self.current
+        else {
+            return Ok(context);
+        };
+        // Of two threads on one core one that waits would keep the other from what it waits for.
+        if let Some(waiting) = waiting
+            && std::thread::available_parallelism().is_ok_and(|cores| cores.get() == 1)
+        {
+            // SAFETY: the number of an existing device. Where it is refused, threads wait as they do by themselves.
+            unsafe { (waiting.pointer)(device, YIELDING) };
+        }
+        // SAFETY: writes one handle.
+        let code = unsafe { (retain.pointer)(&mut context, device) };
+        self.check(name, retain.name, code)?;
+        Ok(context)
+    }
+
     /// A vendor's functions, loaded and initialized on first use.
     pub fn of(vendor: Vendor) -> Result<&'static Self> {
         static CUDA: OnceLock<CudaApi> = OnceLock::new();
@@ -219,6 +258,9 @@ impl CudaApi {
             .into_owned()
     }
 }
+
+/// Threads that wait let others run.
+const YIELDING: u32 = 2;
 
 /// Error codes, of the same value and meaning in CUDA and HIP.
 pub(super) const OUT_OF_MEMORY: i64 = 2;

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cuda::api::{self, CudaApi, Current, Opaque, call};
+use crate::cuda::api::{self, CudaApi, Opaque, call};
 use crate::cuda::compiler::Compiler;
 use crate::cuda::flags::FlagFunctions;
 use crate::cuda::properties;
@@ -69,32 +69,16 @@ impl CudaGpu {
             recording: ptr::null_mut(),
             events: Mutex::default(),
         };
-        gpu.retain()?;
+        gpu.context = api.context(&gpu.properties.name, gpu.device)?;
         on!(gpu, stream_create(&mut gpu.stream, NON_BLOCKING))?;
         on!(gpu, stream_create(&mut gpu.recording, NON_BLOCKING))?;
         Ok(gpu)
     }
 
-    /// Takes part in the context that all users of the device in this process share. HIP does so
-    /// by itself.
-    fn retain(&mut self) -> Result<()> {
-        let Current::Cuda { retain, .. } = &self.api.current else {
-            return Ok(());
-        };
-        // SAFETY: writes one handle.
-        let code = unsafe { (retain.pointer)(&mut self.context, self.device) };
-        self.api.check(&self.properties.name, retain.name, code)
-    }
-
     /// Makes the device the current one of this thread. Asked for every time, as others in this
     /// process may have chosen another; the driver does nothing where it is current already.
     fn enter(&self) -> Result<()> {
-        let (name, code) = match &self.api.current {
-            // SAFETY: the context was retained and is never released.
-            Current::Cuda { set, .. } => (set.name, unsafe { (set.pointer)(self.context) }),
-            // SAFETY: the number of an existing device.
-            Current::Hip { set, .. } => (set.name, unsafe { (set.pointer)(self.device) }),
-        };
+        let (name, code) = self.api.current.enter(self.context, self.device);
         self.api.check(&self.properties.name, name, code)
     }
 
