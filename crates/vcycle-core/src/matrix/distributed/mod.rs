@@ -382,18 +382,21 @@ impl<T: Scalar> Distributed<T> {
     }
 
     fn for_vectors_on(&self, executor: &Executor, local: Arc<Csr<T>>) -> Self {
+        let made = Self {
+            definite: self.definite.clone(),
+            ..Self::of_local(executor, &self.rows, &self.columns, local)
+        };
+        // What another stream makes is not waited for.
         let is_other = executor.is_device()
             && self.executor.is_device()
             && !executor.shares_memory_with(&self.executor);
-        Self {
-            shapes: Arc::clone(&self.shapes),
-            // Those of another stream are not waited for.
-            parts: match is_other {
-                true => Arc::default(),
-                false => Arc::clone(&self.parts),
+        match is_other {
+            true => made,
+            false => Self {
+                shapes: Arc::clone(&self.shapes),
+                parts: Arc::clone(&self.parts),
+                ..made
             },
-            definite: self.definite.clone(),
-            ..Self::of_local(executor, &self.rows, &self.columns, local)
         }
     }
 }

@@ -69,13 +69,16 @@ pub(in crate::multigrid) fn set_up_complex<T: Scalar>(
     Made::joined((amg, finest, levels), &a, unknowns, stalled, led)
 }
 
-/// A level with its ways, and the matrix of the next; or why there is none.
+/// A level with its ways, and the matrix of the next.
+type Step = (SharedLevel<c64>, Distributed<c64>);
+
+/// The next step, or why there is none.
 fn step(
     amg: &Amg,
     number: usize,
     a: &Arc<Distributed<c64>>,
     clock: &Clock<'_>,
-) -> Result<Result<(SharedLevel<c64>, Distributed<c64>), String>> {
+) -> Result<Result<Step, String>> {
     let stage = |name| clock.stage(number, name);
     let (team, rows) = (a.team(), a.rows().total() as usize);
     let mut amg = amg.for_level(number, rows);
