@@ -139,6 +139,41 @@ fn the_solution_is_written_once_and_whole() {
 }
 
 #[test]
+fn ranks_solve_in_every_precision_and_in_complex_numbers() {
+    for options in [
+        "poisson5:20 --precision sp --solver cg --precond l1-jacobi",
+        "poisson5:20 --precision dp/sp --precond amg:mis2,gather-rows=50",
+        "magnetic:12,0.05 --solver cg --precond fsai",
+        "helmholtz:12,5,0.5 --precision sp --precond amg:pmis,gather-rows=50 --partition graph",
+    ] {
+        let solved = |ranks: &str| vcycle(&format!("solve {options} --json {ranks}")).json();
+        let (alone, found) = (solved(""), solved("--ranks 3"));
+        assert_eq!(found["status"], "converged", "{options}");
+        let iterations = |summary: &serde_json::Value| summary["iterations"].as_i64().unwrap();
+        let apart = iterations(&found) - iterations(&alone);
+        assert!(apart.abs() <= 2, "{options}: {apart}");
+    }
+    let (matrix, x) = (scratch("ranks-complex.mtx"), scratch("ranks-complex-x.mtx"));
+    let text = "%%MatrixMarket matrix coordinate complex hermitian\n3 3 5\n1 1 4 0\n2 1 1 1\n2 2 4 0\n3 2 0 -1\n3 3 4 0\n";
+    std::fs::write(&matrix, text).unwrap();
+    let written = |ranks: &str| {
+        let (matrix, x) = (matrix.display(), x.display());
+        let run = vcycle(&format!(
+            "solve {matrix} --rtol 1e-12 -q --output {x} {ranks}"
+        ));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let text = std::fs::read_to_string(scratch("ranks-complex-x.mtx")).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('%'));
+        let numbers = lines.skip(1).flat_map(str::split_whitespace);
+        let numbers = numbers.map(|number| number.parse().unwrap());
+        numbers.collect::<Vec<f64>>()
+    };
+    let (alone, shared) = (written(""), written("--ranks 2"));
+    assert_eq!(alone.len(), 6);
+    assert!(alone.iter().zip(&shared).all(|(a, b)| (a - b).abs() < 1e-9));
+}
+
+#[test]
 fn what_is_not_for_ranks_is_told_with_what_is() {
     for (options, told) in [
         ("--coarsening sa", "use `pmis` or `mis2`"),
@@ -151,7 +186,6 @@ fn what_is_not_for_ranks_is_told_with_what_is() {
             "use `gs`, `jacobi` or `chebyshev`",
         ),
         ("--device reference", "use cpu"),
-        ("--precision sp", "over ranks the solver works in dp"),
     ] {
         let run = vcycle(&format!("solve poisson5:60 {options} --ranks 2"));
         assert_eq!(run.status, 2, "{options}");
