@@ -18,7 +18,7 @@ fn line(rank: &Executor) -> Result<Distributed<f64>> {
     let row = |row: u64| {
         let n = ROWS as u64;
         let mut columns = vec![(row + n - 1) % n, row, (row + 1) % n];
-        columns.extend((row % 2 == 0).then_some((row + n / 2) % n));
+        columns.extend(row.is_multiple_of(2).then_some((row + n / 2) % n));
         columns
     };
     let (mut offsets, mut columns) = (vec![0], Vec::new());
