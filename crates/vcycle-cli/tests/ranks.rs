@@ -144,7 +144,7 @@ fn ranks_solve_in_every_precision_and_in_complex_numbers() {
         "poisson5:20 --precision sp --solver cg --precond l1-jacobi",
         "poisson5:20 --precision dp/sp --precond amg:mis2,gather-rows=50",
         "magnetic:12,0.05 --solver cg --precond fsai",
-        "helmholtz:12,5,0.5 --precision sp --precond amg:pmis,gather-rows=50 --partition graph",
+        "helmholtz:12,5,0.5 --precision sp --precond amg:pmis,gather-rows=50",
     ] {
         let solved = |ranks: &str| vcycle(&format!("solve {options} --json {ranks}")).json();
         let (alone, found) = (solved(""), solved("--ranks 3"));

@@ -107,6 +107,11 @@ pub trait Communicator: Debug + Send + Sync {
         self.exchange(&mut messages, meanwhile)
     }
 
+    /// Whether threads other than the one that has made it may use it, one at a time.
+    fn serves_threads(&self) -> bool {
+        true
+    }
+
     /// Sends bytes to every rank, of any length, and returns what each has sent.
     ///
     /// # Errors

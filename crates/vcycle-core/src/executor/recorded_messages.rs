@@ -54,5 +54,6 @@ pub(super) fn can_record_messages(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Re
         .ok()
         .and_then(|said| said.parse().ok());
     let have_queues = sharing == 1 || sharing * STREAMS <= said.unwrap_or(USUAL);
-    Ok(!team.any(!device.has_errands() || !have_queues)?)
+    let can = device.has_errands() && have_queues && team.serves_threads();
+    Ok(!team.any(!can)?)
 }

@@ -54,6 +54,7 @@ functions! {
     initialized "MPI_Initialized": fn(*mut c_int);
     finalized "MPI_Finalized": fn(*mut c_int);
     init_thread "MPI_Init_thread": fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
+    query_thread "MPI_Query_thread": fn(*mut c_int);
     finalize "MPI_Finalize": fn();
     abort "MPI_Abort": fn(usize, c_int);
     comm_rank "MPI_Comm_rank": fn(usize, *mut c_int);
@@ -166,6 +167,14 @@ impl Api {
             }
         }
         Ok(())
+    }
+
+    /// Whether several threads may call, one at a time: another program may have started MPI for one thread alone.
+    pub fn serves_threads(&self) -> bool {
+        let mut level = 0;
+        // SAFETY: a pointer to a variable.
+        let code = unsafe { (self.functions.query_thread)(&mut level) };
+        code == 0 && level >= SERIALIZED
     }
 
     pub fn finish(&self) {

@@ -220,6 +220,10 @@ impl Communicator for Team {
         unsafe { self.exchange_spans(&sent, &received, meanwhile) }
     }
 
+    fn serves_threads(&self) -> bool {
+        self.api.serves_threads()
+    }
+
     fn check_driver(&self, driver: &str) -> Result<()> {
         self.api.check_driver(driver)
     }
