@@ -244,13 +244,14 @@ impl dyn Communicator + '_ {
     /// # Errors
     /// The error of this rank, or [`Error::OtherRank`].
     pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
-        let told = match &result {
-            Ok(_) => Vec::new(),
-            Err(error) => error.to_string().into_bytes(),
-        };
-        if !self.any(!told.is_empty())? {
+        if !self.any(result.is_err())? {
             return result;
         }
+        // One that knows of another's failure leaves it to that rank to tell it.
+        let told = match &result {
+            Ok(_) | Err(Error::OtherRank { .. }) => Vec::new(),
+            Err(error) => error.to_string().into_bytes(),
+        };
         let all = self.all_gather(&told)?;
         let first = all.iter().position(|told| !told.is_empty());
         match first {
@@ -317,7 +318,9 @@ mod tests {
                 1 => Err(Error::Team("no more paper".to_owned())),
                 _ => Ok(()),
             };
-            Ok(team.agree(result).unwrap_err().to_string())
+            // The rank that failed has its error still where a stage around this one ends.
+            let stage = team.agree(result);
+            Ok(team.agree(stage).unwrap_err().to_string())
         });
         let told = told.unwrap();
         assert_eq!(told[0], "rank 1: no more paper");
