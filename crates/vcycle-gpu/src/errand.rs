@@ -11,10 +11,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::proxy::{Flags, Proxy, Work};
+#[cfg(feature = "gpu")]
+use crate::proxy::Flags;
+use crate::proxy::{Proxy, Work};
 
 /// How the host gets to work between what is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "drivers choose one"))]
 pub(crate) enum ErrandWay {
     /// The stream tells and waits by numbers in memory of the host.
     Flags,
@@ -24,6 +27,7 @@ pub(crate) enum ErrandWay {
 
 /// Work of the host that can be queued.
 pub struct Errand {
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "drivers do it"))]
     pub(crate) work: Arc<Work>,
     /// By which number its proxy knows it.
     pub(crate) number: u32,
@@ -37,6 +41,7 @@ impl fmt::Debug for Errand {
     }
 }
 
+#[cfg(feature = "gpu")]
 impl Errand {
     /// Where the stream and the proxy meet, if they do.
     pub(crate) fn flags(&self) -> Option<Flags> {

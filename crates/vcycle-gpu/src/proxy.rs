@@ -87,6 +87,7 @@ impl Proxy {
         Arc::new(Self { shared, thread })
     }
 
+    #[cfg(feature = "gpu")]
     pub fn flags(&self) -> Flags {
         self.shared.flags
     }

@@ -143,6 +143,7 @@ mod tests {
         "columns.c",
         "isai.c",
         "mbsr.c",
+        "parts.c",
         "tile_products.c",
     ];
 
