@@ -39,7 +39,7 @@ pub fn mis2(queue: Queue<'_>, strength: &Pattern, seed: u64) -> Result<(Buffer<u
     Ok((joined(queue, strength, groups, &Alone)?, count))
 }
 
-/// Groups of own rows of a symmetric graph, as [`renumbered`] takes them.
+/// Groups of own rows of a symmetric graph, as `renumbered` takes them.
 pub struct OwnGroups {
     /// For every own row the number of its group among those of own roots, [`FOREIGN`] and which of the other rows its root
     /// is, or `NONE`.
