@@ -1,7 +1,7 @@
 //! What a device was asked to do, counted.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Counts since the device was opened; differences of two tell what happened in between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +66,21 @@ impl Counters {
 /// Adds to one counter.
 pub(crate) fn add(counter: &AtomicU64, amount: usize) {
     counter.fetch_add(amount as u64, Ordering::Relaxed);
+}
+
+/// Streams that can wait for the host, of all devices.
+static STREAMS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many streams this process has opened that can wait for the host, closed ones among them. Those beyond the queues of the hardware
+/// share one with another, and do not run while that waits.
+pub fn streams_opened() -> usize {
+    STREAMS.load(Ordering::Relaxed)
+}
+
+/// Counts a stream that was opened.
+#[cfg(feature = "gpu")]
+pub(crate) fn count_stream() {
+    STREAMS.fetch_add(1, Ordering::Relaxed);
 }
 
 thread_local! {

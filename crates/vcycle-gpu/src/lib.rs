@@ -56,7 +56,7 @@ pub use ahead::finish;
 pub use archive::{Compiled, add_archive, write_archive};
 pub use asked::Asked;
 pub use cache::Builds;
-pub use counters::{Counts, is_recording};
+pub use counters::{Counts, is_recording, streams_opened};
 #[cfg(feature = "gpu")]
 pub use cuda::compile_only;
 pub use device::Device;

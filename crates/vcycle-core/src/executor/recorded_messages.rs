@@ -9,12 +9,10 @@ use crate::error::Result;
 use crate::gpu::{Courier, Gpu};
 
 /// Says how many queues of the hardware the streams of a process share: one that waits for a message keeps others in its queue from running,
-/// that of the sender maybe.
+/// that of the sender maybe. Which stream is in which queue nobody tells: only as many as there are queues have one each for sure.
 const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// How many they are where nobody says it.
 const USUAL: usize = 8;
-/// Streams of a rank.
-const STREAMS: usize = 2;
 
 impl Executor {
     /// The device of a rank whose work is recorded now, with the messages it sends.
@@ -50,10 +48,13 @@ pub(super) fn can_record_messages(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Re
     ]
     .concat();
     let (_, sharing) = team.alike(&place)?;
-    let said = std::env::var(QUEUES)
-        .ok()
-        .and_then(|said| said.parse().ok());
-    let have_queues = sharing == 1 || sharing * STREAMS <= said.unwrap_or(USUAL);
+    // The streams of all these ranks are open by now.
+    let have_queues = sharing == 1 || vcycle_gpu::streams_opened() <= queues();
     let can = device.has_errands() && have_queues && team.serves_threads();
     Ok(!team.any(!can)?)
+}
+
+fn queues() -> usize {
+    let said = std::env::var(QUEUES).ok();
+    said.and_then(|said| said.parse().ok()).unwrap_or(USUAL)
 }

@@ -5,6 +5,7 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::counters::count_stream;
 use crate::cuda::api::{self, CudaApi, Opaque, call};
 use crate::cuda::compiler::Compiler;
 use crate::cuda::flags::FlagFunctions;
@@ -71,7 +72,9 @@ impl CudaGpu {
         };
         gpu.context = api.context(&gpu.properties.name, gpu.device)?;
         on!(gpu, stream_create(&mut gpu.stream, NON_BLOCKING))?;
+        count_stream();
         on!(gpu, stream_create(&mut gpu.recording, NON_BLOCKING))?;
+        count_stream();
         Ok(gpu)
     }
 

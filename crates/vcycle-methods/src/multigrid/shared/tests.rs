@@ -348,7 +348,9 @@ fn check_device(device: &Executor, problem: &str, text: &str, gather_rows: usize
         let before = replays();
         let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
         assert!(outcome.converged(), "{} {text}: {outcome}", problem.name);
-        if rank.is_device() {
+        // A process with more streams than a GPU has queues does not replay.
+        let device = rank.device();
+        if device.is_some_and(|device| device.properties().is_cpu) {
             let replayed = (replays() - before) as usize;
             assert!(
                 replayed + 2 > outcome.iterations,
