@@ -1,7 +1,7 @@
 //! The core of vcycle: where things run ([`executor`]), what they are stored in ([`arrays`], [`vector`],
 //! [`matrix`]), what they have in common ([`linop`]), and how a run is judged and watched ([`stop`], [`log`]).
 //!
-//! Methods stand on this floor and name no backend: they call [`operations`] of vectors and matrices, and the
+//! Methods stand on this layer and name no backend: they call [`operations`] of vectors and matrices, and the
 //! executor of the operands decides where these run. The library `vcycle` is the interface for users; this crate may change
 //! with every version.
 

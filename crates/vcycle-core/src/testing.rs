@@ -1,4 +1,4 @@
-//! What tests of this floor and of those above share.
+//! What tests of this layer and of those above share.
 
 use crate::executor::Executor;
 

@@ -1,4 +1,4 @@
-//! What the ground floor refuses.
+//! Errors of the lowest layer.
 
 /// A request that kernels and threads cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! The ground floor of vcycle: the types numbers are stored in ([`scalar`]), the kernels on slices of the host
+//! The lowest layer of vcycle: the types numbers are stored in ([`scalar`]), the kernels on slices of the host
 //! ([`reference`](mod@reference) says what they mean, [`cpu`] does the same fast), and the threads they run on
 //! ([`cpu::Threads`]).
 //!
