@@ -189,7 +189,7 @@ impl MatrixReader {
             }
             FileFormat::Npz => {
                 let archive = zip::Archive::open(path)?;
-                npz::read_matrix(archive, executor, self, progress)
+                npz::read_matrix(&archive, executor, self, progress)
             }
             FileFormat::Npy => npy::read_matrix(&npy::read_file(path)?, executor, progress),
         }

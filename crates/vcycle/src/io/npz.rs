@@ -19,19 +19,19 @@ fn wrong(reason: impl Into<String>) -> Problem {
 
 /// Reads a matrix of SciPy's formats csr, csc, coo, bsr or dia.
 pub(super) fn read_matrix(
-    mut archive: Archive,
+    archive: &Archive,
     executor: &Executor,
     reader: &MatrixReader,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AnyMatrix, Fault> {
-    let (extent, unpacked) = extent(&mut archive)?;
+    let (extent, unpacked) = extent(archive)?;
     reader.admission.check(extent, unpacked, executor)?;
     let duplicates = reader.duplicates;
-    let data = member(&mut archive, "data")?;
+    let data = member(archive, "data")?;
     let data = Array::parse(&data)?;
     let matrix = match data.is_complex() {
-        true => AnyMatrix::Complex(matrix(&mut archive, &data, executor, duplicates)?),
-        false => AnyMatrix::Real(matrix(&mut archive, &data, executor, duplicates)?),
+        true => AnyMatrix::Complex(matrix(archive, &data, executor, duplicates)?),
+        false => AnyMatrix::Real(matrix(archive, &data, executor, duplicates)?),
     };
     let total_bytes = archive.length();
     progress(Progress {
@@ -42,7 +42,7 @@ pub(super) fn read_matrix(
 }
 
 /// How large the matrix will be, as far as the sizes of the arrays tell, and their bytes in memory.
-fn extent(archive: &mut Archive) -> Result<(Extent, usize), Problem> {
+fn extent(archive: &Archive) -> Result<(Extent, usize), Problem> {
     let size = shape(archive)?;
     let value_bytes = size_of::<f64>();
     let values = archive.size_of("data.npy").unwrap_or(0);
@@ -55,24 +55,24 @@ fn extent(archive: &mut Archive) -> Result<(Extent, usize), Problem> {
     Ok((extent, values.saturating_mul(2)))
 }
 
-fn shape(archive: &mut Archive) -> Result<Size, Problem> {
+fn shape(archive: &Archive) -> Result<Size, Problem> {
     match *integers(archive, "shape")?.as_slice() {
         [rows, cols] if rows >= 0 && cols >= 0 => Ok(Size::new(rows as usize, cols as usize)),
         ref other => Err(wrong(format!("a shape of {other:?} is no matrix"))),
     }
 }
 
-fn member(archive: &mut Archive, name: &str) -> Result<Vec<u8>, Problem> {
+fn member(archive: &Archive, name: &str) -> Result<Vec<u8>, Problem> {
     let missing = || wrong(format!("the archive has no array `{name}`"));
     archive.member(&format!("{name}.npy"))?.ok_or_else(missing)
 }
 
-fn integers(archive: &mut Archive, name: &str) -> Result<Vec<i64>, Problem> {
+fn integers(archive: &Archive, name: &str) -> Result<Vec<i64>, Problem> {
     Array::parse(&member(archive, name)?)?.integers()
 }
 
 fn matrix<T: NpyElement>(
-    archive: &mut Archive,
+    archive: &Archive,
     data: &Array<'_>,
     executor: &Executor,
     duplicates: Duplicates,
@@ -101,7 +101,7 @@ fn matrix<T: NpyElement>(
 }
 
 fn csr<T: NpyElement>(
-    archive: &mut Archive,
+    archive: &Archive,
     executor: &Executor,
     size: Size,
     values: Vec<T>,
@@ -115,7 +115,7 @@ fn csr<T: NpyElement>(
 }
 
 /// The array `indptr`, checked: it has one more value than there are `count` `things`.
-fn bounds(archive: &mut Archive, things: &str, count: usize) -> Result<Vec<usize>, Problem> {
+fn bounds(archive: &Archive, things: &str, count: usize) -> Result<Vec<usize>, Problem> {
     let bounds = integers(archive, "indptr")?;
     if bounds.len().checked_sub(1) != Some(count) {
         let found = bounds.len();
@@ -131,7 +131,7 @@ fn bounds(archive: &mut Archive, things: &str, count: usize) -> Result<Vec<usize
 
 /// For compressed storage, the compressed index of each entry beside the stored one.
 fn expanded(
-    archive: &mut Archive,
+    archive: &Archive,
     things: &str,
     count: usize,
 ) -> Result<(Vec<i64>, Vec<i64>), Problem> {
@@ -187,7 +187,7 @@ fn triplets<T: NpyElement>(
 
 /// Block rows: `data` has the shape blocks x rows x columns.
 fn blocks<T: NpyElement>(
-    archive: &mut Archive,
+    archive: &Archive,
     size: Size,
     shape: &[usize],
     values: Vec<T>,
@@ -227,7 +227,7 @@ fn blocks<T: NpyElement>(
 
 /// Diagonals: `data[d, j]` stands in column `j` of diagonal `offsets[d]`; zeros are dropped.
 fn diagonals<T: NpyElement>(
-    archive: &mut Archive,
+    archive: &Archive,
     size: Size,
     shape: &[usize],
     values: &[T],

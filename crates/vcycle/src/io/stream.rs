@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use super::compression::{self, Compression, Reader};
-use super::zip::{Archive, LOCAL};
+use super::zip::{self, Archive};
 use super::{AnyMatrix, MatrixReader, Progress, matrix_market, npy, npz};
 use crate::error::{Fault, Problem, Result, in_file};
 use crate::executor::Executor;
@@ -51,7 +51,7 @@ impl MatrixReader {
             return Err(Problem::Empty.into());
         }
         let compression = Compression::of_bytes(&head);
-        let is_archive = head.starts_with(&LOCAL.to_le_bytes());
+        let is_archive = head.starts_with(zip::SIGNATURE);
         let is_array = head.starts_with(npy::MAGIC);
         let mut stream = Cursor::new(head).chain(stream);
         if !is_archive && !is_array {
@@ -64,7 +64,7 @@ impl MatrixReader {
         match is_archive {
             true => {
                 let archive = Archive::of_bytes(bytes)?;
-                npz::read_matrix(archive, executor, self, progress)
+                npz::read_matrix(&archive, executor, self, progress)
             }
             false => npy::read_matrix(&bytes, executor, progress),
         }

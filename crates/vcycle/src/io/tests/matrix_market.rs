@@ -16,15 +16,6 @@ fn real(kind: &str, body: &str) -> Csr<f64> {
     matrix
 }
 
-/// The problem of a file, and its line and column.
-fn problem(kind: &str, body: &str) -> (Problem, Option<(usize, usize)>) {
-    let Err(Error::File(error)) = read(kind, body) else {
-        panic!("{kind}: {body:?} has no problem");
-    };
-    let place = error.place.map(|place| (place.line, place.column));
-    (error.problem, place)
-}
-
 #[test]
 fn coordinates_with_all_that_occurs_in_the_wild() {
     let body = "% comment \u{e9}\n\n 2 3   4 \r\n1 1 1.0D+05\r\n\t2 3 +1.5  \n%\n\n  % more\n2 1 -.5\n1\t2 7";
@@ -66,153 +57,49 @@ fn empty_matrices_are_matrices() {
     assert_eq!(real("coordinate real general", "3 2 0").nonzeros(), 0);
 }
 
-#[test]
-fn words_that_are_no_numbers_are_named() {
-    let token = |body: &str| match problem("coordinate real general", body) {
-        (Problem::Token { expected, found }, Some(place)) => (expected, found, place),
-        other => panic!("{other:?}"),
-    };
-    let expected = |what, found: &str, place| (what, found.to_owned(), place);
-    assert_eq!(
-        token("2 2 2\n1 1 1.0\n2  2 abc\n"),
-        expected("a number", "abc", (4, 6))
-    );
-    assert_eq!(token("2 2 1\n1 x 1\n"), expected("an index", "x", (3, 3)));
-    assert_eq!(
-        token("2 2 1\n1 1\n"),
-        expected("a number", "end of line", (3, 4))
-    );
-    assert_eq!(
-        token("2 2 1\n1 1 1 1\n"),
-        expected("the end of the line", "1", (3, 7))
-    );
-    assert_eq!(
-        token("2 2 1\n1 1 \u{e9}\n"),
-        expected("a number", "\\xc3\\xa9", (3, 5))
-    );
-    assert!(matches!(
-        problem("coordinate integer general", "1 1 1\n1 1 1.5\n").0,
-        Problem::Token { .. }
-    ));
-}
+/// Banner, lines of the file, and the end of the error: place and problem.
+const PROBLEMS: &str = "
+    coordinate real general      | 2 2 2; 1 1 1.0; 2  2 abc  | :4:6: expected a number, found `abc`
+    coordinate real general      | 2 2 1; 1 x 1              | :3:3: expected an index, found `x`
+    coordinate real general      | 2 2 1; 1 1                | :3:4: expected a number, found `end of line`
+    coordinate real general      | 2 2 1; 1 1 1 1            | :3:7: expected the end of the line, found `1`
+    coordinate real general      | 2 2 1; 1 1 \u{e9}        | :3:5: expected a number, found `\\xc3\\xa9`
+    coordinate integer general   | 1 1 1; 1 1 1.5            | :3:5: expected an integer, found `1.5`
+    coordinate real general      | 2 3 1; 0 1 1              | :3:1: row 0 is outside 1..=2
+    coordinate real general      | 2 3 1; 1 4 1              | :3:3: column 4 is outside 1..=3
+    coordinate real general      | 9 9 1; 2 3 nan            | :3:1: the entry at row 2, column 3 is not finite
+    coordinate real general      | 9 9 1; 2 3 -Inf           | :3:1: the entry at row 2, column 3 is not finite
+    coordinate real general      | 9 9 1; 2 3 1e999          | :3:1: the entry at row 2, column 3 is not finite
+    array real general           | 2 1; 1; nan               | :4:1: expected a finite number, found `nan`
+    array real general           | 2 1; 1; -Inf              | :4:1: expected a finite number, found `-Inf`
+    array real general           | 2 1; 1; 1e999             | :4:1: expected a finite number, found `1e999`
+    coordinate real general      | 2 2 2; %....; 1 1 1       | .mtx: 2 entries are announced, but there are only 1
+    coordinate real general      | 2 2 1; 1 1 1; ; %; 1 2 1  | :6:1: only 1 entries are announced, but there are more: 2 so far
+    coordinate real general      | 2 2 1000000000000; 1 1 1  | .mtx: 1000000000000 entries are announced, but a file of this length holds 11 at most
+    coordinate real general      | 1000000000000 1 1; 1 1 1  | :2:1: bad size line: more rows or columns than 32-bit indices can number
+    coordinate real general      | 4000000000 4000000000 1; 1 1 1 | .mtx: a size of 4000000000 x 4000000000 with 1 entries is not plausible
+    array real general           | 4000000000 4000000000; 1  | .mtx: 16000000000000000000 entries are announced, but a file of this length holds 33 at most
+    coordinate real symmetric    | 2 2 1; 1 2 1              | :3:1: the entry at row 1, column 2 of a symmetric matrix is above the diagonal
+    coordinate real skew-symmetric | 2 2 1; 1 1 1            | :3:1: the entry at row 1, column 1 of a skew-symmetric matrix is on the diagonal
+    coordinate complex hermitian | 2 2 1; 1 1 1 1            | :3:1: the entry at row 1, column 1 of a hermitian matrix is on the diagonal and not real
+    coordinate real general      | 2 2 3; 1 2 1; 1 1 5; 1 2 2 | .mtx: the entry at row 1, column 2 is given more than once; ask for duplicates to be summed";
 
 #[test]
-fn indices_outside_are_named() {
-    let general = "coordinate real general";
-    assert!(matches!(
-        problem(general, "2 3 1\n0 1 1\n"),
-        (
-            Problem::IndexOutOfRange {
-                axis: "row",
-                index: 0,
-                limit: 2
-            },
-            Some((3, 1))
-        )
-    ));
-    assert!(matches!(
-        problem(general, "2 3 1\n1 4 1\n"),
-        (
-            Problem::IndexOutOfRange {
-                axis: "column",
-                index: 4,
-                limit: 3
-            },
-            Some((3, 3))
-        )
-    ));
-}
-
-#[test]
-fn values_that_are_not_finite_are_named() {
-    for value in ["nan", "-Inf", "1e999"] {
-        assert!(matches!(
-            problem("coordinate real general", &format!("9 9 1\n2 3 {value}\n")),
-            (Problem::NonFinite { row: 2, column: 3 }, Some((3, 1)))
-        ));
-        assert!(matches!(
-            problem("array real general", &format!("2 1\n1\n{value}\n")),
-            (
-                Problem::Token {
-                    expected: "a finite number",
-                    ..
-                },
-                Some((4, 1))
-            )
-        ));
+fn problems_are_named_with_their_place() {
+    for row in PROBLEMS.lines().skip(1) {
+        let columns: Vec<&str> = row.split('|').map(str::trim).collect();
+        let &[kind, body, expected] = columns.as_slice() else {
+            panic!("{row}");
+        };
+        let error = read(kind, &(body.replace("; ", "\n") + "\n")).unwrap_err();
+        assert!(matches!(error, Error::File(_)), "{row}");
+        assert!(error.to_string().ends_with(expected), "{row}: {error}");
     }
 }
 
 #[test]
-fn entries_are_counted() {
-    let general = "coordinate real general";
-    assert!(matches!(
-        problem(general, "2 2 2\n%....\n1 1 1\n"),
-        (
-            Problem::TooFewEntries {
-                expected: 2,
-                found: 1
-            },
-            None
-        )
-    ));
-    assert!(matches!(
-        problem(general, "2 2 1\n1 1 1\n\n%\n1 2 1\n"),
-        (
-            Problem::TooManyEntries {
-                expected: 1,
-                found: 2
-            },
-            Some((6, 1))
-        )
-    ));
-    assert!(matches!(
-        problem(general, "2 2 1000000000000\n1 1 1\n"),
-        (Problem::TooShort { .. }, None)
-    ));
-}
-
-#[test]
-fn absurd_sizes_take_no_memory() {
-    let general = "coordinate real general";
-    assert!(matches!(
-        problem(general, "1000000000000 1 1\n1 1 1\n").0,
-        Problem::SizeLine(_)
-    ));
-    assert!(matches!(
-        problem(general, "4000000000 4000000000 1\n1 1 1\n").0,
-        Problem::Implausible { entries: 1, .. }
-    ));
-    assert!(matches!(
-        problem("array real general", "4000000000 4000000000\n1\n").0,
-        Problem::TooShort { .. }
-    ));
-}
-
-#[test]
-fn one_triangle_is_one_triangle() {
-    for (kind, body) in [
-        ("coordinate real symmetric", "2 2 1\n1 2 1\n"),
-        ("coordinate real skew-symmetric", "2 2 1\n1 1 1\n"),
-        ("coordinate complex hermitian", "2 2 1\n1 1 1 1\n"),
-    ] {
-        assert!(
-            matches!(
-                problem(kind, body),
-                (Problem::Symmetry { .. }, Some((3, 1)))
-            ),
-            "{kind}"
-        );
-    }
-}
-
-#[test]
-fn duplicates_are_refused_or_summed() {
+fn duplicates_are_summed_where_that_is_asked_for() {
     let body = "2 2 3\n1 2 1\n1 1 5\n1 2 2\n";
-    assert!(matches!(
-        problem("coordinate real general", body).0,
-        Problem::Duplicate { row: 1, column: 2 }
-    ));
     let text = format!("%%MatrixMarket matrix coordinate real general\n{body}");
     let file = Temporary::holding(".mtx", text);
     let reader = MatrixReader {
@@ -226,17 +113,6 @@ fn duplicates_are_refused_or_summed() {
         panic!("not real")
     };
     assert_eq!(sum.values(), [5.0, 3.0]);
-}
-
-#[test]
-fn errors_read_like_a_compiler_says_them() {
-    let file = Temporary::holding(
-        ".mtx",
-        "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 3\n",
-    );
-    let error = load_matrix(&file.0, &Executor::reference()).unwrap_err();
-    let expected = format!("{}:3:3: column 2 is outside 1..=1", file.0.display());
-    assert_eq!(error.to_string(), expected);
 }
 
 #[test]
