@@ -7,7 +7,6 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::{Memory, Owner};
 use crate::pool::Pool;
-use crate::properties::Properties;
 use crate::sync::lock;
 
 impl Device {
@@ -18,7 +17,7 @@ impl Device {
     pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory> {
         let size = Pool::rounded(bytes);
         if !lock(&self.pool).begin_use(size) {
-            return Err(self.over_limit(bytes));
+            return Err(Error::out_of_memory(self.properties(), bytes, 0));
         }
         let kept = lock(&self.pool).take(size);
         let address = match kept.map_or_else(|| self.allocate_new(size), Ok) {
@@ -64,23 +63,13 @@ impl Device {
     fn allocate_new(&self, size: usize) -> Result<u64> {
         self.check_recording("allocation")?;
         add(&self.counters.allocations, 1);
-        self.note(|asked| asked.memory.push(size));
+        self.record_request(|requests| requests.memory.push(size));
         match self.driver().allocate(size) {
             Err(Error::OutOfMemory { .. }) => {
                 self.release_pool();
                 self.driver().allocate(size)
             }
             result => result,
-        }
-    }
-
-    fn over_limit(&self, bytes: usize) -> Error {
-        let Properties { name, memory, .. } = self.properties();
-        Error::OutOfMemory {
-            device: name.clone(),
-            bytes,
-            free: 0,
-            total: *memory,
         }
     }
 
@@ -126,15 +115,10 @@ impl Device {
     /// # Errors
     /// [`Error::OutOfMemory`] with what is free.
     pub fn check_room(&self, bytes: usize) -> Result<()> {
-        let (free, properties) = (self.free_memory()?, self.properties());
+        let free = self.free_memory()?;
         match bytes <= free {
             true => Ok(()),
-            false => Err(Error::OutOfMemory {
-                device: properties.name.clone(),
-                bytes,
-                free,
-                total: properties.memory,
-            }),
+            false => Err(Error::out_of_memory(self.properties(), bytes, free)),
         }
     }
 

@@ -1,28 +1,26 @@
-//! Kernels compiled ahead of time: one file of many programs, for several architectures.
+//! Kernels compiled ahead of time: a zip archive of many programs, for several architectures.
 //!
-//! The file begins with a table: for each program the hash of its source and target, and where its code is. Code is
-//! compressed and checked when it is read. A file that is missing or damaged costs compilations, nothing else.
+//! A member is named after the hash of a program's source and target, and has its code. Lengths and checksums are checked when
+//! it is read: a file that is missing or damaged costs compilations, nothing else.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use rawzip::{
+    CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder,
+    ZipArchiveWriter,
+};
 
 use crate::error::{Error, Result};
-use crate::hash::Hash;
+use crate::hash;
 use crate::kernel::Source;
 use crate::sync::lock;
-
-const MAGIC: &[u8; 8] = b"vcycleA2";
-/// Bytes of a row of the table: key, hash of the code, offset and length.
-const ROW: usize = 16 + 16 + 8 + 8;
-/// More programs than any archive has: a damaged count is noticed before memory is asked for.
-const MOST: usize = 1 << 20;
 
 /// The name of the file beside the program.
 const NAME: &str = "vcycle.kernels";
@@ -38,19 +36,12 @@ pub struct Compiled {
     pub code: Vec<u8>,
 }
 
-/// Where the code of a program is.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    hash: u128,
-    offset: u64,
-    length: u64,
-}
-
 /// An archive that is open for reading.
 #[derive(Debug)]
 struct Archive {
-    file: Mutex<fs::File>,
-    places: HashMap<u128, Place>,
+    zip: ZipArchive<FileReader>,
+    /// Where programs are, by their keys.
+    places: HashMap<u128, ZipArchiveEntryWayfinder>,
 }
 
 /// Writes an archive; a file that is there is replaced when all is written.
@@ -58,27 +49,29 @@ struct Archive {
 /// # Errors
 /// When the file cannot be written.
 pub fn write_archive(path: &Path, programs: &[Compiled]) -> io::Result<()> {
-    let mut table = Vec::new();
-    let mut codes = Vec::new();
-    let begin = MAGIC.len() + 8 + programs.len() * ROW;
-    for program in programs {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(&program.code)?;
-        let code = encoder.finish()?;
-        table.extend(key(&program.source, &program.target).to_le_bytes());
-        table.extend(Hash::of(&code).to_le_bytes());
-        table.extend(((begin + codes.len()) as u64).to_le_bytes());
-        table.extend((code.len() as u64).to_le_bytes());
-        codes.extend(code);
-    }
-    let count = (programs.len() as u64).to_le_bytes();
     let own = path.with_extension(format!("{}.new", std::process::id()));
-    let written = fs::write(&own, [MAGIC.as_slice(), &count, &table, &codes].concat());
-    let written = written.and_then(|()| fs::rename(&own, path));
+    let written = write_members(&own, programs).and_then(|()| fs::rename(&own, path));
     if written.is_err() {
         let _ = fs::remove_file(&own);
     }
     written
+}
+
+fn write_members(path: &Path, programs: &[Compiled]) -> io::Result<()> {
+    let mut archive = ZipArchiveWriter::new(BufWriter::new(File::create(path)?));
+    for program in programs {
+        let name = format!("{:032x}", key(&program.source, &program.target));
+        let member = archive.new_file(&name);
+        let member = member.compression_method(CompressionMethod::DEFLATE);
+        let (mut entry, config) = member.start().map_err(io::Error::other)?;
+        let encoder = DeflateEncoder::new(&mut entry, Compression::best());
+        let mut data = config.wrap(encoder);
+        data.write_all(&program.code)?;
+        let (encoder, descriptor) = data.finish().map_err(io::Error::other)?;
+        encoder.finish()?;
+        entry.finish(descriptor).map_err(io::Error::other)?;
+    }
+    archive.finish().map_err(io::Error::other)?.flush()
 }
 
 /// Uses an archive from now on, before those that are found by themselves: `VCYCLE_KERNELS`, and `vcycle.kernels` beside
@@ -148,66 +141,42 @@ fn key(source: &Source, target: &str) -> u128 {
         &source.text,
     ];
     let defines = source.defines.iter().map(String::as_str);
-    Hash::of_parts(fixed.into_iter().chain(defines))
+    hash::of_parts(fixed.into_iter().chain(defines))
 }
 
 impl Archive {
     fn open(path: &Path) -> io::Result<Self> {
-        let mut file = fs::File::open(path)?;
-        let mut head = [0; MAGIC.len() + 8];
-        file.read_exact(&mut head)?;
-        let (magic, count) = head.split_at(MAGIC.len());
-        let count = u64::from_le_bytes(array(count)) as usize;
-        if magic != MAGIC || count > MOST {
-            return Err(io::Error::other(format!(
-                "{} is no archive of kernels of this version",
-                path.display()
-            )));
-        }
-        let mut table = vec![0; count * ROW];
-        file.read_exact(&mut table)?;
-        let places = table.chunks_exact(ROW).map(Place::read).collect();
-        Ok(Self {
-            file: Mutex::new(file),
-            places,
+        let file = File::open(path)?;
+        Self::read(file).map_err(|error| {
+            let path = path.display();
+            io::Error::other(format!("{path} is no archive of kernels: {error}"))
         })
+    }
+
+    fn read(file: File) -> std::result::Result<Self, rawzip::Error> {
+        let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
+        let zip = ZipArchive::from_file(file, &mut buffer)?;
+        let mut places = HashMap::new();
+        let mut entries = zip.entries(&mut buffer);
+        while let Some(entry) = entries.next_entry()? {
+            let path = entry.file_path();
+            let name = std::str::from_utf8(path.as_ref()).unwrap_or_default();
+            let is_ours = entry.compression_method() == CompressionMethod::DEFLATE;
+            if let (true, Ok(key)) = (is_ours, u128::from_str_radix(name, 16)) {
+                places.insert(key, entry.wayfinder());
+            }
+        }
+        Ok(Self { zip, places })
     }
 
     /// `None` where there is none, or it is damaged.
     fn code(&self, key: u128) -> Option<Vec<u8>> {
-        let place = self.places.get(&key)?;
-        let mut file = lock(&self.file);
-        file.seek(SeekFrom::Start(place.offset)).ok()?;
+        let entry = self.zip.get_entry(*self.places.get(&key)?).ok()?;
         let mut code = Vec::new();
-        (&mut *file)
-            .take(place.length)
-            .read_to_end(&mut code)
-            .ok()?;
-        if Hash::of(&code) != place.hash {
-            return None;
-        }
-        let mut whole = Vec::new();
-        ZlibDecoder::new(code.as_slice())
-            .read_to_end(&mut whole)
-            .ok()?;
-        Some(whole)
+        let inflated = DeflateDecoder::new(entry.reader());
+        let read = entry.verifying_reader(inflated).read_to_end(&mut code);
+        read.is_ok().then_some(code)
     }
-}
-
-impl Place {
-    /// A row of the table: the key and the place.
-    fn read(row: &[u8]) -> (u128, Self) {
-        let place = Self {
-            hash: u128::from_le_bytes(array(&row[16..32])),
-            offset: u64::from_le_bytes(array(&row[32..40])),
-            length: u64::from_le_bytes(array(&row[40..48])),
-        };
-        (u128::from_le_bytes(array(&row[..16])), place)
-    }
-}
-
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes.try_into().expect("as many bytes as the number has")
 }
 
 #[cfg(test)]

@@ -11,16 +11,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use crate::archive;
 use crate::driver::Driver;
 use crate::error::Result;
 use crate::handle::Handle;
-use crate::hash::Hash;
+use crate::hash;
 use crate::kernel::Source;
 use crate::properties::Properties;
 use crate::sync::lock;
 
-const MAGIC: &[u8; 8] = b"vcycleK2";
+const MAGIC: &[u8; 8] = b"vcycleK3";
 const HEADER: usize = MAGIC.len() + size_of::<u128>();
 
 /// Programs that a device was given, and the time it took.
@@ -91,8 +93,8 @@ pub(crate) fn write_text(properties: &Properties, name: &str, text: &str) {
 fn text_name(properties: &Properties, name: &str) -> String {
     let all = [env!("CARGO_PKG_VERSION"), name].into_iter();
     format!(
-        "{:032x}.asked",
-        Hash::of_parts(all.chain(identity(properties)))
+        "{:032x}.requests",
+        hash::of_parts(all.chain(identity(properties)))
     )
 }
 
@@ -144,7 +146,7 @@ fn file_name(properties: &Properties, source: &Source) -> String {
     let fixed = [env!("CARGO_PKG_VERSION"), &source.file, &source.text];
     let defines = source.defines.iter().map(String::as_str);
     let all = fixed.into_iter().chain(identity(properties));
-    format!("{:032x}.kernel", Hash::of_parts(all.chain(defines)))
+    format!("{:032x}.kernel", hash::of_parts(all.chain(defines)))
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
@@ -175,7 +177,7 @@ fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
 
 /// What a file with this code begins with.
 fn header(code: &[u8]) -> Vec<u8> {
-    [MAGIC.as_slice(), &Hash::of(code).to_le_bytes()].concat()
+    [MAGIC.as_slice(), &xxh3_128(code).to_le_bytes()].concat()
 }
 
 #[cfg(test)]

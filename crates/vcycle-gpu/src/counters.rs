@@ -3,64 +3,49 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Counts since the device was opened; differences of two tell what happened in between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+macro_rules! counters {
+    ($($(#[$doc:meta])* $field:ident,)*) => {
+        /// Counts since the device was opened; differences of two tell what happened in between.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl std::ops::Sub for Counts {
+            type Output = Self;
+            fn sub(self, before: Self) -> Self {
+                Self { $($field: self.$field - before.$field,)* }
+            }
+        }
+
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub $field: AtomicU64,)*
+        }
+
+        impl Counters {
+            pub fn read(&self) -> Counts {
+                Counts { $($field: self.$field.load(Ordering::Relaxed),)* }
+            }
+        }
+    };
+}
+
+counters! {
     /// Kernels launched one by one.
-    pub launches: u64,
+    launches,
     /// Graphs replayed.
-    pub replays: u64,
+    replays,
     /// Kernels in them.
-    pub replayed: u64,
+    replayed,
     /// Allocations that went to the driver.
-    pub allocations: u64,
+    allocations,
     /// Times the host waited until the device was idle.
-    pub synchronizations: u64,
+    synchronizations,
     /// Bytes copied to the device.
-    pub uploaded: u64,
+    uploaded,
     /// Bytes copied from the device.
-    pub downloaded: u64,
-}
-
-impl std::ops::Sub for Counts {
-    type Output = Self;
-    fn sub(self, before: Self) -> Self {
-        Self {
-            launches: self.launches - before.launches,
-            replays: self.replays - before.replays,
-            replayed: self.replayed - before.replayed,
-            allocations: self.allocations - before.allocations,
-            synchronizations: self.synchronizations - before.synchronizations,
-            uploaded: self.uploaded - before.uploaded,
-            downloaded: self.downloaded - before.downloaded,
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub launches: AtomicU64,
-    pub replays: AtomicU64,
-    pub replayed: AtomicU64,
-    pub allocations: AtomicU64,
-    pub synchronizations: AtomicU64,
-    pub uploaded: AtomicU64,
-    pub downloaded: AtomicU64,
-}
-
-impl Counters {
-    pub fn read(&self) -> Counts {
-        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
-            launches: value(&self.launches),
-            replays: value(&self.replays),
-            replayed: value(&self.replayed),
-            allocations: value(&self.allocations),
-            synchronizations: value(&self.synchronizations),
-            uploaded: value(&self.uploaded),
-            downloaded: value(&self.downloaded),
-        }
-    }
+    downloaded,
 }
 
 /// Adds to one counter.
@@ -93,8 +78,8 @@ thread_local! {
 pub(crate) struct Recorded {
     /// Kernels.
     pub launches: u64,
-    /// Errands of the host.
-    pub errands: u64,
+    /// Host tasks of the host.
+    pub host_tasks: u64,
 }
 
 /// Does recorded work; tells what was in it.
@@ -114,9 +99,9 @@ pub(crate) fn count_recorded() -> bool {
     count(|recorded| recorded.launches += 1)
 }
 
-/// Counts an errand if this thread records.
-pub(crate) fn count_errand() -> bool {
-    count(|recorded| recorded.errands += 1)
+/// Counts a task if this thread records.
+pub(crate) fn count_host_task() -> bool {
+    count(|recorded| recorded.host_tasks += 1)
 }
 
 fn count(add: impl FnOnce(&mut Recorded)) -> bool {

@@ -7,9 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use crate::ahead::Ahead;
 use crate::archive;
-use crate::asked::Asked;
 use crate::cache::{self, Builds};
 use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
@@ -19,14 +17,16 @@ use crate::handle::Handle;
 use crate::kernel::{Argument, Kernel, Shape, Source};
 use crate::pinned::{Pinned, Staging};
 use crate::pool::Pool;
+use crate::precompile::Precompiler;
 use crate::properties::Properties;
 use crate::proxy::Proxy;
+use crate::requests::Requests;
 use crate::sync::lock;
 
 /// Kernels with the events before and after them, while somebody wants to know.
 pub(crate) type Profile = Option<Vec<(Arc<str>, [Handle; 2])>>;
 
-/// One GPU, or a processor that plays one.
+/// One GPU, or a CPU OpenCL device.
 ///
 /// Work is queued in order in one stream and runs asynchronously. Any number of threads may use a
 /// device at once.
@@ -35,9 +35,9 @@ pub struct Device {
     driver: Box<dyn Driver>,
     /// Itself, for threads that compile ahead.
     own: Weak<Self>,
-    ahead: Ahead,
-    /// What is asked for, while that is noted.
-    pub(crate) asked: Mutex<Option<Asked>>,
+    precompiler: Precompiler,
+    /// What is asked for, while that is recorded.
+    pub(crate) requests: Mutex<Option<Requests>>,
     pub(crate) pool: Mutex<Pool>,
     modules: Mutex<HashMap<Source, Arc<ModuleSlot>>>,
     kernels: Mutex<HashMap<(Handle, String), Kernel>>,
@@ -45,7 +45,7 @@ pub struct Device {
     /// Blocks of former readbacks: to pin memory takes as long as a short iteration.
     pub(crate) pinned: Mutex<Vec<Pinned>>,
     pub(crate) capturing: Mutex<()>,
-    /// Does errands for the stream, once there are any.
+    /// Runs host tasks for the stream, once there are any.
     pub(crate) proxy: Mutex<Option<Arc<Proxy>>>,
     pub(crate) counters: Counters,
     builds: Mutex<Builds>,
@@ -56,15 +56,15 @@ pub struct Device {
 #[derive(Debug, Default)]
 struct ModuleSlot {
     module: Mutex<Option<Handle>>,
-    /// Whether somebody has asked for it, who is no thread that compiles ahead.
-    asked: AtomicBool,
+    /// Whether anyone but a precompiling thread has asked for it.
+    is_requested: AtomicBool,
 }
 
-/// Whom a program is for.
+/// Who asks for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whom {
-    Asker,
-    Ahead,
+enum Requester {
+    Caller,
+    Precompiler,
 }
 
 impl Device {
@@ -97,8 +97,8 @@ impl Device {
         Self {
             driver,
             own,
-            ahead: Ahead::default(),
-            asked: Mutex::default(),
+            precompiler: Precompiler::default(),
+            requests: Mutex::default(),
             pool: Mutex::default(),
             modules: Mutex::default(),
             kernels: Mutex::default(),
@@ -129,7 +129,7 @@ impl Device {
 
     /// The sources of the programs whose kernels were asked for so far, in that order.
     pub fn programs(&self) -> Vec<Source> {
-        self.ahead.asked()
+        self.precompiler.requested()
     }
 
     /// The `CUstream` or `hipStream_t` that this thread's work goes to, with the device made
@@ -168,8 +168,8 @@ impl Device {
     /// # Errors
     /// When it does not compile, with the compiler's log; when there is none of that name.
     pub fn kernel(&self, source: &Source, name: &str) -> Result<Kernel> {
-        let module = self.module(source, Whom::Asker)?;
-        self.note(|asked| asked.kernels.push((source.clone(), name.to_owned())));
+        let module = self.module(source, Requester::Caller)?;
+        self.record_request(|requests| requests.kernels.push((source.clone(), name.to_owned())));
         let kernel = self.kernel_of(module, name)?;
         kernel.ok_or_else(|| Error::NoKernel {
             file: source.file.clone(),
@@ -178,7 +178,7 @@ impl Device {
     }
 
     /// Loads a kernel of a program that need not be compiled, before somebody asks for it.
-    pub(crate) fn load_ahead(&self, source: &Source, name: &str) {
+    pub(crate) fn preload(&self, source: &Source, name: &str) {
         let slot = self.slot(source);
         let mut module = lock(&slot.module);
         if module.is_none() {
@@ -208,18 +208,15 @@ impl Device {
 
     /// Says which programs the device is likely to be given: sequences, each in the order in which a solve asked for them.
     /// Once one has to be compiled, all cores compile what follows in those that fit.
-    pub fn expect(&self, likely: fn(&Properties) -> Vec<Vec<Source>>) {
-        self.ahead.expect(likely);
+    pub fn expect_programs(&self, likely: fn(&Properties) -> Vec<Vec<Source>>) {
+        self.precompiler.expect(likely);
     }
 
     /// Fails while this thread records: what cannot be replayed must not happen.
     pub(crate) fn check_recording(&self, what: &str) -> Result<()> {
         match is_recording() {
             false => Ok(()),
-            true => Err(Error::Unsupported {
-                device: self.properties().name.clone(),
-                what: format!("{what} while work is recorded"),
-            }),
+            true => Err(Error::while_recording(self.properties(), what)),
         }
     }
 
@@ -227,28 +224,28 @@ impl Device {
         Arc::clone(lock(&self.modules).entry(source.clone()).or_default())
     }
 
-    fn module(&self, source: &Source, whom: Whom) -> Result<Handle> {
+    fn module(&self, source: &Source, requester: Requester) -> Result<Handle> {
         let slot = self.slot(source);
-        if whom == Whom::Asker && !slot.asked.swap(true, Ordering::Relaxed) {
-            self.ahead.note(source);
+        if requester == Requester::Caller && !slot.is_requested.swap(true, Ordering::Relaxed) {
+            self.precompiler.note(source);
         }
         let mut module = lock(&slot.module);
         if let Some(module) = *module {
             return Ok(module);
         }
-        let start = || self.compile_ahead();
+        let start = || self.precompile();
         let made = cache::load(self.driver.as_ref(), source, &self.builds, start)?;
         *module = Some(made);
-        self.ahead.end_before_the_compiler();
+        self.precompiler.end_before_the_compiler();
         Ok(made)
     }
 
     /// Lets all cores compile what is likely to follow.
-    fn compile_ahead(&self) {
+    fn precompile(&self) {
         if let Some(own) = self.own.upgrade() {
             // One that fails does so again when it is asked for, and is told then.
-            let compile = move |program: &Source| drop(own.module(program, Whom::Ahead));
-            self.ahead.start(self.properties(), compile);
+            let compile = move |program: &Source| drop(own.module(program, Requester::Precompiler));
+            self.precompiler.start(self.properties(), compile);
         }
     }
 
@@ -266,24 +263,6 @@ impl Device {
         }
         add(&self.counters.launches, 1);
         self.profiled(&kernel.name, launch)
-    }
-
-    /// Milliseconds of device time that queued work takes.
-    ///
-    /// # Errors
-    /// Those of `work`, and when the device fails.
-    pub fn time<E: From<Error>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<f64, E> {
-        let from = self.driver.record()?;
-        let worked = work();
-        let to = self.driver.record()?;
-        let elapsed = self
-            .driver
-            .wait(to)
-            .and_then(|()| self.driver.elapsed(from, to));
-        self.driver.free_event(from);
-        self.driver.free_event(to);
-        worked?;
-        Ok(elapsed?)
     }
 
     /// Waits until everything queued is done.

@@ -1,12 +1,13 @@
 //! Which devices there are.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 #[cfg(not(feature = "gpu"))]
 use crate::left_out::{self as vendors, devices, open};
 use crate::properties::Properties;
+use crate::sync::lock;
 #[cfg(feature = "gpu")]
 use crate::vendors::{self, devices, open};
 
@@ -35,7 +36,7 @@ pub struct Found {
 /// }
 /// ```
 pub fn discover() -> Vec<Found> {
-    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _asking = lock(&ASKING);
     ask_all()
 }
 
@@ -55,7 +56,7 @@ pub fn compiler(driver: &str) -> Option<Result<String>> {
 
 /// The driver of a device by its name.
 pub(crate) fn driver(name: &str) -> Result<Box<dyn Driver>> {
-    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _asking = lock(&ASKING);
     let asked = name.split(':').next();
     let Some(driver) = DRIVERS.into_iter().find(|&driver| asked == Some(driver)) else {
         return Err(no_device(name, &ask_all()));

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use crate::errand::{Errand, ErrandWay};
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
+use crate::host_task::{HostTask, HostTaskMethod};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
 
@@ -25,10 +25,7 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Makes what is queued in `after` from now on wait for what is in `before` now; each is a
     /// stream of the vendor, or our own.
     fn order(&self, _before: Option<Handle>, _after: Option<Handle>) -> Result<()> {
-        Err(Error::Unsupported {
-            device: self.properties().name.clone(),
-            what: "streams of others".to_owned(),
-        })
+        Err(Error::unsupported(self.properties(), "streams of others"))
     }
     /// Fails unless an address is one of memory on this device.
     fn check_address(&self, address: Address) -> Result<()>;
@@ -87,28 +84,25 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Forgets a graph.
     fn free_graph(&self, graph: Handle);
 
-    /// How the host does errands between what is queued; none where it cannot.
-    fn errand_way(&self) -> Option<ErrandWay> {
+    /// How the host does host tasks between what is queued; none where it cannot.
+    fn host_task_method(&self) -> Option<HostTaskMethod> {
         None
     }
-    /// Queues the begin of an errand; where there are [flags](ErrandWay::Flags), by its number in the first of them.
-    fn begin_errand(&self, errand: &Errand) -> Result<()> {
-        Err(self.lacks_errand(errand))
+    /// Queues the begin of a task; where there are [flags](HostTaskMethod::Flags), by its number in the first of them.
+    fn begin_host_task(&self, task: &HostTask) -> Result<()> {
+        Err(self.lacks_host_tasks(task))
     }
     /// Queues waiting for its end; where there are flags, until the second is one, which is then set to zero.
-    fn end_errand(&self, errand: &Errand) -> Result<()> {
-        Err(self.lacks_errand(errand))
+    fn end_host_task(&self, task: &HostTask) -> Result<()> {
+        Err(self.lacks_host_tasks(task))
     }
-    /// Brings a graph with errands to the device, so that nothing has to be waited for when it is replayed.
+    /// Brings a graph with host tasks to the device, so that nothing has to be waited for when it is replayed.
     fn make_ready(&self, _graph: Handle) -> Result<()> {
         Ok(())
     }
-    /// The error of a driver without errands.
-    fn lacks_errand(&self, errand: &Errand) -> Error {
-        Error::Unsupported {
-            device: self.properties().name.clone(),
-            what: format!("{errand:?}"),
-        }
+    /// The error of a driver without host tasks.
+    fn lacks_host_tasks(&self, task: &HostTask) -> Error {
+        Error::unsupported(self.properties(), format!("{task:?}"))
     }
 
     /// Marks this place of the stream.

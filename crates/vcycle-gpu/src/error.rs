@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::properties::Properties;
+
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -115,4 +117,52 @@ pub enum Error {
         /// The driver's own words.
         meaning: String,
     },
+}
+
+impl Error {
+    pub(crate) fn unsupported(device: &Properties, what: impl Into<String>) -> Self {
+        Self::Unsupported {
+            device: device.name.clone(),
+            what: what.into(),
+        }
+    }
+
+    /// For what cannot be recorded.
+    pub(crate) fn while_recording(device: &Properties, what: &str) -> Self {
+        Self::unsupported(device, format!("{what} while work is recorded"))
+    }
+
+    pub(crate) fn out_of_memory(device: &Properties, bytes: usize, free: usize) -> Self {
+        Self::OutOfMemory {
+            device: device.name.clone(),
+            bytes,
+            free,
+            total: device.memory,
+        }
+    }
+
+    /// For a call that returned an error code.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn of_call(
+        device: &str,
+        call: &'static str,
+        code: i32,
+        meaning: String,
+        is_lost: bool,
+    ) -> Self {
+        let device = device.to_owned();
+        match is_lost {
+            true => Self::Lost {
+                device,
+                call,
+                meaning,
+            },
+            false => Self::Call {
+                device,
+                call,
+                code: code.into(),
+                meaning,
+            },
+        }
+    }
 }

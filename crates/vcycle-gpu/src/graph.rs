@@ -17,8 +17,8 @@ pub struct Graph {
     handle: Handle,
     /// Kernels in it.
     pub launches: u64,
-    /// Errands of the host in it.
-    pub errands: u64,
+    /// Host tasks of the host in it.
+    pub host_tasks: u64,
 }
 
 impl Device {
@@ -38,11 +38,11 @@ impl Device {
             device: Arc::clone(self),
             handle,
             launches: recorded.launches,
-            errands: recorded.errands,
+            host_tasks: recorded.host_tasks,
         });
         worked?;
         let graph = ended?;
-        if graph.errands > 0 {
+        if graph.host_tasks > 0 {
             self.driver().make_ready(graph.handle)?;
             self.driver().synchronize()?;
         }
@@ -56,8 +56,8 @@ impl Device {
     pub fn replay(&self, graph: &Graph) -> Result<()> {
         add(&self.counters.replays, 1);
         add(&self.counters.replayed, graph.launches as usize);
-        if graph.errands > 0 {
-            self.expect_errands(graph.errands);
+        if graph.host_tasks > 0 {
+            self.announce_host_tasks(graph.host_tasks);
         }
         self.driver().replay(graph.handle)
     }

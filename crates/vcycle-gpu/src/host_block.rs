@@ -1,4 +1,4 @@
-//! Memory of the host that work on a device and errands of the host share.
+//! Memory of the host that work on a device and host tasks share.
 
 use std::sync::{Arc, Weak};
 

@@ -14,11 +14,8 @@
 //! # Ok::<(), vcycle_gpu::Error>(())
 //! ```
 
-mod again;
-mod ahead;
 mod allocation;
 mod archive;
-mod asked;
 mod bandwidth;
 mod cache;
 mod counters;
@@ -27,13 +24,13 @@ mod cuda;
 mod device;
 mod discovery;
 mod driver;
-mod errand;
-mod errands;
 mod error;
 mod graph;
 mod handle;
 mod hash;
 mod host_block;
+mod host_task;
+mod host_tasks;
 mod kernel;
 #[cfg(not(feature = "gpu"))]
 mod left_out;
@@ -43,33 +40,36 @@ mod moment;
 mod opencl;
 mod pinned;
 mod pool;
+mod precompile;
+mod prefetch;
 mod profile;
 mod properties;
 mod proxy;
 mod readback;
+mod requests;
 mod sync;
 mod transfer;
 #[cfg(feature = "gpu")]
 mod vendors;
 
-pub use ahead::finish;
 pub use archive::{Compiled, add_archive, write_archive};
-pub use asked::Asked;
 pub use cache::Builds;
 pub use counters::{Counts, is_recording, streams_opened};
 #[cfg(feature = "gpu")]
 pub use cuda::compile_only;
 pub use device::Device;
 pub use discovery::{Found, compiler, discover};
-pub use errand::Errand;
 pub use error::{Error, Result};
 pub use graph::Graph;
 pub use handle::Address;
 pub use host_block::HostBlock;
+pub use host_task::HostTask;
 pub use kernel::{Argument, Kernel, Shape, Source};
 pub use memory::{Memory, Owner};
 pub use moment::Moment;
+pub use precompile::finish;
 pub use profile::KernelTime;
 pub use properties::Properties;
 pub use proxy::Work;
 pub use readback::Readback;
+pub use requests::Requests;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::handle::Handle;
 
 /// A place between what is queued on a device.
@@ -23,6 +23,19 @@ impl Device {
             event: self.driver().record()?,
             device: Arc::clone(self),
         })
+    }
+
+    /// Milliseconds of device time that queued work takes.
+    ///
+    /// # Errors
+    /// Those of `work`, and when the device fails.
+    pub fn time<E: From<Error>>(
+        self: &Arc<Self>,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<f64, E> {
+        let from = self.moment()?;
+        work()?;
+        Ok(1e3 * self.moment()?.seconds_since(&from)?)
     }
 }
 

@@ -26,6 +26,6 @@ pub struct Properties {
     pub fp64: bool,
     /// Whether the device has instructions for half precision. Storage needs none.
     pub fp16: bool,
-    /// Whether it is a processor that plays a GPU, as in tests.
+    /// Whether it is a CPU OpenCL device, as in tests.
     pub is_cpu: bool,
 }

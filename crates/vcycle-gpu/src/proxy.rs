@@ -1,4 +1,4 @@
-//! A thread that does errands for a device.
+//! A thread that does host tasks for a device.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex};
@@ -6,13 +6,13 @@ use std::thread::{self, Thread};
 
 use crate::sync::lock;
 
-/// What an errand does. It must not use the device.
+/// What a task does. It must not use the device.
 pub type Work = dyn Fn() + Send + Sync;
 
 /// Looks at a flag before other threads are let run: a message of the device takes microseconds.
 const LOOKS: usize = 2000;
 
-/// Two numbers in memory of the host, on cache lines of their own: which errand the stream has come to, and whether it is
+/// Two numbers in memory of the host, on cache lines of their own: which task the stream has come to, and whether it is
 /// over. Each is set by one side and back to zero by the other, so that the same recorded work can be queued again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flags {
@@ -40,13 +40,13 @@ impl Flags {
         flags
     }
 
-    /// The number of the errand that is to begin; zero for none.
+    /// The number of the task that is to begin; zero for none.
     pub fn begun(&self) -> &AtomicU32 {
         // SAFETY: memory that is never given back, a condition of `new`.
         unsafe { &*self.first }
     }
 
-    /// One when the errand is over.
+    /// One when the task is over.
     pub fn ended(&self) -> &AtomicU32 {
         // SAFETY: as above, within the bytes.
         unsafe { &*self.first.byte_add(Self::APART) }
@@ -70,7 +70,7 @@ struct Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("errands of a device")
+        f.write_str("host tasks of a device")
     }
 }
 
@@ -92,7 +92,7 @@ impl Proxy {
         self.shared.flags
     }
 
-    /// Learns an errand; returns its number.
+    /// Learns a task; returns its number.
     pub fn learn(&self, work: &Arc<Work>) -> u32 {
         let mut works = lock(&self.shared.works);
         let free = works.iter().position(Option::is_none);
@@ -104,12 +104,12 @@ impl Proxy {
         place as u32 + 1
     }
 
-    /// Forgets an errand: where a stream comes to it nevertheless, nothing is done.
+    /// Forgets a task: where a stream comes to it nevertheless, nothing is done.
     pub fn forget(&self, number: u32) {
         lock(&self.shared.works)[number as usize - 1] = None;
     }
 
-    /// Wakes the thread for so many more errands.
+    /// Wakes the thread for so many more host tasks.
     pub fn expect(&self, count: u64) {
         self.shared.expected.fetch_add(count, Ordering::Release);
         self.thread.unpark();
@@ -139,7 +139,7 @@ impl Shared {
         }
     }
 
-    /// The errand that is to begin; none after some looks.
+    /// The task that is to begin; none after some looks.
     fn next(&self) -> Option<u32> {
         let begun = self.flags.begun();
         for _ in 0..LOOKS {
@@ -169,7 +169,7 @@ impl Shared {
 mod tests {
     use super::*;
 
-    /// A stream that comes to errands, one after the other, waiting for each.
+    /// A stream that comes to host tasks, one after the other, waiting for each.
     fn come_to(flags: Flags, number: u32) {
         flags.begun().store(number, Ordering::Release);
         while flags.ended().load(Ordering::Acquire) == 0 {
@@ -189,11 +189,11 @@ mod tests {
         let flags = flags();
         let proxy = Proxy::start(flags);
         let said = Arc::new(Mutex::new(Vec::new()));
-        let errand = |word: &'static str| {
+        let task = |word: &'static str| {
             let said = Arc::clone(&said);
             proxy.learn(&(Arc::new(move || lock(&said).push(word)) as Arc<Work>))
         };
-        let (ping, pong) = (errand("ping"), errand("pong"));
+        let (ping, pong) = (task("ping"), task("pong"));
         for _ in 0..3 {
             proxy.expect(2);
             come_to(flags, ping);

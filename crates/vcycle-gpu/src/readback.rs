@@ -54,7 +54,7 @@ impl Device {
         }
         drop(kept);
         let room = bytes.max(LEAST_ROOM);
-        self.note(|asked| asked.pinned.push(room));
+        self.record_request(|requests| requests.pinned.push(room));
         Ok(Pinned {
             pointer: self.driver().allocate_pinned(room)?,
             room,

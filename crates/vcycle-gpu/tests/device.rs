@@ -144,31 +144,31 @@ fn what_was_asked_for_is_made_ready() {
         let name = &device.properties().name;
         let one = Device::open_again(name).unwrap();
         one.kernel(&source("5.0f"), "add").unwrap();
-        one.note_asked();
+        one.record_requests();
         let ask = |device: &Arc<Device>| {
             device.kernel(&source("4.0f"), "add").unwrap();
             drop(device.readback(5000).unwrap());
             [3000, 3000, 70_000].map(|bytes| device.allocate(bytes).unwrap())
         };
         ask(&one);
-        let asked = one.asked();
-        assert_eq!(asked.kernels, [(source("4.0f"), "add".to_owned())]);
-        assert_eq!(asked.memory.len(), 3);
+        let requests = one.requests();
+        assert_eq!(requests.kernels, [(source("4.0f"), "add".to_owned())]);
+        assert_eq!(requests.memory.len(), 3);
         let other = Device::open_again(name).unwrap();
-        other.prepare(&asked);
+        other.prefetch(&requests);
         let before = (other.builds(), other.counts());
         assert_eq!((before.0.loaded, before.0.compiled), (1, 0));
-        other.note_asked();
+        other.record_requests();
         let memory = ask(&other);
         assert_eq!((other.builds(), other.counts()), before);
         assert_eq!(
-            (other.asked().memory, other.asked().pinned),
+            (other.requests().memory, other.requests().pinned),
             (vec![], vec![])
         );
         add(&other, &adder(&other), &memory[2], 1.0).unwrap();
-        other.keep_text(name, "text");
-        assert_eq!(one.kept_text(name).unwrap(), "text");
-        assert!(one.kept_text("other").is_none());
+        other.cache_text(name, "text");
+        assert_eq!(one.cached_text(name).unwrap(), "text");
+        assert!(one.cached_text("other").is_none());
     });
 }
 

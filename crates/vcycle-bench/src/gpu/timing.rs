@@ -35,7 +35,7 @@ pub(crate) fn microseconds(
 }
 
 fn sample(
-    device: &Device,
+    device: &Arc<Device>,
     repeats: usize,
     graph: &Option<Graph>,
     round: &mut dyn FnMut() -> Result<()>,

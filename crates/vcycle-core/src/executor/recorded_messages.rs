@@ -50,7 +50,7 @@ pub(super) fn can_record_messages(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Re
     let (_, sharing) = team.alike(&place)?;
     // The streams of all these ranks are open by now.
     let have_queues = sharing == 1 || vcycle_gpu::streams_opened() <= queues();
-    let can = device.has_errands() && have_queues && team.serves_threads();
+    let can = device.has_host_tasks() && have_queues && team.serves_threads();
     Ok(!team.any(!can)?)
 }
 

@@ -1,8 +1,8 @@
 //! Messages of a rank between what is queued on its device.
 //!
 //! While an iteration is recorded nothing is read or sent. What a product or a sum over ranks has to send becomes a
-//! [`Letter`]: a block of memory of the host, and an errand that sends what the device has written there and writes what
-//! comes. An iteration that was recorded with them is replayed like any other. Only the errands speak to other ranks
+//! [`Letter`]: a block of memory of the host, and a host task that sends what the device has written there and writes what
+//! comes. An iteration that was recorded with them is replayed like any other. Only these tasks speak to other ranks
 //! then, so that no two threads do at a time.
 
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use vcycle_gpu::{Address, Device, Errand, HostBlock, Memory};
+use vcycle_gpu::{Address, Device, HostBlock, HostTask, Memory};
 
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::scalar::Kind;
 
-/// Sends messages of a rank as errands of its device.
+/// Sends messages of a rank as host tasks of its device.
 pub(crate) struct Courier {
     device: Arc<Device>,
     team: Arc<dyn Communicator>,
@@ -30,7 +30,7 @@ pub(crate) struct Courier {
 /// Type and number of the values, and whether they are norms.
 type SumKey = (Kind, usize, bool);
 
-/// What errands and the thread that queues them both know.
+/// What host tasks and the thread that queues them both know.
 #[derive(Default)]
 struct State {
     /// Whether a message could not be sent: no more are.
@@ -44,7 +44,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Letter {
     device: Arc<Device>,
-    errand: Errand,
+    task: HostTask,
     block: Arc<HostBlock>,
 }
 
@@ -81,7 +81,7 @@ impl Courier {
         };
         Ok(Letter {
             device: Arc::clone(&self.device),
-            errand: self.device.errand(Arc::new(work))?,
+            task: self.device.host_task(Arc::new(work))?,
             block,
         })
     }
@@ -160,11 +160,11 @@ impl Letter {
 
     /// Queues the begin of sending.
     pub fn begin(&self) -> Result<()> {
-        Ok(self.device.begin_errand(&self.errand)?)
+        Ok(self.device.begin_host_task(&self.task)?)
     }
 
     /// Queues waiting for the end.
     pub fn end(&self) -> Result<()> {
-        Ok(self.device.end_errand(&self.errand)?)
+        Ok(self.device.end_host_task(&self.task)?)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use vcycle_gpu::{Asked, Device};
+use vcycle_gpu::{Device, Requests};
 
 use super::{line, parse};
 use crate::executor::Executor;
@@ -17,7 +17,7 @@ const PINNED: &str = "pinned";
 pub struct Again {
     device: Arc<Device>,
     purpose: String,
-    likely: Asked,
+    likely: Requests,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -29,10 +29,10 @@ impl Again {
             return None;
         }
         let device = Arc::clone(device);
-        let kept = device.kept_text(&purpose).unwrap_or_default();
+        let kept = device.cached_text(&purpose).unwrap_or_default();
         let likely = read(&kept, &device);
         let (own, work) = (Arc::clone(&device), likely.clone());
-        let prepare = move || own.prepare(&work);
+        let prepare = move || own.prefetch(&work);
         // Where there is no room for a thread, nothing is prepared.
         let thread = thread::Builder::new().spawn(prepare).ok();
         Some(Self {
@@ -45,13 +45,13 @@ impl Again {
 
     /// From here on is what will be prepared the next time.
     pub fn note(&self) {
-        self.device.note_asked();
+        self.device.record_requests();
     }
 
     /// Keeps what was asked for beyond what was prepared.
     pub fn keep(&self) {
         let mut all = self.likely.clone();
-        let asked = self.device.asked();
+        let asked = self.device.requests();
         for kernel in asked.kernels {
             if !all.kernels.contains(&kernel) {
                 all.kernels.push(kernel);
@@ -60,7 +60,7 @@ impl Again {
         complete(&mut all.memory, &asked.memory);
         complete(&mut all.pinned, &asked.pinned);
         if all != self.likely {
-            self.device.keep_text(&self.purpose, &written(&all));
+            self.device.cache_text(&self.purpose, &written(&all));
         }
     }
 }
@@ -83,7 +83,7 @@ fn complete(known: &mut Vec<usize>, asked: &[usize]) {
 }
 
 /// A line each: the name of a kernel and its program, or a number of bytes.
-fn written(asked: &Asked) -> String {
+fn written(asked: &Requests) -> String {
     let kernels = asked.kernels.iter();
     let kernels =
         kernels.filter_map(|(program, name)| Some(format!("{name} {}\n", line(program)?)));
@@ -94,10 +94,10 @@ fn written(asked: &Asked) -> String {
     kernels.collect::<String>() + &bytes(MEMORY, &asked.memory) + &bytes(PINNED, &asked.pinned)
 }
 
-fn read(text: &str, device: &Device) -> Asked {
+fn read(text: &str, device: &Device) -> Requests {
     let properties = device.properties();
     let width = properties.sub_groups.first().copied().unwrap_or(1);
-    let mut asked = Asked::default();
+    let mut asked = Requests::default();
     for (what, rest) in text.lines().filter_map(|line| line.split_once(' ')) {
         match what {
             MEMORY => asked.memory.extend(rest.parse::<usize>()),
@@ -131,11 +131,11 @@ mod tests {
     fn what_was_asked_for_is_read_again() {
         let Some(executor) = device() else { return };
         let device = executor.device().unwrap();
-        device.note_asked();
+        device.record_requests();
         let one = Vector::<f64>::filled(&executor, 100, 1, 1.0).unwrap();
         let mut other = Vector::<f64>::zeros_like(&one).unwrap();
         other.axpy(crate::vector::Coefficient::one(), &one).unwrap();
-        let mut asked = device.asked();
+        let mut asked = device.requests();
         asked.memory.push(512);
         asked.pinned.push(1024);
         assert!(!asked.kernels.is_empty());

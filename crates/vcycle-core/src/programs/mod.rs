@@ -33,7 +33,7 @@ pub fn programs(target: &str) -> Vec<Source> {
 /// Tells a device what it is likely to be given; nothing happens on processors.
 pub fn expect(executor: &Executor) {
     if let Executor::Gpu(gpu) = executor {
-        gpu.device().expect(likely);
+        gpu.device().expect_programs(likely);
     }
 }
 

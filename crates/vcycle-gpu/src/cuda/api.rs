@@ -3,13 +3,12 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::cuda::flags::FlagFunctions;
 use crate::cuda::library::Function;
-use crate::cuda::vendor::Vendor;
+use crate::cuda::vendor::{OncePerVendor, Vendor};
 use crate::error::{Error, Result};
 use crate::handle::Address;
 
@@ -180,18 +179,12 @@ impl CudaApi {
 
     /// A vendor's functions, loaded and initialized on first use.
     pub fn of(vendor: Vendor) -> Result<&'static Self> {
-        static CUDA: OnceLock<CudaApi> = OnceLock::new();
-        static HIP: OnceLock<CudaApi> = OnceLock::new();
-        let place = match vendor {
-            Vendor::Cuda => &CUDA,
-            Vendor::Hip => &HIP,
-        };
-        if let Some(api) = place.get() {
-            return Ok(api);
-        }
-        let api = Self::load(vendor)?;
-        api.initialize()?;
-        Ok(place.get_or_init(|| api))
+        static LOADED: OncePerVendor<CudaApi> = OncePerVendor::new();
+        LOADED.get(vendor, || {
+            let api = Self::load(vendor)?;
+            api.initialize()?;
+            Ok(api)
+        })
     }
 
     fn initialize(&self) -> Result<()> {
@@ -228,21 +221,8 @@ impl CudaApi {
         if code == 0 {
             return Ok(());
         }
-        let (device, meaning) = (device.to_owned(), self.meaning(code));
-        Err(if LOST.contains(&code) {
-            Error::Lost {
-                device,
-                call,
-                meaning,
-            }
-        } else {
-            Error::Call {
-                device,
-                call,
-                code: code.into(),
-                meaning,
-            }
-        })
+        let (meaning, is_lost) = (self.meaning(code), LOST.contains(&code));
+        Err(Error::of_call(device, call, code, meaning, is_lost))
     }
 
     fn meaning(&self, code: i32) -> String {

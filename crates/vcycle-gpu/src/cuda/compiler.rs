@@ -2,12 +2,11 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::cuda::library::{Function, Wanted};
-use crate::cuda::vendor::Vendor;
+use crate::cuda::library::Function;
+use crate::cuda::vendor::{OncePerVendor, Vendor};
 use crate::error::{Error, Result};
 use crate::kernel::Source;
 
@@ -47,83 +46,56 @@ struct Nvidia {
     target_count: Function<unsafe extern "system" fn(*mut i32) -> i32>,
 }
 
-impl Output {
-    /// # Safety
-    /// The names are of functions that give a size and bytes of a program.
-    unsafe fn load(wanted: &Wanted, library: &Library, names: [&'static str; 2]) -> Result<Self> {
-        // SAFETY: both names are of functions with the signatures of `Output`, a condition of this function.
-        unsafe {
-            Ok(Self {
-                size: wanted.function(library, names[0])?,
-                bytes: wanted.function(library, names[1])?,
-            })
-        }
-    }
-}
-
-impl Nvidia {
-    fn load(wanted: &Wanted, library: &Library) -> Result<Self> {
-        // SAFETY: documented with these arguments.
-        unsafe {
-            Ok(Self {
-                ptx: Output::load(wanted, library, ["nvrtcGetPTXSize", "nvrtcGetPTX"])?,
-                targets: wanted.function(library, "nvrtcGetSupportedArchs")?,
-                target_count: wanted.function(library, "nvrtcGetNumSupportedArchs")?,
-            })
-        }
-    }
-}
-
 impl Compiler {
     /// A vendor's compiler, loaded on first use.
     pub fn of(vendor: Vendor) -> Result<&'static Self> {
-        static CUDA: OnceLock<Compiler> = OnceLock::new();
-        static HIP: OnceLock<Compiler> = OnceLock::new();
-        let place = match vendor {
-            Vendor::Cuda => &CUDA,
-            Vendor::Hip => &HIP,
-        };
-        if let Some(compiler) = place.get() {
-            return Ok(compiler);
-        }
-        let compiler = Self::load(vendor)?;
-        Ok(place.get_or_init(|| compiler))
+        static LOADED: OncePerVendor<Compiler> = OncePerVendor::new();
+        LOADED.get(vendor, || Self::load(vendor))
     }
 
     fn load(vendor: Vendor) -> Result<Self> {
         let wanted = vendor.compiler_library();
         // The functions live as long as the program.
         let library: &'static Library = Box::leak(Box::new(vendor.load_compiler()?));
-        let name = |cuda, hip| match vendor {
+        let pick = |cuda: &'static str, hip: &'static str| match vendor {
             Vendor::Cuda => cuda,
             Vendor::Hip => hip,
         };
-        let log = name(
-            ["nvrtcGetProgramLogSize", "nvrtcGetProgramLog"],
-            ["hiprtcGetProgramLogSize", "hiprtcGetProgramLog"],
-        );
-        let code = name(
-            ["nvrtcGetCUBINSize", "nvrtcGetCUBIN"],
-            ["hiprtcGetCodeSize", "hiprtcGetCode"],
-        );
-        let name = |cuda, hip| name([cuda; 2], [hip; 2])[0];
         // SAFETY: both vendors document these functions with these arguments.
         unsafe {
             Ok(Self {
                 vendor,
-                version: wanted.function(library, name("nvrtcVersion", "hiprtcVersion"))?,
+                version: wanted.function(library, pick("nvrtcVersion", "hiprtcVersion"))?,
                 error_string: wanted
-                    .function(library, name("nvrtcGetErrorString", "hiprtcGetErrorString"))?,
+                    .function(library, pick("nvrtcGetErrorString", "hiprtcGetErrorString"))?,
                 create: wanted
-                    .function(library, name("nvrtcCreateProgram", "hiprtcCreateProgram"))?,
+                    .function(library, pick("nvrtcCreateProgram", "hiprtcCreateProgram"))?,
                 compile: wanted
-                    .function(library, name("nvrtcCompileProgram", "hiprtcCompileProgram"))?,
+                    .function(library, pick("nvrtcCompileProgram", "hiprtcCompileProgram"))?,
                 destroy: wanted
-                    .function(library, name("nvrtcDestroyProgram", "hiprtcDestroyProgram"))?,
-                log: Output::load(&wanted, library, log)?,
-                code: Output::load(&wanted, library, code)?,
+                    .function(library, pick("nvrtcDestroyProgram", "hiprtcDestroyProgram"))?,
+                log: Output {
+                    size: wanted.function(
+                        library,
+                        pick("nvrtcGetProgramLogSize", "hiprtcGetProgramLogSize"),
+                    )?,
+                    bytes: wanted
+                        .function(library, pick("nvrtcGetProgramLog", "hiprtcGetProgramLog"))?,
+                },
+                code: Output {
+                    size: wanted
+                        .function(library, pick("nvrtcGetCUBINSize", "hiprtcGetCodeSize"))?,
+                    bytes: wanted.function(library, pick("nvrtcGetCUBIN", "hiprtcGetCode"))?,
+                },
                 nvidia: match vendor {
-                    Vendor::Cuda => Some(Nvidia::load(&wanted, library)?),
+                    Vendor::Cuda => Some(Nvidia {
+                        ptx: Output {
+                            size: wanted.function(library, "nvrtcGetPTXSize")?,
+                            bytes: wanted.function(library, "nvrtcGetPTX")?,
+                        },
+                        targets: wanted.function(library, "nvrtcGetSupportedArchs")?,
+                        target_count: wanted.function(library, "nvrtcGetNumSupportedArchs")?,
+                    }),
                     Vendor::Hip => None,
                 },
             })
@@ -257,15 +229,19 @@ impl Compiler {
     }
 
     fn check(&self, call: &'static str, code: i32) -> Result<()> {
-        if code == 0 {
-            return Ok(());
+        match code {
+            0 => Ok(()),
+            _ => {
+                let device = self.vendor.name();
+                Err(Error::of_call(
+                    device,
+                    call,
+                    code,
+                    self.meaning(code),
+                    false,
+                ))
+            }
         }
-        Err(Error::Call {
-            device: self.vendor.name().into(),
-            call,
-            code: code.into(),
-            meaning: self.meaning(code),
-        })
     }
 
     fn meaning(&self, code: i32) -> String {

@@ -3,19 +3,20 @@
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::counters::count_stream;
 use crate::cuda::api::{self, CudaApi, Opaque, call};
 use crate::cuda::compiler::Compiler;
-use crate::cuda::flags::FlagFunctions;
+use crate::cuda::flags::{FlagFunctions, FlagOperation};
 use crate::cuda::properties;
 use crate::driver::Driver;
-use crate::errand::{Errand, ErrandWay};
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
+use crate::host_task::{HostTask, HostTaskMethod};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
+use crate::sync::lock;
 
 /// A stream that does not wait for the null stream.
 const NON_BLOCKING: u32 = 1;
@@ -103,10 +104,7 @@ impl CudaGpu {
         if !self.is_recording() {
             return Ok(());
         }
-        Err(Error::Unsupported {
-            device: self.properties.name.clone(),
-            what: format!("{what} while work is recorded"),
-        })
+        Err(Error::while_recording(&self.properties, what))
     }
 
     /// Does what is no part of the recorded work but may be done meanwhile.
@@ -121,29 +119,22 @@ impl CudaGpu {
         result
     }
 
-    fn out_of_memory(&self, bytes: usize) -> Error {
-        Error::OutOfMemory {
-            device: self.properties.name.clone(),
-            bytes,
-            free: self.free_memory().unwrap_or(0),
-            total: self.properties.memory,
-        }
+    fn flags(&self) -> &FlagFunctions {
+        self.api.flags.as_ref().expect("asked for before")
     }
 
-    /// What the stream does with flags, and what that is told in errors.
-    fn flags(&self) -> Result<(&FlagFunctions, (&CudaApi, &str))> {
+    /// Queues operations on numbers in memory of the host.
+    fn queue_flags<const N: usize>(&self, mut operations: [FlagOperation; N]) -> Result<()> {
         self.enter()?;
-        let functions = self.api.flags.as_ref().expect("asked for before");
-        Ok((functions, (self.api, &self.properties.name)))
+        let batch = &self.flags().batch;
+        let (queue, operations) = (self.queue(), operations.as_mut_ptr());
+        // SAFETY: numbers in pinned memory that is never given back, and as many operations as it says.
+        let code = unsafe { (batch.pointer)(queue, N as u32, operations, 0) };
+        self.api.check(&self.properties.name, batch.name, code)
     }
 
     fn new_event(&self) -> Result<Handle> {
-        let kept = self
-            .events
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        if let Some(event) = kept {
+        if let Some(event) = lock(&self.events).pop() {
             return Ok(event);
         }
         let mut event = ptr::null_mut();
@@ -225,7 +216,10 @@ impl Driver for CudaGpu {
             Err(Error::Call {
                 code: api::OUT_OF_MEMORY,
                 ..
-            }) => Err(self.out_of_memory(bytes)),
+            }) => {
+                let free = self.free_memory().unwrap_or(0);
+                Err(Error::out_of_memory(&self.properties, bytes, free))
+            }
             result => result.map(|()| address),
         }
     }
@@ -338,23 +332,30 @@ impl Driver for CudaGpu {
         let _ = self.aside(|| on!(self, graph_exec_free(pointer(graph))));
     }
 
-    fn errand_way(&self) -> Option<ErrandWay> {
-        self.api.flags.as_ref().map(|_| ErrandWay::Flags)
+    fn host_task_method(&self) -> Option<HostTaskMethod> {
+        self.api.flags.as_ref().map(|_| HostTaskMethod::Flags)
     }
 
-    fn begin_errand(&self, errand: &Errand) -> Result<()> {
-        let (functions, device) = self.flags()?;
-        functions.begin(device, self.queue(), errand)
+    fn begin_host_task(&self, task: &HostTask) -> Result<()> {
+        let flags = task.flags().expect("host tasks here have flags");
+        self.queue_flags([FlagOperation::write(flags.begun(), task.number)])
     }
 
-    fn end_errand(&self, errand: &Errand) -> Result<()> {
-        let (functions, device) = self.flags()?;
-        functions.end(device, self.queue(), errand)
+    fn end_host_task(&self, task: &HostTask) -> Result<()> {
+        let flags = task.flags().expect("host tasks here have flags");
+        let is_over = flags.ended();
+        self.queue_flags([
+            FlagOperation::wait(is_over, 1),
+            FlagOperation::write(is_over, 0),
+        ])
     }
 
     fn make_ready(&self, graph: Handle) -> Result<()> {
-        let (functions, device) = self.flags()?;
-        functions.make_ready(device, self.stream, pointer(graph))
+        self.enter()?;
+        let upload = &self.flags().upload;
+        // SAFETY: a graph that was not forgotten, and the stream that it will be launched in.
+        let code = unsafe { (upload.pointer)(pointer(graph), self.stream) };
+        self.api.check(&self.properties.name, upload.name, code)
     }
 
     fn record(&self) -> Result<Handle> {
@@ -379,10 +380,7 @@ impl Driver for CudaGpu {
     }
 
     fn free_event(&self, event: Handle) {
-        self.events
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(event);
+        lock(&self.events).push(event);
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -32,28 +32,28 @@ const HIP: Attributes = Attributes {
 
 /// The properties of a device by its number.
 pub(super) fn read(api: &CudaApi, index: usize) -> Result<Properties> {
-    let asked = Asked {
+    let device = Queried {
         api,
         name: format!("{}:{index}", api.vendor.name()),
-        device: device(api, index)?,
+        number: device(api, index)?,
     };
     let attributes = match api.vendor {
         Vendor::Cuda => CUDA,
         Vendor::Hip => HIP,
     };
     Ok(Properties {
-        model: asked.model()?,
+        model: device.model()?,
         driver: driver(api)?,
-        architecture: asked.architecture()?,
-        memory: asked.memory()?,
-        compute_units: asked.attribute(attributes.compute_units)? as usize,
-        local_memory: asked.attribute(attributes.local_memory)? as usize,
-        max_block: asked.attribute(attributes.max_block)? as usize,
-        sub_groups: vec![asked.attribute(attributes.sub_group)? as usize],
+        architecture: device.architecture()?,
+        memory: device.memory()?,
+        compute_units: device.attribute(attributes.compute_units)? as usize,
+        local_memory: device.attribute(attributes.local_memory)? as usize,
+        max_block: device.attribute(attributes.max_block)? as usize,
+        sub_groups: vec![device.attribute(attributes.sub_group)? as usize],
         fp64: true,
         fp16: true,
         is_cpu: false,
-        name: asked.name,
+        name: device.name,
     })
 }
 
@@ -78,26 +78,26 @@ fn driver(api: &CudaApi) -> Result<String> {
     Ok(format!("{driver} {major}.{minor}"))
 }
 
-struct Asked<'a> {
+struct Queried<'a> {
     api: &'a CudaApi,
     name: String,
-    device: i32,
+    number: i32,
 }
 
-impl Asked<'_> {
+impl Queried<'_> {
     fn attribute(&self, number: i32) -> Result<i32> {
         let mut value = 0;
         call!(
             self.api,
             &self.name,
-            device_attribute(&mut value, number, self.device)
+            device_attribute(&mut value, number, self.number)
         )?;
         Ok(value)
     }
 
     fn memory(&self) -> Result<usize> {
         let mut bytes = 0;
-        call!(self.api, &self.name, device_memory(&mut bytes, self.device))?;
+        call!(self.api, &self.name, device_memory(&mut bytes, self.number))?;
         Ok(bytes)
     }
 
@@ -107,7 +107,7 @@ impl Asked<'_> {
         call!(
             self.api,
             &self.name,
-            device_name(text.as_mut_ptr().cast(), length, self.device)
+            device_name(text.as_mut_ptr().cast(), length, self.number)
         )?;
         Ok(start(&text))
     }
@@ -123,7 +123,7 @@ impl Asked<'_> {
                 // Ten times what the structure takes, aligned as it is.
                 let mut bytes = [0u64; 2048];
                 // SAFETY: writes a structure of fewer bytes.
-                let code = unsafe { (properties.pointer)(bytes.as_mut_ptr().cast(), self.device) };
+                let code = unsafe { (properties.pointer)(bytes.as_mut_ptr().cast(), self.number) };
                 self.api.check(&self.name, properties.name, code)?;
                 let bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_ne_bytes()).collect();
                 Ok(amd_architecture(&bytes))

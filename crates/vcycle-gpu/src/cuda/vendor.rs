@@ -1,6 +1,8 @@
 //! The two vendors whose interfaces are one.
 
-use crate::error::Error;
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result};
 
 /// Whose devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,5 +39,24 @@ impl Vendor {
             name: self.name().into(),
             known: known.into(),
         }
+    }
+}
+
+/// What is loaded once for each vendor.
+pub(super) struct OncePerVendor<T>([OnceLock<T>; 2]);
+
+impl<T> OncePerVendor<T> {
+    pub(super) const fn new() -> Self {
+        Self([const { OnceLock::new() }; 2])
+    }
+
+    /// What was loaded, or what `load` makes; a failure is tried again the next time.
+    pub(super) fn get(&self, vendor: Vendor, load: impl FnOnce() -> Result<T>) -> Result<&T> {
+        let place = &self.0[vendor as usize];
+        if let Some(loaded) = place.get() {
+            return Ok(loaded);
+        }
+        let loaded = load()?;
+        Ok(place.get_or_init(|| loaded))
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct OpenCl {
     pub(super) queueing: Mutex<Kernels>,
     pub(super) recording: Mutex<Option<Recording>>,
     pub(super) graphs: Mutex<Graphs>,
-    /// The place that the next errand of the host waits for.
+    /// The place that the next task of the host waits for.
     pub(super) marked: Mutex<Option<Handle>>,
 }
 

@@ -36,7 +36,7 @@ pub(super) enum QueueCommand {
         shape: Shape,
         arguments: Vec<Argument>,
     },
-    /// A place that an errand of the host waits for.
+    /// A place that a task of the host waits for.
     Mark,
     /// What the host does once the queue has come to the place that was marked last.
     Call(Called),

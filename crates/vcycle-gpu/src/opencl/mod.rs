@@ -7,21 +7,31 @@
 mod api;
 mod device;
 mod kept;
-mod memory;
 mod platform;
 mod program;
 mod queue;
 mod status;
 
+use std::alloc::{Layout, alloc, dealloc};
+use std::ffi::CString;
+use std::sync::Arc;
+use std::thread;
+
 use self::api::{Object, api};
 use self::device::OpenCl;
-use self::kept::{Called, QueueCommand};
+use self::kept::{Called, QueueCommand, Recording};
 use crate::driver::Driver;
-use crate::errand::{Errand, ErrandWay};
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};
+use crate::host_task::{HostTask, HostTaskMethod};
 use crate::kernel::{Argument, Shape, Source};
 use crate::properties::Properties;
+use crate::sync::lock;
+
+/// What addresses are a multiple of.
+const ALIGNMENT: usize = 256;
+/// Host memory begins with a page.
+const PAGE: usize = 4096;
 
 /// All devices of all platforms.
 pub(crate) fn devices() -> Result<Vec<Properties>> {
@@ -46,28 +56,82 @@ impl Driver for OpenCl {
     }
 
     fn check_address(&self, address: Address) -> Result<()> {
-        self.check_shared(address)
+        let place = address as usize;
+        let allocations = lock(&self.allocations);
+        let mut all = allocations.by_address.values();
+        if all.any(|&(begin, size)| (begin..begin + size).contains(&place)) {
+            return Ok(());
+        }
+        Err(Error::Elsewhere {
+            device: self.properties.name.clone(),
+            address,
+            found: "others cannot share memory with OpenCL devices".to_owned(),
+        })
     }
 
     fn free_memory(&self) -> Result<usize> {
-        Ok(self.free_bytes())
+        let used = lock(&self.allocations).bytes;
+        Ok(self.properties.memory.saturating_sub(used))
     }
 
     fn allocate(&self, bytes: usize) -> Result<Address> {
         self.refuse_recording("an allocation")?;
-        self.allocate_shared(bytes)
+        // The driver is not asked for more than there is: many promise memory and fail when it is used.
+        let mut allocations = lock(&self.allocations);
+        let size = bytes.saturating_add(ALIGNMENT);
+        let left = self.properties.memory.saturating_sub(allocations.bytes);
+        let free = left.min(self.largest);
+        let refused = || Error::out_of_memory(&self.properties, bytes, free);
+        if size > free {
+            return Err(refused());
+        }
+        // SAFETY: no pointer is passed; failure is null. Alignments above 128 may be refused, so it
+        // is done below.
+        let begin =
+            unsafe { (self.api.svm_alloc)(self.context, api::MEM_READ_WRITE, size, 0) } as usize;
+        if begin == 0 {
+            return Err(refused());
+        }
+        let address = begin.next_multiple_of(ALIGNMENT) as Address;
+        allocations.by_address.insert(address, (begin, size));
+        allocations.bytes += size;
+        Ok(address)
     }
 
     fn free(&self, address: Address) {
-        self.free_shared(address);
+        // What failed in the queue is told to those who wait for it.
+        let _ = self.finish();
+        let mut allocations = lock(&self.allocations);
+        let Some((begin, size)) = allocations.by_address.remove(&address) else {
+            return;
+        };
+        allocations.bytes -= size;
+        // SAFETY: memory of `svm_alloc`, freed once; all work that was queued is done.
+        unsafe { (self.api.svm_free)(self.context, begin as *mut _) };
     }
 
     fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8> {
-        self.allocate_host(bytes)
+        let refused = || Error::OutOfMemory {
+            device: "the host".to_owned(),
+            bytes,
+            free: 0,
+            total: 0,
+        };
+        let layout = Layout::from_size_align(bytes.max(1), PAGE).map_err(|_| refused())?;
+        // SAFETY: the size is not zero.
+        let pointer = unsafe { alloc(layout) };
+        if pointer.is_null() {
+            return Err(refused());
+        }
+        lock(&self.pinned).insert(pointer as usize, layout);
+        Ok(pointer)
     }
 
     fn free_pinned(&self, pointer: *mut u8) {
-        self.free_host(pointer);
+        if let Some(layout) = lock(&self.pinned).remove(&(pointer as usize)) {
+            // SAFETY: allocated with this layout, freed once.
+            unsafe { dealloc(pointer, layout) };
+        }
     }
 
     unsafe fn upload(&self, to: Address, from: *const u8, bytes: usize) -> Result<()> {
@@ -95,7 +159,10 @@ impl Driver for OpenCl {
     }
 
     fn compile(&self, source: &Source) -> Result<Vec<u8>> {
-        self.compile_to_binary(source)
+        let program = self.program_of_source(source)?;
+        let binary = self.binary(program);
+        self.release(program);
+        binary
     }
 
     fn load(&self, code: &[u8], source: &Source) -> Result<Handle> {
@@ -106,7 +173,18 @@ impl Driver for OpenCl {
     }
 
     fn kernel(&self, module: Handle, name: &str) -> Result<Option<Handle>> {
-        self.kernel_of_program(module as Object, name)
+        let Ok(name) = CString::new(name) else {
+            return Ok(None);
+        };
+        let mut code = 0;
+        // SAFETY: a name that ends with zero.
+        let kernel =
+            unsafe { (self.api.create_kernel)(module as Object, name.as_ptr(), &mut code) };
+        if code == api::INVALID_KERNEL_NAME {
+            return Ok(None);
+        }
+        self.check("clCreateKernel", code)?;
+        Ok(Some(kernel as Handle))
     }
 
     fn launch(&self, kernel: Handle, shape: Shape, arguments: &[Argument]) -> Result<()> {
@@ -118,32 +196,54 @@ impl Driver for OpenCl {
     }
 
     fn begin_capture(&self) -> Result<()> {
-        self.begin_recording();
+        *lock(&self.recording) = Some(Recording {
+            thread: thread::current().id(),
+            commands: Vec::new(),
+            refused: None,
+        });
         Ok(())
     }
 
     fn end_capture(&self) -> Result<Handle> {
-        self.end_recording()
+        let recording = lock(&self.recording).take();
+        let recording = recording.expect("a recording ends after it began");
+        if let Some(what) = recording.refused {
+            return Err(Error::while_recording(&self.properties, what));
+        }
+        let mut graphs = lock(&self.graphs);
+        graphs.last += 1;
+        let handle = graphs.last;
+        graphs
+            .by_handle
+            .insert(handle, Arc::new(recording.commands));
+        Ok(handle)
     }
 
     fn replay(&self, graph: Handle) -> Result<()> {
-        self.submit_graph(graph)
+        self.refuse_recording("replaying")?;
+        let commands = lock(&self.graphs).by_handle.get(&graph).cloned();
+        let commands = commands.expect("a graph is replayed before it is forgotten");
+        let mut kernels = lock(&self.queueing);
+        commands
+            .iter()
+            .try_for_each(|command| self.enqueue(command, &mut kernels))?;
+        self.flush()
     }
 
     fn free_graph(&self, graph: Handle) {
-        self.forget_graph(graph);
+        lock(&self.graphs).by_handle.remove(&graph);
     }
 
-    fn errand_way(&self) -> Option<ErrandWay> {
-        Some(ErrandWay::Queue)
+    fn host_task_method(&self) -> Option<HostTaskMethod> {
+        Some(HostTaskMethod::Queue)
     }
 
-    fn begin_errand(&self, _errand: &Errand) -> Result<()> {
+    fn begin_host_task(&self, _task: &HostTask) -> Result<()> {
         self.submit(QueueCommand::Mark)
     }
 
-    fn end_errand(&self, errand: &Errand) -> Result<()> {
-        self.submit(QueueCommand::Call(Called(errand.work.clone())))
+    fn end_host_task(&self, task: &HostTask) -> Result<()> {
+        self.submit(QueueCommand::Call(Called(task.work.clone())))
     }
 
     fn record(&self) -> Result<Handle> {

@@ -8,19 +8,11 @@ use super::device::OpenCl;
 use super::platform::{info, text};
 use super::{api, api::Object};
 use crate::error::{Error, Result};
-use crate::handle::Handle;
 use crate::kernel::Source;
 
 const BUILD_PROGRAM_FAILURE: i32 = -11;
 
 impl OpenCl {
-    pub(super) fn compile_to_binary(&self, source: &Source) -> Result<Vec<u8>> {
-        let program = self.program_of_source(source)?;
-        let binary = self.binary(program);
-        self.release(program);
-        binary
-    }
-
     pub(super) fn program_of_source(&self, source: &Source) -> Result<Object> {
         let whole = whole_text(source);
         let (pointer, length) = (whole.as_ptr().cast(), whole.len());
@@ -70,7 +62,7 @@ impl OpenCl {
         Some(program)
     }
 
-    /// Processors that play a GPU are there for tests: what they run takes no time, but the compiler
+    /// CPU OpenCL devices are there for tests: what they run takes no time, but the compiler
     /// takes five times as long where it optimises.
     fn options(&self) -> String {
         let standard = format!("-cl-std={}", self.properties.architecture);
@@ -121,7 +113,7 @@ impl OpenCl {
     }
 
     /// The binary for the one device; empty where the driver gives none.
-    fn binary(&self, program: Object) -> Result<Vec<u8>> {
+    pub(super) fn binary(&self, program: Object) -> Result<Vec<u8>> {
         let mut size = 0_usize;
         self.program_info(program, api::PROGRAM_BINARY_SIZES, &mut size)?;
         let mut binary = vec![0; size];
@@ -138,23 +130,9 @@ impl OpenCl {
         self.check("clGetProgramInfo", code)
     }
 
-    fn release(&self, program: Object) {
+    pub(super) fn release(&self, program: Object) {
         // SAFETY: a program that nobody else has. Its code tells of bugs of ours only.
         unsafe { (self.api.release_program)(program) };
-    }
-
-    pub(super) fn kernel_of_program(&self, program: Object, name: &str) -> Result<Option<Handle>> {
-        let Ok(name) = CString::new(name) else {
-            return Ok(None);
-        };
-        let mut code = 0;
-        // SAFETY: a name that ends with zero.
-        let kernel = unsafe { (self.api.create_kernel)(program, name.as_ptr(), &mut code) };
-        if code == api::INVALID_KERNEL_NAME {
-            return Ok(None);
-        }
-        self.check("clCreateKernel", code)?;
-        Ok(Some(kernel as Handle))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
-use std::sync::Arc;
 use std::thread;
 
 use super::api;
@@ -26,29 +25,6 @@ impl OpenCl {
         self.enqueue(&command, &mut lock(&self.queueing))
     }
 
-    pub(super) fn begin_recording(&self) {
-        *lock(&self.recording) = Some(Recording {
-            thread: thread::current().id(),
-            commands: Vec::new(),
-            refused: None,
-        });
-    }
-
-    pub(super) fn end_recording(&self) -> Result<Handle> {
-        let recording = lock(&self.recording).take();
-        let recording = recording.expect("a recording ends after it began");
-        if let Some(what) = recording.refused {
-            return Err(self.unsupported_in_recording(what));
-        }
-        let mut graphs = lock(&self.graphs);
-        graphs.last += 1;
-        let handle = graphs.last;
-        graphs
-            .by_handle
-            .insert(handle, Arc::new(recording.commands));
-        Ok(handle)
-    }
-
     /// An error if this thread is recording, which then fails as a whole.
     pub(super) fn refuse_recording(&self, what: &'static str) -> Result<()> {
         let mut recording = lock(&self.recording);
@@ -56,31 +32,10 @@ impl OpenCl {
             return Ok(());
         };
         recording.refused = Some(what);
-        Err(self.unsupported_in_recording(what))
+        Err(Error::while_recording(&self.properties, what))
     }
 
-    fn unsupported_in_recording(&self, what: &str) -> Error {
-        let device = self.properties.name.clone();
-        let what = format!("{what} while work is recorded");
-        Error::Unsupported { device, what }
-    }
-
-    pub(super) fn submit_graph(&self, graph: Handle) -> Result<()> {
-        self.refuse_recording("replaying")?;
-        let commands = lock(&self.graphs).by_handle.get(&graph).cloned();
-        let commands = commands.expect("a graph is replayed before it is forgotten");
-        let mut kernels = lock(&self.queueing);
-        commands
-            .iter()
-            .try_for_each(|command| self.enqueue(command, &mut kernels))?;
-        self.flush()
-    }
-
-    pub(super) fn forget_graph(&self, graph: Handle) {
-        lock(&self.graphs).by_handle.remove(&graph);
-    }
-
-    fn enqueue(&self, command: &QueueCommand, kernels: &mut Kernels) -> Result<()> {
+    pub(super) fn enqueue(&self, command: &QueueCommand, kernels: &mut Kernels) -> Result<()> {
         match command {
             QueueCommand::Copy { bytes: 0, .. } | QueueCommand::Clear { bytes: 0, .. } => Ok(()),
             QueueCommand::Copy { to, from, bytes } => self.enqueue_copy(*to, *from, *bytes),
@@ -264,7 +219,7 @@ impl OpenCl {
         Ok(time)
     }
 
-    fn flush(&self) -> Result<()> {
+    pub(super) fn flush(&self) -> Result<()> {
         // SAFETY: the queue lives as long as the device.
         self.check("clFlush", unsafe { (self.api.flush)(self.queue) })
     }

@@ -5,29 +5,15 @@ use crate::error::{Error, Result};
 
 /// An error unless a call succeeded.
 pub(crate) fn check(device: &str, call: &'static str, code: i32) -> Result<()> {
-    if code == SUCCESS {
-        Ok(())
-    } else {
-        Err(error(device, call, code))
-    }
-}
-
-fn error(device: &str, call: &'static str, code: i32) -> Error {
-    let device = device.to_owned();
-    let meaning = meaning(code).to_owned();
-    if is_lost(code) {
-        return Error::Lost {
+    match code {
+        SUCCESS => Ok(()),
+        _ => Err(Error::of_call(
             device,
             call,
-            meaning,
-        };
-    }
-    let code = i64::from(code);
-    Error::Call {
-        device,
-        call,
-        code,
-        meaning,
+            code,
+            meaning(code).to_owned(),
+            is_lost(code),
+        )),
     }
 }
 

@@ -1,34 +1,34 @@
-//! Notes of what a device is asked for, so that the next process that does the same finds it ready.
+//! What a process asks a device for, recorded so that the next one that does the same finds it ready.
 
-use crate::asked::Asked;
 use crate::cache;
 use crate::device::Device;
 use crate::pinned::Pinned;
+use crate::requests::Requests;
 use crate::sync::lock;
 
 /// Part of the memory that is free which is asked for before it is needed, at most: one of so many.
 const PART: usize = 4;
 
 impl Device {
-    /// Notes what is asked for from now on.
-    pub fn note_asked(&self) {
-        *lock(&self.asked) = Some(Asked::default());
+    /// Records what is asked for from now on.
+    pub fn record_requests(&self) {
+        *lock(&self.requests) = Some(Requests::default());
     }
 
-    /// What was asked for since it is noted.
-    pub fn asked(&self) -> Asked {
-        lock(&self.asked).clone().unwrap_or_default()
+    /// What was asked for since it is recorded.
+    pub fn requests(&self) -> Requests {
+        lock(&self.requests).clone().unwrap_or_default()
     }
 
-    pub(crate) fn note(&self, add: impl FnOnce(&mut Asked)) {
-        lock(&self.asked).as_mut().map(add);
+    pub(crate) fn record_request(&self, add: impl FnOnce(&mut Requests)) {
+        lock(&self.requests).as_mut().map(add);
     }
 
     /// Makes ready what is likely to be asked for. Programs that would have to be compiled are left out, and what fails is told when it is
     /// asked for.
-    pub fn prepare(&self, likely: &Asked) {
+    pub fn prefetch(&self, likely: &Requests) {
         for (source, name) in &likely.kernels {
-            self.load_ahead(source, name);
+            self.preload(source, name);
         }
         for &room in &likely.pinned {
             if let Ok(pointer) = self.driver().allocate_pinned(room) {
@@ -52,12 +52,12 @@ impl Device {
     }
 
     /// A text that an earlier process has kept under a name, with this device, driver and version.
-    pub fn kept_text(&self, name: &str) -> Option<String> {
+    pub fn cached_text(&self, name: &str) -> Option<String> {
         cache::read_text(self.properties(), name)
     }
 
     /// Keeps a text for later processes; a disk that cannot be written to is no error.
-    pub fn keep_text(&self, name: &str, text: &str) {
+    pub fn cache_text(&self, name: &str, text: &str) {
         cache::write_text(self.properties(), name, text);
     }
 }

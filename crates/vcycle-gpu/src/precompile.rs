@@ -29,7 +29,7 @@ const STACK: usize = 8 << 20;
 
 /// What a device was asked for, and what it expects.
 #[derive(Debug, Default)]
-pub(crate) struct Ahead {
+pub(crate) struct Precompiler {
     likely: Mutex<Option<Likely>>,
     started: AtomicBool,
     shared: Arc<Shared>,
@@ -39,14 +39,14 @@ pub(crate) struct Ahead {
 #[derive(Debug, Default)]
 struct Shared {
     plan: Mutex<Plan>,
-    asked: Condvar,
+    requested: Condvar,
 }
 
 /// Threads that compile, and whether they are to stop.
 static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 static STOP: AtomicBool = AtomicBool::new(false);
 
-impl Ahead {
+impl Precompiler {
     /// Notes the sequences, to be asked for when they are needed.
     pub fn expect(&self, likely: Likely) {
         *lock(&self.likely) = Some(likely);
@@ -55,12 +55,12 @@ impl Ahead {
     /// Notes that a program was asked for the first time.
     pub fn note(&self, program: &Source) {
         lock(&self.shared.plan).note(program);
-        self.shared.asked.notify_all();
+        self.shared.requested.notify_all();
     }
 
     /// The programs that were asked for, in order.
-    pub fn asked(&self) -> Vec<Source> {
-        lock(&self.shared.plan).asked.clone()
+    pub fn requested(&self) -> Vec<Source> {
+        lock(&self.shared.plan).requested.clone()
     }
 
     /// To be called when a program has been compiled: threads are to end before the compiler does, parts of which register
@@ -107,7 +107,7 @@ impl Shared {
                 return;
             }
             let Some(program) = plan.next() else {
-                drop(self.asked.wait_timeout(plan, LOOK));
+                drop(self.requested.wait_timeout(plan, LOOK));
                 continue;
             };
             drop(plan);
@@ -120,7 +120,7 @@ impl Shared {
 #[derive(Debug, Default)]
 struct Plan {
     /// In order.
-    asked: Vec<Source>,
+    requested: Vec<Source>,
     /// Each program of the sequences once, and whether somebody compiles it or has.
     programs: Vec<(Source, bool)>,
     places: HashMap<Source, usize>,
@@ -132,7 +132,7 @@ struct Plan {
 struct Sequence {
     programs: Vec<usize>,
     /// How many were asked for that are not among them.
-    strangers: usize,
+    unexpected: usize,
 }
 
 impl Plan {
@@ -143,10 +143,10 @@ impl Plan {
             let programs = programs.collect();
             self.sequences.push(Sequence {
                 programs,
-                strangers: 0,
+                unexpected: 0,
             });
         }
-        for program in self.asked.clone() {
+        for program in self.requested.clone() {
             self.take(&program);
         }
     }
@@ -160,7 +160,7 @@ impl Plan {
     }
 
     fn note(&mut self, program: &Source) {
-        self.asked.push(program.clone());
+        self.requested.push(program.clone());
         self.take(program);
     }
 
@@ -172,14 +172,14 @@ impl Plan {
         }
         for sequence in &mut self.sequences {
             let is_known = place.is_some_and(|place| sequence.programs.contains(&place));
-            sequence.strangers += usize::from(!is_known);
+            sequence.unexpected += usize::from(!is_known);
         }
     }
 
     /// The next program of the sequences that fit best: the one that comes earliest in one of them.
     fn next(&mut self) -> Option<Source> {
-        let fewest = self.sequences.iter().map(|it| it.strangers).min()?;
-        let best = self.sequences.iter().filter(|it| it.strangers == fewest);
+        let fewest = self.sequences.iter().map(|it| it.unexpected).min()?;
+        let best = self.sequences.iter().filter(|it| it.unexpected == fewest);
         let open = |it: &Sequence| {
             let mut places = it.programs.iter().copied().enumerate();
             places.find(|(_, place)| !self.programs[*place].1)
@@ -278,18 +278,18 @@ mod tests {
             fp16: true,
             is_cpu: false,
         };
-        let ahead = Ahead::default();
+        let precompiler = Precompiler::default();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let begin = |ahead: &Ahead| {
+        let begin = |precompiler: &Precompiler| {
             let seen = Arc::clone(&seen);
-            ahead.start(&properties, move |program: &Source| {
+            precompiler.start(&properties, move |program: &Source| {
                 lock(&seen).push(program.file.clone());
             });
         };
-        begin(&ahead);
-        ahead.expect(two);
-        begin(&ahead);
-        begin(&ahead);
+        begin(&precompiler);
+        precompiler.expect(two);
+        begin(&precompiler);
+        begin(&precompiler);
         for thread in lock(&THREADS).drain(..) {
             thread.join().unwrap();
         }

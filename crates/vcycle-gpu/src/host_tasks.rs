@@ -1,62 +1,65 @@
-//! Errands of a device.
+//! Host tasks of a device.
 
 use std::sync::Arc;
 
-use crate::counters::count_errand;
+use crate::counters::count_host_task;
 use crate::device::Device;
-use crate::errand::{Errand, ErrandWay};
 use crate::error::{Error, Result};
+use crate::host_task::{HostTask, HostTaskMethod};
 use crate::proxy::{Flags, Proxy, Work};
 use crate::sync::lock;
 
 impl Device {
-    /// Whether errands can be queued here.
-    pub fn has_errands(&self) -> bool {
-        self.driver().errand_way().is_some()
+    /// Whether host tasks can be queued here.
+    pub fn has_host_tasks(&self) -> bool {
+        self.driver().host_task_method().is_some()
     }
 
     /// Something that the host is to do whenever it is queued.
     ///
     /// # Errors
     /// Where the device cannot wait for the host, and when memory is short.
-    pub fn errand(self: &Arc<Self>, work: Arc<Work>) -> Result<Errand> {
-        let proxy = match self.driver().errand_way() {
-            None => return Err(self.lacks_errands()),
-            Some(ErrandWay::Queue) => None,
-            Some(ErrandWay::Flags) => Some(self.proxy()?),
+    pub fn host_task(self: &Arc<Self>, work: Arc<Work>) -> Result<HostTask> {
+        let proxy = match self.driver().host_task_method() {
+            None => {
+                let what = "waiting for the host";
+                return Err(Error::unsupported(self.properties(), what));
+            }
+            Some(HostTaskMethod::Queue) => None,
+            Some(HostTaskMethod::Flags) => Some(self.proxy()?),
         };
         let number = match &proxy {
             Some(proxy) => proxy.learn(&work),
             None => 0,
         };
-        Ok(Errand {
+        Ok(HostTask {
             work,
             number,
             proxy,
         })
     }
 
-    /// Queues the begin of an errand.
+    /// Queues the begin of a task.
     ///
     /// # Errors
     /// When the device fails.
-    pub fn begin_errand(&self, errand: &Errand) -> Result<()> {
-        if !count_errand() {
-            self.expect_errands(1);
+    pub fn begin_host_task(&self, task: &HostTask) -> Result<()> {
+        if !count_host_task() {
+            self.announce_host_tasks(1);
         }
-        self.driver().begin_errand(errand)
+        self.driver().begin_host_task(task)
     }
 
-    /// Queues waiting for the end of an errand.
+    /// Queues waiting for the end of a task.
     ///
     /// # Errors
     /// When the device fails.
-    pub fn end_errand(&self, errand: &Errand) -> Result<()> {
-        self.driver().end_errand(errand)
+    pub fn end_host_task(&self, task: &HostTask) -> Result<()> {
+        self.driver().end_host_task(task)
     }
 
-    /// Wakes the proxy for so many errands that are about to be queued.
-    pub(crate) fn expect_errands(&self, count: u64) {
+    /// Wakes the proxy for so many host tasks that are about to be queued.
+    pub(crate) fn announce_host_tasks(&self, count: u64) {
         if let Some(proxy) = lock(&self.proxy).as_ref() {
             proxy.expect(count);
         }
@@ -71,12 +74,5 @@ impl Device {
         // SAFETY: memory of that size, aligned to more than a cache line, which is never given back.
         let made = Proxy::start(unsafe { Flags::new(room) });
         Ok(Arc::clone(proxy.insert(made)))
-    }
-
-    fn lacks_errands(&self) -> Error {
-        Error::Unsupported {
-            device: self.properties().name.clone(),
-            what: "waiting for the host".to_owned(),
-        }
     }
 }

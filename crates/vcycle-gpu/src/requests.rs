@@ -4,7 +4,7 @@ use crate::kernel::Source;
 
 /// What a device was asked for, in that order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct Requests {
     /// Kernels and their programs.
     pub kernels: Vec<(Source, String)>,
     /// Bytes of memory that the driver was asked for.
