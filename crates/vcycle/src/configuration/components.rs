@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::inner::InnerSolver;
 use super::schwarz::Schwarz;
-use super::value::{Table, arguments, key_values, parameters};
+use super::text::{brief_form, named, short_form};
+use super::value::{Table, arguments, bad_value, parameters};
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
@@ -342,73 +342,6 @@ impl PreconditionerConfig {
     }
 }
 
-/// What stands in a file: the name, then the parameters.
-fn named<S: Serializer>(name: &str, parameters: &Value, to: S) -> Result<S::Ok, S::Error> {
-    let mut table = to.serialize_map(None)?;
-    table.serialize_entry("name", name)?;
-    for (key, value) in parameters.as_object().into_iter().flatten() {
-        table.serialize_entry(key, &ParameterValue(value))?;
-    }
-    table.end()
-}
-
-/// A value of a parameter. Parameters are serialised in two steps, to a [`Value`] and from there, so that each struct
-/// is compiled for one format only.
-struct ParameterValue<'v>(&'v Value);
-
-impl Serialize for ParameterValue<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            // TOML leaves out what is not given, but knows no null.
-            Value::Null => to.serialize_none(),
-            Value::Array(values) => to.collect_seq(values.iter().map(ParameterValue)),
-            Value::Object(table) => to.collect_map(
-                table
-                    .iter()
-                    .map(|(key, value)| (key, ParameterValue(value))),
-            ),
-            other => other.serialize(to),
-        }
-    }
-}
-
-fn short_form(name: &str, component: &impl Serialize) -> String {
-    joined(name, &table(component))
-}
-
-fn brief_form(name: &str, component: &impl Serialize, default: &impl Serialize) -> String {
-    let mut own = table(component);
-    remove_equal(&mut own, &table(default));
-    joined(name, &own)
-}
-
-/// The parameters alone.
-fn table(component: &impl Serialize) -> Table {
-    let Ok(Value::Object(mut table)) = serde_json::to_value(component) else {
-        return Table::new();
-    };
-    table.remove("name");
-    table
-}
-
-/// Leaves what differs, in tables inside it too.
-fn remove_equal(table: &mut Table, default: &Table) {
-    table.retain(|key, value| default.get(key) != Some(value));
-    for (key, value) in table {
-        if let (Value::Object(inner), Some(Value::Object(default))) = (value, default.get(key)) {
-            remove_equal(inner, default);
-        }
-    }
-}
-
-fn joined(name: &str, table: &Table) -> String {
-    let arguments = key_values(table);
-    match arguments.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}:{}", arguments.join(",")),
-    }
-}
-
 pub(super) fn undecided(family: &str) -> ConfigError {
     ConfigError::Conflict(format!(
         "{family} `auto` has to be decided by a matrix first"
@@ -416,12 +349,8 @@ pub(super) fn undecided(family: &str) -> ConfigError {
 }
 
 fn no_name(family: &'static str) -> ConfigError {
-    ConfigError::BadValue {
-        place: family.to_owned(),
-        key: "name".to_owned(),
-        value: "missing".to_owned(),
-        reason: format!("give a name, `{family} = \"auto\"`, or a table with a `name`"),
-    }
+    let reason = format!("give a name, `{family} = \"auto\"`, or a table with a `name`");
+    bad_value(family, "name", "missing", reason)
 }
 
 /// The error for a name that no component of `family` has.

@@ -40,46 +40,36 @@ pub enum MatrixFormat {
     MbsrPacked,
 }
 
+/// Every format and its name.
+const NAMES: [(MatrixFormat, &str); 11] = [
+    (MatrixFormat::Auto, "auto"),
+    (MatrixFormat::Csr, "csr"),
+    (MatrixFormat::CsrGrouped, "csr-grouped"),
+    (MatrixFormat::Ell, "ell"),
+    (MatrixFormat::Sellp, "sellp"),
+    (MatrixFormat::Hybrid, "hybrid"),
+    (MatrixFormat::Coo, "coo"),
+    (MatrixFormat::Dense, "dense"),
+    (MatrixFormat::Bsr, "bsr"),
+    (MatrixFormat::Mbsr, "mbsr"),
+    (MatrixFormat::MbsrPacked, "mbsr-packed"),
+];
+
 impl FromStr for MatrixFormat {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "csr" => Ok(Self::Csr),
-            "csr-grouped" => Ok(Self::CsrGrouped),
-            "ell" => Ok(Self::Ell),
-            "sellp" => Ok(Self::Sellp),
-            "hybrid" => Ok(Self::Hybrid),
-            "coo" => Ok(Self::Coo),
-            "dense" => Ok(Self::Dense),
-            "bsr" => Ok(Self::Bsr),
-            "mbsr" => Ok(Self::Mbsr),
-            "mbsr-packed" => Ok(Self::MbsrPacked),
-            _ => {
-                let known = "auto csr csr-grouped ell sellp hybrid coo dense bsr mbsr mbsr-packed";
-                let known: Vec<&str> = known.split(' ').collect();
-                Err(unknown_name("format", text, &known, &["stencil"]))
-            }
-        }
+        let found = NAMES.iter().find(|(_, name)| *name == text);
+        found
+            .map(|&(format, _)| format)
+            .ok_or_else(|| unknown_name("format", text, &NAMES.map(|(_, name)| name), &["stencil"]))
     }
 }
 
 impl Display for MatrixFormat {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Auto => "auto",
-            Self::Csr => "csr",
-            Self::CsrGrouped => "csr-grouped",
-            Self::Ell => "ell",
-            Self::Sellp => "sellp",
-            Self::Hybrid => "hybrid",
-            Self::Coo => "coo",
-            Self::Dense => "dense",
-            Self::Bsr => "bsr",
-            Self::Mbsr => "mbsr",
-            Self::MbsrPacked => "mbsr-packed",
-        })
+        let name = NAMES.iter().find(|(format, _)| format == self);
+        f.pad(name.map_or("", |(_, name)| name))
     }
 }
 

@@ -6,13 +6,15 @@ mod inner;
 mod line;
 mod nullspace;
 mod presets;
+mod reader;
+mod run;
 mod schwarz;
+mod stop;
+mod text;
 mod value;
 
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
 
 pub use crate::error::ConfigError;
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
@@ -20,16 +22,15 @@ pub use format::MatrixFormat;
 pub use inner::{InnerSolver, SolverParameters};
 pub use nullspace::Nullspace;
 pub use presets::Preset;
+pub use run::RunConfig;
 pub use schwarz::Schwarz;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use value::{Table, parameters};
+pub use stop::StopConfig;
+use value::{Table, bad_value, parameters};
 pub use vcycle_methods::precision::{Precision, Unit};
 
-use crate::communicator::Communicator;
-use crate::executor::Executor;
 pub use crate::precond::{Equilibration, MatchingKind, Preprocessing, Reorder};
-use crate::stop::Stop;
 
 /// Everything that can be chosen about a solve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -59,177 +60,6 @@ pub struct Config {
     pub reorder: Option<Reorder>,
     /// Where to run.
     pub run: RunConfig,
-}
-
-/// When to stop; the names of the command line for [`Stop`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct StopConfig {
-    /// Residual relative to the right-hand side.
-    pub rtol: Option<f64>,
-    /// Or residual relative to the initial one.
-    pub reduction: Option<f64>,
-    /// Or residual norm.
-    pub atol: Option<f64>,
-    /// Whether the recurrence of the method is believed when it has reached a tolerance, and the
-    /// true residual only told.
-    pub trust_recurrence: bool,
-    /// At most this many iterations.
-    pub max_iterations: usize,
-    /// At most this many seconds.
-    pub time_limit: Option<f64>,
-}
-
-impl Default for StopConfig {
-    fn default() -> Self {
-        Self {
-            rtol: Stop::default().rhs_tolerance,
-            reduction: None,
-            atol: None,
-            trust_recurrence: false,
-            max_iterations: Stop::default().iterations,
-            time_limit: None,
-        }
-    }
-}
-
-impl StopConfig {
-    /// The criterion.
-    ///
-    /// # Errors
-    /// For a tolerance that is negative or not a number, and a time limit that is no duration.
-    pub fn stop(&self) -> Result<Stop, ConfigError> {
-        let tolerances = [
-            ("rtol", self.rtol),
-            ("reduction", self.reduction),
-            ("atol", self.atol),
-        ];
-        for (key, tolerance) in tolerances {
-            if let Some(value) = tolerance.filter(|value| !(value.is_finite() && *value >= 0.0)) {
-                return Err(bad_stop(
-                    key,
-                    value,
-                    "a finite number, at least 0, is needed",
-                ));
-            }
-        }
-        let mut stop = Stop::default().max_iterations(self.max_iterations);
-        stop.rhs_tolerance = self.rtol;
-        stop.initial_tolerance = self.reduction;
-        stop.absolute_tolerance = self.atol;
-        stop.trust_recurrence = self.trust_recurrence;
-        if let Some(seconds) = self.time_limit {
-            let time = Duration::try_from_secs_f64(seconds)
-                .map_err(|error| bad_stop("time-limit", seconds, &error.to_string()))?;
-            stop = stop.max_time(time);
-        }
-        Ok(stop)
-    }
-}
-
-fn bad_stop(key: &str, value: f64, reason: &str) -> ConfigError {
-    ConfigError::BadValue {
-        place: "stop".to_owned(),
-        key: key.to_owned(),
-        value: value.to_string(),
-        reason: reason.to_owned(),
-    }
-}
-
-/// Where to run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct RunConfig {
-    /// `cpu`, `reference` (serial, for comparison) or a GPU: `cuda:0`, `hip:0`, `opencl:0`.
-    pub device: String,
-    /// Threads of the `cpu` device; all cores unless given.
-    pub threads: Option<usize>,
-}
-
-impl Default for RunConfig {
-    fn default() -> Self {
-        Self {
-            device: "cpu".to_owned(),
-            threads: None,
-        }
-    }
-}
-
-impl RunConfig {
-    /// The devices there may be; GPUs have a number.
-    pub const DEVICES: &[&str] = &["reference", "cpu", "cuda:0", "hip:0", "opencl:0"];
-
-    /// What describes an executor.
-    pub fn of(executor: &Executor) -> Self {
-        Self {
-            device: executor.name().to_owned(),
-            threads: match executor.is_device() {
-                true => None,
-                false => Some(executor.threads()),
-            },
-        }
-    }
-
-    /// The executor.
-    ///
-    /// # Errors
-    /// For a device this version does not know, for threads that cannot be started, and as [`Executor::check_environment`].
-    pub fn executor(&self) -> crate::Result<Executor> {
-        Executor::check_environment()?;
-        match (self.device.as_str(), self.threads) {
-            ("reference", None | Some(1)) => Ok(Executor::reference()),
-            ("reference", Some(threads)) => Err(ConfigError::Conflict(format!(
-                "device `reference` is serial, it cannot use {threads} threads; use `cpu`"
-            ))
-            .into()),
-            ("cpu", None) => Ok(Executor::cpu()),
-            ("cpu", Some(threads)) => Executor::cpu_with_threads(threads),
-            (name, None) if is_gpu(name) => Executor::gpu(name),
-            (name, Some(threads)) if is_gpu(name) => Err(ConfigError::Conflict(format!(
-                "device `{name}` cannot use {threads} threads; its set-ups use all cores of the host"
-            ))
-            .into()),
-            (name, _) => {
-                Err(components::unknown_name("device", name, Self::DEVICES, &[]).into())
-            }
-        }
-    }
-}
-
-impl RunConfig {
-    /// Whether the device is one that programs are sent to, a GPU most often.
-    pub fn is_gpu(&self) -> bool {
-        is_gpu(&self.device)
-    }
-
-    /// The executor of one rank of a team, and what is to be told of its device. The cores of a machine are shared out unless
-    /// threads are given, and so are its devices ([`Executor::with_own_device`]). All ranks call it together.
-    ///
-    /// # Errors
-    /// As [`executor`](Self::executor), and for `reference`.
-    pub fn executor_of_rank(
-        &self,
-        team: &Arc<dyn Communicator>,
-    ) -> crate::Result<(Executor, Option<String>)> {
-        let threads = match self.threads {
-            Some(threads) => threads,
-            None => team.own_cores()?,
-        };
-        let rank = Executor::cpu_with_threads(threads)?.with_team(team)?;
-        match self.device.as_str() {
-            "cpu" => Ok((rank, None)),
-            name if is_gpu(name) => rank.with_own_device(name),
-            "reference" => Err(rank.lacks("the device `reference`", "several ranks; use cpu")),
-            name => Err(components::unknown_name("device", name, Self::DEVICES, &[]).into()),
-        }
-    }
-}
-
-fn is_gpu(name: &str) -> bool {
-    let drivers = ["cuda:", "hip:", "opencl:"];
-    drivers.iter().any(|driver| name.starts_with(driver))
 }
 
 impl Config {
@@ -343,12 +173,12 @@ fn word<V: FromStr<Err = ConfigError>>(
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text == "auto" => Ok(None),
         Some(Value::String(text)) => text.parse().map(Some),
-        Some(other) => Err(ConfigError::BadValue {
-            place: "the configuration".to_owned(),
-            key: key.to_owned(),
-            value: other.to_string(),
-            reason: "a name is needed".to_owned(),
-        }),
+        Some(other) => Err(bad_value(
+            "the configuration",
+            key,
+            other,
+            "a name is needed",
+        )),
     }
 }
 
@@ -356,12 +186,12 @@ fn section(place: &str, value: Option<Value>) -> Result<Table, ConfigError> {
     match value {
         None => Ok(Table::new()),
         Some(Value::Object(table)) => Ok(table),
-        Some(other) => Err(ConfigError::BadValue {
-            place: "the configuration".to_owned(),
-            key: place.to_owned(),
-            value: other.to_string(),
-            reason: "a table is needed".to_owned(),
-        }),
+        Some(other) => Err(bad_value(
+            "the configuration",
+            place,
+            other,
+            "a table is needed",
+        )),
     }
 }
 
@@ -416,33 +246,5 @@ mod tests {
             "unknown match `mc46`; did you mean `mc64`?"
         );
         assert!(Config::from_toml("reorder = 3").is_err());
-    }
-
-    #[test]
-    fn devices_that_do_not_exist_are_refused() {
-        let executor = |device: &str, threads| {
-            let device = device.to_owned();
-            RunConfig { device, threads }.executor()
-        };
-        assert_eq!(executor("cpu", Some(2)).unwrap().threads(), 2);
-        assert!(executor("cuda:99", None).is_err());
-        let error = executor("opencl:0", Some(2)).unwrap_err().to_string();
-        assert!(error.contains("cannot use 2 threads"), "{error}");
-        assert!(
-            executor("cpy", None)
-                .unwrap_err()
-                .to_string()
-                .contains("`cpu`")
-        );
-        assert!(executor("reference", Some(2)).is_err());
-    }
-
-    #[test]
-    fn tolerances_are_checked() {
-        let config = StopConfig {
-            rtol: Some(f64::NAN),
-            ..StopConfig::default()
-        };
-        assert!(config.stop().is_err());
     }
 }

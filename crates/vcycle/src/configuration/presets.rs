@@ -24,35 +24,18 @@ pub struct Preset {
 impl Preset {
     /// Every preset.
     pub const ALL: &[Self] = &[
-        Self {
-            name: "paper-pgm",
-            text: include_str!("presets/paper-pgm.toml"),
-        },
-        Self {
-            name: "mechanics",
-            text: include_str!("presets/mechanics.toml"),
-        },
-        Self {
-            name: "bamg-fsai",
-            text: include_str!("presets/bamg-fsai.toml"),
-        },
-        Self {
-            name: "sbamg-fsai",
-            text: include_str!("presets/sbamg-fsai.toml"),
-        },
-        Self {
-            name: "fbamg-fsai",
-            text: include_str!("presets/fbamg-fsai.toml"),
-        },
-        Self {
-            name: "flow",
-            text: include_str!("presets/flow.toml"),
-        },
-        Self {
-            name: "amgt",
-            text: include_str!("presets/amgt.toml"),
-        },
+        Self::new("paper-pgm", include_str!("presets/paper-pgm.toml")),
+        Self::new("mechanics", include_str!("presets/mechanics.toml")),
+        Self::new("bamg-fsai", include_str!("presets/bamg-fsai.toml")),
+        Self::new("sbamg-fsai", include_str!("presets/sbamg-fsai.toml")),
+        Self::new("fbamg-fsai", include_str!("presets/fbamg-fsai.toml")),
+        Self::new("flow", include_str!("presets/flow.toml")),
+        Self::new("amgt", include_str!("presets/amgt.toml")),
     ];
+
+    const fn new(name: &'static str, text: &'static str) -> Self {
+        Self { name, text }
+    }
 
     /// Looks one up.
     ///

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::reader::{ParameterError, ParameterReader};
 use crate::error::{ConfigError, nearest};
 
 pub(super) type Table = Map<String, Value>;
@@ -13,14 +14,21 @@ pub(super) fn parameters<P>(place: &str, table: Table) -> Result<P, ConfigError>
 where
     P: DeserializeOwned,
 {
+    let read = |table: Table| P::deserialize(ParameterReader(Value::Object(table)));
     for (key, value) in &table {
-        // One key at a time, because serde's message does not name it.
+        // One key at a time, because an error does not name it.
         let alone = Table::from_iter([(key.clone(), value.clone())]);
-        serde_json::from_value::<P>(Value::Object(alone))
-            .map_err(|error| complaint(place, key, value, error))?;
+        read(alone).map_err(|error| match error {
+            ParameterError::UnknownKey(found, known) if found == *key => {
+                unknown_key(place, key, known)
+            }
+            ParameterError::UnknownKey(found, known) => {
+                unknown_key(&format!("{place}, {key}"), &found, known)
+            }
+            ParameterError::BadValue(reason) => bad_value(place, key, value, reason),
+        })?;
     }
-    serde_json::from_value(Value::Object(table))
-        .map_err(|error| bad_value(place, "", &Value::Null, error))
+    read(table).map_err(|error| bad_value(place, "", &Value::Null, error.to_string()))
 }
 
 /// The keys of a parameter struct, as serde knows them.
@@ -40,31 +48,17 @@ pub(super) fn unknown_key(place: &str, key: &str, known: Vec<String>) -> ConfigE
     }
 }
 
-/// What is wrong with the value of a key, or with keys inside it.
-fn complaint(place: &str, key: &str, value: &Value, error: serde_json::Error) -> ConfigError {
-    match unknown_field(&error.to_string()) {
-        Some((found, known)) if found == key => unknown_key(place, key, known),
-        Some((found, known)) => unknown_key(&format!("{place}, {key}"), &found, known),
-        None => bad_value(place, key, value, error),
-    }
-}
-
-/// What serde means by "unknown field `x`, expected one of `a`, `b`".
-fn unknown_field(message: &str) -> Option<(String, Vec<String>)> {
-    let rest = message.strip_prefix("unknown field ")?;
-    let mut quoted = rest.split('`').skip(1).step_by(2).map(str::to_owned);
-    let found = quoted.next()?;
-    let mut known: Vec<String> = quoted.collect();
-    known.sort_unstable();
-    Some((found, known))
-}
-
-fn bad_value(place: &str, key: &str, value: &Value, error: serde_json::Error) -> ConfigError {
+pub(super) fn bad_value(
+    place: &str,
+    key: &str,
+    value: impl ToString,
+    reason: impl Into<String>,
+) -> ConfigError {
     ConfigError::BadValue {
         place: place.to_owned(),
         key: key.to_owned(),
         value: value.to_string(),
-        reason: error.to_string(),
+        reason: reason.into(),
     }
 }
 
@@ -116,15 +110,12 @@ pub(super) fn key_values(table: &Table) -> Vec<String> {
 }
 
 fn one_too_many(place: &str, part: &str, positional: &[&str]) -> ConfigError {
-    ConfigError::BadValue {
-        place: place.to_owned(),
-        key: positional.last().unwrap_or(&"argument").to_string(),
-        value: format!("`{part}`"),
-        reason: match positional.len() {
-            0 => "nothing may follow the colon but key=value".to_owned(),
-            n => format!("at most {n} after the colon: {}", positional.join(",")),
-        },
-    }
+    let reason = match positional.len() {
+        0 => "nothing may follow the colon but key=value".to_owned(),
+        n => format!("at most {n} after the colon: {}", positional.join(",")),
+    };
+    let key = positional.last().unwrap_or(&"argument");
+    bad_value(place, key, format!("`{part}`"), reason)
 }
 
 /// A number or truth value if the text is one, else the text itself.
