@@ -29,11 +29,11 @@ const MPICH_STATUSES_IGNORE: usize = 1;
 const VERSION_BYTES: usize = 8192;
 
 macro_rules! functions {
-    ($($field:ident $name:literal: fn($($argument:ty),*);)*) => {
+    ($($field:ident $name:literal ($($argument:ident: $type:ty),*);)*) => {
         /// The functions, by their names in lower case.
         #[derive(Debug)]
         struct Functions {
-            $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            $($field: unsafe extern "C" fn($($type),*) -> c_int,)*
         }
 
         impl Functions {
@@ -46,27 +46,39 @@ macro_rules! functions {
                     },)*
                 })
             }
+
+            $(
+                /// # Safety
+                /// As the MPI standard says: pointers are to as many items as the function reads or writes.
+                unsafe fn $field(&self, $($argument: $type),*) -> Result<()> {
+                    // SAFETY: a condition of this function.
+                    match unsafe { (self.$field)($($argument),*) } {
+                        0 => Ok(()),
+                        code => Err(Error::Team(format!("{} failed with code {code}", $name))),
+                    }
+                }
+            )*
         }
     };
 }
 
 functions! {
-    initialized "MPI_Initialized": fn(*mut c_int);
-    finalized "MPI_Finalized": fn(*mut c_int);
-    init_thread "MPI_Init_thread": fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
-    query_thread "MPI_Query_thread": fn(*mut c_int);
-    finalize "MPI_Finalize": fn();
-    abort "MPI_Abort": fn(usize, c_int);
-    comm_rank "MPI_Comm_rank": fn(usize, *mut c_int);
-    comm_size "MPI_Comm_size": fn(usize, *mut c_int);
-    comm_split "MPI_Comm_split": fn(usize, c_int, c_int, *mut usize);
-    isend "MPI_Isend": fn(*const c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
-    irecv "MPI_Irecv": fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
-    waitall "MPI_Waitall": fn(c_int, *mut c_void, usize);
-    allgather "MPI_Allgather": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize);
-    iallgather "MPI_Iallgather": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize, *mut c_void);
-    alltoall "MPI_Alltoall": fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize);
-    version "MPI_Get_library_version": fn(*mut c_char, *mut c_int);
+    initialized "MPI_Initialized"(flag: *mut c_int);
+    finalized "MPI_Finalized"(flag: *mut c_int);
+    init_thread "MPI_Init_thread"(argc: *mut c_int, argv: *mut *mut *mut c_char, wanted: c_int, level: *mut c_int);
+    query_thread "MPI_Query_thread"(level: *mut c_int);
+    finalize "MPI_Finalize"();
+    abort "MPI_Abort"(comm: usize, status: c_int);
+    comm_rank "MPI_Comm_rank"(comm: usize, rank: *mut c_int);
+    comm_size "MPI_Comm_size"(comm: usize, size: *mut c_int);
+    comm_split "MPI_Comm_split"(comm: usize, colour: c_int, key: c_int, part: *mut usize);
+    isend "MPI_Isend"(from: *const c_void, count: c_int, kind: usize, rank: c_int, tag: c_int, comm: usize, request: *mut c_void);
+    irecv "MPI_Irecv"(to: *mut c_void, count: c_int, kind: usize, rank: c_int, tag: c_int, comm: usize, request: *mut c_void);
+    waitall "MPI_Waitall"(count: c_int, requests: *mut c_void, statuses: usize);
+    allgather "MPI_Allgather"(own: *const c_void, sent: c_int, kind: usize, all: *mut c_void, received: c_int, kinds: usize, comm: usize);
+    iallgather "MPI_Iallgather"(own: *const c_void, sent: c_int, kind: usize, all: *mut c_void, received: c_int, kinds: usize, comm: usize, request: *mut c_void);
+    alltoall "MPI_Alltoall"(from: *const c_void, sent: c_int, kind: usize, to: *mut c_void, received: c_int, kinds: usize, comm: usize);
+    version "MPI_Get_library_version"(text: *mut c_char, length: *mut c_int);
 }
 
 /// A library of MPI.
@@ -96,23 +108,20 @@ impl Api {
             address(b"ompi_mpi_byte\0"),
         );
         let functions = Functions::load(&library)?;
-        Ok(match open_mpi {
-            (Some(world), Some(byte)) => Self {
-                functions,
-                world,
-                byte,
-                statuses_ignore: 0,
-                request: size_of::<usize>(),
-                _library: library,
-            },
-            _ => Self {
-                functions,
-                world: MPICH_WORLD,
-                byte: MPICH_BYTE,
-                statuses_ignore: MPICH_STATUSES_IGNORE,
-                request: size_of::<c_int>(),
-                _library: library,
-            },
+        let (world, byte, statuses_ignore, request) = match open_mpi {
+            (Some(world), Some(byte)) => (world, byte, 0, size_of::<usize>()),
+            _ => {
+                let request = size_of::<c_int>();
+                (MPICH_WORLD, MPICH_BYTE, MPICH_STATUSES_IGNORE, request)
+            }
+        };
+        Ok(Self {
+            functions,
+            world,
+            byte,
+            statuses_ignore,
+            request,
+            _library: library,
         })
     }
 
@@ -120,18 +129,12 @@ impl Api {
         let mut text = vec![0 as c_char; VERSION_BYTES];
         let mut length = 0;
         // SAFETY: the text has room for the longest version; it may be asked for before MPI starts.
-        check("MPI_Get_library_version", unsafe {
-            (self.functions.version)(text.as_mut_ptr(), &mut length)
-        })?;
+        unsafe { self.functions.version(text.as_mut_ptr(), &mut length) }?;
         // SAFETY: MPI ends it with a zero, and the last byte is one anyway.
         let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
         let first = text.lines().next().unwrap_or_default();
-        Ok(first
-            .split(',')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .replace('\t', " "))
+        let name = first.split(',').next().unwrap_or_default();
+        Ok(name.trim().replace('\t', " "))
     }
 
     /// Fails where the library was not built to take memory of the devices of a driver.
@@ -159,44 +162,46 @@ impl Api {
         let (mut begun, mut level) = (0, 0);
         // SAFETY: all pointers are to variables, or null where MPI allows it.
         unsafe {
-            check("MPI_Initialized", (self.functions.initialized)(&mut begun))?;
-            if begun == 0 {
-                let (none, nothing) = (std::ptr::null_mut(), std::ptr::null_mut());
-                let started = (self.functions.init_thread)(none, nothing, SERIALIZED, &mut level);
-                check("MPI_Init_thread", started)?;
+            self.functions.initialized(&mut begun)?;
+            if begun != 0 {
+                return Ok(());
             }
+            let (none, nothing) = (std::ptr::null_mut(), std::ptr::null_mut());
+            self.functions
+                .init_thread(none, nothing, SERIALIZED, &mut level)
         }
-        Ok(())
     }
 
     /// Whether several threads may call, one at a time: another program may have started MPI for one thread alone.
     pub fn serves_threads(&self) -> bool {
         let mut level = 0;
         // SAFETY: a pointer to a variable.
-        let code = unsafe { (self.functions.query_thread)(&mut level) };
-        code == 0 && level >= SERIALIZED
+        let known = unsafe { self.functions.query_thread(&mut level) };
+        known.is_ok() && level >= SERIALIZED
     }
 
+    fn is_started(&self) -> bool {
+        let mut begun = 0;
+        // SAFETY: a pointer to a variable.
+        let known = unsafe { self.functions.initialized(&mut begun) };
+        known.is_ok() && begun != 0
+    }
+
+    /// Ends MPI where it has begun and not ended. What fails now is no concern of anyone.
     pub fn finish(&self) {
-        let (mut begun, mut ended) = (0, 0);
-        // SAFETY: pointers to variables; MPI is ended once, and only where it was begun.
+        let mut ended = 0;
+        // SAFETY: a pointer to a variable; MPI is ended once, and only where it was begun.
         unsafe {
-            (self.functions.initialized)(&mut begun);
-            (self.functions.finalized)(&mut ended);
-            if begun != 0 && ended == 0 {
-                (self.functions.finalize)();
+            if self.is_started() && self.functions.finalized(&mut ended).is_ok() && ended == 0 {
+                let _ = self.functions.finalize();
             }
         }
     }
 
     pub fn abort(&self, status: u8) {
-        let mut begun = 0;
-        // SAFETY: MPI has begun where it is aborted.
-        unsafe {
-            (self.functions.initialized)(&mut begun);
-            if begun != 0 {
-                (self.functions.abort)(self.world, c_int::from(status));
-            }
+        if self.is_started() {
+            // SAFETY: MPI has begun where it is aborted.
+            let _ = unsafe { self.functions.abort(self.world, status.into()) };
         }
     }
 
@@ -225,18 +230,14 @@ impl Api {
     pub fn rank(&self, comm: Comm) -> Result<usize> {
         let mut rank = 0;
         // SAFETY: a communicator of this library, a pointer to a variable.
-        check("MPI_Comm_rank", unsafe {
-            (self.functions.comm_rank)(comm.0, &mut rank)
-        })?;
+        unsafe { self.functions.comm_rank(comm.0, &mut rank) }?;
         Ok(rank as usize)
     }
 
     pub fn size(&self, comm: Comm) -> Result<usize> {
         let mut size = 0;
         // SAFETY: as above.
-        check("MPI_Comm_size", unsafe {
-            (self.functions.comm_size)(comm.0, &mut size)
-        })?;
+        unsafe { self.functions.comm_size(comm.0, &mut size) }?;
         Ok(size as usize)
     }
 
@@ -244,9 +245,10 @@ impl Api {
         // MPICH writes the lower half only.
         let mut part = 0;
         // SAFETY: as above.
-        check("MPI_Comm_split", unsafe {
-            (self.functions.comm_split)(comm.0, colour as c_int, rank as c_int, &mut part)
-        })?;
+        unsafe {
+            self.functions
+                .comm_split(comm.0, colour as c_int, rank as c_int, &mut part)
+        }?;
         Ok(Comm(part))
     }
 
@@ -254,20 +256,18 @@ impl Api {
     pub fn all_gather(&self, comm: Comm, own: &[f64], all: &mut [f64]) -> Result<()> {
         let bytes = size_of_val(own) as c_int;
         let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        let (functions, kind) = (&self.functions, self.byte);
         // SAFETY: `all` is as long as `own` times the number of ranks.
-        check("MPI_Allgather", unsafe {
-            (self.functions.allgather)(own, bytes, self.byte, all, bytes, self.byte, comm.0)
-        })
+        unsafe { functions.allgather(own, bytes, kind, all, bytes, kind, comm.0) }
     }
 
     /// A number to every rank, and one from each.
     pub fn all_to_all(&self, comm: Comm, sent: &[u64], received: &mut [u64]) -> Result<()> {
         let bytes = size_of::<u64>() as c_int;
         let (sent, received) = (sent.as_ptr().cast(), received.as_mut_ptr().cast());
+        let (functions, kind) = (&self.functions, self.byte);
         // SAFETY: both have a number for every rank.
-        check("MPI_Alltoall", unsafe {
-            (self.functions.alltoall)(sent, bytes, self.byte, received, bytes, self.byte, comm.0)
-        })
+        unsafe { functions.alltoall(sent, bytes, kind, received, bytes, kind, comm.0) }
     }
 }
 
@@ -306,18 +306,12 @@ impl Requests {
     pub unsafe fn send(&mut self, comm: Comm, span: Span) -> Result<()> {
         let (request, api) = (self.next(), self.api);
         let (count, rank) = (span.bytes as c_int, span.rank as c_int);
+        let from = span.address as *const c_void;
         // SAFETY: the conditions of this function.
-        check("MPI_Isend", unsafe {
-            (api.functions.isend)(
-                span.address as *const c_void,
-                count,
-                api.byte,
-                rank,
-                TAG,
-                comm.0,
-                request,
-            )
-        })
+        unsafe {
+            let functions = &api.functions;
+            functions.isend(from, count, api.byte, rank, TAG, comm.0, request)
+        }
     }
 
     /// Begins to receive.
@@ -327,18 +321,12 @@ impl Requests {
     pub unsafe fn receive(&mut self, comm: Comm, span: Span) -> Result<()> {
         let (request, api) = (self.next(), self.api);
         let (count, rank) = (span.bytes as c_int, span.rank as c_int);
+        let to = span.address as *mut c_void;
         // SAFETY: the conditions of this function.
-        check("MPI_Irecv", unsafe {
-            (api.functions.irecv)(
-                span.address as *mut c_void,
-                count,
-                api.byte,
-                rank,
-                TAG,
-                comm.0,
-                request,
-            )
-        })
+        unsafe {
+            let functions = &api.functions;
+            functions.irecv(to, count, api.byte, rank, TAG, comm.0, request)
+        }
     }
 
     /// Begins to gather the values of all ranks, as [`Api::all_gather`]; both arrays stay where they are until
@@ -348,9 +336,10 @@ impl Requests {
         let bytes = size_of_val(own) as c_int;
         let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
         // SAFETY: `all` is as long as `own` times the number of ranks; whoever gathers waits before they are touched.
-        check("MPI_Iallgather", unsafe {
-            (api.functions.iallgather)(own, bytes, api.byte, all, bytes, api.byte, comm.0, request)
-        })
+        unsafe {
+            let (functions, kind) = (&api.functions, api.byte);
+            functions.iallgather(own, bytes, kind, all, bytes, kind, comm.0, request)
+        }
     }
 
     /// Waits until all have arrived.
@@ -358,16 +347,10 @@ impl Requests {
         let (count, requests) = (self.count as c_int, self.stored.as_mut_ptr().cast());
         self.count = 0;
         // SAFETY: there are so many requests.
-        check("MPI_Waitall", unsafe {
-            (self.api.functions.waitall)(count, requests, self.api.statuses_ignore)
-        })
-    }
-}
-
-fn check(function: &str, code: c_int) -> Result<()> {
-    match code {
-        0 => Ok(()),
-        code => Err(Error::Team(format!("{function} failed with code {code}"))),
+        unsafe {
+            let functions = &self.api.functions;
+            functions.waitall(count, requests, self.api.statuses_ignore)
+        }
     }
 }
 
