@@ -48,9 +48,12 @@ pub unsafe extern "C" fn vcycle_messages(
                 _ => Vec::new(),
             })
         })?;
-        let told = solver.told.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.extend(told.iter().cloned());
-        drop(told);
+        let last = solver
+            .messages
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        lines.extend(last.iter().cloned());
+        drop(last);
         // SAFETY: a condition of this function.
         unsafe { write(&lines.join("\n"), buffer, length, written) }
     })

@@ -26,8 +26,8 @@ pub(crate) struct Solver {
     pub id: usize,
     /// What calls that change the solver write to, and others read.
     state: RwLock<State>,
-    /// What the last solve has to say.
-    pub told: Mutex<Vec<String>>,
+    /// Messages of the last solve.
+    pub messages: Mutex<Vec<String>>,
 }
 
 /// What is set up, and what it was made of.
@@ -102,9 +102,9 @@ impl Solver {
         }
     }
 
-    /// Keeps what a solve has to say.
-    pub fn tell(&self, messages: Vec<String>) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = messages;
+    /// Keeps the messages of a solve.
+    pub fn keep_messages(&self, messages: Vec<String>) {
+        *self.messages.lock().unwrap_or_else(PoisonError::into_inner) = messages;
     }
 }
 
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn vcycle_create(
                 config,
                 ..State::default()
             }),
-            told: Mutex::default(),
+            messages: Mutex::default(),
         };
         let mut solvers = SOLVERS.write().unwrap_or_else(PoisonError::into_inner);
         solvers.get_or_insert_default().insert(id, Arc::new(made));

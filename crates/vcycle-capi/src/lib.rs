@@ -17,10 +17,10 @@ mod known;
 mod matrix;
 mod numbers;
 mod scratch;
+mod setters;
 mod setup;
 mod solve;
 mod status;
-mod tell;
 mod vectors;
 mod version;
 mod watch;
@@ -32,11 +32,11 @@ pub use distributed::vcycle_setup_distributed;
 pub use failure::vcycle_last_error;
 pub use handle::{vcycle_create, vcycle_free, vcycle_solver};
 pub use matrix::vcycle_csr;
+pub use setters::{
+    vcycle_set_block_size, vcycle_set_callback, vcycle_set_coordinates, vcycle_set_near_nullspace,
+};
 pub use setup::{vcycle_setup, vcycle_update_values};
 pub use solve::{vcycle_limits, vcycle_report, vcycle_solve};
 pub use status::*;
-pub use tell::{
-    vcycle_set_block_size, vcycle_set_callback, vcycle_set_coordinates, vcycle_set_near_nullspace,
-};
 pub use version::vcycle_version;
 pub use watch::vcycle_callback;

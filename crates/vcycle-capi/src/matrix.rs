@@ -186,15 +186,10 @@ impl Given {
             return Ok(None);
         }
         let entries = values.len();
-        check_pointer(self.it.columns.cast::<u32>(), "columns").or_else(
-            |failure| match entries {
-                0 => Ok(()),
-                _ => Err(failure),
-            },
-        )?;
         if entries == 0 {
             return Ok(None);
         }
+        check_pointer(self.it.columns.cast::<u32>(), "columns")?;
         let (columns, values) = (self.it.columns as u64, self.it.values as u64);
         // SAFETY: there are as many columns and values as the offsets say, of these types, which nobody changes or
         // frees for as long as the matrix is used; a negative column is larger than any other.
@@ -277,19 +272,10 @@ impl Given {
         // SAFETY: a condition of this function, as below.
         let offsets = unsafe { self.offsets() }?;
         let entries = offsets.last().copied().unwrap_or(0);
-        let of = |index: i64| u64::try_from(index.wrapping_sub(self.base)).unwrap_or(u64::MAX);
-        let columns = match self.columns.0 {
-            false => {
-                // SAFETY: as above.
-                let given = unsafe { slice(self.it.columns.cast::<i32>(), entries, "columns") }?;
-                collected(given.iter().map(|&column| of(column.into())))?
-            }
-            true => {
-                // SAFETY: as above.
-                let given = unsafe { slice(self.it.columns.cast::<i64>(), entries, "columns") }?;
-                collected(given.iter().map(|&column| of(column)))?
-            }
-        };
+        let of = |column: i64| u64::try_from(column).unwrap_or(u64::MAX);
+        let given = (self.it.columns, self.columns, entries);
+        // SAFETY: as above.
+        let columns = unsafe { self.indices(given, "columns", of) }?;
         // SAFETY: as above.
         let values = unsafe { slice(self.it.values.cast::<N>(), entries, "values") }?;
         check_finite(values)?;
@@ -297,25 +283,39 @@ impl Given {
         Ok((offsets, columns, values))
     }
 
+    /// Indices of the caller, from 0, each as `of` has it.
+    ///
+    /// # Safety
+    /// There are so many of them.
+    unsafe fn indices<I>(
+        &self,
+        (pointer, wide, count): (*const c_void, Wide, usize),
+        name: &'static str,
+        of: impl Fn(i64) -> I,
+    ) -> Result<Vec<I>, Failure> {
+        let of = |index: i64| of(index.wrapping_sub(self.base));
+        match wide.0 {
+            false => {
+                // SAFETY: a condition of this function.
+                let given = unsafe { slice(pointer.cast::<i32>(), count, name) }?;
+                collected(given.iter().map(|&index| of(index.into())))
+            }
+            true => {
+                // SAFETY: as above.
+                let given = unsafe { slice(pointer.cast::<i64>(), count, name) }?;
+                collected(given.iter().map(|&index| of(index)))
+            }
+        }
+    }
+
     /// Offsets from 0, looked at.
     ///
     /// # Safety
     /// The array is there.
     unsafe fn offsets(&self) -> Result<Vec<usize>, Failure> {
-        let count = self.rows + 1;
-        let of = |index: i64| index.wrapping_sub(self.base);
-        let signed: Vec<i64> = match self.offsets.0 {
-            false => {
-                // SAFETY: a condition of this function.
-                let given = unsafe { slice(self.it.offsets.cast::<i32>(), count, "offsets") }?;
-                collected(given.iter().map(|&offset| of(offset.into())))?
-            }
-            true => {
-                // SAFETY: as above.
-                let given = unsafe { slice(self.it.offsets.cast::<i64>(), count, "offsets") }?;
-                collected(given.iter().map(|&offset| of(offset)))?
-            }
-        };
+        let given = (self.it.offsets, self.offsets, self.rows + 1);
+        // SAFETY: a condition of this function.
+        let signed = unsafe { self.indices(given, "offsets", |offset| offset) }?;
         if signed[0] != 0 {
             let message = format!(
                 "offsets[0] is {}, not {}",
@@ -336,23 +336,13 @@ impl Given {
     /// # Safety
     /// The array is there.
     unsafe fn columns(&self, entries: usize) -> Result<Vec<u32>, Failure> {
-        let of = |index: i64| {
-            let column = index.wrapping_sub(self.base);
-            let is_one = (0..self.rows as i64).contains(&column);
-            if is_one { column as u32 } else { u32::MAX }
+        let of = |column: i64| match (0..self.rows as i64).contains(&column) {
+            true => column as u32,
+            false => u32::MAX,
         };
-        let columns: Vec<u32> = match self.columns.0 {
-            false => {
-                // SAFETY: a condition of this function.
-                let given = unsafe { slice(self.it.columns.cast::<i32>(), entries, "columns") }?;
-                collected(given.iter().map(|&column| of(column.into())))?
-            }
-            true => {
-                // SAFETY: as above.
-                let given = unsafe { slice(self.it.columns.cast::<i64>(), entries, "columns") }?;
-                collected(given.iter().map(|&column| of(column)))?
-            }
-        };
+        let given = (self.it.columns, self.columns, entries);
+        // SAFETY: a condition of this function.
+        let columns = unsafe { self.indices(given, "columns", of) }?;
         if let Some(place) = columns.iter().position(|&column| column == u32::MAX) {
             let message = format!(
                 "columns[{place}] is no column of a matrix with {} rows",

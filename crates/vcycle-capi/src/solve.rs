@@ -32,7 +32,7 @@ pub struct vcycle_limits {
 
 /// How a solve ended.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct vcycle_report {
     /// sizeof(vcycle_report), set by the caller: no more than that is written.
     pub size: usize,
@@ -64,15 +64,7 @@ impl vcycle_report {
         Self {
             size: size_of::<Self>(),
             status: status::VCYCLE_CONVERGED,
-            levels: 0,
-            iterations: 0,
-            relative_residual: 0.0,
-            backward_error: 0.0,
-            setup_seconds: 0.0,
-            solve_seconds: 0.0,
-            operator_complexity: 0.0,
-            grid_complexity: 0.0,
-            bytes: 0,
+            ..Self::default()
         }
     }
 
@@ -149,7 +141,7 @@ pub unsafe extern "C" fn vcycle_solve(
 ) -> i32 {
     guarded(|| {
         let solver = self::solver(solver)?;
-        let (told, messages) = solver.with(|state| {
+        let (outcome, messages) = solver.with(|state| {
             let matrix = matrix(state)?;
             // SAFETY: it is null or points to limits of the caller.
             let (stop, has_guess) = unsafe { stop(limits, &state.config.stop) }?;
@@ -173,9 +165,9 @@ pub unsafe extern "C" fn vcycle_solve(
                 Some(callback) => work(&Workspace::with_log(watch::log(callback))),
             }
         })?;
-        solver.tell(messages);
+        solver.keep_messages(messages);
         // SAFETY: it is null or points to a report of the caller.
-        unsafe { told.write(report) }
+        unsafe { outcome.write(report) }
     })
 }
 

@@ -5,7 +5,7 @@ mod common;
 use std::ffi::c_void;
 use std::ptr;
 
-use common::{Handle, Laplacian, csr, last_error, setup, solve};
+use common::{Handle, Laplacian, csr, last_error, setup, solve, solve_columns};
 use vcycle_capi::*;
 
 #[test]
@@ -162,21 +162,8 @@ fn many_columns_are_apart_by_their_leading_dimension() {
         b[column * leading..column * leading + n].fill(1.0 + column as f64);
     }
     let mut x = vec![-1.0; 3 * leading];
-    let (from, to): (*const c_void, *mut c_void) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
-    let step = leading as i64;
-    // SAFETY: both have room for three columns.
-    let code = unsafe {
-        vcycle_solve(
-            solver.0,
-            3,
-            from,
-            step,
-            to,
-            step,
-            ptr::null(),
-            ptr::null_mut(),
-        )
-    };
+    let vectors = (&b[..], &mut x[..], leading as i64);
+    let code = solve_columns(solver.0, 3, vectors, ptr::null(), ptr::null_mut());
     assert_eq!(code, VCYCLE_OK, "{}", last_error());
     for column in 0..3 {
         let part = |v: &[f64]| v[column * leading..column * leading + n].to_vec();
@@ -202,9 +189,7 @@ fn a_guess_and_limits_are_those_of_a_call() {
     };
     let mut report = common::report();
     let run = |limits: &vcycle_limits, report: &mut vcycle_report, x: &mut [f64]| {
-        let (from, to) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
-        // SAFETY: both vectors have as many rows as the matrix.
-        let code = unsafe { vcycle_solve(solver.0, 1, from, 0, to, 0, limits, report) };
+        let code = solve_columns(solver.0, 1, (&b[..], x, 0), limits, report);
         assert_eq!(code, VCYCLE_OK, "{}", last_error());
     };
     run(&limits, &mut report, &mut x);
@@ -255,18 +240,9 @@ fn a_cycle_is_linear_and_has_the_sign_of_the_matrix() {
     };
     let once = apply(&a.values, 1.0);
     assert!(once.iter().all(|&z| z > 0.0));
-    assert!(
-        apply(&a.values, 4.0)
-            .iter()
-            .zip(&once)
-            .all(|(four, one)| *four == 4.0 * one)
-    );
-    assert!(
-        apply(&minus, 1.0)
-            .iter()
-            .zip(&once)
-            .all(|(minus, plus)| *minus == -plus)
-    );
+    let scaled = |factor: f64| once.iter().map(|z| factor * z).collect::<Vec<_>>();
+    assert_eq!(apply(&a.values, 4.0), scaled(4.0));
+    assert_eq!(apply(&minus, 1.0), scaled(-1.0));
 }
 
 #[test]

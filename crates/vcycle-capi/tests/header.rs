@@ -7,23 +7,12 @@ use std::path::Path;
 fn the_header_is_that_of_the_source() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(here.join("cbindgen.toml")).unwrap();
-    let made = cbindgen::Builder::new()
-        .with_config(config)
-        .with_src(here.join("src/version.rs"))
-        .with_src(here.join("src/codes.rs"))
-        .with_src(here.join("src/status.rs"))
-        .with_src(here.join("src/failure.rs"))
-        .with_src(here.join("src/handle.rs"))
-        .with_src(here.join("src/watch.rs"))
-        .with_src(here.join("src/tell.rs"))
-        .with_src(here.join("src/matrix.rs"))
-        .with_src(here.join("src/setup.rs"))
-        .with_src(here.join("src/distributed.rs"))
-        .with_src(here.join("src/solve.rs"))
-        .with_src(here.join("src/apply.rs"))
-        .with_src(here.join("src/describe.rs"))
-        .generate()
-        .unwrap();
+    let sources = "version codes status failure handle watch setters matrix setup distributed solve apply describe";
+    let builder = cbindgen::Builder::new().with_config(config);
+    let builder = sources.split(' ').fold(builder, |builder, name| {
+        builder.with_src(here.join(format!("src/{name}.rs")))
+    });
+    let made = builder.generate().unwrap();
     let mut text = Vec::new();
     made.write(&mut text);
     let text = String::from_utf8(text).unwrap();

@@ -5,7 +5,7 @@ mod common;
 use std::ffi::{CString, c_void};
 use std::ptr;
 
-use common::{Handle, Laplacian, csr, last_error, setup, solve};
+use common::{Handle, Laplacian, csr, last_error, setup, solve, solve_columns};
 use vcycle_capi::*;
 
 #[test]
@@ -35,19 +35,11 @@ fn null_pointers_are_refused_everywhere() {
         for field in 0..3 {
             let mut bad = good;
             *[&mut bad.offsets, &mut bad.columns, &mut bad.values][field] = ptr::null();
-            assert_eq!(
-                vcycle_setup(solver.0, &bad),
-                VCYCLE_ERROR_ARGUMENT,
-                "{}",
-                last_error()
-            );
-            bad.flags = VCYCLE_BORROW;
-            assert_eq!(
-                vcycle_setup(solver.0, &bad),
-                VCYCLE_ERROR_ARGUMENT,
-                "{}",
-                last_error()
-            );
+            for flags in [0, VCYCLE_BORROW] {
+                bad.flags = flags;
+                let code = vcycle_setup(solver.0, &bad);
+                assert_eq!(code, VCYCLE_ERROR_ARGUMENT, "{}", last_error());
+            }
         }
         let (limits, report) = (ptr::null(), ptr::null_mut());
         let code = vcycle_solve(solver.0, 1, b, 0, ptr::null_mut(), 0, limits, report);
@@ -148,35 +140,22 @@ fn arrays_that_are_no_matrix_are_refused_by_their_place() {
         }
     }
     let good = a.csr();
-    let wrong = [
-        vcycle_csr { size: 3, ..good },
-        vcycle_csr { rows: -1, ..good },
-        vcycle_csr {
-            rows: 1 << 40,
-            ..good
-        },
-        vcycle_csr { base: 2, ..good },
-        vcycle_csr {
-            offset_type: 7,
-            ..good
-        },
-        vcycle_csr {
-            column_type: -1,
-            ..good
-        },
-        vcycle_csr {
-            value_type: 9,
-            ..good
-        },
-        vcycle_csr { flags: 64, ..good },
-        vcycle_csr {
-            flags: VCYCLE_DEVICE,
-            ..good
-        },
+    let wrong: [fn(&mut vcycle_csr); 9] = [
+        |given| given.size = 3,
+        |given| given.rows = -1,
+        |given| given.rows = 1 << 40,
+        |given| given.base = 2,
+        |given| given.offset_type = 7,
+        |given| given.column_type = -1,
+        |given| given.value_type = 9,
+        |given| given.flags = 64,
+        |given| given.flags = VCYCLE_DEVICE,
     ];
-    for given in &wrong {
+    for spoil in wrong {
+        let mut given = good;
+        spoil(&mut given);
         // SAFETY: the arrays are there.
-        let code = unsafe { vcycle_setup(solver.0, given) };
+        let code = unsafe { vcycle_setup(solver.0, &given) };
         assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
     }
     setup(&solver, &good);
@@ -198,20 +177,13 @@ fn vectors_that_cannot_be_are_refused() {
     let mut b = vec![1.0; a.rows()];
     let mut x = vec![0.0; a.rows()];
     let mut run = |columns: i32, leading: i64, b: &[f64], report: *mut vcycle_report| {
-        let (from, to) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
-        // SAFETY: what is longer than the vectors is refused before it is read.
-        unsafe {
-            vcycle_solve(
-                solver.0,
-                columns,
-                from,
-                leading,
-                to,
-                leading,
-                ptr::null(),
-                report,
-            )
-        }
+        solve_columns(
+            solver.0,
+            columns,
+            (b, &mut x[..], leading),
+            ptr::null(),
+            report,
+        )
     };
     let none = ptr::null_mut();
     assert_eq!(run(-1, 64, &b, none), VCYCLE_ERROR_ARGUMENT);
@@ -241,9 +213,8 @@ fn vectors_that_cannot_be_are_refused() {
     for size in [1, size_of::<vcycle_limits>()] {
         let limits = vcycle_limits { size, ..limits };
         let mut room = b.clone();
-        let (from, to) = (b.as_ptr().cast(), room.as_mut_ptr().cast());
-        // SAFETY: both vectors have as many rows as the matrix.
-        let code = unsafe { vcycle_solve(solver.0, 1, from, 0, to, 0, &limits, ptr::null_mut()) };
+        let vectors = (&b[..], &mut room[..], 0);
+        let code = solve_columns(solver.0, 1, vectors, &limits, ptr::null_mut());
         assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
     }
 }
@@ -292,24 +263,18 @@ fn eight_threads_use_one_solver() {
             scope.spawn(move || {
                 let mut x = vec![0.0; b.len()];
                 for round in 0..6 {
-                    let (from, to): (*const c_void, *mut c_void) =
-                        (b.as_ptr().cast(), x.as_mut_ptr().cast());
                     let solver = shared.get();
-                    // SAFETY: both vectors have as many rows as the matrix.
-                    let code = unsafe {
-                        match (thread + round) % 3 {
-                            0 => vcycle_apply(solver, 1, from, 0, to, 0),
-                            1 => vcycle_update_values(solver, a.values.as_ptr().cast()),
-                            _ => vcycle_solve(
-                                solver,
-                                1,
-                                from,
-                                0,
-                                to,
-                                0,
-                                ptr::null(),
-                                ptr::null_mut(),
-                            ),
+                    let code = match (thread + round) % 3 {
+                        // SAFETY: both vectors have as many rows as the matrix.
+                        0 => unsafe {
+                            let (from, to) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
+                            vcycle_apply(solver, 1, from, 0, to, 0)
+                        },
+                        // SAFETY: there are as many values as entries.
+                        1 => unsafe { vcycle_update_values(solver, a.values.as_ptr().cast()) },
+                        _ => {
+                            let vectors = (&b[..], &mut x[..], 0);
+                            solve_columns(solver, 1, vectors, ptr::null(), ptr::null_mut())
                         }
                     };
                     assert!(code == VCYCLE_OK || code == VCYCLE_ERROR_STATE);

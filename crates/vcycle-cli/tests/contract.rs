@@ -4,7 +4,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{Run, scratch, vcycle};
+use common::{Run, ok, scratch, vcycle};
 use vcycle::executor::Executor;
 use vcycle::io::{self, AnyMatrix, AnyVector};
 use vcycle::scalar::c64;
@@ -62,8 +62,7 @@ fn solves(name: &str, options: &str) {
     let Some(path) = shared(name) else { return };
     let solution = scratch(&format!("contract-{name}.mtx"));
     let (input, output) = (path.display(), solution.display());
-    let run = vcycle(&format!("solve {input} {options} --json --output {output}"));
-    assert_eq!(run.status, 0, "{name}: {}{}", run.stdout, run.stderr);
+    let run = ok(&format!("solve {input} {options} --json --output {output}"));
     let object = run.json();
     assert_eq!(object["status"], "converged", "{name}");
     let reported = object["relative_residual"].as_f64().unwrap();

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Run, run, scratch, vcycle};
+use common::{Run, ok, run, scratch, vcycle};
 
 /// Runs `vcycle` with bytes on its standard input.
 fn piped(arguments: &str, bytes: &[u8]) -> Run {
@@ -31,8 +31,7 @@ fn piped(arguments: &str, bytes: &[u8]) -> Run {
 /// The bytes of a problem in a file of that name.
 fn generated(name: &str) -> Vec<u8> {
     let path = scratch(&format!("input-{name}"));
-    let made = vcycle(&format!("gen poisson5:9 -o {}", path.display()));
-    assert_eq!(made.status, 0, "{}", made.stderr);
+    ok(&format!("gen poisson5:9 -o {}", path.display()));
     std::fs::read(path).expect("the file was written")
 }
 
@@ -57,8 +56,7 @@ fn solve(options: &str) -> Run {
 }
 
 fn refused(run: &Run, message: &str) {
-    assert_eq!(run.status, 2, "{}", run.stderr);
-    assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
+    run.check(2, message);
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 mod common;
 
-use common::{scratch, vcycle};
+use common::{ok, scratch, vcycle};
 
 #[test]
 fn info_shows_the_levels_and_their_set_up() {
-    let run = vcycle("info poisson5:60 --json");
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = ok("info poisson5:60 --json");
     let hierarchy = &run.json()["hierarchy"];
     let levels = hierarchy["levels"].as_array().unwrap();
     assert!(levels.len() > 2 && levels[0]["rows"] == 3600);
@@ -27,14 +26,12 @@ fn info_without_levels_says_why() {
     let path = scratch("zero.mtx");
     let text = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0\n";
     std::fs::write(&path, text).unwrap();
-    let run = vcycle(&format!("info {}", path.display()));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = ok(&format!("info {}", path.display()));
     assert!(run.stdout.contains("no multigrid levels"), "{}", run.stdout);
     let bare = vcycle("info poisson5:20 --no-hierarchy --json").json();
     assert!(bare["hierarchy"].is_null());
     let other = vcycle("info poisson5:20 --precond ilu0");
-    assert_eq!(other.status, 2);
-    assert!(other.stderr.contains("has no levels"), "{}", other.stderr);
+    other.check(2, "has no levels");
 }
 
 #[test]
@@ -47,8 +44,7 @@ fn what_info_advises_works() {
             let command = entry["command"].as_str().unwrap();
             let arguments = command.strip_prefix("vcycle ").unwrap();
             let report = scratch("advised.html").display().to_string();
-            let run = vcycle(&arguments.replace("report.html", &report));
-            assert_eq!(run.status, 0, "{command}: {}{}", run.stdout, run.stderr);
+            ok(&arguments.replace("report.html", &report));
         }
     }
 }
@@ -56,11 +52,10 @@ fn what_info_advises_works() {
 #[test]
 fn the_report_shows_levels_and_their_times() {
     let path = scratch("levels.html");
-    let run = vcycle(&format!(
+    ok(&format!(
         "solve poisson5:60 --solver cg --precond amg --report {}",
         path.display()
     ));
-    assert_eq!(run.status, 0, "{}", run.stderr);
     let page = std::fs::read_to_string(&path).unwrap();
     for shown in ["Levels", "nonzeros", "galerkin", "pre-smoothing", "level 2"] {
         assert!(page.contains(shown), "{shown}");
@@ -79,8 +74,7 @@ fn a_coarsening_is_drawn() {
         ("info lshape:o2,l3 --precond amg:pmis", 833),
     ] {
         let path = scratch("coarsening.svg");
-        let run = vcycle(&format!("{command} --plot-coarsening {}", path.display()));
-        assert_eq!(run.status, 0, "{command}: {}", run.stderr);
+        ok(&format!("{command} --plot-coarsening {}", path.display()));
         let svg = std::fs::read_to_string(&path).unwrap();
         assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("h0").count(), points, "{command}");
@@ -90,11 +84,10 @@ fn a_coarsening_is_drawn() {
 #[test]
 fn groups_are_drawn_as_cells() {
     let path = scratch("groups.svg");
-    let run = vcycle(&format!(
+    ok(&format!(
         "solve poisson5:30 --solver cg --coarsening pgm --plot-coarsening {}",
         path.display()
     ));
-    assert_eq!(run.status, 0, "{}", run.stderr);
     let svg = std::fs::read_to_string(&path).unwrap();
     assert!(svg.contains("groups of level 1"));
 }
@@ -110,15 +103,13 @@ fn what_cannot_be_drawn_is_refused() {
         ("info poisson5:600", "too many"),
     ] {
         let run = vcycle(&format!("{command} --plot-coarsening {}", path.display()));
-        assert_eq!(run.status, 2, "{command}");
-        assert!(run.stderr.contains(told), "{command}: {}", run.stderr);
+        run.check(2, told);
     }
 }
 
 #[test]
 fn the_summary_names_only_what_differs_and_is_not_wide() {
-    let run = vcycle("solve poisson5:30 --solver cg --precond amg:coarsening=hmis");
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = ok("solve poisson5:30 --solver cg --precond amg:coarsening=hmis");
     assert!(run.stdout.contains("amg:coarsening=hmis"));
     assert!(!run.stdout.contains("max-levels"));
     let widest = run.stdout.lines().map(|line| line.chars().count()).max();

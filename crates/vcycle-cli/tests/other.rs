@@ -2,21 +2,19 @@
 
 mod common;
 
-use common::{scratch, vcycle};
+use common::{ok, scratch, vcycle};
 
 #[test]
 fn completions_exist_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let run = vcycle(&format!("completions {shell}"));
-        assert_eq!(run.status, 0);
+        let run = ok(&format!("completions {shell}"));
         assert!(run.stdout.contains("vcycle"), "{shell}");
     }
 }
 
 #[test]
 fn info_knows_symmetry_and_what_to_try() {
-    let run = vcycle("info convdiff7:6,50 --json");
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = ok("info convdiff7:6,50 --json");
     assert_eq!(run.json()["facts"]["symmetric"], false);
     assert_eq!(run.json()["facts"]["rows"], 216);
     assert!(run.json()["try"][0]["solver"]["name"].is_string());
@@ -26,26 +24,23 @@ fn info_knows_symmetry_and_what_to_try() {
 
 #[test]
 fn the_configuration_printed_can_be_read() {
-    let run = vcycle("config");
-    assert_eq!(run.status, 0);
+    let run = ok("config");
     let path = scratch("default.toml");
     std::fs::write(&path, run.stdout).unwrap();
-    let run = vcycle(&format!(
+    ok(&format!(
         "solve poisson5:8 --config {} --json",
         path.display()
     ));
-    assert_eq!(run.status, 0, "{}", run.stderr);
 }
 
 #[test]
 fn a_generated_problem_is_the_same_when_read_back() {
     let (matrix, rhs) = (scratch("poisson.mtx.gz"), scratch("b.mtx"));
-    let run = vcycle(&format!(
+    ok(&format!(
         "gen poisson5:9 -o {} --rhs-output {}",
         matrix.display(),
         rhs.display()
     ));
-    assert_eq!(run.status, 0, "{}", run.stderr);
     let facts = |source: &str| vcycle(&format!("info {source} --json")).json()["facts"].clone();
     assert_eq!(facts(&matrix.display().to_string()), facts("poisson5:9"));
     let unknown = vcycle(&format!("gen poisson6:9 -o {}", matrix.display()));
@@ -87,8 +82,7 @@ fn every_driver_has_devices_or_a_reason() {
 #[test]
 fn presets_are_listed_printed_and_used() {
     assert!(vcycle("presets").stdout.contains("paper-pgm"));
-    let printed = vcycle("presets paper-pgm");
-    assert_eq!(printed.status, 0);
+    let printed = ok("presets paper-pgm");
     let path = scratch("preset.toml");
     std::fs::write(&path, printed.stdout).unwrap();
     let solve = |options: &str| vcycle(&format!("solve beam:o2,l1 {options} --json")).json();
@@ -108,12 +102,7 @@ fn presets_are_listed_printed_and_used() {
 fn an_unknown_preset_is_named() {
     for command in ["presets paper-pmg", "solve poisson5:8 --preset paper-pmg"] {
         let run = vcycle(command);
-        assert_eq!(run.status, 2, "{command}");
-        assert!(
-            run.stderr.contains("did you mean `paper-pgm`?"),
-            "{}",
-            run.stderr
-        );
+        run.check(2, "did you mean `paper-pgm`?");
     }
     let both = vcycle("solve poisson5:8 --preset paper-pgm --config some.toml");
     assert_eq!(both.status, 2);
@@ -122,8 +111,7 @@ fn an_unknown_preset_is_named() {
 #[test]
 fn help_has_examples() {
     for command in ["solve", "info", "gen", "presets", "completions"] {
-        let run = vcycle(&format!("{command} --help"));
-        assert_eq!(run.status, 0);
+        let run = ok(&format!("{command} --help"));
         assert!(run.stdout.contains("Example"), "{command}");
     }
 }
@@ -139,8 +127,7 @@ fn kernels_are_listed_without_a_device() {
 fn an_unknown_architecture_is_refused() {
     let file = scratch("x86.kernels");
     let run = vcycle(&format!("kernels build --arch x86 -o {}", file.display()));
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("sm_90 or gfx90a"), "{}", run.stderr);
+    run.check(2, "sm_90 or gfx90a");
     assert!(!file.exists());
 }
 
@@ -148,6 +135,5 @@ fn an_unknown_architecture_is_refused() {
 fn an_archive_without_a_folder_is_refused_before_it_is_compiled() {
     let file = scratch("no-folder").join("below/x.kernels");
     let run = vcycle(&format!("kernels build --arch sm_90 -o {}", file.display()));
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("x.kernels"), "{}", run.stderr);
+    run.check(2, "x.kernels");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{scratch, vcycle};
+use common::{ok, scratch, vcycle};
 
 #[test]
 fn ranks_solve_as_one_does() {
@@ -112,8 +112,7 @@ fn other_partitions_have_the_same_levels_on_any_number_of_ranks() {
 #[test]
 fn more_ranks_than_rows_and_ranks_without_rows_work() {
     for problem in ["poisson5:2x1", "poisson5:1", "poisson7:6"] {
-        let run = vcycle(&format!("solve {problem} --ranks 9 -q"));
-        assert_eq!(run.status, 0, "{problem}: {}", run.stderr);
+        ok(&format!("solve {problem} --ranks 9 -q"));
     }
 }
 
@@ -125,8 +124,7 @@ fn the_solution_is_written_once_and_whole() {
             "solve poisson5:9 --rhs random:3 -q --output {}",
             path.display()
         );
-        let run = vcycle(&format!("{options} {ranks}"));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        ok(&format!("{options} {ranks}"));
         let text = std::fs::read_to_string(&path).unwrap();
         let numbers = text.lines().filter(|line| !line.starts_with('%')).skip(1);
         numbers
@@ -158,10 +156,9 @@ fn ranks_solve_in_every_precision_and_in_complex_numbers() {
     std::fs::write(&matrix, text).unwrap();
     let written = |ranks: &str| {
         let (matrix, x) = (matrix.display(), x.display());
-        let run = vcycle(&format!(
+        ok(&format!(
             "solve {matrix} --rtol 1e-12 -q --output {x} {ranks}"
         ));
-        assert_eq!(run.status, 0, "{}", run.stderr);
         let text = std::fs::read_to_string(scratch("ranks-complex-x.mtx")).unwrap();
         let lines = text.lines().filter(|line| !line.starts_with('%'));
         let numbers = lines.skip(1).flat_map(str::split_whitespace);
@@ -188,8 +185,7 @@ fn what_is_not_for_ranks_is_told_with_what_is() {
         ("--device reference", "use cpu"),
     ] {
         let run = vcycle(&format!("solve poisson5:60 {options} --ranks 2"));
-        assert_eq!(run.status, 2, "{options}");
-        assert!(run.stderr.contains(told), "{options}: {}", run.stderr);
+        run.check(2, told);
         assert_eq!(run.stderr.matches("error:").count(), 1, "{}", run.stderr);
     }
     let none = vcycle("solve poisson5:20 --ranks 0");
@@ -203,8 +199,7 @@ fn tables_show_ranks_and_levels_and_a_report_is_written() {
         "solve poisson7:10 --precond amg:pmis,gather-rows=50 --report {}",
         path.display()
     );
-    let run = vcycle(&format!("{options} --ranks 2"));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = ok(&format!("{options} --ranks 2"));
     for word in [
         "2 ranks, threads of one process",
         "neighbours",

@@ -56,27 +56,25 @@ pub enum WideValues {
 impl Indices<'_> {
     /// As 32-bit indices; what is none becomes the largest number, which no matrix has.
     pub fn columns(&self, executor: &Executor) -> PyResult<Vec<u32>> {
-        let threads = executor.threads();
-        Ok(match self {
-            Self::Short(array) => copied(threads, array.as_slice()?, |&index| {
-                u32::try_from(index).unwrap_or(u32::MAX)
-            }),
-            Self::Long(array) => copied(threads, array.as_slice()?, |&index| {
-                u32::try_from(index).unwrap_or(u32::MAX)
-            }),
-        })
+        self.converted(executor, |index| u32::try_from(index).unwrap_or(u32::MAX))
     }
 
     /// As places in arrays; what is none becomes the largest number.
     pub fn offsets(&self, executor: &Executor) -> PyResult<Vec<usize>> {
+        self.converted(executor, |index| {
+            usize::try_from(index).unwrap_or(usize::MAX)
+        })
+    }
+
+    fn converted<I: Clone + Default + Send>(
+        &self,
+        executor: &Executor,
+        of: impl Fn(i64) -> I + Sync,
+    ) -> PyResult<Vec<I>> {
         let threads = executor.threads();
         Ok(match self {
-            Self::Short(array) => copied(threads, array.as_slice()?, |&index| {
-                usize::try_from(index).unwrap_or(usize::MAX)
-            }),
-            Self::Long(array) => copied(threads, array.as_slice()?, |&index| {
-                usize::try_from(index).unwrap_or(usize::MAX)
-            }),
+            Self::Short(array) => copied(threads, array.as_slice()?, |&index| of(index.into())),
+            Self::Long(array) => copied(threads, array.as_slice()?, |&index| of(index)),
         })
     }
 
@@ -188,22 +186,16 @@ pub fn to_scipy<'py, T: Scalar + numpy::Element>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let threads = a.executor().threads();
     let largest = a.nonzeros().max(a.size().cols).max(a.size().rows);
-    let values = copied(threads, a.values(), |value| *value);
-    let values = PyArray1::from_vec(py, values).into_any();
-    if i32::try_from(largest).is_ok() {
-        let offsets = copied(threads, a.offsets(), |&offset| offset as i32);
-        let columns = copied(threads, a.columns(), |&column| column as i32);
-        return Ok((
-            PyArray1::from_vec(py, offsets).into_any(),
-            PyArray1::from_vec(py, columns).into_any(),
-            values,
-        ));
-    }
-    let offsets = copied(threads, a.offsets(), |&offset| offset as i64);
-    let columns = copied(threads, a.columns(), |&column| i64::from(column));
-    Ok((
-        PyArray1::from_vec(py, offsets).into_any(),
-        PyArray1::from_vec(py, columns).into_any(),
-        values,
-    ))
+    let values = PyArray1::from_vec(py, copied(threads, a.values(), |value| *value));
+    let (offsets, columns) = match i32::try_from(largest) {
+        Ok(_) => (
+            PyArray1::from_vec(py, copied(threads, a.offsets(), |&at| at as i32)).into_any(),
+            PyArray1::from_vec(py, copied(threads, a.columns(), |&at| at as i32)).into_any(),
+        ),
+        Err(_) => (
+            PyArray1::from_vec(py, copied(threads, a.offsets(), |&at| at as i64)).into_any(),
+            PyArray1::from_vec(py, copied(threads, a.columns(), |&at| i64::from(at))).into_any(),
+        ),
+    };
+    Ok((offsets, columns, values.into_any()))
 }

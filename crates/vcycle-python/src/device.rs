@@ -198,6 +198,19 @@ enum DeviceValues {
     Indices(Buffer<u32>),
 }
 
+/// Evaluates an expression with the vector that the values are, and another with indices.
+macro_rules! with_values {
+    ($values:expr, $x:ident => $of_vector:expr, $indices:ident => $of_indices:expr) => {
+        match $values {
+            DeviceValues::Double($x) => $of_vector,
+            DeviceValues::Single($x) => $of_vector,
+            DeviceValues::Complex($x) => $of_vector,
+            DeviceValues::ComplexSingle($x) => $of_vector,
+            DeviceValues::Indices($indices) => $of_indices,
+        }
+    };
+}
+
 /// An array of a device that belongs to us, for other libraries: `from_dlpack` of CuPy, PyTorch
 /// and JAX shares it.
 #[pyclass(frozen)]
@@ -214,13 +227,7 @@ impl DeviceArray {
     }
 
     fn new(values: DeviceValues, flat: bool) -> PyResult<Self> {
-        let executor = match &values {
-            DeviceValues::Double(x) => x.executor(),
-            DeviceValues::Single(x) => x.executor(),
-            DeviceValues::Complex(x) => x.executor(),
-            DeviceValues::ComplexSingle(x) => x.executor(),
-            DeviceValues::Indices(indices) => indices.executor(),
-        };
+        let executor = with_values!(&values, x => x.executor(), indices => indices.executor());
         let device = executor.device().cloned();
         Ok(Self {
             device: device.expect("only vectors of devices come here"),
@@ -230,23 +237,13 @@ impl DeviceArray {
     }
 
     fn address(&self) -> PyResult<u64> {
-        checked(match &self.values {
-            DeviceValues::Double(x) => x.buffer().address(),
-            DeviceValues::Single(x) => x.buffer().address(),
-            DeviceValues::Complex(x) => x.buffer().address(),
-            DeviceValues::ComplexSingle(x) => x.buffer().address(),
-            DeviceValues::Indices(indices) => indices.address(),
-        })
+        let values = &self.values;
+        checked(with_values!(values, x => x.buffer().address(), indices => indices.address()))
     }
 
     fn sizes(&self) -> Vec<usize> {
-        let size = match &self.values {
-            DeviceValues::Double(x) => x.size(),
-            DeviceValues::Single(x) => x.size(),
-            DeviceValues::Complex(x) => x.size(),
-            DeviceValues::ComplexSingle(x) => x.size(),
-            DeviceValues::Indices(indices) => return vec![indices.len()],
-        };
+        let values = &self.values;
+        let size = with_values!(values, x => x.size(), indices => return vec![indices.len()]);
         match self.flat {
             true => vec![size.rows],
             false => vec![size.rows, size.cols],

@@ -1,7 +1,7 @@
 //! What happens to set-ups when a device has no more memory; in a process of its own, because the
 //! limit is that of the device.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vcycle::Error;
 use vcycle::config::{self, Config};
@@ -29,11 +29,19 @@ fn device() -> Option<String> {
     Some(device?.name)
 }
 
+/// The device, which no other test uses meanwhile.
+fn alone() -> Option<(MutexGuard<'static, ()>, Executor, Arc<Device>)> {
+    let name = device()?;
+    let alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
+    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    Some((alone, executor, device))
+}
+
 #[test]
 fn a_matrix_too_large_is_refused_before_it_travels() {
-    let Some(name) = device() else { return };
-    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
-    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let Some((_alone, executor, device)) = alone() else {
+        return;
+    };
     let a = gallery::build("poisson7:12", &Executor::cpu()).unwrap();
     let needed = a.matrix.bytes();
     let (used, before) = (device.memory_use().0, device.counts());
@@ -56,9 +64,9 @@ fn a_matrix_too_large_is_refused_before_it_travels() {
 
 #[test]
 fn a_set_up_without_memory_fails_and_the_next_one_works() {
-    let Some(name) = device() else { return };
-    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
-    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let Some((_alone, executor, device)) = alone() else {
+        return;
+    };
     let a = gallery::build("poisson7:12", &Executor::cpu()).unwrap();
     let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix.copy_to(&executor).unwrap());
     for coarsening in ["pmis", "pgm"] {
@@ -95,19 +103,16 @@ fn a_set_up_without_memory_fails_and_the_next_one_works() {
 /// are numbers, not arrays, whatever the device and the matrix.
 #[test]
 fn a_solve_brings_coarse_levels_and_a_few_numbers_to_the_host() {
-    let Some(name) = device() else { return };
-    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
-    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let Some((_alone, executor, device)) = alone() else {
+        return;
+    };
     let problem = gallery::build("poisson7:12", &Executor::cpu()).unwrap();
     let a = Arc::new(problem.matrix.copy_to(&executor).unwrap());
     let b = Vector::from_column(&Executor::cpu(), problem.rhs);
     let b = b.copy_to(&executor).unwrap();
-    for config in [
-        r#"preconditioner = "amg""#,
-        r#"preconditioner = { name = "amg", coarsening = "pmis" }"#,
-    ] {
+    for config in ["preconditioner=amg", "coarsening=pmis"] {
         let (before, listening) = (device.counts().downloaded, Listening::begin());
-        let config = Config::from_toml(config).unwrap();
+        let config: Config = config.parse().unwrap();
         let solved = config::solve(&config, &a, &b, &Workspace::new()).unwrap();
         let brought = device.counts().downloaded - before;
         let levels = solved.multigrid.unwrap().levels;
@@ -151,36 +156,21 @@ fn solved(executor: &Executor, spec: &str, config: &str) -> vcycle::Result<f64> 
     let problem = gallery::build(spec, &Executor::cpu())?;
     let a = problem.matrix.copy_to(executor)?;
     let b = Vector::from_column(executor, problem.rhs);
-    let solved = config::solve(
-        &Config::from_toml(config)?,
-        &Arc::new(a),
-        &b,
-        &Workspace::new(),
-    )?;
+    let solved = config::solve(&config.parse()?, &Arc::new(a), &b, &Workspace::new())?;
     assert!(solved.outcome.converged(), "{spec}");
     Ok(solved.x.norms()?[0])
 }
 
 #[test]
 fn every_request_for_memory_may_be_refused() {
-    let Some(name) = device() else { return };
-    let _alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
-    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let Some((_alone, executor, device)) = alone() else {
+        return;
+    };
     for (spec, config) in [
-        (
-            "poisson7:6",
-            r#"preconditioner = { name = "amg", coarsening = "pmis", host-rows = 20 }"#,
-        ),
-        ("poisson7:6", r#"preconditioner = "struct-mg""#),
-        (
-            "elasticity:4x3x3",
-            r#"preconditioner = { name = "amg", coarsening = "mis2" }"#,
-        ),
-        (
-            "convdiff7:6,10",
-            r#"solver = "gmres"
-            preconditioner = "ilu0""#,
-        ),
+        ("poisson7:6", "coarsening=pmis host-rows=20"),
+        ("poisson7:6", "preconditioner=struct-mg"),
+        ("elasticity:4x3x3", "coarsening=mis2"),
+        ("convdiff7:6,10", "solver=gmres preconditioner=ilu0"),
     ] {
         refuse_each(&device, spec, &|| solved(&executor, spec, config));
     }

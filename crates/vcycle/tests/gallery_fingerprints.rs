@@ -119,25 +119,17 @@ fn check_finite_elements(spec: &str) {
 }
 
 #[test]
-fn poisson() {
+fn stencils() {
     for spec in [
         "poisson5:100",
         "poisson9:100",
         "poisson7:32",
         "poisson27:32",
+        "aniso7:32,0.01",
+        "jump7:32,1e6",
     ] {
         check_stencil(spec);
     }
-}
-
-#[test]
-fn anisotropic() {
-    check_stencil("aniso7:32,0.01");
-}
-
-#[test]
-fn jump() {
-    check_stencil("jump7:32,1e6");
 }
 
 #[test]
@@ -150,21 +142,13 @@ fn elasticity() {
 }
 
 #[test]
-fn beam() {
+fn beams() {
     check_finite_elements("beam:o3,l1");
-}
-
-#[test]
-fn beam_of_the_papers() {
     check_finite_elements("beam:o3,l3");
 }
 
 #[test]
-fn lshape() {
+fn l_shapes() {
     check_finite_elements("lshape:o3,l3");
-}
-
-#[test]
-fn lshape_of_the_papers() {
     check_finite_elements("lshape:o3,l7");
 }

@@ -21,53 +21,31 @@ use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use most files of kernels, in all precisions.
 const CONFIGS: [&str; 17] = [
-    r#"solver = "cg"
-    preconditioner = "amg""#,
-    r#"solver = "fcg"
-    preconditioner = { name = "amg", cycle = "k", precision = "dp-sp-hp" }"#,
-    r#"solver = "bicgstab"
-    preconditioner = { name = "ilu0", isai = 1 }"#,
-    r#"solver = "gmres"
-    preconditioner = "parilut""#,
-    r#"solver = "gmres"
-    preconditioner = "block-jacobi"
-    format = "sellp""#,
-    r#"solver = { name = "gmres", basis = "i16" }
-    preconditioner = "jacobi""#,
-    r#"solver = "direct""#,
-    r#"solver = "minres"
-    preconditioner = "jacobi"
-    format = "ell""#,
-    r#"solver = "fcg"
-    preconditioner = { name = "amg", smoother = "mcgs", precision = "dp-sp/bf" }"#,
-    r#"solver = "fcg"
-    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis-aggressive" }"#,
-    r#"solver = "cg"
-    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis", interpolation = "bamg" }"#,
-    r#"solver = "gmres"
-    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis", interpolation = "bamg", energy-steps = 1, coarse-filter = 0.9 }"#,
-    r#"solver = "cg"
-    preconditioner = "fsai""#,
-    r#"solver = "cg"
-    preconditioner = { name = "amg", host-rows = 0, smoother = "chebyshev" }"#,
-    r#"solver = "cg"
-    preconditioner = "struct-mg""#,
-    r#"solver = "fcg"
-    preconditioner = { name = "struct-mg", precision = "K64P64D64", pre-sweeps = 1 }"#,
-    r#"solver = "fcg"
-    preconditioner = { name = "struct-mg", precision = "K64P32DB16", coarsest-cells = 10 }"#,
+    "solver=cg preconditioner=amg",
+    "solver=fcg preconditioner=amg:cycle=k,precision=dp-sp-hp",
+    "solver=bicgstab preconditioner=ilu0:isai=1",
+    "solver=gmres preconditioner=parilut",
+    "solver=gmres preconditioner=block-jacobi format=sellp",
+    "solver=gmres:basis=i16 preconditioner=jacobi",
+    "solver=direct",
+    "solver=minres preconditioner=jacobi format=ell",
+    "solver=fcg preconditioner=amg:smoother=mcgs,precision=dp-sp/bf",
+    "solver=fcg preconditioner=amg:host-rows=0,coarsening=pmis-aggressive",
+    "solver=cg preconditioner=amg:host-rows=0,coarsening=pmis,interpolation=bamg",
+    "solver=gmres preconditioner=amg:host-rows=0,coarsening=pmis,interpolation=bamg,energy-steps=1,coarse-filter=0.9",
+    "solver=cg preconditioner=fsai",
+    "solver=cg preconditioner=amg:host-rows=0,smoother=chebyshev",
+    "solver=cg preconditioner=struct-mg",
+    "solver=fcg preconditioner=struct-mg:precision=K64P64D64,pre-sweeps=1",
+    "solver=fcg preconditioner=struct-mg:precision=K64P32DB16,coarsest-cells=10",
 ];
 
 /// Set-ups whose products depend on how long rows are.
 const SETUPS: [&str; 4] = [
-    r#"solver = "fcg"
-    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis" }"#,
-    r#"solver = "fcg"
-    preconditioner = { name = "amg", host-rows = 0, coarsening = "pgm" }"#,
-    r#"solver = "fcg"
-    preconditioner = { name = "amg", host-rows = 0, coarsening = "mis2" }"#,
-    r#"solver = "fcg"
-    preconditioner = { name = "amg", host-rows = 0, coarsening = "pmis", strength = { kind = "affinity" } }"#,
+    "solver=fcg preconditioner=amg:host-rows=0,coarsening=pmis",
+    "solver=fcg preconditioner=amg:host-rows=0,coarsening=pgm",
+    "solver=fcg preconditioner=amg:host-rows=0,coarsening=mis2",
+    "solver=fcg preconditioner=amg:host-rows=0,coarsening=pmis,strength.kind=affinity",
 ];
 
 fn first_opencl_device() -> Option<String> {
@@ -83,7 +61,7 @@ fn solve(problem: &str, configs: &[&str], sides: usize, executor: &Executor) {
     let matrix = Arc::new(gallery::build(problem, executor).unwrap().matrix);
     let b = Vector::filled(executor, matrix.size().rows, sides, 1.0).unwrap();
     for text in configs {
-        let config = Config::from_toml(text).unwrap();
+        let config: Config = text.parse().unwrap();
         let solved = config::solve(&config, &matrix, &b, &Workspace::new());
         assert!(solved.unwrap().outcome.converged(), "{problem}: {text}");
     }
@@ -97,13 +75,11 @@ fn solve_complex(executor: &Executor) {
         Vector::from_column(executor, problem.rhs),
     );
     for text in [
-        r#"solver = "cg"
-        preconditioner = "amg""#,
-        r#"solver = "direct""#,
-        r#"solver = "gmres"
-        preconditioner = "ilu0""#,
+        "solver=cg preconditioner=amg",
+        "solver=direct",
+        "solver=gmres preconditioner=ilu0",
     ] {
-        let config = Config::from_toml(text).unwrap();
+        let config: Config = text.parse().unwrap();
         let solved = config::solve(&config, &matrix, &b, &Workspace::new());
         assert!(solved.unwrap().outcome.converged(), "{text}");
     }
@@ -180,25 +156,17 @@ fn programs(device: &str) -> Vec<Source> {
     solve("poisson5:20", &CONFIGS, 1, &executor);
     solve_complex(&executor);
     // With more than one level: the coarsest has no sweeps.
-    let systems = r#"solver = "gmres"
-    preconditioner = { name = "struct-mg", coarsest-cells = 10 }"#;
+    let systems = "solver=gmres preconditioner=struct-mg:coarsest-cells=10";
     solve("rhd-3T:4", &[systems], 1, &executor);
-    let grid = r#"solver = "cg"
-    preconditioner = "struct-mg""#;
+    let grid = "solver=cg preconditioner=struct-mg";
     solve("jump7:16,1e6", &[grid], 1, &executor);
     solve("poisson5:20", &SETUPS, 1, &executor);
     solve("poisson27:8", &SETUPS, 1, &executor);
-    solve(
-        "poisson5:20",
-        &[
-            r#"preconditioner = "struct-mg""#,
-            r#"solver = "block-cg"
-            preconditioner = "jacobi"
-            format = "coo""#,
-        ],
-        2,
-        &executor,
-    );
+    let several = [
+        "preconditioner=struct-mg",
+        "solver=block-cg preconditioner=jacobi format=coo",
+    ];
+    solve("poisson5:20", &several, 2, &executor);
     let unplaced = gallery::build("poisson5:20", &executor).unwrap().matrix;
     spectral_radius(&unplaced).unwrap();
     in_blocks(&executor);

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)]
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString};
 use std::ptr;
 
 use vcycle_capi::*;
@@ -22,21 +22,12 @@ impl Handle {
 
     pub fn messages(&self) -> String {
         let mut buffer = vec![0u8; 4096];
+        let (to, room) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: the buffer has room for as many bytes as it says.
-        let code = unsafe {
-            vcycle_messages(
-                self.0,
-                buffer.as_mut_ptr().cast(),
-                buffer.len(),
-                ptr::null_mut(),
-            )
-        };
+        let code = unsafe { vcycle_messages(self.0, to, room, ptr::null_mut()) };
         assert_eq!(code, VCYCLE_OK);
-        CStr::from_bytes_until_nul(&buffer)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_owned()
+        let text = CStr::from_bytes_until_nul(&buffer).unwrap();
+        text.to_str().unwrap().to_owned()
     }
 }
 
@@ -129,19 +120,30 @@ pub fn setup(solver: &Handle, a: &vcycle_csr) {
 }
 
 pub fn report() -> vcycle_report {
-    // SAFETY: all of its fields are numbers.
-    let mut report: vcycle_report = unsafe { std::mem::zeroed() };
-    report.size = size_of::<vcycle_report>();
-    report
+    vcycle_report {
+        size: size_of::<vcycle_report>(),
+        ..vcycle_report::default()
+    }
+}
+
+/// Solves for so many columns, each a leading dimension after the one before; limits and report may be null.
+pub fn solve_columns<T>(
+    solver: *const vcycle_solver,
+    columns: i32,
+    (b, x, leading): (&[T], &mut [T], i64),
+    limits: *const vcycle_limits,
+    report: *mut vcycle_report,
+) -> i32 {
+    let (from, to) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
+    // SAFETY: vectors of the tests are as long as the matrix, or refused before they are read.
+    unsafe { vcycle_solve(solver, columns, from, leading, to, leading, limits, report) }
 }
 
 /// Solves for one column.
 pub fn solve<T: Clone + Default>(solver: &Handle, b: &[T]) -> (Vec<T>, vcycle_report) {
     let mut x = vec![T::default(); b.len()];
     let mut told = report();
-    let (from, to): (*const c_void, *mut c_void) = (b.as_ptr().cast(), x.as_mut_ptr().cast());
-    // SAFETY: both vectors have as many rows as the matrix.
-    let code = unsafe { vcycle_solve(solver.0, 1, from, 0, to, 0, ptr::null(), &mut told) };
+    let code = solve_columns(solver.0, 1, (b, &mut x, 0), ptr::null(), &mut told);
     assert_eq!(code, VCYCLE_OK, "{}", last_error());
     (x, told)
 }

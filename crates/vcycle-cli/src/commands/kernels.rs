@@ -18,99 +18,55 @@ use crate::output::print;
 use crate::output::progress::Progress;
 
 /// What is solved to see which programs are needed: problems of all kinds, the most usual first.
-const PROBLEMS: [&str; 21] = [
-    "poisson7:64",
-    "poisson7:128",
-    "poisson7:24",
-    "poisson7:8",
-    "poisson5:20",
-    "elasticity:8x4x4",
-    "poisson7:200",
-    "poisson27:80",
-    "poisson5:600",
-    "elasticity:30x10x10",
-    "elasticity:60x20x20",
-    "beam:o3,l3",
-    "beam:o2,l3",
-    "jump7:64,1e6",
-    "tet:40",
-    "tet:80",
-    "aniso7:64,0.01",
-    "laplace27:64",
-    "convdiff7:48,10",
-    "rhd:48",
-    "lshape:o2,l5",
-];
+const PROBLEMS: &str = "
+    poisson7:64 poisson7:128 poisson7:24 poisson7:8 poisson5:20 elasticity:8x4x4 poisson7:200
+    poisson27:80 poisson5:600 elasticity:30x10x10 elasticity:60x20x20 beam:o3,l3 beam:o2,l3
+    jump7:64,1e6 tet:40 tet:80 aniso7:64,0.01 laplace27:64 convdiff7:48,10 rhd:48 lshape:o2,l5";
 
 /// How: by itself, with other coarsenings, smoothers and precisions, without multigrid, on a grid.
 const CONFIGS: [&str; 12] = [
     "",
-    "preconditioner={name=\"amg\",coarsening=\"pmis\"}",
-    "preconditioner={name=\"amg\",coarsening=\"pgm\"}",
-    "preconditioner={name=\"amg\",coarsening=\"mis2\"}",
-    "preconditioner={name=\"amg\",coarsening=\"pmis-aggressive\"}",
-    "preconditioner={name=\"amg\",smoother=\"chebyshev\"}",
-    "preconditioner={name=\"amg\",precision=\"dp\"}",
-    "preconditioner={name=\"amg\",precision=\"dp-sp-hp\"}",
-    "solver=\"fgmres\"\npreconditioner=\"jacobi\"\nstop={max-iterations=20}",
-    "solver=\"bicgstab\"\npreconditioner=\"ilu0\"\nstop={max-iterations=20}",
-    "solver=\"cg\"\npreconditioner=\"fsai\"\nstop={max-iterations=20}",
-    "preconditioner=\"struct-mg\"",
+    "coarsening=pmis",
+    "coarsening=pgm",
+    "coarsening=mis2",
+    "coarsening=pmis-aggressive",
+    "smoother=chebyshev",
+    "preconditioner=amg:precision=dp",
+    "preconditioner=amg:precision=dp-sp-hp",
+    "solver=fgmres preconditioner=jacobi max-iterations=20",
+    "solver=bicgstab preconditioner=ilu0 max-iterations=20",
+    "solver=cg preconditioner=fsai max-iterations=20",
+    "preconditioner=struct-mg",
 ];
 
-/// What the others leave out, a problem and how it is solved (a preset, or TOML): cells and nodes of several unknowns, other formats, smoothers and
+/// What the others leave out, a problem and how it is solved (a preset, or options): cells and nodes of several unknowns, other formats, smoothers and
 /// interpolations, complex numbers.
-const FURTHER: [(&str, &str); 19] = [
-    ("solid-3D:40", "preconditioner=\"struct-mg\""),
-    ("oil-4C:40", "preconditioner=\"struct-mg\""),
-    ("rhd-3T:40", "preconditioner=\"struct-mg\""),
-    ("weather:40", "preconditioner=\"struct-mg\""),
-    ("elasticity:30x10x10", "mechanics"),
-    ("elasticity:30x10x10", "bamg-fsai"),
-    (
-        "elasticity:30x10x10",
-        "solver=\"cg\"\npreconditioner={name=\"amg\",energy-steps=2,coarse-filter=0.9}\nstop={max-iterations=20}",
-    ),
-    ("poisson7:40", "solver=\"direct\""),
-    ("convdiff7:20,10", "solver=\"direct\""),
-    (
-        "poisson7:40",
-        "solver=\"gmres\"\npreconditioner=\"parilut\"\nstop={max-iterations=20}",
-    ),
-    (
-        "poisson7:40",
-        "solver=\"gmres\"\npreconditioner=\"parilu\"\nstop={max-iterations=20}",
-    ),
-    (
-        "poisson7:40",
-        "solver=\"cg\"\npreconditioner=\"parict\"\nstop={max-iterations=20}",
-    ),
-    (
-        "elasticity:8x4x4",
-        "solver=\"gmres\"\npreconditioner=\"block-jacobi\"\nformat=\"sellp\"\nstop={max-iterations=20}",
-    ),
-    (
-        "poisson7:40",
-        "solver=\"minres\"\npreconditioner=\"jacobi\"\nformat=\"ell\"\nstop={max-iterations=20}",
-    ),
-    (
-        "poisson7:40",
-        "solver=\"cg\"\npreconditioner=\"jacobi\"\nformat=\"coo\"\nstop={max-iterations=20}",
-    ),
-    (
-        "poisson7:40",
-        "preconditioner={name=\"amg\",smoother=\"mcgs\"}",
-    ),
-    (
-        "poisson7:64",
-        "preconditioner={name=\"amg\",coarsening=\"pmis-aggressive\",strength={kind=\"affinity\"}}",
-    ),
-    ("magnetic:200,0.05", "solver=\"cg\"\npreconditioner=\"amg\""),
-    (
-        "helmholtz:200,12,0.5",
-        "solver=\"fgmres\"\npreconditioner={name=\"amg\",coarsening=\"pmis\"}",
-    ),
-];
+const FURTHER: &str = "
+    solid-3D:40         | preconditioner=struct-mg
+    oil-4C:40           | preconditioner=struct-mg
+    rhd-3T:40           | preconditioner=struct-mg
+    weather:40          | preconditioner=struct-mg
+    elasticity:30x10x10 | mechanics
+    elasticity:30x10x10 | bamg-fsai
+    elasticity:30x10x10 | solver=cg energy-steps=2 coarse-filter=0.9 max-iterations=20
+    poisson7:40         | solver=direct
+    convdiff7:20,10     | solver=direct
+    poisson7:40         | solver=gmres preconditioner=parilut max-iterations=20
+    poisson7:40         | solver=gmres preconditioner=parilu max-iterations=20
+    poisson7:40         | solver=cg preconditioner=parict max-iterations=20
+    elasticity:8x4x4    | solver=gmres preconditioner=block-jacobi format=sellp max-iterations=20
+    poisson7:40         | solver=minres preconditioner=jacobi format=ell max-iterations=20
+    poisson7:40         | solver=cg preconditioner=jacobi format=coo max-iterations=20
+    poisson7:40         | smoother=mcgs
+    poisson7:64         | coarsening=pmis-aggressive strength.kind=affinity
+    magnetic:200,0.05   | solver=cg preconditioner=amg
+    helmholtz:200,12,0.5 | solver=fgmres coarsening=pmis";
+
+/// The problems of the table above, and how each is solved.
+fn further() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = FURTHER.lines().filter_map(|line| line.split_once('|'));
+    rows.map(|(problem, how)| (problem.trim(), how.trim()))
+}
 
 /// Builds an archive, or lists what belongs into it.
 pub fn run(what: &KernelsCommand) -> Result<ExitCode> {
@@ -209,8 +165,12 @@ fn list(device: &str) -> Result<()> {
     let device = opened(device)?;
     let mut seen = HashSet::new();
     let usual = CONFIGS.into_iter();
-    let usual = usual.flat_map(|text| PROBLEMS.map(|problem| (problem, text)));
-    for (problem, text) in usual.chain(FURTHER) {
+    let with = |text| {
+        PROBLEMS
+            .split_whitespace()
+            .map(move |problem| (problem, text))
+    };
+    for (problem, text) in usual.flat_map(with).chain(further()) {
         if let Err(error) = solve(problem, &configuration(text)?, &executor) {
             eprintln!("{problem}, {text}: {error}");
         }
@@ -224,10 +184,9 @@ fn list(device: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a preset, or TOML, says.
+/// What a preset, options in one line, or TOML, says.
 fn configuration(text: &str) -> Result<Config> {
-    let preset = Config::preset(text);
-    Ok(preset.or_else(|_| Config::from_toml(text))?)
+    Ok(Config::preset(text).or_else(|_| text.parse())?)
 }
 
 fn solve(problem: &str, config: &Config, executor: &Executor) -> vcycle::Result<()> {
@@ -248,12 +207,12 @@ mod tests {
 
     #[test]
     fn what_is_listed_from_can_be_read() {
-        for (problem, text) in FURTHER {
+        for (problem, text) in further() {
             assert!(configuration(text).is_ok(), "{text}");
             let is_known = gallery::is_problem(problem) || gallery::is_complex_problem(problem);
             assert!(is_known, "{problem}");
         }
         assert!(CONFIGS.iter().all(|text| configuration(text).is_ok()));
-        assert!(PROBLEMS.iter().all(|problem| gallery::is_problem(problem)));
+        assert!(PROBLEMS.split_whitespace().all(gallery::is_problem));
     }
 }

@@ -13,6 +13,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// The program ended with this status, and said so on stderr.
+    pub fn check(&self, status: i32, message: &str) {
+        let told = format!("{message}: {}{}", self.stdout, self.stderr);
+        assert_eq!(self.status, status, "{told}");
+        assert!(self.stderr.contains(message), "{told}");
+    }
+
     /// The one JSON object on stdout.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
@@ -24,6 +31,14 @@ impl Run {
 /// Runs `vcycle` with arguments separated by spaces.
 pub fn vcycle(arguments: &str) -> Run {
     run(Command::new(env!("CARGO_BIN_EXE_vcycle")).args(arguments.split_whitespace()))
+}
+
+/// Runs `vcycle`, which succeeds.
+pub fn ok(arguments: &str) -> Run {
+    let run = vcycle(arguments);
+    let told = format!("{arguments}: {}{}", run.stdout, run.stderr);
+    assert_eq!(run.status, 0, "{told}");
+    run
 }
 
 /// Runs a program to its end.
@@ -41,4 +56,13 @@ pub fn scratch(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cli");
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     folder.join(name)
+}
+
+/// The rows of a table of cases: a line each, with bars between the columns.
+pub fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
+    let lines = table.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| {
+        let columns: Vec<&str> = line.split(" | ").map(str::trim).collect();
+        columns.try_into().expect("as many columns as are named")
+    })
 }

@@ -6,57 +6,36 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use vcycle::vector::{Coefficient, Vector};
 
-use crate::matrices::{Shape, matrix, shapes, tridiagonal, vector};
+use crate::matrices::{matrix, shapes, tridiagonal, vector};
 
 /// `A x` and `-A x + y/2` for one combination, equal to the reference's to the bit. The large matrices are left to the
 /// tests of formats: there are 88 combinations.
-fn combination<M, X, Y>(executor: &Executor)
-where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
+fn combination<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar>(executor: &Executor) {
     let mut shapes = shapes();
     shapes.retain(|(_, _, lengths)| lengths.iter().sum::<usize>() < 10_000);
-    on_shapes::<M, X, Y>(executor, &shapes, &[1, 3]);
-}
-
-/// The same for the largest matrix and one column.
-fn one_column<M, X, Y>(executor: &Executor)
-where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
-    let mut shapes = shapes();
-    shapes.sort_by_key(|(_, size, _)| std::cmp::Reverse(size.rows));
-    on_shapes::<M, X, Y>(executor, &shapes[..1], &[1]);
-}
-
-fn on_shapes<M, X, Y>(executor: &Executor, shapes: &[Shape], columns: &[usize])
-where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
     for (name, size, lengths) in shapes {
-        for &cols in columns {
-            let make = |executor: &Executor| matrix::<M>(executor, *size, lengths);
+        for cols in [1, 3] {
+            let make = |executor: &Executor| matrix::<M>(executor, size, &lengths);
             compare::<M, X, Y>(executor, name, cols, &make);
         }
     }
 }
 
-fn compare<M, X, Y>(
+/// The same for the largest matrix and one column.
+fn one_column<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar>(executor: &Executor) {
+    let shapes = shapes();
+    let largest = shapes.iter().rev().max_by_key(|(_, size, _)| size.rows);
+    let (name, size, lengths) = largest.expect("there are some");
+    let make = |executor: &Executor| matrix::<M>(executor, *size, lengths);
+    compare::<M, X, Y>(executor, name, 1, &make);
+}
+
+fn compare<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar>(
     executor: &Executor,
     name: &str,
     cols: usize,
     make: &dyn Fn(&Executor) -> Csr<M>,
-) where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
+) {
     let on = |executor: &Executor| {
         let ws = Workspace::new();
         let a = make(executor);
@@ -109,7 +88,7 @@ pub fn all_real_combinations(executor: &Executor) {
     cases.iter().for_each(|case| case(executor));
 }
 
-/// All of a matrix type on a GPU. On a processor that plays one, where every program takes a second to
+/// All of a matrix type on a GPU. On a CPU OpenCL device, where every program takes a second to
 /// compile, four, so that any two types meet. One test for each type: compilers of some drivers do
 /// one thing at a time in a process.
 macro_rules! on_a_device {
@@ -133,7 +112,7 @@ on_a_device! {
     bfloats_on_a_device: bf16, [(f64, bf16), (f32, f16), (f16, f32), (bf16, f64)];
 }
 
-/// On a processor that plays a GPU every program takes a second to compile: any two types meet once.
+/// On a CPU OpenCL device every program takes a second to compile: any two types meet once.
 pub fn complex_on_a_device(executor: &Executor) {
     one_column::<c64, c64, c64>(executor);
     one_column::<c32, c64, c32>(executor);
