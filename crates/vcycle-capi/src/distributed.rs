@@ -13,8 +13,9 @@ use crate::codes::VCYCLE_ERROR_STATE;
 use crate::failure::Failure;
 use crate::guard::{collected, guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
-use crate::matrix::{Given, Places, check_finite, placed, vcycle_csr};
+use crate::matrix::{Given, check_finite, vcycle_csr};
 use crate::numbers::{Number, OfSystems, for_numbers};
+use crate::places::{Places, placed};
 use crate::scratch;
 
 /// Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with

@@ -11,8 +11,8 @@ use crate::codes::{VCYCLE_ERROR_HANDLE, VCYCLE_ERROR_STATE};
 use crate::failure::Failure;
 use crate::guard::{check_pointer, guarded};
 use crate::known::Known;
-use crate::matrix::Places;
 use crate::numbers::{AnyPrepared, Numbers};
+use crate::places::Places;
 use crate::scratch;
 use crate::watch::Callback;
 

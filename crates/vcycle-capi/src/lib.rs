@@ -16,6 +16,7 @@ mod handle;
 mod known;
 mod matrix;
 mod numbers;
+mod places;
 mod scratch;
 mod setters;
 mod setup;

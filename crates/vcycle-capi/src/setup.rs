@@ -11,8 +11,9 @@ use crate::distributed::update_shared;
 use crate::failure::Failure;
 use crate::guard::{check_pointer, guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
-use crate::matrix::{Given, Places, placed, vcycle_csr};
+use crate::matrix::{Given, vcycle_csr};
 use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
+use crate::places::{Places, placed};
 use crate::scratch;
 
 /// Sets a solver up for a matrix; an earlier one is forgotten. If it fails the solver has the matrix it had.

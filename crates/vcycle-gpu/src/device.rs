@@ -275,7 +275,7 @@ impl Device {
         self.driver.synchronize()
     }
 
-    /// Waits for everything on the device, whoever queued it.
+    /// Waits for everything on the device, work of other libraries included.
     ///
     /// # Errors
     /// As [`synchronize`](Self::synchronize).

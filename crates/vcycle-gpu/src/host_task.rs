@@ -21,7 +21,7 @@ use crate::proxy::{Proxy, Work};
 pub(crate) enum HostTaskMethod {
     /// The stream tells and waits by numbers in memory of the host.
     Flags,
-    /// Whoever fills the queue does it.
+    /// The thread that fills the queue does it.
     Queue,
 }
 
@@ -31,7 +31,7 @@ pub struct HostTask {
     pub(crate) work: Arc<Work>,
     /// By which number its proxy knows it.
     pub(crate) number: u32,
-    /// None where host tasks are done by who fills the queue.
+    /// None where the thread that fills the queue does host tasks.
     pub(crate) proxy: Option<Arc<Proxy>>,
 }
 

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pinned {
     pub(crate) pointer: *mut u8,
-    pub(crate) room: usize,
+    pub(crate) capacity: usize,
 }
 
 // SAFETY: a block is kept by the device or belongs to one readback.

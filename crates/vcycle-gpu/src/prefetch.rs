@@ -30,9 +30,9 @@ impl Device {
         for (source, name) in &likely.kernels {
             self.preload(source, name);
         }
-        for &room in &likely.pinned {
-            if let Ok(pointer) = self.driver().allocate_pinned(room) {
-                lock(&self.pinned).push(Pinned { pointer, room });
+        for &capacity in &likely.pinned {
+            if let Ok(pointer) = self.driver().allocate_pinned(capacity) {
+                lock(&self.pinned).push(Pinned { pointer, capacity });
             }
         }
         let all: usize = likely.memory.iter().sum();

@@ -11,7 +11,7 @@ use crate::pinned::Pinned;
 use crate::sync::lock;
 
 /// Bytes of the smallest block: few sizes serve all.
-const LEAST_ROOM: usize = 1024;
+const MIN_CAPACITY: usize = 1024;
 
 /// A pinned block and the copy that is filling it.
 #[derive(Debug)]
@@ -42,22 +42,22 @@ impl Device {
         })
     }
 
-    /// The smallest of the kept blocks that has the room, or a new one.
+    /// The smallest of the kept blocks that is large enough, or a new one.
     pub(crate) fn pinned_block(&self, bytes: usize) -> Result<Pinned> {
         let mut kept = lock(&self.pinned);
         let fits = kept
             .iter()
             .enumerate()
-            .filter(|(_, block)| block.room >= bytes);
-        if let Some((place, _)) = fits.min_by_key(|(_, block)| block.room) {
+            .filter(|(_, block)| block.capacity >= bytes);
+        if let Some((place, _)) = fits.min_by_key(|(_, block)| block.capacity) {
             return Ok(kept.swap_remove(place));
         }
         drop(kept);
-        let room = bytes.max(LEAST_ROOM);
-        self.record_request(|requests| requests.pinned.push(room));
+        let capacity = bytes.max(MIN_CAPACITY);
+        self.record_request(|requests| requests.pinned.push(capacity));
         Ok(Pinned {
-            pointer: self.driver().allocate_pinned(room)?,
-            room,
+            pointer: self.driver().allocate_pinned(capacity)?,
+            capacity,
         })
     }
 

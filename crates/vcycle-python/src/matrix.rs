@@ -214,7 +214,7 @@ impl Positions<'_> {
         if self.by_columns || executor.is_device() {
             return Ok(None);
         }
-        // SAFETY: whoever shares arrays is told not to change them.
+        // SAFETY: callers that share arrays must not change them, as the documentation says.
         let shared = unsafe {
             let columns = self.indices.columns_in_place(executor)?;
             columns.zip(T::values_in_place(values, executor)?)

@@ -11,7 +11,7 @@ use crate::error::{CliError, Result};
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let status = Command::new(program()).args(arguments).status();
     let code = status.map_err(CliError::Benchmarks)?.code();
-    // Whoever is ended by a signal has no code.
+    // A process that a signal has ended has no code.
     let code = code.and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

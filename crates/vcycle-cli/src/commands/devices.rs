@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use vcycle::HOST_STAGES;
 use vcycle::communicator::mpi;
 use vcycle::executor::Executor;
@@ -18,191 +18,107 @@ use crate::output::{format, print, table};
 const VALUES: usize = 16 << 20;
 const ROUNDS: usize = 5;
 
-/// Everything there is, and why there is no more.
-#[derive(Serialize)]
-struct Listing {
-    devices: Vec<DeviceEntry>,
-    missing: Vec<Missing>,
-    /// The library of MPI that was found, or why there is none.
-    mpi: Mpi,
-    /// What runs on the host, even for matrices of a device.
-    host_stages: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum DeviceEntry {
-    Host(HostEntry),
-    Gpu(GpuEntry),
-}
-
-#[derive(Serialize)]
-struct HostEntry {
-    name: String,
-    threads: usize,
-    features: Vec<&'static str>,
-    copy_gigabytes_per_second: f64,
-}
-
-#[derive(Serialize)]
-struct GpuEntry {
-    name: String,
-    model: String,
-    driver: String,
-    architecture: String,
-    memory_bytes: usize,
-    compute_units: usize,
-    sub_group_widths: Vec<usize>,
-    precisions: Vec<&'static str>,
-    plays_a_gpu: bool,
-    copy_gigabytes_per_second: Option<f64>,
+/// A device as JSON and as a row of the table.
+struct Entry<const COLUMNS: usize> {
+    json: Value,
+    row: [String; COLUMNS],
     /// Why it cannot be used, if so.
     problem: Option<String>,
 }
 
-/// What `mpirun -n 4 vcycle solve` would use.
-#[derive(Serialize)]
-struct Mpi {
-    version: Option<String>,
-    problem: Option<String>,
-}
-
-impl Mpi {
-    fn look() -> Self {
-        let found = mpi::version();
-        Self {
-            problem: found
-                .as_ref()
-                .err()
-                .map(|error| one_line("MPI", &error.to_string())),
-            version: found.ok(),
-        }
-    }
-
-    fn text(&self) -> String {
-        match (&self.version, &self.problem) {
-            (Some(version), _) => format!("MPI: {version}"),
-            (None, problem) => format!("no MPI: {}", problem.as_deref().unwrap_or_default()),
-        }
-    }
-}
-
-/// A driver without devices.
-#[derive(Serialize)]
-struct Missing {
-    driver: &'static str,
-    reason: String,
+/// Everything there is, and why there is no more.
+struct Listing {
+    hosts: Vec<Entry<4>>,
+    gpus: Vec<Entry<8>>,
+    /// Drivers without devices, and why they have none.
+    missing: Vec<(&'static str, String)>,
+    /// The library of MPI that `mpirun -n 4 vcycle solve` would use, or why there is none.
+    mpi: std::result::Result<String, String>,
+    /// What runs on the host, even for matrices of a device.
+    host_stages: Vec<&'static str>,
 }
 
 /// Lists the devices.
 pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
     let mut listing = Listing {
-        devices: vec![
-            look_at(&Executor::reference(), Vec::new())?,
-            look_at(&Executor::cpu(), simd())?,
+        hosts: vec![
+            host(&Executor::reference(), Vec::new())?,
+            host(&Executor::cpu(), simd())?,
         ],
+        gpus: Vec::new(),
         missing: Vec::new(),
-        mpi: Mpi::look(),
+        mpi: mpi::version().map_err(|error| one_line("MPI", &error.to_string())),
         host_stages: HOST_STAGES.iter().map(|stage| stage.name).collect(),
     };
-    discover()
-        .into_iter()
-        .for_each(|found| listing.take(found, look_at_gpu));
+    for found in discover() {
+        listing.take(found, |device| {
+            let open = vcycle_gpu::Device::open(&device.name);
+            open.and_then(|open| open.copy_bandwidth())
+        });
+    }
     match args.json {
-        true => print(&serde_json::json!(listing).to_string()),
+        true => print(&listing.json().to_string()),
         false => print(&listing.text()),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 impl Listing {
-    fn take(&mut self, found: Found, look: impl Fn(Properties) -> GpuEntry) {
-        let driver = found.driver;
+    fn take(&mut self, found: Found, bandwidth: impl Fn(&Properties) -> vcycle_gpu::Result<f64>) {
         let reason = match found.devices {
             Ok(devices) if devices.is_empty() => "it has no devices".to_owned(),
             Ok(devices) => {
-                let gpus = devices
-                    .into_iter()
-                    .map(|device| DeviceEntry::Gpu(look(device)));
-                return self.devices.extend(gpus);
+                let gpus = devices.into_iter().map(|device| {
+                    let bandwidth = bandwidth(&device);
+                    gpu(device, bandwidth)
+                });
+                return self.gpus.extend(gpus);
             }
-            Err(error) => one_line(driver, &error.to_string()),
+            Err(error) => one_line(found.driver, &error.to_string()),
         };
-        self.missing.push(Missing { driver, reason });
+        self.missing.push((found.driver, reason));
+    }
+
+    fn json(&self) -> Value {
+        let hosts = self.hosts.iter().map(|entry| &entry.json);
+        let devices = hosts.chain(self.gpus.iter().map(|entry| &entry.json));
+        let missing = self.missing.iter();
+        let missing = missing.map(|(driver, reason)| json!({"driver": driver, "reason": reason}));
+        json!({
+            "devices": devices.collect::<Vec<_>>(),
+            "missing": missing.collect::<Vec<_>>(),
+            "mpi": {"version": self.mpi.as_ref().ok(), "problem": self.mpi.as_ref().err()},
+            "host_stages": self.host_stages,
+        })
     }
 
     fn text(&self) -> String {
-        let hosts = self.devices.iter().filter_map(DeviceEntry::host_row);
-        let gpus: Vec<_> = self
-            .devices
-            .iter()
-            .filter_map(DeviceEntry::gpu_row)
-            .collect();
-        let mut parts = vec![table::grid(
-            ["device", "threads", "copy GB/s", "SIMD"],
-            hosts,
-        )];
-        if !gpus.is_empty() {
-            let head = [
-                "device",
-                "model",
-                "memory",
-                "units",
-                "sub-groups",
-                "precisions",
-                "copy GB/s",
-                "driver",
-            ];
-            parts.push(table::grid(head, gpus));
+        let hosts = self.hosts.iter().map(|entry| entry.row.clone());
+        let head = ["device", "threads", "copy GB/s", "SIMD"];
+        let mut parts = vec![table::grid(head, hosts)];
+        if !self.gpus.is_empty() {
+            let head = "device,model,memory,units,sub-groups,precisions,copy GB/s,driver";
+            let head: Vec<&str> = head.split(',').collect();
+            let head: [&str; 8] = head.try_into().expect("eight of them");
+            let rows = self.gpus.iter().map(|entry| entry.row.clone());
+            parts.push(table::grid(head, rows));
         }
-        parts.extend(self.devices.iter().filter_map(DeviceEntry::problem));
+        let problems = self.gpus.iter().filter_map(|gpu| {
+            let problem = gpu.problem.as_ref()?;
+            Some(format!("{}: {problem}", gpu.row[0]))
+        });
+        parts.extend(problems);
         let missing = self.missing.iter();
-        parts.extend(missing.map(|none| format!("no {} device: {}", none.driver, none.reason)));
-        parts.push(self.mpi.text());
-        if self.devices.iter().any(DeviceEntry::is_gpu) {
+        parts.extend(missing.map(|(driver, reason)| format!("no {driver} device: {reason}")));
+        parts.push(match &self.mpi {
+            Ok(version) => format!("MPI: {version}"),
+            Err(problem) => format!("no MPI: {problem}"),
+        });
+        if !self.gpus.is_empty() {
             let stages = self.host_stages.join(", ");
             parts.push(format!("on the host for all devices: {stages}"));
         }
         parts.join("\n")
-    }
-}
-
-impl DeviceEntry {
-    fn host_row(&self) -> Option<[String; 4]> {
-        let Self::Host(host) = self else { return None };
-        Some([
-            host.name.clone(),
-            host.threads.to_string(),
-            format!("{:.1}", host.copy_gigabytes_per_second),
-            host.features.join(" "),
-        ])
-    }
-
-    fn gpu_row(&self) -> Option<[String; 8]> {
-        let Self::Gpu(gpu) = self else { return None };
-        let widths: Vec<String> = gpu.sub_group_widths.iter().map(usize::to_string).collect();
-        let speed = gpu.copy_gigabytes_per_second;
-        Some([
-            gpu.name.clone(),
-            gpu.model.clone(),
-            format::bytes(gpu.memory_bytes),
-            gpu.compute_units.to_string(),
-            widths.join(" "),
-            gpu.precisions.join(" "),
-            speed.map_or("-".to_owned(), |speed| format!("{speed:.1}")),
-            in_brief(&gpu.driver),
-        ])
-    }
-
-    fn is_gpu(&self) -> bool {
-        matches!(self, Self::Gpu(_))
-    }
-
-    fn problem(&self) -> Option<String> {
-        match self {
-            Self::Gpu(gpu) => Some(format!("{}: {}", gpu.name, gpu.problem.as_ref()?)),
-            Self::Host(_) => None,
-        }
     }
 }
 
@@ -233,36 +149,61 @@ fn with_compiler(device: &Properties) -> String {
     }
 }
 
-fn look_at_gpu(device: Properties) -> GpuEntry {
-    let speed = vcycle_gpu::Device::open(&device.name).and_then(|open| open.copy_bandwidth());
-    let (speed, problem) = match speed {
+fn gpu(device: Properties, bandwidth: vcycle_gpu::Result<f64>) -> Entry<8> {
+    let (speed, problem) = match bandwidth {
         Ok(speed) => (Some(speed * 1e-9), None),
         Err(error) => (None, Some(one_line(&device.name, &error.to_string()))),
     };
     let precisions = [("fp64", device.fp64), ("fp32", true), ("fp16", device.fp16)];
     let precisions = precisions.into_iter().filter(|(_, present)| *present);
-    GpuEntry {
-        precisions: precisions.map(|(name, _)| name).collect(),
-        driver: with_compiler(&device),
-        name: device.name,
-        model: device.model,
-        architecture: device.architecture,
-        memory_bytes: device.memory,
-        compute_units: device.compute_units,
-        sub_group_widths: device.sub_groups,
-        plays_a_gpu: device.is_cpu,
-        copy_gigabytes_per_second: speed,
+    let precisions: Vec<&str> = precisions.map(|(name, _)| name).collect();
+    let driver = with_compiler(&device);
+    let widths: Vec<String> = device.sub_groups.iter().map(usize::to_string).collect();
+    Entry {
+        json: json!({
+            "name": device.name,
+            "model": device.model,
+            "driver": driver,
+            "architecture": device.architecture,
+            "memory_bytes": device.memory,
+            "compute_units": device.compute_units,
+            "sub_group_widths": device.sub_groups,
+            "precisions": precisions,
+            "plays_a_gpu": device.is_cpu,
+            "copy_gigabytes_per_second": speed,
+            "problem": problem,
+        }),
+        row: [
+            device.name,
+            device.model,
+            format::bytes(device.memory),
+            device.compute_units.to_string(),
+            widths.join(" "),
+            precisions.join(" "),
+            speed.map_or("-".to_owned(), |speed| format!("{speed:.1}")),
+            in_brief(&driver),
+        ],
         problem,
     }
 }
 
-fn look_at(executor: &Executor, features: Vec<&'static str>) -> Result<DeviceEntry> {
-    Ok(DeviceEntry::Host(HostEntry {
-        name: executor.name().to_owned(),
-        threads: executor.threads(),
-        features,
-        copy_gigabytes_per_second: bandwidth(executor)?,
-    }))
+fn host(executor: &Executor, features: Vec<&'static str>) -> Result<Entry<4>> {
+    let speed = bandwidth(executor)?;
+    Ok(Entry {
+        json: json!({
+            "name": executor.name(),
+            "threads": executor.threads(),
+            "features": features,
+            "copy_gigabytes_per_second": speed,
+        }),
+        row: [
+            executor.name().to_owned(),
+            executor.threads().to_string(),
+            format!("{speed:.1}"),
+            features.join(" "),
+        ],
+        problem: None,
+    })
 }
 
 /// Bytes read and written by the quickest of a few copies.
@@ -302,27 +243,26 @@ fn simd() -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    fn gpu(problem: Option<&str>) -> GpuEntry {
-        GpuEntry {
+    fn listing(bandwidth: vcycle_gpu::Result<f64>) -> Listing {
+        let device = Properties {
             name: "cuda:0".into(),
             model: "Some GPU".into(),
             driver: "1.2".into(),
             architecture: "sm_90".into(),
-            memory_bytes: 80_000_000_000,
+            memory: 80_000_000_000,
             compute_units: 132,
-            sub_group_widths: vec![32],
-            precisions: vec!["fp64", "fp32"],
-            plays_a_gpu: false,
-            copy_gigabytes_per_second: problem.is_none().then_some(3000.04),
-            problem: problem.map(str::to_owned),
-        }
-    }
-
-    fn listing(gpu: GpuEntry) -> Listing {
+            local_memory: 1 << 16,
+            max_block: 1024,
+            sub_groups: vec![32],
+            fp64: true,
+            fp16: false,
+            is_cpu: false,
+        };
         Listing {
-            devices: vec![DeviceEntry::Gpu(gpu)],
+            hosts: Vec::new(),
+            gpus: vec![gpu(device, bandwidth)],
             missing: Vec::new(),
-            mpi: Mpi::look(),
+            mpi: Err("none".to_owned()),
             host_stages: vec!["this stage", "that one"],
         }
     }
@@ -342,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_gpu_is_a_row() {
-        let text = listing(gpu(None)).text();
+        let text = listing(Ok(3000.04e9)).text();
         for word in [
             "cuda:0", "Some GPU", "80.0 GB", "132", "32", "fp64", "3000.0", "1.2",
         ] {
@@ -352,17 +292,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_says_why() {
-        let mut listing = listing(gpu(Some("the compiler is missing")));
-        listing.take(
-            Found {
-                driver: "hip",
-                devices: Ok(Vec::new()),
-            },
-            |_| unreachable!("there is none"),
-        );
+        let mut listing = listing(Err(vcycle_gpu::Error::LeftOut { driver: "cuda" }));
+        let none = Found {
+            driver: "hip",
+            devices: Ok(Vec::new()),
+        };
+        listing.take(none, |_| unreachable!("there is none"));
         let text = listing.text();
         assert!(
-            text.contains("\ncuda:0: the compiler is missing\n"),
+            text.contains("\ncuda:0: cuda: this build has no GPUs"),
             "{text}"
         );
         assert!(

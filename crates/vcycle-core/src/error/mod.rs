@@ -32,7 +32,7 @@ pub enum Error {
     /// A component that solves or factorises was given a matrix that is not square.
     #[error("{component} needs a square matrix, this one is {size}")]
     NotSquare {
-        /// Who refuses.
+        /// The component that reports the error.
         component: &'static str,
         /// The size of the matrix.
         size: Size,
@@ -94,13 +94,13 @@ pub enum Error {
     /// An operator that has no entries was given to a component that needs them.
     #[error("{component} needs the entries of a matrix, but this operator is matrix-free")]
     NeedsEntries {
-        /// Who needs them.
+        /// The component that needs them.
         component: &'static str,
     },
     /// An operation that an operator or a backend does not offer.
     #[error("{component} does not support {operation}")]
     Unsupported {
-        /// Who refuses.
+        /// The component that reports the error.
         component: String,
         /// What was asked.
         operation: String,
@@ -214,7 +214,7 @@ pub enum Error {
     /// A diagonal entry is zero or absent where it is divided by.
     #[error("{component}: the diagonal entry of row {row} is zero or missing")]
     ZeroDiagonal {
-        /// Who divides.
+        /// The component that divides.
         component: &'static str,
         /// Row, from 0.
         row: usize,
@@ -245,7 +245,7 @@ pub enum Error {
          up to {asymmetry:.1e}; use {instead} instead"
     )]
     NotHermitian {
-        /// Who refuses.
+        /// The component that reports the error.
         component: &'static str,
         /// The largest absolute value of an entry of `A - A^H`.
         asymmetry: f64,
@@ -255,7 +255,7 @@ pub enum Error {
     /// A matrix without an inverse was given to a component that needs one.
     #[error("{component}: the matrix is singular: {reason}")]
     Singular {
-        /// Who needs the inverse.
+        /// The component that needs the inverse.
         component: &'static str,
         /// What shows it, with the place.
         reason: String,

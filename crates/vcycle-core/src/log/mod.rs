@@ -1,4 +1,4 @@
-//! Observers: what happens in a run, told to whoever wants to know.
+//! Observers, which are notified of what happens in a run.
 //!
 //! Algorithms carry no printing and no clocks. They open a named stage
 //! ([`Workspace::stage`](crate::workspace::Workspace::stage)) and announce iterations; observers

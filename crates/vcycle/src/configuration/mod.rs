@@ -1,5 +1,7 @@
 //! Names and parameters, in TOML, JSON or options of the command line, that become factories.
 
+#[cfg(test)]
+mod component_tests;
 mod components;
 mod format;
 mod inner;

@@ -7,7 +7,7 @@ use crate::error::{Problem, Result};
 use crate::executor::Executor;
 use crate::matrix::Extent;
 
-/// Who is asked, if anybody.
+/// The function that is asked, if there is one.
 #[derive(Clone, Default)]
 pub(super) struct Admission(pub(super) Option<Arc<Admit>>);
 
@@ -15,7 +15,7 @@ type Admit = dyn Fn(Extent) -> Result<()> + Send + Sync;
 
 impl Admission {
     /// Fails where reading takes more memory than there is, `beside` being what it takes beside the matrix, or where
-    /// whoever asked to be asked says so.
+    /// that function fails.
     pub(super) fn check(
         &self,
         extent: Extent,

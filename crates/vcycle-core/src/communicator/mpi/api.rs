@@ -335,7 +335,7 @@ impl Requests {
         let (request, api) = (self.next(), self.api);
         let bytes = size_of_val(own) as c_int;
         let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
-        // SAFETY: `all` is as long as `own` times the number of ranks; whoever gathers waits before they are touched.
+        // SAFETY: `all` is as long as `own` times the number of ranks; the caller waits before they are touched.
         unsafe {
             let (functions, kind) = (&api.functions, api.byte);
             functions.iallgather(own, bytes, kind, all, bytes, kind, comm.0, request)

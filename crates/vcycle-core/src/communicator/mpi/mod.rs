@@ -129,8 +129,8 @@ impl Team {
         Ok(Arc::new(team))
     }
 
-    /// Room for so many numbers of every rank, kept from sum to sum.
-    fn room(&self, numbers: usize) -> Vec<f64> {
+    /// A buffer for so many numbers of every rank, kept from sum to sum.
+    fn gather_buffer(&self, numbers: usize) -> Vec<f64> {
         let brought = self.brought.lock();
         let mut brought = std::mem::take(&mut *brought.unwrap_or_else(PoisonError::into_inner));
         brought.resize(numbers * self.size, 0.0);
@@ -169,7 +169,7 @@ impl Communicator for Team {
             let both = || first.sum(values).and_then(|()| second.sum(values));
             return self.counters.waits(both);
         }
-        let mut brought = self.room(values.len());
+        let mut brought = self.gather_buffer(values.len());
         self.counters
             .waits(|| self.api.all_gather(self.comm, values, &mut brought))?;
         self.add_up(brought, values);
@@ -190,7 +190,7 @@ impl Communicator for Team {
             first.sum_while(values, meanwhile)?;
             return self.counters.waits(|| second.sum(values));
         }
-        let mut brought = self.room(values.len());
+        let mut brought = self.gather_buffer(values.len());
         let mut request = Requests::new(self.api);
         request.all_gather(self.comm, values, &mut brought)?;
         let done = meanwhile();
@@ -260,8 +260,8 @@ impl Communicator for Team {
         let mut expected = vec![0; self.size];
         self.counters
             .waits(|| self.api.all_to_all(self.comm, &lengths, &mut expected))?;
-        let room = |&length: &u64| vec![0; length as usize];
-        let mut all: Vec<Vec<u8>> = expected.iter().map(room).collect();
+        let buffer = |&length: &u64| vec![0; length as usize];
+        let mut all: Vec<Vec<u8>> = expected.iter().map(buffer).collect();
         all[self.rank].clone_from(&bytes[self.rank]);
         let not_own = |rank: &usize, length: usize| *rank != self.rank && length > 0;
         let sent = bytes.iter().map(Vec::as_slice).enumerate();

@@ -1,0 +1,77 @@
+//! Teams of threads.
+
+use super::*;
+
+#[test]
+fn messages_arrive_in_order_and_work_goes_on_meanwhile() {
+    let received = run(4, |team| {
+        let (rank, size) = (team.rank(), team.size());
+        let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+        let mut worked = 0;
+        let mut out = [0u8; 2];
+        for round in 0..10u8 {
+            let sent = [rank as u8, round];
+            let mut messages = Messages {
+                sent: vec![(next, &sent)],
+                received: vec![(last, &mut out)],
+            };
+            team.exchange(&mut messages, &mut || {
+                worked += 1;
+                Ok(())
+            })?;
+            assert_eq!(out, [last as u8, round]);
+        }
+        assert_eq!((worked, team.traffic().messages), (10, 10));
+        Ok(())
+    });
+    received.unwrap();
+}
+
+#[test]
+fn bytes_of_any_length_go_to_every_rank() {
+    run(5, |team| {
+        let bytes = (0..5).map(|to| vec![team.rank() as u8; to]).collect();
+        let all = team.all_to_all(bytes)?;
+        for (from, bytes) in all.iter().enumerate() {
+            assert_eq!(bytes, &vec![from as u8; team.rank()]);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn parts_of_a_team_are_teams() {
+    let sums = run(5, |team| {
+        let part = team.split(team.rank() % 2)?;
+        let mut sum = [team.rank() as f64];
+        part.sum(&mut sum)?;
+        let again = part.split(0)?;
+        assert_eq!((again.rank(), again.size()), (part.rank(), part.size()));
+        Ok((part.rank(), part.size(), sum[0]))
+    });
+    let odd = [(0, 2, 4.0), (1, 2, 4.0)];
+    let expected = [(0, 3, 6.0), odd[0], (1, 3, 6.0), odd[1], (2, 3, 6.0)];
+    assert_eq!(sums.unwrap(), expected);
+}
+
+#[test]
+fn a_rank_that_fails_ends_all_of_them() {
+    let failed = run(3, |team| {
+        let part = team.split(0)?;
+        if team.rank() == 2 {
+            return Err(Error::Team("no more ink".to_owned()));
+        }
+        loop {
+            part.barrier()?;
+        }
+        #[allow(unreachable_code)]
+        Ok(())
+    });
+    assert_eq!(failed.unwrap_err().to_string(), "no more ink");
+    let panicked = run(2, |team| {
+        assert!(team.rank() == 1);
+        team.barrier()
+    });
+    assert!(panicked.is_err());
+}
