@@ -2,7 +2,29 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{ok, scratch, vcycle};
+use serde_json::Value;
+
+fn iterations(summary: &Value) -> i64 {
+    summary["iterations"].as_i64().unwrap()
+}
+
+/// Rows and entries of the levels.
+fn levels(summary: &Value) -> Vec<[u64; 2]> {
+    let levels = summary["levels"].as_array().unwrap().iter();
+    let numbers = |level: &Value| ["rows", "nonzeros"].map(|key| level[key].as_u64().unwrap());
+    levels.map(numbers).collect()
+}
+
+/// The numbers of a file that a solve has written.
+fn numbers(path: &Path) -> Vec<f64> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('%'));
+    let words = lines.skip(1).flat_map(str::split_whitespace);
+    words.map(|word| word.parse().unwrap()).collect()
+}
 
 #[test]
 fn ranks_solve_as_one_does() {
@@ -15,15 +37,7 @@ fn ranks_solve_as_one_does() {
             assert_eq!(found["status"], "converged", "{options}");
             assert_eq!(found["rows"], alone["rows"]);
             assert_eq!(found["ranks"].as_array().unwrap().len(), ranks);
-            let levels = |summary: &serde_json::Value| -> Vec<[u64; 2]> {
-                let levels = summary["levels"].as_array().unwrap().iter();
-                let numbers = |level: &serde_json::Value| {
-                    ["rows", "nonzeros"].map(|key| level[key].as_u64().unwrap())
-                };
-                levels.map(numbers).collect()
-            };
             assert_eq!(levels(&found), levels(&alone), "{options}");
-            let iterations = |summary: &serde_json::Value| summary["iterations"].as_i64().unwrap();
             let apart = iterations(&found) - iterations(&alone);
             assert!(apart.abs() <= 1, "{options}: {apart}");
         }
@@ -37,9 +51,8 @@ fn ranks_share_grids() {
         let solved = |ranks: &str| {
             let summary = vcycle(&format!("solve {problem} {structured} --json {ranks}")).json();
             assert_eq!(summary["status"], "converged", "{problem} {ranks}");
-            let levels = summary["levels"].as_array().unwrap().iter();
-            let rows: Vec<String> = levels.map(|level| level["rows"].to_string()).collect();
-            (rows, summary["iterations"].as_i64().unwrap())
+            let rows = levels(&summary).into_iter().map(|[rows, _]| rows);
+            (rows.collect::<Vec<_>>(), iterations(&summary))
         };
         let (alone, iterations) = solved("");
         for ranks in ["--ranks 1", "--ranks 3"] {
@@ -72,37 +85,20 @@ fn other_partitions_have_the_same_levels_on_any_number_of_ranks() {
             let output = format!("--rtol 1e-11 --output {}", path.display());
             let options =
                 format!("solve {problem} --precond {amg} --ranks {ranks} --json {output}");
-            let mut found = vcycle(&options).json();
-            (
-                found["levels"].take(),
-                std::fs::read_to_string(path).unwrap(),
-            )
+            (levels(&vcycle(&options).json()), numbers(&path))
         };
         let (alone, x) = solved(1);
         let (shared, y) = solved(3);
-        let entries = |levels: &serde_json::Value| -> Vec<String> {
-            let levels = levels.as_array().unwrap().iter();
-            levels
-                .map(|level| format!("{} {}", level["rows"], level["nonzeros"]))
-                .collect()
-        };
-        assert_eq!(entries(&alone), entries(&shared), "{problem}");
+        assert_eq!(alone, shared, "{problem}");
         let path = scratch("natural.mtx");
         let natural = problem.split(' ').next().unwrap();
         vcycle(&format!(
             "solve {natural} --rtol 1e-11 -q --output {}",
             path.display()
         ));
-        let numbers = |text: &str| -> Vec<f64> {
-            let lines = text.lines().filter(|line| !line.starts_with('%'));
-            lines
-                .skip(1)
-                .map(|line| line.trim().parse().unwrap())
-                .collect()
-        };
-        let expected = numbers(&std::fs::read_to_string(&path).unwrap());
+        let expected = numbers(&path);
         let size = expected.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-        for found in [x, y].map(|text| numbers(&text)) {
+        for found in [x, y] {
             let mut pairs = found.iter().zip(&expected);
             assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-7 * size), "{problem}");
         }
@@ -125,11 +121,7 @@ fn the_solution_is_written_once_and_whole() {
             path.display()
         );
         ok(&format!("{options} {ranks}"));
-        let text = std::fs::read_to_string(&path).unwrap();
-        let numbers = text.lines().filter(|line| !line.starts_with('%')).skip(1);
-        numbers
-            .map(|line| line.trim().parse().unwrap())
-            .collect::<Vec<f64>>()
+        numbers(&path)
     };
     let (alone, shared) = (written("--rtol 1e-12"), written("--rtol 1e-12 --ranks 4"));
     assert_eq!(alone.len(), 81);
@@ -147,7 +139,6 @@ fn ranks_solve_in_every_precision_and_in_complex_numbers() {
         let solved = |ranks: &str| vcycle(&format!("solve {options} --json {ranks}")).json();
         let (alone, found) = (solved(""), solved("--ranks 3"));
         assert_eq!(found["status"], "converged", "{options}");
-        let iterations = |summary: &serde_json::Value| summary["iterations"].as_i64().unwrap();
         let apart = iterations(&found) - iterations(&alone);
         assert!(apart.abs() <= 2, "{options}: {apart}");
     }
@@ -159,11 +150,7 @@ fn ranks_solve_in_every_precision_and_in_complex_numbers() {
         ok(&format!(
             "solve {matrix} --rtol 1e-12 -q --output {x} {ranks}"
         ));
-        let text = std::fs::read_to_string(scratch("ranks-complex-x.mtx")).unwrap();
-        let lines = text.lines().filter(|line| !line.starts_with('%'));
-        let numbers = lines.skip(1).flat_map(str::split_whitespace);
-        let numbers = numbers.map(|number| number.parse().unwrap());
-        numbers.collect::<Vec<f64>>()
+        numbers(&scratch("ranks-complex-x.mtx"))
     };
     let (alone, shared) = (written(""), written("--ranks 2"));
     assert_eq!(alone.len(), 6);

@@ -11,29 +11,17 @@ use vcycle::linop::LinOp;
 use vcycle::multigrid::Amg;
 use vcycle::vector::Vector;
 use vcycle_core::executor::Listening;
+use vcycle_core::testing::device;
 use vcycle_gpu::Device;
 
 /// Held by the test that sets the limit.
 static LIMITED: Mutex<()> = Mutex::new(());
 
-fn device() -> Option<String> {
-    if let Ok(names) = std::env::var("VCYCLE_TEST_DEVICES") {
-        return names.split(',').next().map(str::to_owned);
-    }
-    let found = vcycle_gpu::discover().into_iter();
-    let mut devices = found.filter_map(|found| found.devices.ok()).flatten();
-    let device = devices.find(|device| device.is_cpu);
-    if device.is_none() {
-        eprintln!("skipped: no OpenCL processor here");
-    }
-    Some(device?.name)
-}
-
 /// The device, which no other test uses meanwhile.
 fn alone() -> Option<(MutexGuard<'static, ()>, Executor, Arc<Device>)> {
-    let name = device()?;
+    let executor = device()?;
     let alone = LIMITED.lock().unwrap_or_else(PoisonError::into_inner);
-    let (executor, device) = (Executor::gpu(&name).unwrap(), Device::open(&name).unwrap());
+    let device = Arc::clone(executor.device()?);
     Some((alone, executor, device))
 }
 
