@@ -7,7 +7,6 @@ mod api;
 mod compiler;
 mod device;
 mod flags;
-mod library;
 mod properties;
 #[cfg(test)]
 mod tests;

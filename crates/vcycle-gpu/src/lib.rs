@@ -34,6 +34,8 @@ mod host_tasks;
 mod kernel;
 #[cfg(not(feature = "gpu"))]
 mod left_out;
+#[cfg(feature = "gpu")]
+mod library;
 mod memory;
 mod moment;
 #[cfg(feature = "gpu")]

@@ -7,10 +7,10 @@ use std::ptr;
 use libloading::Library;
 
 use crate::cuda::flags::FlagFunctions;
-use crate::cuda::library::Function;
 use crate::cuda::vendor::{OncePerVendor, Vendor};
 use crate::error::{Error, Result};
 use crate::handle::Address;
+use crate::library::Function;
 
 /// Whatever the vendor hides behind a pointer: contexts, streams, modules, graphs, events.
 pub(super) type Opaque = *mut c_void;
@@ -32,7 +32,7 @@ macro_rules! table {
             fn load(vendor: Vendor) -> Result<Self> {
                 let wanted = vendor.driver_library();
                 // The driver does not survive being unloaded.
-                let library: &'static Library = Box::leak(Box::new(vendor.load_driver()?));
+                let library: &'static Library = Box::leak(Box::new(wanted.load(&vendor.folders())?));
                 // SAFETY: both vendors document these functions with these arguments.
                 unsafe {
                     Ok(Self {

@@ -5,10 +5,10 @@ use std::ptr;
 
 use libloading::Library;
 
-use crate::cuda::library::Function;
 use crate::cuda::vendor::{OncePerVendor, Vendor};
 use crate::error::{Error, Result};
 use crate::kernel::Source;
+use crate::library::Function;
 
 type Program = *mut c_void;
 type Text = *const c_char;
@@ -56,7 +56,7 @@ impl Compiler {
     fn load(vendor: Vendor) -> Result<Self> {
         let wanted = vendor.compiler_library();
         // The functions live as long as the program.
-        let library: &'static Library = Box::leak(Box::new(vendor.load_compiler()?));
+        let library: &'static Library = Box::leak(Box::new(wanted.load(&vendor.folders())?));
         let pick = |cuda: &'static str, hip: &'static str| match vendor {
             Vendor::Cuda => cuda,
             Vendor::Hip => hip,

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicU32;
 use libloading::Library;
 
 use crate::cuda::api::Opaque;
-use crate::cuda::library::Function;
 use crate::cuda::vendor::Vendor;
 use crate::handle::Address;
+use crate::library::Function;
 
 /// The functions for that, and what makes graphs ready that use them.
 #[derive(Debug)]

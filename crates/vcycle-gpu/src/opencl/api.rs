@@ -1,12 +1,12 @@
 //! The part of OpenCL that is used, as the C header declares it, loaded from the ICD loader.
 
-use std::error::Error as _;
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::error::{Error, Result};
+use crate::library::Wanted;
 
 /// Any of OpenCL's objects.
 pub(crate) type Object = *mut c_void;
@@ -58,11 +58,15 @@ macro_rules! functions {
         }
 
         impl OpenClApi {
-            /// # Safety
-            /// The library is an OpenCL loader.
-            unsafe fn from(library: Library) -> Result<Self, libloading::Error> {
+            fn load(wanted: &Wanted) -> Result<Self> {
+                let library = wanted.load(&[])?;
                 // SAFETY: the types are those of the C header.
-                unsafe { Ok(Self { $($field: *library.get($symbol)?,)* _library: library }) }
+                unsafe {
+                    Ok(Self {
+                        $($field: wanted.function(&library, $symbol)?.pointer,)*
+                        _library: library,
+                    })
+                }
             }
         }
     };
@@ -112,16 +116,19 @@ functions! {
     release_event = "clReleaseEvent": fn(Object) -> i32;
 }
 
-const LIBRARIES: &[&str] = if cfg!(windows) {
-    &["OpenCL.dll"]
-} else if cfg!(target_os = "macos") {
-    &["/System/Library/Frameworks/OpenCL.framework/OpenCL"]
-} else {
-    &["libOpenCL.so.1", "libOpenCL.so"]
+const LOADER: Wanted = Wanted {
+    driver: "opencl",
+    names: if cfg!(windows) {
+        &["OpenCL.dll"]
+    } else if cfg!(target_os = "macos") {
+        &["/System/Library/Frameworks/OpenCL.framework/OpenCL"]
+    } else {
+        &["libOpenCL.so.1", "libOpenCL.so"]
+    },
+    variable: Some("VCYCLE_OPENCL"),
+    advice: "install an OpenCL loader (Debian: ocl-icd-libopencl1) and the driver of your device, \
+             or set VCYCLE_OPENCL to the path of the library",
 };
-
-const ADVICE: &str = "install an OpenCL loader (Debian: ocl-icd-libopencl1) and the driver of your device, \
-                      or set VCYCLE_OPENCL to the path of the library";
 
 /// The functions of the library named by `VCYCLE_OPENCL`, or of the system's.
 pub(crate) fn api() -> Result<&'static OpenClApi> {
@@ -129,33 +136,8 @@ pub(crate) fn api() -> Result<&'static OpenClApi> {
     if let Some(api) = API.get() {
         return Ok(api);
     }
-    let named = std::env::var("VCYCLE_OPENCL").ok();
-    let names: Vec<&str> = named
-        .as_deref()
-        .map_or(LIBRARIES.to_vec(), |name| vec![name]);
-    let api = load(&names)?;
+    let api = OpenClApi::load(&LOADER)?;
     Ok(API.get_or_init(|| api))
-}
-
-/// The first library of the list that can be loaded.
-fn load(names: &[&str]) -> Result<OpenClApi> {
-    let mut problems = Vec::new();
-    for name in names {
-        // SAFETY: loading an OpenCL loader runs no code of ours; the user names it.
-        match unsafe { Library::new(*name).and_then(|library| OpenClApi::from(library)) } {
-            Ok(api) => return Ok(api),
-            Err(problem) => problems.push(cause(&problem)),
-        }
-    }
-    let problem = format!("cannot be loaded ({})", problems.join("; "));
-    Err(library_error(&names.join(", "), &problem, ADVICE))
-}
-
-/// The system's own words, where there are any.
-fn cause(problem: &libloading::Error) -> String {
-    problem
-        .source()
-        .map_or_else(|| problem.to_string(), ToString::to_string)
 }
 
 pub(crate) fn library_error(library: &str, problem: &str, advice: &str) -> Error {
@@ -173,7 +155,12 @@ mod tests {
 
     #[test]
     fn missing_library_says_what_to_install() {
-        let message = load(&["libno-such-opencl.so"]).unwrap_err().to_string();
+        let missing = Wanted {
+            names: &["libno-such-opencl.so"],
+            variable: None,
+            ..LOADER
+        };
+        let message = OpenClApi::load(&missing).unwrap_err().to_string();
         let told = message.contains("No such file") || !cfg!(target_os = "linux");
         assert!(told, "{message}");
         assert!(
