@@ -48,12 +48,12 @@ pub unsafe extern "C" fn vcycle_messages(
                 _ => Vec::new(),
             })
         })?;
-        let last = solver
+        let messages = solver
             .messages
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        lines.extend(last.iter().cloned());
-        drop(last);
+        lines.extend(messages.iter().cloned());
+        drop(messages);
         // SAFETY: a condition of this function.
         unsafe { write(&lines.join("\n"), buffer, length, written) }
     })

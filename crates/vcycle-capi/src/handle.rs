@@ -26,7 +26,7 @@ pub(crate) struct Solver {
     pub id: usize,
     /// What calls that change the solver write to, and others read.
     state: RwLock<State>,
-    /// Messages of the last solve.
+    /// The messages of the last solve.
     pub messages: Mutex<Vec<String>>,
 }
 
@@ -103,7 +103,7 @@ impl Solver {
     }
 
     /// Keeps the messages of a solve.
-    pub fn keep_messages(&self, messages: Vec<String>) {
+    pub fn report(&self, messages: Vec<String>) {
         *self.messages.lock().unwrap_or_else(PoisonError::into_inner) = messages;
     }
 }

@@ -141,7 +141,7 @@ pub unsafe extern "C" fn vcycle_solve(
 ) -> i32 {
     guarded(|| {
         let solver = self::solver(solver)?;
-        let (outcome, messages) = solver.with(|state| {
+        let (summary, messages) = solver.with(|state| {
             let matrix = matrix(state)?;
             // SAFETY: it is null or points to limits of the caller.
             let (stop, has_guess) = unsafe { stop(limits, &state.config.stop) }?;
@@ -165,9 +165,9 @@ pub unsafe extern "C" fn vcycle_solve(
                 Some(callback) => work(&Workspace::with_log(watch::log(callback))),
             }
         })?;
-        solver.keep_messages(messages);
+        solver.report(messages);
         // SAFETY: it is null or points to a report of the caller.
-        unsafe { outcome.write(report) }
+        unsafe { summary.write(report) }
     })
 }
 
