@@ -2,42 +2,24 @@
 
 use vcycle::log::{Profile, Stage};
 use vcycle::multigrid::Report;
-
-/// The times of one level.
-pub struct Bar {
-    pub label: String,
-    /// Stages and their seconds.
-    pub parts: Vec<(String, f64)>,
-}
-
-impl Bar {
-    pub fn seconds(&self) -> f64 {
-        self.parts.iter().map(|(_, seconds)| seconds).sum()
-    }
-
-    fn add(&mut self, name: &str, seconds: f64) {
-        match self.parts.iter_mut().find(|(other, _)| other == name) {
-            Some((_, sum)) => *sum += seconds,
-            None => self.parts.push((name.to_owned(), seconds)),
-        }
-    }
-}
+use vcycle_plot::BarRow;
 
 /// The set-up of every level.
-pub fn of_setup(report: &Report) -> Vec<Bar> {
-    let bar = |(number, level): (usize, &vcycle::multigrid::LevelFacts)| Bar {
-        label: format!("level {number}"),
-        parts: level
-            .setup
-            .iter()
-            .map(|time| (time.name.to_owned(), time.seconds))
-            .collect(),
+pub fn of_setup(report: &Report) -> Vec<BarRow> {
+    let bar = |(number, level): (usize, &vcycle::multigrid::LevelFacts)| {
+        let stages = level.setup.iter();
+        BarRow {
+            name: format!("level {number}"),
+            values: stages
+                .map(|time| (time.name.to_owned(), time.seconds))
+                .collect(),
+        }
     };
     report.levels.iter().enumerate().map(bar).collect()
 }
 
 /// The iterations: the solver itself, then every level of its preconditioner.
-pub fn of_solve(profile: &Profile) -> Vec<Bar> {
+pub fn of_solve(profile: &Profile) -> Vec<BarRow> {
     let mut bars = Vec::new();
     for stage in profile.stages() {
         if !matches!(stage.name.as_str(), "analysis" | "set-up") {
@@ -48,7 +30,7 @@ pub fn of_solve(profile: &Profile) -> Vec<Bar> {
 }
 
 /// Every stage counts with what its inner stages leave of its time.
-fn collect(stage: &Stage, place: &str, bars: &mut Vec<Bar>) {
+fn collect(stage: &Stage, place: &str, bars: &mut Vec<BarRow>) {
     let level = stage.name.starts_with("level ");
     let place = if level { stage.name.as_str() } else { place };
     let inner: f64 = stage.children.iter().map(|child| child.seconds).sum();
@@ -58,21 +40,27 @@ fn collect(stage: &Stage, place: &str, bars: &mut Vec<Bar>) {
         _ if stage.name == "solve" => "vectors",
         _ => "other",
     };
-    bar_of(place, bars).add(name, (stage.seconds - inner).max(0.0));
+    add(bars, place, name, (stage.seconds - inner).max(0.0));
     for child in &stage.children {
         collect(child, place, bars);
     }
 }
 
-fn bar_of<'b>(label: &str, bars: &'b mut Vec<Bar>) -> &'b mut Bar {
-    let known = bars.iter().position(|bar| bar.label == label);
-    let place = known.unwrap_or_else(|| {
-        let label = label.to_owned();
-        let parts = Vec::new();
-        bars.push(Bar { label, parts });
+/// Adds to the time of a stage in the bar of a place; either is made where it is new.
+fn add(bars: &mut Vec<BarRow>, place: &str, stage: &str, seconds: f64) {
+    let known = bars.iter().position(|bar| bar.name == place);
+    let known = known.unwrap_or_else(|| {
+        bars.push(BarRow {
+            name: place.to_owned(),
+            values: Vec::new(),
+        });
         bars.len() - 1
     });
-    &mut bars[place]
+    let stages = &mut bars[known].values;
+    match stages.iter_mut().find(|(other, _)| other == stage) {
+        Some((_, sum)) => *sum += seconds,
+        None => stages.push((stage.to_owned(), seconds)),
+    }
 }
 
 #[cfg(test)]
@@ -94,9 +82,13 @@ mod tests {
             profile.stage_ends(name, Duration::from_secs(seconds), 0);
         }
         let bars = of_solve(&profile);
-        let labels: Vec<&str> = bars.iter().map(|bar| bar.label.as_str()).collect();
+        let labels: Vec<&str> = bars.iter().map(|bar| bar.name.as_str()).collect();
         assert_eq!(labels, ["solver", "level 0", "level 1"]);
-        assert_eq!(bars.iter().map(Bar::seconds).sum::<f64>(), 4.0);
-        assert_eq!(bars[2].parts, [("coarsest solver".to_owned(), 1.0)]);
+        let seconds = bars
+            .iter()
+            .flat_map(|bar| &bar.values)
+            .map(|(_, time)| time);
+        assert_eq!(seconds.sum::<f64>(), 4.0);
+        assert_eq!(bars[2].values, [("coarsest solver".to_owned(), 1.0)]);
     }
 }

@@ -4,7 +4,6 @@ pub mod breakdown;
 pub mod charts;
 pub mod facts;
 pub mod format;
-pub mod markup;
 pub mod overview;
 pub mod picture;
 pub mod plot;

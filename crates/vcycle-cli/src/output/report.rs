@@ -5,12 +5,12 @@ use std::fmt::Write;
 use vcycle::log::Profile;
 use vcycle::matrix::Facts;
 use vcycle::multigrid;
+use vcycle_plot::{BarRow, escape};
 
-use super::breakdown::{self, Bar};
+use super::breakdown;
 use super::charts;
 use super::facts;
 use super::format::{bytes, count, seconds};
-use super::markup::escape;
 use super::summary::Summary;
 
 /// What the report is made of.
@@ -105,23 +105,16 @@ impl HtmlReport<'_> {
             return "<p>No iteration to show.</p>".to_owned();
         }
         let tolerance = self.tolerance.filter(|tolerance| *tolerance > 0.0);
-        let named = tolerance.map(|tolerance| format!("tolerance {tolerance:e}"));
-        let mut lines = vec![("residual", charts::COLOURS[0])];
-        lines.extend(named.as_deref().map(|name| (name, charts::COLOURS[4])));
-        drawn(charts::convergence(&residuals, tolerance)) + &charts::key(lines)
+        charts::convergence(residuals, tolerance)
     }
 
     fn hierarchy(&self) -> String {
         let Some(report) = &self.summary.multigrid else {
             return String::new();
         };
-        let lines = [
-            ("rows", charts::COLOURS[0]),
-            ("nonzeros", charts::COLOURS[1]),
-        ];
         let plot = match report.levels.len() {
             0 | 1 => String::new(),
-            _ => drawn(charts::coarsening(&report.levels)) + &charts::key(lines),
+            _ => charts::coarsening(&report.levels),
         };
         let facts = format!(
             "<p>Operator complexity {:.2}, grid complexity {:.2}, {} in all.</p>",
@@ -136,7 +129,8 @@ impl HtmlReport<'_> {
         let Some(report) = &self.summary.multigrid else {
             return self.profile_table();
         };
-        let chart = |title: &str, bars: &[Bar]| format!("<h3>{title}</h3>{}", charts::bars(bars));
+        let chart =
+            |title: &str, bars: &[BarRow]| format!("<h3>{title}</h3>{}", charts::bars(bars));
         [
             chart("Set-up", &breakdown::of_setup(report)),
             chart("Iterations", &breakdown::of_solve(self.profile)),
@@ -212,10 +206,6 @@ fn levels_table(report: &multigrid::Report) -> String {
     table + "</table>"
 }
 
-fn drawn(plot: Result<String, Box<dyn std::error::Error>>) -> String {
-    plot.unwrap_or_else(|error| format!("<p>No plot: {}</p>", escape(&error.to_string())))
-}
-
 fn section(title: &str, content: &str) -> String {
     format!("<section><h2>{title}</h2>{content}</section>")
 }
@@ -244,7 +234,7 @@ td.bar{width:35%;padding-left:1.5rem;vertical-align:middle}td.bar i{display:bloc
 .side{display:grid;grid-template-columns:1fr 20rem;gap:2rem;align-items:start}\
 @media(max-width:45rem){.side{grid-template-columns:1fr}}\
 svg.plot{width:100%;height:auto}svg.spy{width:100%;box-sizing:border-box;border:1px solid var(--soft)}\
-svg.plot text{fill:CanvasText}svg.plot [stroke=\"#000000\"]{stroke:CanvasText}\
+svg.plot text{fill:CanvasText}\
 .key{margin:.2rem 0 0;text-align:center;font-size:.9rem}\
 .key span{display:inline-block;margin:0 .7rem}\
 .key i{display:inline-block;width:1rem;height:.6rem;margin-right:.4rem;border-radius:2px}\

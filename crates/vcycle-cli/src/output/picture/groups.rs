@@ -5,7 +5,6 @@ use std::fmt::Write;
 use vcycle::multigrid::CoarseMaps;
 use vcycle::multigrid::coarsen::NONE;
 
-use super::key::Key;
 use super::lattice::{EMPTY, Lattice};
 use crate::output::format::count;
 
@@ -15,6 +14,9 @@ const COLOURS: [&str; 7] = [
 ];
 /// Lines around the groups of each level drawn: colour and width.
 const LINES: [(&str, f64); 3] = [("#5d6b7d", 0.8), ("#1d3f72", 2.2), ("#a01c2c", 4.0)];
+
+/// What each sign of a picture stands for: the sign and the words.
+pub type Key = Vec<(String, String)>;
 
 /// The picture and its key.
 pub fn draw(lattice: &Lattice, maps: &CoarseMaps) -> (String, Key) {

@@ -1,7 +1,6 @@
 //! The coarsening of a problem in the plane, as a picture.
 
 mod groups;
-mod key;
 mod lattice;
 
 use std::fmt::Write;
@@ -13,11 +12,11 @@ use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, CoarseMaps};
+use vcycle_plot::escape;
 
-use self::key::Key;
+use self::groups::Key;
 use self::lattice::Lattice;
 use super::format::count;
-use super::markup::escape;
 use crate::error::{CliError, Result};
 use crate::input::Source;
 
@@ -142,7 +141,7 @@ mod tests {
     use vcycle::gallery;
 
     use super::*;
-    use crate::output::markup::assert_well_formed;
+    use vcycle_plot::assert_well_formed;
 
     fn picture(spec: &str, amg: &str) -> (usize, String) {
         let problem = gallery::build(spec, &Executor::reference()).unwrap();
