@@ -16,7 +16,7 @@ use vcycle::solver::{Bicgstab, Solver};
 use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 
-use crate::common::{Result, table};
+use crate::common::{Result, Table, cell};
 use crate::install;
 
 const LAPACK: &str = include_str!("../peers/banded.py");
@@ -54,43 +54,45 @@ pub struct BatchArgs {
 }
 
 pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
-    let mut table = table(&[
-        "rows",
-        "method",
-        "converged",
-        "iterations",
-        "seconds",
-        "systems a second",
-        "speed to a loop",
-    ]);
+    let mut table = Table::new(
+        "rows | method | converged | iterations | seconds | systems a second | speed to a loop",
+    );
     for rows in arguments.rows.iter().map(|&rows| rows as usize) {
         let batch = batch(arguments, rows)?;
         let b = vec![1.0; arguments.systems * rows];
-        let mut alone = None;
+        let mut all = Vec::new();
         if !arguments.device_only {
             let found = best(arguments.runs, || one_by_one(&batch, rows, &b))?;
-            alone = Some(found.seconds);
-            table.add_row(line(rows, "loop: bicgstab jacobi", &found, alone));
-            for (name, found) in on_host(arguments, &batch, &b)? {
-                table.add_row(line(rows, &name, &found, alone));
+            all.push(("loop: bicgstab jacobi".to_owned(), found));
+            for (name, solver) in solvers() {
+                let solve = || at_once(&solver, &Executor::cpu(), &batch, &b);
+                all.push((name, best(arguments.runs, solve)?));
             }
         }
+        let alone = all.first().map(|(_, found)| found.seconds);
         if arguments.lapack {
-            let found = lapack(arguments, rows)?;
-            table.add_row(line(rows, "LAPACK dgbsv", &found, alone));
+            all.push(("LAPACK dgbsv".to_owned(), lapack(arguments, rows)?));
         }
-        for (name, found) in nvidia(arguments, rows)? {
-            table.add_row(line(rows, &name, &found, alone));
-        }
+        all.extend(nvidia(arguments, rows)?);
         if let Some(device) = &arguments.device {
-            for (name, found) in on_device(arguments, device, &batch, &b)? {
-                table.add_row(line(rows, &name, &found, alone));
-            }
+            all.extend(on_device(arguments, device, &batch, &b)?);
+        }
+        for (name, found) in all {
+            let Measured {
+                seconds,
+                converged,
+                iterations,
+            } = found;
+            table.row(format!(
+                "{rows} | {name} | {converged} | {:.1} | {seconds:.6} | {:.0} | {}",
+                iterations as f64 / converged.max(1) as f64,
+                converged as f64 / seconds,
+                cell(alone.map(|alone| alone / seconds), 1)
+            ));
         }
     }
-    say!("{table}");
     say!(
-        "{} systems of one pattern with bands of {} entries on either side and values of their own; all solutions to a \
+        "{table}\n{} systems of one pattern with bands of {} entries on either side and values of their own; all solutions to a \
          relative residual of 1e-8. Loop: the solver of single systems, set up and run for one after the other.",
         arguments.systems,
         arguments.band
@@ -98,43 +100,25 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
     Ok(())
 }
 
-fn on_host(
-    arguments: &BatchArgs,
-    batch: &BatchCsr<f64>,
-    b: &[f64],
-) -> Result<Vec<(String, Measured)>> {
-    let measured = |(method, preconditioner)| {
-        let solver = solver(method, preconditioner);
-        let solve = || at_once(&solver, &Executor::cpu(), batch, b);
-        Ok((name(method, preconditioner), best(arguments.runs, solve)?))
-    };
-    methods().into_iter().map(measured).collect()
-}
-
-fn methods() -> [(BatchMethod, BatchPreconditioner); 6] {
+/// All methods that are measured, by name; the last is direct.
+fn solvers() -> Vec<(String, BatchSolver)> {
     use BatchMethod::{Bicgstab, Direct, Gmres};
     use BatchPreconditioner::{BlockJacobi, Ilu0, Isai, Jacobi, None};
-    [
+    let methods = [
         (Bicgstab, Jacobi),
         (Bicgstab, BlockJacobi),
         (Bicgstab, Ilu0),
         (Bicgstab, Isai),
         (Gmres, Jacobi),
         (Direct, None),
-    ]
-}
-
-fn name(method: BatchMethod, preconditioner: BatchPreconditioner) -> String {
-    match method {
-        BatchMethod::Direct => "direct".to_owned(),
-        _ => format!("{method} {preconditioner}"),
-    }
-}
-
-fn solver(method: BatchMethod, preconditioner: BatchPreconditioner) -> BatchSolver {
-    let mut solver = BatchSolver::default();
-    (solver.method, solver.preconditioner) = (method, preconditioner);
-    solver
+    ];
+    let solver = |(method, preconditioner)| {
+        let mut solver = BatchSolver::default();
+        (solver.method, solver.preconditioner) = (method, preconditioner);
+        let name = format!("{method} {preconditioner}");
+        (name.trim_end_matches(" none").to_owned(), solver)
+    };
+    methods.map(solver).into()
 }
 
 /// On a device, with matrices and vectors there, and with the way from the host and back.
@@ -144,41 +128,29 @@ fn on_device(
     batch: &BatchCsr<f64>,
     b: &[f64],
 ) -> Result<Vec<(String, Measured)>> {
-    let device = Executor::gpu(place)?;
+    // The first run compiles.
+    let (device, runs) = (Executor::gpu(place)?, arguments.runs + 1);
     let there = DeviceBatch::new(&device, batch)?;
     let sides = Vector::from_column(&device, b.to_vec());
     let mut all = Vec::new();
-    for (method, preconditioner) in methods() {
-        let solver = solver(method, preconditioner);
-        let solve = || solved_there(&solver, &there, &sides, false);
-        // The first one compiles.
-        let solved = best(arguments.runs + 1, solve)?;
-        all.push((name(method, preconditioner), solved));
+    let mut push = |name: &str, found: Measured| all.push((format!("{place}: {name}"), found));
+    let solvers = solvers();
+    for (name, solver) in &solvers {
+        let solve = || solved_there(solver, &there, &sides, false);
+        push(name, best(runs, solve)?);
     }
-    let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
-    let left = best(arguments.runs, || {
-        solved_there(&direct, &there, &sides, true)
-    })?;
-    all.push(("direct, outcomes left there".to_owned(), left));
-    let side_by_side = Vector::from_rows(&device, batch.systems(), b.to_vec())?;
-    let left = best(arguments.runs + 1, || {
-        solved_there(&direct, &there, &side_by_side, true)
-    })?;
-    all.push((
-        "direct, vectors side by side, outcomes left there".to_owned(),
-        left,
-    ));
-    let converted = from_values(arguments, &device, batch, &sides)?;
-    all.push(("direct, values as CSR".to_owned(), converted));
-    let travelling = best(arguments.runs, || {
-        at_once(&BatchSolver::default(), &device, batch, b)
-    })?;
-    all.push((
-        "bicgstab jacobi, from the host and back".to_owned(),
-        travelling,
-    ));
-    let named = |(name, measured)| (format!("{place}: {name}"), measured);
-    Ok(all.into_iter().map(named).collect())
+    let direct = &solvers[solvers.len() - 1].1;
+    let left = best(runs, || solved_there(direct, &there, &sides, true))?;
+    push("direct, outcomes left there", left);
+    let aside = Vector::from_rows(&device, batch.systems(), b.to_vec())?;
+    let left = best(runs, || solved_there(direct, &there, &aside, true))?;
+    push("direct, vectors side by side, outcomes left there", left);
+    let values = Buffer::from_vec(&device, all_values(batch));
+    let converted = best(runs, || from_values(direct, batch, &values, &sides))?;
+    push("direct, values as CSR", converted);
+    let travelling = best(runs, || at_once(&solvers[0].1, &device, batch, b))?;
+    push("bicgstab jacobi, from the host and back", travelling);
+    Ok(all)
 }
 
 /// Until the outcomes are on the host; where they are left there until the device is done, as peers are measured.
@@ -204,28 +176,29 @@ fn solved_there(
     })
 }
 
-/// The direct solve where values are on the device row by row, one matrix after the other: what is made of them is timed, too.
-fn from_values(
-    arguments: &BatchArgs,
-    device: &Executor,
-    batch: &BatchCsr<f64>,
-    sides: &Vector<f64>,
-) -> Result<Measured> {
-    let (offsets, columns) = batch.structure();
-    let mut values = Vec::with_capacity(batch.systems() * columns.len());
+/// The values of all matrices, row by row, one after the other.
+fn all_values(batch: &BatchCsr<f64>) -> Vec<f64> {
+    let mut values = Vec::new();
     for system in 0..batch.systems() {
         batch.visit(system, &mut |_, _, value| values.push(value));
     }
-    let values = Buffer::from_vec(device, values);
-    let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
-    best(arguments.runs + 1, || {
-        let mut x = Vector::zeros_like(sides)?;
-        device.synchronize()?;
-        let begin = Instant::now();
-        let there = DeviceBatch::from_values(&offsets, &columns, &values)?;
-        let outcomes = direct.solve_on_device(&there, sides, &mut x)?;
-        Ok(Measured::new(begin, &outcomes))
-    })
+    values
+}
+
+/// The direct solve where values are on the device as CSR has them: what is made of them is timed, too.
+fn from_values(
+    direct: &BatchSolver,
+    batch: &BatchCsr<f64>,
+    values: &Buffer<f64>,
+    sides: &Vector<f64>,
+) -> Result<Measured> {
+    let (offsets, columns) = batch.structure();
+    let mut x = Vector::zeros_like(sides)?;
+    sides.executor().synchronize()?;
+    let begin = Instant::now();
+    let there = DeviceBatch::from_values(&offsets, &columns, values)?;
+    let outcomes = direct.solve_on_device(&there, sides, &mut x)?;
+    Ok(Measured::new(begin, &outcomes))
 }
 
 struct Measured {
@@ -242,21 +215,6 @@ impl Measured {
             iterations: outcomes.iter().map(|one| one.iterations).sum(),
         }
     }
-}
-
-fn line(rows: usize, name: &str, found: &Measured, alone: Option<f64>) -> Vec<String> {
-    let each = found.iterations as f64 / found.converged.max(1) as f64;
-    vec![
-        rows.to_string(),
-        name.to_owned(),
-        found.converged.to_string(),
-        format!("{each:.1}"),
-        format!("{:.6}", found.seconds),
-        format!("{:.0}", found.converged as f64 / found.seconds),
-        alone.map_or(String::new(), |alone| {
-            format!("{:.1}", alone / found.seconds)
-        }),
-    ]
 }
 
 fn best(runs: usize, mut run: impl FnMut() -> Result<Measured>) -> Result<Measured> {
@@ -306,29 +264,38 @@ fn at_once(
     Ok(Measured::new(begin, &outcomes))
 }
 
+/// What a direct solver of others takes for all systems.
+fn by_others(arguments: &BatchArgs, seconds: f64, residual: f64) -> Measured {
+    let is_solved = residual <= 1e-8;
+    Measured {
+        seconds,
+        converged: if is_solved { arguments.systems } else { 0 },
+        iterations: arguments.systems,
+    }
+}
+
 /// LAPACK's banded solver on as many threads as ours have, called for one system after the other.
 fn lapack(arguments: &BatchArgs, rows: usize) -> Result<Measured> {
     let python = install::python(&arguments.venv, &["scipy", "numpy"])?;
+    let BatchArgs {
+        systems,
+        band,
+        runs,
+        ..
+    } = *arguments;
     let threads = Executor::cpu().threads();
-    let numbers = [
-        arguments.systems,
-        rows,
-        arguments.band as usize,
-        threads,
-        arguments.runs,
-    ];
+    let numbers = [systems, rows, band as usize, threads, runs];
     let mut command = Command::new(python);
     command
         .args(["-c", LAPACK])
         .args(numbers.map(|number| number.to_string()));
     let answer: serde_json::Value = serde_json::from_str(&install::output(&mut command)?)?;
-    let told = |key: &str| answer[key].as_f64().ok_or(format!("LAPACK gave no {key}"));
-    let is_solved = told("residual")? <= 1e-8;
-    Ok(Measured {
-        seconds: told("seconds")?,
-        converged: if is_solved { arguments.systems } else { 0 },
-        iterations: arguments.systems,
-    })
+    let number = |key: &str| answer[key].as_f64().ok_or(format!("LAPACK gave no {key}"));
+    Ok(by_others(
+        arguments,
+        number("seconds")?,
+        number("residual")?,
+    ))
 }
 
 /// Solvers of NVIDIA, by a line each: library, function, seconds, largest residual.
@@ -339,61 +306,45 @@ fn nvidia(arguments: &BatchArgs, rows: usize) -> Result<Vec<(String, Measured)>>
     let numbers = [arguments.systems, rows, arguments.band as usize];
     let mut command = Command::new(program);
     command.args(numbers.map(|number| number.to_string()));
-    let said = install::output(&mut command)?;
-    said.lines()
-        .map(|line| told_by_nvidia(arguments, line))
-        .collect()
-}
-
-fn told_by_nvidia(arguments: &BatchArgs, line: &str) -> Result<(String, Measured)> {
-    let [library, function, seconds, residual] = line.split_whitespace().collect::<Vec<_>>()[..]
-    else {
-        return Err(format!("not a line of a measurement: {line}").into());
+    let line = |line: &str| {
+        let [library, function, seconds, residual] =
+            line.split_whitespace().collect::<Vec<_>>()[..]
+        else {
+            return Err(format!("not a line of a measurement: {line}").into());
+        };
+        let found = by_others(arguments, seconds.parse()?, residual.parse()?);
+        Ok((format!("{library} {function}"), found))
     };
-    let is_solved = residual.parse::<f64>()? <= 1e-8;
-    let measured = Measured {
-        seconds: seconds.parse()?,
-        converged: if is_solved { arguments.systems } else { 0 },
-        iterations: arguments.systems,
-    };
-    Ok((format!("{library} {function}"), measured))
+    install::output(&mut command)?.lines().map(line).collect()
 }
 
 /// The matrices are made before the clock starts.
 fn one_by_one(batch: &BatchCsr<f64>, rows: usize, b: &[f64]) -> Result<Measured> {
     let cpu = Executor::cpu();
     let (offsets, columns) = batch.structure();
-    let matrix = |system: usize| {
-        let mut values = Vec::with_capacity(columns.len());
-        batch.visit(system, &mut |_, _, value| values.push(value));
-        let (size, offsets) = (Size::square(rows), offsets.clone());
-        Csr::from_arrays(
-            &cpu,
-            size,
-            offsets,
-            columns.clone(),
-            values,
-            Duplicates::Refuse,
-        )
-    };
-    let matrices: vcycle::Result<Vec<Csr<f64>>> = (0..batch.systems()).map(matrix).collect();
+    let mut matrices = Vec::new();
+    for values in all_values(batch).chunks(columns.len()) {
+        let (size, values) = (Size::square(rows), values.to_vec());
+        let (offsets, columns) = (offsets.clone(), columns.clone());
+        let a = Csr::from_arrays(&cpu, size, offsets, columns, values, Duplicates::Refuse)?;
+        matrices.push(a);
+    }
     let begin = Instant::now();
-    let mut measured = Measured {
-        seconds: 0.0,
-        converged: 0,
-        iterations: 0,
-    };
+    let (mut converged, mut iterations) = (0, 0);
     let ws = Workspace::new();
     let stop = Stop::relative(1e-8);
-    for (a, b) in matrices?.into_iter().zip(b.chunks(rows)) {
+    for (a, b) in matrices.into_iter().zip(b.chunks(rows)) {
         let solver = Solver::<f64>::new(Bicgstab::default(), Arc::new(a))?
             .preconditioned_by(&Jacobi::default())?;
         let b = Vector::from_column(&cpu, b.to_vec());
         let mut x = Vector::zeros_like(&b)?;
         let outcome = solver.solve_in(&b, &mut x, &stop, &ws)?;
-        measured.converged += usize::from(outcome.converged());
-        measured.iterations += outcome.iterations;
+        converged += usize::from(outcome.converged());
+        iterations += outcome.iterations;
     }
-    measured.seconds = begin.elapsed().as_secs_f64();
-    Ok(measured)
+    Ok(Measured {
+        seconds: begin.elapsed().as_secs_f64(),
+        converged,
+        iterations,
+    })
 }

@@ -50,22 +50,24 @@ pub(crate) fn debian(packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Compiles `NAME.c` of a folder with MPI; returns the program.
-pub(crate) fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
+/// Compiles a source of a folder with MPI, or C++ with OpenMP for this machine; returns the program.
+pub(crate) fn compile(folder: &Path, source: &str, flags: &[&str]) -> Result<PathBuf> {
+    let (name, ending) = source.split_once('.').unwrap_or((source, "c"));
     if let Some(program) = up_to_date(folder, name)? {
         return Ok(program);
     }
-    let (program, source) = (folder.join(name), format!("{name}.c"));
+    let program = folder.join(name);
     eprintln!("compiling {source}");
-    output(
-        Command::new("mpicc")
-            .arg("-O3")
-            .arg(folder.join(source))
-            .arg("-o")
-            .arg(&program)
-            .args(flags)
-            .arg("-lm"),
-    )?;
+    let mut command = match ending {
+        "cpp" => {
+            let mut command = Command::new("c++");
+            command.args(["-march=native", "-fopenmp", "-w"]);
+            command
+        }
+        _ => Command::new("mpicc"),
+    };
+    command.arg("-O3").arg(folder.join(source));
+    output(command.arg("-o").arg(&program).args(flags).arg("-lm"))?;
     Ok(program)
 }
 
@@ -102,21 +104,10 @@ pub(crate) fn python_source(python: &Path, folder: &Path, package: &str) -> Resu
     }
     eprintln!("downloading from PyPI: the source of {package}");
     let archives = folder.join(format!("{package}-archive"));
-    let options = [
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-binary",
-        ":all:",
-    ];
-    output(
-        Command::new(python)
-            .args(["-m", "pip", "download"])
-            .args(options)
-            .arg("--dest")
-            .arg(&archives)
-            .arg(package),
-    )?;
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "download", "--quiet", "--no-deps"])
+        .args(["--no-build-isolation", "--no-binary", ":all:", "--dest"]);
+    output(pip.arg(&archives).arg(package))?;
     let found = std::fs::read_dir(&archives)?.next();
     let archive = found.ok_or_else(|| format!("PyPI has no source of {package}"))??;
     // Unpacked elsewhere first, so that what was cut short is not taken for all of it.
@@ -131,24 +122,6 @@ pub(crate) fn python_source(python: &Path, folder: &Path, package: &str) -> Resu
     )?;
     std::fs::rename(&unpacked, &source)?;
     Ok(source)
-}
-
-/// Compiles `NAME.cpp` of a folder with OpenMP for this machine; returns the program.
-pub(crate) fn compile_threads(folder: &Path, name: &str, headers: &Path) -> Result<PathBuf> {
-    if let Some(program) = up_to_date(folder, name)? {
-        return Ok(program);
-    }
-    let (program, source) = (folder.join(name), format!("{name}.cpp"));
-    eprintln!("compiling {source}");
-    output(
-        Command::new("c++")
-            .args(["-O3", "-march=native", "-fopenmp", "-w", "-I"])
-            .arg(headers)
-            .arg(folder.join(source))
-            .arg("-o")
-            .arg(&program),
-    )?;
-    Ok(program)
 }
 
 /// What a command prints; if it fails, the last line of its complaint.

@@ -21,12 +21,13 @@ mod gpu;
 mod install;
 mod matrices;
 mod mkl;
+mod options;
 mod peers;
-mod plot;
 mod precision;
 mod problem;
 mod published;
 mod read;
+mod ready;
 mod recycle;
 mod reproduce;
 mod reuse;
@@ -36,7 +37,6 @@ mod system;
 mod system_file;
 mod timing;
 mod triad;
-mod vector;
 
 use std::process::ExitCode;
 
@@ -94,8 +94,6 @@ enum Benchmark {
     Struct(structured::StructuredArgs),
     /// A problem as a file for the programs of peers, and the residual of what they leave
     System(system::SystemArgs),
-    /// Vector operations beside the bandwidth of the memory
-    Vector(vector::VectorArgs),
     /// A GPU: products, solves and precisions beside its bandwidth, cuSPARSE, hypre, AmgX and papers
     Gpu(gpu::GpuArgs),
     /// A GPU: set-ups beside hypre and AmgX, products of sparse matrices beside cuSPARSE
@@ -133,7 +131,6 @@ fn run(benchmark: &Benchmark) -> Result<()> {
         Benchmark::Reuse(arguments) => reuse::run(arguments),
         Benchmark::Struct(arguments) => structured::run(arguments),
         Benchmark::System(arguments) => system::run(arguments),
-        Benchmark::Vector(arguments) => vector::run(arguments),
         Benchmark::Gpu(arguments) => gpu::run(arguments),
         Benchmark::GpuSetup(arguments) => gpu::setup::run(arguments),
     }

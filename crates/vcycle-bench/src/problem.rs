@@ -1,7 +1,9 @@
 //! The systems of the benchmarks.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use vcycle::config::System;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::io::{AnyMatrix, load_matrix};
@@ -45,6 +47,15 @@ impl BenchSystem {
         let mut r = Vector::zeros_like(&b)?;
         a.residual(&b, &x, &mut r, &Workspace::new())?;
         Ok(r.norms()?[0] / b.norms()?[0])
+    }
+
+    /// A matrix with what is known of this one.
+    pub(crate) fn known(&self, matrix: Csr<f64>) -> System<f64> {
+        let known = System::new(Arc::new(matrix));
+        match &self.near_nullspace {
+            None => known,
+            Some(near) => known.with_near_nullspace(near.clone()),
+        }
     }
 
     /// The vectors of the near-nullspace.

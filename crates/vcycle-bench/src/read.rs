@@ -7,7 +7,7 @@ use std::time::Instant;
 use vcycle::executor::Executor;
 use vcycle::io::{load_matrix, write_matrix};
 
-use crate::common::{Result, table};
+use crate::common::{Result, Table};
 use crate::folder::Folder;
 use crate::{install, problem};
 
@@ -30,30 +30,20 @@ pub struct ReadArgs {
 pub(crate) fn run(arguments: &ReadArgs) -> Result<()> {
     let python = install::python(&arguments.venv, &["scipy", "numpy"])?;
     let folder = Folder::new()?;
-    let header = [
-        "file",
-        "MB",
-        "vcycle to CSR, s",
-        "mmread to COO, s",
-        "speed-up",
-        "mmread to CSR, s",
-        "speed-up",
-    ];
-    let mut table = table(&header);
+    let mut table = Table::new(
+        "file | MB | vcycle to CSR, s | mmread to COO, s | speed-up | mmread to CSR, s | speed-up",
+    );
     for name in &arguments.problems {
         let file = folder.path().join("matrix.mtx");
         let executor = Executor::cpu();
         write_matrix(&file, &problem::matrix(&executor, name)?)?;
         let [ours, coo, csr] = race(&python, &file, &executor, arguments.rounds)?;
-        table.add_row([
-            name.clone(),
-            format!("{:.0}", std::fs::metadata(&file)?.len() as f64 / 1e6),
-            format!("{ours:.3}"),
-            format!("{coo:.3}"),
-            format!("{:.2}", coo / ours),
-            format!("{csr:.3}"),
-            format!("{:.2}", csr / ours),
-        ]);
+        let megabytes = std::fs::metadata(&file)?.len() as f64 / 1e6;
+        table.row(format!(
+            "{name} | {megabytes:.0} | {ours:.3} | {coo:.3} | {:.2} | {csr:.3} | {:.2}",
+            coo / ours,
+            csr / ours
+        ));
     }
     say!("{table}");
     Ok(())

@@ -1,17 +1,13 @@
 //! `vcycle-bench recycle`: a sequence of systems with a space that is kept, and right-hand sides that share one.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use vcycle::config::{PreconditionerConfig, SolverConfig};
+use vcycle::config::{Config, Sequence, System};
 use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
-use vcycle::solver::{Method, SolverFactory};
-use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::Vector;
 
-use crate::common::{Result, table, told};
+use crate::common::{Result, Table, executor, iterations};
 use crate::problem::matrix;
 
 /// Options of `recycle`.
@@ -38,51 +34,42 @@ pub struct RecycleArgs {
 }
 
 pub(crate) fn run(arguments: &RecycleArgs) -> Result<()> {
-    let executor = match arguments.device.as_str() {
-        "cpu" => Executor::cpu(),
-        device => Executor::gpu(device)?,
-    };
-    let mut sequences = table(&[
-        "problem",
-        "rows",
-        "solver",
-        "iterations, system by system",
-        "ms",
-    ]);
-    let mut blocks = table(&["problem", "rows", "solver", "iterations", "ms"]);
+    let executor = executor(&arguments.device)?;
+    let mut sequences = Table::new("problem | rows | solver | iterations, system by system | ms");
+    let mut blocks = Table::new("problem | rows | solver | iterations | ms");
     for problem in &arguments.problems {
         let a = matrix(&executor, problem)?;
-        let rows = a.size().rows.to_string();
+        let rows = a.size().rows;
         for solver in ["gmres:50", "gcro-dr:40,10"] {
-            let (outcomes, milliseconds) = sequence(arguments, &a, solver)?;
-            let told: Vec<String> = outcomes.iter().map(told).collect();
-            let cells = [told.join(" "), format!("{milliseconds:.1}")];
-            sequences.add_row(
-                [problem.clone(), rows.clone(), solver.to_owned()]
-                    .into_iter()
-                    .chain(cells),
-            );
+            let shifts = (0..arguments.systems).map(|step| shifted(&a, step));
+            let systems = shifts.collect::<Result<Vec<_>>>()?;
+            let (told, ms) = solved(arguments, systems, 1, solver)?;
+            sequences.row(format!("{problem} | {rows} | {solver} | {told} | {ms:.1}"));
         }
         let solvers = ["cg", "block-cg", "gmres:50", "block-gmres:50"];
         let symmetric = a.facts().symmetric;
         for solver in &solvers[if symmetric { 0 } else { 2 }..] {
-            let (outcome, milliseconds) = together(arguments, &a, solver)?;
-            let cells = [told(&outcome), format!("{milliseconds:.1}")];
-            blocks.add_row(
-                [problem.clone(), rows.clone(), (*solver).to_owned()]
-                    .into_iter()
-                    .chain(cells),
-            );
+            let (told, ms) = solved(arguments, vec![a.clone()], arguments.columns, solver)?;
+            blocks.row(format!("{problem} | {rows} | {solver} | {told} | {ms:.1}"));
         }
     }
-    say!(
-        "{} systems one after the other, with {} on {}:\n{sequences}",
-        arguments.systems,
-        arguments.precond,
-        arguments.device
-    );
-    say!("{} right-hand sides at once:\n{blocks}", arguments.columns);
+    let RecycleArgs {
+        systems,
+        precond,
+        device,
+        columns,
+        ..
+    } = arguments;
+    say!("{systems} systems one after the other, with {precond} on {device}:\n{sequences}");
+    say!("{columns} right-hand sides at once:\n{blocks}");
     Ok(())
+}
+
+fn shifted(a: &Csr<f64>, step: usize) -> Result<Csr<f64>> {
+    let diagonal = a.diagonal();
+    let diagonal = diagonal.iter().map(|d| d * 1e-3 * step as f64);
+    let shift = Csr::diagonal_matrix(a.executor(), diagonal.collect());
+    Ok(a.add(1.0, 1.0, &shift)?)
 }
 
 /// Random right-hand sides.
@@ -98,49 +85,22 @@ fn sides(executor: &Executor, rows: usize, columns: usize, seed: u64) -> Result<
     Ok(Vector::from_rows(executor, columns, values)?)
 }
 
-/// One solve with a method, and the milliseconds it takes without the set-up.
-fn once(
+/// Solves one system after the other; iterations of each, and the milliseconds of all without set-ups.
+fn solved(
     arguments: &RecycleArgs,
-    a: Csr<f64>,
-    method: &Arc<dyn Method<f64>>,
-    b: &Vector<f64>,
-) -> Result<(Outcome, f64)> {
-    let preconditioner: PreconditionerConfig = arguments.precond.parse()?;
-    let factory = SolverFactory {
-        method: Arc::clone(method),
-        preconditioner: preconditioner.factory()?,
-        stop: Stop::relative(arguments.rtol).max_iterations(5000),
-    };
-    let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-    let ws = Workspace::new();
-    let solver = factory.solver(&a, &ws)?;
-    let mut x = Vector::zeros_like(b)?;
-    a.executor().synchronize()?;
-    let begin = Instant::now();
-    let outcome = solver.solve_in(b, &mut x, solver.stop(), &ws)?;
-    Ok((outcome, begin.elapsed().as_secs_f64() * 1e3))
-}
-
-fn sequence(arguments: &RecycleArgs, a: &Csr<f64>, solver: &str) -> Result<(Vec<Outcome>, f64)> {
-    let method = solver.parse::<SolverConfig>()?.method::<f64>()?;
-    let (mut outcomes, mut all) = (Vec::new(), 0.0);
-    for step in 0..arguments.systems {
-        let diagonal = a
-            .diagonal()
-            .iter()
-            .map(|d| d * 1e-3 * step as f64)
-            .collect();
-        let shifted = a.add(1.0, 1.0, &Csr::diagonal_matrix(a.executor(), diagonal))?;
-        let b = sides(a.executor(), a.size().rows, 1, step as u64 + 1)?;
-        let (outcome, milliseconds) = once(arguments, shifted, &method, &b)?;
-        outcomes.push(outcome);
-        all += milliseconds;
+    systems: Vec<Csr<f64>>,
+    columns: usize,
+    solver: &str,
+) -> Result<(String, f64)> {
+    let RecycleArgs { precond, rtol, .. } = arguments;
+    let text = format!("solver={solver} preconditioner={precond} rtol={rtol} max-iterations=5000");
+    let mut steps = Sequence::new(text.parse::<Config>()?);
+    let (mut told, mut seconds) = (Vec::new(), 0.0);
+    for (seed, a) in (1..).zip(systems) {
+        let b = sides(a.executor(), a.size().rows, columns, seed)?;
+        let solution = steps.solve(&System::new(Arc::new(a)), &b, &Workspace::new())?;
+        told.push(iterations(&solution.outcome));
+        seconds += solution.solving.as_secs_f64();
     }
-    Ok((outcomes, all))
-}
-
-fn together(arguments: &RecycleArgs, a: &Csr<f64>, solver: &str) -> Result<(Outcome, f64)> {
-    let method = solver.parse::<SolverConfig>()?.method::<f64>()?;
-    let b = sides(a.executor(), a.size().rows, arguments.columns, 1)?;
-    once(arguments, a.clone(), &method, &b)
+    Ok((told.join(" "), seconds * 1e3))
 }

@@ -1,26 +1,19 @@
 //! `vcycle-bench reuse`: a set-up from the beginning beside one that is reused for new values.
 
-use std::sync::Arc;
-
-use vcycle::config::{Config, PreconditionerConfig, Sequence, Solution, System, solve_system};
+use vcycle::config::{Config, Sequence, Solution, solve_system};
 use vcycle::executor::{Executor, Workspace};
-use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
 
-use crate::common::{Result, table, threads};
-use crate::problem::{self, system};
+use crate::common::{Result, Table, threads};
+use crate::problem::{BenchSystem, system};
 
 /// Options of `reuse`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReuseArgs {
     /// Problems of the gallery, or files
     #[arg(default_values_t = [
-        "poisson7:64".to_owned(),
-        "poisson27:48".to_owned(),
-        "jump7:64,1e6".to_owned(),
-        "aniso5:500,0.001".to_owned(),
-        "elasticity:30x12x12".to_owned(),
-    ])]
+        "poisson7:64", "poisson27:48", "jump7:64,1e6", "aniso5:500,0.001", "elasticity:30x12x12",
+    ].map(str::to_owned))]
     problems: Vec<String>,
     /// Coarsening; what suits the matrix unless given
     #[arg(long, default_value = "auto")]
@@ -35,74 +28,39 @@ pub struct ReuseArgs {
 
 pub(crate) fn run(arguments: &ReuseArgs) -> Result<()> {
     let executor = Executor::cpu_with_threads(threads(arguments.threads)?)?;
-    let mut config = Config::default();
-    let amg: PreconditionerConfig = format!("amg:{}", arguments.coarsening).parse()?;
-    config.preconditioner = amg;
-    let mut table = table(&[
-        "problem",
-        "set-up ms",
-        "set-up to keep ms",
-        "update ms",
-        "update / set-up",
-        "iterations",
-        "after update",
-    ]);
+    let config = format!("preconditioner=amg:{}", arguments.coarsening).parse()?;
+    let mut table = Table::new(
+        "problem | set-up ms | set-up to keep ms | update ms | update / set-up | iterations | after update",
+    );
     for name in &arguments.problems {
-        let best = Best::of(&config, system(&executor, name)?, arguments.rounds)?;
-        eprintln!("{name} {}", best.cells().join(" "));
-        table.add_row([name.clone()].into_iter().chain(best.cells()));
+        let cells = cells(&config, &system(&executor, name)?, arguments.rounds)?;
+        eprintln!("{name} {cells}");
+        table.row(format!("{name} | {cells}"));
     }
     say!("{} threads\n{table}", executor.threads());
     Ok(())
 }
 
-/// The least seconds of a set-up, of one that is kept, and of its update; iterations of a solve with
-/// the first and the last.
-struct Best {
-    seconds: [f64; 3],
-    iterations: [usize; 2],
-}
-
-impl Best {
-    fn of(config: &Config, system: problem::BenchSystem, rounds: usize) -> Result<Self> {
-        let b = Vector::from_column(system.matrix.executor(), system.rhs.clone());
-        let next = known(system.matrix.scale(2.0)?, &system);
-        let first = known(system.matrix.clone(), &system);
-        let ws = Workspace::new();
-        let mut best = Self {
-            seconds: [f64::INFINITY; 3],
-            iterations: [0; 2],
-        };
-        for _ in 0..rounds.max(1) {
-            let alone = solve_system(config, &next, &b, &ws)?;
-            let mut steps = Sequence::new(config.clone());
-            let kept = steps.solve(&first, &b, &ws)?;
-            let updated = steps.solve(&next, &b, &ws)?;
-            best.iterations = [alone.outcome.iterations, updated.outcome.iterations];
-            best.add([&alone, &kept, &updated]);
-        }
-        Ok(best)
-    }
-
-    fn add(&mut self, solutions: [&Solution<f64>; 3]) {
-        for (least, solution) in self.seconds.iter_mut().zip(solutions) {
-            *least = least.min(solution.setup.as_secs_f64());
+/// The least milliseconds of a set-up, of one that is kept, and of its update; iterations of a solve with the first and the last.
+fn cells(config: &Config, system: &BenchSystem, rounds: usize) -> Result<String> {
+    let b = Vector::from_column(system.matrix.executor(), system.rhs.clone());
+    let next = system.known(system.matrix.scale(2.0)?);
+    let first = system.known(system.matrix.clone());
+    let ws = Workspace::new();
+    let (mut least, mut iterations) = ([f64::INFINITY; 3], [0; 2]);
+    for _ in 0..rounds.max(1) {
+        let alone = solve_system(config, &next, &b, &ws)?;
+        let mut steps = Sequence::new(config.clone());
+        let kept = steps.solve(&first, &b, &ws)?;
+        let updated = steps.solve(&next, &b, &ws)?;
+        iterations = [&alone, &updated].map(|one: &Solution<f64>| one.outcome.iterations);
+        for (least, one) in least.iter_mut().zip([alone, kept, updated]) {
+            *least = least.min(1e3 * one.setup.as_secs_f64());
         }
     }
-
-    fn cells(&self) -> Vec<String> {
-        let ms = self.seconds.map(|seconds| format!("{:.1}", 1e3 * seconds));
-        let ratio = format!("{:.2}", self.seconds[2] / self.seconds[0]);
-        let iterations = self.iterations.map(|count| count.to_string());
-        ms.into_iter().chain([ratio]).chain(iterations).collect()
-    }
-}
-
-/// A matrix with what is known of another.
-fn known(matrix: Csr<f64>, system: &problem::BenchSystem) -> System<f64> {
-    let known = System::new(Arc::new(matrix));
-    match &system.near_nullspace {
-        None => known,
-        Some(near) => known.with_near_nullspace(near.clone()),
-    }
+    let ([setup, kept, update], [before, after]) = (least, iterations);
+    Ok(format!(
+        "{setup:.1} | {kept:.1} | {update:.1} | {:.2} | {before} | {after}",
+        update / setup
+    ))
 }

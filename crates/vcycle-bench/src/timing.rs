@@ -1,6 +1,10 @@
 //! Fair comparisons on a machine that is not ours alone.
 
+use std::sync::Arc;
 use std::time::Instant;
+
+use vcycle::executor::Executor;
+use vcycle_gpu::{Device, Graph};
 
 use crate::common::Result;
 
@@ -25,17 +29,129 @@ impl<F: FnMut() -> Result<()>> Candidate for F {
     }
 }
 
+/// One of several things that are timed in turns.
+pub(crate) type Work<'w> = Box<dyn FnMut() -> Result<()> + 'w>;
+
 /// Lets the candidates take turns for some rounds; the best time of each.
-pub(crate) fn race<const N: usize>(
-    candidates: [&mut dyn Candidate; N],
+pub(crate) fn race(
+    candidates: &mut [&mut dyn Candidate],
     rounds: usize,
     seconds: f64,
-) -> Result<[f64; N]> {
-    let mut best = [f64::INFINITY; N];
+) -> Result<Vec<f64>> {
+    let mut best = vec![f64::INFINITY; candidates.len()];
     for _ in 0..rounds {
-        for index in 0..N {
-            best[index] = best[index].min(candidates[index].best_within(seconds)?);
+        for (best, candidate) in best.iter_mut().zip(&mut *candidates) {
+            *best = best.min(candidate.best_within(seconds)?);
         }
     }
     Ok(best)
+}
+
+/// Seconds of each: on a device by its clock, else by turns.
+pub(crate) fn turns(
+    executor: &Executor,
+    mut all: Vec<Work<'_>>,
+    (rounds, seconds): (usize, f64),
+) -> Result<Vec<f64>> {
+    match executor.device() {
+        Some(device) => {
+            let one = |work: &mut Work<'_>| Ok(microseconds(device, 1, work)? * 1e-6);
+            all.iter_mut().map(one).collect()
+        }
+        None => {
+            let candidates = all.iter_mut().map(|work| work as &mut dyn Candidate);
+            race(&mut candidates.collect::<Vec<_>>(), rounds, seconds)
+        }
+    }
+}
+
+/// Seconds of some work: on a device those of its clock, else the best within some.
+pub(crate) fn work(
+    executor: &Executor,
+    seconds: f64,
+    one: impl FnMut() -> Result<()>,
+) -> Result<f64> {
+    Ok(turns(executor, vec![Box::new(one)], (1, seconds))?[0])
+}
+
+/// Seconds of wall clock until everything that was queued is done, the best of some rounds, and what the last one made.
+pub(crate) fn shortest<M>(
+    executor: &Executor,
+    rounds: usize,
+    make: &mut dyn FnMut() -> Result<M>,
+) -> Result<(f64, M)> {
+    let (mut best, mut last) = (f64::INFINITY, None);
+    for _ in 0..rounds.max(1) {
+        // What was made before goes first: two of them need not fit into memory.
+        drop(last.take());
+        executor.synchronize()?;
+        let begin = Instant::now();
+        let made = make()?;
+        executor.synchronize()?;
+        best = best.min(begin.elapsed().as_secs_f64());
+        last = Some(made);
+    }
+    Ok((best, last.ok_or("nothing was made")?))
+}
+
+/// Milliseconds of one sample: the clock of the device is read to about a microsecond.
+const SAMPLE: f64 = 4.0;
+const SAMPLES: usize = 15;
+/// A round is repeated at most so often within a sample.
+const MOST: f64 = 2000.0;
+
+/// The median time of one of the `pieces` that `round` queues, in microseconds.
+///
+/// The round is recorded where that is possible: what the host needs to queue a kernel is not what
+/// is asked for.
+pub(crate) fn microseconds(
+    device: &Arc<Device>,
+    pieces: usize,
+    round: &mut dyn FnMut() -> Result<()>,
+) -> Result<f64> {
+    round()?;
+    let graph = device
+        .capture::<Box<dyn std::error::Error>>(&mut *round)
+        .ok();
+    let first = sample(device, 1, &graph, round)?;
+    let repeats = (SAMPLE / first).clamp(1.0, MOST) as usize;
+    let samples = (0..SAMPLES).map(|_| sample(device, repeats, &graph, round));
+    let samples = samples.collect::<Result<Vec<f64>>>()?;
+    Ok(median(samples) * 1e3 / (repeats * pieces) as f64)
+}
+
+fn sample(
+    device: &Arc<Device>,
+    repeats: usize,
+    graph: &Option<Graph>,
+    round: &mut dyn FnMut() -> Result<()>,
+) -> Result<f64> {
+    device.time(|| {
+        (0..repeats).try_for_each(|_| match graph {
+            Some(graph) => Ok(device.replay(graph)?),
+            None => round(),
+        })
+    })
+}
+
+pub(crate) fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
+
+/// The geometric mean; of nothing it is one.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (sum / values.len().max(1) as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outliers_do_not_count() {
+        assert_eq!(median(vec![9e9, 2.0, 3.0, 1.0, 2.5]), 2.5);
+        assert!((mean(&[2.0, 8.0]) - 4.0).abs() < 1e-12);
+    }
 }

@@ -1,47 +1,136 @@
-//! A GPU and its problems.
+//! A GPU, its problems, and what others were measured with on an H200.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use vcycle::executor::Executor;
 use vcycle_gpu::{Device, discover};
 
-use super::problems::Problems;
 use crate::common::Result;
+use crate::problem::{self, BenchSystem};
 
 /// What all parts need.
 pub(super) struct GpuBench {
     pub device: Arc<Device>,
     pub executor: Executor,
-    /// Bytes per second of a copy within the device.
-    pub bandwidth: f64,
     pub small: bool,
-    /// Those that were asked for; of each part its own where there are none.
-    pub precisions: Vec<String>,
-    pub problems: Problems,
+    /// Folder of matrices that are no problems of the gallery.
+    folder: Option<PathBuf>,
+    /// Systems in the memory of the host: those that several parts use are made once.
+    made: RefCell<HashMap<String, Rc<BenchSystem>>>,
 }
 
 impl GpuBench {
-    /// The precisions that were asked for, or those of a part.
-    pub fn precisions_or(&self, own: &[&str]) -> Vec<String> {
-        match self.precisions.is_empty() {
-            true => own.iter().map(|&name| name.to_owned()).collect(),
-            false => self.precisions.clone(),
+    /// The device of that name, or the first one found.
+    pub fn new(name: Option<&String>, small: bool, folder: Option<PathBuf>) -> Result<Self> {
+        let name = match name {
+            Some(name) => name.clone(),
+            None => first_device()?,
+        };
+        Ok(Self {
+            // First: what it refuses is bad input.
+            executor: Executor::gpu(&name)?,
+            device: Device::open(&name)?,
+            small,
+            folder,
+            made: RefCell::default(),
+        })
+    }
+
+    /// The problems or numbers of a part, of full size or small.
+    pub fn of_size<'p, T>(&self, full: &'p [T], small: &'p [T]) -> &'p [T] {
+        if self.small { small } else { full }
+    }
+
+    /// A problem of the gallery, or a matrix of the folder.
+    pub fn problem(&self, name: &str) -> Result<Rc<BenchSystem>> {
+        if let Some(made) = self.made.borrow().get(name) {
+            return Ok(Rc::clone(made));
         }
+        let source = match name.contains(':') {
+            true => name.to_owned(),
+            false => file(self.folder.as_ref(), name)?,
+        };
+        let system = Rc::new(problem::system(&Executor::cpu(), &source)?);
+        let mut made = self.made.borrow_mut();
+        made.insert(name.to_owned(), Rc::clone(&system));
+        Ok(system)
     }
 }
 
+fn file(folder: Option<&PathBuf>, name: &str) -> Result<String> {
+    let Some(folder) = folder else {
+        return Err(format!("no folder with {name} was given (--matrices)").into());
+    };
+    let files = ["mtx", "mtx.xz", "mtx.gz"].map(|ending| folder.join(format!("{name}.{ending}")));
+    let found = files.iter().find(|file| file.exists());
+    let found = found.ok_or_else(|| format!("{} has no {name}.mtx", folder.display()))?;
+    Ok(found.display().to_string())
+}
+
 /// The vendors' own drivers come before OpenCL.
-pub(super) fn first_device() -> Result<String> {
+fn first_device() -> Result<String> {
     let mut reasons = Vec::new();
     for found in discover() {
-        match found.devices {
-            Ok(devices) => {
-                if let Some(device) = devices.into_iter().next() {
-                    return Ok(device.name);
-                }
-            }
+        match found.devices.map(|devices| devices.into_iter().next()) {
+            Ok(Some(device)) => return Ok(device.name),
+            Ok(None) => {}
             Err(error) => reasons.push(error.to_string()),
         }
     }
     Err(format!("there is no GPU: {}", reasons.join("; ")).into())
+}
+
+/// A line for every problem and library, with version, options, date and source of each.
+const TABLE: &str = include_str!("../../published/gpu-peers.tsv");
+
+/// What a library takes for a problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PublishedPeer {
+    /// Milliseconds of a set-up, the second one of a process.
+    pub setup: f64,
+    /// Milliseconds of a solve phase.
+    pub solve: f64,
+}
+
+/// What hypre and AmgX take for a problem.
+pub(super) fn peers(problem: &str) -> Option<[PublishedPeer; 2]> {
+    let of = |library: &str| {
+        let mut lines = TABLE.lines().map(|line| line.split('\t').collect());
+        let line: Vec<&str> = lines.find(|line: &Vec<&str>| line[..2] == [problem, library])?;
+        let number = |place: usize| line[place].parse().expect("a published time is a number");
+        Some(PublishedPeer {
+            setup: number(2),
+            solve: number(3),
+        })
+    };
+    Some([of("hypre")?, of("AmgX")?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_that_is_no_problem_needs_its_folder() {
+        let missing = file(None, "G2_circuit").unwrap_err().to_string();
+        assert!(missing.contains("--matrices"), "{missing}");
+    }
+
+    #[test]
+    fn rows_are_found_by_their_names_and_say_where_they_come_from() {
+        let [hypre, amgx] = peers("poisson7:256").unwrap();
+        assert_eq!((hypre.setup, hypre.solve), (264.0, 163.0));
+        assert_eq!(amgx.setup + amgx.solve, 583.0);
+        assert!(peers("poisson7:20").is_none());
+        let count = TABLE.lines().next().unwrap().split('\t').count();
+        for line in TABLE.lines() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            assert_eq!(fields.len(), count, "{line}");
+            assert!(fields.iter().all(|field| !field.is_empty()), "{line}");
+        }
+    }
 }

@@ -1,11 +1,10 @@
-//! Solves for many right-hand sides at once beside one after the other.
+//! Solves for many right-hand sides at once beside one after the other, and solves in the formats that the device chooses beside
+//! solves row by row.
 
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
-use std::time::Instant;
 
-use comfy_table::Table;
 use vcycle::config::{Config, Prepared, Solution, System};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
@@ -13,35 +12,36 @@ use vcycle::log::{Log, Profile};
 use vcycle::vector::Vector;
 
 use super::bench::GpuBench;
-use super::measure::iterations;
 use super::report::MarkdownReport;
-use crate::common::{Result, table};
+use crate::common::{Result, Table, cell, iterations};
+use crate::timing::shortest;
 
 const FULL: [&str; 2] = ["elasticity:60x60x60", "poisson7:128"];
 const SMALL: [&str; 1] = ["elasticity:4x4x4"];
 /// Kernels are compiled for some numbers of columns, which takes long: what matters most comes first.
 const COLUMNS: [usize; 3] = [32, 16, 8];
 const FEW_COLUMNS: [usize; 1] = [8];
-/// What levels are stored in unless precisions are asked for: what a solve chooses by itself.
-const PRECISIONS: [&str; 1] = ["sp"];
 /// Solves of which the best counts, after one that is not timed.
 const ROUNDS: usize = 3;
 /// Stages that take less than this part of a solve are not shown.
 const SHOWN: f64 = 0.01;
 
 /// Measures all problems in all precisions.
-pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
+pub(super) fn run(
+    bench: &GpuBench,
+    precisions: &[String],
+    report: &mut MarkdownReport,
+) -> Result<()> {
     report.add("## Many right-hand sides")?;
-    let (names, columns) = match bench.small {
-        true => (&SMALL[..], &FEW_COLUMNS[..]),
-        false => (&FULL[..], &COLUMNS[..]),
-    };
-    for &name in names {
-        for precision in &bench.precisions_or(&PRECISIONS) {
+    let columns = bench.of_size(&COLUMNS, &FEW_COLUMNS);
+    for &name in bench.of_size(&FULL, &SMALL) {
+        for precision in precisions {
             eprintln!("many right-hand sides: {name}, levels in {precision}");
-            let system = ColumnsProblem::new(bench, name, precision)?;
-            system.measure(columns, report)?;
-            report.add(system.profiles(columns[0])?)?;
+            let config = format!("solver=cg preconditioner=amg:precision={precision}");
+            let (_, system) = ReadySystem::new(bench, name, &config)?;
+            system.measure(precision, columns, report)?;
+            let title = format!("{name}, levels in {precision}");
+            report.add(system.profiles(&title, columns[0])?)?;
         }
     }
     report.add(
@@ -53,42 +53,46 @@ pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
 }
 
 /// A system that is set up on the device.
-struct ColumnsProblem<'b> {
-    bench: &'b GpuBench,
+struct ReadySystem<'b> {
+    executor: &'b Executor,
     name: &'b str,
-    precision: &'b str,
     prepared: Prepared<f64>,
     rows: usize,
 }
 
-impl<'b> ColumnsProblem<'b> {
-    fn new(bench: &'b GpuBench, name: &'b str, precision: &'b str) -> Result<Self> {
-        let problem = gallery::build(name, &bench.executor)?;
+impl<'b> ReadySystem<'b> {
+    /// Seconds of the set-up, and the system.
+    fn new(bench: &'b GpuBench, name: &'b str, config: &str) -> Result<(f64, Self)> {
+        let (executor, config) = (&bench.executor, config.parse::<Config>()?);
+        let problem = gallery::build(name, executor)?;
         let rows = problem.rhs.len();
-        let config: Config =
-            format!("solver=cg preconditioner=amg:precision={precision}").parse()?;
-        let prepared = Prepared::new(config, System::from(problem), &Workspace::new())?;
-        Ok(Self {
-            bench,
+        let system = System::from(problem);
+        let (seconds, prepared) = shortest(executor, 1, &mut || {
+            Ok(Prepared::new(
+                config.clone(),
+                system.clone(),
+                &Workspace::new(),
+            )?)
+        })?;
+        let ready = Self {
+            executor,
             name,
-            precision,
             prepared,
             rows,
-        })
+        };
+        Ok((seconds, ready))
     }
 
     /// Each number of columns at once and apart, in a row as soon as it is known.
-    fn measure(&self, counts: &[usize], report: &mut MarkdownReport) -> Result<()> {
-        report.begin_table(&[
-            "problem",
-            "levels in",
-            "columns",
-            "iterations at once",
-            "iterations apart",
-            "ms at once",
-            "ms apart",
-            "apart over at once",
-        ])?;
+    fn measure(
+        &self,
+        precision: &str,
+        counts: &[usize],
+        report: &mut MarkdownReport,
+    ) -> Result<()> {
+        report.begin_table(
+            "problem | levels in | columns | iterations at once | iterations apart | ms at once | ms apart | apart over at once",
+        )?;
         let mut singles = Vec::new();
         for &count in counts {
             for column in singles.len()..count {
@@ -98,16 +102,13 @@ impl<'b> ColumnsProblem<'b> {
             let apart: f64 = singles[..count].iter().map(|single| single.0).sum();
             let most = singles[..count].iter().map(|single| single.1).max();
             let (at_once, together) = self.best(&self.columns(0..count)?)?;
-            report.row(&[
-                self.name.to_owned(),
-                self.precision.to_owned(),
-                count.to_string(),
+            report.row(format!(
+                "{} | {precision} | {count} | {} | {} | {at_once:.2} | {apart:.2} | {:.2}",
+                self.name,
                 iterations(&together.outcome),
-                most.unwrap_or(0).to_string(),
-                format!("{at_once:.2}"),
-                format!("{apart:.2}"),
-                format!("{:.2}", apart / at_once),
-            ])?;
+                most.unwrap_or(0),
+                apart / at_once
+            ))?;
         }
         report.add("")
     }
@@ -116,22 +117,15 @@ impl<'b> ColumnsProblem<'b> {
     fn columns(&self, range: Range<usize>) -> Result<Vector<f64>> {
         let (host, cols) = (Executor::cpu(), range.len());
         let values = random(self.rows, range);
-        Ok(Vector::from_rows(&host, cols, values)?.copy_to(&self.bench.executor)?)
+        Ok(Vector::from_rows(&host, cols, values)?.copy_to(self.executor)?)
     }
 
     /// Milliseconds of the best of some solves, and the last one.
     fn best(&self, b: &Vector<f64>) -> Result<(f64, Solution<f64>)> {
         let ws = Workspace::new();
-        let mut solution = self.solve(b, &ws)?;
-        let mut best = f64::INFINITY;
-        for _ in 0..ROUNDS {
-            self.bench.device.synchronize()?;
-            let begin = Instant::now();
-            solution = self.solve(b, &ws)?;
-            self.bench.device.synchronize()?;
-            best = best.min(begin.elapsed().as_secs_f64() * 1e3);
-        }
-        Ok((best, solution))
+        self.solve(b, &ws)?;
+        let (seconds, solution) = shortest(self.executor, ROUNDS, &mut || self.solve(b, &ws))?;
+        Ok((seconds * 1e3, solution))
     }
 
     fn solve(&self, b: &Vector<f64>, ws: &Workspace) -> Result<Solution<f64>> {
@@ -140,35 +134,31 @@ impl<'b> ColumnsProblem<'b> {
     }
 
     /// Where the time of a solve goes, with one column and with many.
-    fn profiles(&self, count: usize) -> Result<Table> {
+    fn profiles(&self, title: &str, count: usize) -> Result<Table> {
         let (one, many) = (self.profile(1)?, self.profile(count)?);
-        let title = format!("{}, levels in {}", self.name, self.precision);
-        let many_head = format!("ms of {count}");
-        let mut table = table(&[&title, "calls", "ms of one", &many_head, "grows"]);
-        let least = SHOWN
-            * many
-                .rows()
-                .iter()
-                .map(|(_, stage)| stage.seconds)
-                .fold(0.0, f64::max);
-        let alone = one.rows();
-        for (place, (depth, stage)) in many.rows().into_iter().enumerate() {
+        let mut table = Table::new(&format!(
+            "{title} | calls | ms of one | ms of {count} | grows"
+        ));
+        let (alone, together) = (one.rows(), many.rows());
+        let most = together.iter().map(|(_, stage)| stage.seconds);
+        let least = SHOWN * most.fold(0.0, f64::max);
+        for (place, (depth, stage)) in together.iter().enumerate() {
             if stage.seconds < least {
                 continue;
             }
-            let single = alone
-                .get(place)
-                .filter(|(_, single)| single.name == stage.name);
+            let single = alone.get(place);
+            let single = single.filter(|(_, single)| single.name == stage.name);
             let each = |seconds: f64, calls: usize| seconds * 1e3 / calls.max(1) as f64;
             let long = each(stage.seconds, stage.calls);
             let short = single.map(|(_, single)| each(single.seconds, single.calls));
-            table.add_row([
-                format!("{}{}", "· ".repeat(depth), stage.name),
-                stage.calls.to_string(),
-                super::report::cell(short, 3),
-                format!("{long:.3}"),
-                super::report::cell(short.map(|short| long / short), 1),
-            ]);
+            table.row(format!(
+                "{}{} | {} | {} | {long:.3} | {}",
+                "· ".repeat(*depth),
+                stage.name,
+                stage.calls,
+                cell(short, 3),
+                cell(short.map(|short| long / short), 1)
+            ));
         }
         Ok(table)
     }
@@ -198,6 +188,72 @@ fn random(rows: usize, columns: Range<usize>) -> Vec<f64> {
     (0..rows).flat_map(row).collect()
 }
 
+const FORMAT_PROBLEMS: [&str; 9] = [
+    "elasticity:60x60x60",
+    "elasticity:120x40x40",
+    "poisson7:128",
+    "poisson27:128",
+    "jump7:128,1e6",
+    "aniso7:128,0.01",
+    "rhd-3T:64",
+    "oil-4C:48",
+    "tet:50",
+];
+/// Solves that take turns, after one that is not timed; the best counts.
+const FORMAT_ROUNDS: usize = 7;
+
+/// Measures all problems row by row and in the formats that are chosen.
+pub(super) fn formats(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
+    report.add("## Formats that are chosen, beside rows")?;
+    report.begin_table(
+        "problem | levels in | set-up ms in rows | set-up ms | iterations in rows | iterations | solve ms in rows | solve ms | solve over that in rows",
+    )?;
+    for &name in bench.of_size(&FORMAT_PROBLEMS, &["elasticity:4x4x4", "poisson7:10"]) {
+        eprintln!("formats of {name}");
+        let (mut both, mut setups) = (Vec::new(), Vec::new());
+        for format in ["csr", "auto"] {
+            let config = format!("preconditioner=amg format={format}");
+            let (mut least, mut made) = (f64::INFINITY, None);
+            for _ in 0..2 {
+                let (seconds, system) = ReadySystem::new(bench, name, &config)?;
+                least = least.min(seconds * 1e3);
+                made = Some(system);
+            }
+            setups.push(least);
+            both.extend(made);
+        }
+        let ones = Vector::filled(&bench.executor, both[0].rows, 1, 1.0)?;
+        let (ws, mut best) = (Workspace::new(), [f64::INFINITY; 2]);
+        let mut outcomes = Vec::new();
+        for one in &both {
+            outcomes.push(iterations(&one.solve(&ones, &ws)?.outcome));
+        }
+        for _ in 0..FORMAT_ROUNDS {
+            for (one, best) in both.iter().zip(&mut best) {
+                let mut solve = || one.solve(&ones, &ws);
+                *best = best.min(1e3 * shortest(&bench.executor, 1, &mut solve)?.0);
+            }
+        }
+        let levels = both[1].prepared.report().into_iter();
+        let levels = levels.flat_map(|report| &report.levels);
+        let formats: Vec<&str> = levels.map(|level| level.format.as_str()).collect();
+        report.row(format!(
+            "{name} | {} | {:.2} | {:.2} | {} | {} | {:.2} | {:.2} | {:.3}",
+            formats.join(", "),
+            setups[0],
+            setups[1],
+            outcomes[0],
+            outcomes[1],
+            best[0],
+            best[1],
+            best[1] / best[0]
+        ))?;
+    }
+    report.add(
+        "\nThe solver and multigrid that are chosen for `--precond amg`; b = ones, to a true relative residual of 1e-8. Set-up: the better of two. Solve: the best of 7, in turns.",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,10 +261,8 @@ mod tests {
     #[test]
     fn columns_do_not_depend_on_their_neighbours() {
         let (both, second) = (random(5, 0..2), random(5, 1..2));
-        assert_eq!(
-            both.into_iter().skip(1).step_by(2).collect::<Vec<_>>(),
-            second
-        );
+        let others: Vec<f64> = both.into_iter().skip(1).step_by(2).collect();
+        assert_eq!(others, second);
         assert!(second.iter().all(|value| value.abs() <= 1.0));
     }
 }

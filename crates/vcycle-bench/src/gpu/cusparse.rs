@@ -1,83 +1,55 @@
 //! NVIDIA cuSPARSE, asked for the same products.
 
 mod api;
-mod columns;
-mod spgemm;
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
 use libloading::Library;
-use vcycle::matrix::Csr;
-use vcycle::scalar::{Scalar, f16};
+use vcycle::executor::Executor;
+use vcycle::linop::Size;
+use vcycle::matrix::{Csr, Duplicates};
+use vcycle::scalar::Scalar;
 use vcycle_gpu::{Device, Memory};
 
 use self::api::{
-    ALGORITHMS, BASE_ZERO, BufferSize, ColumnsFunctions, Create, CreateCsr, CreateVector, Destroy,
-    INDEX_32, Multiply, NOT_TRANSPOSED, Opaque, ProductFunctions, SetStream, check, open,
+    ALGORITHMS, BASE_ZERO, Functions, INDEX_32, NOT_TRANSPOSED, Opaque, PRODUCT_ALGORITHM,
+    Preprocess, open,
 };
-use super::timing::microseconds;
 use crate::common::Result;
+use crate::timing::microseconds;
 
 /// Precisions that are compared.
 pub(crate) trait CusparseReal: Scalar {
     /// The `cudaDataType`.
     const DATA_TYPE: c_int;
-    /// The type of the arithmetic.
-    const COMPUTE_TYPE: c_int = Self::DATA_TYPE;
-    fn to_f64(self) -> f64;
 }
 
 impl CusparseReal for f64 {
     const DATA_TYPE: c_int = 1;
-    fn to_f64(self) -> f64 {
-        self
-    }
 }
 
 impl CusparseReal for f32 {
     const DATA_TYPE: c_int = 0;
-    fn to_f64(self) -> f64 {
-        self.into()
-    }
 }
 
-impl CusparseReal for f16 {
-    const DATA_TYPE: c_int = 2;
-    const COMPUTE_TYPE: c_int = f32::DATA_TYPE;
-    fn to_f64(self) -> f64 {
-        self.load().into()
+/// One and zero, as the library reads them.
+fn factors<V: CusparseReal>() -> ([u8; 8], [u8; 8]) {
+    let mut one = [0; 8];
+    match size_of::<V>() {
+        8 => one = 1.0_f64.to_ne_bytes(),
+        _ => one[..4].copy_from_slice(&1.0_f32.to_ne_bytes()),
     }
+    (one, [0; 8])
 }
 
 /// The library, with a handle of its own.
 pub(crate) struct Cusparse {
     device: Arc<Device>,
     handle: Opaque,
-    destroy: Destroy,
-    set_stream: SetStream,
-    create_csr: CreateCsr,
-    create_vector: CreateVector,
-    destroy_csr: Destroy,
-    destroy_vector: Destroy,
-    buffer_size: BufferSize,
-    /// Since CUDA 12.4.
-    preprocess: Option<Multiply>,
-    multiply: Multiply,
-    spgemm: ProductFunctions,
-    columns: ColumnsFunctions,
-}
-
-/// One matrix with its vectors on the device.
-struct Operands<'c> {
-    cusparse: &'c Cusparse,
-    a: Opaque,
-    x: Opaque,
-    y: Opaque,
-    result: Memory,
-    buffer: Memory,
-    _arrays: [Memory; 4],
+    functions: Functions,
+    preprocess: Option<Preprocess>,
 }
 
 impl Cusparse {
@@ -90,41 +62,17 @@ impl Cusparse {
         device.vendor_stream()?;
         // A library that has used a device is not unloaded.
         let library: &'static Library = Box::leak(Box::new(open()?));
-        // SAFETY: the signatures are those of cusparse.h, the same since CUDA 12.0.
+        let mut handle = ptr::null_mut();
+        // SAFETY: the library is cuSPARSE, by its name or by the word of whoever named it.
         unsafe {
-            let create: Create = *library.get(b"cusparseCreate\0")?;
-            let mut handle = ptr::null_mut();
-            check("cusparseCreate", create(&mut handle))?;
+            let functions = Functions::load(library)?;
+            functions.create(&mut handle)?;
+            let preprocess = library.get(b"cusparseSpMV_preprocess\0").ok();
             Ok(Self {
                 device: Arc::clone(device),
                 handle,
-                destroy: *library.get(b"cusparseDestroy\0")?,
-                set_stream: *library.get(b"cusparseSetStream\0")?,
-                create_csr: *library.get(b"cusparseCreateCsr\0")?,
-                create_vector: *library.get(b"cusparseCreateDnVec\0")?,
-                destroy_csr: *library.get(b"cusparseDestroySpMat\0")?,
-                destroy_vector: *library.get(b"cusparseDestroyDnVec\0")?,
-                buffer_size: *library.get(b"cusparseSpMV_bufferSize\0")?,
-                preprocess: library
-                    .get(b"cusparseSpMV_preprocess\0")
-                    .ok()
-                    .map(|found| *found),
-                multiply: *library.get(b"cusparseSpMV\0")?,
-                columns: ColumnsFunctions {
-                    create: *library.get(b"cusparseCreateDnMat\0")?,
-                    destroy: *library.get(b"cusparseDestroyDnMat\0")?,
-                    buffer_size: *library.get(b"cusparseSpMM_bufferSize\0")?,
-                    multiply: *library.get(b"cusparseSpMM\0")?,
-                },
-                spgemm: ProductFunctions {
-                    create: *library.get(b"cusparseSpGEMM_createDescr\0")?,
-                    destroy: *library.get(b"cusparseSpGEMM_destroyDescr\0")?,
-                    estimate: *library.get(b"cusparseSpGEMM_workEstimation\0")?,
-                    compute: *library.get(b"cusparseSpGEMM_compute\0")?,
-                    copy: *library.get(b"cusparseSpGEMM_copy\0")?,
-                    get_size: *library.get(b"cusparseSpMatGetSize\0")?,
-                    set_pointers: *library.get(b"cusparseCsrSetPointers\0")?,
-                },
+                functions,
+                preprocess: preprocess.map(|found| *found),
             })
         }
     }
@@ -138,15 +86,11 @@ impl Cusparse {
     ) -> Result<(f64, Vec<V>)> {
         let (mut best, mut product) = (f64::INFINITY, Vec::new());
         for algorithm in ALGORITHMS {
-            let mut operands = Vec::new();
-            for _ in 0..copies {
-                operands.push(Operands::new::<V>(self, a, x, algorithm)?);
-            }
+            let new = |_| Operands::new::<V>(self, a, x, algorithm);
+            let operands = (0..copies).map(new).collect::<Result<Vec<_>>>()?;
             let mut round = || {
                 self.in_stream()?;
-                operands
-                    .iter()
-                    .try_for_each(|one| one.multiply::<V>(algorithm))
+                operands.iter().try_for_each(Operands::multiply::<V>)
             };
             best = best.min(microseconds(&self.device, copies, &mut round)?);
             product = self.download(&operands[0].result)?;
@@ -156,14 +100,10 @@ impl Cusparse {
 
     /// Sends what follows to where the device's own work goes.
     fn in_stream(&self) -> Result<()> {
-        let stream = self
-            .device
-            .vendor_stream()?
-            .ok_or("the device has no stream")?;
+        let stream = self.device.vendor_stream()?;
+        let stream = stream.ok_or("the device has no stream")?;
         // SAFETY: a stream of the context that the library was started in.
-        check("cusparseSetStream", unsafe {
-            (self.set_stream)(self.handle, stream as Opaque)
-        })
+        unsafe { self.functions.set_stream(self.handle, stream as Opaque) }
     }
 
     fn upload<T: Copy>(&self, values: &[T]) -> Result<Memory> {
@@ -176,62 +116,182 @@ impl Cusparse {
         Ok(memory)
     }
 
-    /// The descriptor of a matrix, and its arrays: offsets, columns and values.
-    fn operand<V: CusparseReal>(&self, a: &Csr<V>) -> Result<(Opaque, [Memory; 3])> {
+    /// What the device has computed.
+    fn download<T: Copy>(&self, result: &Memory) -> Result<Vec<T>> {
+        let mut bytes = vec![0; result.bytes()];
+        self.device.download(&mut bytes, result)?;
+        // SAFETY: every pattern of bits is a number; the bytes need no alignment.
+        let value = |chunk: &[u8]| unsafe { chunk.as_ptr().cast::<T>().read_unaligned() };
+        Ok(bytes.chunks_exact(size_of::<T>()).map(value).collect())
+    }
+
+    /// Copies a matrix for the library.
+    pub fn matrix<V: CusparseReal>(&self, a: &Csr<V>) -> Result<CusparseMatrix<'_>> {
         let offsets: Vec<i32> = a.offsets().iter().map(|&place| place as i32).collect();
         let arrays = [
             self.upload(&offsets)?,
             self.upload(a.columns())?,
             self.upload(a.values())?,
         ];
-        let [rows, cols, entries] =
-            [a.size().rows, a.size().cols, a.nonzeros()].map(|number| number as i64);
-        let [offsets, columns, values] = [0, 1, 2].map(|array: usize| arrays[array].address());
-        let mut matrix = ptr::null_mut();
+        self.described::<V>(a.size(), a.nonzeros(), arrays)
+    }
+
+    fn described<V: CusparseReal>(
+        &self,
+        size: Size,
+        entries: usize,
+        arrays: [Memory; 3],
+    ) -> Result<CusparseMatrix<'_>> {
+        let mut description = ptr::null_mut();
+        let address = |array: usize| match entries {
+            0 if array > 0 => 0,
+            _ => arrays[array].address(),
+        };
+        let [rows, cols, count] = [size.rows, size.cols, entries].map(|number| number as i64);
         // SAFETY: the arrays of a CSR matrix in device memory, with indices of 32 bits.
-        check("cusparseCreateCsr", unsafe {
-            (self.create_csr)(
-                &mut matrix,
+        unsafe {
+            self.functions.create_csr(
+                &mut description,
                 rows,
                 cols,
-                entries,
-                offsets,
-                columns,
-                values,
+                count,
+                address(0),
+                address(1),
+                address(2),
                 INDEX_32,
                 INDEX_32,
                 BASE_ZERO,
                 V::DATA_TYPE,
+            )?;
+        }
+        Ok(CusparseMatrix {
+            cusparse: self,
+            size,
+            entries,
+            description,
+            arrays,
+        })
+    }
+
+    /// `A B`.
+    pub fn product<'c>(
+        &'c self,
+        a: &CusparseMatrix<'_>,
+        b: &CusparseMatrix<'_>,
+    ) -> Result<CusparseMatrix<'c>> {
+        self.in_stream()?;
+        let size = Size::new(a.size.rows, b.size.cols);
+        let none = || self.device.allocate(0);
+        let arrays = [self.device.allocate(4 * (size.rows + 1))?, none()?, none()?];
+        let mut c = self.described::<f64>(size, 0, arrays)?;
+        let mut product = ptr::null_mut();
+        // SAFETY: the library makes it, and it is no longer used when it is destroyed.
+        unsafe {
+            self.functions.create_product(&mut product)?;
+            let made = self.product_steps(a, b, &mut c, product);
+            self.functions.destroy_product(product)?;
+            made?;
+        }
+        Ok(c)
+    }
+
+    fn product_steps(
+        &self,
+        a: &CusparseMatrix<'_>,
+        b: &CusparseMatrix<'_>,
+        c: &mut CusparseMatrix<'_>,
+        product: Opaque,
+    ) -> Result<()> {
+        let (one, zero) = factors::<f64>();
+        let [one, zero]: [*const c_void; 2] = [one.as_ptr().cast(), zero.as_ptr().cast()];
+        let (f, handle, none) = (&self.functions, self.handle, NOT_TRANSPOSED);
+        let [of_a, of_b, of_c] = [a.description, b.description, c.description];
+        let (kind, way, mut bytes) = (f64::DATA_TYPE, PRODUCT_ALGORITHM, 0);
+        // A step first tells how much memory it wants; that of the first is used until the end.
+        let mut memory = Vec::new();
+        // SAFETY: descriptions of this library, factors of the type of the values, and memory of the size that was asked for.
+        unsafe {
+            for step in [Functions::estimate_product, Functions::compute_product] {
+                let mut buffer = 0;
+                for is_known in [false, true] {
+                    step(
+                        f, handle, none, none, one, of_a, of_b, zero, of_c, kind, way, product,
+                        &mut bytes, buffer,
+                    )?;
+                    if !is_known {
+                        let taken = self.device.allocate(bytes)?;
+                        buffer = taken.address();
+                        memory.push(taken);
+                    }
+                }
+            }
+            let (mut rows, mut cols, mut entries) = (0, 0, 0);
+            f.get_size(of_c, &mut rows, &mut cols, &mut entries)?;
+            c.entries = entries as usize;
+            c.arrays[1] = self.device.allocate(4 * c.entries)?;
+            c.arrays[2] = self.device.allocate(8 * c.entries)?;
+            let [offsets, columns, values] = c.arrays.each_ref().map(|array| array.address());
+            f.set_pointers(of_c, offsets, columns, values)?;
+            f.copy_product(
+                handle, none, none, one, of_a, of_b, zero, of_c, kind, way, product,
             )
-        })?;
-        Ok((matrix, arrays))
-    }
-
-    /// A result that was computed on the device.
-    fn download<V: CusparseReal>(&self, result: &Memory) -> Result<Vec<V>> {
-        let mut bytes = vec![0; result.bytes()];
-        self.device.download(&mut bytes, result)?;
-        // SAFETY: every pattern of bits is a number; the bytes need no alignment.
-        let value = |chunk: &[u8]| unsafe { chunk.as_ptr().cast::<V>().read_unaligned() };
-        Ok(bytes.chunks_exact(size_of::<V>()).map(value).collect())
-    }
-
-    fn vector<V: CusparseReal>(&self, values: &Memory) -> Result<Opaque> {
-        let mut vector = ptr::null_mut();
-        let len = (values.bytes() / size_of::<V>()) as i64;
-        // SAFETY: device memory of that many values.
-        check("cusparseCreateDnVec", unsafe {
-            (self.create_vector)(&mut vector, len, values.address(), V::DATA_TYPE)
-        })?;
-        Ok(vector)
+        }
     }
 }
 
 impl Drop for Cusparse {
     fn drop(&mut self) {
         // SAFETY: made by `load`, and no longer used. Nothing can be done where it fails.
-        let _ = unsafe { (self.destroy)(self.handle) };
+        let _ = unsafe { self.functions.destroy(self.handle) };
     }
+}
+
+/// A matrix of the library.
+pub(crate) struct CusparseMatrix<'c> {
+    cusparse: &'c Cusparse,
+    size: Size,
+    entries: usize,
+    description: Opaque,
+    arrays: [Memory; 3],
+}
+
+impl CusparseMatrix<'_> {
+    /// How many entries it has.
+    pub fn entries(&self) -> usize {
+        self.entries
+    }
+
+    /// The matrix on an executor of the host, its rows sorted.
+    pub fn to_csr(&self, executor: &Executor) -> Result<Csr<f64>> {
+        let [offsets, columns, values] = &self.arrays;
+        let offsets = self.cusparse.download::<u32>(offsets)?;
+        Ok(Csr::from_arrays(
+            executor,
+            self.size,
+            offsets.into_iter().map(|place| place as usize).collect(),
+            self.cusparse.download(columns)?,
+            self.cusparse.download(values)?,
+            Duplicates::Refuse,
+        )?)
+    }
+}
+
+impl Drop for CusparseMatrix<'_> {
+    fn drop(&mut self) {
+        // SAFETY: a description of this library, no longer used. Nothing can be done where it fails.
+        let _ = unsafe { self.cusparse.functions.destroy_csr(self.description) };
+    }
+}
+
+/// One matrix with its vectors on the device.
+struct Operands<'c> {
+    a: CusparseMatrix<'c>,
+    x: Opaque,
+    y: Opaque,
+    result: Memory,
+    buffer: Memory,
+    _input: Memory,
+    algorithm: c_int,
 }
 
 impl<'c> Operands<'c> {
@@ -241,101 +301,71 @@ impl<'c> Operands<'c> {
         x: &[V],
         algorithm: c_int,
     ) -> Result<Self> {
-        let (matrix, [offsets, columns, values]) = cusparse.operand(a)?;
-        let x = cusparse.upload(x)?;
+        let input = cusparse.upload(x)?;
         let result = cusparse.device.allocate(a.size().rows * size_of::<V>())?;
+        let describe = |values: &Memory| -> Result<Opaque> {
+            let (mut made, f) = (ptr::null_mut(), &cusparse.functions);
+            let length = (values.bytes() / size_of::<V>()) as i64;
+            // SAFETY: device memory of that many values.
+            unsafe { f.create_vector(&mut made, length, values.address(), V::DATA_TYPE)? };
+            Ok(made)
+        };
         let mut operands = Self {
-            cusparse,
-            a: matrix,
-            x: cusparse.vector::<V>(&x)?,
-            y: cusparse.vector::<V>(&result)?,
+            a: cusparse.matrix(a)?,
+            x: describe(&input)?,
+            y: describe(&result)?,
             result,
             buffer: cusparse.device.allocate(0)?,
-            _arrays: [offsets, columns, values, x],
+            _input: input,
+            algorithm,
         };
-        operands.prepare::<V>(algorithm)?;
+        operands.prepare::<V>()?;
         Ok(operands)
     }
 
     /// Takes the scratch memory that the library wants, and lets it look at the matrix.
-    fn prepare<V: CusparseReal>(&mut self, algorithm: c_int) -> Result<()> {
-        let Cusparse {
-            handle,
-            buffer_size,
-            preprocess,
-            ..
-        } = *self.cusparse;
-        self.cusparse.in_stream()?;
+    fn prepare<V: CusparseReal>(&mut self) -> Result<()> {
+        let cusparse = self.a.cusparse;
+        cusparse.in_stream()?;
         let (one, zero) = factors::<V>();
-        let mut bytes = 0;
-        // SAFETY: descriptors of this library, factors of the type of the values.
-        check("cusparseSpMV_bufferSize", unsafe {
-            buffer_size(
-                handle,
-                NOT_TRANSPOSED,
-                one.as_ptr().cast(),
-                self.a,
-                self.x,
-                zero.as_ptr().cast(),
-                self.y,
-                V::COMPUTE_TYPE,
-                algorithm,
-                &mut bytes,
-            )
-        })?;
-        self.buffer = self.cusparse.device.allocate(bytes)?;
-        match preprocess {
-            Some(preprocess) => self.call::<V>("cusparseSpMV_preprocess", preprocess, algorithm),
-            None => Ok(()),
+        let [one, zero]: [*const c_void; 2] = [one.as_ptr().cast(), zero.as_ptr().cast()];
+        let (a, x, y, none) = (self.a.description, self.x, self.y, NOT_TRANSPOSED);
+        let (kind, way, handle) = (V::DATA_TYPE, self.algorithm, cusparse.handle);
+        let (f, mut bytes) = (&cusparse.functions, 0);
+        // SAFETY: descriptions of this library, factors of the type of the arithmetic, memory of the size that was asked for.
+        unsafe {
+            f.multiply_size(handle, none, one, a, x, zero, y, kind, way, &mut bytes)?;
+            self.buffer = cusparse.device.allocate(bytes)?;
+            let buffer = self.buffer.address();
+            let preprocess = cusparse.preprocess;
+            let code = preprocess.map(|of| of(handle, none, one, a, x, zero, y, kind, way, buffer));
+            match code {
+                None | Some(0) => Ok(()),
+                Some(code) => Err(format!("cusparseSpMV_preprocess failed with {code}").into()),
+            }
         }
     }
 
-    fn multiply<V: CusparseReal>(&self, algorithm: c_int) -> Result<()> {
-        self.call::<V>("cusparseSpMV", self.cusparse.multiply, algorithm)
-    }
-
-    fn call<V: CusparseReal>(
-        &self,
-        name: &str,
-        function: Multiply,
-        algorithm: c_int,
-    ) -> Result<()> {
+    fn multiply<V: CusparseReal>(&self) -> Result<()> {
+        let Cusparse {
+            handle,
+            functions: f,
+            ..
+        } = self.a.cusparse;
         let (one, zero) = factors::<V>();
-        // SAFETY: as in `prepare`, and the scratch memory has the size that was asked for.
-        check(name, unsafe {
-            function(
-                self.cusparse.handle,
-                NOT_TRANSPOSED,
-                one.as_ptr().cast(),
-                self.a,
-                self.x,
-                zero.as_ptr().cast(),
-                self.y,
-                V::COMPUTE_TYPE,
-                algorithm,
-                self.buffer.address(),
-            )
-        })
+        let [one, zero]: [*const c_void; 2] = [one.as_ptr().cast(), zero.as_ptr().cast()];
+        let (a, x, y, none) = (self.a.description, self.x, self.y, NOT_TRANSPOSED);
+        let (kind, way, buffer) = (V::DATA_TYPE, self.algorithm, self.buffer.address());
+        // SAFETY: as in `prepare`.
+        unsafe { f.multiply(*handle, none, one, a, x, zero, y, kind, way, buffer) }
     }
 }
 
 impl Drop for Operands<'_> {
     fn drop(&mut self) {
-        // SAFETY: descriptors of this library, no longer used.
-        unsafe {
-            (self.cusparse.destroy_csr)(self.a);
-            (self.cusparse.destroy_vector)(self.x);
-            (self.cusparse.destroy_vector)(self.y);
+        for one in [self.x, self.y] {
+            // SAFETY: a description of this library, no longer used. Nothing can be done where it fails.
+            let _ = unsafe { self.a.cusparse.functions.destroy_vector(one) };
         }
     }
-}
-
-/// One and zero, as the library reads them.
-fn factors<V: CusparseReal>() -> (Vec<u8>, Vec<u8>) {
-    let one = match size_of::<V>() {
-        8 => 1.0_f64.to_ne_bytes().to_vec(),
-        _ => 1.0_f32.to_ne_bytes().to_vec(),
-    };
-    let zero = vec![0; one.len()];
-    (one, zero)
 }

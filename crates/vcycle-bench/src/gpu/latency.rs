@@ -1,15 +1,16 @@
 //! What a device is, what a launch costs, and what it takes to have the kernels.
 
 use std::process::Command;
-use std::time::Instant;
 
-use vcycle_gpu::{Shape, Source};
+use vcycle_gpu::{Argument, Shape, Source};
 
 use super::bench::GpuBench;
-use super::kernels::Taken;
 use super::report::MarkdownReport;
-use crate::common::{Result, table};
+use super::{products, solve};
+use crate::common::{Result, Table};
 use crate::folder::Folder;
+use crate::precision;
+use crate::timing::shortest;
 
 const NOTHING: &str = r#"
 #ifdef __OPENCL_VERSION__
@@ -23,50 +24,49 @@ const LAUNCHES: usize = 2000;
 /// Kernels of a recorded piece of work: about those of an iteration.
 const RECORDED: usize = 100;
 
-/// The device, as its driver describes it.
-pub(super) fn facts(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
+/// The device, as its driver describes it; bytes per second of a copy within it.
+pub(super) fn facts(bench: &GpuBench, report: &mut MarkdownReport) -> Result<f64> {
     let device = bench.device.properties();
+    let bandwidth = bench.device.copy_bandwidth()?;
     let widths: Vec<String> = device.sub_groups.iter().map(usize::to_string).collect();
-    let mut table = table(&["what", "value"]);
-    let rows = [
-        ("device", format!("{}, {}", device.name, device.model)),
-        ("driver", device.driver.clone()),
-        ("kernels are compiled for", device.architecture.clone()),
-        (
-            "memory, GiB",
-            format!("{:.1}", device.memory as f64 / (1u64 << 30) as f64),
-        ),
-        ("compute units", device.compute_units.to_string()),
-        ("sub-group widths", widths.join(" ")),
-        (
-            "copy bandwidth, GB/s",
-            format!("{:.0}", bench.bandwidth * 1e-9),
-        ),
-        ("threads of the host", bench.executor.threads().to_string()),
-        ("vcycle", env!("CARGO_PKG_VERSION").to_owned()),
-    ];
-    for (what, value) in rows {
-        table.add_row([what.to_owned(), value]);
-    }
+    let mut table = Table::new("what | value");
+    table.row(format!("device | {}, {}", device.name, device.model));
+    table.row(format!("driver | {}", device.driver));
+    table.row(format!(
+        "kernels are compiled for | {}",
+        device.architecture
+    ));
+    let gibibytes = device.memory as f64 / (1u64 << 30) as f64;
+    table.row(format!("memory, GiB | {gibibytes:.1}"));
+    table.row(format!("compute units | {}", device.compute_units));
+    table.row(format!("sub-group widths | {}", widths.join(" ")));
+    table.row(format!("copy bandwidth, GB/s | {:.0}", bandwidth * 1e-9));
+    table.row(format!(
+        "threads of the host | {}",
+        bench.executor.threads()
+    ));
+    table.row(format!("vcycle | {}", env!("CARGO_PKG_VERSION")));
     report.add("# vcycle on a GPU")?;
-    report.add(&table)
+    report.add(table)?;
+    Ok(bandwidth)
 }
 
 /// Launches, compilations.
 pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Latency")?;
     let (plain, recorded) = launches(bench)?;
-    let mut table = table(&["what", "value"]);
-    table.add_row(["one launch, µs".to_owned(), format!("{plain:.2}")]);
-    table.add_row([
-        format!("one launch of {RECORDED} recorded ones, µs"),
-        format!("{recorded:.2}"),
-    ]);
+    let mut table = Table::new("what | value");
+    table.row(format!("one launch, µs | {plain:.2}"));
+    table.row(format!(
+        "one launch of {RECORDED} recorded ones, µs | {recorded:.2}"
+    ));
     let folder = Folder::new()?;
     for name in ["first run", "warm run"] {
-        table.add_row(match kernels(bench, &folder) {
-            Ok(taken) => taken.row(name),
-            Err(error) => [name.to_owned(), format!("failed: {error}")],
+        table.row(match kernels(bench, &folder) {
+            Ok([compiled, loaded, seconds]) => {
+                format!("{name}: {compiled} programs compiled, {loaded} loaded, s | {seconds:.3}")
+            }
+            Err(error) => format!("{name} | failed: {error}"),
         });
     }
     report.add(&table)?;
@@ -90,30 +90,20 @@ fn launches(bench: &GpuBench) -> Result<(f64, f64)> {
         blocks: 1,
         threads: 32,
     };
-    let zero = [vcycle_gpu::Argument::I32(0)];
+    let zero = [Argument::I32(0)];
     let launch = || device.launch(&kernel, shape, &zero);
     let graph = device.capture(|| (0..RECORDED).try_for_each(|_| launch()))?;
-    let plain = wall(bench, LAUNCHES, &|| Ok(launch()?))?;
-    let replay = || Ok(device.replay(&graph)?);
-    let recorded = wall(bench, LAUNCHES / RECORDED, &replay)? / RECORDED as f64;
+    let wall = |work: &mut dyn FnMut() -> Result<()>| -> Result<f64> {
+        Ok(shortest(&bench.executor, 5, work)?.0 * 1e6 / LAUNCHES as f64)
+    };
+    let plain = wall(&mut || Ok((0..LAUNCHES).try_for_each(|_| launch())?))?;
+    let recorded =
+        wall(&mut || Ok((0..LAUNCHES / RECORDED).try_for_each(|_| device.replay(&graph))?))?;
     Ok((plain, recorded))
 }
 
-/// Microseconds of one piece of work, the best of some rounds.
-fn wall(bench: &GpuBench, pieces: usize, work: &dyn Fn() -> Result<()>) -> Result<f64> {
-    let mut best = f64::INFINITY;
-    for _ in 0..5 {
-        bench.device.synchronize()?;
-        let begin = Instant::now();
-        (0..pieces).try_for_each(|_| work())?;
-        bench.device.synchronize()?;
-        best = best.min(begin.elapsed().as_secs_f64());
-    }
-    Ok(best * 1e6 / pieces as f64)
-}
-
-/// The kernels in a new process, which keeps them in a folder.
-fn kernels(bench: &GpuBench, folder: &Folder) -> Result<Taken> {
+/// Programs compiled and loaded and the seconds of both in a new process, which keeps them in a folder.
+fn kernels(bench: &GpuBench, folder: &Folder) -> Result<[f64; 3]> {
     let name = &bench.device.properties().name;
     let output = Command::new(std::env::current_exe()?)
         .args(["gpu", "--only", "kernels", "--device", name])
@@ -121,20 +111,26 @@ fn kernels(bench: &GpuBench, folder: &Folder) -> Result<Taken> {
         .env("VCYCLE_CACHE", folder.path())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str(text.trim()).map_err(|_| {
+    let last = text.trim().lines().last().unwrap_or_default();
+    serde_json::from_str(last).map_err(|_| {
         let said = String::from_utf8_lossy(&output.stderr);
         said.trim().to_owned().into()
     })
 }
 
-impl Taken {
-    fn row(&self, name: &str) -> [String; 2] {
-        let Self {
-            compiled, loaded, ..
-        } = self;
-        [
-            format!("{name}: {compiled} programs compiled, {loaded} loaded, s"),
-            format!("{:.3}", self.seconds),
-        ]
+/// Uses every kernel of the benchmark once, on small problems, and prints what it took; of a small benchmark those of solves in two
+/// precisions alone.
+pub(super) fn use_kernels(bench: &GpuBench) -> Result<()> {
+    let precisions = ["dp", "sp"].map(str::to_owned);
+    for (_, amg) in solve::hierarchies()? {
+        solve::solve_all(bench, "poisson7:8", &amg, &precisions, |_, _, _| ())?;
     }
+    if !bench.small {
+        products::rows(bench, "poisson7:8")?;
+        precision::report("beam:o2,l1", &bench.executor)?;
+    }
+    let builds = bench.device.builds();
+    let taken = (builds.compiled, builds.loaded, builds.seconds);
+    say!("{}", serde_json::to_string(&taken)?);
+    Ok(())
 }

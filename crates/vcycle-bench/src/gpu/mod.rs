@@ -1,31 +1,20 @@
 //! `vcycle-bench gpu`: a GPU beside its own memory, beside cuSPARSE and beside published times.
 
 mod bench;
-mod blocks;
 mod columns;
 pub(crate) mod cusparse;
-mod formats;
-mod kernels;
 mod latency;
-mod measure;
-mod precision;
-mod problems;
-mod published;
+mod products;
 mod report;
 pub(crate) mod setup;
 mod solve;
-mod spmv;
-pub(crate) mod timing;
 
 use std::path::PathBuf;
 
-use vcycle::executor::Executor;
-use vcycle_gpu::Device;
-
-use self::bench::{GpuBench, first_device};
-use self::problems::Problems;
+use self::bench::GpuBench;
 use self::report::MarkdownReport;
 use crate::common::Result;
+use crate::precision;
 
 /// Options of `gpu`.
 #[derive(Clone, Debug, clap::Args)]
@@ -36,7 +25,7 @@ pub struct GpuArgs {
     /// The parts to measure; all unless given
     #[arg(long, value_delimiter = ',', value_name = "PART,...")]
     only: Vec<GpuPart>,
-    /// Problems so small that a processor playing a GPU takes seconds
+    /// Problems so small that a CPU OpenCL device takes seconds
     #[arg(long)]
     small: bool,
     /// Precisions of the cycles that are timed, the first one being what others are compared with; unless given dp,sp,dp-sp,
@@ -46,11 +35,19 @@ pub struct GpuArgs {
     /// Folder with G2_circuit.mtx (.xz, .gz)
     #[arg(long, value_name = "DIR")]
     matrices: Option<PathBuf>,
-    #[command(flatten)]
-    blocks: blocks::BlockArgs,
     /// Also write the report to a file, as far as it has come after every part
     #[arg(long, value_name = "FILE.md")]
     output: Option<PathBuf>,
+}
+
+impl GpuArgs {
+    /// The precisions that were asked for, or those of a part.
+    fn precisions_or(&self, own: &[&str]) -> Vec<String> {
+        match self.precisions.is_empty() {
+            true => own.iter().map(|&name| name.to_owned()).collect(),
+            false => self.precisions.clone(),
+        }
+    }
 }
 
 /// A part of the benchmark.
@@ -60,8 +57,6 @@ enum GpuPart {
     Latency,
     /// Sparse matrix times vector
     Spmv,
-    /// Products in slices of rows and of blocks, with one column and with many
-    Blocks,
     /// Solves for many right-hand sides at once beside one after the other
     Columns,
     /// Solves in the formats that the device chooses beside solves row by row
@@ -76,51 +71,36 @@ enum GpuPart {
 }
 
 pub(crate) fn run(arguments: &GpuArgs) -> Result<()> {
-    let name = match &arguments.device {
-        Some(name) => name.clone(),
-        None => first_device()?,
-    };
-    let executor = Executor::gpu(&name)?;
-    let device = Device::open(&name)?;
+    let folder = arguments.matrices.clone();
+    let bench = &GpuBench::new(arguments.device.as_ref(), arguments.small, folder)?;
     if arguments.only.contains(&GpuPart::Kernels) {
-        return kernels::run(&device, &executor, arguments.small);
+        return latency::use_kernels(bench);
     }
-    let bench = GpuBench {
-        bandwidth: device.copy_bandwidth()?,
-        device,
-        executor,
-        small: arguments.small,
-        precisions: arguments.precisions.clone(),
-        problems: Problems::new(arguments.matrices.clone()),
-    };
-    parts(&bench, arguments)
-}
-
-/// Measures the parts that are asked for.
-fn parts(bench: &GpuBench, arguments: &GpuArgs) -> Result<()> {
     let wanted = |part| arguments.only.is_empty() || arguments.only.contains(&part);
-    let mut report = MarkdownReport::new(arguments.output.clone());
-    latency::facts(bench, &mut report)?;
+    let report = &mut MarkdownReport::new(arguments.output.clone());
+    let bandwidth = latency::facts(bench, report)?;
     if wanted(GpuPart::Latency) {
-        latency::run(bench, &mut report)?;
+        latency::run(bench, report)?;
     }
     if wanted(GpuPart::Spmv) {
-        spmv::run(bench, &mut report)?;
-    }
-    if wanted(GpuPart::Blocks) {
-        blocks::run(bench, &arguments.blocks, &mut report)?;
+        products::run(bench, bandwidth, report)?;
     }
     if wanted(GpuPart::Columns) {
-        columns::run(bench, &mut report)?;
+        columns::run(bench, &arguments.precisions_or(&["sp"]), report)?;
     }
     if wanted(GpuPart::Formats) {
-        formats::run(bench, &mut report)?;
+        columns::formats(bench, report)?;
     }
     if wanted(GpuPart::Solve) {
-        solve::run(bench, &mut report)?;
+        let precisions = arguments.precisions_or(&["dp", "sp", "dp-sp"]);
+        solve::run(bench, &precisions, report)?;
     }
     if wanted(GpuPart::Precision) {
-        precision::run(bench, &mut report)?;
+        report.add("## Mixed precision beside the papers")?;
+        let problems = ["beam:o3,l3", "lshape:o3,l7"];
+        for problem in bench.of_size(&problems, &["beam:o2,l1", "lshape:o2,l3"]) {
+            report.add(precision::report(problem, &bench.executor)?)?;
+        }
     }
     Ok(())
 }

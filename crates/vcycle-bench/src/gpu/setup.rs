@@ -1,18 +1,17 @@
 //! `vcycle-bench gpu-setup`: set-ups on a GPU beside those of hypre and AmgX, and products of sparse
 //! matrices beside cuSPARSE.
 
+mod args;
 mod bench;
 mod counts;
-mod fsai;
-mod presets;
+mod others;
 mod products;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use vcycle::config::{self, Config, PreconditionerConfig};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{self, Config};
+use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
 use vcycle::multigrid::coarsen::Coarsening;
@@ -20,16 +19,15 @@ use vcycle::multigrid::{Amg, Hierarchy, Report, StageTime};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
 use vcycle::vector::Vector;
-use vcycle_gpu::Device;
 
+pub(crate) use self::args::GpuSetupArgs;
+use self::args::SetupPart;
 use self::bench::SetupBench;
-use self::counts::StageCounts;
-use super::bench::first_device;
-use super::problems::Problems;
-use super::published::peers;
-use super::report::{MarkdownReport, cell};
-use super::timing::median;
-use crate::common::{Result, table};
+use super::bench::{GpuBench, peers};
+use super::report::MarkdownReport;
+use crate::common::{Result, Table, cell};
+use crate::options::multigrid;
+use crate::timing::median;
 
 const FULL: [&str; 6] = [
     "poisson7:128",
@@ -42,89 +40,30 @@ const FULL: [&str; 6] = [
 const SMALL: [&str; 2] = ["poisson7:30", "poisson27:20"];
 const LARGE: &str = "poisson7:400";
 
-/// Options of `gpu-setup`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct GpuSetupArgs {
-    /// The device, `cuda:0`, `hip:0` or `opencl:0`; the first one found unless given
-    #[arg(long, value_name = "NAME")]
-    device: Option<String>,
-    /// The parts to measure; `setup` and `products` unless given
-    #[arg(long, value_delimiter = ',', value_name = "PART,...")]
-    only: Vec<SetupPart>,
-    /// Problems so small that a processor playing a GPU takes seconds
-    #[arg(long)]
-    small: bool,
-    /// Other problems than the usual ones
-    #[arg(long, value_delimiter = ' ', value_name = "PROBLEM")]
-    problems: Vec<String>,
-    /// Hierarchies by these coarsenings, too
-    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
-    coarsenings: Vec<String>,
-    /// Hierarchies with these options of `amg`, too: 'smoother="l1-jacobi",truncation={max-elements=3}'; may be repeated
-    #[arg(long, value_name = "TOML")]
-    options: Vec<String>,
-    /// Also count launches, waits of the host and allocations of the driver, stage by stage, and time kernels one by one
-    #[arg(long)]
-    counts: bool,
-    /// Levels of fewer rows are set up by the host
-    #[arg(long, value_name = "ROWS")]
-    host_rows: Option<usize>,
-    /// Also write the report to a file, as far as it has come after every part
-    #[arg(long, value_name = "FILE.md")]
-    output: Option<PathBuf>,
-}
-
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum SetupPart {
-    /// Set-ups and updates of values, their stages and their memory
-    Setup,
-    /// Products of sparse matrices
-    Products,
-    /// Factorised approximate inverses, beside those of the host
-    Fsai,
-    /// Presets for mechanics, stage by stage, beside those of the host
-    Presets,
-    /// A problem of 64 million rows
-    Large,
-}
-
 pub(crate) fn run(arguments: &GpuSetupArgs) -> Result<()> {
-    let name = match &arguments.device {
-        Some(name) => name.clone(),
-        None => first_device()?,
-    };
     let bench = SetupBench {
-        // First: what it refuses is bad input.
-        executor: Executor::gpu(&name)?,
-        device: Device::open(&name)?,
-        problems: Problems::new(None),
-        host_rows: arguments.host_rows,
-        small: arguments.small,
-        asked: arguments.problems.clone(),
-        coarsenings: arguments.coarsenings.clone(),
-        options: arguments.options.clone(),
-        counts: arguments.counts,
+        gpu: GpuBench::new(arguments.device.as_ref(), arguments.small, None)?,
+        asked: arguments.clone(),
     };
-    let mut report = MarkdownReport::new(arguments.output.clone());
+    let report = &mut MarkdownReport::new(arguments.output.clone());
     let wanted = |part| match arguments.only.is_empty() {
         true => matches!(part, SetupPart::Setup | SetupPart::Products),
         false => arguments.only.contains(&part),
     };
     if wanted(SetupPart::Setup) {
-        bench.setups(&bench.names(&FULL, &SMALL), &mut report)?;
+        bench.setups(&bench.names(&FULL, &SMALL), report)?;
     }
     if wanted(SetupPart::Products) {
-        products::run(&bench, &mut report)?;
+        products::run(&bench, report)?;
     }
     if wanted(SetupPart::Fsai) {
-        fsai::run(&bench, &mut report)?;
+        others::fsai(&bench, report)?;
     }
     if wanted(SetupPart::Presets) {
-        presets::run(&bench, &mut report)?;
+        others::presets(&bench, report)?;
     }
     if wanted(SetupPart::Large) {
-        bench.setups(&[LARGE], &mut report)?;
+        bench.setups(&[LARGE], report)?;
     }
     Ok(())
 }
@@ -149,18 +88,10 @@ fn hierarchies(further: &[String], options: &[String]) -> Result<Vec<(String, Am
         all.push((name.clone(), amg));
     }
     for text in options {
-        all.push((text.clone(), with_options(text)?));
+        let config = format!("preconditioner = {{ name = \"amg\", {text} }}");
+        all.push((text.clone(), multigrid(Config::from_toml(&config)?)?));
     }
     Ok(all)
-}
-
-/// The multigrid of some options in the words of configurations.
-fn with_options(text: &str) -> Result<Amg> {
-    let config = format!("preconditioner = {{ name = \"amg\", {text} }}");
-    match Config::from_toml(&config)?.preconditioner {
-        PreconditionerConfig::Amg(amg) => Ok(amg),
-        other => Err(format!("{} is not multigrid", other.name()).into()),
-    }
 }
 
 /// A set-up in its row of the table.
@@ -190,9 +121,9 @@ impl SetupBench {
         report.add("## Set-up")?;
         for name in names {
             let mut rows = Vec::new();
-            let system = self.problems.get(name)?;
-            for (hierarchy, mut amg) in hierarchies(&self.coarsenings, &self.options)? {
-                amg.host_rows = self.host_rows.unwrap_or(amg.host_rows);
+            let system = self.gpu.problem(name)?;
+            for (hierarchy, mut amg) in hierarchies(&self.asked.coarsenings, &self.asked.options)? {
+                amg.host_rows = self.asked.host_rows.unwrap_or(amg.host_rows);
                 eprintln!("{name}, {hierarchy}");
                 match self.measure(name, &system.matrix, &hierarchy, &amg) {
                     Ok(row) => {
@@ -206,15 +137,24 @@ impl SetupBench {
             }
             eprintln!("{name}, automatic");
             rows.push(self.automatic(name, &system.matrix)?);
-            report.add(setups(&rows))?;
+            let mut table = Table::new(
+                "problem | hierarchy | levels | set-up | of peer | second | update | of set-up | solve | iterations | both of better peer | MiB | peak",
+            );
+            rows.iter().for_each(|row| table.row(row.cells()));
+            report.add(table)?;
             for row in rows {
-                report.add(format!(
-                    "{}, {}: {}",
-                    row.problem, row.hierarchy, row.stages
-                ))?;
-                if self.counts {
-                    report.add(row.by_level)?;
-                    report.add(format!("Launches, waits, allocations: {}", row.counts))?;
+                let SetupRow {
+                    problem,
+                    hierarchy,
+                    stages,
+                    by_level,
+                    counts,
+                    ..
+                } = row;
+                report.add(format!("{problem}, {hierarchy}: {stages}"))?;
+                if self.asked.counts {
+                    report.add(by_level)?;
+                    report.add(format!("Launches, waits, allocations: {counts}"))?;
                 }
             }
         }
@@ -239,15 +179,15 @@ impl SetupBench {
         amg: &Amg,
     ) -> Result<SetupRow> {
         let ws = Workspace::new();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(matrix.copy_to(&self.executor)?);
+        let a: Arc<dyn LinOp<f64>> = Arc::new(matrix.copy_to(&self.gpu.executor)?);
         // The products of the solver bring the matrix to the device as well.
-        let b = Vector::filled(&self.executor, a.size().rows, 1, 1.0)?;
+        let b = Vector::filled(&self.gpu.executor, a.size().rows, 1, 1.0)?;
         let mut y = Vector::zeros_like(&b)?;
         a.apply(&b, &mut y, &ws)?;
         drop(amg.hierarchy(&a, &ws)?);
-        let before = self.device.memory_use().0;
+        let before = self.gpu.device.memory_use().0;
         let (setups, made) = self.repeated(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
-        let (after, peak) = self.device.memory_use();
+        let (after, peak) = self.gpu.device.memory_use();
         let by_level = by_level(Some(made.report()));
         let stages = stages(Some(made.report()));
         let levels = made.report().levels.len();
@@ -276,25 +216,21 @@ impl SetupBench {
 
     /// What is asked of the device to make something, if that is of interest.
     fn counted<M>(&self, make: &mut dyn FnMut(&Workspace) -> Result<M>) -> Result<String> {
-        match self.counts {
-            true => {
-                let counts = StageCounts::of(&self.device, make)?;
-                Ok(format!(
-                    "{counts}; {}",
-                    counts::kernels(&self.device, make)?
-                ))
-            }
-            false => Ok(String::new()),
+        if !self.asked.counts {
+            return Ok(String::new());
         }
+        let stages = counts::by_stage(&self.gpu.device, make)?;
+        let kernels = counts::kernels(&self.gpu.device, make)?;
+        Ok(format!("{stages}; {kernels}"))
     }
 
     /// What is chosen where nothing is said, analysis included.
     fn automatic(&self, problem: &str, matrix: &Csr<f64>) -> Result<SetupRow> {
         let (ws, config) = (Workspace::new(), Config::default());
-        let a = Arc::new(matrix.copy_to(&self.executor)?);
-        let b = Vector::filled(&self.executor, a.size().rows, 1, 1.0)?;
+        let a = Arc::new(matrix.copy_to(&self.gpu.executor)?);
+        let b = Vector::filled(&self.gpu.executor, a.size().rows, 1, 1.0)?;
         drop(config::solve(&config, &a, &b, &ws)?);
-        let before = self.device.memory_use().0;
+        let before = self.gpu.device.memory_use().0;
         let (mut setups, mut solves) = (Vec::new(), Vec::new());
         let (_, last) = self.repeated(&mut || {
             let solution = config::solve(&config, &a, &b, &ws)?;
@@ -313,7 +249,7 @@ impl SetupBench {
             iterations: last.outcome.iterations,
             levels: last.multigrid.as_ref().map_or(0, |made| made.levels.len()),
             held: last.bytes,
-            peak: self.device.memory_use().1 - before,
+            peak: self.gpu.device.memory_use().1 - before,
             stages: stages(last.multigrid.as_ref()),
             by_level: by_level(last.multigrid.as_ref()),
             counts: self.counted(&mut |ws| Ok(config::solve(&config, &a, &b, ws)?))?,
@@ -332,7 +268,7 @@ impl SetupBench {
         let mut found = (0.0, 0);
         for _ in 0..2 {
             let mut x = Vector::zeros_like(b)?;
-            self.device.synchronize()?;
+            self.gpu.device.synchronize()?;
             let begin = Instant::now();
             let outcome = solver.solve(b, &mut x)?;
             found = (begin.elapsed().as_secs_f64() * 1e3, outcome.iterations);
@@ -363,54 +299,32 @@ fn in_words(stages: &[StageTime]) -> String {
     stages.collect::<Vec<_>>().join(", ")
 }
 
-fn setups(rows: &[SetupRow]) -> comfy_table::Table {
-    let mut table = table(&[
-        "problem",
-        "hierarchy",
-        "levels",
-        "set-up",
-        "of peer",
-        "second",
-        "update",
-        "of set-up",
-        "solve",
-        "iterations",
-        "both of better peer",
-        "MiB",
-        "peak",
-    ]);
-    for row in rows {
-        table.add_row(row.cells());
-    }
-    table
-}
-
 impl SetupRow {
-    fn cells(&self) -> [String; 13] {
+    fn cells(&self) -> String {
         let peers = peers(&self.problem);
         let of_peer = peers.map(|[hypre, amgx]| match self.hierarchy.starts_with("pgm") {
             true => self.setup / amgx.setup,
             false => self.setup / hypre.setup,
         });
-        let total = peers.map(|[hypre, amgx]| {
-            let better = hypre.total().min(amgx.total());
-            (self.setup + self.solve) / better
+        let total = peers.map(|peers| {
+            let [hypre, amgx] = peers.map(|peer| peer.setup + peer.solve);
+            (self.setup + self.solve) / hypre.min(amgx)
         });
-        let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-        [
-            self.problem.clone(),
-            self.hierarchy.clone(),
-            self.levels.to_string(),
-            format!("{:.2}", self.setup),
+        format!(
+            "{} | {} | {} | {:.2} | {} | {:.2} | {} | {} | {:.2} | {} | {} | {:.0} | {:.2}",
+            self.problem,
+            self.hierarchy,
+            self.levels,
+            self.setup,
             cell(of_peer, 2),
-            format!("{:.2}", self.second),
+            self.second,
             cell(self.update, 2),
             cell(self.update.map(|update| update / self.setup), 2),
-            format!("{:.2}", self.solve),
-            self.iterations.to_string(),
+            self.solve,
+            self.iterations,
             cell(total, 2),
-            format!("{:.0}", mebibytes(self.held)),
-            format!("{:.2}", self.peak as f64 / self.held.max(1) as f64),
-        ]
+            self.held as f64 / f64::from(1 << 20),
+            self.peak as f64 / self.held.max(1) as f64
+        )
     }
 }

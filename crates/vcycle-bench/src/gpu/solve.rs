@@ -3,24 +3,22 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use comfy_table::Table;
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
-use vcycle::multigrid::{Amg, Hierarchy, LevelScaling, Setup};
+use vcycle::multigrid::{Amg, LevelScaling, Setup};
 use vcycle::solver::{Cg, Solver};
-use vcycle::stop::Stop;
+use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::Vector;
-use vcycle_gpu::Device;
+use vcycle_gpu::Counts;
 
-use super::bench::GpuBench;
-use super::measure::{Each, Solved, iterations, solved};
-use super::published::peers;
-use super::report::{MarkdownReport, cell};
-use crate::common::{Result, table};
+use super::bench::{GpuBench, peers};
+use super::report::MarkdownReport;
+use crate::common::{Result, Table, cell, iterations};
+use crate::timing::shortest;
 
 const TOLERANCE: f64 = 1e-8;
-/// Timed unless others are asked for.
-const PRECISIONS: [&str; 3] = ["dp", "sp", "dp-sp"];
+/// Solves of which the best counts, after one that is not timed.
+const ROUNDS: usize = 3;
 /// Problems of the issue, and smaller ones that the largest have ten times the rows of.
 const FULL: [&str; 8] = [
     "poisson7:128",
@@ -60,6 +58,16 @@ pub(super) fn hierarchies() -> Result<[(&'static str, Amg); 2]> {
     ])
 }
 
+/// How a solve went.
+pub(super) struct Solved {
+    milliseconds: f64,
+    outcome: Outcome,
+    /// Bytes of matrices that an iteration moves.
+    moved: usize,
+    /// Launches, allocations and synchronisations of an iteration, on average.
+    each: [Option<f64>; 3],
+}
+
 /// A solve in its row of the table.
 struct SolveRow {
     problem: &'static str,
@@ -67,22 +75,45 @@ struct SolveRow {
     precision: String,
     setup: f64,
     solved: Solved,
-    rows: usize,
 }
 
-pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
+pub(super) fn run(
+    bench: &GpuBench,
+    precisions: &[String],
+    report: &mut MarkdownReport,
+) -> Result<()> {
     report.add("## Solve phase")?;
-    let problems: &[&'static str] = if bench.small { &SMALL } else { &FULL };
-    let (mut rows, mut failed) = (Vec::new(), Vec::new());
-    for &problem in problems {
+    let (mut rows, mut failed): (Vec<SolveRow>, _) = (Vec::new(), Vec::new());
+    for &problem in bench.of_size(&FULL, &SMALL) {
         let before = rows.len();
         for (hierarchy, amg) in hierarchies()? {
             eprintln!("{problem}, {hierarchy}");
-            if let Err(error) = measure(bench, problem, hierarchy, &amg, &mut rows) {
+            let made = solve_all(
+                bench,
+                problem,
+                &amg,
+                precisions,
+                |precision, setup, solved| {
+                    rows.push(SolveRow {
+                        problem,
+                        hierarchy,
+                        precision: precision.to_owned(),
+                        setup,
+                        solved,
+                    });
+                },
+            );
+            if let Err(error) = made {
                 failed.push(format!("{problem}, {hierarchy}: {error}"));
             }
         }
-        report.add(solves(&rows[before..]))?;
+        let mut table = Table::new(
+            "problem | hierarchy | precision | set-up s | solve ms | iterations | residual | GB/s | of hypre | of AmgX | x first | launches | allocations | synchronisations",
+        );
+        rows[before..]
+            .iter()
+            .for_each(|row| table.row(row.cells(&rows[before..])));
+        report.add(table)?;
     }
     report.add(
         "Conjugate gradients to a true relative residual of 1e-8, b = ones, x0 = 0. Set-up: the \
@@ -96,156 +127,106 @@ pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
         report.add(failed.join("\n"))?;
     }
     report.add("### Ten times the rows")?;
-    report.add(growth(&rows))
+    report.add(growth(bench, &rows)?)
 }
 
-fn measure(
+/// One coarsening for all precisions; reports of each the seconds of its set-up and the solve.
+pub(super) fn solve_all(
     bench: &GpuBench,
-    problem: &'static str,
-    hierarchy: &'static str,
+    problem: &str,
     amg: &Amg,
-    rows: &mut Vec<SolveRow>,
+    precisions: &[String],
+    mut each: impl FnMut(&str, f64, Solved),
 ) -> Result<()> {
-    let ws = Workspace::new();
-    let prepared = Prepared::new(bench, problem, amg, &ws)?;
-    let count = prepared.b.rows();
-    prepared.solve_all(
-        &bench.precisions_or(&PRECISIONS),
-        |precision, setup, solved| {
-            rows.push(SolveRow {
-                problem,
-                hierarchy,
-                precision: precision.to_owned(),
-                setup,
-                solved,
-                rows: count,
-            });
-        },
-    )
-}
-
-/// A system on the device, and the stages it is to be set up with.
-pub(super) struct Prepared<'p> {
-    device: &'p Device,
-    a: Arc<dyn LinOp<f64>>,
-    b: Vector<f64>,
-    amg: &'p Amg,
-    ws: &'p Workspace,
-}
-
-impl<'p> Prepared<'p> {
-    pub fn new(
-        bench: &'p GpuBench,
-        problem: &str,
-        amg: &'p Amg,
-        ws: &'p Workspace,
-    ) -> Result<Self> {
-        let system = bench.problems.get(problem)?;
-        let rows = system.matrix.size().rows;
-        Ok(Self {
-            device: &bench.device,
-            a: Arc::new(system.matrix.copy_to(&bench.executor)?),
-            b: Vector::filled(&bench.executor, rows, 1, 1.0)?,
-            amg,
-            ws,
-        })
-    }
-
-    /// One coarsening for all precisions; tells of each the seconds of its set-up and the solve.
-    pub fn solve_all(
-        &self,
-        precisions: &[String],
-        mut tell: impl FnMut(&str, f64, Solved),
-    ) -> Result<()> {
-        let mut shared: Option<Setup> = None;
-        for precision in precisions {
-            let begin = Instant::now();
-            let (setup, hierarchy) = self.set_up(shared.take(), precision)?;
-            let seconds = begin.elapsed().as_secs_f64();
-            shared = Some(setup);
-            let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&self.a))?
-                .with_preconditioner(Arc::new(hierarchy))?
-                .stopping(Stop::relative(TOLERANCE));
-            tell(precision, seconds, solved(self.device, &solver, &self.b)?);
-        }
-        Ok(())
-    }
-
-    fn set_up(&self, shared: Option<Setup>, precision: &str) -> Result<(Setup, Hierarchy<f64>)> {
-        let precision = precision.parse()?;
-        Ok(match shared {
+    let system = bench.problem(problem)?;
+    let (ws, rows) = (Workspace::new(), system.matrix.size().rows);
+    let a: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
+    let b = Vector::filled(&bench.executor, rows, 1, 1.0)?;
+    let mut shared: Option<Setup> = None;
+    for precision in precisions {
+        let begin = Instant::now();
+        let (setup, hierarchy) = match shared.take() {
             Some(setup) => {
-                let setup = setup.storing(precision, LevelScaling::Auto);
-                let hierarchy = setup.update_values(&self.a, self.ws)?;
+                let setup = setup.storing(precision.parse()?, LevelScaling::Auto);
+                let hierarchy = setup.update_values(&a, &ws)?;
                 (setup, hierarchy)
             }
             None => {
-                let mut amg = self.amg.clone();
-                amg.precision = precision;
-                amg.setup(&self.a, self.ws)?
+                let mut amg = amg.clone();
+                amg.precision = precision.parse()?;
+                amg.setup(&a, &ws)?
             }
-        })
+        };
+        let seconds = begin.elapsed().as_secs_f64();
+        shared = Some(setup);
+        let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&a))?
+            .with_preconditioner(Arc::new(hierarchy))?
+            .stopping(Stop::relative(TOLERANCE));
+        each(precision, seconds, solved(bench, &solver, &b)?);
     }
+    Ok(())
 }
 
-fn solves(rows: &[SolveRow]) -> Table {
-    let mut table = table(&[
-        "problem",
-        "hierarchy",
-        "precision",
-        "set-up s",
-        "solve ms",
-        "iterations",
-        "residual",
-        "GB/s",
-        "of hypre",
-        "of AmgX",
-        "x first",
-        "launches",
-        "allocations",
-        "synchronisations",
-    ]);
-    for row in rows {
-        table.add_row(row.cells(rows));
+/// The best of some solves.
+fn solved(bench: &GpuBench, solver: &Solver<f64>, b: &Vector<f64>) -> Result<Solved> {
+    let mut solve = || Ok(solver.solve(b, &mut Vector::zeros_like(b)?)?);
+    let outcome = solve()?;
+    let (seconds, _) = shortest(&bench.executor, ROUNDS, &mut solve)?;
+    let counted = |most: usize| -> Result<Counts> {
+        let stop = solver.stop().clone().max_iterations(most);
+        let before = bench.device.counts();
+        // How it ends is not what is asked: it may be cut short.
+        let _ = solver.solve_in(b, &mut Vector::zeros_like(b)?, &stop, &Workspace::new())?;
+        Ok(bench.device.counts() - before)
+    };
+    let (half, all) = (outcome.iterations / 2, outcome.iterations);
+    let mut each = [None; 3];
+    if half > 0 {
+        let (few, many) = (counted(half)?, counted(all)?);
+        let numbers: [fn(&Counts) -> u64; 3] = [
+            |counts| counts.launches + counts.replayed,
+            |counts| counts.allocations,
+            |counts| counts.synchronizations,
+        ];
+        each = numbers.map(|number| {
+            let more = number(&many) as f64 - number(&few) as f64;
+            Some(more / (all - half) as f64)
+        });
     }
-    table
+    Ok(Solved {
+        milliseconds: seconds * 1e3,
+        moved: solver.footprint().moved,
+        outcome,
+        each,
+    })
 }
 
 impl SolveRow {
-    fn cells(&self, rows: &[SolveRow]) -> [String; 14] {
+    fn cells(&self, rows: &[SolveRow]) -> String {
         let (solved, peers) = (&self.solved, peers(self.problem));
         let (time, outcome) = (solved.milliseconds, &solved.outcome);
         let first = rows.iter().find(|row| row.hierarchy == self.hierarchy);
         let speed = (solved.moved * outcome.iterations) as f64 / (time * 1e-3);
-        let each = |number: fn(&Each) -> f64| cell(solved.each.as_ref().map(number), 1);
-        [
-            self.problem.to_owned(),
-            self.hierarchy.to_owned(),
-            self.precision.clone(),
-            format!("{:.2}", self.setup),
-            format!("{time:.2}"),
+        format!(
+            "{} | {} | {} | {:.2} | {time:.2} | {} | {:.1e} | {:.0} | {} | {} | {} | {}",
+            self.problem,
+            self.hierarchy,
+            self.precision,
+            self.setup,
             iterations(outcome),
-            format!("{:.1e}", outcome.relative_residual),
-            format!("{:.0}", speed * 1e-9),
+            outcome.relative_residual,
+            speed * 1e-9,
             cell(peers.map(|[hypre, _]| time / hypre.solve), 2),
             cell(peers.map(|[_, amgx]| time / amgx.solve), 2),
             cell(first.map(|first| first.solved.milliseconds / time), 2),
-            each(|each| each.launches),
-            each(|each| each.allocations),
-            each(|each| each.synchronizations),
-        ]
+            solved.each.map(|number| cell(number, 1)).join(" | ")
+        )
     }
 }
 
-fn growth(rows: &[SolveRow]) -> Table {
-    let mut table = table(&[
-        "from",
-        "to",
-        "hierarchy",
-        "precision",
-        "rows grow",
-        "time grows",
-    ]);
+fn growth(bench: &GpuBench, rows: &[SolveRow]) -> Result<Table> {
+    let mut table = Table::new("from | to | hierarchy | precision | rows grow | time grows");
+    let size = |row: &SolveRow| -> Result<f64> { Ok(bench.problem(row.problem)?.rhs.len() as f64) };
     for (from, to) in GROWTH {
         for small in rows.iter().filter(|row| row.problem == from) {
             let same = |row: &&SolveRow| {
@@ -255,20 +236,16 @@ fn growth(rows: &[SolveRow]) -> Table {
             let Some(large) = rows.iter().find(same) else {
                 continue;
             };
-            table.add_row([
-                from.to_owned(),
-                to.to_owned(),
-                small.hierarchy.to_owned(),
-                small.precision.clone(),
-                format!("{:.2}", large.rows as f64 / small.rows as f64),
-                format!(
-                    "{:.2}",
-                    large.solved.milliseconds / small.solved.milliseconds
-                ),
-            ]);
+            table.row(format!(
+                "{from} | {to} | {} | {} | {:.2} | {:.2}",
+                small.hierarchy,
+                small.precision,
+                size(large)? / size(small)?,
+                large.solved.milliseconds / small.solved.milliseconds
+            ));
         }
     }
-    table
+    Ok(table)
 }
 
 #[cfg(test)]

@@ -1,18 +1,21 @@
-//! `vcycle-bench mechanics`: elasticity and structures, beside the libraries made for them.
+//! `vcycle-bench mechanics`: elasticity and structures, beside the libraries made for them; parts are data.
 
+use serde::Deserialize;
 use vcycle::config::{Config, Preset};
 use vcycle::executor::Executor;
 
-use super::measurement::{Measurement, TOLERANCE};
-use super::program::{Library, ProgramPlaces};
-use super::race::Race;
-use super::report::{OURS, PeerGroup};
-use super::{install, strengths};
-use crate::common::{Result, table, threads};
+use super::files::Files;
+use super::measurement::{Attempt, Measurement, TOLERANCE};
+use super::program::{Library, Peer, ProgramPlaces};
+use super::race::{self, race};
+use super::{OURS, install};
+use crate::common::{Result, Table, cell, threads};
+use crate::options::{self, Options};
 use crate::problem;
+use crate::ready::Ready;
 
-/// Whom the ratios are to.
-const BASE: Library = Library::Gamg;
+/// The parts.
+const PARTS: &str = include_str!("../../experiments/mechanics.toml");
 /// Ratios are to residuals of up to so many times the tolerance.
 const NEARLY: f64 = 2.0;
 
@@ -52,147 +55,153 @@ enum MechanicsPart {
     Fsai,
 }
 
-const MULTIGRID: [&str; 8] = [
-    "elasticity:60x20x20",
-    "elasticity:240x12x12",
-    "elasticity:60x20x20,0.3,1e3",
-    "elasticity:60x20x20,0.45",
-    "../shared/matrices/trilinos_beam.mtx.xz",
-    "../shared/matrices/bcsstk15.mtx.xz",
-    "../shared/matrices/bcsstk16.mtx.xz",
-    "../shared/matrices/bcsstk24.mtx.xz",
-];
-const FSAI: [&str; 3] = [
-    "elasticity:60x20x20",
-    "poisson7:100",
-    "elasticity:60x20x20,0.3,1e3",
-];
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    multigrid: Vec<PartData>,
+    affinity: Vec<PartData>,
+    fsai: Vec<PartData>,
+}
+
+/// What is solved, with what, and beside whom.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartData {
+    problems: Vec<String>,
+    #[serde(default)]
+    base: Options,
+    variants: Vec<Options>,
+    #[serde(default)]
+    peers: Vec<Library>,
+    /// Whose time others are compared with: the best of these.
+    unit: Vec<String>,
+}
 
 pub(crate) fn run(arguments: &MechanicsArgs) -> Result<()> {
+    let mut parts: Parts = toml::from_str(PARTS)?;
     let wanted = |part| match arguments.only.is_empty() {
         true => part == MechanicsPart::Multigrid,
         false => arguments.only.contains(&part),
     };
     if wanted(MechanicsPart::Multigrid) {
-        let configs = configs(&arguments.presets)?;
-        arguments.race(&MULTIGRID, configs, &arguments.peers)?;
+        for part in &mut parts.multigrid {
+            part.peers.clone_from(&arguments.peers);
+            part.variants.extend(presets(&arguments.presets)?);
+        }
+        arguments.measure(&parts.multigrid)?;
     }
     if wanted(MechanicsPart::Affinity) {
-        let problems = arguments.problems(&strengths::PROBLEMS);
-        strengths::run(&problems, threads(arguments.threads)?, arguments.rounds)?;
+        arguments.measure(&parts.affinity)?;
     }
     if wanted(MechanicsPart::Fsai) {
-        let mut config = Config::from_toml("solver = \"cg\"\npreconditioner = \"fsai\"")?;
-        config.stop.rtol = Some(TOLERANCE);
-        arguments.race(&FSAI, vec![(OURS, config)], &[Library::Fsai])?;
+        arguments.measure(&parts.fsai)?;
     }
     Ok(())
 }
 
-impl MechanicsArgs {
-    /// The problems that are asked for, or the usual ones.
-    fn problems<'a>(&'a self, usual: &[&'a str]) -> Vec<&'a str> {
-        match self.problems.is_empty() {
-            true => usual.to_vec(),
-            false => self.problems.iter().map(String::as_str).collect(),
-        }
-    }
+/// Variants that are presets.
+fn presets(names: &[String]) -> Result<Vec<Options>> {
+    let variant = |name: &String| {
+        let name = Preset::named(name)?.name;
+        let both = ["name", "preset"].map(|key| (key.to_owned(), name.into()));
+        Ok(both.into_iter().collect())
+    };
+    names.iter().map(variant).collect()
+}
 
-    fn race(
-        &self,
-        usual: &[&str],
-        configs: Vec<(&'static str, Config)>,
-        peers: &[Library],
-    ) -> Result<()> {
-        let peers = install(peers, &self.places);
-        let threads = threads(self.threads)?;
-        let mut groups = Vec::new();
-        for name in self.problems(usual) {
-            let system = problem::system(&Executor::cpu(), name)?;
-            let race = Race {
-                name,
-                threads,
-                rounds: self.rounds,
-                configs: configs.clone(),
-                peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
+impl PartData {
+    /// What vcycle does, by name.
+    fn configs(&self) -> Result<Vec<(String, Config)>> {
+        let config = |options: &Options| {
+            let mut own = options.clone();
+            let name = own.remove("name");
+            let name = name.as_ref().and_then(|name| name.as_str()).unwrap_or(OURS);
+            let mut config = options::config(&[&self.base, &own])?;
+            config.stop.rtol = Some(TOLERANCE);
+            Ok((name.to_owned(), config))
+        };
+        self.variants.iter().map(config).collect()
+    }
+}
+
+impl MechanicsArgs {
+    fn measure(&self, parts: &[PartData]) -> Result<()> {
+        let (threads, rounds) = (threads(self.threads)?, self.rounds);
+        for part in parts {
+            let peers = install(&part.peers, &self.places);
+            let problems = match self.problems.is_empty() {
+                true => &part.problems,
+                false => &self.problems,
             };
-            groups.push(race.run(&system)?);
+            let mut table = Table::new(
+                "problem | who | iterations | complexity | set-up s | solve s | total s | residual | solve of unit | total of unit | note",
+            );
+            for name in problems {
+                let solves = self.solved(part, name, &peers, threads)?;
+                let short = name.rsplit('/').next().unwrap_or(name);
+                let unit = unit(&solves, &part.unit);
+                for (who, attempt) in &solves {
+                    table.row(format!("{short} | {who} | {}", cells(attempt, unit)));
+                }
+            }
+            say!(
+                "{table}\n\nUnit: the best of {}. In turns, of {rounds} rounds the one with the smallest total, threads {threads}; true \
+                 relative residual 1e-8. Peers have the near-nullspace, where it is known, and their own defaults.",
+                part.unit.join(", ")
+            );
         }
-        say!(
-            "{}\n\nThe fastest set-up and solve of {} rounds, in turns, threads {threads}; true \
-             relative residual 1e-8. \
-             Peers have the near-nullspace, where it is known, and their own defaults.",
-            text(&groups),
-            self.rounds
-        );
         Ok(())
     }
+
+    fn solved(
+        &self,
+        part: &PartData,
+        name: &str,
+        peers: &[Peer],
+        threads: usize,
+    ) -> Result<Vec<(String, Attempt)>> {
+        let system = problem::system(&Executor::cpu(), name)?;
+        let ready = Ready::of(&system, &Executor::cpu_with_threads(threads)?)?;
+        let (files, configs) = (Files::new(&system)?, part.configs()?);
+        let ours = configs
+            .iter()
+            .map(|(name, config)| race::within(name, config, &ready));
+        let theirs = peers.iter().filter(|peer| peer.uses(threads));
+        let theirs = theirs.map(|peer| race::peer(peer, &files, threads));
+        let entrants: Vec<_> = ours.chain(theirs).collect();
+        let title = format!("{name}, threads {threads}");
+        Ok(race(&title, &entrants, self.rounds))
+    }
 }
 
-/// What vcycle chooses, and presets.
-fn configs(presets: &[String]) -> Result<Vec<(&'static str, Config)>> {
-    let mut all = vec![(OURS, Config::default())];
-    for name in presets {
-        all.push((Preset::named(name)?.name, Config::preset(name)?));
-    }
-    for (_, config) in &mut all {
-        config.stop.rtol = Some(TOLERANCE);
-    }
-    Ok(all)
+/// The best of some solves, where it came near the tolerance: who stops a little too soon is not slower for it, and the ratio is
+/// on the safe side.
+fn unit<'s>(solves: &'s [(String, Attempt)], names: &[String]) -> Option<&'s Measurement> {
+    let of = solves.iter().filter(|(who, _)| names.contains(who));
+    let of = of.filter_map(|(_, attempt)| attempt.as_ref().ok());
+    let of = of.filter(|m| m.residual <= NEARLY * TOLERANCE);
+    of.min_by(|one, other| one.total().total_cmp(&other.total()))
 }
 
-fn text(groups: &[PeerGroup]) -> String {
-    let mut table = table(&[
-        "problem",
-        "who",
-        "iterations",
-        "complexity",
-        "set-up s",
-        "solve s",
-        "total s",
-        "residual",
-        "solve / GAMG",
-        "total / GAMG",
-        "note",
-    ]);
-    for group in groups {
-        // Who stops a little too soon is not slower for it: the ratio is on the safe side.
-        let base = group.ended(BASE.name());
-        let base = base.filter(|m| m.residual <= NEARLY * TOLERANCE);
-        for (name, attempt) in &group.solves {
-            let whose = [group.problem.clone(), name.to_string()];
-            let cells = match attempt {
-                Ok(m) => cells(m, base),
-                Err(why) => failed(why),
-            };
-            table.add_row(whose.into_iter().chain(cells));
-        }
-    }
-    table.to_string()
-}
-
-fn cells(m: &Measurement, base: Option<&Measurement>) -> [String; 9] {
-    let base = base.filter(|_| m.converged());
-    let ratio = |part: fn(&Measurement) -> f64| {
-        base.map_or(String::new(), |base| format!("{:.2}", part(m) / part(base)))
+fn cells(attempt: &Attempt, unit: Option<&Measurement>) -> String {
+    let m = match attempt {
+        Ok(m) => m,
+        Err(why) => return format!("{}{why}", " | ".repeat(8)),
     };
-    [
-        m.iterations.to_string(),
-        m.complexity.map_or(String::new(), |c| format!("{c:.2}")),
-        format!("{:.3}", m.setup),
-        format!("{:.3}", m.solve),
-        format!("{:.3}", m.total()),
-        format!("{:.1e}", m.residual),
+    let unit = unit.filter(|_| m.converged());
+    let ratio = |part: fn(&Measurement) -> f64| cell(unit.map(|unit| part(m) / part(unit)), 2);
+    format!(
+        "{} | {} | {:.3} | {:.3} | {:.3} | {:.1e} | {} | {} | {}",
+        m.iterations,
+        cell(m.complexity, 2),
+        m.setup,
+        m.solve,
+        m.total(),
+        m.residual,
         ratio(|m| m.solve),
         ratio(Measurement::total),
-        String::from(if m.converged() { "" } else { "not converged" }),
-    ]
-}
-
-fn failed(why: &str) -> [String; 9] {
-    let mut cells = [const { String::new() }; 9];
-    cells[8] = why.to_owned();
-    cells
+        if m.converged() { "" } else { "not converged" }
+    )
 }
 
 #[cfg(test)]
@@ -200,28 +209,61 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_to_gamg_where_both_converged() {
+    fn ratios_are_to_the_unit_where_both_converged() {
         let measured = |solve: f64, residual: f64| Measurement {
-            read: 0.0,
             setup: 1.0,
             solve,
             iterations: 9,
             residual,
             complexity: Some(1.2),
-            messages: 0.0,
+            ..Measurement::default()
         };
         let base = measured(3.0, 1e-9);
-        let good = cells(&measured(1.0, 1e-9), Some(&base));
-        assert_eq!((&*good[1], &*good[6], &*good[7]), ("1.20", "0.33", "0.50"));
-        let bad = cells(&measured(1.0, 1e-2), Some(&base));
-        assert_eq!((&*bad[6], &*bad[8]), ("", "not converged"));
-        assert_eq!(failed("why")[8], "why");
+        let good = cells(&Ok(measured(1.0, 1e-9)), Some(&base));
+        assert_eq!(
+            good,
+            "9 | 1.20 | 1.000 | 1.000 | 2.000 | 1.0e-9 | 0.33 | 0.50 | "
+        );
+        let bad = cells(&Ok(measured(1.0, 1e-2)), Some(&base));
+        assert!(bad.ends_with("| 1.0e-2 |  |  | not converged"), "{bad}");
+        assert_eq!(cells(&Err("why".to_owned()), None).split('|').count(), 9);
     }
 
     #[test]
-    fn presets_go_by_their_names() {
-        let all = configs(&["mechanics".to_owned()]).unwrap();
-        assert_eq!(all[1].0, "mechanics");
-        assert!(configs(&["mecanics".to_owned()]).is_err());
+    fn parts_are_configurations_and_presets_go_by_their_names() {
+        let parts: Parts = toml::from_str(PARTS).unwrap();
+        let all = [parts.multigrid, parts.affinity, parts.fsai].into_iter();
+        for part in all.flatten() {
+            part.configs().unwrap();
+        }
+        assert_eq!(
+            presets(&["mechanics".to_owned()]).unwrap()[0]["name"],
+            "mechanics"
+        );
+        assert!(presets(&["mecanics".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn both_strengths_are_measured_with_the_same_stages() {
+        let parts: Parts = toml::from_str(PARTS).unwrap();
+        let part = &parts.affinity[0];
+        let system = problem::system(&Executor::cpu(), "aniso5:40,0.001,34.377").unwrap();
+        let ready = Ready::of(&system, &Executor::cpu()).unwrap();
+        let configs = part.configs().unwrap();
+        let ours = configs
+            .iter()
+            .map(|(name, config)| race::within(name, config, &ready));
+        let solves = race("aniso5", &ours.collect::<Vec<_>>(), 1);
+        assert!(
+            solves
+                .iter()
+                .all(|(_, one)| one.as_ref().unwrap().converged())
+        );
+        let unit = unit(&solves, &part.unit);
+        assert!(
+            solves
+                .iter()
+                .any(|(_, one)| cells(one, unit).contains("| 1.00 |"))
+        );
     }
 }

@@ -1,15 +1,12 @@
 //! `vcycle-bench peers`: set-up and solve beside other multigrid libraries.
 
 mod files;
-mod fresh;
 mod measurement;
 pub(crate) mod mechanics;
-mod ours;
 mod program;
 mod race;
 mod report;
 pub(crate) mod scaling;
-mod strengths;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,13 +14,16 @@ use std::sync::Arc;
 use vcycle::executor::Executor;
 
 use self::files::Files;
-use self::fresh::FreshRace;
 pub(crate) use self::measurement::Measurement;
 use self::program::Peer;
 pub(crate) use self::program::{Library, ProgramPlaces};
+use self::race::{Program, race};
 use self::report::PeerGroup;
 use crate::common::{Result, threads, write};
 use crate::problem::{self, BenchSystem};
+
+/// vcycle as it chooses by itself.
+const OURS: &str = "vcycle";
 
 /// Options of `peers`.
 #[derive(Clone, Debug, clap::Args)]
@@ -93,7 +93,6 @@ pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
 /// All problems with all numbers of threads.
 fn measured(arguments: &PeersArgs) -> Result<Vec<PeerGroup>> {
     let peers = install(&arguments.peers, &arguments.places);
-    let program = fresh::vcycle(arguments.program.as_deref());
     let mut counts = arguments.threads.clone();
     if counts.is_empty() {
         counts = vec![1, threads(None)?];
@@ -110,15 +109,18 @@ fn measured(arguments: &PeersArgs) -> Result<Vec<PeerGroup>> {
         };
         let files = Files::new(&system)?;
         for &threads in &counts {
-            let race = FreshRace {
-                name,
+            let program = Program::new(arguments.program.as_deref(), &files, threads, None)?;
+            let ours = arguments.ours.iter();
+            let ours = ours.map(|options| program.entrant(options, &files));
+            let theirs = peers.iter().filter(|peer| peer.uses(threads));
+            let theirs = theirs.map(|peer| race::peer(peer, &files, threads));
+            let entrants: Vec<_> = ours.chain(theirs).collect();
+            let title = format!("{name}, threads {threads}");
+            groups.push(PeerGroup {
+                problem: name.rsplit('/').next().unwrap_or(name).to_owned(),
                 threads,
-                rounds: arguments.rounds,
-                program: &program,
-                ours: &arguments.ours,
-                peers: peers.iter().filter(|peer| peer.uses(threads)).collect(),
-            };
-            groups.push(race.run(&files)?);
+                solves: race(&title, &entrants, arguments.rounds),
+            });
         }
     }
     match groups.is_empty() {
@@ -142,9 +144,9 @@ impl Peers {
         Self(peers.map(Arc::new).collect())
     }
 
-    /// Those of some libraries.
-    pub(crate) fn among(&self, libraries: &[Library]) -> Self {
-        let wanted = |peer: &&Arc<Peer>| libraries.contains(&peer.library());
+    /// That of a library, where it is among them.
+    pub(crate) fn of(&self, library: Library) -> Self {
+        let wanted = |peer: &&Arc<Peer>| peer.library() == library;
         Self(self.0.iter().filter(wanted).cloned().collect())
     }
 

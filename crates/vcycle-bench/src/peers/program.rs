@@ -44,7 +44,8 @@ impl ProgramPlaces {
 }
 
 /// Other libraries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Library {
     /// BoomerAMG
     Hypre,
@@ -89,7 +90,8 @@ impl Library {
                 let python = install::python(&places.venv, &tools)?;
                 let headers = install::python_source(&python, &places.build, "pyamgcl")?;
                 written_sources(&places.build)?;
-                install::compile_threads(&places.build, "amgcl", &headers).map(PeerProgram::Threads)
+                let include = format!("-I{}", headers.display());
+                install::compile(&places.build, "amgcl.cpp", &[&include]).map(PeerProgram::Threads)
             }
             Library::Pyamg => {
                 let python = install::python(&places.venv, &["numpy", "scipy", "pyamg"])?;
@@ -128,7 +130,11 @@ fn hypre(folder: &Path, name: &str) -> Result<PeerProgram> {
         Some(program) => program,
         None => {
             install::debian(&["libhypre-dev"])?;
-            install::compile(folder, name, &["-I/usr/include/hypre", "-lHYPRE"])?
+            install::compile(
+                folder,
+                &format!("{name}.c"),
+                &["-I/usr/include/hypre", "-lHYPRE"],
+            )?
         }
     };
     Ok(PeerProgram::Processes(program))
@@ -141,7 +147,7 @@ fn petsc(folder: &Path, name: &str) -> Result<PeerProgram> {
     let flags = install::output(Command::new("pkg-config").args(query))?;
     let flags: Vec<&str> = flags.split_whitespace().collect();
     written_sources(folder)?;
-    install::compile(folder, name, &flags).map(PeerProgram::Processes)
+    install::compile(folder, &format!("{name}.c"), &flags).map(PeerProgram::Processes)
 }
 
 /// A peer that is installed, or why it is not.

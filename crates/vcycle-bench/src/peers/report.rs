@@ -1,13 +1,11 @@
 //! The tables.
 
 use serde_json::{Value, json};
+use vcycle_plot::{BarRow, bars};
 
+use super::OURS;
 use super::measurement::{Attempt, Measurement, TOLERANCE};
-use crate::common::{Result, table};
-use crate::plot::{BarRow, bars};
-
-/// vcycle as it chooses by itself.
-pub(crate) const OURS: &str = "vcycle";
+use crate::common::{Result, Table, cell};
 
 /// All solves of one problem with one number of threads, by name.
 pub(crate) struct PeerGroup {
@@ -17,17 +15,6 @@ pub(crate) struct PeerGroup {
 }
 
 impl PeerGroup {
-    /// The solve of that name, if it came to an end.
-    pub(crate) fn ended(&self, name: &str) -> Option<&Measurement> {
-        let (_, attempt) = self.solves.iter().find(|(who, _)| who == name)?;
-        attempt.as_ref().ok()
-    }
-
-    /// The solve of that name, if it succeeded.
-    pub(crate) fn measured(&self, name: &str) -> Option<&Measurement> {
-        self.ended(name).filter(|m| m.converged())
-    }
-
     /// Those of our solves, or of the peers', that succeeded.
     fn succeeded(&self, ours: bool) -> impl Iterator<Item = (&str, &Measurement)> {
         let of = self.solves.iter();
@@ -79,83 +66,57 @@ pub(crate) fn json(groups: &[PeerGroup]) -> String {
 
 /// The other way round. A file may say no residuals; then all of its solves have converged.
 pub(crate) fn read(text: &str) -> Result<Vec<PeerGroup>> {
-    let groups: Vec<ReadGroup> = serde_json::from_str(text)?;
-    Ok(groups.into_iter().map(PeerGroup::from).collect())
+    let groups: Vec<Value> = serde_json::from_str(text)?;
+    groups.iter().map(read_group).collect()
 }
 
-#[derive(serde::Deserialize)]
-struct ReadGroup {
-    problem: String,
-    threads: usize,
-    solves: Vec<ReadSolve>,
+fn read_group(group: &Value) -> Result<PeerGroup> {
+    let missing = |key: &str| format!("a group of solves has no `{key}`");
+    let text = |of: &Value, key: &str| of[key].as_str().map(str::to_owned);
+    let solves = group["solves"].as_array();
+    let solve = |one: &Value| {
+        let name = text(one, "name").ok_or_else(|| missing("name"))?;
+        let attempt = attempt(one).ok_or(text(one, "error").unwrap_or_default());
+        Ok::<_, String>((name, attempt))
+    };
+    let solves = solves.ok_or_else(|| missing("solves"))?.iter().map(solve);
+    Ok(PeerGroup {
+        problem: text(group, "problem").ok_or_else(|| missing("problem"))?,
+        threads: group["threads"]
+            .as_u64()
+            .ok_or_else(|| missing("threads"))? as usize,
+        solves: solves.collect::<std::result::Result<_, _>>()?,
+    })
 }
 
-#[derive(serde::Deserialize)]
-struct ReadSolve {
-    name: String,
-    #[serde(default)]
-    error: String,
-    #[serde(default)]
-    read_seconds: f64,
-    setup_seconds: Option<f64>,
-    solve_seconds: Option<f64>,
-    /// Of a solve of which nothing else was kept.
-    total_seconds: Option<f64>,
-    #[serde(default)]
-    iterations: usize,
-    relative_residual: Option<f64>,
-    operator_complexity: Option<f64>,
-}
-
-impl From<ReadGroup> for PeerGroup {
-    fn from(group: ReadGroup) -> Self {
-        let solve = |one: ReadSolve| (one.name.clone(), one.attempt());
-        Self {
-            problem: group.problem,
-            threads: group.threads,
-            solves: group.solves.into_iter().map(solve).collect(),
-        }
-    }
-}
-
-impl ReadSolve {
-    fn attempt(self) -> Attempt {
-        let both = self.setup_seconds.zip(self.solve_seconds);
-        let both = both.or(self.total_seconds.map(|total| (0.0, total)));
-        let Some((setup, solve)) = both else {
-            return Err(self.error);
-        };
-        Ok(Measurement {
-            read: self.read_seconds,
-            setup,
-            solve,
-            iterations: self.iterations,
-            residual: self.relative_residual.unwrap_or(TOLERANCE),
-            complexity: self.operator_complexity,
-            messages: 0.0,
-        })
-    }
+/// A solve that came to an end; of some only the total was kept.
+fn attempt(one: &Value) -> Option<Measurement> {
+    let number = |key: &str| one[key].as_f64();
+    let both = number("setup_seconds").zip(number("solve_seconds"));
+    let (setup, solve) = both.or(number("total_seconds").map(|total| (0.0, total)))?;
+    Some(Measurement {
+        read: number("read_seconds").unwrap_or(0.0),
+        setup,
+        solve,
+        iterations: number("iterations").unwrap_or(0.0) as usize,
+        residual: number("relative_residual").unwrap_or(TOLERANCE),
+        complexity: number("operator_complexity"),
+        messages: 0.0,
+    })
 }
 
 /// All solves in a table, and our rows beside the best peer in another.
 pub(crate) fn text(groups: &[PeerGroup]) -> String {
-    let mut all = table(&[
-        "problem",
-        "threads",
-        "who",
-        "read s",
-        "set-up s",
-        "solve s",
-        "total s",
-        "iterations",
-        "residual",
-        "note",
-    ]);
+    let mut all = Table::new(
+        "problem | threads | who | read s | set-up s | solve s | total s | iterations | residual | note",
+    );
     for group in groups {
         for (name, attempt) in &group.solves {
-            let threads = group.threads.to_string();
-            let whose = [group.problem.clone(), threads, name.clone()];
-            all.add_row(whose.into_iter().chain(cells(attempt)));
+            let (problem, threads) = (&group.problem, group.threads);
+            all.row(format!(
+                "{problem} | {threads} | {name} | {}",
+                cells(attempt)
+            ));
         }
     }
     format!("{all}\n\n{}", beside_the_best(groups))
@@ -205,7 +166,11 @@ fn parts(groups: &[PeerGroup]) -> String {
         "| problem, {threads} threads | vcycle, s | best peer, s | part |\n|---|---:|---:|---:|\n"
     );
     for group in groups.iter().filter(|group| group.threads == threads) {
-        let Some((ours, (name, best))) = group.measured(OURS).zip(group.best_peer()) else {
+        let Some(((_, ours), (name, best))) = group
+            .succeeded(true)
+            .find(|(name, _)| *name == OURS)
+            .zip(group.best_peer())
+        else {
             continue;
         };
         let (problem, part) = (&group.problem, ours.total() / best.total());
@@ -219,51 +184,41 @@ fn parts(groups: &[PeerGroup]) -> String {
 }
 
 fn beside_the_best(groups: &[PeerGroup]) -> String {
-    let mut ratios = table(&[
-        "problem",
-        "threads",
-        "who",
-        "total s",
-        "best peer",
-        "its total s",
-        "ratio",
-    ]);
+    let mut ratios =
+        Table::new("problem | threads | who | total s | best peer | its total s | ratio");
     for group in groups {
         let best = group.best_peer();
+        let (peer, theirs) = (
+            best.map_or("none", |best| best.0),
+            best.map(|best| best.1.total()),
+        );
         for (name, m) in group.succeeded(true) {
-            let of_best = match best {
-                None => ["none".to_owned(), String::new(), String::new()],
-                Some((best, theirs)) => [
-                    best.to_owned(),
-                    format!("{:.3}", theirs.total()),
-                    format!("{:.2}", m.total() / theirs.total()),
-                ],
-            };
-            let threads = group.threads.to_string();
-            let total = format!("{:.3}", m.total());
-            let whose = [group.problem.clone(), threads, name.to_owned(), total];
-            ratios.add_row(whose.into_iter().chain(of_best));
+            ratios.row(format!(
+                "{} | {} | {name} | {:.3} | {peer} | {} | {}",
+                group.problem,
+                group.threads,
+                m.total(),
+                cell(theirs, 3),
+                cell(theirs.map(|theirs| m.total() / theirs), 2)
+            ));
         }
     }
     ratios.to_string()
 }
 
-fn cells(attempt: &Attempt) -> [String; 7] {
+fn cells(attempt: &Attempt) -> String {
     match attempt {
-        Ok(m) => [
-            format!("{:.3}", m.read),
-            format!("{:.3}", m.setup),
-            format!("{:.3}", m.solve),
-            format!("{:.3}", m.total()),
-            m.iterations.to_string(),
-            format!("{:.1e}", m.residual),
-            String::from(if m.converged() { "" } else { "not converged" }),
-        ],
-        Err(why) => {
-            let mut cells = [const { String::new() }; 7];
-            cells[6] = why.clone();
-            cells
-        }
+        Ok(m) => format!(
+            "{:.3} | {:.3} | {:.3} | {:.3} | {} | {:.1e} | {}",
+            m.read,
+            m.setup,
+            m.solve,
+            m.total(),
+            m.iterations,
+            m.residual,
+            if m.converged() { "" } else { "not converged" }
+        ),
+        Err(why) => format!("{}{why}", " | ".repeat(6)),
     }
 }
 
@@ -278,8 +233,7 @@ mod tests {
             solve,
             iterations: 10,
             residual,
-            complexity: None,
-            messages: 0.0,
+            ..Measurement::default()
         })
     }
 

@@ -1,59 +1,147 @@
-//! What an experiment is.
+//! What an experiment is: one table or figure of a paper, described in a data file.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use vcycle::config::RunConfig;
 use vcycle::executor::Executor;
 
-use super::record::Value;
+use super::solves::Solves;
 use crate::common::Result;
-use crate::peers::{Library, Peers};
+use crate::options::Options;
+use crate::peers::{Library, Measurement, Peers};
+use crate::problem;
 use crate::published::{self, PublishedValue};
 
+/// Experiments and what was published, paper by paper.
+const FILES: [(&str, &str); 5] = [
+    (include_str!("../../experiments/tsai.toml"), published::TSAI),
+    (include_str!("../../experiments/zong.toml"), published::ZONG),
+    (
+        include_str!("../../experiments/chronos.toml"),
+        published::CHRONOS,
+    ),
+    (include_str!("../../experiments/amgt.toml"), published::AMGT),
+    (
+        include_str!("../../experiments/ginkgo.toml"),
+        published::GINKGO,
+    ),
+];
+
+static PAPERS: LazyLock<Vec<Paper>> =
+    LazyLock::new(|| FILES.map(|(text, values)| Paper::new(text, values)).into());
+
+/// All experiments, in the order of the papers.
+pub(super) fn all() -> Vec<&'static Experiment> {
+    PAPERS.iter().flat_map(|paper| &paper.experiments).collect()
+}
+
 /// A paper.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Paper {
     /// How experiments name it.
-    pub key: &'static str,
-    pub authors: &'static str,
-    pub title: &'static str,
-    /// What it publishes: a table with a row for every value.
-    pub published: &'static str,
+    pub key: String,
+    pub authors: String,
+    pub title: String,
     /// Tables and figures that have no row, and why.
-    pub left_out: &'static [(&'static str, &'static str)],
+    pub left_out: Vec<(String, String)>,
+    /// Lists of problems: a name, what stands for it in three sizes, and what a measure has to know of it.
+    problems: HashMap<String, Vec<Vec<String>>>,
+    #[serde(rename = "experiment")]
+    experiments: Vec<Experiment>,
+    /// What it publishes: a table with a row for every value.
+    #[serde(skip)]
+    pub published: &'static str,
+}
+
+impl Paper {
+    /// # Panics
+    /// For a text that is none: the files are part of the program, and a test reads them all.
+    fn new(text: &str, published: &'static str) -> Self {
+        let mut paper: Self = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
+        paper.published = published;
+        for experiment in &mut paper.experiments {
+            experiment.key.clone_from(&paper.key);
+        }
+        paper
+    }
+
+    /// A list of problems in the size of a run.
+    pub fn subjects(&self, list: &str, scope: &Scope) -> Result<Vec<Subject>> {
+        let of = self.problems.get(list);
+        let of = of.ok_or_else(|| format!("{} has no problems `{list}`", self.key))?;
+        let place = 1 + scope.size([0, 1, 2]);
+        let subject = |fields: &Vec<String>| Subject {
+            name: fields[0].clone(),
+            problem: fields[place].clone(),
+            extra: fields.get(4).cloned(),
+        };
+        Ok(of.iter().map(subject).collect())
+    }
+}
+
+/// What the paper calls a problem, and what is solved for it.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    pub name: String,
+    pub problem: String,
+    /// The solver of what is not symmetric, say.
+    pub extra: Option<String>,
 }
 
 /// One table or figure of a paper.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Experiment {
-    pub paper: &'static Paper,
+    #[serde(skip)]
+    key: String,
     /// Which one, `table-6.2` say.
-    pub item: &'static str,
-    pub title: &'static str,
+    pub item: String,
+    pub title: String,
     /// How the problem is that of the paper, or only of its kind.
-    pub problem: &'static str,
+    pub problem: String,
     /// Why values differ.
-    pub why: &'static str,
+    pub why: String,
     /// The quantity that is drawn.
     pub chart: Chart,
     /// Whether a device can run it; else it is made for processors.
+    #[serde(default = "yes", rename = "devices")]
     pub on_devices: bool,
-    pub run: fn(&Scope) -> Result<Vec<Value>>,
+    /// Solves, most often.
+    #[serde(default)]
+    pub solve: Vec<Solves>,
+    /// Or a measure of its own, with its list of problems and its options.
+    pub measure: Option<String>,
+    #[serde(default)]
+    problems: String,
+    #[serde(default)]
+    pub base: Options,
+    #[serde(default)]
+    pub variants: Vec<Options>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What a chart shows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Chart {
-    pub quantity: &'static str,
+    pub quantity: String,
+    #[serde(default)]
     pub logarithmic: bool,
-    pub better: Better,
+    better: Better,
 }
 
 /// Which of two values is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Better {
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Better {
     Less,
     More,
     /// They tell how something is made up.
@@ -61,36 +149,6 @@ pub(super) enum Better {
 }
 
 impl Chart {
-    const fn new(quantity: &'static str, better: Better) -> Self {
-        Self {
-            quantity,
-            logarithmic: false,
-            better,
-        }
-    }
-
-    /// A quantity of which less is better.
-    pub const fn less(quantity: &'static str) -> Self {
-        Self::new(quantity, Better::Less)
-    }
-
-    /// A quantity of which more is better.
-    pub const fn more(quantity: &'static str) -> Self {
-        Self::new(quantity, Better::More)
-    }
-
-    /// A share.
-    pub const fn share(quantity: &'static str) -> Self {
-        Self::new(quantity, Better::Neither)
-    }
-
-    pub const fn logarithmic(self) -> Self {
-        Self {
-            logarithmic: true,
-            ..self
-        }
-    }
-
     /// How much better a ratio is, more than one being better; none where neither is.
     pub fn gain(&self, ratio: f64) -> Option<f64> {
         match self.better {
@@ -103,13 +161,24 @@ impl Chart {
 
 impl Experiment {
     pub fn name(&self) -> String {
-        format!("{}/{}", self.paper.key, self.item)
+        format!("{}/{}", self.key, self.item)
+    }
+
+    pub fn paper(&self) -> &'static Paper {
+        let mut papers = PAPERS.iter();
+        let paper = papers.find(|paper| paper.key == self.key);
+        paper.expect("an experiment is that of a paper")
     }
 
     /// What the paper has published of it.
     pub fn published(&self) -> Vec<PublishedValue> {
-        let all = published::values(self.paper.published);
+        let all = published::values(self.paper().published);
         all.filter(|value| value.experiment == self.item).collect()
+    }
+
+    /// The problems of its own measure.
+    pub fn subjects(&self, scope: &Scope) -> Result<Vec<Subject>> {
+        self.paper().subjects(&self.problems, scope)
     }
 }
 
@@ -159,8 +228,16 @@ impl Scope {
         Ok(run.executor()?)
     }
 
-    /// Those of some libraries that are to be measured, where the processor is.
-    pub fn peers_among(&self, libraries: &[Library]) -> Peers {
-        self.peers.among(libraries)
+    /// Solves of a problem by a library on the processor, where it is asked for.
+    pub fn solved_by(
+        &self,
+        library: Library,
+        problem: &str,
+    ) -> Result<Vec<(&'static str, Measurement)>> {
+        let peers = self.peers.of(library);
+        match peers.is_empty() {
+            true => Ok(Vec::new()),
+            false => peers.solve(&problem::system(&Executor::cpu(), problem)?),
+        }
     }
 }

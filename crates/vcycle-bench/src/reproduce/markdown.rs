@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::experiment::{Experiment, Paper};
-use super::experiments;
-use super::page::chart;
+use vcycle_plot::number;
+
+use super::experiment::{Experiment, Paper, all};
+use super::page::{anchor, chart};
 use super::record::Record;
 use super::summary::{Line, lines, machines, sizes};
-use crate::plot::number;
 
 const HEAD: &str = "# The papers, reproduced
 
@@ -43,14 +43,15 @@ pub(super) fn of(records: &[(&'static Experiment, Record)], charts: &str) -> Str
     text += &missing(records, is_of_device);
     let mut paper = "";
     for (experiment, record) in records {
-        if experiment.paper.key != paper {
-            paper = experiment.paper.key;
+        if experiment.paper().key != paper {
+            paper = &experiment.paper().key;
             let _ = write!(
                 text,
                 "\n## {}: {}\n",
-                experiment.paper.authors, experiment.paper.title
+                experiment.paper().authors,
+                experiment.paper().title
             );
-            text += &left_out(experiment.paper);
+            text += &left_out(experiment.paper());
         }
         text += &section(experiment, record, charts);
     }
@@ -59,7 +60,7 @@ pub(super) fn of(records: &[(&'static Experiment, Record)], charts: &str) -> Str
 
 /// The experiments that have no record here.
 fn missing(records: &[(&'static Experiment, Record)], is_of_device: bool) -> String {
-    let all = experiments::all().into_iter();
+    let all = all().into_iter();
     let wanted = all.filter(|one| one.on_devices || !is_of_device);
     let names = wanted.map(Experiment::name);
     let is_there = |name: &String| records.iter().any(|(one, _)| one.name() == *name);
@@ -76,7 +77,7 @@ fn missing(records: &[(&'static Experiment, Record)], is_of_device: bool) -> Str
 /// What has no section of its own.
 fn left_out(paper: &Paper) -> String {
     let mut text = "\nWithout a section of their own:\n\n".to_owned();
-    for (items, why) in paper.left_out {
+    for (items, why) in &paper.left_out {
         let _ = writeln!(text, "- {items}: {why}.");
     }
     text
@@ -118,9 +119,9 @@ Of every table or figure the quantity that is drawn, where a ratio to a publishe
         let _ = writeln!(
             text,
             "| {} | [{}](#{}) | {} | {} | {} | {} | {range} |",
-            experiment.paper.key,
+            experiment.paper().key,
             experiment.item,
-            anchor(experiment),
+            anchor(&heading(experiment)),
             experiment.chart.quantity,
             count(|gain| gain > 1.05),
             count(|gain| (1.0 / 1.05..=1.05).contains(&gain)),
@@ -128,17 +129,6 @@ Of every table or figure the quantity that is drawn, where a ratio to a publishe
         );
     }
     text
-}
-
-/// What Markdown makes of the heading of a section.
-fn anchor(experiment: &Experiment) -> String {
-    let heading = heading(experiment).to_lowercase();
-    let kept = |c: char| c.is_alphanumeric() || "-_ ".contains(c);
-    heading
-        .chars()
-        .filter(|&c| kept(c))
-        .collect::<String>()
-        .replace(' ', "-")
 }
 
 fn heading(experiment: &Experiment) -> String {
@@ -162,7 +152,7 @@ fn section(experiment: &Experiment, record: &Record, charts: &str) -> String {
         return text;
     }
     if chart(experiment, record).is_some() {
-        let (name, quantity) = (experiment.name(), experiment.chart.quantity);
+        let (name, quantity) = (experiment.name(), &experiment.chart.quantity);
         let file = chart_name(experiment);
         let _ = writeln!(text, "![{name}: {quantity}]({charts}/{file})\n");
     }

@@ -1,18 +1,20 @@
 //! `vcycle-bench reproduce`, which `vcycle reproduce` starts: tables and figures of papers, measured with vcycle and set beside
 //! what was published.
 //!
-//! An [`Experiment`] is one table or figure. What it measures is a [`Record`], a JSON file of the folder; an experiment whose
+//! An [`Experiment`] is one table or figure, described in a data file. What it measures is a [`Record`], a JSON file of the folder; an experiment whose
 //! record is there is not run again, so that a run can be interrupted. Page, Markdown and charts are made of the records and of the
 //! [published values](crate::published), which are data files.
 
 mod experiment;
-mod experiments;
 mod machine;
 mod markdown;
+mod measures;
 mod page;
 mod record;
+mod solves;
 mod summary;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -123,10 +125,10 @@ fn measure_all(arguments: &ReproduceArgs, mut chosen: Vec<&'static Experiment>) 
 
 /// The experiments that a name selects.
 fn chosen(only: Option<&str>) -> Result<Vec<&'static Experiment>> {
-    let all = experiments::all();
+    let all = experiment::all();
     let Some(only) = only else { return Ok(all) };
     let names: Vec<String> = all.iter().map(|one| one.name()).collect();
-    let fits = |one: &&Experiment| one.paper.key == only || one.name() == only;
+    let fits = |one: &&Experiment| one.paper().key == only || one.name() == only;
     let chosen: Vec<_> = all.into_iter().filter(fits).collect();
     match chosen.is_empty() {
         true => Err(format!("there is no `{only}`; there are {}", names.join(", ")).into()),
@@ -137,7 +139,7 @@ fn chosen(only: Option<&str>) -> Result<Vec<&'static Experiment>> {
 fn measure(experiment: &Experiment, scope: &Scope) -> Record {
     let begin = Instant::now();
     // One that cannot be run here, on a device say, is no reason to leave out the others.
-    let (values, failure) = match (experiment.run)(scope) {
+    let (values, failure) = match measures::run(experiment, scope) {
         Ok(values) => (values, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };
@@ -151,21 +153,22 @@ fn measure(experiment: &Experiment, scope: &Scope) -> Record {
 
 /// Page, charts and Markdown of all records of a folder.
 fn report(folder: &Path, also: Option<&Path>) -> Result<()> {
-    let records = record::all(folder, &experiments::all());
+    let records = record::all(folder, &experiment::all());
+    let mut charts = HashMap::new();
     for (experiment, record) in &records {
         if let Some(chart) = page::chart(experiment, record) {
-            write(&folder.join(markdown::chart_name(experiment)), &chart)?;
+            let name = markdown::chart_name(experiment);
+            write(&folder.join(&name), &chart)?;
+            charts.insert(name, chart);
         }
     }
-    write(
-        &folder.join("reproduction.md"),
-        &markdown::of(&records, "."),
-    )?;
+    let text = markdown::of(&records, ".");
+    write(&folder.join("reproduction.md"), &text)?;
     if let Some(file) = also {
         write(file, &markdown::of(&records, &folder_from(file, folder)))?;
     }
     let page = folder.join("index.html");
-    write(&page, &page::of(&records))?;
+    write(&page, &page::of(&text, |name| charts.get(name).cloned()))?;
     say!("{}", page.display());
     Ok(())
 }

@@ -1,11 +1,10 @@
-//! The comparison as one HTML page that needs nothing else.
+//! The comparison as one HTML page that needs nothing else: the Markdown, with its charts inside.
 
-use std::fmt::Write;
+use vcycle_plot::{BarRow, bars, escape};
 
-use super::experiment::{Experiment, Paper};
+use super::experiment::Experiment;
 use super::record::Record;
-use super::summary::{Line, lines, machines, sizes};
-use crate::plot::{BarRow, bars, escape, number};
+use super::summary::{Line, lines};
 
 const HEAD: &str = r#"<!DOCTYPE html>
 <html lang="en">
@@ -15,43 +14,15 @@ const HEAD: &str = r#"<!DOCTYPE html>
 <title>The papers, reproduced with vcycle</title>
 <style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #1b1f24; }
-section { margin: 2.5rem 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; }
-th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+table { border-collapse: collapse; font-size: 0.9rem; display: block; overflow-x: auto; }
+td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; }
+tr:first-child td { font-weight: 600; }
 svg { width: 100%; max-width: 36rem; height: auto; display: block; margin: 1rem 0; }
-@media (max-width: 40rem) { table { font-size: 0.75rem; } th, td { padding: 0.2rem 0.25rem; } ul { padding-left: 1.2rem; } }
-.better { color: #16703c; } .worse { color: #a3271b; }
-p.small { color: #57606a; font-size: 0.9rem; }
+@media (max-width: 40rem) { table { font-size: 0.75rem; } td { padding: 0.2rem 0.25rem; } ul { padding-left: 1.2rem; } }
 </style>
 </head>
 <body>
-<h1>The papers, reproduced with vcycle</h1>
-<p>Tables and figures of five papers, measured with vcycle and set beside what was published. A ratio is ours relative to what was
-published. Times of different machines are not comparable, nor iterations of problems that are only of the kind of the paper's: read
-iterations of the same problem, complexities and ratios across machines, and times within a column.</p>
 "#;
-
-/// All records.
-pub(super) fn of(records: &[(&'static Experiment, Record)]) -> String {
-    let mut text = HEAD.to_owned();
-    text += "<nav><ul>\n";
-    for (experiment, _) in records {
-        let (name, title) = (experiment.name(), escape(experiment.title));
-        let _ = writeln!(text, "<li><a href=\"#{name}\">{name}</a>: {title}</li>");
-    }
-    text += "</ul></nav>\n";
-    let mut paper = "";
-    for (experiment, record) in records {
-        if experiment.paper.key != paper {
-            paper = experiment.paper.key;
-            text += &heading(experiment.paper);
-        }
-        text += &section(experiment, record);
-    }
-    text + "</body>\n</html>\n"
-}
 
 /// The bars of an experiment, where there are values of the quantity that is drawn.
 pub(super) fn chart(experiment: &Experiment, record: &Record) -> Option<String> {
@@ -74,81 +45,110 @@ fn bar_row(line: &Line) -> BarRow {
     }
 }
 
-/// The paper, and what has no section of its own.
-fn heading(paper: &Paper) -> String {
-    let (authors, title) = (escape(paper.authors), escape(paper.title));
-    let mut text =
-        format!("<h2>{authors}: {title}</h2>\n<p>Without a section of their own:</p>\n<ul>\n");
-    for (items, why) in paper.left_out {
-        let _ = writeln!(text, "<li>{}: {}.</li>", escape(items), prose(why));
+/// The page of a Markdown text, with the file of every chart in place of its name. It is that of [`markdown`](super::markdown):
+/// headings, paragraphs, lists, tables, images, and links to headings.
+pub(super) fn of(markdown: &str, charts: impl Fn(&str) -> Option<String>) -> String {
+    let mut page = HEAD.to_owned();
+    let mut open = "";
+    for line in markdown.lines() {
+        let block = match line.chars().next() {
+            Some('|') => "table",
+            Some('-') => "ul",
+            Some('#' | '!') | None => "",
+            Some(_) => "p",
+        };
+        if block != open {
+            for (name, bracket) in [(open, "</"), (block, "<")] {
+                if !name.is_empty() {
+                    page += &format!("{bracket}{name}>\n");
+                }
+            }
+            open = block;
+        }
+        page += &match block {
+            "table" if line.starts_with("|---") => String::new(),
+            "table" => {
+                let cells = line.trim_matches('|').split('|');
+                let cells: String = cells
+                    .map(|cell| format!("<td>{}</td>", inline(cell.trim())))
+                    .collect();
+                format!("<tr>{cells}</tr>\n")
+            }
+            "ul" => format!("<li>{}</li>\n", inline(line.trim_start_matches("- "))),
+            _ if line.starts_with('!') => {
+                let file = line.rsplit(['(', ')', '/']).nth(1).unwrap_or_default();
+                charts(file).unwrap_or_default()
+            }
+            _ if line.starts_with('#') => {
+                let (marks, text) = line.split_once(' ').unwrap_or(("#", line));
+                let (level, id) = (marks.len(), anchor(text));
+                format!("<h{level} id=\"{id}\">{}</h{level}>\n", inline(text))
+            }
+            _ => inline(line) + "\n",
+        };
     }
-    text + "</ul>\n"
+    page + "</body>\n</html>\n"
 }
 
-fn section(experiment: &Experiment, record: &Record) -> String {
-    let mut text = format!(
-        "<section id=\"{}\">\n<h3>{}: {}</h3>\n<p>{}</p>\n\
-         <p class=\"small\">Published: {}. Ours: {}, {}, {}{}, {:.0} s.</p>\n",
-        experiment.name(),
-        experiment.name(),
-        escape(experiment.title),
-        prose(experiment.problem),
-        escape(&machines(experiment)),
-        escape(&record.machine),
-        escape(&record.device),
-        record.date,
-        sizes(record),
-        record.seconds,
-    );
-    if let Some(why) = &record.failure {
-        let _ = writeln!(text, "<p>Not run: {}.</p>\n</section>", escape(why));
-        return text;
-    }
-    if let Some(chart) = chart(experiment, record) {
-        let _ = writeln!(text, "<div class=\"wide\">{chart}</div>");
-    }
-    text += "<div class=\"wide\"><table>\n<tr><th>row</th><th>quantity</th><th class=\"number\">published</th>\
-             <th class=\"number\">ours</th><th class=\"number\">ratio</th><th></th></tr>\n";
-    for line in &lines(experiment, record) {
-        text += &row(experiment, line);
-    }
-    let _ = writeln!(
-        text,
-        "</table></div>\n<p>{}</p>\n</section>",
-        prose(experiment.why)
-    );
-    text
+/// What Markdown makes of a heading.
+pub(super) fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+    let heading = heading.to_lowercase();
+    heading
+        .chars()
+        .filter(kept)
+        .collect::<String>()
+        .replace(' ', "-")
 }
 
-/// Text in which backticks mark code.
-fn prose(text: &str) -> String {
-    let parts = text.split('`').enumerate();
+/// Text in which backticks mark code and brackets links.
+fn inline(text: &str) -> String {
     let part = |(place, part): (usize, &str)| match place % 2 {
-        0 => escape(part),
+        0 => linked(part),
         _ => format!("<code>{}</code>", escape(part)),
     };
-    parts.map(part).collect()
+    text.split('`').enumerate().map(part).collect()
 }
 
-fn row(experiment: &Experiment, line: &Line) -> String {
-    let cell = |value: Option<f64>| value.map_or(String::new(), number);
-    let drawn = line
-        .ratio
-        .filter(|_| line.quantity == experiment.chart.quantity);
-    let class = match drawn.and_then(|ratio| experiment.chart.gain(ratio)) {
-        Some(gain) if gain > 1.05 => "better",
-        Some(gain) if gain < 1.0 / 1.05 => "worse",
-        _ => "",
+fn linked(text: &str) -> String {
+    let link = || {
+        let (before, rest) = text.split_once('[')?;
+        let (name, rest) = rest.split_once("](")?;
+        let (target, after) = rest.split_once(')')?;
+        let [before, name, target] = [before, name, target].map(escape);
+        Some(format!(
+            "{before}<a href=\"{target}\">{name}</a>{}",
+            linked(after)
+        ))
     };
-    format!(
-        "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-         <td class=\"number {class}\">{}</td><td>{}</td></tr>\n",
-        escape(&line.row),
-        escape(&line.named()),
-        cell(line.published),
-        cell(line.ours),
-        line.ratio
-            .map_or(String::new(), |ratio| format!("{ratio:.2}")),
-        escape(&line.remarks()),
-    )
+    link().unwrap_or_else(|| escape(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_what_the_markdown_has() {
+        let text = "# A: b\n\nWith `a < b` and [c](#a-b).\n\n| x | y |\n|---|---:|\n| 1 | 2 |\n\n- one\n\n![d](e/f.svg)\n";
+        let page = of(text, |file| {
+            Some(format!("<svg><title>{file}</title></svg>"))
+        });
+        let body = page
+            .split_once("<body>")
+            .unwrap()
+            .1
+            .replace("</body>\n</html>\n", "");
+        vcycle_plot::assert_well_formed(&body);
+        for piece in [
+            "<h1 id=\"a-b\">A: b</h1>",
+            "<code>a &lt; b</code>",
+            "<a href=\"#a-b\">c</a>",
+            "<td>1</td><td>2</td>",
+            "<li>one</li>",
+            "<title>f.svg</title>",
+        ] {
+            assert!(body.contains(piece), "{piece}: {body}");
+        }
+    }
 }

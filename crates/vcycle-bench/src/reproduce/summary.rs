@@ -1,8 +1,9 @@
 //! Published values and ours side by side.
 
+use vcycle_plot::number;
+
 use super::experiment::{Experiment, Size};
 use super::record::{Record, Value};
-use crate::plot::number;
 use crate::published::PublishedValue;
 
 /// One line of a comparison.

@@ -7,10 +7,10 @@ const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 #[test]
 fn published_values_are_of_experiments() {
-    let all = experiments::all();
+    let all = experiment::all();
     for experiment in &all {
-        for value in crate::published::values(experiment.paper.published) {
-            let name = format!("{}/{}", experiment.paper.key, value.experiment);
+        for value in crate::published::values(experiment.paper().published) {
+            let name = format!("{}/{}", experiment.paper().key, value.experiment);
             assert!(all.iter().any(|one| one.name() == name), "{name}");
             assert!(value.value.is_finite() && !value.measured_on.is_empty());
         }
@@ -23,7 +23,7 @@ fn the_committed_pages_are_what_their_records_make() {
         ("reproduction.md", "reproduction"),
         ("reproduction-h200.md", "reproduction-h200"),
     ] {
-        let records = record::all(&Path::new(DOCS).join(folder), &experiments::all());
+        let records = record::all(&Path::new(DOCS).join(folder), &experiment::all());
         assert!(!records.is_empty(), "{folder} has no records");
         let committed = std::fs::read_to_string(Path::new(DOCS).join(page)).unwrap();
         assert!(

@@ -1,82 +1,149 @@
-//! Products and sweeps in three storage precisions.
+//! Products, sweeps and set-ups in the storage precisions, beside the bandwidth of the memory.
 
-use comfy_table::Table;
-use vcycle::executor::Workspace;
+use std::sync::Arc;
+
+use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
-use vcycle::scalar::f16;
-use vcycle::structured::{Direction, StencilMatrix};
+use vcycle::scalar::{Real, bf16, f16};
+use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg};
 use vcycle::vector::Vector;
 
 use super::args::StructuredArgs;
-use crate::common::{Result, table};
-use crate::timing::race;
+use crate::common::{Result, Table};
+use crate::timing::{Candidate, Work, race, shortest, turns};
 use crate::triad::{Triad, pool};
 
-/// Products and sweeps beside the triad.
-pub(super) fn measure(arguments: &StructuredArgs, a: &StencilMatrix<f64>) -> Result<Table> {
-    let executor = a.executor();
-    let (mut triad, pool, ws) = (Triad::new(), pool(executor.threads())?, Workspace::new());
-    let rows = a.size().rows;
-    let (single, half) = (a.convert::<f32>()?, a.convert::<f16>()?);
-    let doubles = || Vector::<f64>::filled(executor, rows, 1, 1e-3);
-    let singles = || Vector::<f32>::filled(executor, rows, 1, 1e-3);
-    let (x, mut y, mut u) = (doubles()?, doubles()?, doubles()?);
-    let (v, mut w, mut s, mut z, mut t) =
-        (singles()?, singles()?, singles()?, singles()?, singles()?);
-    let forward = Direction::Forward;
-    let times = race(
-        [
-            &mut triad.on(&pool),
-            &mut || Ok(a.apply(&x, &mut y, &ws)?),
-            &mut || Ok(single.apply(&v, &mut w, &ws)?),
-            &mut || Ok(half.apply(&v, &mut z, &ws)?),
-            &mut || Ok(a.gauss_seidel(forward, &x, &mut u, &ws)?),
-            &mut || Ok(single.gauss_seidel(forward, &v, &mut s, &ws)?),
-            &mut || Ok(half.gauss_seidel(forward, &v, &mut t, &ws)?),
-        ],
-        arguments.rounds,
-        arguments.seconds,
-    )?;
-    let (wide, narrow) = ((16 * rows) as f64, (8 * rows) as f64);
-    let matrices = [a.bytes(), single.bytes(), half.bytes()].map(|bytes| bytes as f64);
-    let moved = |extra: f64| {
-        [
-            matrices[0] + wide + 2.0 * extra,
-            matrices[1] + narrow + extra,
-            matrices[2] + narrow + extra,
-        ]
+/// A product or a sweep forward that is ready to be timed.
+struct Kernel {
+    name: String,
+    /// Those of the matrix and the vectors, counted once.
+    bytes: f64,
+    work: Work<'static>,
+}
+
+/// A sweep: of a matrix, with a right-hand side and a guess.
+type Sweep<M, V> =
+    fn(&StencilMatrix<M>, &Vector<V>, &mut Vector<V>, &Workspace) -> vcycle::Result<()>;
+
+/// The product and the sweep of a matrix in `M` with vectors in `V`.
+fn both<M: Storage, V: Real>(
+    executor: &Executor,
+    a: &StencilMatrix<f64>,
+    sweep: Sweep<M, V>,
+) -> Result<[Kernel; 2]>
+where
+    StencilMatrix<M>: LinOp<V>,
+{
+    let a = Arc::new(a.convert::<M>()?.into_executor(executor)?);
+    let vector = |value: f64| Vector::<V>::filled(executor, a.size().rows, 1, value);
+    let (b, x, mut y, mut z) = (vector(1e-3)?, vector(1e-3)?, vector(0.0)?, vector(1e-3)?);
+    let name = match M::KIND == V::KIND {
+        true => M::KIND.to_string(),
+        false => format!("{}/{}", M::KIND, V::KIND),
     };
-    let bytes = [
-        vec![triad.bytes()],
-        moved(0.0).to_vec(),
-        moved((4 * rows) as f64).to_vec(),
-    ]
-    .concat();
-    let names = [
-        "triad",
-        "product f64",
-        "product f32",
-        "product f16/f32",
-        "sweep f64",
-        "sweep f32",
-        "sweep f16/f32",
-    ];
-    let mut table = table(&["kernel", "ms", "GB/s", "% of triad", "x f64", "bytes allow"]);
-    for (place, name) in names.into_iter().enumerate() {
-        let first = if place == 0 {
-            0
-        } else {
-            1 + (place - 1) / 3 * 3
+    let bytes = |vectors: usize| (a.bytes() + vectors * b.bytes()) as f64;
+    let [two, three] = [bytes(2), bytes(3)];
+    let again = Arc::clone(&a);
+    let ws = Workspace::new();
+    let product = move || Ok(a.apply(&x, &mut y, &ws)?);
+    let ws = Workspace::new();
+    let swept = move || Ok(sweep(&again, &b, &mut z, &ws)?);
+    let kernel = |name, bytes, work: Work<'static>| Kernel { name, bytes, work };
+    Ok([
+        kernel(format!("product {name}"), two, Box::new(product)),
+        kernel(format!("sweep {name}"), three, Box::new(swept)),
+    ])
+}
+
+/// A table of products and sweeps, beside the triad of the processor or a copy of the device.
+pub(super) fn measure(
+    arguments: &StructuredArgs,
+    a: &StencilMatrix<f64>,
+    executor: &Executor,
+) -> Result<Table> {
+    /// The kernels of a matrix in `M` with vectors in `V`; sweeps are no part of a trait.
+    macro_rules! both {
+        ($M:ty, $V:ty) => {
+            both::<$M, $V>(executor, a, |a, b, x, ws| {
+                a.gauss_seidel(Direction::Forward, b, x, ws)
+            })?
         };
-        let speed = bytes[place] / times[place];
-        table.add_row([
-            name.to_owned(),
-            format!("{:.2}", times[place] * 1e3),
-            format!("{:.2}", speed / 1e9),
-            format!("{:.0}", 100.0 * speed * times[0] / bytes[0]),
-            format!("{:.2}", times[first] / times[place]),
-            format!("{:.2}", bytes[first] / bytes[place]),
-        ]);
+    }
+    let mut all = vec![both!(f64, f64), both!(f32, f32), both!(f16, f32)];
+    if executor.is_device() {
+        all.push(both!(bf16, f32));
+    }
+    let (mut products, mut sweeps) = (Vec::new(), Vec::new());
+    for [product, sweep] in all {
+        products.push(product);
+        sweeps.push(sweep);
+    }
+    let count = products.len();
+    let mut kernels: Vec<Kernel> = products.into_iter().chain(sweeps).collect();
+    let (times, what, fastest) = timed(arguments, executor, &mut kernels)?;
+    let mut table = Table::new(&format!(
+        "kernel | us | GB/s | % of {what} | x f64 | bytes allow"
+    ));
+    for (place, (kernel, time)) in kernels.iter().zip(&times).enumerate() {
+        let first = place / count * count;
+        let speed = kernel.bytes / time;
+        table.row(format!(
+            "{} | {:.1} | {:.1} | {:.0} | {:.2} | {:.2}",
+            kernel.name,
+            time * 1e6,
+            speed * 1e-9,
+            100.0 * speed / fastest,
+            times[first] / time,
+            kernels[first].bytes / kernel.bytes
+        ));
+    }
+    say!("a {what}: {:.1} GB/s", fastest * 1e-9);
+    Ok(table)
+}
+
+/// Seconds of all kernels, and the bandwidth of what they are compared with.
+fn timed(
+    arguments: &StructuredArgs,
+    executor: &Executor,
+    kernels: &mut [Kernel],
+) -> Result<(Vec<f64>, &'static str, f64)> {
+    let measuring = (arguments.rounds, arguments.seconds);
+    if let Some(device) = executor.device() {
+        let mut times = Vec::new();
+        for kernel in kernels {
+            let work: Work<'_> = Box::new(|| (kernel.work)());
+            times.extend(turns(executor, vec![work], measuring)?);
+        }
+        return Ok((times, "copy", device.copy_bandwidth()?));
+    }
+    let (mut triad, pool) = (Triad::new(), pool(executor.threads())?);
+    let bytes = triad.bytes();
+    let mut triad = triad.on(&pool);
+    let mut candidates: Vec<&mut dyn Candidate> = vec![&mut triad];
+    candidates.extend(
+        kernels
+            .iter_mut()
+            .map(|one| &mut one.work as &mut dyn Candidate),
+    );
+    let mut times = race(&mut candidates, measuring.0, measuring.1)?;
+    let fastest = bytes / times.remove(0);
+    Ok((times, "triad", fastest))
+}
+
+/// How often a set-up is repeated.
+const REPEATS: usize = 4;
+
+/// Set-ups of what is on the device already, as a stencil and as a CSR matrix: the first one and the best of the next, in
+/// milliseconds.
+pub(super) fn measure_setups(executor: &Executor, a: &StencilMatrix<f64>) -> Result<Table> {
+    let mut table = Table::new("set-up from | first ms | repeated ms");
+    let stencil: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor)?);
+    let csr: Arc<dyn LinOp<f64>> = Arc::new(a.to_csr().copy_to(executor)?);
+    for (from, matrix) in [("a stencil", stencil), ("csr", csr)] {
+        let mut make = || Ok(StructMg::default().generate_with_report(&matrix, &Workspace::new())?);
+        let (first, _) = shortest(executor, 1, &mut make)?;
+        let (best, _) = shortest(executor, REPEATS, &mut make)?;
+        table.row(format!("{from} | {:.1} | {:.1}", 1e3 * first, 1e3 * best));
     }
     Ok(table)
 }

@@ -2,16 +2,12 @@
 
 mod ablation;
 mod args;
-mod device;
 mod kernels;
 mod problem;
 mod solves;
 
 use vcycle::executor::Executor;
-use vcycle::multigrid::{LevelScaling, Report};
-use vcycle::structured::CoarseStencil;
 
-pub(crate) use self::ablation::History;
 pub(crate) use self::args::StructuredArgs;
 use self::problem::Problem;
 use crate::common::{Result, threads};
@@ -30,13 +26,9 @@ pub(crate) fn run(arguments: &StructuredArgs) -> Result<()> {
         let problem = Problem::new(&host, name)?;
         say!("{problem}, {}, {} threads", executor.name(), host.threads());
         if arguments.kernels {
-            let table = match &arguments.device {
-                Some(device) => device::measure(device, &problem.a)?,
-                None => kernels::measure(arguments, &problem.a)?,
-            };
-            say!("{table}");
-            if let Some(device) = &arguments.device {
-                say!("{}", device::measure_setups(device, &problem.a)?);
+            say!("{}", kernels::measure(arguments, &problem.a, &executor)?);
+            if executor.is_device() {
+                say!("{}", kernels::measure_setups(&executor, &problem.a)?);
             }
         }
         measured.push(solves::measure(arguments, &problem.on(&executor)?)?);
@@ -68,31 +60,4 @@ pub(crate) fn gains(
         preconditioner,
         end_to_end,
     })
-}
-
-/// The levels that structured multigrid makes with some coarse operators, and the residuals of a solve.
-pub(crate) fn with_coarse_stencil(
-    problem: &str,
-    executor: &Executor,
-    coarse_stencil: CoarseStencil,
-) -> Result<(Report, Vec<f64>)> {
-    let arguments = StructuredArgs::measuring(1, 0.0);
-    let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
-    let mut parameters = arguments.multigrid("K64P32D16")?;
-    parameters.coarse_stencil = coarse_stencil;
-    problem.solved(&arguments, &parameters)
-}
-
-/// The residuals of solves in some precisions, each with a strategy of scaling.
-pub(crate) fn histories(
-    problem: &str,
-    executor: &Executor,
-    ways: &[(&str, LevelScaling)],
-) -> Result<Vec<History>> {
-    let arguments = StructuredArgs::measuring(1, 0.0);
-    let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
-    let one = |&(precision, scaling): &(&str, LevelScaling)| {
-        ablation::history(&arguments, &problem, precision, scaling)
-    };
-    Ok(ways.iter().map(one).collect())
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::LinOp;
-use vcycle::multigrid::Report;
 use vcycle::solver::{Cg, Fgmres, Solver};
 use vcycle::stop::Stop;
 use vcycle::structured::{Generated, StencilMatrix, StructMg};
@@ -70,18 +69,13 @@ impl Problem {
         Ok(solver.stopping(Stop::relative(arguments.rtol).max_iterations(300)))
     }
 
-    /// The levels of structured multigrid, and the residuals of a solve, relative to the right-hand side.
-    pub fn solved(
-        &self,
-        arguments: &StructuredArgs,
-        parameters: &StructMg,
-    ) -> Result<(Report, Vec<f64>)> {
+    /// The residuals of a solve, relative to the right-hand side.
+    pub fn solved(&self, arguments: &StructuredArgs, parameters: &StructMg) -> Result<Vec<f64>> {
         let a: Arc<dyn LinOp<f64>> = self.a.clone();
         let made = parameters.generate_with_report(&a, &Workspace::new())?;
         let solver = self.solver(arguments, &made)?;
         let mut x = Vector::zeros_like(&self.b)?;
-        let outcome = solver.solve(&self.b, &mut x)?;
-        Ok((made.report, outcome.history))
+        Ok(solver.solve(&self.b, &mut x)?.history)
     }
 
     /// The name before the size.

@@ -22,14 +22,9 @@ pub(super) fn kernels<M>(
     let ws = Workspace::new();
     let (times, span) = device.kernel_times(|| make(&ws).map(drop))?;
     let busy: f64 = times.iter().map(|kernel| kernel.milliseconds).sum();
-    let words = times.iter().take(NAMED).map(|kernel| {
-        let KernelTime {
-            name,
-            launches,
-            milliseconds,
-        } = kernel;
-        format!("{name} {milliseconds:.2} ({launches})")
-    });
+    let word =
+        |one: &KernelTime| format!("{} {:.2} ({})", one.name, one.milliseconds, one.launches);
+    let words = times.iter().take(NAMED).map(word);
     let words = words.collect::<Vec<_>>().join(", ");
     Ok(format!("kernels {busy:.2} of {span:.2} ms: {words}"))
 }
@@ -50,47 +45,32 @@ pub(super) fn whole<M>(
     ))
 }
 
-/// The stages of all levels together, in the order in which they come first.
-pub(super) struct StageCounts {
+/// The stages of all levels together, in the order in which they come first: launches, waits and allocations.
+struct StageCounts {
     device: Arc<Device>,
     open: Vec<Counts>,
-    stages: Vec<(String, Counted)>,
+    stages: Vec<(String, [u64; 3])>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Counted {
-    launches: u64,
-    waits: u64,
-    allocations: u64,
-}
-
-impl StageCounts {
-    /// Launches, waits of the host and allocations of the driver in every stage of what `make` makes, in words.
-    pub fn of<M>(
-        device: &Arc<Device>,
-        make: &mut dyn FnMut(&Workspace) -> Result<M>,
-    ) -> Result<String> {
-        let counts = Rc::new(RefCell::new(Self {
-            device: Arc::clone(device),
-            open: Vec::new(),
-            stages: Vec::new(),
-        }));
-        let ws = Workspace::with_log(Log::new().with(Rc::clone(&counts)));
-        drop(make(&ws)?);
-        let found = counts.borrow();
-        let stages = found.stages.iter();
-        let inner =
-            stages.filter(|(name, _)| !name.starts_with("level ") && !name.ends_with("set-up"));
-        let words = inner.map(|(name, one)| {
-            let Counted {
-                launches,
-                waits,
-                allocations,
-            } = one;
-            format!("{name} {launches}, {waits}, {allocations}")
-        });
-        Ok(words.collect::<Vec<_>>().join("; "))
-    }
+/// Launches, waits of the host and allocations of the driver in every stage of what `make` makes, in words.
+pub(super) fn by_stage<M>(
+    device: &Arc<Device>,
+    make: &mut dyn FnMut(&Workspace) -> Result<M>,
+) -> Result<String> {
+    let counts = Rc::new(RefCell::new(StageCounts {
+        device: Arc::clone(device),
+        open: Vec::new(),
+        stages: Vec::new(),
+    }));
+    let ws = Workspace::with_log(Log::new().with(Rc::clone(&counts)));
+    drop(make(&ws)?);
+    let found = counts.borrow();
+    let inner = |(name, _): &&(String, _)| !name.starts_with("level ") && !name.ends_with("set-up");
+    let words = found.stages.iter().filter(inner);
+    let words = words.map(|(name, [launches, waits, allocations])| {
+        format!("{name} {launches}, {waits}, {allocations}")
+    });
+    Ok(words.collect::<Vec<_>>().join("; "))
 }
 
 impl Observer for StageCounts {
@@ -105,12 +85,12 @@ impl Observer for StageCounts {
         let done = self.device.counts() - before;
         let place = self.stages.iter().position(|(known, _)| known == name);
         let place = place.unwrap_or_else(|| {
-            self.stages.push((name.to_owned(), Counted::default()));
+            self.stages.push((name.to_owned(), [0; 3]));
             self.stages.len() - 1
         });
-        let counted = &mut self.stages[place].1;
-        counted.launches += done.launches + done.replayed;
-        counted.waits += done.synchronizations;
-        counted.allocations += done.allocations;
+        let launches = done.launches + done.replayed;
+        let all = [launches, done.synchronizations, done.allocations];
+        let counted = self.stages[place].1.iter_mut().zip(all);
+        counted.for_each(|(sum, count)| *sum += count);
     }
 }

@@ -1,7 +1,6 @@
 //! Products of sparse matrices beside cuSPARSE.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use vcycle::executor::Workspace;
 use vcycle::linop::{LinOp, Size};
@@ -13,9 +12,10 @@ use vcycle::multigrid::strength::{Classical, Strength};
 
 use super::bench::{ROUNDS, SetupBench};
 use super::counts;
-use crate::common::{Result, table};
+use crate::common::{Result, Table, cell};
 use crate::gpu::cusparse::Cusparse;
-use crate::gpu::report::{MarkdownReport, cell};
+use crate::gpu::report::MarkdownReport;
+use crate::timing::shortest;
 
 const FULL: [&str; 4] = [
     "poisson7:128",
@@ -36,40 +36,26 @@ const SAME: f64 = 1e-14;
 
 pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
     report.add("## Products of sparse matrices")?;
-    let cusparse = Cusparse::load(&bench.device);
+    let cusparse = Cusparse::load(&bench.gpu.device);
     if let Err(error) = &cusparse {
         report.add(format!("No cuSPARSE: {error}"))?;
     }
-    let mut table = table(&[
-        "matrix",
-        "product",
-        "entries",
-        "ms",
-        "by tables",
-        "counted first",
-        "by words",
-        "in tiles",
-        "cuSPARSE",
-        "times",
-        "apart",
-    ]);
+    let mut table =
+        Table::new("matrix | product | entries | ms | in tiles | cuSPARSE | times | apart");
     let mut profiles = Vec::new();
     for problem in bench.names(&FULL, &SMALL) {
         eprintln!("{problem}, products");
-        let a = bench
-            .problems
-            .get(problem)?
-            .matrix
-            .copy_to(&bench.executor)?;
+        let system = bench.gpu.problem(problem)?;
+        let a = system.matrix.copy_to(&bench.gpu.executor)?;
         let strength = Strength::Classical(Classical::default()).graph(&a)?;
         let splitting = pmis(&strength, 1)?;
         let p = extended_i(&a, &strength, &splitting, &Truncation::default())?;
         let (ap, r) = (a.multiply(&p)?, p.transpose()?);
         for (name, left, right) in [("A A", &a, &a), ("A P", &a, &p), ("R (A P)", &r, &ap)] {
-            let [tables, counted, words, tiles] = by_ways(bench, left, right)?;
             let (own, c) = best(bench, &mut || Ok(left.multiply(right)?))?;
-            if bench.counts {
-                let words = counts::whole(&bench.device, &mut |_| Ok(left.multiply(right)?))?;
+            let tiles = in_tiles(bench, left, right, &c)?;
+            if bench.asked.counts {
+                let words = counts::whole(&bench.gpu.device, &mut |_| Ok(left.multiply(right)?))?;
                 profiles.push(format!("{problem}, {name}: {words}"));
             }
             let other = cusparse.as_ref().ok();
@@ -79,57 +65,36 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
                 Some(Err(error)) => (None, error.to_string()),
                 None => (None, String::new()),
             };
-            table.add_row([
-                problem.to_owned(),
-                name.to_owned(),
-                c.nonzeros().to_string(),
-                format!("{own:.2}"),
-                tables,
-                counted,
-                words,
-                tiles,
+            table.row(format!(
+                "{problem} | {name} | {} | {own:.2} | {tiles} | {} | {} | {apart}",
+                c.nonzeros(),
                 cell(time, 2),
-                cell(time.map(|time| time / own), 2),
-                apart,
-            ]);
+                cell(time.map(|time| time / own), 2)
+            ));
         }
     }
     report.add(table)?;
     report.add(format!(
         "P: extended+i(4) after PMIS, every unknown by itself. Milliseconds of wall clock, best of \
-         3 after one that is not timed, memory of the results included: as the device chooses, with columns in tables \
-         (or merged, where rows are short), the same with entries counted first, in words of 32, and in tiles of 4 by 4 with bitmaps, where these have {LEAST_FILLED} entries \
+         3 after one that is not timed, memory of the results included: as the device chooses, and in tiles of 4 by 4 with bitmaps, where these have {LEAST_FILLED} entries \
          or more, with the way there and back. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
     ))?;
-    for words in profiles.drain(..) {
-        report.add(words)?;
-    }
     in_blocks(bench, report, &mut profiles)?;
-    for words in profiles {
-        report.add(words)?;
-    }
-    Ok(())
+    profiles.iter().try_for_each(|words| report.add(words))
 }
 
-/// The times of a product by tables, with entries counted first, by words and in tiles; what is wrong in place of the latter three where results are not the same.
-fn by_ways(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>) -> Result<[String; 4]> {
-    let by = |way| best(bench, &mut || Ok(a.multiply_in_way(b, way)?));
-    let (tables, expected) = by(ProductWay::Tables)?;
-    let time_of = |way| -> Result<String> {
-        let (time, found) = by(way)?;
-        Ok(match difference(&found, &expected) {
-            Ok(apart) if apart <= SAME => format!("{time:.2}"),
-            Ok(apart) => format!("{apart:.0e} apart"),
-            Err(what) => what,
-        })
-    };
-    let tiles = match entries_a_tile(a)?.min(entries_a_tile(b)?) >= LEAST_FILLED {
-        true => time_of(ProductWay::Tiles)?,
-        false => String::new(),
-    };
-    let others = [time_of(ProductWay::Counted)?, time_of(ProductWay::Words)?];
-    let [counted, words] = others;
-    Ok([format!("{tables:.2}"), counted, words, tiles])
+/// The time of a product in tiles; what is wrong in its place where the result is not `expected`, and nothing where tiles would be
+/// nearly empty.
+fn in_tiles(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>, expected: &Csr<f64>) -> Result<String> {
+    if entries_a_tile(a)?.min(entries_a_tile(b)?) < LEAST_FILLED {
+        return Ok(String::new());
+    }
+    let (time, found) = best(bench, &mut || Ok(a.multiply_in_way(b, ProductWay::Tiles)?))?;
+    Ok(match difference(&found, expected) {
+        Ok(apart) if apart <= SAME => format!("{time:.2}"),
+        Ok(apart) => format!("{apart:.0e} apart"),
+        Err(what) => what,
+    })
 }
 
 /// Entries of a tile of 4 by 4, in the mean.
@@ -144,15 +109,8 @@ fn in_blocks(
     report: &mut MarkdownReport,
     profiles: &mut Vec<String>,
 ) -> Result<()> {
-    let mut table = table(&[
-        "matrix",
-        "product",
-        "entries",
-        "by entries",
-        "in blocks",
-        "times",
-        "apart",
-    ]);
+    let mut table =
+        Table::new("matrix | product | entries | by entries | in blocks | times | apart");
     for problem in bench.names(&FULL_SYSTEMS, &SMALL_SYSTEMS) {
         let Some([rows, blocks]) = System::new(bench, problem)? else {
             continue;
@@ -161,19 +119,16 @@ fn in_blocks(
         for (name, product) in PRODUCTS {
             let (by_entries, expected) = best(bench, &mut || product(&rows))?;
             let (time, found) = best(bench, &mut || product(&blocks))?;
-            if bench.counts {
-                let words = counts::whole(&bench.device, &mut |_| product(&blocks))?;
+            if bench.asked.counts {
+                let words = counts::whole(&bench.gpu.device, &mut |_| product(&blocks))?;
                 profiles.push(format!("{problem} in blocks, {name}: {words}"));
             }
-            table.add_row([
-                problem.to_owned(),
-                name.to_owned(),
-                found.nonzeros().to_string(),
-                format!("{by_entries:.2}"),
-                format!("{time:.2}"),
-                format!("{:.2}", by_entries / time),
-                apart(&found, &expected),
-            ]);
+            table.row(format!(
+                "{problem} | {name} | {} | {by_entries:.2} | {time:.2} | {:.2} | {}",
+                found.nonzeros(),
+                by_entries / time,
+                apart(&found, &expected)
+            ));
         }
     }
     report.add(table)?;
@@ -200,12 +155,12 @@ const PRODUCTS: [Named; 3] = [
 impl System {
     /// With which the device multiplies in rows, and in blocks; none where nodes have one unknown.
     fn new(bench: &SetupBench, problem: &str) -> Result<Option<[Self; 2]>> {
-        let system = bench.problems.get(problem)?;
+        let system = bench.gpu.problem(problem)?;
         let Some(near) = &system.near_nullspace else {
             return Ok(None);
         };
         let ways = Size::new(near.block_size(), near.vectors().len());
-        let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
+        let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.gpu.executor)?);
         let mut amg = Amg::default();
         amg.coarsening = "sa".parse()?;
         let ws = Workspace::new();
@@ -217,7 +172,9 @@ impl System {
         };
         let stored = |block: fn(Size) -> Option<Size>| -> Result<Self> {
             let of = |matrix: &Csr<f64>, size: Size| {
-                matrix.copy_to(&bench.executor)?.on_device_in(block(size))
+                matrix
+                    .copy_to(&bench.gpu.executor)?
+                    .on_device_in(block(size))
             };
             Ok(Self {
                 r: of(&r, ways.transposed())?,
@@ -257,17 +214,11 @@ fn apart(found: &Csr<f64>, expected: &Csr<f64>) -> String {
     }
 }
 
-fn best(bench: &SetupBench, make: &mut dyn FnMut() -> Result<Csr<f64>>) -> Result<(f64, Csr<f64>)> {
-    let mut last = make()?;
-    let mut best = f64::INFINITY;
-    for _ in 0..ROUNDS {
-        bench.device.synchronize()?;
-        let begin = Instant::now();
-        last = make()?;
-        bench.device.synchronize()?;
-        best = best.min(begin.elapsed().as_secs_f64() * 1e3);
-    }
-    Ok((best, last))
+/// Milliseconds of the best of some products, after one that is not timed, and the last.
+fn best<M>(bench: &SetupBench, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
+    drop(make()?);
+    let (seconds, last) = shortest(&bench.gpu.executor, ROUNDS, make)?;
+    Ok((seconds * 1e3, last))
 }
 
 /// The time of cuSPARSE, and how far its result is from ours.
@@ -279,18 +230,7 @@ fn other_product(
     c: &Csr<f64>,
 ) -> Result<(f64, String)> {
     let factors = [cusparse.matrix(a)?, cusparse.matrix(b)?];
-    let mut last = cusparse.product(&factors[0], &factors[1])?;
-    let mut best = f64::INFINITY;
-    for _ in 0..ROUNDS {
-        bench.device.synchronize()?;
-        let begin = Instant::now();
-        drop(std::mem::replace(
-            &mut last,
-            cusparse.product(&factors[0], &factors[1])?,
-        ));
-        bench.device.synchronize()?;
-        best = best.min(begin.elapsed().as_secs_f64() * 1e3);
-    }
+    let (best, last) = best(bench, &mut || cusparse.product(&factors[0], &factors[1]))?;
     if last.entries() != c.nonzeros() {
         return Ok((best, format!("{} entries", last.entries())));
     }

@@ -1,0 +1,132 @@
+//! Overheads and bandwidths.
+
+use std::sync::Arc;
+
+use vcycle::config::{Config, System, solve_system};
+use vcycle::executor::{Executor, Workspace};
+use vcycle::matrix::Csr;
+use vcycle::vector::{Coefficient, Scalars, Vector};
+
+use crate::common::Result;
+use crate::ready::{Ready, remark};
+use crate::reproduce::experiment::{Experiment, Scope, Size};
+use crate::reproduce::record::Value;
+use crate::timing::{Candidate, work};
+use crate::triad::{Triad, pool};
+
+/// Bytes a second of the STREAM triad. Devices have two vectors read and one written in place: they need not read what they
+/// overwrite.
+fn triad(scope: &Scope) -> Result<f64> {
+    let executor = scope.executor()?;
+    if executor.device().is_some() {
+        let x = Vector::<f64>::filled(&executor, VALUES[2], 1, 1.0)?;
+        let mut y = Vector::zeros_like(&x)?;
+        let add = || Ok(y.axpy(Coefficient::constant(0.5), &x)?);
+        let seconds = work(&executor, scope.seconds(), add)?;
+        return Ok((3 * x.bytes()) as f64 / seconds);
+    }
+    let mut triad = match scope.size {
+        Size::Tiny => Triad::of_length(1 << 10),
+        Size::Quick | Size::Full => Triad::new(),
+    };
+    let bytes = triad.bytes();
+    let pool = pool(std::thread::available_parallelism()?.into())?;
+    Ok(bytes / triad.on(&pool).best_within(scope.seconds())?)
+}
+
+/// Values of a vector.
+const VALUES: [usize; 3] = [1 << 10, 1 << 22, 1 << 24];
+
+/// Rows of a matrix that is too small to take time, but does not let a method end.
+const FEW: usize = 200;
+
+/// A hundred iterations of a method without a preconditioner.
+fn hundred(method: &str) -> Result<Config> {
+    let text = format!("solver={method} preconditioner=none rtol=0 max-iterations=100");
+    Ok(text.parse()?)
+}
+
+/// Iterations with a small diagonal matrix of condition 1e6.
+pub(super) fn overheads(_: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
+    let executor = Executor::cpu_with_threads(1)?;
+    let entry = |row: usize| 1e6_f64.powf(row as f64 / (FEW - 1) as f64);
+    let a = Csr::diagonal_matrix(&executor, (0..FEW).map(entry).collect());
+    let system = System::new(Arc::new(a));
+    let b = Vector::filled(&executor, FEW, 1, 1.0)?;
+    let mut values = Vec::new();
+    for method in ["bicgstab", "cg", "cgs", "fcg", "gmres"] {
+        let config = hundred(method)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..scope.size([1, 20, 200]) {
+            let solution = solve_system(&config, &system, &b, &Workspace::new())?;
+            let count = solution.outcome.iterations.max(1) as f64;
+            best = best.min(solution.solving.as_secs_f64() / count);
+        }
+        values.push(Value::new(method, "an iteration", "us", 1e6 * best));
+    }
+    Ok(values)
+}
+
+/// A bandwidth, and what part it is of the triad's.
+fn bandwidth(row: &str, speed: f64, triad: f64) -> [Value; 2] {
+    [
+        Value::new(row, "bandwidth", "GB/s", speed / 1e9),
+        Value::new(row, "share of triad", "", speed / triad),
+    ]
+}
+
+pub(super) fn vectors(_: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
+    let executor = scope.executor()?;
+    let rows = scope.size(VALUES);
+    let bytes = (rows * size_of::<f64>()) as f64;
+    let filled = |value: f64| Vector::<f64>::filled(&executor, rows, 1, value);
+    let (x, y, mut z) = (filled(1.0)?, filled(2.0)?, filled(0.5)?);
+    let mut sum = Scalars::filled(&executor, 1, 0.0)?;
+    let seconds = scope.seconds();
+    let copy = work(&executor, seconds, || Ok(z.copy_from(&x)?))?;
+    let mul = work(&executor, seconds, || Ok(z.scale(-Coefficient::one())?))?;
+    let add = work(&executor, seconds, || Ok(z.axpy(Coefficient::one(), &y)?))?;
+    let dot = work(&executor, seconds, || Ok(x.norm(&mut sum)?))?;
+    let triad = triad(scope)?;
+    let speeds = [
+        ("Copy", 2.0 * bytes / copy),
+        ("Mul", 2.0 * bytes / mul),
+        ("Add", 3.0 * bytes / add),
+        ("Triad", triad),
+        ("Dot", bytes / dot),
+    ];
+    let values = speeds.map(|(row, speed)| bandwidth(row, speed, triad));
+    Ok(values.into_iter().flatten().collect())
+}
+
+/// Methods, and by table 2 of the paper how many vectors and matrices an iteration reads or writes, and how many products it
+/// has, each of which the paper counts; of GMRES with a restart of 100.
+const METHODS: [(&str, f64, f64, f64); 5] = [
+    ("cg", 18.0, 1.0, 1.0),
+    ("fcg", 21.0, 1.0, 1.0),
+    ("bicgstab", 15.5, 1.0, 2.0),
+    ("cgs", 14.5, 1.0, 2.0),
+    ("gmres:100", 250.0 + 10.5 + 0.14, 1.01, 1.0),
+];
+
+pub(super) fn krylov(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
+    let ready = Ready::new(&experiment.subjects(scope)?[0].problem, &scope.executor()?)?;
+    let (a, triad) = (ready.matrix(), triad(scope)?);
+    let vector = (a.size().rows * size_of::<f64>()) as f64;
+    let (mut values, mut shares) = (Vec::new(), Vec::new());
+    for (method, vectors, matrices, products) in METHODS {
+        let solution = ready.solve(&hundred(method)?)?;
+        let iterations = solution.outcome.iterations.max(1) as f64;
+        let bytes = products * iterations * (matrices * a.bytes() as f64 + vectors * vector);
+        let speed = bytes / solution.solving.as_secs_f64();
+        let note = format!("{iterations} iterations, {}", remark(&solution));
+        let [bandwidth, share] = bandwidth(method, speed, triad);
+        shares.push(share.value);
+        values.extend([bandwidth.noting(note), share]);
+    }
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    values.push(Value::new("least", "share of triad", "", least));
+    values.push(Value::new("most", "share of triad", "", most));
+    Ok(values)
+}
