@@ -1,43 +1,88 @@
 //! The matrix of the finest level, and where each one is set up.
 
+use std::any::Any;
 use std::sync::Arc;
 
+use super::matrices::LevelMatrix;
+use super::wide::Wide;
 use crate::error::{Error, Result};
 use crate::linop::{LinOp, check_square, entries};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Distributed};
 use crate::precision::Unit;
 use crate::scalar::{Kind, Scalar};
 
-/// The matrix in double precision, checked: the given one itself if it is that already; on the host if
+/// The matrix in double precision, checked: the given one itself if it is that already; on the host if ranks share it or
 /// it has less than `host_rows`. `V` is real or complex as `T` is.
-pub(super) fn finest<T: Scalar, V: Scalar>(
+pub(super) fn finest<T: Scalar, V: Wide>(
     host_rows: usize,
     a: &Arc<dyn LinOp<T>>,
-) -> Result<Arc<Csr<V>>> {
+) -> Result<LevelMatrix<V>> {
     if T::KIND.is_complex() != V::KIND.is_complex() {
         return Err(no_complex());
     }
-    check_square(a.as_ref(), "amg")?;
-    let shared: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(a) as _;
-    let finest = match shared.downcast::<Csr<V>>() {
-        Ok(same) => same,
-        Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
+    let finest = match a.executor().team() {
+        None => LevelMatrix::Here(whole(host_rows, a)?),
+        Some(_) => LevelMatrix::OfRanks(shared(a)?),
     };
-    let finest = match moves(&finest, host_rows) {
-        true => Arc::new(finest.copy_to(&a.executor().on_host())?),
-        false => finest,
+    let local = finest.local();
+    let checked = local
+        .largest_entry()
+        .and_then(|largest| match largest.is_finite() {
+            true => Ok(largest),
+            false => local.check_finite().map(|()| largest),
+        });
+    let largest = finest.agree(checked)?;
+    let largest = match &finest {
+        LevelMatrix::Here(_) => largest,
+        LevelMatrix::OfRanks(a) => a.team().largest(largest)?,
     };
-    let largest = finest.largest_entry()?;
-    if !largest.is_finite() {
-        finest.check_finite()?;
-    }
-    if finest.size().rows > 0 && largest == 0.0 {
+    if finest.rows() > 0 && largest == 0.0 {
         return Err(Error::Singular {
             component: "amg",
             reason: "all entries are zero".to_owned(),
         });
     }
     Ok(finest)
+}
+
+fn whole<T: Scalar, V: Scalar>(host_rows: usize, a: &Arc<dyn LinOp<T>>) -> Result<Arc<Csr<V>>> {
+    check_square(a.as_ref(), "amg")?;
+    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(a) as _;
+    let finest = match shared.downcast::<Csr<V>>() {
+        Ok(same) => same,
+        Err(_) => Arc::new(entries(a.as_ref(), "amg")?.convert()?),
+    };
+    match moves(&finest, host_rows) {
+        true => Ok(Arc::new(finest.copy_to(&a.executor().on_host())?)),
+        false => {
+            check_room(&finest)?;
+            Ok(finest)
+        }
+    }
+}
+
+/// Fails before anything is made where a device has no room even for the first steps: a weight for every
+/// entry and a few numbers for every row.
+fn check_room<V: Scalar>(a: &Csr<V>) -> Result<()> {
+    let (weights, rows) = (a.nonzeros() * size_of::<f32>(), a.size().rows);
+    a.executor()
+        .check_room(weights + rows * 4 * size_of::<f64>())
+}
+
+fn shared<T: Scalar, V: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed<V>>> {
+    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(a) as _;
+    let finest = match shared.downcast::<Distributed<V>>() {
+        Ok(same) => same,
+        Err(_) => {
+            let found = Distributed::behind(a.as_ref());
+            let found = found.ok_or(Error::NeedsEntries { component: "amg" })?;
+            Arc::new(found.into_owned())
+        }
+    };
+    match finest.executor().is_device() {
+        true => Ok(Arc::new(finest.on(&a.executor().on_host())?)),
+        false => Ok(finest),
+    }
 }
 
 /// The storage types, as precisions.
@@ -58,15 +103,29 @@ pub(super) fn no_complex() -> Error {
     }
 }
 
+/// Fails for what is made of a matrix as a whole alone.
+pub(super) fn not_of_ranks<V: Scalar>(a: &LevelMatrix<V>, what: &str) -> Result<()> {
+    match a {
+        LevelMatrix::Here(_) => Ok(()),
+        LevelMatrix::OfRanks(_) => Err(Error::Unsupported {
+            component: "amg".to_owned(),
+            operation: format!("{what} of matrices that several ranks share"),
+        }),
+    }
+}
+
 /// Whether a matrix is on a device and too small for it.
 fn moves<V: Scalar>(a: &Csr<V>, host_rows: usize) -> bool {
     a.executor().is_device() && a.size().rows < host_rows
 }
 
 /// A coarse matrix where the next level is set up.
-pub(super) fn placed<V: Scalar>(a: Csr<V>, host_rows: usize) -> Result<Csr<V>> {
-    match moves(&a, host_rows) {
-        true => a.copy_to(&a.executor().on_host()),
-        false => Ok(a),
+pub(super) fn placed<V: Wide>(a: LevelMatrix<V>, host_rows: usize) -> Result<LevelMatrix<V>> {
+    match &a {
+        LevelMatrix::Here(whole) if moves(whole, host_rows) => {
+            let host = whole.executor().on_host();
+            Ok(LevelMatrix::Here(Arc::new(whole.copy_to(&host)?)))
+        }
+        LevelMatrix::Here(_) | LevelMatrix::OfRanks(_) => Ok(a),
     }
 }

@@ -1,5 +1,5 @@
 //! The hierarchy: an operator whose application is one cycle through the levels that
-//! [`steps`](super::steps) makes.
+//! [`setup`](super::setup) makes.
 
 use std::fmt::{Display, Formatter};
 use std::sync::Arc;
@@ -8,24 +8,23 @@ use vcycle_kernels::compiled;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::complex::complex_levels;
 use super::finest::{no_complex, unit_of};
 use super::for_level;
+use super::matrices::LevelMatrix;
 use super::near_nullspace::NearNullspace;
 use super::precision::of_transfer;
-use super::report::{LevelFacts, LevelPart, Report};
+use super::report::{LevelFacts, Report};
 use super::scaling::Factors;
-use super::shared::{Made, SharedLevel, SharedLevels, is_shared, set_up, set_up_complex};
-use super::steps::{analysed, coarsen};
+use super::setup::{Levels, analysed, coarsen};
 use super::stored::Overflows;
 use super::wide::Wide;
-use super::working::{Matrices, Plan};
+use super::working::Plan;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
-use crate::matrix::{Csr, Distributed};
+use crate::matrix::Csr;
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Scalar};
+use crate::scalar::{Kind, Scalar, c64};
 use crate::vector::Vector;
 
 /// All levels of a multigrid method; as an operator one cycle from a zero guess.
@@ -63,77 +62,44 @@ impl<T: Scalar> Hierarchy<T> {
         let _stage = ws.stage("amg set-up", 0);
         amg.check(near_nullspace)?;
         let clock = Clock::new(ws, a.executor());
-        if is_shared(a.as_ref()) {
-            return Self::of_ranks(amg, a, near_nullspace, clock);
+        match const { T::KIND.is_complex() } {
+            true => Self::set_up::<c64>(amg, a, near_nullspace, clock),
+            false => Self::set_up::<f64>(amg, a, near_nullspace, clock),
         }
-        if const { T::KIND.is_complex() } {
-            let (amg, levels, stalled) = complex_levels(amg, a, near_nullspace, &clock)?;
-            return Self::of_all_levels(amg, a, None, levels, stalled, clock);
-        }
-        let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
-        let stalled = coarsen(&amg, 0, &mut levels, unknowns, &clock, None)?;
-        Self::of_levels(amg, a, levels, stalled, clock)
     }
 
-    /// Of a matrix that ranks share.
-    fn of_ranks(
+    /// In double precision, real or complex.
+    fn set_up<V: Wide>(
         amg: &Amg,
         a: &Arc<dyn LinOp<T>>,
         near_nullspace: &NearNullspace,
-        clock: Clock<'_>,
-    ) -> Result<Self> {
-        if const { T::KIND.is_complex() } {
-            let made = set_up_complex(amg, a, near_nullspace, &clock)?;
-            return Self::of_made(made, a, clock);
-        }
-        let made = set_up(amg, a, near_nullspace, &clock)?;
-        Self::of_made(made, a, clock)
-    }
-
-    /// Makes smoothers and the coarsest solver for levels that ranks share.
-    pub(super) fn of_made<V: Wide>(
-        made: Made<V>,
-        a: &Arc<dyn LinOp<T>>,
-        clock: Clock<'_>,
-    ) -> Result<Self> {
-        let (levels, stalled) = (made.levels, made.stalled);
-        let shared = SharedLevels {
-            // Cycles run where the matrix was given, though the host has set them up.
-            executor: a.executor().clone(),
-            ..made.shared
-        };
-        Self::of_all_levels(made.amg, a, Some(shared), levels, stalled, clock)
-    }
-
-    /// Makes smoothers and the coarsest solver for matrices that are there.
-    pub(super) fn of_levels(
-        amg: Amg,
-        a: &Arc<dyn LinOp<T>>,
-        levels: Vec<Matrices>,
-        stalled: Option<String>,
-        clock: Clock<'_>,
-    ) -> Result<Self> {
-        Self::of_all_levels(amg, a, None, levels, stalled, clock)
-    }
-
-    /// The same where levels above these may be shared by ranks.
-    fn of_all_levels<V: Wide>(
-        amg: Amg,
-        a: &Arc<dyn LinOp<T>>,
-        shared: Option<SharedLevels<V>>,
-        mut levels: Vec<Matrices<V>>,
-        stalled: Option<String>,
         clock: Clock<'_>,
     ) -> Result<Self> {
         // A constant: nothing more is compiled for real levels of complex matrices.
         if const { T::KIND.is_complex() != V::KIND.is_complex() } {
             return Err(no_complex());
         }
-        let rows = all_rows(shared.as_ref(), &levels);
+        let (amg, finest, unknowns) = analysed::<T, V>(amg, a, near_nullspace, &clock)?;
+        let mut set = Levels::new(finest);
+        coarsen(&amg, &mut set, unknowns, (a.executor(), &clock), None)?;
+        Self::of_levels(amg, a, set, clock)
+    }
+
+    /// Makes smoothers and the coarsest solver for matrices that are there.
+    pub(super) fn of_levels<V: Wide>(
+        amg: Amg,
+        a: &Arc<dyn LinOp<T>>,
+        set: Levels<V>,
+        clock: Clock<'_>,
+    ) -> Result<Self> {
+        if const { T::KIND.is_complex() != V::KIND.is_complex() } {
+            return Err(no_complex());
+        }
+        let rows = all_rows(&set);
         let precisions = for_level::precisions(&amg, rows.iter().copied(), unit_of(T::KIND))?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
-            let alone = levels.first().filter(|_| shared.is_none());
+            let alone = set.levels.first().filter(|_| set.gathered.is_none());
             match alone {
                 Some(finest) if amg.has_one_way_sweeps() => finest.a.symmetric_and_positive()?[0],
                 _ => false,
@@ -143,15 +109,20 @@ impl<T: Scalar> Hierarchy<T> {
         let ready = smoothings
             .map(|(number, &rows)| amg.smoothing(number, rows))
             .all(|smoothing| smoothing.multiplies_alone());
-        let mut report = report(&amg, shared.as_ref(), &levels, &precisions, stalled);
-        let factors = match &shared {
+        let mut report = report(&amg, &set, &precisions)?;
+        let Levels {
+            mut levels,
+            gathered,
+            ..
+        } = set;
+        let factors = match &gathered {
             None => V::scale(amg.scaling, &mut levels, &precisions)?,
             Some(_) => Factors::none(rows.len()),
         };
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {
             level.scaled = diagonal.is_some();
         }
-        let executor = match &shared {
+        let executor = match &gathered {
             None => a.executor().clone(),
             Some(_) => a.executor().gathering(),
         };
@@ -159,9 +130,11 @@ impl<T: Scalar> Hierarchy<T> {
             amg: &amg,
             given: a,
             executor: &executor,
+            // Cycles run where the matrix was given, though the host may have set them up.
+            rank: a.executor(),
             symmetric,
             precisions,
-            shared,
+            gathered,
             levels,
             factors,
             overflows: Overflows::default(),
@@ -289,86 +262,53 @@ fn first_cycle<T: Scalar>(cycle: &dyn LinOp<T>) -> Result<()> {
 }
 
 /// The rows of all levels. Those that another rank has gathered count as one.
-fn all_rows<V: Wide>(shared: Option<&SharedLevels<V>>, levels: &[Matrices<V>]) -> Vec<usize> {
-    let above = shared.iter().flat_map(|shared| &shared.levels);
-    let mut rows: Vec<usize> = above.map(SharedLevel::rows).collect();
-    rows.extend(levels.iter().map(|level| level.a.size().rows));
-    let elsewhere = shared.filter(|shared| !shared.leads);
-    rows.extend(elsewhere.map(|shared| shared.gathered.total() as usize));
-    rows
+fn all_rows<V: Wide>(set: &Levels<V>) -> Vec<usize> {
+    let elsewhere = set.gathered.iter().filter(|gathered| !gathered.leads);
+    let elsewhere = elsewhere.map(|gathered| gathered.rows.total() as usize);
+    let here = set.levels.iter().map(|level| level.a.rows());
+    here.chain(elsewhere).collect()
 }
 
-fn report<V: Wide>(
-    amg: &Amg,
-    shared: Option<&SharedLevels<V>>,
-    levels: &[Matrices<V>],
-    precisions: &[Precision],
-    stalled: Option<String>,
-) -> Report {
-    let above = shared.map_or(0, |shared| shared.levels.len());
-    let coarsest = levels.last().map_or("gathered", |last| {
-        let number = above + levels.len() - 1;
-        let coarsest = amg.for_level(number, last.a.size().rows).coarsest;
-        coarsest.of(&last.a).name()
+fn report<V: Wide>(amg: &Amg, set: &Levels<V>, precisions: &[Precision]) -> Result<Report> {
+    let own = set.levels.last().filter(|last| !last.a.is_of_ranks());
+    let coarsest = own.map_or("gathered", |last| {
+        let number = set.levels.len() - 1;
+        let coarsest = amg.for_level(number, last.a.rows()).coarsest;
+        coarsest.of(last.a.local()).name()
     });
-    let transfer_unit = |number: usize| {
+    let mut levels = Vec::new();
+    for (number, level) in set.levels.iter().enumerate() {
         let precision = precisions[number];
-        of_transfer(precision, *precisions.get(number + 1).unwrap_or(&precision))
-    };
-    let of_shared = |(number, level): (usize, &SharedLevel<V>)| {
-        let (precision, unit) = (precisions[number], transfer_unit(number));
-        let stored = |matrix: &Distributed<V>, unit| stored_bytes(matrix.local(), unit);
-        LevelFacts {
-            rows: level.rows(),
-            nonzeros: level.nonzeros[0] as usize,
-            transfer_nonzeros: level.nonzeros[1] as usize,
+        let next = *precisions.get(number + 1).unwrap_or(&precision);
+        let unit = of_transfer(precision, next);
+        let stored = |matrix: &LevelMatrix<V>, unit| stored_bytes(matrix.local(), unit);
+        let transfer = level.transfer.as_ref();
+        let nonzeros = transfer.map(|transfer| transfer.prolongation.nonzeros());
+        levels.push(LevelFacts {
+            rows: level.a.rows(),
+            nonzeros: level.a.nonzeros()?,
+            transfer_nonzeros: nonzeros.transpose()?.unwrap_or(0),
             precision,
             format: String::new(),
-            smoother: amg.smoothing(number, level.rows()).to_string(),
-            scaled: false,
-            bytes: stored(&level.a, precision.matrix)
-                + stored(&level.way.prolongation, unit)
-                + stored(&level.way.restriction, unit),
-            setup: Vec::new(),
-            part: Some(LevelPart {
-                rows: level.a.size().rows,
-                nonzeros: level.a.local().nonzeros(),
-                neighbours: level.a.columns().neighbours(),
-                sent: level.a.columns().sent_count(),
-            }),
-        }
-    };
-    let facts = |(place, level): (usize, &Matrices<V>)| {
-        let number = above + place;
-        let (precision, unit) = (precisions[number], transfer_unit(number));
-        let ways = level.transfer.as_ref();
-        LevelFacts {
-            rows: level.a.size().rows,
-            nonzeros: level.a.nonzeros(),
-            transfer_nonzeros: ways.map_or(0, |ways| ways.prolongation.nonzeros()),
-            precision,
-            format: String::new(),
-            smoother: match ways {
+            smoother: match transfer {
                 None => coarsest.to_owned(),
-                Some(_) => amg.smoothing(number, level.a.size().rows).to_string(),
+                Some(_) => amg.smoothing(number, level.a.rows()).to_string(),
             },
             scaled: false,
-            bytes: stored_bytes(&level.a, precision.matrix)
-                + ways.map_or(0, |ways| {
-                    stored_bytes(&ways.prolongation, unit) + stored_bytes(&ways.restriction, unit)
+            bytes: stored(&level.a, precision.matrix)
+                + transfer.map_or(0, |transfer| {
+                    stored(&transfer.prolongation, unit) + stored(&transfer.restriction, unit)
                 }),
             setup: Vec::new(),
-            part: None,
-        }
-    };
-    let shared = shared.iter().flat_map(|shared| shared.levels.iter());
-    let shared = shared.enumerate().map(of_shared);
-    Report {
-        levels: shared.chain(levels.iter().enumerate().map(facts)).collect(),
-        coarsest,
-        stalled,
-        notes: Vec::new(),
+            part: level.a.part(),
+        });
     }
+    Ok(Report {
+        levels,
+        coarsest,
+        stalled: set.stalled.clone(),
+        notes: Vec::new(),
+    })
 }
 
 fn stored_bytes<V: Scalar>(matrix: &Csr<V>, unit: Unit) -> usize {

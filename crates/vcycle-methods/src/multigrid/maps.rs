@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsen::NONE;
+use super::finest::not_of_ranks;
 use super::near_nullspace::NearNullspace;
-use super::steps::{analysed, coarsen};
+use super::setup::{Levels, analysed, coarsen};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -77,12 +78,14 @@ impl Amg {
     ) -> Result<CoarseMaps> {
         let near = NearNullspace::components(self.block_size)?;
         let clock = Clock::new(ws, a.executor());
-        let (amg, mut levels, unknowns) = analysed(self, a, &near, &clock)?;
-        let mut records = Vec::new();
-        coarsen(&amg, 0, &mut levels, unknowns, &clock, Some(&mut records))?;
-        let finest = amg.for_level(0, levels[0].a.size().rows);
+        let (amg, finest, unknowns) = analysed::<T, f64>(self, a, &near, &clock)?;
+        not_of_ranks(&finest, "maps of levels")?;
+        let finest_amg = amg.for_level(0, finest.rows());
+        let (mut records, place) = (Vec::new(), (a.executor(), &clock));
+        let mut set = Levels::new(finest);
+        coarsen(&amg, &mut set, unknowns, place, Some(&mut records))?;
         Ok(CoarseMaps {
-            grouped: finest.coarsening.aggregates(),
+            grouped: finest_amg.coarsening.aggregates(),
             maps: records
                 .into_iter()
                 .map(|record| record.map.to_vec())

@@ -14,11 +14,10 @@
 
 mod amg;
 mod clock;
-mod coarsened;
 mod coarsest;
-mod complex;
 mod cycle;
 mod finest;
+mod fitted;
 mod for_level;
 mod format;
 mod hierarchy;
@@ -28,6 +27,7 @@ mod level_options;
 mod maps;
 mod matrices;
 mod near_nullspace;
+mod number;
 #[cfg(test)]
 mod on_devices;
 mod operations;
@@ -37,17 +37,16 @@ mod report;
 mod restriction;
 mod reuse;
 mod scaling;
-mod shared;
+mod setup;
 mod smooth;
 #[cfg(test)]
 mod stage_tests;
-mod stages;
-mod steps;
 mod stored;
 mod systems;
 mod test_space;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod wide;
 mod working;
 

@@ -1,6 +1,6 @@
 //! Stages that users bring along, and the names they are registered under.
 
-use std::fmt::{Debug, Formatter};
+use std::fmt::{Debug, Display, Formatter};
 use std::ops::Deref;
 use std::sync::{PoisonError, RwLock};
 
@@ -107,6 +107,15 @@ impl<S: ?Sized + Named> Register<S> {
         let stages = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let own = stages.iter().map(|one| one.stage_name());
         known.iter().copied().chain(own).collect()
+    }
+}
+
+/// Names to choose from: "`a`, `b` or `c`".
+pub(super) fn any_of(names: impl Iterator<Item: Display>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
     }
 }
 

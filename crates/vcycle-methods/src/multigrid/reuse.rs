@@ -7,20 +7,18 @@ use vcycle_kernels::compiled;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsest::KeptFactors;
-use super::finest::{finest, placed};
+use super::finest::{finest, not_of_ranks, placed};
 use super::hierarchy::Hierarchy;
-use super::interpolate::spectral_radius;
+use super::matrices::{LevelMatrix, Matrices, Transfer};
 use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
-use super::shared::{self, SharedSetup, is_shared};
-use super::steps::{Record, analysed, coarsen, product, without_empty_rows};
+use super::setup::{Levels, Record, analysed, coarsen, with_filter};
 use super::systems::Unknowns;
-use super::working::{Matrices, Transfer};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
+use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size, check_size};
-use crate::matrix::{Csr, Galerkin, Pattern};
+use crate::matrix::{Csr, Galerkin, Halo, Pattern};
 use crate::scalar::Scalar;
 
 /// What a hierarchy can share with those of other matrices that have the same pattern.
@@ -52,17 +50,20 @@ use crate::scalar::Scalar;
 #[derive(Clone, Debug)]
 pub struct Setup {
     amg: Amg,
-    /// Of the finest matrix.
+    /// Of the finest matrix, or of the own rows of it.
     pattern: Arc<Pattern>,
+    /// The columns that these refer to, where ranks share the matrix.
+    columns: Option<Arc<Halo>>,
+    /// To all levels, or to those that ranks share.
     steps: Vec<Step>,
+    /// Of the level below the steps.
+    unknowns: Unknowns,
     /// Whether the levels below the steps are coarsened anew.
     anew: bool,
     /// Why there are no levels below the steps, if that is not for being small.
     stalled: Option<String>,
     /// Of the coarsest level.
     factors: KeptFactors,
-    /// What is kept instead of steps where ranks share the matrix.
-    shared: Option<SharedSetup>,
 }
 
 /// The matrices of one level, see [`Setup::matrices`].
@@ -77,7 +78,7 @@ pub struct LevelMatrices {
     pub prolongation: Option<Arc<Csr<f64>>>,
 }
 
-/// What is kept of the way from one level to the next.
+/// What is kept of the step from one level to the next.
 #[derive(Clone, Debug)]
 struct Step {
     transfer: Transfer,
@@ -129,56 +130,45 @@ fn set_up<T: Scalar>(
     let _stage = ws.stage("amg set-up", 0);
     amg.check(near_nullspace)?;
     let clock = Clock::new(ws, a.executor());
-    if is_shared(a.as_ref()) {
-        return set_up_shared(amg, a, near_nullspace, clock);
+    let (amg, finest, mut unknowns) = analysed::<T, f64>(amg, a, near_nullspace, &clock)?;
+    let pattern = Arc::clone(finest.local().pattern());
+    let columns = match &finest {
+        LevelMatrix::Here(_) => None,
+        LevelMatrix::OfRanks(a) => Some(Arc::clone(a.columns())),
+    };
+    let (mut records, place) = (Vec::new(), (a.executor(), &clock));
+    let mut set = Levels::new(finest);
+    coarsen(&amg, &mut set, unknowns.clone(), place, Some(&mut records))?;
+    let steps = steps(&set.levels, records);
+    if let Some(last) = steps.last() {
+        unknowns = last.unknowns.clone();
     }
-    let (amg, mut levels, unknowns) = analysed(amg, a, near_nullspace, &clock)?;
-    let mut records = Vec::new();
-    let stalled = coarsen(&amg, 0, &mut levels, unknowns, &clock, Some(&mut records))?;
+    let (stalled, factors) = match &set.gathered {
+        Some(gathered) => (gathered.stalled.clone(), KeptFactors::default()),
+        // What the hierarchy to come will have found of its coarsest level.
+        None => {
+            let factors = set.levels.last().map(|level| level.factors.clone());
+            (set.stalled.clone(), factors.unwrap_or_default())
+        }
+    };
     let setup = Setup {
         amg: amg.clone(),
-        pattern: Arc::clone(levels[0].a.pattern()),
-        steps: steps(&levels, records),
-        anew: false,
-        stalled: stalled.clone(),
-        factors: coarsest_factors(&levels),
-        shared: None,
+        pattern,
+        // Levels that are gathered, which are small, are always coarsened anew.
+        anew: columns.is_some(),
+        columns,
+        steps,
+        unknowns,
+        stalled,
+        factors,
     };
-    let hierarchy = Hierarchy::of_levels(amg, a, levels, stalled, clock)?;
+    let hierarchy = Hierarchy::of_levels(amg, a, set, clock)?;
     Ok((setup, hierarchy))
 }
 
-/// The same of a matrix that ranks share.
-fn set_up_shared<T: Scalar>(
-    amg: &Amg,
-    a: &Arc<dyn LinOp<T>>,
-    near_nullspace: &NearNullspace,
-    clock: Clock<'_>,
-) -> Result<(Setup, Hierarchy<T>)> {
-    let made = shared::set_up(amg, a, near_nullspace, &clock)?;
-    let shared = SharedSetup::of(&made);
-    let setup = Setup {
-        amg: made.amg.clone(),
-        pattern: Arc::clone(shared.pattern()),
-        steps: Vec::new(),
-        anew: false,
-        stalled: None,
-        factors: KeptFactors::default(),
-        shared: Some(shared),
-    };
-    Ok((setup, Hierarchy::of_made(made, a, clock)?))
-}
-
-/// What the hierarchy to come will have found of its coarsest level.
-fn coarsest_factors(levels: &[Matrices]) -> KeptFactors {
-    levels
-        .last()
-        .map_or_else(KeptFactors::default, |level| level.factors.clone())
-}
-
 fn steps(levels: &[Matrices], records: Vec<Record>) -> Vec<Step> {
-    let way = |level: &Matrices| Some((level.transfer.clone()?, level.radius.is_some()));
-    let ways = levels.iter().filter_map(way);
+    let transfer = |level: &Matrices| Some((level.transfer.clone()?, level.radius.is_some()));
+    let transfers = levels.iter().filter_map(transfer);
     let mut by_rows = true;
     let step = |((transfer, measured), record): ((Transfer, bool), Record)| {
         by_rows &= record.product.is_some();
@@ -190,7 +180,7 @@ fn steps(levels: &[Matrices], records: Vec<Record>) -> Vec<Step> {
             measured,
         }
     };
-    ways.zip(records).map(step).collect()
+    transfers.zip(records).map(step).collect()
 }
 
 impl Setup {
@@ -205,7 +195,8 @@ impl Setup {
         }
         if levels < self.steps.len() {
             self.steps.truncate(levels);
-            self.anew = true;
+            self.unknowns = self.steps[levels - 1].unknowns.clone();
+            (self.anew, self.stalled) = (true, None);
         }
         Ok(self)
     }
@@ -245,12 +236,8 @@ impl Setup {
             = |setup, a, ws| {
                 let _stage = ws.stage("amg update", 0);
                 let clock = Clock::new(ws, a.executor());
-                if let Some(shared) = &setup.shared {
-                    let made = shared.updated(&setup.amg, a, &clock)?;
-                    return Hierarchy::of_made(made, a, clock);
-                }
-                let (levels, stalled) = setup.updated(a, &clock)?;
-                Hierarchy::of_levels(setup.amg.clone(), a, levels, stalled, clock)
+                let set = setup.updated(a, &clock)?;
+                Hierarchy::of_levels(setup.amg.clone(), a, set, clock)
             }
         )(self, a, ws)
     }
@@ -265,95 +252,103 @@ impl Setup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Vec<LevelMatrices>> {
-        let (levels, _) = self.updated(a, &Clock::new(ws, a.executor()))?;
-        let matrices = |level: Matrices| LevelMatrices {
-            a: level.a,
-            restriction: level.transfer.as_ref().map(|t| Arc::clone(&t.restriction)),
-            prolongation: level.transfer.map(|t| t.prolongation),
+        let set = self.updated(a, &Clock::new(ws, a.executor()))?;
+        let matrices = |level: &Matrices| {
+            not_of_ranks(&level.a, "the matrices")?;
+            let whole = |matrix: &LevelMatrix| Arc::clone(matrix.local());
+            let transfer = level.transfer.as_ref();
+            Ok(LevelMatrices {
+                a: whole(&level.a),
+                restriction: transfer.map(|transfer| whole(&transfer.restriction)),
+                prolongation: transfer.map(|transfer| whole(&transfer.prolongation)),
+            })
         };
-        Ok(levels.into_iter().map(matrices).collect())
+        set.levels.iter().map(matrices).collect()
     }
 
-    /// All levels for other values, and why there are no more if that is not for being small.
-    fn updated<T: Scalar>(
-        &self,
-        a: &Arc<dyn LinOp<T>>,
-        clock: &Clock<'_>,
-    ) -> Result<(Vec<Matrices>, Option<String>)> {
+    /// All levels for other values.
+    fn updated<T: Scalar>(&self, a: &Arc<dyn LinOp<T>>, clock: &Clock<'_>) -> Result<Levels> {
         let finest = {
             let _stage = clock.stage(0, "analysis");
             let finest = finest(self.amg.host_rows_needed(), a)?;
-            self.check(finest.pattern())?;
+            finest.agree(self.check(&finest))?;
             finest
         };
-        let mut levels = self.renewed(finest, clock)?;
-        let stalled = match self.steps.last() {
-            Some(last) if self.anew => coarsen(
-                &self.amg,
-                0,
-                &mut levels,
-                last.unknowns.clone(),
-                clock,
-                None,
-            )?,
-            _ => self.stalled.clone(),
-        };
-        if let Some(coarsest) = levels.last_mut() {
+        let mut set = self.renewed(finest, (a.executor(), clock))?;
+        if self.anew {
+            let unknowns = self.unknowns.clone();
+            coarsen(&self.amg, &mut set, unknowns, (a.executor(), clock), None)?;
+        }
+        if let Some(coarsest) = set.levels.last_mut() {
             coarsest.factors = self.factors.clone();
         }
-        Ok((levels, stalled))
+        Ok(set)
     }
 
-    fn check(&self, found: &Pattern) -> Result<()> {
+    fn check(&self, found: &LevelMatrix) -> Result<()> {
         let operation = "update of values";
-        let kept = &self.pattern;
-        check_size(operation, kept.size(), found.size())?;
-        kept.executor().check_same(found.executor(), operation)?;
-        if kept.same_as(found) {
+        let (kept, pattern) = (&self.pattern, found.local().pattern());
+        check_size(operation, kept.size(), pattern.size())?;
+        kept.executor().check_same(pattern.executor(), operation)?;
+        let columns = match found {
+            LevelMatrix::Here(_) => None,
+            LevelMatrix::OfRanks(a) => Some(a.columns()),
+        };
+        let of = |halo: &Halo| (halo.own_rows(), halo.others().to_vec());
+        let alike = self.columns.as_deref().map(of) == columns.map(|columns| of(columns));
+        if alike && kept.same_as(pattern) {
             return Ok(());
         }
         let columns = |pattern: &Pattern, row| pattern.columns()[pattern.range(row)].to_vec();
-        let differs = |row: &usize| columns(kept, *row) != columns(found, *row);
-        let row = (0..found.size().rows).find(differs);
-        let row = row.expect("patterns differ in a row");
+        let differs = |row: &usize| columns(kept, *row) != columns(pattern, *row);
+        let row = (0..pattern.size().rows).find(differs).filter(|_| alike);
+        let rows = row.map_or("own rows have".to_owned(), |row| format!("row {row} has"));
         Err(Error::InvalidStructure {
             format: operation,
-            reason: format!("row {row} has not the pattern of the matrix that was set up"),
+            reason: format!("{rows} not the pattern of the matrix that was set up"),
         })
     }
 
     /// The levels that the transfer operators lead to.
-    fn renewed(&self, finest: Arc<Csr<f64>>, clock: &Clock<'_>) -> Result<Vec<Matrices>> {
-        let mut levels = Vec::new();
-        let mut a = finest;
+    fn renewed(
+        &self,
+        finest: LevelMatrix,
+        (rank, clock): (&Executor, &Clock<'_>),
+    ) -> Result<Levels> {
+        let mut set = Levels {
+            stalled: self.stalled.clone(),
+            ..Levels::new(finest)
+        };
         for (number, step) in self.steps.iter().enumerate() {
+            let level = &mut set.levels[number];
+            level.a = self
+                .amg
+                .shared_there(number, level.a.clone(), rank, clock)?;
             let _stage = clock.stage(number, "galerkin");
-            let coarse = step.coarse(&a, &self.amg)?;
-            let coarse = step.unknowns.filtered(coarse, self.amg.coarse_filter)?;
-            let radius = step.measured.then(|| spectral_radius(&a)).transpose()?;
-            let transfer = Some(step.transfer.clone());
-            levels.push(Matrices {
-                transfer,
-                radius,
-                ..Matrices::new(a)
-            });
-            a = Arc::new(placed(coarse, self.amg.host_rows)?);
+            let coarse = step.coarse(&level.a, &self.amg)?;
+            level.radius = step.measured.then(|| level.a.radius()).transpose()?;
+            level.transfer = Some(step.transfer.clone());
+            let coarse = placed(coarse, self.amg.host_rows)?;
+            set.levels.push(Matrices::new(coarse));
         }
-        levels.push(Matrices::new(a));
-        Ok(levels)
+        Ok(set)
     }
 }
 
 impl Step {
-    fn coarse(&self, a: &Csr<f64>, amg: &Amg) -> Result<Csr<f64>> {
+    fn coarse(&self, a: &LevelMatrix, amg: &Amg) -> Result<LevelMatrix> {
         let Transfer {
             restriction: r,
             prolongation: p,
         } = &self.transfer;
-        without_empty_rows(match &self.product {
-            Some(symbolic) => symbolic.numeric(r, a, p)?,
-            None => product(amg, a, (None, p), self.block, false)?.1,
-        })
+        let coarse = match &self.product {
+            Some(symbolic) => {
+                let product = symbolic.numeric(r.local(), a.local(), p.local())?;
+                LevelMatrix::Here(Arc::new(product)).without_empty_rows()?
+            }
+            None => self.transfer.coarse(a, (self.block, amg.format), false)?.0,
+        };
+        with_filter(coarse, &self.unknowns, amg.coarse_filter)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::working::{Matrices, Transfer};
+use super::matrices::{LevelMatrix, Matrices, Transfer};
 use crate::error::{ConfigError, Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size};
@@ -95,7 +95,10 @@ impl LevelScaling {
             let all = self == Self::Equilibrate;
             return Ok(narrow.into_iter().map(|narrow| narrow && all).collect());
         }
-        let matrices: Vec<&Csr<f64>> = levels.iter().map(|level| level.a.as_ref()).collect();
+        let matrices: Vec<&Csr<f64>> = levels
+            .iter()
+            .map(|level| level.a.local().as_ref())
+            .collect();
         let found = Csr::largest_and_least_pivots(&matrices)?;
         let fitting = found.into_iter().zip(precisions);
         let fitting =
@@ -134,13 +137,13 @@ pub(super) fn scale_levels(
 ) -> Result<Factors> {
     let mut factors = Factors::default();
     for (level, applies) in levels.iter().zip(scaling.applies(levels, precisions)?) {
-        let diagonal = applies.then(|| roots(&level.a)).transpose()?;
+        let diagonal = applies.then(|| roots(level.a.local())).transpose()?;
         factors.diagonals.push(diagonal);
     }
     for (number, level) in levels.iter_mut().enumerate() {
         let own = factors.diagonals[number].as_deref();
         if own.is_some() {
-            level.a = Arc::new(between(own, &level.a, own)?);
+            level.a = here(between(own, level.a.local(), own)?);
         }
         if let Some(transfer) = &mut level.transfer {
             let next = factors.diagonals[number + 1].as_deref();
@@ -159,14 +162,19 @@ fn scale_transfer(
     if own.is_none() && next.is_none() {
         return Ok(1.0);
     }
-    let before = transfer.restriction.norm_max();
+    let (restriction, prolongation) = (transfer.restriction.local(), transfer.prolongation.local());
+    let before = restriction.norm_max();
     let inverse: Option<Vec<f64>> = own.map(|own| own.iter().map(|d| 1.0 / d).collect());
-    let restriction = between(next, &transfer.restriction, inverse.as_deref())?;
-    let prolongation = between(inverse.as_deref(), &transfer.prolongation, next)?;
+    let restriction = between(next, restriction, inverse.as_deref())?;
+    let prolongation = between(inverse.as_deref(), prolongation, next)?;
     let growth = (restriction.norm_max() / before).log2().round().exp2();
-    transfer.restriction = Arc::new(restriction.scale(1.0 / growth)?);
-    transfer.prolongation = Arc::new(prolongation.scale(1.0 / growth)?);
+    transfer.restriction = here(restriction.scale(1.0 / growth)?);
+    transfer.prolongation = here(prolongation.scale(1.0 / growth)?);
     Ok(growth * growth)
+}
+
+fn here(a: Csr<f64>) -> LevelMatrix {
+    LevelMatrix::Here(Arc::new(a))
 }
 
 /// `L A R` with diagonal matrices.

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::matrices::LevelMatrix;
 use super::wide::Wide;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
@@ -11,7 +12,7 @@ use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed};
 use crate::operations::entries::convert_noting;
 use crate::precision::Unit;
-use crate::scalar::{Scalar, bf16, c32, c64, f16};
+use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 
 /// A type of vectors of a level, and the one that its matrices are set up in.
 pub(super) trait SetUpIn: Scalar {
@@ -35,14 +36,6 @@ set_up_in! {
 /// wider than the narrower of both.
 pub(super) trait Stores<Y: Scalar>: SetUpIn {
     fn stored(matrix: Rounded<'_, Self::Wide>) -> Result<Arc<dyn LinOp<Self, Y>>>;
-
-    /// The same for a matrix of a level that ranks share.
-    fn shared(
-        matrix: &Arc<Distributed<Self::Wide>>,
-        executor: &Executor,
-        unit: Unit,
-        level: usize,
-    ) -> Result<Arc<dyn LinOp<Self, Y>>>;
 }
 
 /// A matrix that ranks share in another type and for vectors on an executor; itself if it is of these already.
@@ -64,7 +57,7 @@ fn converted<V: Scalar, M: Scalar>(
 
 /// A matrix to be stored in another precision, and the level it is of.
 pub(super) struct Rounded<'m, V: Scalar = f64> {
-    pub matrix: &'m Arc<Csr<V>>,
+    pub matrix: &'m LevelMatrix<V>,
     pub unit: Unit,
     pub level: usize,
     pub executor: &'m Executor,
@@ -76,35 +69,42 @@ pub(super) struct Rounded<'m, V: Scalar = f64> {
 }
 
 impl<V: Scalar> Rounded<'_, V> {
-    /// As a device multiplies with it: its layout is made now.
-    fn ready<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
-        let stored = self.to::<M>()?;
-        stored.prepare()?;
-        Ok(stored)
+    /// As the executor multiplies with it: its layout is made now.
+    fn ready<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar>(
+        &self,
+    ) -> Result<Arc<dyn LinOp<X, Y>>> {
+        match self.matrix {
+            LevelMatrix::Here(whole) => {
+                let stored = self.to::<M>(whole)?;
+                stored.prepare()?;
+                Ok(stored)
+            }
+            LevelMatrix::OfRanks(a) => Ok(converted::<V, M>(a, self.executor, self.level)?),
+        }
     }
 
     /// Itself if it is of that type already.
-    fn to<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
+    fn to<M: Scalar>(&self, matrix: &Arc<Csr<V>>) -> Result<Arc<Csr<M>>> {
         let there = |matrix: &Arc<Csr<M>>| matrix.executor().shares_memory_with(self.executor);
-        let shared: Arc<dyn Any + Send + Sync> = Arc::clone(self.matrix) as _;
+        let shared: Arc<dyn Any + Send + Sync> = Arc::clone(matrix) as _;
         if let Some(same) = shared.downcast().ok().filter(there) {
             return Ok(same);
         }
-        if let Some(kept) = self.matrix.narrow().filter(there) {
+        if let Some(kept) = matrix.narrow().filter(there) {
             return Ok(kept);
         }
-        let made = self.made::<M>()?;
+        let made = self.made::<M>(matrix)?;
         if self.is_kept {
-            self.matrix.keep_narrow(&made);
+            matrix.keep_narrow(&made);
         }
         Ok(made)
     }
 
-    fn made<M: Scalar>(&self) -> Result<Arc<Csr<M>>> {
-        if let Some(narrow) = self.overflows.watched(self.matrix, self.level)? {
+    fn made<M: Scalar>(&self, matrix: &Csr<V>) -> Result<Arc<Csr<M>>> {
+        if let Some(narrow) = self.overflows.watched(matrix, self.level)? {
             return Ok(narrow);
         }
-        let narrow = self.matrix.convert::<M>()?;
+        let narrow = matrix.convert::<M>()?;
         check(&narrow, self.level)?;
         let narrow = narrow.into_executor(self.executor)?;
         Ok(Arc::new(match self.is_plain {
@@ -172,20 +172,7 @@ macro_rules! stores {
         impl Stores<$y> for $x {
             fn stored(matrix: Rounded<'_, Self::Wide>) -> Result<Arc<dyn LinOp<$x, $y>>> {
                 match matrix.unit {
-                    $(Unit::$unit => Ok(matrix.ready::<$m>()?),)*
-                    #[allow(unreachable_patterns)]
-                    wider => unreachable!("{} is wider than the vectors", wider.name()),
-                }
-            }
-
-            fn shared(
-                matrix: &Arc<Distributed<Self::Wide>>,
-                executor: &Executor,
-                unit: Unit,
-                level: usize,
-            ) -> Result<Arc<dyn LinOp<$x, $y>>> {
-                match unit {
-                    $(Unit::$unit => Ok(converted::<Self::Wide, $m>(matrix, executor, level)?),)*
+                    $(Unit::$unit => matrix.ready::<$m, $x, $y>(),)*
                     #[allow(unreachable_patterns)]
                     wider => unreachable!("{} is wider than the vectors", wider.name()),
                 }

@@ -5,18 +5,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::coarsen::{Coarsening, NONE, Nearby, Splitting};
-use super::coarsened::Coarsened;
-use super::interpolate::filtered;
+use super::coarsen::{CoarseUnknowns, Coarsening, NONE, Nearby, Splitting, spread_over};
 use super::near_nullspace::NearNullspace;
 use super::strength::{Classical, Strength};
 use crate::error::ConfigError;
 use crate::error::Result;
 use crate::host_stages::{NODE_SYSTEMS, UNKNOWN_SYSTEMS};
 use crate::linop::Size;
-use crate::matrix::{Bsr, Csr, Distributed, Halo, Pattern, Rows, balance, build};
+use crate::matrix::{Csr, Distributed, Pattern, Rows, balance, build};
 use crate::operations::{self, on_host};
-use crate::scalar::Element;
+use crate::scalar::Scalar;
 use crate::text;
 
 /// How matrices with several unknowns a node are coarsened.
@@ -95,8 +93,11 @@ impl Unknowns {
     }
 
     /// The same with the unknowns of other ranks that are near.
-    pub fn near(&self, halo: &Halo) -> Result<Self> {
+    pub fn near(&self, rows: &Nearby) -> Result<Self> {
         let mut near = self.clone();
+        let Some(halo) = rows.halo() else {
+            return Ok(near);
+        };
         let modes = self.modes.iter().map(|mode| spread_over(halo, mode));
         near.modes = modes.collect::<Result<_>>()?;
         if let Some(components) = &mut near.components {
@@ -106,7 +107,7 @@ impl Unknowns {
     }
 
     /// Those of all ranks that share a matrix, on rank 0.
-    pub fn gathered(&self, a: &Distributed<f64>) -> Result<Self> {
+    pub fn gathered<V: Scalar>(&self, a: &Distributed<V>) -> Result<Self> {
         let mut all = self.clone();
         let modes = self.modes.iter().map(|mode| a.gathered_values(mode));
         all.modes = modes.collect::<Result<_>>()?;
@@ -146,27 +147,11 @@ impl Unknowns {
         (0..self.block_size as u32).map(constant).collect()
     }
 
-    /// A matrix of these unknowns with fewer entries that does the same to the near-nullspace.
-    pub fn filtered(&self, a: Csr<f64>, kept: f64) -> Result<Csr<f64>> {
-        match kept < 1.0 {
-            true => filtered(&a, &self.test_vectors(a.size().rows), kept),
-            false => Ok(a),
-        }
-    }
-
     /// The entries of `a` that couple equal components.
     fn uncoupled(&self, a: &Csr<f64>) -> Result<Csr<f64>> {
         on_host(a.executor(), UNKNOWN_SYSTEMS);
         a.filter(|row, column, _| self.component(row) == self.component(column))
     }
-}
-
-/// Values of own rows, and those that other ranks have of theirs.
-pub(super) fn spread_over<T: Element>(halo: &Halo, own: &[T]) -> Result<Vec<T>> {
-    let mut all = vec![T::default(); halo.len()];
-    all[halo.own()].copy_from_slice(own);
-    halo.refresh(&mut all)?;
-    Ok(all)
 }
 
 /// What coarsening and interpolation look at.
@@ -179,27 +164,15 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Without a measure of strength all couplings are strong.
+    /// Of rows some of which may be those of other ranks. Without a measure of strength all couplings are strong.
     pub fn new(
-        systems: Systems,
-        coarsening: Coarsening,
-        strength: Option<Strength>,
-        a: &'a Csr<f64>,
-        unknowns: &Unknowns,
-    ) -> Result<Self> {
-        let alone = Nearby::default();
-        Self::of_ranks(systems, coarsening, strength, (a, &alone), unknowns)
-    }
-
-    /// The same where some of the rows may be those of other ranks.
-    pub fn of_ranks(
-        systems: Systems,
-        coarsening: Coarsening,
+        amg: &Amg,
         strength: Option<Strength>,
         (a, near): (&'a Csr<f64>, &Nearby),
         unknowns: &Unknowns,
     ) -> Result<Self> {
-        let systems = systems.of(unknowns, coarsening);
+        let coarsening = amg.coarsening;
+        let systems = amg.systems.of(unknowns, coarsening);
         let (seen, strength) = match systems {
             Systems::Unknown => (Cow::Owned(unknowns.uncoupled(a)?), strength),
             Systems::Node => (
@@ -258,35 +231,37 @@ impl<'a> View<'a> {
     }
 
     /// What the interpolation of all unknowns goes by, and the unknowns of a group's node.
-    pub fn for_interpolation(
+    pub fn for_interpolation<'c>(
         self,
-        coarsened: Coarsened,
+        coarse: &'c CoarseUnknowns,
         unknowns: &Unknowns,
-    ) -> Result<(Self, Coarsened, usize)> {
+    ) -> Result<(Self, Cow<'c, CoarseUnknowns>, usize)> {
         let size = unknowns.block_size;
-        match (self.systems, coarsened) {
-            (Systems::Node, Coarsened::Grouped(groups)) => {
+        match self.systems {
+            Systems::Node if coarse.is_grouped() => {
                 let seen = Cow::Borrowed(self.a);
-                Ok((Self { seen, ..self }, Coarsened::Grouped(groups), size))
+                Ok((Self { seen, ..self }, Cow::Borrowed(coarse), size))
             }
-            (Systems::Node, chosen) => {
+            Systems::Node => {
                 let seen = unknowns.uncoupled(self.a)?;
                 let view = Self {
                     strength: spread(&self.strength, &seen, size)?,
                     seen: Cow::Owned(seen),
                     ..self
                 };
-                Ok((view, chosen.of_nodes(size), 1))
+                Ok((view, Cow::Owned(coarse.of_nodes(size)), 1))
             }
-            (_, coarsened) => Ok((self, coarsened, 1)),
+            Systems::Auto | Systems::Scalar | Systems::Unknown => {
+                Ok((self, Cow::Borrowed(coarse), 1))
+            }
         }
     }
 
     /// What is known of the unknowns that `prolongation` leads from, whose first row is that of some unknown; their
     /// modes are known.
-    pub fn coarse_unknowns(
+    pub fn coarse_unknowns<V: Scalar>(
         &self,
-        (prolongation, first): (&Csr<f64>, usize),
+        (prolongation, first): (&Csr<V>, usize),
         unknowns: &mut Unknowns,
         grouped: bool,
     ) {
@@ -306,20 +281,6 @@ impl<'a> View<'a> {
             _ => {}
         }
     }
-}
-
-/// A matrix of nodes and a prolongation to them in blocks of nodes; none for blocks of one entry
-/// or such that are nearly empty.
-pub(super) fn in_blocks(
-    a: &Csr<f64>,
-    prolongation: &Csr<f64>,
-    block: Size,
-) -> Option<(Bsr<f64>, Bsr<f64>)> {
-    if block == Size::square(1) {
-        return None;
-    }
-    let a = Bsr::from_csr(a, Size::square(block.rows)).ok()?;
-    Some((a, Bsr::from_csr(prolongation, block).ok()?))
 }
 
 /// Norms of blocks are not the entries of a matrix whose row sums say anything.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::finest::finest;
 use super::near_nullspace::NearNullspace;
-use super::shared;
 use super::smooth::Smoother;
 use crate::eigen::{Lobpcg, Srqcg, are_independent, first_row, orthonormalise};
 use crate::eigen::{rounded, scattered};
@@ -256,10 +255,7 @@ impl TestSpaceSearch {
         if !is_needed {
             return Ok(given.clone());
         }
-        let a: Arc<dyn LinOp<f64>> = match is_whole {
-            true => finest::<T, f64>(0, a)?,
-            false => shared::finest::<_, f64>(a)?,
-        };
+        let a = finest::<T, f64>(0, a)?.operator();
         let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());
         let found = match self.method {

@@ -8,18 +8,18 @@ use super::clock::Clock;
 use super::coarsest::{Coarsest, CoarsestMethod, DenseLu, Smoothed};
 use super::cycle::{Cycle, Cycles};
 use super::format::LevelFormat;
-pub(super) use super::matrices::{Matrices, Transfer};
+use super::matrices::{LevelMatrix, Matrices};
 use super::operations::Composed;
 use super::precision::of_transfer;
 use super::scaling::Factors;
-use super::shared::SharedLevels;
+use super::setup::GatheredLevel;
 use super::smooth::{Relaxation, Smoothing};
 use super::stored::{Overflows, Rounded, SetUpIn, Stores};
 use super::wide::Wide;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, LevelScalar, LinOp, Product};
-use crate::matrix::{Csr, Dense, Distributed, Gathered};
+use crate::matrix::{Csr, Dense, Gathered};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 
@@ -38,11 +38,13 @@ pub(super) struct Plan<'p, V: Scalar = f64> {
     pub given: &'p dyn Any,
     /// Where the cycles run; small matrices of a set-up are on the host.
     pub executor: &'p Executor,
+    /// The same for levels that ranks share.
+    pub rank: &'p Executor,
     /// Whether sweeps after the correction have to be the adjoint of those before.
     pub symmetric: bool,
     pub precisions: Vec<Precision>,
-    /// Levels above the others that ranks share; taken from the end, after the others.
-    pub shared: Option<SharedLevels<V>>,
+    /// The level that rank 0 has gathered, where ranks share those above.
+    pub gathered: Option<GatheredLevel>,
     /// From the finest level down; taken from the end as their level is made.
     pub levels: Vec<Matrices<V>>,
     /// How they were scaled.
@@ -150,9 +152,9 @@ fn format_of<W: Scalar>(a: &dyn LinOp<W>) -> String {
 
 /// The cycles of a level that rank 0 has gathered, on vectors that all ranks share.
 fn gathered<W: Working>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cycles<W>> {
-    let shared = plan.shared.as_ref().expect("ranks share levels");
-    let (executor, rows) = (shared.executor.clone(), Arc::clone(&shared.gathered));
-    let inner = shared.leads.then(|| W::cycles_here(plan, level));
+    let gathered = plan.gathered.as_ref().expect("rank 0 has gathered a level");
+    let (executor, rows) = (plan.rank.clone(), Arc::clone(&gathered.rows));
+    let inner = gathered.leads.then(|| W::cycles_here(plan, level));
     let inner = executor.agree(inner.transpose())?;
     let wrapped = |inner: Option<Arc<dyn LinOp<W>>>| -> Arc<dyn LinOp<W>> {
         Arc::new(Gathered::new(&executor, &rows, inner))
@@ -189,9 +191,9 @@ where
 {
     let _stage = plan.clock.stage(level, "coarsest solver");
     let matrices = plan.take();
-    let a = plan.operator::<W>(&matrices.a, level)?;
+    let (a, whole) = (plan.operator::<W>(&matrices.a, level)?, matrices.a.local());
     let amg = plan.amg.for_level(level, a.size().rows);
-    let coarsest = amg.coarsest.of(&matrices.a);
+    let coarsest = amg.coarsest.of(whole);
     plan.formats[level] = match coarsest.registration().map(|known| &known.method) {
         None | Some(CoarsestMethod::Dense) => DENSE.to_owned(),
         _ => format_of(a.as_ref()),
@@ -201,7 +203,7 @@ where
         return Ok(Cycles::coarsest(solver));
     }
     let solver: Arc<dyn LinOp<W>> = match coarsest.registration().map(|known| known.method) {
-        None | Some(CoarsestMethod::Dense) => dense(&matrices.a, plan.executor)?,
+        None | Some(CoarsestMethod::Dense) => dense(whole, plan.executor)?,
         Some(CoarsestMethod::Factory(factory)) => W::generate_by(factory().as_ref(), &a, plan.ws)?,
         Some(CoarsestMethod::Direct) => direct(&matrices, plan.executor, plan.ws)?,
         Some(CoarsestMethod::Smoother) => {
@@ -246,9 +248,10 @@ fn direct<W: Working>(
     ws: &Workspace,
 ) -> Result<Arc<dyn LinOp<W>>> {
     // The host may have set up this level for a device.
-    let a = match level.a.executor().shares_memory_with(executor) {
-        true => Arc::clone(&level.a),
-        false => Arc::new(level.a.copy_to(executor)?),
+    let a = level.a.local();
+    let a = match a.executor().shares_memory_with(executor) {
+        true => Arc::clone(a),
+        false => Arc::new(a.copy_to(executor)?),
     };
     let solver = level.factors.factorised(a, ws)?;
     Ok(Arc::new(Converted::new(solver)?))
@@ -262,8 +265,8 @@ impl<V: Wide> Plan<'_, V> {
 
     /// Whether rank 0 gathers the vectors of a level.
     fn gathered_at(&self, level: usize) -> bool {
-        let shared = self.shared.as_ref();
-        shared.is_some_and(|shared| shared.levels.len() == level)
+        let gathered = self.gathered.as_ref();
+        gathered.is_some_and(|gathered| gathered.number == level)
     }
 
     /// The operators of the coarsest level left, which has a next one.
@@ -273,20 +276,6 @@ impl<V: Wide> Plan<'_, V> {
         C: Working + Stores<W> + SetUpIn<Wide = V>,
     {
         let unit = of_transfer(self.precisions[level], self.precisions[level + 1]);
-        if self.levels.is_empty()
-            && let Some(all) = self.shared.as_mut()
-            && let Some(shared) = all.levels.pop()
-        {
-            let rank = all.executor.clone();
-            return Ok(LevelParts {
-                a: self.shared_operator(&shared.a, &rank, level)?,
-                restrict: W::shared(&shared.way.restriction, &rank, unit, level)?,
-                prolong: C::shared(&shared.way.prolongation, &rank, unit, level)?,
-                radius: shared.radius,
-                rows: shared.rows(),
-                is_shared: true,
-            });
-        }
         let matrices = self.take();
         let transfer = matrices
             .transfer
@@ -302,15 +291,16 @@ impl<V: Wide> Plan<'_, V> {
             restrict: W::stored(kept(&restriction))?,
             prolong: C::stored(kept(&prolongation))?,
             radius: matrices.radius,
-            rows: matrices.a.size().rows,
-            is_shared: false,
+            rows: matrices.a.rows(),
+            is_shared: matrices.a.is_of_ranks(),
         })
     }
 
     /// Whether a level is the first that is small enough to be one matrix with all below, and its
     /// V-cycle of a precision in which that is as good.
     fn collapses(&self, level: usize, rows: usize) -> bool {
-        let above = self.levels.last().map_or(0, |above| above.a.size().rows);
+        let above = self.levels.last().filter(|above| !above.a.is_of_ranks());
+        let above = above.map_or(0, |above| above.a.rows());
         let mut below = self.precisions[level..].iter();
         self.is_collapsed(rows)
             && !self.is_collapsed(above)
@@ -325,13 +315,21 @@ impl<V: Wide> Plan<'_, V> {
     }
 
     /// A matrix of a level, to be stored in another precision.
-    fn rounded<'m>(&'m self, matrix: &'m Arc<Csr<V>>, unit: Unit, level: usize) -> Rounded<'m, V> {
-        let size = matrix.size();
+    fn rounded<'m>(
+        &'m self,
+        matrix: &'m LevelMatrix<V>,
+        unit: Unit,
+        level: usize,
+    ) -> Rounded<'m, V> {
+        let size = matrix.local().size();
         Rounded {
             matrix,
             unit,
             level,
-            executor: self.executor,
+            executor: match matrix {
+                LevelMatrix::Here(_) => self.executor,
+                LevelMatrix::OfRanks(_) => self.rank,
+            },
             // Nobody multiplies with it for long.
             is_plain: self.is_collapsed(size.rows.max(size.cols)),
             is_kept: false,
@@ -343,41 +341,33 @@ impl<V: Wide> Plan<'_, V> {
     /// gathered.
     fn operator<W: Working<Wide = V>>(
         &self,
-        a: &Arc<Csr<V>>,
+        a: &LevelMatrix<V>,
         level: usize,
     ) -> Result<Arc<dyn LinOp<W>>> {
         let unit = self.precisions[level].matrix;
+        let as_given = match a {
+            LevelMatrix::OfRanks(_) => true,
+            LevelMatrix::Here(_) => {
+                let in_its_format =
+                    self.amg.format == LevelFormat::Auto || !self.executor.is_device();
+                self.gathered.is_none() && in_its_format
+            }
+        };
         match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
-            Some(same) if self.is_whole(level, unit) => Ok(Arc::clone(same)),
+            Some(same) if level == 0 && unit == Unit::Double && as_given => Ok(Arc::clone(same)),
             _ => W::stored(self.rounded(&self.laid_out(a)?, unit, level)),
         }
     }
 
     /// A matrix in the format of levels; one with which nobody multiplies for long stays as it is.
-    fn laid_out(&self, a: &Arc<Csr<V>>) -> Result<Arc<Csr<V>>> {
-        match self.is_collapsed(a.size().rows.max(a.size().cols)) {
-            true => Ok(Arc::clone(a)),
-            false => self.amg.format.stored(a),
-        }
-    }
-
-    /// Whether a level is the given matrix, which is here as a whole, in a format of its own.
-    fn is_whole(&self, level: usize, unit: Unit) -> bool {
-        let as_given = self.amg.format == LevelFormat::Auto || !self.executor.is_device();
-        level == 0 && unit == Unit::Double && self.shared.is_none() && as_given
-    }
-
-    /// The matrix of a level that ranks share, for vectors of `W`.
-    fn shared_operator<W: Working<Wide = V>>(
-        &self,
-        a: &Arc<Distributed<V>>,
-        rank: &Executor,
-        level: usize,
-    ) -> Result<Arc<dyn LinOp<W>>> {
-        let unit = self.precisions[level].matrix;
-        match self.given.downcast_ref::<Arc<dyn LinOp<W>>>() {
-            Some(same) if level == 0 && unit == Unit::Double => Ok(Arc::clone(same)),
-            _ => W::shared(a, rank, unit, level),
+    fn laid_out(&self, a: &LevelMatrix<V>) -> Result<LevelMatrix<V>> {
+        match a {
+            LevelMatrix::Here(whole)
+                if !self.is_collapsed(whole.size().rows.max(whole.size().cols)) =>
+            {
+                Ok(LevelMatrix::Here(self.amg.format.stored(whole)?))
+            }
+            LevelMatrix::Here(_) | LevelMatrix::OfRanks(_) => Ok(a.clone()),
         }
     }
 
@@ -390,7 +380,8 @@ impl<V: Wide> Plan<'_, V> {
             return Ok(cycle);
         };
         let factors = factors.iter().map(|&factor| V::from_f64(factor)).collect();
-        let d = Arc::new(Csr::diagonal_matrix(cycle.executor(), factors));
+        let d = Csr::diagonal_matrix(cycle.executor(), factors);
+        let d = LevelMatrix::Here(Arc::new(d));
         let d = W::stored(self.rounded(&d, self.precisions[0].working, 0))?;
         Ok(Arc::new(Product::new(vec![Arc::clone(&d), cycle, d])?))
     }

@@ -2,30 +2,35 @@
 
 use std::sync::Arc;
 
+use super::choice::{Choice, Chosen, NextNumbers, RankRows};
 use super::nearby::Nearby;
-use super::pmis::{COARSE, OPEN, complete};
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::pmis::{COARSE, OPEN, complete, pmis_shared};
+use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
 use super::rounds::{map_rows, mix64, neighbours};
 use super::{Aggressive, NONE, Splitting, pmis};
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::host_stages;
 use crate::linop::Size;
-use crate::matrix::{Pattern, Rows, balance, build};
+use crate::matrix::{Csr, Distributed, Halo, Pattern, Rows, balance, build};
 use crate::operations;
 
 /// Paths that make two coarse unknowns neighbours.
-pub(in crate::multigrid) const PATHS: usize = 1;
+const PATHS: usize = 1;
 
 /// What it says of itself.
 pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistration {
     name: "pmis-aggressive",
     summary: "`pmis` twice on the finest level, once below.",
     groups: false,
-    weighs: false,
+    reads: &["strength", "seed"],
+    complex: false,
+    on_host: &[host_stages::PATHS],
     coarsen: |graph| {
         let both = aggressive(graph.strength, graph.seed, PATHS)?;
         Ok(CoarseUnknowns::Twice(both))
     },
+    over_ranks: Some(over_ranks),
 };
 
 /// [`pmis`](super::pmis) of the graph, then of its coarse unknowns (Stueben 1999; Yang 2010).
@@ -96,11 +101,7 @@ pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Ag
 
 /// The choice among the coarse unknowns of the first one, by the graph of what they reach; some of its rows may be those of
 /// other ranks.
-pub(in crate::multigrid) fn among_coarse(
-    graph: &Pattern,
-    seed: u64,
-    near: &Nearby,
-) -> Result<Splitting> {
+fn among_coarse(graph: &Pattern, seed: u64, near: &Nearby) -> Result<Splitting> {
     let start = map_rows(graph, |row| match graph.range(row).is_empty() {
         true => COARSE,
         false => OPEN,
@@ -109,7 +110,7 @@ pub(in crate::multigrid) fn among_coarse(
 }
 
 /// The coarse unknowns that some of them, `points`, reach on `paths` paths of length one or two.
-pub(in crate::multigrid) fn distance_two(
+fn distance_two(
     strength: &Pattern,
     first: &Splitting,
     points: &[usize],
@@ -170,5 +171,43 @@ impl Reached {
         for index in self.found.drain(..) {
             visit(index, std::mem::take(&mut self.counts[index as usize]));
         }
+    }
+}
+
+/// A choice among the unknowns of rows nearby, and another one among those of the first, as
+/// [`aggressive`] makes them. All ranks call it together.
+fn over_ranks(graph: &Graph<'_>, ranks: RankRows<'_>) -> Result<Choice> {
+    let (strength, seed, rows) = (graph.strength, graph.seed, ranks.halo);
+    let found = pmis_shared(strength, seed, &ranks.nearby())?;
+    let first = Chosen::new(rows, |row| found.coarse_index[row] != NONE)?;
+    let is_coarse = |&row: &usize| first.splitting.coarse_index[row] != NONE;
+    let points: Vec<usize> = rows.own().filter(is_coarse).collect();
+    let reached = distance_two(strength, &first.splitting, &points, PATHS)?;
+    let near = Reaching::new(ranks.executor, &reached, &first.next)?;
+    let among = among_coarse(near.graph.pattern(), seed, &Nearby::of(&near.halo))?;
+    let mut is_second = vec![false; rows.len()];
+    for (&row, place) in points.iter().zip(near.halo.own()) {
+        is_second[row] = among.coarse_index[place] != NONE;
+    }
+    let second = Chosen::new(rows, |row| is_second[row])?;
+    Ok([first, second].into())
+}
+
+/// Couplings of own unknowns and of those beside them, in either direction.
+struct Reaching {
+    halo: Arc<Halo>,
+    graph: Csr<f64>,
+}
+
+impl Reaching {
+    fn new(executor: &Executor, own: &Arc<Pattern>, next: &NextNumbers) -> Result<Self> {
+        let (numbers, partition) = (&next.numbers, &next.partition);
+        let own = Csr::with_pattern(own, vec![1.0; own.nonzeros()])?;
+        let graph = Distributed::of_numbered(executor, partition, partition, numbers, own)?;
+        let back = graph.transpose()?;
+        let both = [graph.columns().others(), back.columns().others()].concat();
+        let halo = Arc::new(Halo::new(graph.team(), partition, both)?);
+        let graph = graph.rows_near(&halo, &halo)?;
+        Ok(Self { halo, graph })
     }
 }

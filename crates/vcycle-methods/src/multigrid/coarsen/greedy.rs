@@ -19,8 +19,11 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
     name: "sa",
     summary: "Aggregation in the order of the numbering (Vaněk, Mandel and Brezina 1996, algorithm 5.1).",
     groups: true,
-    weighs: false,
+    reads: &["strength"],
+    complex: true,
+    on_host: &[host_stages::GREEDY],
     coarsen: |graph| Ok(CoarseUnknowns::Grouped(greedy(graph.strength)?)),
+    over_ranks: None,
 };
 
 /// Aggregation in the order of the numbering (Vaněk, Mandel and Brezina 1996, algorithm 5.1).

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::choice::{Choice, RankRows};
 use super::nearby::Nearby;
 use super::pmis::{COARSE, complete, start};
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
@@ -10,8 +11,9 @@ use super::rounds::{map_rows, neighbours};
 use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
 use crate::error::Result;
+use crate::executor::Executor;
 use crate::host_stages;
-use crate::matrix::Pattern;
+use crate::matrix::{Csr, Distributed, Halo, Pattern};
 use crate::operations::on_host;
 
 /// Blocks of any graph at most, whatever the number of threads. Few, for the rows at their borders
@@ -25,8 +27,15 @@ pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
     name: "hmis",
     summary: "Hybrid modified independent set (De Sterck, Yang and Heys 2006).",
     groups: false,
-    weighs: false,
+    reads: &["strength", "seed"],
+    complex: true,
+    on_host: &[host_stages::HMIS],
     coarsen: |graph| Ok(CoarseUnknowns::Chosen(hmis(graph.strength, graph.seed)?)),
+    over_ranks: Some(|graph, ranks| {
+        let length = block_rows(ranks.halo.partition().total());
+        let found = hmis_shared(graph.strength, graph.seed, ranks, length)?;
+        Choice::chosen(ranks.halo, &found)
+    }),
 };
 
 /// Hybrid modified independent set (De Sterck, Yang and Heys 2006).
@@ -62,12 +71,12 @@ pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
 }
 
 /// The rows of a block of a graph of so many.
-pub(in crate::multigrid) fn block_rows(all: u64) -> u64 {
+fn block_rows(all: u64) -> u64 {
     all.div_ceil(BLOCKS).max(BLOCK_ROWS)
 }
 
 /// The states that the first pass leaves in blocks, one after the other.
-pub(in crate::multigrid) fn first_passes(
+fn first_passes(
     strength: &Pattern,
     influences: &Pattern,
     blocks: Vec<Range<usize>>,
@@ -80,7 +89,7 @@ pub(in crate::multigrid) fn first_passes(
 
 /// [`hmis`] where some of the rows may be those of other ranks, in blocks of so many rows of the whole graph. `passes` makes
 /// the states that the first pass leaves in them, of the graph and `S^T`; only those of own rows count.
-pub(in crate::multigrid) fn hmis_near(
+fn hmis_near(
     strength: &Arc<Pattern>,
     seed: u64,
     (near, length): (&Nearby, u64),
@@ -97,4 +106,124 @@ pub(in crate::multigrid) fn hmis_near(
         }
     });
     complete(strength, seed, state, near)
+}
+
+/// [`hmis`] in blocks of `length` rows of the whole graph, which need not end where rows of a rank do. The rank of the first
+/// row of a block gets all of its rows, makes the first pass, which goes from row to row, and sends the others theirs. All
+/// ranks call it together.
+fn hmis_shared(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    ranks: RankRows<'_>,
+    length: u64,
+) -> Result<Splitting> {
+    let near = ranks.nearby();
+    hmis_near(strength, seed, (&near, length), |_| {
+        passed(strength, ranks, length)
+    })
+}
+
+/// What the first pass leaves of own rows; of others how they begin.
+fn passed(
+    strength: &Arc<Pattern>,
+    RankRows {
+        executor,
+        halo: rows,
+    }: RankRows<'_>,
+    length: u64,
+) -> Result<Vec<u8>> {
+    let mut states: Vec<u8> = (0..rows.len()).map(|row| start(strength, row)).collect();
+    let led = led(&rows.own_rows(), rows.partition().total(), length);
+    let wanted = led.clone().filter(|row| !rows.own_rows().contains(row));
+    let here = Halo::new(rows.team(), rows.partition(), wanted.collect())?;
+    let graph = shared_graph(executor, strength, rows)?.rows_near(&here, &here)?;
+    let mut begin = vec![0; here.len()];
+    begin[here.own()].copy_from_slice(&states[rows.own()]);
+    here.refresh(&mut begin)?;
+    let mut made = begin.clone();
+    if let Some(first) = here.local(led.start).filter(|_| !led.is_empty()) {
+        let (first, count) = (first as usize, (led.end - led.start) as usize);
+        let blocks = (0..count).step_by(length as usize);
+        let blocks = blocks.map(|block| first + block..first + count.min(block + length as usize));
+        let pattern = graph.pattern();
+        let influences = pattern.transpose()?;
+        let start = |row: usize| begin[row];
+        let found = first_passes(pattern, &influences, blocks.collect(), &start);
+        made[first..first + count].copy_from_slice(&found);
+    }
+    let own = rows.own();
+    states[own.clone()].copy_from_slice(&made[here.own()]);
+    // All rows of other ranks that are here are of blocks that begin here.
+    here.collect(1, &made[here.own().end..], &mut |row, told: &[u8]| {
+        states[own.start + row] = told[0];
+    })?;
+    Ok(states)
+}
+
+/// The rows of the blocks that begin in own rows.
+fn led(own: &Range<u64>, all: u64, length: u64) -> Range<u64> {
+    let next = |row: u64| (row.div_ceil(length) * length).min(all);
+    match next(own.start) < own.end {
+        true => next(own.start)..next(own.end),
+        false => own.end..own.end,
+    }
+}
+
+/// A graph of rows nearby as a matrix that ranks share: own rows, with ones for couplings.
+fn shared_graph(executor: &Executor, near: &Arc<Pattern>, rows: &Halo) -> Result<Distributed<f64>> {
+    let all = Csr::with_pattern(near, vec![1.0; near.nonzeros()])?;
+    let (own, partition) = (all.row_range(rows.own())?, rows.partition());
+    Distributed::of_numbered(executor, partition, partition, rows, own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery;
+    use crate::matrix::Partition;
+    use crate::multigrid::strength::Strength;
+    use vcycle_core::communicator::threads;
+
+    #[test]
+    fn blocks_need_not_end_where_ranks_do() {
+        let whole = gallery::build("jump7:5,100", &Executor::cpu()).unwrap();
+        let n = whole.rhs.len();
+        for length in [7, 40, 200] {
+            let strength = Strength::default().graph(&whole.matrix).unwrap();
+            let alone = Nearby::default();
+            let expected = hmis_near(&strength, 3, (&alone, length), |influences| {
+                let blocks = (0..n).step_by(length as usize);
+                let blocks = blocks.map(|first| first..n.min(first + length as usize));
+                let start = |row: usize| start(&strength, row);
+                Ok(first_passes(
+                    &strength,
+                    influences,
+                    blocks.collect(),
+                    &start,
+                ))
+            });
+            let expected = expected.unwrap();
+            for ranks in [1, 2, 7, 64] {
+                threads::run(ranks, |team| {
+                    let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                    let rows = Partition::even(n as u64, 1, ranks);
+                    let a = Distributed::part_of(&rank, &whole.matrix, rows)?;
+                    let near = a.surrounded(1, 1)?;
+                    let strength = Strength::default().graph(&near.matrix)?;
+                    let ranks = RankRows {
+                        executor: &rank,
+                        halo: &near.halo,
+                    };
+                    let found = hmis_shared(&strength, 3, ranks, length)?;
+                    let is_coarse = |of: &Splitting, row: usize| of.coarse_index[row] != u32::MAX;
+                    for row in near.halo.own() {
+                        let global = near.halo.global(row) as usize;
+                        assert_eq!(is_coarse(&found, row), is_coarse(&expected, global));
+                    }
+                    Ok(())
+                })
+                .unwrap();
+            }
+        }
+    }
 }

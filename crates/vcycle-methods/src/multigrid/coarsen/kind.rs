@@ -1,9 +1,10 @@
 //! The table of coarsenings.
 
-use super::pmis;
-use super::registration::{CoarseUnknowns, Coarsen, CoarseningRegistration, Graph};
-use crate::error::Result;
-use crate::multigrid::own::stages;
+use super::choice::{Choice, RankRows};
+use super::pmis::PMIS;
+use super::registration::{Coarsen, CoarseningRegistration, Graph, OverRanks};
+use crate::error::{Error, Result};
+use crate::multigrid::own::{any_of, stages};
 
 stages! {
     /// How the unknowns of the next level are found.
@@ -24,15 +25,14 @@ stages! {
 const AUTO: CoarseningRegistration = CoarseningRegistration {
     name: "auto",
     summary: "What suits the matrix: for symmetric ones `sa`, or `mis2` on a device, else `pmis`.",
-    groups: false,
-    weighs: false,
-    coarsen: |graph| Ok(CoarseUnknowns::Chosen(pmis(graph.strength, graph.seed)?)),
+    ..PMIS
 };
 
 impl Coarsening {
     /// Whether it goes by the matrix alone, not by strong couplings.
     pub(in crate::multigrid) fn weighs(self) -> bool {
-        self.registration().is_some_and(|known| known.weighs)
+        self.registration()
+            .is_some_and(|known| !known.reads.contains(&"strength"))
     }
 
     /// Whether it groups unknowns, and does not choose among them.
@@ -43,16 +43,49 @@ impl Coarsening {
         }
     }
 
-    /// Chooses or groups the unknowns of a level.
-    pub(in crate::multigrid) fn coarsen(self, graph: &Graph<'_>) -> Result<CoarseUnknowns> {
-        match (self, self.registration()) {
-            (Self::Own(own), _) => {
+    /// Whether interpolation of complex matrices can go by it.
+    pub(in crate::multigrid) fn takes_complex(self) -> bool {
+        self.registration().is_none_or(|known| known.complex)
+    }
+
+    /// How it is done over ranks.
+    ///
+    /// # Errors
+    /// Where it is not, with those that are.
+    pub(in crate::multigrid) fn over_ranks(self) -> Result<OverRanks> {
+        let of = |one: Self| one.registration().and_then(|known| known.over_ranks);
+        of(self).ok_or_else(|| {
+            let alike = |one: &Self| of(*one).is_some() && one.aggregates() == self.aggregates();
+            Error::Unsupported {
+                component: format!("the coarsening `{self}`"),
+                operation: format!(
+                    "matrices that several ranks share; use {}",
+                    any_of(Self::ALL.into_iter().skip(1).filter(alike))
+                ),
+            }
+        })
+    }
+
+    /// Chooses or groups the unknowns of a level, of own rows where ranks share it.
+    pub(in crate::multigrid) fn coarsen(
+        self,
+        graph: &Graph<'_>,
+        ranks: Option<RankRows<'_>>,
+    ) -> Result<Choice> {
+        if let Some(ranks) = ranks {
+            return self.over_ranks()?(graph, ranks);
+        }
+        let found = match self {
+            Self::Own(own) => {
                 let found = own.coarsen(graph)?;
                 found.check(own.name(), graph.a.size().rows)?;
-                Ok(found)
+                found
             }
-            (_, Some(known)) => (known.coarsen)(graph),
-            (_, None) => (AUTO.coarsen)(graph),
-        }
+            known => {
+                let known = known.registration().unwrap_or(&AUTO);
+                (known.coarsen)(graph)?
+            }
+        };
+        Ok(Choice::here(found))
     }
 }

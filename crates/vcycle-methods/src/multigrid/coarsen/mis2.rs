@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::choice::{Choice, RankRows};
+use super::groups::Groups;
 use super::nearby::Nearby;
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common};
 use crate::error::Result;
 use crate::matrix::{DeviceHalo, Pattern, ranges};
-use crate::operations::{self, coarsen::OwnGroups};
+use crate::operations;
 
 /// The rank of a root, above those of all open nodes.
 const ROOT: u64 = u64::MAX;
@@ -26,8 +28,11 @@ pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
     name: "mis2",
     summary: "Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).",
     groups: true,
-    weighs: false,
+    reads: &["strength", "seed"],
+    complex: true,
+    on_host: &[],
     coarsen: |graph| Ok(CoarseUnknowns::Grouped(mis2(graph.strength, graph.seed)?)),
+    over_ranks: Some(over_ranks),
 };
 
 /// Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).
@@ -52,7 +57,7 @@ pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square, and when memory is short.
 pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     check_square("mis2", strength.size())?;
-    let both_ways = || strength.union(strength.transpose()?.as_ref());
+    let both_ways = || both_ways(strength);
     if let Some(found) = operations::coarsen::mis2(strength, mix64(seed), both_ways)? {
         return Ok(Aggregates::of_device(found));
     }
@@ -60,23 +65,28 @@ pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     Ok(Aggregates::of_roots(&roots))
 }
 
-/// The groups of own nodes by the device that has the graph, where others are those of other ranks; none for a graph of the
-/// host. All ranks call it together.
-pub(in crate::multigrid) fn mis2_by_device(
-    strength: &Arc<Pattern>,
-    seed: u64,
-    near: &DeviceHalo<'_>,
-) -> Result<Option<OwnGroups>> {
-    let both_ways = || strength.union(strength.transpose()?.as_ref());
-    operations::coarsen::mis2_near(strength, mix64(seed), near, both_ways)
+/// [`mis2`] of own rows, by the devices of ranks where these have the graph.
+fn over_ranks(graph: &Graph<'_>, RankRows { halo, .. }: RankRows<'_>) -> Result<Choice> {
+    let (strength, seed) = (graph.strength, graph.seed);
+    let (near, both_ways) = (DeviceHalo::new(halo, strength.executor()), || {
+        both_ways(strength)
+    });
+    let found = operations::coarsen::mis2_near(strength, mix64(seed), &near, both_ways)?;
+    if let Some(found) = found {
+        let roots = (&found.roots, found.count);
+        return Choice::of_devices(&near, halo, roots, Some(&found.groups));
+    }
+    let roots = mis2_roots(strength, seed, &Nearby::of(halo))?;
+    Choice::grouped(halo, Groups::of_roots(&roots, halo)?)
+}
+
+/// The couplings of a graph in both directions.
+fn both_ways(graph: &Pattern) -> Result<Arc<Pattern>> {
+    graph.union(graph.transpose()?.as_ref())
 }
 
 /// For every node the root of its group, where some of the nodes may be those of other ranks.
-pub(in crate::multigrid) fn mis2_roots(
-    strength: &Arc<Pattern>,
-    seed: u64,
-    near: &Nearby,
-) -> Result<Vec<u32>> {
+fn mis2_roots(strength: &Arc<Pattern>, seed: u64, near: &Nearby) -> Result<Vec<u32>> {
     let graph = symmetric(strength, near.own(strength.size().rows))?;
     let ranks = ranks(&graph, seed, near)?;
     let is_root = |row: usize| ranks[row] == ROOT;
@@ -95,7 +105,7 @@ pub(in crate::multigrid) fn mis2_roots(
 fn symmetric(graph: &Arc<Pattern>, rows: Range<usize>) -> Result<Arc<Pattern>> {
     match is_symmetric(graph, &rows) {
         true => Ok(Arc::clone(graph)),
-        false => graph.union(graph.transpose()?.as_ref()),
+        false => both_ways(graph),
     }
 }
 

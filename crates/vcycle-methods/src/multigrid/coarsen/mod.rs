@@ -8,7 +8,9 @@
 //! All are the same for any number of threads; those with a seed change with nothing but it.
 
 mod aggressive;
+mod choice;
 mod greedy;
+mod groups;
 mod hmis;
 mod kind;
 mod mis2;
@@ -24,22 +26,22 @@ mod tests;
 mod uniform;
 
 pub use aggressive::aggressive;
-pub(in crate::multigrid) use aggressive::{PATHS, among_coarse, distance_two};
+pub(in crate::multigrid) use choice::{
+    Choice, Chosen, LEFT_OUT, NextNumbers, NextOfRanks, RankRows,
+};
 pub use greedy::greedy;
 pub(crate) use greedy::most_common;
+pub(in crate::multigrid) use groups::Groups;
 pub use hmis::hmis;
-pub(in crate::multigrid) use hmis::{block_rows, first_passes, hmis_near};
 pub use kind::Coarsening;
 pub use mis2::mis2;
-pub(in crate::multigrid) use mis2::{mis2_by_device, mis2_roots};
-pub(in crate::multigrid) use nearby::Nearby;
+pub(in crate::multigrid) use nearby::{Nearby, spread_over};
 pub use numbers::Numbers;
 pub use pgm::pgm;
-pub(in crate::multigrid) use pgm::{couplings_of, matched_roots, matchings, pairs};
 pub use pmis::pmis;
-pub(in crate::multigrid) use pmis::{pmis_by_device, pmis_shared, start};
 pub use registration::{CoarseUnknowns, Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
+pub(in crate::multigrid) use uniform::over_ranks as uniform_over_ranks;
 pub use uniform::{boxes, uniform};
 
 use crate::error::{Error, Result};

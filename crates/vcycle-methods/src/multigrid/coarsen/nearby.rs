@@ -180,6 +180,14 @@ impl Nearby {
     }
 }
 
+/// Values of own rows, and those that other ranks have of theirs.
+pub(in crate::multigrid) fn spread_over<T: Element>(halo: &Halo, own: &[T]) -> Result<Vec<T>> {
+    let mut all = vec![T::default(); halo.len()];
+    all[halo.own()].copy_from_slice(own);
+    halo.refresh(&mut all)?;
+    Ok(all)
+}
+
 /// Each row takes the first of its preferences that is free.
 fn in_order(left: &[(u64, Vec<u64>)]) -> Vec<[u64; 2]> {
     let (mut taken, mut pairs) = (HashSet::<u64>::new(), Vec::new());

@@ -3,15 +3,17 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::choice::{Choice, RankRows};
+use super::groups::Groups;
 use super::nearby::Nearby;
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
 use super::rounds::{Active, map_rows, mix64};
 use super::{Aggregates, NONE, Numbers, check_square, number};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::host_stages::MATCHING;
 use crate::linop::Size;
-use crate::matrix::{Csr, galerkin};
+use crate::matrix::{Csr, Distributed, galerkin, galerkin_shared};
 use crate::operations;
 use crate::operations::coarsen::Pairs;
 
@@ -25,12 +27,15 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     name: "pgm",
     summary: "Parallel graph match (Naumov et al. 2015).",
     groups: true,
-    weighs: true,
+    reads: &["aggregate-size", "weak-pairs", "seed"],
+    complex: true,
+    on_host: &[MATCHING],
     coarsen: |graph| {
         let pairs = pairs(graph.weak_pairs);
         let groups = matched(graph.a, graph.aggregate_size, pairs, graph.seed)?;
         Ok(CoarseUnknowns::Grouped(groups))
     },
+    over_ranks: Some(|graph, ranks| Choice::grouped(ranks.halo, matched_over_ranks(graph, ranks)?)),
 };
 
 /// Parallel graph match (Naumov et al. 2015; algorithm 17 of the thesis on mixed-precision
@@ -97,8 +102,41 @@ pub(super) fn matched(a: &Csr<f64>, size: usize, pairs: Pairs, seed: u64) -> Res
     Ok(aggregates.expect("groups have two members at least"))
 }
 
+/// [`pgm`] of own rows, whose groups ranks may share. All ranks call it together.
+fn matched_over_ranks(
+    graph: &Graph<'_>,
+    RankRows {
+        executor,
+        halo: rows,
+    }: RankRows<'_>,
+) -> Result<Groups> {
+    let matchings = matchings(graph.aggregate_size)?;
+    let partition = rows.partition();
+    let own = couplings_of(graph.a)?.row_range(rows.own())?;
+    let mut weights = Distributed::of_numbered(executor, partition, partition, rows, own)?;
+    let mut groups: Option<Groups> = None;
+    for matching in 0..matchings {
+        let near = weights.surrounded(1, 1)?;
+        let (of, nearby) = (
+            (pairs(graph.weak_pairs), graph.seed),
+            Nearby::of(&near.halo),
+        );
+        let roots = matched_roots(&near.matrix, of, &nearby, matching > 0)?;
+        let step = Groups::of_roots(&roots, &near.halo)?;
+        if matching + 1 < matchings {
+            let p = step.constants(executor, weights.rows())?;
+            weights = galerkin_shared(&p.transpose()?, &weights, &p)?;
+        }
+        groups = Some(match groups {
+            None => step,
+            Some(before) => before.then(rows, step)?,
+        });
+    }
+    Ok(groups.expect("groups have two members at least"))
+}
+
 /// How often unknowns, and then their groups, are matched for groups of a size.
-pub(in crate::multigrid) fn matchings(size: usize) -> Result<usize> {
+fn matchings(size: usize) -> Result<usize> {
     match size {
         2 | 4 | 8 => Ok(size.ilog2() as usize),
         _ => {
@@ -109,7 +147,7 @@ pub(in crate::multigrid) fn matchings(size: usize) -> Result<usize> {
 }
 
 /// Which couplings make pairs.
-pub(in crate::multigrid) fn pairs(weak_pairs: bool) -> Pairs {
+fn pairs(weak_pairs: bool) -> Pairs {
     match weak_pairs {
         true => Pairs::Any,
         false => Pairs::Strong,
@@ -156,7 +194,7 @@ fn constant_on(executor: &Executor, aggregates: &Aggregates) -> Csr<f64> {
 }
 
 /// `(|A| + |A^T|) / 2` without the couplings that do not count.
-pub(in crate::multigrid) fn couplings_of(a: &Csr<f64>) -> Result<Csr<f64>> {
+fn couplings_of(a: &Csr<f64>) -> Result<Csr<f64>> {
     let coupled = map_rows(a.pattern(), |row| {
         let (columns, values) = a.row(row);
         let mut entries = columns.iter().zip(values);
@@ -174,7 +212,7 @@ pub(in crate::multigrid) fn couplings_of(a: &Csr<f64>) -> Result<Csr<f64>> {
 
 /// For every unknown the root of its group, or [`NONE`]; `keep_alone` makes groups of those without any coupling. Some of
 /// the rows may be those of other ranks: they may be empty.
-pub(in crate::multigrid) fn matched_roots(
+fn matched_roots(
     weights: &Csr<f64>,
     (pairs, seed): (Pairs, u64),
     near: &Nearby,
@@ -336,4 +374,60 @@ fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
         |row| near.told(numbers[row].load(Relaxed)),
         |row, number| numbers[row].store(near.heard(number), Relaxed),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{Duplicates, Partition};
+    use vcycle_core::communicator::threads;
+
+    /// Weights that grow along a line: a pair a round.
+    fn growing(n: u32) -> Csr<f64> {
+        let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
+        for i in 0..n {
+            for (j, value) in [(i, 500.0), (i + 1, -f64::from(i + 1))] {
+                if j < n {
+                    rows.extend([i, j]);
+                    columns.extend([j, i]);
+                    values.extend([value; 2]);
+                }
+            }
+        }
+        let (host, size) = (Executor::cpu(), Size::square(n as usize));
+        Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap()
+    }
+
+    #[test]
+    fn what_rounds_leave_is_matched_in_the_order_of_all_rows() {
+        let n = 150;
+        let whole = growing(n);
+        let expected = pgm(&whole, 4, 1).unwrap();
+        for ranks in [1, 3, 7] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let rows = Partition::even(u64::from(n), 1, ranks);
+                let a = Distributed::part_of(&rank, &whole, rows)?;
+                let near = a.surrounded(1, 1)?;
+                let graph = Graph {
+                    a: &near.matrix,
+                    strength: near.matrix.pattern(),
+                    aggregate_size: 4,
+                    weak_pairs: false,
+                    seed: 1,
+                };
+                let ranks = RankRows {
+                    executor: &rank,
+                    halo: &near.halo,
+                };
+                let found = matched_over_ranks(&graph, ranks)?;
+                assert_eq!(found.partition.total(), expected.count as u64);
+                for (row, &group) in near.halo.own_rows().zip(&found.of_own) {
+                    assert_eq!(group, u64::from(expected.aggregate[row as usize]));
+                }
+                Ok(())
+            })
+            .unwrap();
+        }
+    }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
+use super::choice::{Choice, RankRows};
 use super::nearby::Nearby;
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Splitting, check_square};
 use crate::error::Result;
 use crate::matrix::{DeviceHalo, Pattern, ranges};
-use crate::operations::{self, coarsen::Numbered};
+use crate::operations;
 
 /// Not decided, and not beaten by a neighbour in this round.
 pub(super) const OPEN: u8 = 0;
@@ -26,8 +27,11 @@ pub(super) const PMIS: CoarseningRegistration = CoarseningRegistration {
     name: "pmis",
     summary: "Parallel modified independent set (De Sterck, Yang and Heys 2006).",
     groups: false,
-    weighs: false,
+    reads: &["strength", "seed"],
+    complex: true,
+    on_host: &[],
     coarsen: |graph| Ok(CoarseUnknowns::Chosen(pmis(graph.strength, graph.seed)?)),
+    over_ranks: Some(over_ranks),
 };
 
 /// Parallel modified independent set (De Sterck, Yang and Heys 2006).
@@ -63,28 +67,24 @@ pub fn pmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     pmis_shared(strength, seed, &Nearby::default())
 }
 
-/// The numbers of own unknowns by the device that has the graph, where others are those of other ranks; none for a graph of
-/// the host. All ranks call it together.
-pub(in crate::multigrid) fn pmis_by_device(
-    strength: &Pattern,
-    seed: u64,
-    near: &DeviceHalo<'_>,
-) -> Result<Option<Numbered>> {
-    operations::coarsen::pmis_near(strength, mix64(seed), near)
+/// [`pmis`] of own rows, by the devices of ranks where these have the graph.
+fn over_ranks(graph: &Graph<'_>, RankRows { halo, .. }: RankRows<'_>) -> Result<Choice> {
+    let (strength, seed) = (graph.strength, graph.seed);
+    let near = DeviceHalo::new(halo, strength.executor());
+    if let Some((chosen, count)) = operations::coarsen::pmis_near(strength, mix64(seed), &near)? {
+        return Choice::of_devices(&near, halo, (&chosen, count), None);
+    }
+    Choice::chosen(halo, &pmis_shared(strength, seed, &Nearby::of(halo))?)
 }
 
 /// The same where some of the rows are those of other ranks.
-pub(in crate::multigrid) fn pmis_shared(
-    strength: &Pattern,
-    seed: u64,
-    near: &Nearby,
-) -> Result<Splitting> {
+pub(super) fn pmis_shared(strength: &Pattern, seed: u64, near: &Nearby) -> Result<Splitting> {
     let start = map_rows(strength, |row| start(strength, row));
     complete(strength, seed, start, near)
 }
 
 /// How an unknown begins: fine where it depends on none.
-pub(in crate::multigrid) fn start(strength: &Pattern, row: usize) -> u8 {
+pub(super) fn start(strength: &Pattern, row: usize) -> u8 {
     if strength.range(row).is_empty() {
         FINE
     } else {

@@ -3,10 +3,12 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{Aggregates, Aggressive, NONE, Splitting};
+use super::choice::{Choice, RankRows};
+use super::{Aggregates, Aggressive, NONE, Numbers, Splitting};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::own::named_stage;
+use crate::operations::HostStage;
 
 /// What a coarsening looks at.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +38,45 @@ pub enum CoarseUnknowns {
 }
 
 impl CoarseUnknowns {
-    /// Fails, naming `coarsening`, unless every one of `rows` unknowns has a number that is there.
-    pub(super) fn check(&self, coarsening: &'static str, rows: usize) -> Result<()> {
-        let (numbers, count) = match self {
+    /// For every unknown (or node) its number, or that of its group, on the next level; and how many there are.
+    fn numbers(&self) -> (&Numbers, usize) {
+        match self {
             Self::Chosen(splitting) => (&splitting.coarse_index, splitting.coarse_count),
             Self::Twice(both) => (&both.second.coarse_index, both.second.coarse_count),
             Self::Grouped(groups) => (&groups.aggregate, groups.count),
-        };
+        }
+    }
+
+    /// Unknowns (or nodes) of the next level.
+    pub(in crate::multigrid) fn count(&self) -> usize {
+        self.numbers().1
+    }
+
+    /// For every unknown (or node) its number, or that of its group, on the next level.
+    pub(in crate::multigrid) fn map(&self) -> Numbers {
+        self.numbers().0.clone()
+    }
+
+    /// Whether unknowns are grouped.
+    pub(in crate::multigrid) fn is_grouped(&self) -> bool {
+        matches!(self, Self::Grouped(_))
+    }
+
+    /// All unknowns of the nodes that were chosen.
+    pub(in crate::multigrid) fn of_nodes(&self, block_size: usize) -> Self {
+        match self {
+            Self::Chosen(splitting) => Self::Chosen(splitting.of_nodes(block_size)),
+            Self::Twice(both) => Self::Twice(Aggressive {
+                first: both.first.of_nodes(block_size),
+                second: both.second.of_nodes(block_size),
+            }),
+            Self::Grouped(groups) => Self::Grouped(groups.clone()),
+        }
+    }
+
+    /// Fails, naming `coarsening`, unless every one of `rows` unknowns has a number that is there.
+    pub(super) fn check(&self, coarsening: &'static str, rows: usize) -> Result<()> {
+        let (numbers, count) = self.numbers();
         let wrong = |reason: String| {
             Err(Error::InvalidStructure {
                 format: coarsening,
@@ -81,7 +115,8 @@ pub trait Coarsen: Debug + Send + Sync {
 
 named_stage!(Coarsen);
 
-/// What a coarsening says of itself, in its own file.
+/// What a coarsening says of itself, in its own file. Every field is asked for: options, help, refusals and messages are
+/// made of them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CoarseningRegistration {
@@ -91,8 +126,17 @@ pub struct CoarseningRegistration {
     pub summary: &'static str,
     /// Whether it groups unknowns, and does not choose among them.
     pub groups: bool,
-    /// Whether it goes by the matrix alone, not by strong couplings.
-    pub(in crate::multigrid) weighs: bool,
+    /// The options of multigrid that it reads.
+    pub reads: &'static [&'static str],
+    /// Whether interpolation of complex matrices can go by it.
+    pub complex: bool,
+    /// What of it the host does for matrices of a device.
+    pub on_host: &'static [HostStage],
     /// Finds the unknowns of the next level.
     pub(in crate::multigrid) coarsen: fn(&Graph<'_>) -> Result<CoarseUnknowns>,
+    /// The same for own rows of a matrix that ranks share, which call it together; none where it needs all rows.
+    pub(in crate::multigrid) over_ranks: Option<OverRanks>,
 }
+
+/// Finds the unknowns of the next level among own rows.
+pub(in crate::multigrid) type OverRanks = fn(&Graph<'_>, RankRows<'_>) -> Result<Choice>;

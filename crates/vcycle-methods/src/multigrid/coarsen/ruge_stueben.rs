@@ -17,8 +17,11 @@ pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
     name: "rs",
     summary: "The first pass of Ruge and Stueben (1987).",
     groups: false,
-    weighs: false,
+    reads: &["strength"],
+    complex: true,
+    on_host: &[host_stages::RUGE_STUEBEN],
     coarsen: |graph| Ok(CoarseUnknowns::Chosen(ruge_stueben(graph.strength)?)),
+    over_ranks: None,
 };
 
 /// The first pass of Ruge and Stueben (1987).

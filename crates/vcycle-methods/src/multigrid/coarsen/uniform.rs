@@ -1,20 +1,50 @@
 //! Groups of consecutive unknowns or of boxes of a grid, by the numbering alone.
 
+use std::sync::Arc;
+
 use super::Aggregates;
+use super::choice::Choice;
+use super::groups::Groups;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use crate::error::{Error, Result};
+use crate::matrix::{Halo, Partition};
 
 /// What it says of itself.
 pub(super) const UNIFORM: CoarseningRegistration = CoarseningRegistration {
     name: "uniform",
     summary: "Groups of `aggregate-size` consecutive unknowns, the last perhaps smaller.",
     groups: true,
-    weighs: true,
+    reads: &["aggregate-size"],
+    complex: true,
+    on_host: &[],
     coarsen: |graph| {
         let groups = uniform(graph.a.size().rows, graph.aggregate_size)?;
         Ok(CoarseUnknowns::Grouped(groups))
     },
+    over_ranks: Some(|graph, ranks| over_ranks(ranks.halo, graph.aggregate_size)),
 };
+
+/// [`uniform`] of own rows; a group belongs to the rank of its first one.
+pub(in crate::multigrid) fn over_ranks(rows: &Halo, size: usize) -> Result<Choice> {
+    check(&[size])?;
+    let (own, size) = (rows.own_rows(), size as u64);
+    let count = own.end.div_ceil(size) - own.start.div_ceil(size);
+    let groups = Groups {
+        of_own: own.map(|row| row / size).collect(),
+        partition: Arc::new(Partition::of_counts(rows.team().as_ref(), count as usize)?),
+    };
+    Choice::grouped(rows, groups)
+}
+
+fn check(sizes: &[usize]) -> Result<()> {
+    match sizes.contains(&0) {
+        true => Err(Error::bad_parameter(
+            "size",
+            "a group has at least one unknown",
+        )),
+        false => Ok(()),
+    }
+}
 
 /// Groups of `size` consecutive unknowns, the last perhaps smaller.
 ///
@@ -49,10 +79,7 @@ pub fn uniform(n: usize, size: usize) -> Result<Aggregates> {
 /// # Errors
 /// For a block without points.
 pub fn boxes(grid: [usize; 3], block: [usize; 3]) -> Result<Aggregates> {
-    if block.contains(&0) {
-        let (parameter, reason) = ("size", "a group has at least one unknown".to_owned());
-        return Err(Error::BadParameter { parameter, reason });
-    }
+    check(&block)?;
     let [nx, ny, nz] = grid;
     let [bx, by, bz] = block;
     let (cx, cy, cz) = (nx.div_ceil(bx), ny.div_ceil(by), nz.div_ceil(bz));

@@ -18,7 +18,13 @@ use crate::scalar::Field;
 pub(super) const CLASSICAL: InterpolationRegistration = InterpolationRegistration {
     name: "classical",
     summary: "Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly coupled fine unknowns need not share a coarse one (Henson and Yang 2002).",
-    method: InterpolationMethod::Weights(weights),
+    reads: &["strength", "truncation"],
+    on_host: &[],
+    over_ranks: true,
+    method: InterpolationMethod::Weights {
+        real: weights,
+        complex: Some(weights),
+    },
 };
 
 /// Classical interpolation (Ruge and Stüben 1987), modified for coarsenings where strongly
@@ -53,7 +59,7 @@ pub fn classical(
     weights(&Weighing::new(a, strength, splitting, truncation))
 }
 
-fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+fn weights<V: Field>(given: &Weighing<'_, V>) -> Result<Csr<V>> {
     weighted(WeightMethod::Classical, given, classical_row)
 }
 

@@ -16,7 +16,13 @@ use crate::operations::interpolate::WeightMethod;
 pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
     name: "direct",
     summary: "Direct interpolation (Stüben 1999, section 4.2.1).",
-    method: InterpolationMethod::Weights(weights),
+    reads: &["strength", "truncation"],
+    on_host: &[],
+    over_ranks: true,
+    method: InterpolationMethod::Weights {
+        real: weights,
+        complex: None,
+    },
 };
 
 /// Direct interpolation (Stüben 1999, section 4.2.1):

@@ -3,11 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::over_ranks::RankLevel;
 use crate::eigen::rounded;
 use crate::error::{Error, Result};
 use crate::host_stages::ENERGY;
 use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Pattern, Rows, build};
+use crate::matrix::{Csr, Halo, Pattern, Rows, build};
+use crate::multigrid::coarsen::{NextNumbers, spread_over};
 use crate::operations::interpolate::{EnergySpace, energy_space};
 use crate::operations::on_host;
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -74,31 +76,40 @@ pub fn energy_minimised(
     Ok(Csr::of_buffers(p.pattern(), values.buffer().clone()))
 }
 
-/// The same for own rows of a prolongation, where others are those of other ranks; vectors are those of all columns that
-/// rows nearby have.
-pub(in crate::multigrid) fn energy_minimised_near<N, S>(
+/// [`energy_minimised`] for own rows of a matrix that ranks share, given those nearby, and for own rows of vectors of the
+/// next level. All ranks call it together.
+pub(in crate::multigrid) fn energy_minimised_over_ranks(
+    level: RankLevel<'_>,
     a: &Csr<f64>,
-    p: &Csr<f64>,
+    (p, next): (&Csr<f64>, &NextNumbers),
     vectors: &[Vec<f64>],
     fixed: impl Fn(usize) -> bool + Sync,
     steps: usize,
-    own: OwnRows<N, S>,
-) -> Result<Csr<f64>>
-where
-    N: Fn(&Vector<f64>) -> Result<Csr<f64>>,
-    S: Fn(f64) -> Result<f64>,
-{
-    let values = lowered(&ChangeSpace::new(a, p, vectors, fixed, own), p, steps)?;
+) -> Result<Csr<f64>> {
+    let (fine, team) = (level.near, level.near.team());
+    let shared = level.prolongation((p.clone(), &next.numbers), next)?;
+    let wanted = level.columns.others();
+    let of_rows = |values: Vec<f64>| shared.with_values(values)?.rows_of(wanted, fine);
+    let (_, columns) = of_rows(p.values().to_vec())?;
+    let columns = Halo::new(team, &next.partition, columns.others().to_vec())?;
+    let vectors = vectors.iter().map(|own| spread_over(&columns, own));
+    let vectors: Vec<Vec<f64>> = vectors.collect::<Result<_>>()?;
+    team.agree(check(a, &vectors, columns.len(), fine.own()))?;
+    let own = OwnRows {
+        rows: fine.own(),
+        near: |x: &Vector<f64>| Ok(of_rows(x.to_vec())?.0),
+        sum: |own: f64| {
+            let mut all = [own];
+            team.sum(&mut all)?;
+            Ok(all[0])
+        },
+    };
+    let values = lowered(&ChangeSpace::new(a, p, &vectors, fixed, own), p, steps)?;
     Ok(Csr::of_buffers(p.pattern(), values.buffer().clone()))
 }
 
 /// Fails for vectors of other lengths and a zero on the diagonal of some rows.
-pub(in crate::multigrid) fn check(
-    a: &Csr<f64>,
-    vectors: &[Vec<f64>],
-    columns: usize,
-    rows: Range<usize>,
-) -> Result<()> {
+fn check(a: &Csr<f64>, vectors: &[Vec<f64>], columns: usize, rows: Range<usize>) -> Result<()> {
     for vector in vectors {
         let (expected, found) = (Size::new(columns, 1), Size::new(vector.len(), 1));
         check_size("near-kernel", expected, found)?;
@@ -114,12 +125,12 @@ pub(in crate::multigrid) fn check(
 }
 
 /// The rows of a prolongation that are here, among those nearby.
-pub(in crate::multigrid) struct OwnRows<N, S> {
-    pub rows: Range<usize>,
+struct OwnRows<N, S> {
+    rows: Range<usize>,
     /// All rows nearby, for values of own ones.
-    pub near: N,
+    near: N,
     /// The sum over all ranks of what each has.
-    pub sum: S,
+    sum: S,
 }
 
 /// Values of a prolongation after steps of conjugate gradients in a space.

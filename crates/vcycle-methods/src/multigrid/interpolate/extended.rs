@@ -17,7 +17,13 @@ use crate::scalar::Field;
 pub(super) const EXTENDED: InterpolationRegistration = InterpolationRegistration {
     name: "extended",
     summary: "Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
-    method: InterpolationMethod::Weights(weights),
+    reads: &["strength", "truncation"],
+    on_host: &[],
+    over_ranks: true,
+    method: InterpolationMethod::Weights {
+        real: weights,
+        complex: Some(weights),
+    },
 };
 
 /// Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from
@@ -51,7 +57,7 @@ pub fn extended(
     weights(&Weighing::new(a, strength, splitting, truncation))
 }
 
-fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+fn weights<V: Field>(given: &Weighing<'_, V>) -> Result<Csr<V>> {
     weighted(WeightMethod::Extended, given, extended_row)
 }
 

@@ -17,7 +17,13 @@ use crate::scalar::Field;
 pub(super) const EXTENDED_I: InterpolationRegistration = InterpolationRegistration {
     name: "extended+i",
     summary: "Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
-    method: InterpolationMethod::Weights(weights),
+    reads: &["strength", "truncation"],
+    on_host: &[],
+    over_ranks: true,
+    method: InterpolationMethod::Weights {
+        real: weights,
+        complex: Some(weights),
+    },
 };
 
 /// Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from
@@ -55,7 +61,7 @@ pub fn extended_i(
 }
 
 /// The rows that are asked for.
-pub(in crate::multigrid) fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
+pub(super) fn weights<V: Field>(given: &Weighing<'_, V>) -> Result<Csr<V>> {
     weighted(WeightMethod::ExtendedI, given, extended_i_row)
 }
 

@@ -17,7 +17,13 @@ use crate::operations::on_host;
 pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
     name: "hybrid",
     summary: "As `extended+i`, from as few distant unknowns as are needed.",
-    method: InterpolationMethod::Weights(weights),
+    reads: &["strength", "truncation"],
+    on_host: &[host_stages::HYBRID],
+    over_ranks: true,
+    method: InterpolationMethod::Weights {
+        real: weights,
+        complex: None,
+    },
 };
 
 /// Hybrid interpolation: the weights of [`extended_i`](super::extended_i) on a smaller set, that

@@ -1,10 +1,10 @@
 //! The table of interpolations, and which coarsenings they go with.
 
-use super::extended_i::weights;
+use super::extended_i::EXTENDED_I;
 use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
-use crate::error::{ConfigError, Result};
+use crate::error::{ConfigError, Error, Result};
 use crate::multigrid::coarsen::Coarsening;
-use crate::multigrid::own::stages;
+use crate::multigrid::own::{any_of, stages};
 
 stages! {
     /// How the prolongation is made.
@@ -31,7 +31,7 @@ const AUTO: InterpolationRegistration = InterpolationRegistration {
     summary: "What suits the coarsening: `extended+i`, but `tentative` after `pgm` and `uniform`, and \
               `smoothed` after `sa` and `mis2`. After aggressive coarsening `extended+i` in two stages, \
               whatever is chosen.",
-    method: InterpolationMethod::Weights(weights),
+    ..EXTENDED_I
 };
 
 impl Interpolation {
@@ -43,6 +43,33 @@ impl Interpolation {
     /// Whether it goes by test vectors, with a say in which unknowns are coarse.
     pub fn fits_vectors(self) -> bool {
         matches!(self.method(), Some(InterpolationMethod::Vectors { .. }))
+    }
+
+    /// Fails, with those that do it, unless it is for matrices that ranks share.
+    pub(in crate::multigrid) fn check_ranks(self) -> Result<()> {
+        let over_ranks = |one: Self| one.registration().is_some_and(|known| known.over_ranks);
+        if over_ranks(self) {
+            return Ok(());
+        }
+        let alike = |one: &Self| over_ranks(*one) && one.takes_groups() == self.takes_groups();
+        Err(Error::Unsupported {
+            component: format!("the interpolation `{self}`"),
+            operation: format!(
+                "matrices that several ranks share; use {}",
+                any_of(Self::ALL.into_iter().skip(1).filter(alike))
+            ),
+        })
+    }
+
+    /// Fails unless it is for complex matrices.
+    pub(in crate::multigrid) fn check_complex(self) -> Result<()> {
+        match self.method().is_some_and(|method| method.takes_complex()) {
+            true => Ok(()),
+            false => Err(Error::Unsupported {
+                component: format!("interpolation `{self}`"),
+                operation: "complex matrices".to_owned(),
+            }),
+        }
     }
 
     fn takes_groups(self) -> bool {

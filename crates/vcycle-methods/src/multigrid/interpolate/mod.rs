@@ -24,7 +24,6 @@
 
 mod bamg;
 mod classical;
-mod complex;
 mod couplings;
 mod direct;
 mod energy;
@@ -33,6 +32,7 @@ mod extended_i;
 mod filtered;
 mod hybrid;
 mod kind;
+mod over_ranks;
 mod prolongation;
 mod registration;
 mod row;
@@ -46,27 +46,25 @@ mod two_stage;
 pub(in crate::multigrid) use bamg::bamg_rows;
 pub use bamg::{Bamg, bamg};
 pub use classical::classical;
-pub(in crate::multigrid) use complex::complex_weights;
 pub use direct::direct;
 pub use energy::energy_minimised;
-pub(in crate::multigrid) use energy::{OwnRows, check as check_energy, energy_minimised_near};
+pub(in crate::multigrid) use energy::energy_minimised_over_ranks;
 pub use extended::extended;
 pub use extended_i::extended_i;
-pub(in crate::multigrid) use extended_i::weights as extended_i_weights;
 pub use filtered::filtered;
 pub use hybrid::hybrid;
 pub use kind::Interpolation;
+pub(in crate::multigrid) use over_ranks::RankLevel;
 pub(in crate::multigrid) use prolongation::Weighing;
 pub(in crate::multigrid) use registration::InterpolationMethod;
 pub use registration::{CoarseLevel, Interpolate, InterpolationRegistration};
+pub(in crate::multigrid) use smoothed::{shared_radius, smoothed_by_radius, smoothed_near};
 pub use smoothed::{smoothed, spectral_radius};
-pub(in crate::multigrid) use smoothed::{
-    smoothed_by_radius, smoothed_complex, smoothed_complex_near, smoothed_near,
-};
 pub use tentative::tentative;
+pub(in crate::multigrid) use tentative::tentative_over_ranks;
 pub use truncation::{Truncation, truncate};
-pub(in crate::multigrid) use two_stage::second_stage;
 pub use two_stage::two_stage;
+pub(in crate::multigrid) use two_stage::two_stage_over_ranks;
 
 #[cfg(test)]
 mod tests {
@@ -77,7 +75,9 @@ mod tests {
     use crate::executor::Executor;
     use crate::gallery;
     use crate::matrix::{Csr, Pattern};
-    use crate::multigrid::coarsen::Splitting;
+    use crate::multigrid::coarsen::{self, Splitting};
+    use crate::multigrid::strength::Strength;
+    use crate::scalar::c64;
 
     type Method = fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> Result<Csr<f64>>;
     const METHODS: [Method; 5] = [direct, classical, extended, extended_i, hybrid];
@@ -154,5 +154,44 @@ mod tests {
         let mut outside = testing::every(2, 4);
         outside.coarse_index[0] = 2;
         assert!(refuse(a.pattern(), &outside));
+    }
+
+    #[test]
+    fn complex_weights_of_devices_are_those_of_the_host() {
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
+        let real = gallery::build("poisson5:9", &Executor::reference())
+            .unwrap()
+            .matrix;
+        let strength = Strength::default().graph(&real).unwrap();
+        let splitting = coarsen::pmis(&strength, 1).unwrap();
+        let there = Strength::default()
+            .graph(&real.copy_to(&device).unwrap())
+            .unwrap();
+        for spec in ["helmholtz:9,6,0.5", "magnetic:9,0.05"] {
+            let a = gallery::build_complex(spec, &Executor::reference())
+                .unwrap()
+                .matrix;
+            for method in [
+                Interpolation::Classical,
+                Interpolation::Extended,
+                Interpolation::ExtendedI,
+            ] {
+                for truncation in [Truncation::none(), Truncation::default()] {
+                    let weights = |a: &Csr<c64>, strength: &Pattern| {
+                        let given = Weighing::new(a, strength, &splitting, &truncation);
+                        method.method().unwrap().weights().unwrap()(&given).unwrap()
+                    };
+                    let expected = weights(&a, &strength);
+                    let found = weights(&a.copy_to(&device).unwrap(), &there);
+                    assert_eq!(found.columns(), expected.columns(), "{spec} {method}");
+                    for (found, expected) in found.values().iter().zip(expected.values()) {
+                        let apart = (found - expected).norm();
+                        assert!(apart < 1e-12, "{spec} {method}: {found} {expected}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What interpolations go by, and say of themselves.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -9,6 +10,8 @@ use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::CoarseUnknowns;
 use crate::multigrid::own::named_stage;
+use crate::operations::HostStage;
+use crate::scalar::{Field, c64};
 
 /// What an interpolation goes by.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +47,10 @@ pub trait Interpolate: Debug + Send + Sync {
 named_stage!(Interpolate);
 
 /// Weights for the coarse unknowns around every fine one.
-type Weights = fn(&Weighing<'_>) -> Result<Csr<f64>>;
+pub(in crate::multigrid) type Weights<V> = fn(&Weighing<'_, V>) -> Result<Csr<V>>;
 
-/// What an interpolation says of itself, in its own file.
+/// What an interpolation says of itself, in its own file. Every field is asked for: options, help, refusals and messages
+/// are made of them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct InterpolationRegistration {
@@ -54,6 +58,12 @@ pub struct InterpolationRegistration {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
+    /// The options of multigrid that it reads.
+    pub reads: &'static [&'static str],
+    /// What of it the host does for matrices of a device.
+    pub on_host: &'static [HostStage],
+    /// Whether own rows can be made of those nearby, where ranks share a matrix.
+    pub over_ranks: bool,
     /// How it is done.
     pub(in crate::multigrid) method: InterpolationMethod,
 }
@@ -61,10 +71,35 @@ pub struct InterpolationRegistration {
 /// How a prolongation is made.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::multigrid) enum InterpolationMethod {
-    /// From chosen unknowns.
-    Weights(Weights),
+    /// From chosen unknowns; not of complex matrices where these have none.
+    Weights {
+        real: Weights<f64>,
+        complex: Option<Weights<c64>>,
+    },
     /// From groups.
     Groups { smoothed: bool },
     /// From chosen unknowns, so that test vectors fit; with a say in which are chosen.
     Vectors { smoothed: bool, filtered: bool },
+}
+
+impl InterpolationMethod {
+    /// Weights for matrices of one kind of numbers, where it goes by these.
+    pub fn weights<V: Field>(&self) -> Option<Weights<V>> {
+        let Self::Weights { real, complex } = self else {
+            return None;
+        };
+        let real: Option<&Weights<V>> = (real as &dyn Any).downcast_ref();
+        let complex = complex.as_ref().map(|complex| complex as &dyn Any);
+        real.or(complex.and_then(|complex| complex.downcast_ref()))
+            .copied()
+    }
+
+    /// Whether it is for complex matrices, too.
+    pub fn takes_complex(&self) -> bool {
+        match self {
+            Self::Weights { complex, .. } => complex.is_some(),
+            Self::Groups { .. } => true,
+            Self::Vectors { .. } => false,
+        }
+    }
 }

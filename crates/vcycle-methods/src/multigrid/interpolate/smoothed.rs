@@ -7,15 +7,18 @@ use std::sync::Arc;
 use num_traits::Zero;
 
 use super::registration::{InterpolationMethod, InterpolationRegistration};
-use crate::eigen::{radius_by, row_sum_bound, spectral_radius as radius_of};
+use crate::eigen::{radius_by, row_sum_bound, row_sum_bound_of, spectral_radius as radius_of};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Workspace};
 use crate::linop::{LinOp, Size, check_size, check_square};
-use crate::matrix::{Accumulator, Csr, Pattern, Rows, ShortRow, balance, build, check_product};
-use crate::multigrid::systems::in_blocks;
-use crate::operations::{self, interpolate::Filtered};
+use crate::matrix::{
+    Accumulator, Csr, Distributed, Pattern, Rows, ShortRow, balance, build, check_product,
+};
+use crate::multigrid::number::{as_real, in_blocks, of_real};
+use crate::operations;
+use crate::precond::Jacobi;
 use crate::reference::csr::CsrArrays;
-use crate::scalar::{Field, Mixes, Real, c64};
+use crate::scalar::{Field, Mixes, Real};
 use crate::vector::Vector;
 
 /// The name in messages.
@@ -26,40 +29,47 @@ const COMPONENT: &str = "smoothed aggregation";
 ///
 /// # Errors
 /// A zero on the diagonal; when memory is short.
-pub fn spectral_radius(a: &Csr<f64>) -> Result<f64> {
-    if a.is_placed()
+pub fn spectral_radius<V: Field + Mixes<V, V>>(a: &Csr<V>) -> Result<f64> {
+    let real = as_real(a);
+    // With a layout for products these take less time than rows do; for complex rows there is no kernel.
+    if (real.is_none() || a.is_placed())
         && let Some(inverted) = operations::entries::inverted(a, false, 1.0)?
     {
         return radius_by_products(a, inverted);
     }
-    if let Some(matrix) = operations::interpolate::filtered(a, None)? {
+    if let Some(real) = real
+        && let Some(matrix) = operations::interpolate::filtered(real, None)?
+    {
         if matrix.bound() == f64::INFINITY {
-            nonzero_diagonal(a)?;
+            nonzero(a.diagonal(), 0)?;
         }
         return radius_by(|steps| matrix.power_method(steps), matrix.bound());
     }
     FilteredMatrix::new(a, None, 0..a.size().rows)?.radius()
 }
 
-/// The same for a matrix of a device with a layout for products, which take less time than rows do.
-fn radius_by_products(
-    a: &Csr<f64>,
-    (inverse, [zero, _]): (Buffer<f64>, [Option<usize>; 2]),
+/// The same for a matrix of a device by products.
+fn radius_by_products<V: Field + Mixes<V, V>>(
+    a: &Csr<V>,
+    (inverse, [zero, _]): (Buffer<V>, [Option<usize>; 2]),
 ) -> Result<f64> {
     if let Some(row) = zero {
         let component = COMPONENT;
         return Err(Error::ZeroDiagonal { component, row });
     }
     let (inverse, bound) = (Vector::of_buffer(inverse), row_sum_bound(a)?);
-    radius_of::<f64>(a, &inverse, bound, &Workspace::new())
+    radius_of::<V>(a, &inverse, bound, &Workspace::new())
 }
 
-/// The diagonal, or an error that names its first zero.
-fn nonzero_diagonal<V: Field>(a: &Csr<V>) -> Result<Vec<V>> {
-    nonzero(a.diagonal(), 0)
+/// The same for a matrix that ranks share, which call it together.
+pub(in crate::multigrid) fn shared_radius<V: Mixes<V, V>>(a: &Distributed<V>) -> Result<f64> {
+    let whole: &dyn LinOp<V> = a;
+    let inverse = a.team().agree(Jacobi::default().inverse(whole))?;
+    let bound = row_sum_bound_of(whole, "smoothed prolongation")?;
+    radius_of(whole, inverse.values(), bound, &Workspace::new())
 }
 
-/// The same for that of some rows.
+/// The diagonal of some rows, or an error that names its first zero.
 fn nonzero<V: Field>(diagonal: Vec<V>, first: usize) -> Result<Vec<V>> {
     match diagonal.iter().position(|&entry| entry == V::zero()) {
         None => Ok(diagonal),
@@ -74,6 +84,9 @@ fn nonzero<V: Field>(diagonal: Vec<V>, first: usize) -> Result<Vec<V>> {
 pub(super) const SMOOTHED: InterpolationRegistration = InterpolationRegistration {
     name: "smoothed",
     summary: "Smoothed aggregation (Vaněk, Mandel and Brezina 1996).",
+    reads: &["strength", "energy-steps"],
+    on_host: &[],
+    over_ranks: true,
     method: InterpolationMethod::Groups { smoothed: true },
 };
 
@@ -110,36 +123,29 @@ pub(super) const SMOOTHED: InterpolationRegistration = InterpolationRegistration
 /// # Errors
 /// A zero on the diagonal, arguments that do not fit together, a negative `omega`; when memory is
 /// short.
-pub fn smoothed(
-    a: &Csr<f64>,
-    tentative: &Csr<f64>,
-    (omega, radius): (f64, f64),
+pub fn smoothed<V: Field + Mixes<V, V>>(
+    a: &Csr<V>,
+    tentative: &Csr<V>,
+    damping: (f64, f64),
     filter: Option<&Arc<Pattern>>,
     block: Size,
-) -> Result<Csr<f64>> {
-    check_square(a as &dyn LinOp<f64>, COMPONENT)?;
+) -> Result<Csr<V>> {
+    check_square(a as &dyn LinOp<V>, COMPONENT)?;
     check_product(a.pattern(), tentative.pattern())?;
-    if let Some(matrix) = operations::interpolate::filtered(a, filter.map(Arc::as_ref))? {
-        if matrix.bound() == f64::INFINITY {
-            nonzero_diagonal(a)?;
-        }
-        let bound = filter.map(|_| matrix.bound());
-        return matrix.smoothed_in(tentative, damping(omega, radius, bound)?, block);
-    }
-    let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), 0..a.size().rows)?;
-    kept.smoothed(tentative, (omega, radius), block)
+    let rows = 0..a.size().rows;
+    smoothed_near((a, rows), tentative, damping, filter, block, Ok)
 }
 
 /// [`smoothed`] with the [`spectral_radius`], which comes with it: without a filter both take what one pass over
 /// the matrix finds.
-pub(in crate::multigrid) fn smoothed_by_radius(
-    a: &Csr<f64>,
-    tentative: &Csr<f64>,
+pub(in crate::multigrid) fn smoothed_by_radius<V: Field + Mixes<V, V>>(
+    a: &Csr<V>,
+    tentative: &Csr<V>,
     omega: f64,
     filter: Option<&Arc<Pattern>>,
     block: Size,
-) -> Result<(Csr<f64>, f64)> {
-    check_square(a as &dyn LinOp<f64>, COMPONENT)?;
+) -> Result<(Csr<V>, f64)> {
+    check_square(a as &dyn LinOp<V>, COMPONENT)?;
     check_product(a.pattern(), tentative.pattern())?;
     if filter.is_some() || a.executor().is_device() {
         let radius = spectral_radius(a)?;
@@ -151,93 +157,46 @@ pub(in crate::multigrid) fn smoothed_by_radius(
     Ok((kept.smoothed(tentative, (omega, radius), block)?, radius))
 }
 
-/// [`smoothed_by_radius`] of a complex matrix.
-pub(in crate::multigrid) fn smoothed_complex(
-    a: &Csr<c64>,
-    tentative: &Csr<c64>,
-    omega: f64,
-    filter: Option<&Arc<Pattern>>,
-) -> Result<(Csr<c64>, f64)> {
-    if let Some(all) = operations::interpolate::filtered(a, None)? {
-        return smoothed_by_device(a, all, tentative, (omega, filter));
-    }
-    let all = FilteredMatrix::new(a, None, 0..a.size().rows)?;
-    let radius = all.radius()?;
-    let Some(filter) = filter else {
-        return Ok((
-            all.product(tentative, damping(omega, radius, None)?)?,
-            radius,
-        ));
-    };
-    let kept = FilteredMatrix::new(a, Some(filter), 0..a.size().rows)?;
-    let factor = damping(omega, radius, Some(kept.bound))?;
-    Ok((kept.product(tentative, factor)?, radius))
-}
-
-/// The same on a device, where `all` is the matrix without a filter.
-fn smoothed_by_device(
-    a: &Csr<c64>,
-    all: Filtered<'_, c64>,
-    tentative: &Csr<c64>,
-    (omega, filter): (f64, Option<&Arc<Pattern>>),
-) -> Result<(Csr<c64>, f64)> {
-    if all.bound() == f64::INFINITY {
-        nonzero_diagonal(a)?;
-    }
-    let inverse = operations::entries::inverted(a, false, 1.0)?;
-    let (inverse, _) = inverse.expect("the matrix is on a device");
-    let radius = radius_of::<c64>(
-        a,
-        &Vector::of_buffer(inverse),
-        all.bound(),
-        &Workspace::new(),
-    )?;
-    let kept = match filter {
-        None => all,
-        Some(strong) => operations::interpolate::filtered(a, Some(strong.as_ref()))?
-            .expect("the matrix is on a device"),
-    };
-    let factor = damping(omega, radius, filter.map(|_| kept.bound()))?;
-    Ok((kept.smoothed(tentative, factor)?, radius))
-}
-
 /// [`smoothed`] for some rows of a matrix, those of one rank, whose spectral radius is known; `largest` makes a bound of
 /// these rows that of all.
-pub(in crate::multigrid) fn smoothed_near(
-    (a, rows): (&Csr<f64>, Range<usize>),
-    tentative: &Csr<f64>,
+pub(in crate::multigrid) fn smoothed_near<V: Field + Mixes<V, V>>(
+    (a, rows): (&Csr<V>, Range<usize>),
+    tentative: &Csr<V>,
     (omega, radius): (f64, f64),
     filter: Option<&Arc<Pattern>>,
     block: Size,
     largest: impl FnOnce(f64) -> Result<f64>,
-) -> Result<Csr<f64>> {
-    let filter_of = filter.map(Arc::as_ref);
-    if let Some(matrix) = operations::interpolate::filtered_near(a, filter_of, rows.clone())? {
-        if matrix.bound() == f64::INFINITY {
+) -> Result<Csr<V>> {
+    let filter = filter.map(Arc::as_ref);
+    if !a.executor().is_device() {
+        let mut kept = FilteredMatrix::new(a, filter, rows)?;
+        kept.bound = largest(kept.bound)?;
+        return kept.smoothed(tentative, (omega, radius), block);
+    }
+    let factor = |bound: f64| -> Result<f64> {
+        if bound == f64::INFINITY {
             let own = a.row_range(rows.clone())?.diagonal_from(rows.start);
             nonzero(own, rows.start)?;
         }
-        let bound = largest(matrix.bound())?;
-        let factor = damping(omega, radius, filter.map(|_| bound))?;
-        let near = matrix.smoothed_in(tentative, factor, block)?;
-        return near.row_range(rows);
+        let bound = largest(bound)?;
+        damping(omega, radius, filter.map(|_| bound))
+    };
+    let made = match (as_real(a), as_real(tentative)) {
+        (Some(a), Some(tentative)) => {
+            let matrix = operations::interpolate::filtered_near(a, filter, rows.clone())?;
+            let matrix = matrix.expect("the matrix is on a device");
+            of_real(matrix.smoothed_in(tentative, factor(matrix.bound())?, block)?)?
+        }
+        _ => {
+            let matrix = operations::interpolate::filtered_near(a, filter, rows.clone())?;
+            let matrix = matrix.expect("the matrix is on a device");
+            matrix.smoothed(tentative, factor(matrix.bound())?)?
+        }
+    };
+    match rows.len() == a.size().rows {
+        true => Ok(made),
+        false => made.row_range(rows),
     }
-    let mut kept = FilteredMatrix::new(a, filter_of, rows)?;
-    kept.bound = largest(kept.bound)?;
-    kept.smoothed(tentative, (omega, radius), block)
-}
-
-/// [`smoothed_near`] of a complex matrix.
-pub(in crate::multigrid) fn smoothed_complex_near(
-    (a, rows): (&Csr<c64>, Range<usize>),
-    tentative: &Csr<c64>,
-    (omega, radius): (f64, f64),
-    filter: Option<&Arc<Pattern>>,
-    largest: impl FnOnce(f64) -> Result<f64>,
-) -> Result<Csr<c64>> {
-    let kept = FilteredMatrix::new(a, filter.map(Arc::as_ref), rows)?;
-    let bound = filter.map(|_| largest(kept.bound)).transpose()?;
-    kept.product(tentative, damping(omega, radius, bound)?)
 }
 
 /// `omega` over the spectral radius, which a bound may be less than.
@@ -363,9 +322,9 @@ impl<'a, V: Field + Mixes<V, V>> FilteredMatrix<'a, V> {
     }
 }
 
-impl FilteredMatrix<'_> {
+impl<V: Field + Mixes<V, V>> FilteredMatrix<'_, V> {
     /// The entries of the rows that are looked at.
-    fn own_rows<'m>(&self, of: &'m Csr<f64>) -> Result<Cow<'m, Csr<f64>>> {
+    fn own_rows<'m>(&self, of: &'m Csr<V>) -> Result<Cow<'m, Csr<V>>> {
         match self.rows.len() == of.size().rows {
             true => Ok(Cow::Borrowed(of)),
             false => Ok(Cow::Owned(of.row_range(self.rows.clone())?)),
@@ -375,10 +334,10 @@ impl FilteredMatrix<'_> {
     /// `(I - omega/radius D^-1 A_F) T`, formed by blocks if they are larger than an entry.
     fn smoothed(
         &self,
-        tentative: &Csr<f64>,
+        tentative: &Csr<V>,
         (omega, radius): (f64, f64),
         block: Size,
-    ) -> Result<Csr<f64>> {
+    ) -> Result<Csr<V>> {
         let factor = damping(omega, radius, self.filter.map(|_| self.bound))?;
         let blocks = match self.filter {
             None if block != Size::square(1) => {
@@ -390,9 +349,11 @@ impl FilteredMatrix<'_> {
             return self.product(tentative, factor);
         };
         let pivots = self.pivots.iter();
-        let factors: Vec<f64> = pivots.map(|pivot| -factor / pivot.own).collect();
-        let correction = blocks.multiply(&wide)?.rows()?.scale_rows(&factors)?;
-        self.own_rows(tentative)?.add(1.0, 1.0, &correction)
+        let factor = V::from_f64(-factor);
+        let factors: Vec<V> = pivots.map(|pivot| factor / pivot.own).collect();
+        let correction = of_real::<V>(blocks.multiply(&wide)?.rows()?)?.scale_rows(&factors)?;
+        self.own_rows(tentative)?
+            .add(V::one(), V::one(), &correction)
     }
 }
 

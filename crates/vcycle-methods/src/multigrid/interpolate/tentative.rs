@@ -1,11 +1,14 @@
 //! The tentative prolongation of aggregates, which reproduces the near-nullspace.
 
+use std::sync::Arc;
+
+use super::over_ranks::RankLevel;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Rows, balance, build, fill_rows, zeroed};
-use crate::multigrid::coarsen::{Aggregates, NONE};
+use crate::matrix::{Csr, Distributed, Halo, Rows, balance, build, fill_rows, zeroed};
+use crate::multigrid::coarsen::{Aggregates, Groups, LEFT_OUT, NONE, NextNumbers, spread_over};
 use crate::operations::interpolate::{self as operations, Grouping};
 
 /// A vector of which less than this share is left once it is orthogonal to those before it
@@ -16,6 +19,9 @@ const DEPENDENT: f64 = 1e-10;
 pub(super) const TENTATIVE: InterpolationRegistration = InterpolationRegistration {
     name: "tentative",
     summary: "The near-nullspace, piece by piece (Vaněk, Mandel and Brezina 1996).",
+    reads: &["energy-steps"],
+    on_host: &[],
+    over_ranks: true,
     method: InterpolationMethod::Groups { smoothed: false },
 };
 
@@ -258,6 +264,87 @@ fn gram_schmidt(q: &mut [f64], r: &mut [f64], m: usize) {
         for row in q.chunks_exact_mut(m) {
             row[column] = if independent { row[column] / norm } else { 0.0 };
         }
+    }
+}
+
+/// [`tentative`] for the rows nearby of a matrix that ranks share, and the own rows of `B_c`. The rank of a group gets the
+/// rows of vectors in it, factorises them, and sends the factor to the ranks of its members. All ranks call it together.
+pub(in crate::multigrid) fn tentative_over_ranks(
+    level: RankLevel<'_>,
+    next: &NextNumbers,
+    groups: &Aggregates,
+    (vectors, node): (&[Vec<f64>], usize),
+    executor: &Executor,
+) -> Result<(Csr<f64>, Vec<Vec<f64>>)> {
+    if vectors.is_empty() {
+        return tentative(groups, vectors, node, executor);
+    }
+    let halo = level.near;
+    let members = Members::new(level, next, groups, (node, vectors.len()))?;
+    let own = vectors.iter().map(|all| &all[halo.own()]);
+    let vectors: Vec<Vec<f64>> = own
+        .map(|own| spread_over(&members.rows, own))
+        .collect::<Result<_>>()?;
+    let made = tentative(&members.groups, &vectors, node, executor);
+    let (factor, coarse) = halo.team().agree(made)?;
+    let flipped = Distributed::of_numbered(
+        level.executor,
+        &next.partition,
+        halo.partition(),
+        &members.rows,
+        factor.transpose()?,
+    )?;
+    let near = flipped.transpose()?.rows_near(halo, &next.numbers)?;
+    Ok((near, coarse))
+}
+
+/// The members of own groups, wherever their rows are.
+struct Members {
+    /// Own rows, and those of members that other ranks have.
+    rows: Halo,
+    /// The own group of every node that is here, counted from the first.
+    groups: Aggregates,
+}
+
+impl Members {
+    /// Of nodes of so many rows, where a group has so many unknowns of the next level. All ranks call it together.
+    fn new(
+        RankLevel {
+            executor,
+            near: halo,
+            ..
+        }: RankLevel<'_>,
+        next: &NextNumbers,
+        near: &Aggregates,
+        (node, width): (usize, usize),
+    ) -> Result<Self> {
+        let rows = halo.partition();
+        let group = |&group: &u32| match group {
+            NONE => LEFT_OUT,
+            group => next.numbers.global(group as usize * width) / width as u64,
+        };
+        let own = halo.own().start / node..halo.own().end / node;
+        let groups = Groups {
+            of_own: near.aggregate[own].iter().map(group).collect(),
+            partition: Arc::new(next.partition.divided(width)),
+        };
+        let nodes = Arc::new(rows.divided(node));
+        let members = groups.constants(executor, &nodes)?.transpose()?;
+        let here = members.columns();
+        let mut aggregate = vec![NONE; here.len()];
+        for group in 0..members.local().size().rows {
+            for &member in members.local().row(group).0 {
+                aggregate[member as usize] = group as u32;
+            }
+        }
+        let others = here.multiplied(node).others().to_vec();
+        Ok(Self {
+            rows: Halo::new(halo.team(), rows, others)?,
+            groups: Aggregates {
+                aggregate: aggregate.into(),
+                count: members.local().size().rows,
+            },
+        })
     }
 }
 

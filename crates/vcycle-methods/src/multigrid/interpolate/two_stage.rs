@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::extended_i::extended_i_row;
-use super::prolongation::weighted_to;
+use super::extended_i::{extended_i_row, weights};
+use super::over_ranks::RankLevel;
+use super::prolongation::{Weighing, weighted_to};
 use super::truncation::{Truncation, truncate};
 use crate::error::Result;
-use crate::matrix::{Csr, Pattern};
-use crate::multigrid::coarsen::Splitting;
+use crate::matrix::{Csr, Distributed, LocalNumbers, Pattern};
+use crate::multigrid::coarsen::{Aggressive, NextOfRanks, Splitting};
 use crate::operations::interpolate::{self as operations, WeightMethod};
 
 /// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
@@ -51,8 +52,30 @@ pub fn two_stage(
     }
 }
 
+/// [`two_stage`] for own rows of a matrix that ranks share, given those nearby; and the unknowns that it leads to. All ranks
+/// call it together.
+pub(in crate::multigrid) fn two_stage_over_ranks(
+    level: RankLevel<'_>,
+    NextOfRanks { next, first }: &NextOfRanks,
+    (a, strength): (&Csr<f64>, &Pattern),
+    both: &Aggressive,
+    truncation: &Truncation,
+) -> Result<(Csr<f64>, LocalNumbers)> {
+    let (own, team) = (level.near.own(), level.near.team());
+    let first = first.as_ref().expect("chosen twice");
+    let given = Weighing::new(a, strength, &both.first, truncation).of_rows(own.clone());
+    let near = team.agree(weights(&given))?;
+    let near = level.prolongation((near, &first.numbers), first)?;
+    let points = (&both.first.of_rows(own), &both.second);
+    let far = team.agree(second_stage(a, strength, points, truncation))?;
+    let (executor, rows) = (level.executor, &first.partition);
+    let far = Distributed::of_numbered(executor, rows, &next.partition, &next.numbers, far)?;
+    let (product, numbers) = near.multiplied(&far)?;
+    Ok((truncate(&product, truncation)?, numbers))
+}
+
 /// `P_2`, to the coarse unknowns of the first choice: of all, or of some that it numbers alone.
-pub(in crate::multigrid) fn second_stage(
+fn second_stage(
     a: &Csr<f64>,
     strength: &Pattern,
     (first, second): (&Splitting, &Splitting),

@@ -5,6 +5,7 @@ mod complex;
 mod cycles;
 mod mechanics;
 mod precision;
+mod ranks;
 mod report;
 mod stages;
 

@@ -78,13 +78,16 @@ pub(in crate::multigrid::interpolate) const BAMG: InterpolationRegistration =
     InterpolationRegistration {
         name: "bamg",
         summary: "Bootstrap interpolation of the near-nullspace: test vectors decide, not entries.",
+        reads: &["strength", "bamg", "energy-steps"],
+        on_host: &[host_stages::BAMG],
+        over_ranks: true,
         method: InterpolationMethod::Vectors {
             smoothed: false,
             filtered: false,
         },
     };
 
-/// What it says of itself.
+/// [`BAMG`], smoothed.
 pub(in crate::multigrid::interpolate) const SMOOTHED_BAMG: InterpolationRegistration =
     InterpolationRegistration {
         name: "sbamg",
@@ -93,17 +96,20 @@ pub(in crate::multigrid::interpolate) const SMOOTHED_BAMG: InterpolationRegistra
             smoothed: true,
             filtered: false,
         },
+        ..BAMG
     };
 
-/// What it says of itself.
+/// [`BAMG`], smoothed and filtered.
 pub(in crate::multigrid::interpolate) const FILTERED_BAMG: InterpolationRegistration =
     InterpolationRegistration {
         name: "fbamg",
         summary: "The same, smoothed and filtered.",
+        on_host: &[host_stages::BAMG, host_stages::FILTER],
         method: InterpolationMethod::Vectors {
             smoothed: true,
             filtered: true,
         },
+        ..BAMG
     };
 
 /// Least-squares interpolation of bootstrap multigrid (Brandt et al. 2011; algorithm 3 of the

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use super::setup::{Made, set_up};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed, Partition};
 use crate::multigrid::clock::Clock;
-use crate::multigrid::{Amg, LevelMatrices, NearNullspace};
-use crate::solver::{Cg, Solver};
+use crate::multigrid::matrices::{LevelMatrix, Matrices};
+use crate::multigrid::setup::{Levels, analysed, coarsen};
+use crate::multigrid::wide::Wide;
+use crate::multigrid::{Amg, NearNullspace};
+use crate::scalar::{Field, Mixes, Real, c32, c64};
+use crate::solver::{Cg, Fgmres, Solver};
+use crate::stop::Stop;
 use crate::vector::Vector;
 use vcycle_core::communicator::threads;
 
@@ -59,7 +63,7 @@ impl<'t> Beside<'t> {
         }
     }
 
-    fn assert_same(&self, found: &Csr<f64>, expected: &Csr<f64>, part: &str) {
+    fn assert_same<V: Field>(&self, found: &Csr<V>, expected: &Csr<V>, part: &str) {
         let what = format!("{}, {part}", self.told);
         assert_eq!(found.size(), expected.size(), "{what}");
         assert_eq!(found.offsets(), expected.offsets(), "{what}");
@@ -67,53 +71,70 @@ impl<'t> Beside<'t> {
         if self.is_exact {
             return assert_eq!(found.values(), expected.values(), "{what}");
         }
+        let size = |value: V| value.modulus().to_f64();
         let largest = expected
             .values()
             .iter()
-            .fold(0.0, |a: f64, b| a.max(b.abs()));
+            .fold(0.0, |a: f64, b| a.max(size(*b)));
         let mut pairs = found.values().iter().zip(expected.values());
         assert!(
-            pairs.all(|(a, b)| (a - b).abs() <= 1e-12 * largest),
+            pairs.all(|(a, b)| size(*a - *b) <= 1e-12 * largest),
             "{what}"
         );
     }
 }
 
+/// All levels of a matrix.
+fn set_up<V: Wide>(amg: &Amg, a: &Arc<dyn LinOp<V>>, near: &NearNullspace) -> Result<Levels<V>> {
+    let ws = Workspace::new();
+    let clock = Clock::new(&ws, a.executor());
+    let (amg, finest, unknowns) = analysed::<V, V>(amg, a, near, &clock)?;
+    let mut set = Levels::new(finest);
+    coarsen(&amg, &mut set, unknowns, (a.executor(), &clock), None)?;
+    Ok(set)
+}
+
 /// Compares the levels of all ranks with those without ranks.
-fn compare(made: &Made, whole: &[LevelMatrices], told: &str) -> Result<()> {
-    let shared = &made.shared.levels;
-    assert!(!shared.is_empty(), "{told}: nothing is shared");
-    let beside = Beside::new(shared[0].a.executor(), told);
-    for (number, (level, whole)) in shared.iter().zip(whole).enumerate() {
-        let way = &level.way;
-        for (name, found, expected) in [
-            ("matrix", level.a.gathered()?, Some(&whole.a)),
-            (
-                "prolongation",
-                way.prolongation.gathered()?,
-                whole.prolongation.as_ref(),
-            ),
-            (
-                "restriction",
-                way.restriction.gathered()?,
-                whole.restriction.as_ref(),
-            ),
+fn compare<V: Wide>(made: &Levels<V>, whole: &[Matrices<V>], told: &str) -> Result<()> {
+    let is_shared = |level: &&Matrices<V>| level.a.is_of_ranks();
+    assert!(
+        made.levels.iter().any(|level| is_shared(&level)),
+        "{told}: nothing is shared"
+    );
+    let beside = Beside::new(made.levels[0].a.executor(), told);
+    for (number, (level, whole)) in made.levels.iter().zip(whole).enumerate() {
+        let transfers = level.transfer.as_ref().zip(whole.transfer.as_ref());
+        let [mut p, mut r] = [None, None];
+        if let Some((found, expected)) = transfers {
+            p = Some((&found.prolongation, &expected.prolongation));
+            r = Some((&found.restriction, &expected.restriction));
+        }
+        for (name, pair) in [
+            ("matrix", Some((&level.a, &whole.a))),
+            ("prolongation", p),
+            ("restriction", r),
         ] {
-            if let Some(found) = found {
-                beside.assert_same(
-                    &found,
-                    expected.unwrap(),
-                    &format!("level {number}, {name}"),
-                );
+            let Some((found, expected)) = pair else {
+                continue;
+            };
+            let what = format!("level {number}, {name}");
+            let expected = expected.local();
+            match found {
+                LevelMatrix::Here(found) => beside.assert_same(found, expected, &what),
+                LevelMatrix::OfRanks(found) => {
+                    if let Some(found) = found.gathered()? {
+                        beside.assert_same(&found, expected, &what);
+                    }
+                }
             }
         }
     }
-    if made.shared.leads {
-        assert_eq!(shared.len() + made.levels.len(), whole.len(), "{told}");
-        let below = made.levels.iter().zip(&whole[shared.len()..]);
-        for (level, whole) in below {
-            beside.assert_same(&level.a, &whole.a, "a level that was gathered");
-        }
+    if made
+        .gathered
+        .as_ref()
+        .is_some_and(|gathered| gathered.leads)
+    {
+        assert_eq!(made.levels.len(), whole.len(), "{told}");
     }
     Ok(())
 }
@@ -139,19 +160,16 @@ fn check_levels(problem: &str, text: &str, ranks: &[usize]) {
 
 /// The same on an executor, the host or a device.
 fn check_levels_on(executor: &Executor, problem: &str, amg: Amg, ranks: &[usize]) {
-    let ((problem, near), ws) = (built(problem), Workspace::new());
+    let (problem, near) = built(problem);
     let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix.copy_to(executor).unwrap());
-    let (setup, _) = amg.setup_with(&a, &near, &ws).unwrap();
-    let whole = setup.matrices(&a, &ws).unwrap();
+    let whole = set_up(&amg, &a, &near).unwrap().levels;
     for &ranks in ranks {
         let (name, coarsening) = (&problem.name, amg.coarsening);
         let told = format!("{name} {coarsening} on {ranks} ranks of {executor:?}");
         threads::run(ranks, |team| {
             let rank = executor.with_team(&team)?;
             let (a, near, _) = part(&rank, &problem)?;
-            let ws = Workspace::new();
-            let clock = Clock::new(&ws, &rank);
-            compare(&set_up(&amg, &a, &near, &clock)?, &whole, &told)
+            compare(&set_up(&amg, &a, &near)?, &whole, &told)
         })
         .unwrap();
     }
@@ -429,4 +447,84 @@ fn a_matrix_that_one_rank_gathers_as_a_whole() {
         })
         .unwrap();
     }
+}
+
+/// The rows that a rank has of a matrix, with values of another type.
+fn complex_part<T: Mixes<T, T>>(rank: &Executor, whole: &Csr<c64>) -> Result<Arc<dyn LinOp<T>>> {
+    let ranks = rank.team().unwrap().size();
+    let rows = Partition::even(whole.size().rows as u64, 1, ranks);
+    let a = Distributed::part_of(rank, whole, rows)?;
+    Ok(Arc::new(a.convert::<T>()?))
+}
+
+#[test]
+fn complex_levels_have_the_bits_they_have_without_ranks() {
+    let near = NearNullspace::components(1).unwrap();
+    for (spec, text, ranks) in [
+        (
+            "helmholtz:14,5,0.5",
+            r#"{"coarsening": "pmis"}"#,
+            &[1, 2, 3, 7][..],
+        ),
+        (
+            "magnetic:14,0.05",
+            r#"{"coarsening": "mis2"}"#,
+            &[1, 2, 3, 7],
+        ),
+        (
+            "magnetic:12,0.05",
+            r#"{"coarsening": "pgm", "interpolation": "tentative"}"#,
+            &[3],
+        ),
+        (
+            "magnetic:12,0.05",
+            r#"{"coarsening": "hmis", "interpolation": "classical"}"#,
+            &[2],
+        ),
+    ] {
+        let (amg, alone) = (amg(text), Executor::cpu_with_threads(1).unwrap());
+        let whole = gallery::build_complex(spec, &alone).unwrap().matrix;
+        let given: Arc<dyn LinOp<c64>> = Arc::new(whole.clone());
+        let expected = set_up(&amg, &given, &near).unwrap().levels;
+        for &ranks in ranks {
+            let told = format!("{spec} {text} on {ranks} ranks");
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let a = complex_part::<c64>(&rank, &whole)?;
+                compare(&set_up(&amg, &a, &near)?, &expected, &told)
+            })
+            .unwrap();
+        }
+    }
+}
+
+/// Iterations of a solve over ranks in the precision of `T`.
+fn iterations<T: Mixes<T, T>>(ranks: usize, amg: &Amg, tolerance: f64) -> usize {
+    let alone = Executor::cpu_with_threads(1).unwrap();
+    let whole = gallery::build_complex("helmholtz:20,6,0.5", &alone).unwrap();
+    let found = threads::run(ranks, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let a = complex_part::<T>(&rank, &whole.matrix)?;
+        let b = Vector::filled(&rank, a.size().rows, 1, 1.0)?;
+        let solver = Solver::new(Fgmres::default(), a)?.preconditioned_by(amg)?;
+        let solver = solver.stopping(Stop::reduction(tolerance));
+        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+        assert!(outcome.converged(), "{outcome}");
+        Ok(outcome.iterations)
+    });
+    found.unwrap()[0]
+}
+
+#[test]
+fn waves_are_solved_over_ranks_in_both_precisions() {
+    let amg = |precision: &str| {
+        amg(&format!(
+            r#"{{"coarsening": "pmis", "precision": "{precision}"}}"#
+        ))
+    };
+    let alone = iterations::<c64>(1, &amg("dp"), 1e-8);
+    assert!(iterations::<c64>(3, &amg("dp"), 1e-8).abs_diff(alone) <= 1);
+    assert!(iterations::<c64>(2, &amg("dp-sp"), 1e-8).abs_diff(alone) <= 2);
+    let single = iterations::<c32>(1, &amg("sp"), 1e-4);
+    assert!(iterations::<c32>(3, &amg("sp"), 1e-4).abs_diff(single) <= 1);
 }

@@ -1,0 +1,487 @@
+//! Runs the stages level by level: from a matrix to the matrices and transfers of all levels.
+//!
+//! Every stage looks at own rows and, where ranks share a matrix, at some of others nearby: it is run on the matrix of
+//! [these](LevelMatrix::near) as if there were no other, and own rows of what it makes are kept. Numbers that depend on all
+//! rows (how many are coarse, spectral radii, bounds) are asked of all ranks. So the levels have the bits they have without
+//! ranks. Small levels are gathered: the first one that has at most [`gather_rows`](Amg::gather_rows) rows, and all below
+//! it, are set up and visited by rank 0 alone.
+
+use std::sync::Arc;
+
+use super::amg::{Amg, Known};
+use super::clock::Clock;
+use super::coarsen::{
+    Choice, CoarseUnknowns, Coarsening, Graph, Nearby, Numbers, RankRows, spread_over, uniform,
+    uniform_over_ranks,
+};
+use super::coarsest::is_diagonal;
+use super::finest::{finest, placed};
+use super::fitted::fitted;
+use super::interpolate::{Interpolation, filtered};
+use super::matrices::{LevelMatrix, Matrices, Transfer};
+use super::near_nullspace::NearNullspace;
+use super::number::{as_real, magnitudes, of_real};
+use super::restriction::Restriction;
+use super::scaling::LevelScaling;
+use super::strength::Strength;
+use super::systems::{Unknowns, View};
+use super::transfer::{LevelStages, Prolongation};
+use super::wide::Wide;
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::linop::{LinOp, Size};
+use crate::matrix::{Csr, Distributed, Galerkin, Partition};
+use crate::precision::Unit;
+use crate::scalar::Scalar;
+
+/// Coarsening that leaves more than this part of the unknowns is not worth a level.
+const STALLED: f64 = 0.9;
+/// Members of groups by the numbering where matching stalls: those of the largest matching.
+const STALLED_GROUP: usize = 8;
+
+/// The levels of a matrix, from the finest down.
+#[derive(Debug)]
+pub(super) struct Levels<V: Scalar = f64> {
+    /// Ranks other than the first have none from the level on that is gathered.
+    pub levels: Vec<Matrices<V>>,
+    /// Why there are no more, if the last one is not small; where ranks share levels, why no more are shared.
+    pub stalled: Option<String>,
+    /// The level that rank 0 has as a whole, where ranks share the matrix.
+    pub gathered: Option<GatheredLevel>,
+}
+
+/// A level that rank 0 has as a whole, with all below it.
+#[derive(Clone, Debug)]
+pub(super) struct GatheredLevel {
+    pub number: usize,
+    /// How its rows lay before.
+    pub rows: Arc<Partition>,
+    /// Whether this rank has it.
+    pub leads: bool,
+    /// Why it is the first that is gathered, if that is not for being small.
+    pub stalled: Option<String>,
+}
+
+impl<V: Scalar> Levels<V> {
+    /// The finest level alone.
+    pub fn new(a: LevelMatrix<V>) -> Self {
+        Self {
+            levels: vec![Matrices::new(a)],
+            stalled: None,
+            gathered: None,
+        }
+    }
+}
+
+/// The parameters, every `auto` decided, the finest matrix, and what is known of its unknowns.
+pub(super) fn analysed<T: Scalar, V: Wide>(
+    amg: &Amg,
+    given: &Arc<dyn LinOp<T>>,
+    near_nullspace: &NearNullspace,
+    clock: &Clock<'_>,
+) -> Result<(Amg, LevelMatrix<V>, Unknowns)> {
+    let _stage = clock.stage(0, "analysis");
+    if V::KIND.is_complex() {
+        amg.check_complex(near_nullspace)?;
+    }
+    let amg = amg.searching(near_nullspace);
+    let a: LevelMatrix<V> = finest(amg.host_rows_needed(), given)?;
+    let jumps = || match (&a, as_real(a.local())) {
+        (LevelMatrix::Here(_), Some(real)) if near_nullspace.block_size() == 1 => real.has_jumps(),
+        _ => Ok(false),
+    };
+    let amg = amg.decided_by(|| {
+        Ok(Known {
+            definite: a.symmetric_and_positive()? == [true; 2],
+            in_rounds: a.is_of_ranks() || a.executor().is_device(),
+            jumps: jumps()?,
+        })
+    })?;
+    amg.check_levels(near_nullspace)?;
+    a.agree(near_nullspace.check(a.local().size().rows))?;
+    let unknowns = match &amg.test_space {
+        None => Unknowns::new(near_nullspace),
+        Some(search) => Unknowns::new(&search.near_nullspace(given, near_nullspace, clock.ws)?),
+    };
+    Ok((amg, a, unknowns))
+}
+
+/// What a step to the next level leaves for those who ask for it.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// For every unknown (or node) its number, or that of its group, on the next level.
+    pub map: Numbers,
+    /// The blocks of the prolongation.
+    pub block: Size,
+    /// The symbolic phase of the product, unless that was formed by blocks or over ranks.
+    pub product: Option<Galerkin>,
+    /// What is known of the unknowns of the next level.
+    pub unknowns: Unknowns,
+}
+
+/// Adds all levels below the last one. Those that ranks share are recorded alone; rank 0 gathers the first that is small.
+pub(super) fn coarsen<V: Wide>(
+    amg: &Amg,
+    set: &mut Levels<V>,
+    mut unknowns: Unknowns,
+    (rank, clock): (&Executor, &Clock<'_>),
+    records: Option<&mut Vec<Record>>,
+) -> Result<()> {
+    if amg.coarse_filter < 1.0 {
+        clock.note("coarse matrices are filtered: the cycle is not symmetric".to_owned());
+    }
+    let gathered_rows = amg.gathered_rows(rank)?;
+    let is_small = |a: &LevelMatrix<V>| match a {
+        LevelMatrix::OfRanks(a) => a.rows().total() as usize <= gathered_rows,
+        LevelMatrix::Here(a) => a.size().rows <= amg.coarsest_rows || is_diagonal(a),
+    };
+    let add = |set: &mut Levels<V>,
+               unknowns: &mut Unknowns,
+               mut records: Option<&mut Vec<Record>>|
+     -> Result<()> {
+        while set.stalled.is_none() && set.levels.len() < amg.max_levels {
+            let number = set.levels.len() - 1;
+            let last = &mut set.levels[number];
+            if is_small(&last.a) {
+                break;
+            }
+            last.a = amg.shared_there(number, last.a.clone(), rank, clock)?;
+            let records = records.as_deref_mut();
+            match step(amg, number, &last.a, unknowns, clock, records)? {
+                Err(reason) => set.stalled = Some(reason),
+                Ok((transfer, radius, coarse)) => {
+                    (last.transfer, last.radius) = (Some(transfer), radius);
+                    set.levels
+                        .push(Matrices::new(placed(coarse, amg.host_rows)?));
+                }
+            }
+        }
+        Ok(())
+    };
+    add(set, &mut unknowns, records)?;
+    let number = set.levels.len() - 1;
+    let LevelMatrix::OfRanks(a) = set.levels[number].a.clone() else {
+        return Ok(());
+    };
+    let (whole, mut of_all) = {
+        let _stage = clock.stage(number, "gathering");
+        let host = a.executor().alone();
+        let whole = a.gathered()?.map(|whole| whole.into_executor(&host));
+        (a.team().agree(whole.transpose())?, unknowns.gathered(&a)?)
+    };
+    set.levels.pop();
+    set.gathered = Some(GatheredLevel {
+        number,
+        rows: Arc::clone(a.rows()),
+        leads: a.team().rank() == 0,
+        stalled: set.stalled.clone(),
+    });
+    let led = whole.map(|whole| {
+        let whole = Arc::new(amg.gathered_there(whole, rank)?);
+        set.levels.push(Matrices::new(LevelMatrix::Here(whole)));
+        add(set, &mut of_all, None)
+    });
+    a.team().agree(led.transpose())?;
+    Ok(())
+}
+
+/// The transfer operators to the next level, the spectral radius of this one if it was found, the next matrix.
+type Step<V> = (Transfer<V>, Option<f64>, LevelMatrix<V>);
+
+/// The step from a level to the next, or why there is none. Where a level is, and in what numbers, is a matter of its matrix.
+fn step<V: Wide>(
+    amg: &Amg,
+    level: usize,
+    a: &LevelMatrix<V>,
+    unknowns: &mut Unknowns,
+    clock: &Clock<'_>,
+    records: Option<&mut Vec<Record>>,
+) -> Result<Result<Step<V>, String>> {
+    let stage = |name| clock.stage(level, name);
+    let rows = a.rows();
+    let mut amg = amg.for_level(level, rows);
+    amg.strength = amg.strength_at(level);
+    let amg = &amg;
+    let interpolation = amg.interpolation.after(amg.coarsening)?;
+    a.agree(amg.check_stages(interpolation, a))?;
+    let is_used = !amg.coarsening.weighs() || interpolation != Interpolation::Tentative;
+    let strength = is_used.then_some(amg.strength);
+    let block = unknowns.node_rows(amg, level);
+    let near = {
+        let _stage = a.is_of_ranks().then(|| stage("overlap"));
+        a.near(amg.rings(interpolation), block)?
+    };
+    let mut here = unknowns.near(&near.rows)?;
+    let seen = a.agree(magnitudes(&near.matrix))?;
+    let view = {
+        let _stage = stage("strength");
+        let rows = (seen.as_ref(), &near.rows);
+        a.agree(View::new(amg, strength, rows, &here))?
+    };
+    let nodes = match view.is_of_nodes() {
+        true => near.rows.nodes(block)?,
+        false => near.rows.clone(),
+    };
+    let stalls = |count: usize| count as f64 > STALLED * rows as f64;
+    let mut choice = {
+        let _stage = stage("coarsening");
+        chosen(amg, &view, &nodes, a.executor())?
+    };
+    if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(choice.count(), &here)) {
+        choice = match nodes.halo() {
+            None => {
+                let groups = uniform(view.matrix().size().rows, STALLED_GROUP)?;
+                Choice::here(CoarseUnknowns::Grouped(groups))
+            }
+            Some(nodes) => uniform_over_ranks(nodes, STALLED_GROUP)?,
+        };
+        clock.note(format!(
+            "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
+        ));
+    }
+    let stages = LevelStages {
+        amg,
+        strength,
+        interpolation,
+        a,
+        near: &near,
+        next: None,
+    };
+    let mut fit = None;
+    if interpolation.fits_vectors() {
+        let _stage = stage("interpolation");
+        (choice, fit) = fitted(&stages, choice, &view, &mut here)?;
+    }
+    let count = view.coarse_rows(choice.count(), &here);
+    if count == 0 || stalls(count) {
+        return Ok(Err(format!(
+            "coarsening stalled on level {level}: {count} of {rows} unknowns are coarse"
+        )));
+    }
+    let map = records.is_some().then(|| choice.coarse.map());
+    let (grouped, fits) = (choice.coarse.is_grouped(), fit.is_some());
+    let width = match (grouped, view.is_of_nodes()) {
+        (true, _) => view.coarse_rows(1, &here),
+        (false, true) => block,
+        (false, false) => 1,
+    };
+    let next = choice.ranks.map(|ranks| ranks.multiplied(width));
+    let stages = LevelStages {
+        next: next.as_ref(),
+        ..stages
+    };
+    let (own, made) = {
+        let _stage = stage("interpolation");
+        (
+            stages.own_restriction(&choice.coarse, &here)?,
+            stages.prolongation(&choice.coarse, fit, view, &mut here)?,
+        )
+    };
+    let Prolongation {
+        matrix: prolongation,
+        own: columns,
+        block,
+        radius,
+    } = made;
+    *unknowns = match a.is_of_ranks() {
+        true => here.own(columns, grouped || fits),
+        false => here,
+    };
+    let _stage = stage("galerkin");
+    // Restrictions of their own are not made of the same blocks.
+    let block = own.as_ref().map_or(block, |_| Size::square(1));
+    let restriction = match own {
+        Some(own) => own,
+        None => prolongation.adjoint()?,
+    };
+    let transfer = Transfer {
+        restriction: restriction.scale(amg.restriction_scaling)?,
+        prolongation,
+    };
+    let (coarse, product) = transfer.coarse(a, (block, amg.format), records.is_some())?;
+    let coarse = with_filter(coarse, unknowns, amg.coarse_filter)?;
+    if let (Some(records), Some(map)) = (records, map) {
+        records.push(Record {
+            map,
+            block,
+            product,
+            unknowns: unknowns.clone(),
+        });
+    }
+    Ok(Ok((transfer, radius, coarse)))
+}
+
+/// The unknowns of the next level, among the rows of a view.
+fn chosen(amg: &Amg, view: &View<'_>, rows: &Nearby, executor: &Executor) -> Result<Choice> {
+    let graph = Graph {
+        a: view.matrix(),
+        strength: view.strength(),
+        aggregate_size: amg.aggregate_size,
+        weak_pairs: amg.weak_pairs,
+        seed: amg.seed,
+    };
+    let ranks = rows.halo().map(|halo| RankRows { executor, halo });
+    amg.coarsening.coarsen(&graph, ranks)
+}
+
+/// A matrix of some unknowns with fewer entries that does the same to their near-nullspace.
+pub(super) fn with_filter<V: Wide>(
+    a: LevelMatrix<V>,
+    unknowns: &Unknowns,
+    kept: f64,
+) -> Result<LevelMatrix<V>> {
+    let Some(own) = as_real(a.local()).filter(|_| kept < 1.0) else {
+        return Ok(a);
+    };
+    let vectors = unknowns.test_vectors(own.size().rows);
+    Ok(match &a {
+        LevelMatrix::Here(_) => {
+            LevelMatrix::Here(Arc::new(of_real(filtered(own, &vectors, kept)?)?))
+        }
+        LevelMatrix::OfRanks(a) => {
+            let (rows, columns) = (a.rows(), a.columns());
+            let vectors = vectors.iter().map(|own| spread_over(columns, own));
+            let vectors: Vec<Vec<f64>> = vectors.collect::<Result<_>>()?;
+            let shorter = a.team().agree(filtered(own, &vectors, kept))?;
+            let (executor, shorter) = (a.executor(), of_real(shorter)?);
+            let made = Distributed::of_numbered(executor, rows, rows, columns, shorter)?;
+            LevelMatrix::OfRanks(Arc::new(made))
+        }
+    })
+}
+
+/// Devices gather levels of so many times more rows: what they compute takes less time there, messages take more.
+const ON_DEVICES: usize = 20;
+/// Where all ranks use the same device, nothing is gained by sharing levels: one of them has all that anybody would call
+/// small, and sets them up there.
+const ON_ONE_DEVICE: usize = 1_000_000;
+
+impl Amg {
+    /// Rings of rows around the own ones that stages look at; of the next ring they know the unknowns. That is for
+    /// interpolation over distance two, and for the roots of groups; interpolation of vectors goes as far as it is told. It
+    /// asks what the rows of these rings strongly depend on, and some measures of that look at the rows on both sides of a
+    /// coupling.
+    fn rings(&self, interpolation: Interpolation) -> usize {
+        if self.coarsening.aggregates() {
+            return 1;
+        }
+        let both_sides = matches!(
+            self.strength,
+            Strength::Symmetric(_) | Strength::Mutual(_) | Strength::Affinity(_)
+        );
+        let distance = match interpolation.fits_vectors() {
+            true => self.bamg.max_distance.saturating_sub(1),
+            false => 1,
+        };
+        distance.max(1) + usize::from(both_sides)
+    }
+
+    /// Fails for stages that do not declare to be for matrices like that of a level.
+    fn check_stages<V: Wide>(
+        &self,
+        interpolation: Interpolation,
+        a: &LevelMatrix<V>,
+    ) -> Result<()> {
+        if a.is_of_ranks() {
+            self.coarsening.over_ranks()?;
+            interpolation.check_ranks()?;
+        }
+        if V::KIND.is_complex() {
+            if !self.coarsening.takes_complex() {
+                return Err(real_only(&format!("the coarsening `{}`", self.coarsening)));
+            }
+            interpolation.check_complex()?;
+        }
+        Ok(())
+    }
+
+    /// Fails for whatever is for real matrices only.
+    fn check_complex(&self, near_nullspace: &NearNullspace) -> Result<()> {
+        let plain = near_nullspace.block_size() == 1 && near_nullspace.vectors().is_empty();
+        let is_half = |unit| matches!(unit, Unit::Half | Unit::Bfloat);
+        let affinity = |strength| matches!(strength, Strength::Affinity(_));
+        let refused = [
+            (!plain, "several unknowns a node, or a near-nullspace,"),
+            (self.test_space.is_some(), "a test space"),
+            (self.energy_steps > 0, "energy minimisation"),
+            (self.coarse_filter < 1.0, "filtered coarse matrices"),
+            (self.restriction == Restriction::Own, "restriction `own`"),
+            (
+                self.scaling == LevelScaling::Equilibrate,
+                "scaling `equilibrate`",
+            ),
+            (
+                affinity(self.strength) || self.levels.iter().any(|one| affinity(one.strength)),
+                "strength by affinity",
+            ),
+            (
+                self.precisions_asked()
+                    .any(|of| is_half(of.working) || is_half(of.matrix)),
+                "half precision",
+            ),
+        ];
+        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+            None => Ok(()),
+            Some((_, stage)) => Err(real_only(stage)),
+        }
+    }
+
+    /// A level that ranks share where it is set up: on their devices if they have some, or on their hosts. Real ones of
+    /// stages that look at rows of the host, and complex ones, are set up there.
+    pub(super) fn shared_there<V: Wide>(
+        &self,
+        number: usize,
+        a: LevelMatrix<V>,
+        rank: &Executor,
+        clock: &Clock<'_>,
+    ) -> Result<LevelMatrix<V>> {
+        let LevelMatrix::OfRanks(shared) = &a else {
+            return Ok(a);
+        };
+        let amg = self.for_level(number, a.rows());
+        let by_host = V::KIND.is_complex()
+            || amg.interpolation.fits_vectors()
+            || amg.energy_steps > 0
+            || amg.coarse_filter < 1.0
+            || matches!(amg.strength, Strength::Affinity(_));
+        let is_there = rank.is_device() && !by_host && a.rows() >= amg.host_rows_needed();
+        if is_there == a.local().executor().is_device() {
+            return Ok(a);
+        }
+        let _stage = clock.stage(number, "copy");
+        let moved = match is_there {
+            true => shared.on(rank).and_then(|shared| shared.with_rows_there()),
+            false => shared.on(&rank.on_host()),
+        };
+        Ok(LevelMatrix::OfRanks(Arc::new(a.agree(moved)?)))
+    }
+
+    /// A level that was gathered where it is set up.
+    fn gathered_there<V: Wide>(&self, a: Csr<V>, rank: &Executor) -> Result<Csr<V>> {
+        let place = rank.gathering();
+        let is_there = place.is_device() && a.size().rows >= self.host_rows_needed();
+        match is_there && !V::KIND.is_complex() {
+            true => a.copy_to(&place),
+            false => Ok(a),
+        }
+    }
+
+    /// Levels of at most so many rows are those of one rank.
+    fn gathered_rows(&self, executor: &Executor) -> Result<usize> {
+        let times = match executor.is_device_of_all()? {
+            true => ON_ONE_DEVICE,
+            false if executor.is_device() => ON_DEVICES,
+            false => 1,
+        };
+        let gathered = self.gather_rows.saturating_mul(times);
+        Ok(gathered.max(self.coarsest_rows))
+    }
+}
+
+/// Refuses what is for real matrices only.
+fn real_only(stage: &str) -> Error {
+    Error::Unsupported {
+        component: "amg".to_owned(),
+        operation: format!("{stage} for complex matrices"),
+    }
+}
