@@ -160,7 +160,8 @@ fn ranks_solve_in_every_precision_and_in_complex_numbers() {
 #[test]
 fn what_is_not_for_ranks_is_told_with_what_is() {
     for (options, told) in [
-        ("--coarsening sa", "use `pmis` or `mis2`"),
+        ("--coarsening sa", "use `pgm`, `mis2` or `uniform`"),
+        ("--coarsening rs", "use `pmis`, `hmis` or `pmis-aggressive`"),
         (
             "--precond ilu0",
             "ilu0 does not support matrices whose rows several ranks share; `schwarz:ilu0`",

@@ -289,9 +289,11 @@ impl Setup {
         let operation = "update of values";
         let (kept, pattern) = (&self.pattern, found.local().pattern());
         check_size(operation, kept.size(), pattern.size())?;
-        kept.executor().check_same(pattern.executor(), operation)?;
         let columns = match found {
-            LevelMatrix::Here(_) => None,
+            LevelMatrix::Here(a) => {
+                kept.executor().check_same(a.executor(), operation)?;
+                None
+            }
             LevelMatrix::OfRanks(a) => Some(a.columns()),
         };
         let of = |halo: &Halo| (halo.own_rows(), halo.others().to_vec());

@@ -259,7 +259,7 @@ fn step<V: Wide>(
         )));
     }
     let map = records.is_some().then(|| choice.coarse.map());
-    let (grouped, fits) = (choice.coarse.is_grouped(), fit.is_some());
+    let grouped = choice.coarse.is_grouped();
     let width = match (grouped, view.is_of_nodes()) {
         (true, _) => view.coarse_rows(1, &here),
         (false, true) => block,
@@ -284,7 +284,7 @@ fn step<V: Wide>(
         radius,
     } = made;
     *unknowns = match a.is_of_ranks() {
-        true => here.own(columns, grouped || fits),
+        true => here.own(columns, grouped || interpolation.fits_vectors()),
         false => here,
     };
     let _stage = stage("galerkin");
