@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Readback;
-
 use super::borrowed::Borrowed;
 use super::events::{MemoryEvent, note};
 use super::mirrored::Mirrored;
 use super::{Element, Executor, check_memory};
 use crate::error::{Error, Result};
-use crate::scalar::bytes_mut;
 
 /// A run of values in the memory of an [`Executor`].
 ///
@@ -19,29 +16,32 @@ use crate::scalar::bytes_mut;
 #[derive(Clone, Debug)]
 pub struct Buffer<T> {
     executor: Executor,
-    memory: Memory<T>,
-}
-
-/// Values on their way from a device to the host.
-pub(crate) struct Coming<T> {
-    readback: Readback,
-    values: Vec<T>,
-}
-
-impl<T: Element> Coming<T> {
-    /// Waits until they are here.
-    pub(crate) fn wait(mut self) -> Result<Vec<T>> {
-        bytes_mut(&mut self.values).copy_from_slice(self.readback.wait_idly()?);
-        Ok(self.values)
-    }
+    pub(super) memory: Memory<T>,
 }
 
 /// The storage behind a buffer, one variant per kind of memory.
 #[derive(Clone, Debug)]
-enum Memory<T> {
+pub(super) enum Memory<T> {
     Host(Vec<T>),
     Borrowed(Borrowed<T>),
     Device(Mirrored<T>),
+}
+
+/// Where values can be read.
+pub(super) enum Side<'b, T> {
+    Host(&'b [T]),
+    Device(&'b Mirrored<T>),
+}
+
+impl<T> Memory<T> {
+    #[inline]
+    pub(super) fn side(&self) -> Side<'_, T> {
+        match self {
+            Memory::Host(values) => Side::Host(values),
+            Memory::Borrowed(values) => Side::Host(values.slice()),
+            Memory::Device(memory) => Side::Device(memory),
+        }
+    }
 }
 
 impl<T: Element> Buffer<T> {
@@ -71,7 +71,7 @@ impl<T: Element> Buffer<T> {
         .noted()
     }
 
-    /// Tells those who listen that it was made.
+    /// Notes that it was made, for listeners.
     fn noted(self) -> Self {
         note(|| MemoryEvent::Allocated {
             executor: self.executor.name().to_owned(),
@@ -81,7 +81,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// `len` values that are in the memory of an executor already and belong to somebody else: they
-    /// are used where they are, and never written to. Who changes the buffer has a copy.
+    /// are used where they are, and never written to. Changing the buffer makes a copy.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -151,29 +151,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// `len` values of a device that nobody has written yet.
-    ///
-    /// # Panics
-    /// On a host executor.
-    pub(crate) fn room(executor: &Executor, len: usize) -> Result<Self> {
-        match executor {
-            Executor::Gpu(gpu) => Ok(Self::on_device(executor, Mirrored::room(gpu, len)?)),
-            _ => panic!("rooms without values are on devices alone"),
-        }
-    }
-
-    /// Values of the host that lie apart, behind each other on a device.
-    ///
-    /// # Panics
-    /// On a host executor.
-    pub(crate) fn gathered(executor: &Executor, parts: &[Vec<T>]) -> Result<Self> {
-        match executor {
-            Executor::Gpu(gpu) => Ok(Self::on_device(executor, Mirrored::gathered(gpu, parts)?)),
-            _ => panic!("values are gathered on devices alone"),
-        }
-    }
-
-    fn on_device(executor: &Executor, memory: Mirrored<T>) -> Self {
+    pub(super) fn on_device(executor: &Executor, memory: Mirrored<T>) -> Self {
         Self {
             executor: executor.clone(),
             memory: Memory::Device(memory),
@@ -186,10 +164,9 @@ impl<T: Element> Buffer<T> {
     /// # Panics
     /// When a device fails; [`host`](Self::host) says so as an error.
     pub fn to_vec(&self) -> Vec<T> {
-        match &self.memory {
-            Memory::Host(values) => values.clone(),
-            Memory::Borrowed(values) => values.slice().to_vec(),
-            Memory::Device(memory) => memory.to_vec().expect("the device still answers"),
+        match self.memory.side() {
+            Side::Host(values) => values.to_vec(),
+            Side::Device(memory) => memory.to_vec().expect("the device still answers"),
         }
     }
 
@@ -200,8 +177,7 @@ impl<T: Element> Buffer<T> {
     pub fn into_vec(self) -> Vec<T> {
         match self.memory {
             Memory::Host(values) => values,
-            Memory::Borrowed(values) => values.slice().to_vec(),
-            Memory::Device(memory) => memory.to_vec().expect("the device still answers"),
+            _ => self.to_vec(),
         }
     }
 
@@ -232,10 +208,9 @@ impl<T: Element> Buffer<T> {
 
     /// How many values there are.
     pub fn len(&self) -> usize {
-        match &self.memory {
-            Memory::Host(values) => values.len(),
-            Memory::Borrowed(values) => values.slice().len(),
-            Memory::Device(memory) => memory.len(),
+        match self.memory.side() {
+            Side::Host(values) => values.len(),
+            Side::Device(memory) => memory.len(),
         }
     }
 
@@ -252,10 +227,9 @@ impl<T: Element> Buffer<T> {
     /// The values on the host: in place, or copied from the device where that has newer ones.
     #[inline]
     pub fn host(&self) -> Result<&[T]> {
-        match &self.memory {
-            Memory::Host(values) => Ok(values),
-            Memory::Borrowed(values) => Ok(values.slice()),
-            Memory::Device(memory) => memory.host(),
+        match self.memory.side() {
+            Side::Host(values) => Ok(values),
+            Side::Device(memory) => memory.host(),
         }
     }
 
@@ -265,10 +239,9 @@ impl<T: Element> Buffer<T> {
     /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn on_host(&self) -> &[T] {
-        match &self.memory {
-            Memory::Host(values) => values,
-            Memory::Borrowed(values) => values.slice(),
-            Memory::Device(memory) => fetched(memory),
+        match self.memory.side() {
+            Side::Host(values) => values,
+            Side::Device(memory) => fetched(memory),
         }
     }
 
@@ -287,9 +260,9 @@ impl<T: Element> Buffer<T> {
     /// The values in place, on host executors only: kernels never copy behind one's back.
     #[doc(hidden)]
     pub fn in_place(&self) -> Result<&[T]> {
-        match &self.memory {
-            Memory::Device(_) => Err(self.not_addressable()),
-            _ => self.host(),
+        match self.memory.side() {
+            Side::Host(values) => Ok(values),
+            Side::Device(_) => Err(self.not_addressable()),
         }
     }
 
@@ -324,17 +297,6 @@ impl<T: Element> Buffer<T> {
             Memory::Device(memory) => memory.get(place),
             _ => Ok(self.host()?[place]),
         }
-    }
-
-    /// Begins to copy values that a kernel has written to the host: what is queued after this runs while they are on their way.
-    ///
-    /// # Panics
-    /// On a host executor.
-    pub(crate) fn begin_read(&self) -> Result<Coming<T>> {
-        Ok(Coming {
-            readback: self.read_begin(self.len())?,
-            values: vec![T::default(); self.len()],
-        })
     }
 
     /// Copies all values to the host, which keeps no other copy of them.
@@ -373,25 +335,6 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Begins to copy the first values to the host, which waits where it reads the copy, and not here.
-    ///
-    /// # Panics
-    /// On a host executor.
-    pub(crate) fn read_begin(&self, len: usize) -> Result<vcycle_gpu::Readback> {
-        match &self.memory {
-            Memory::Device(memory) => memory.read_begin(len),
-            _ => panic!("memory of a host executor is in place"),
-        }
-    }
-
-    /// Brings values of the host to a device without waiting; who drops what is returned waits.
-    pub(crate) fn send(&self) -> Result<Option<vcycle_gpu::Readback>> {
-        match &self.memory {
-            Memory::Device(memory) => memory.send(),
-            _ => Ok(None),
-        }
-    }
-
     /// The first values, copied to the host without the others.
     #[doc(hidden)]
     pub fn first(&self, len: usize) -> Result<Vec<T>> {
@@ -404,28 +347,6 @@ impl<T: Element> Buffer<T> {
             _ => Ok(self.host()?[..len].to_vec()),
         }
     }
-
-    /// The address on the device, with the newest values there.
-    ///
-    /// # Panics
-    /// On a host executor.
-    pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
-        match &self.memory {
-            Memory::Device(memory) => memory.device(),
-            _ => panic!("memory of a host executor has no device address"),
-        }
-    }
-
-    /// The address on the device, where kernels are about to write.
-    ///
-    /// # Panics
-    /// On a host executor.
-    pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
-        match &mut self.memory {
-            Memory::Device(memory) => memory.device_mut(),
-            _ => panic!("memory of a host executor has no device address"),
-        }
-    }
 }
 
 /// What a device has, on the host: a call of its own, which leaves the usual way short.
@@ -435,58 +356,5 @@ fn fetched<T: Element>(memory: &Mirrored<T>) -> &[T] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Error;
-
-    #[test]
-    fn impossible_size_is_a_typed_error() {
-        let result = Buffer::filled(&Executor::reference(), usize::MAX / 16, 0.0_f64);
-        assert!(matches!(result, Err(Error::OutOfMemory { .. })));
-    }
-
-    #[test]
-    fn what_is_borrowed_is_copied_before_it_changes() {
-        let theirs = std::sync::Arc::new(vec![1_u32, 2, 3]);
-        let (address, owner) = (theirs.as_ptr() as u64, std::sync::Arc::clone(&theirs));
-        // SAFETY: the owner is what holds the values.
-        let ours = unsafe { Buffer::borrowed(&Executor::reference(), address, 3, Box::new(owner)) };
-        let mut ours: Buffer<u32> = ours.unwrap();
-        let kept = ours.clone();
-        assert_eq!((ours.address().unwrap(), ours.len()), (address, 3));
-        ours.host_mut().unwrap()[0] = 7;
-        assert_eq!(ours.into_vec(), [7, 2, 3]);
-        assert_eq!(kept.in_place().unwrap(), *theirs);
-        drop(kept);
-        assert_eq!(std::sync::Arc::strong_count(&theirs), 1);
-    }
-
-    #[test]
-    fn what_is_borrowed_of_a_device_is_left_alone() {
-        let Some(executor) = crate::testing::device() else {
-            return;
-        };
-        let theirs = Buffer::from_vec(&executor, (0..100).collect::<Vec<u32>>());
-        let address = theirs.address().unwrap();
-        // A part that begins where kernels do not expect it is copied.
-        for first in [0, 4, 64] {
-            let (part, owner) = (address + 4 * first, Box::new(theirs.clone()));
-            // SAFETY: the owner shares the memory.
-            let ours = unsafe { Buffer::borrowed(&executor, part, 36, owner) };
-            let mut ours: Buffer<u32> = ours.unwrap();
-            assert_eq!(ours.address().unwrap() == part, first != 4);
-            assert_eq!(ours.host().unwrap()[0], first as u32);
-            ours.host_mut().unwrap()[0] = 1000;
-            assert_ne!(ours.address().unwrap(), part);
-        }
-        assert!(theirs.to_vec().into_iter().eq(0..100));
-    }
-
-    #[test]
-    fn moving_between_executors_keeps_values() {
-        let here = Buffer::from_vec(&Executor::reference(), vec![1_u32, 2, 3]);
-        let there = here.copy_to(&Executor::cpu()).unwrap();
-        assert_eq!(there.executor().name(), "cpu");
-        assert_eq!(there.into_vec(), vec![1, 2, 3]);
-    }
-}
+#[path = "buffer_tests.rs"]
+mod tests;

@@ -74,7 +74,7 @@ impl<T: Element> Mirrored<T> {
         Ok(Self::from_memory(gpu, len, memory))
     }
 
-    /// `len` values that nobody has written yet.
+    /// `len` values that are not initialised.
     pub fn room(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
         let memory = gpu.device().allocate(len.saturating_mul(size_of::<T>()))?;
         Ok(Self::from_memory(gpu, len, memory))

@@ -4,16 +4,15 @@
 //! on, and operations run where their operands live. Algorithms never ask which executor they
 //! have: they call vector and operator methods, and those pick the backend's kernel.
 
-mod available;
 mod borrowed;
 mod buffer;
 mod device;
-mod device_messages;
+mod device_buffer;
 mod devices;
 mod events;
 mod memory;
+mod messages;
 mod mirrored;
-mod recorded_messages;
 mod tasks;
 mod team;
 
@@ -22,11 +21,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use crate::host::Host;
 pub use crate::scalar::Element;
-pub use available::available_memory;
 pub use buffer::Buffer;
 pub use device::{Moment, Recording};
 pub use events::{Listening, MemoryEvent};
-pub use memory::{check_memory, fits};
+pub use memory::{available_memory, check_memory, fits};
 pub use tasks::cut;
 
 use crate::cpu::Threads;

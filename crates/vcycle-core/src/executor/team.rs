@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::Executor;
-use super::device_messages::are_meant;
-use super::recorded_messages::can_record_messages;
+use super::messages::{can_record_messages, can_send_memory};
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -43,7 +42,7 @@ impl Executor {
             Executor::Cpu(host) if host.team().is_some() => {
                 let team = host.team().expect("checked before");
                 let gpu = team.agree(Gpu::of_rank(name, host))?;
-                let sends_memory = team.size() > 1 && are_meant(&gpu, team)?;
+                let sends_memory = team.size() > 1 && can_send_memory(&gpu, team)?;
                 let gpu = gpu.sending_memory(sends_memory);
                 let records = !sends_memory && can_record_messages(&gpu, team)?;
                 let gpu = match records {

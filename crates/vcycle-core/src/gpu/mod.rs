@@ -4,14 +4,14 @@
 //! time for the types they are used with; [`launch`](crate::launch) launches them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
-mod courier;
+mod host_callbacks;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
 
-pub(crate) use self::courier::{Courier, Letter};
+pub(crate) use self::host_callbacks::{HostCallbacks, MessageBuffer};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::scalar::Kind;
@@ -43,7 +43,7 @@ struct GpuRank {
     /// The same device and stream without the team.
     alone: Arc<Gpu>,
     /// Sends messages of recorded work; none where the device cannot wait for the host.
-    courier: Option<Courier>,
+    callbacks: Option<HostCallbacks>,
 }
 
 /// File, threads of a block, kernel and definitions.
@@ -110,7 +110,7 @@ impl Gpu {
         let rank = GpuRank {
             host: Arc::clone(host),
             alone: Arc::new(Self::of(Arc::clone(&device), None)?),
-            courier: None,
+            callbacks: None,
         };
         Self::of(device, Some(rank))
     }
@@ -152,14 +152,14 @@ impl Gpu {
         if let Some(rank) = &mut self.rank
             && let Some(team) = rank.host.team()
         {
-            rank.courier = Some(Courier::new(&self.device, team)?);
+            rank.callbacks = Some(HostCallbacks::new(&self.device, team)?);
         }
         Ok(self)
     }
 
     /// What sends messages of recorded work of a rank, where it can be recorded.
-    pub(crate) fn courier(&self) -> Option<&Courier> {
-        self.rank.as_ref()?.courier.as_ref()
+    pub(crate) fn callbacks(&self) -> Option<&HostCallbacks> {
+        self.rank.as_ref()?.callbacks.as_ref()
     }
 
     /// What does set-ups where the device is one of a rank.

@@ -83,7 +83,7 @@ pub(crate) fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     gpu.launch(&kernel, blocks(a.rows.len() * x.cols()), &arguments)
 }
 
-/// So many bytes that are copied from one place to another; those of letters that kernels reach, too.
+/// So many bytes that are copied from one place to another; those of message buffers that kernels reach, too.
 pub(crate) struct Run {
     pub bytes: usize,
     pub from: Address,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vcycle_gpu::{Address, Argument, Memory, Readback};
 
 use crate::error::Result;
-use crate::gpu::{Courier, File, Gpu, kernel_file};
+use crate::gpu::{File, Gpu, HostCallbacks, kernel_file};
 use crate::scalar::Kind;
 
 pub(super) const FILE: File = kernel_file!("monitor.c");
@@ -112,7 +112,8 @@ impl DeviceMonitor {
     /// Counts an iteration and judges its norms.
     pub fn judge(&self, kind: Kind, norms: Address, active: Address, limits: Limits) -> Result<()> {
         let kernel = self.gpu.kernel(FILE, "judge", &[("A", kind.name())])?;
-        let told = self.gpu.courier().map_or(0, Courier::told);
+        let requests = self.gpu.callbacks();
+        let requests = requests.map_or(0, HostCallbacks::stop_requests);
         self.gpu.launch(
             &kernel,
             1,
@@ -124,7 +125,7 @@ impl DeviceMonitor {
                 Argument::U32(RING as u32),
                 Argument::F64(limits.iterations as f64),
                 Argument::F64(limits.window as f64),
-                Argument::Address(told),
+                Argument::Address(requests),
             ],
         )
     }
@@ -170,7 +171,7 @@ impl DeviceMonitor {
     pub fn receive(&mut self) -> Result<Snapshot> {
         let bytes = self.copies[self.received % 2].wait()?;
         self.received += 1;
-        self.gpu.courier().map_or(Ok(()), Courier::check)?;
+        self.gpu.callbacks().map_or(Ok(()), HostCallbacks::check)?;
         let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
         let numbers: Vec<f64> = bytes.chunks_exact(8).map(number).collect();
         let column =

@@ -16,7 +16,7 @@ impl Judge {
     /// For so many columns; none on the host, which judges itself, and on ranks whose norms come through the host.
     pub fn of(executor: &Executor, cols: usize) -> Result<Option<Self>> {
         match executor {
-            Executor::Gpu(gpu) if executor.team().is_none() || gpu.courier().is_some() => {
+            Executor::Gpu(gpu) if executor.team().is_none() || gpu.callbacks().is_some() => {
                 Ok(Some(Self(DeviceMonitor::new(gpu, cols)?)))
             }
             _ => Ok(None),

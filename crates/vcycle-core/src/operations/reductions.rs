@@ -75,7 +75,7 @@ fn sum_over<A: Field>(team: &dyn Communicator, sums: &mut [A], besides: &mut [f6
 
 /// Queues that sums over own rows are replaced by those over all ranks, or norms by norms; all of them travel together.
 fn queue_sums<T: Scalar>(gpu: &Gpu, all: &mut [&mut Scalars<T>], are_norms: bool) -> Result<()> {
-    let courier = gpu.courier().expect("a rank that records has one");
+    let callbacks = gpu.callbacks().expect("a rank that records has them");
     let mut pieces = Vec::with_capacity(all.len() + 1);
     for sums in &mut *all {
         pieces.push((sums.device_mut()?, sums.len() * size_of::<T::Arith>()));
@@ -83,22 +83,22 @@ fn queue_sums<T: Scalar>(gpu: &Gpu, all: &mut [&mut Scalars<T>], are_norms: bool
     let bytes = pieces.iter().map(|(_, bytes)| bytes).sum();
     let count = all.iter().map(|sums| sums.len()).sum();
     let key = (T::Arith::KIND, count, are_norms);
-    let letter = courier.sum_letter(key, bytes, move |bytes, team, wishes| {
+    let buffer = callbacks.sum_buffer(key, bytes, move |bytes, team, requests| {
         let mut sums = vec![T::Arith::default(); count];
         bytes_mut(&mut sums).copy_from_slice(bytes);
         match are_norms {
-            true => join_over(team, &mut sums, wishes),
-            false => sum_over(team, &mut sums, wishes),
+            true => join_over(team, &mut sums, requests),
+            false => sum_over(team, &mut sums, requests),
         }?;
         bytes.copy_from_slice(scalar_bytes(&sums));
         Ok(())
     })?;
-    let wishes = 2 * size_of::<f64>();
-    halo::write(gpu, &letter, wishes, &pieces)?;
-    letter.begin()?;
-    letter.end()?;
-    pieces.insert(0, (courier.told(), wishes));
-    halo::read(gpu, &letter, 0, &pieces)
+    let requests = 2 * size_of::<f64>();
+    halo::write(gpu, &buffer, requests, &pieces)?;
+    buffer.begin()?;
+    buffer.end()?;
+    pieces.insert(0, (callbacks.stop_requests(), requests));
+    halo::read(gpu, &buffer, 0, &pieces)
 }
 
 /// The same for any number of sums, and what else there is, which travel together while other work is done. Without other ranks that is

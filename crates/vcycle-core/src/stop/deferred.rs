@@ -67,7 +67,7 @@ impl<T: Scalar> Monitor<T> {
             deferred.on = false;
         }
         // From here on this thread speaks to other ranks: what was replayed must have ended to.
-        if self.active.executor().courier().is_some() {
+        if self.active.executor().callbacks().is_some() {
             self.active.executor().synchronize()?;
         }
         self.activate()
@@ -115,8 +115,8 @@ impl<T: Scalar> Monitor<T> {
     /// columns have ended.
     #[doc(hidden)]
     pub fn look(&mut self, log: &Log) -> Result<bool> {
-        if let Some(courier) = self.active.executor().courier() {
-            courier.wish([log.wants_stop(), self.is_late()]);
+        if let Some(callbacks) = self.active.executor().callbacks() {
+            callbacks.request_stop([log.wants_stop(), self.is_late()]);
         }
         self.judge_of_device().request()?;
         while self.judge_of_device().pending() > usize::from(self.is_far()) {

@@ -1,22 +1,46 @@
-//! Messages between the memories of devices, without the host.
+//! Messages of ranks with devices: between the memories of devices, and as a part of recorded work.
 
 use std::sync::Arc;
 
 use super::Executor;
+use super::devices::surroundings;
 use crate::communicator::{Communicator, Span};
 use crate::error::{Error, Result};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, HostCallbacks};
 use crate::scalar::{bytes, bytes_mut};
 
 /// The variable that asks for such messages.
 const ASKED: &str = "VCYCLE_MPI_DEVICE";
 /// Numbers of the messages that are tried: MPI sends short and long ones in different ways.
 const TRIED: [usize; 2] = [100, 200_000];
+/// The variable for the number of hardware queues that the streams of a process share: a stream that waits for a message blocks the others in
+/// its queue, perhaps the sender's. The assignment is unknown: only as many streams as there are queues have one each for certain.
+const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// How many there are unless it is set.
+const USUAL: usize = 8;
 
 impl Executor {
     /// Whether products over ranks hand memory of this device to MPI.
     pub(crate) fn sends_memory(&self) -> bool {
         matches!(self, Executor::Gpu(gpu) if gpu.sends_memory())
+    }
+
+    /// The device of a rank whose work is recorded now, with the messages it sends.
+    pub(crate) fn recording_rank(&self) -> Option<&Gpu> {
+        match self {
+            Executor::Gpu(gpu) if vcycle_gpu::is_recording() && gpu.callbacks().is_some() => {
+                Some(gpu)
+            }
+            _ => None,
+        }
+    }
+
+    /// What sends messages of recorded work; none of an executor without a team, or whose work is not recorded.
+    pub(crate) fn callbacks(&self) -> Option<&HostCallbacks> {
+        match self {
+            Executor::Gpu(gpu) => gpu.callbacks(),
+            _ => None,
+        }
     }
 }
 
@@ -25,7 +49,7 @@ impl Executor {
 ///
 /// # Errors
 /// Where it is asked for and does not work, or not on all ranks.
-pub(super) fn are_meant(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Result<bool> {
+pub(super) fn can_send_memory(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Result<bool> {
     let asked = std::env::var(ASKED).is_ok_and(|value| value != "0");
     if !team.any(asked)? {
         return Ok(false);
@@ -79,4 +103,29 @@ fn tried(gpu: &Gpu, team: &Arc<dyn Communicator>, count: usize) -> Result<()> {
             "{count} numbers of rank {before} did not arrive as they were sent"
         ))),
     }
+}
+
+/// Whether all ranks can record work that sends messages. All of them call it together.
+pub(super) fn can_record_messages(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Result<bool> {
+    if team.size() == 1 {
+        return Ok(false);
+    }
+    let device = gpu.device();
+    let process = std::process::id().to_ne_bytes();
+    let place = [
+        &surroundings(),
+        &process[..],
+        device.properties().name.as_bytes(),
+    ]
+    .concat();
+    let (_, sharing) = team.alike(&place)?;
+    // The streams of all these ranks are open by now.
+    let have_queues = sharing == 1 || vcycle_gpu::streams_opened() <= queues();
+    let can = device.has_host_tasks() && have_queues && team.serves_threads();
+    Ok(!team.any(!can)?)
+}
+
+fn queues() -> usize {
+    let said = std::env::var(QUEUES).ok();
+    said.and_then(|said| said.parse().ok()).unwrap_or(USUAL)
 }

@@ -1,9 +1,9 @@
 //! Messages of a rank between what is queued on its device.
 //!
 //! While an iteration is recorded nothing is read or sent. What a product or a sum over ranks has to send becomes a
-//! [`Letter`]: a block of memory of the host, and a host task that sends what the device has written there and writes what
-//! comes. An iteration that was recorded with them is replayed like any other. Only these tasks speak to other ranks
-//! then, so that no two threads do at a time.
+//! [`MessageBuffer`]: a block of memory of the host, and a callback of the host that sends what the device has written
+//! there and writes what comes. An iteration that was recorded with them is replayed like any other. Only the callbacks
+//! send messages then, so that no two threads do at a time.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,33 +16,33 @@ use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::scalar::Kind;
 
-/// Sends messages of a rank as host tasks of its device.
-pub(crate) struct Courier {
+/// Sends messages of a rank by callbacks from the stream of its device.
+pub(crate) struct HostCallbacks {
     device: Arc<Device>,
     team: Arc<dyn Communicator>,
     state: Arc<State>,
-    /// The sums of the wishes of all ranks, two doubles.
-    told: Memory,
+    /// The sums of the stop requests of all ranks, two doubles.
+    stop_requests: Memory,
     /// Sums over ranks, which all that form them share.
-    sums: Mutex<HashMap<SumKey, Arc<Letter>>>,
+    sums: Mutex<HashMap<SumKey, Arc<MessageBuffer>>>,
 }
 
 /// Type and number of the values, and whether they are norms.
 type SumKey = (Kind, usize, bool);
 
-/// What host tasks and the thread that queues them both know.
+/// What callbacks and the thread that queues them both know.
 #[derive(Default)]
 struct State {
     /// Whether a message could not be sent: no more are.
     has_failed: AtomicBool,
     failure: Mutex<Option<Error>>,
-    /// What this rank wishes, as in `Monitor::wishes`; sums over ranks carry it.
-    wishes: [AtomicBool; 2],
+    /// Why this rank asks to stop, if it does; sums over ranks carry it.
+    stop_requests: [AtomicBool; 2],
 }
 
 /// What is sent whenever its place in the stream is reached.
 #[derive(Debug)]
-pub(crate) struct Letter {
+pub(crate) struct MessageBuffer {
     device: Arc<Device>,
     task: HostTask,
     block: Arc<HostBlock>,
@@ -52,25 +52,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Courier {
+impl HostCallbacks {
     pub fn new(device: &Arc<Device>, team: &Arc<dyn Communicator>) -> Result<Self> {
-        let told = device.allocate(2 * size_of::<f64>())?;
-        device.clear(&told)?;
+        let stop_requests = device.allocate(2 * size_of::<f64>())?;
+        device.clear(&stop_requests)?;
         Ok(Self {
             device: Arc::clone(device),
             team: Arc::clone(team),
             state: Arc::default(),
-            told,
+            stop_requests,
             sums: Mutex::default(),
         })
     }
 
-    /// A letter of so many bytes; `send` gets them, and leaves there what the device is to read.
-    pub fn letter(
+    /// A buffer of so many bytes; `send` gets them, and leaves there what the device is to read.
+    pub fn buffer(
         &self,
         bytes: usize,
         send: impl Fn(&mut [u8]) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<Letter> {
+    ) -> Result<MessageBuffer> {
         let block = Arc::new(self.device.host_block(bytes)?);
         let (state, own) = (Arc::clone(&self.state), Arc::clone(&block));
         let work = move || {
@@ -79,46 +79,46 @@ impl Courier {
                 send(unsafe { own.bytes() })
             });
         };
-        Ok(Letter {
+        Ok(MessageBuffer {
             device: Arc::clone(&self.device),
             task: self.device.host_task(Arc::new(work))?,
             block,
         })
     }
 
-    /// The letter of a sum over ranks, made by the first who asks. `add` gets the bytes, the team, and the wishes of this rank, which it
-    /// replaces by those of all.
-    pub fn sum_letter(
+    /// The buffer of a sum over ranks, made at the first request. `add` gets the bytes, the team, and the stop requests of this
+    /// rank, which it replaces by those of all.
+    pub fn sum_buffer(
         &self,
         key: SumKey,
         bytes: usize,
         add: impl Fn(&mut [u8], &dyn Communicator, &mut [f64; 2]) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<Arc<Letter>> {
+    ) -> Result<Arc<MessageBuffer>> {
         if let Some(known) = lock(&self.sums).get(&key) {
             return Ok(Arc::clone(known));
         }
         let (team, state) = (Arc::clone(&self.team), Arc::clone(&self.state));
         let send = move |bytes: &mut [u8]| {
-            let mut wishes = state.wishes();
-            let (told, numbers) = bytes.split_at_mut(size_of_val(&wishes));
-            add(numbers, team.as_ref(), &mut wishes)?;
-            told.copy_from_slice(crate::scalar::bytes(&wishes));
+            let mut requests = state.stop_requests();
+            let (all, numbers) = bytes.split_at_mut(size_of_val(&requests));
+            add(numbers, team.as_ref(), &mut requests)?;
+            all.copy_from_slice(crate::scalar::bytes(&requests));
             Ok(())
         };
-        let made = Arc::new(self.letter(2 * size_of::<f64>() + bytes, send)?);
+        let made = Arc::new(self.buffer(2 * size_of::<f64>() + bytes, send)?);
         lock(&self.sums).insert(key, Arc::clone(&made));
         Ok(made)
     }
 
-    /// Where the device keeps the sums of the wishes of all ranks.
-    pub fn told(&self) -> Address {
-        self.told.address()
+    /// Where the device keeps the sums of the stop requests of all ranks.
+    pub fn stop_requests(&self) -> Address {
+        self.stop_requests.address()
     }
 
-    /// Says what this rank wishes from the next sum on.
-    pub fn wish(&self, wishes: [bool; 2]) {
-        for (place, wish) in self.state.wishes.iter().zip(wishes) {
-            place.store(wish, Ordering::Relaxed);
+    /// Sets the stop requests of this rank, from the next sum on.
+    pub fn request_stop(&self, requests: [bool; 2]) {
+        for (place, request) in self.state.stop_requests.iter().zip(requests) {
+            place.store(request, Ordering::Relaxed);
         }
     }
 
@@ -133,7 +133,7 @@ impl Courier {
 }
 
 impl State {
-    /// Does what sends messages, unless others have failed: the stream goes on in any case, and whoever waits for it is told.
+    /// Does what sends messages, unless others have failed. The stream goes on in any case; [`HostCallbacks::check`] reports the failure.
     fn run(&self, send: impl FnOnce() -> Result<()>) {
         if self.has_failed.load(Ordering::Acquire) {
             return;
@@ -146,13 +146,13 @@ impl State {
         }
     }
 
-    fn wishes(&self) -> [f64; 2] {
-        let wish = |wish: &AtomicBool| f64::from(u8::from(wish.load(Ordering::Relaxed)));
-        [wish(&self.wishes[0]), wish(&self.wishes[1])]
+    fn stop_requests(&self) -> [f64; 2] {
+        let number = |request: &AtomicBool| f64::from(u8::from(request.load(Ordering::Relaxed)));
+        [&self.stop_requests[0], &self.stop_requests[1]].map(number)
     }
 }
 
-impl Letter {
+impl MessageBuffer {
     /// What is written and read on the device's side.
     pub fn block(&self) -> &HostBlock {
         &self.block

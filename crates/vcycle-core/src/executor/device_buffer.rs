@@ -1,0 +1,107 @@
+//! What kernels and messages ask of buffers on a device.
+
+use std::sync::Arc;
+
+use vcycle_gpu::{Address, Readback};
+
+use super::buffer::{Memory, Side};
+use super::mirrored::Mirrored;
+use super::{Buffer, Element, Executor};
+use crate::error::Result;
+use crate::gpu::Gpu;
+use crate::scalar::bytes_mut;
+
+/// Values on their way from a device to the host.
+pub(crate) struct Coming<T> {
+    readback: Readback,
+    values: Vec<T>,
+}
+
+impl<T: Element> Coming<T> {
+    /// Waits until they are here.
+    pub(crate) fn wait(mut self) -> Result<Vec<T>> {
+        bytes_mut(&mut self.values).copy_from_slice(self.readback.wait_idly()?);
+        Ok(self.values)
+    }
+}
+
+/// The device of an executor that has one.
+fn gpu(executor: &Executor) -> &Arc<Gpu> {
+    match executor {
+        Executor::Gpu(gpu) => gpu,
+        _ => panic!("values of a device alone"),
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    /// `len` values of a device that are not initialised.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn room(executor: &Executor, len: usize) -> Result<Self> {
+        let memory = Mirrored::room(gpu(executor), len)?;
+        Ok(Self::on_device(executor, memory))
+    }
+
+    /// Values of the host that lie apart, behind each other on a device.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn gathered(executor: &Executor, parts: &[Vec<T>]) -> Result<Self> {
+        let memory = Mirrored::gathered(gpu(executor), parts)?;
+        Ok(Self::on_device(executor, memory))
+    }
+
+    /// Begins to copy values that a kernel has written to the host: what is queued after this runs while they are on their way.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn begin_read(&self) -> Result<Coming<T>> {
+        Ok(Coming {
+            readback: self.read_begin(self.len())?,
+            values: vec![T::default(); self.len()],
+        })
+    }
+
+    /// Begins to copy the first values to the host, which waits where it reads the copy, and not here.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn read_begin(&self, len: usize) -> Result<Readback> {
+        self.mirrored().read_begin(len)
+    }
+
+    /// Brings values of the host to a device without waiting; who drops what is returned waits.
+    pub(crate) fn send(&self) -> Result<Option<Readback>> {
+        match &self.memory {
+            Memory::Device(memory) => memory.send(),
+            _ => Ok(None),
+        }
+    }
+
+    /// The address on the device, with the newest values there.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn device(&self) -> Result<Address> {
+        self.mirrored().device()
+    }
+
+    fn mirrored(&self) -> &Mirrored<T> {
+        match self.memory.side() {
+            Side::Host(_) => panic!("memory of a host executor has no device address"),
+            Side::Device(memory) => memory,
+        }
+    }
+
+    /// The address on the device, where kernels are about to write.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn device_mut(&mut self) -> Result<Address> {
+        match &mut self.memory {
+            Memory::Device(memory) => memory.device_mut(),
+            _ => panic!("memory of a host executor has no device address"),
+        }
+    }
+}
