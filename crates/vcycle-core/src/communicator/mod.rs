@@ -26,6 +26,7 @@ use std::sync::Arc;
 pub use traffic::{Counters, Traffic};
 
 use crate::error::{Error, Result};
+use crate::scalar::bytes;
 
 /// What one rank knows of its team, and how it speaks to the others.
 pub trait Communicator: Debug + Send + Sync {
@@ -192,11 +193,11 @@ impl dyn Communicator + '_ {
     /// # Errors
     /// When another rank has failed.
     pub fn all_to_all_numbers(&self, numbers: Vec<Vec<u64>>) -> Result<Vec<Vec<u64>>> {
-        let bytes = |numbers: Vec<u64>| numbers.into_iter().flat_map(u64::to_ne_bytes).collect();
-        let sent = numbers.into_iter().map(bytes).collect();
+        let sent = numbers.iter().map(|numbers| bytes(numbers).to_vec());
         let number = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
         let of_rank = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(number).collect();
-        Ok(self.all_to_all(sent)?.into_iter().map(of_rank).collect())
+        let received = self.all_to_all(sent.collect())?.into_iter();
+        Ok(received.map(of_rank).collect())
     }
 
     /// A number of every rank.

@@ -23,6 +23,31 @@ impl IslandFunctions {
         }
     }
 
+    /// Some of the functions, with the weights that they have among all.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub fn some(&self, islands: &[usize]) -> Result<Self> {
+        let executor = self.z.executor();
+        let kept = || islands.iter().map(|&island| &self.boxes.boxes[island]);
+        let ranges = kept().map(|one| one.ranges.clone()).collect();
+        let boxes = IslandBoxes::new(self.boxes.grid, ranges);
+        let of_boxes = |numbers: &Buffer<f64>| -> Result<Buffer<f64>> {
+            let numbers = numbers.host()?;
+            let parts: Vec<&[f64]> = kept().map(|one| &numbers[one.places()]).collect();
+            Ok(Buffer::from_vec(executor, parts.concat()))
+        };
+        let weights = self.weights.host()?;
+        let weights = islands.iter().map(|&island| weights[island]).collect();
+        Ok(Self {
+            table: Buffer::from_vec(executor, boxes.table(|_| [0; 2])),
+            z: of_boxes(&self.z)?,
+            az: of_boxes(&self.az)?,
+            weights: Buffer::from_vec(executor, weights),
+            boxes,
+        })
+    }
+
     /// `D^-1 Z^T b`; with numbers `before` and a vector `x`, `before + D^-1 (Z^T b - (A Z)^T x)`.
     ///
     /// # Errors

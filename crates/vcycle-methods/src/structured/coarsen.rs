@@ -5,17 +5,55 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::galerkin::{Halving, Lines, widened};
+use super::halving::{Halving, Lines, widened};
+use super::level_exchange::LevelExchange;
 use super::{StencilMatrix, Transfer};
 use crate::error::Result;
-use crate::matrix::zeroed;
+use crate::matrix::{CellMoves, GridPart, zeroed};
 
 /// Cells that are done at a time, at least.
 const CELLS: usize = 32 * 1024;
 
 /// Transfers, and the matrix on the grid that they lead to.
 type Coarsened = (Vec<Transfer<f64>>, StencilMatrix<f64>);
+/// The same on near cells, and what ranks exchange between the two levels.
+type CoarsenedByRanks = (Vec<Transfer<f64>>, StencilMatrix<f64>, Arc<LevelExchange>);
+
+/// The next level of ranks that share a grid, halved along some axes. None where a rank would have no cells of it.
+///
+/// Weights along an axis come from the matrix that is halved along those before, and products need those of the planes
+/// beside: ranks exchange what they have made after each axis.
+pub(super) fn coarsened_by_ranks(
+    a: &StencilMatrix<f64>,
+    part: &Arc<GridPart>,
+    axes: &[usize],
+) -> Result<Option<CoarsenedByRanks>> {
+    if part.halved(axes).is_none() {
+        return Ok(None);
+    }
+    let (mut here, mut part_here) = (Cow::Borrowed(a), Arc::clone(part));
+    let mut transfers = Vec::new();
+    for (place, axis) in axes.iter().enumerate() {
+        let axis = std::slice::from_ref(axis);
+        let (made, coarse) = coarsened(&here, axis)?;
+        let next = part_here.halved(axis);
+        let next = Arc::new(next.expect("more cells than the last one"));
+        let boxes = [
+            part_here.near_box().halved(axis),
+            part.near_box().halved(&axes[..=place]),
+        ];
+        let kept = CellMoves::kept(part.team(), next.grid(), boxes);
+        let fine = part.near_box().halved(&axes[..place]).grid();
+        transfers.push(made[0].on_some_cells(fine, &kept)?);
+        let near = coarse.moved(next.near(), &part_here.to_coarse(axis, &next))?;
+        here = Cow::Owned(near.with_part(Some(&next)));
+        part_here = next;
+    }
+    let exchange = LevelExchange::new(part, axes, &part_here, a.unknowns());
+    Ok(Some((transfers, here.into_owned(), Arc::new(exchange))))
+}
 
 /// The transfers along some axes, one after the other, z first, and the matrix on the grid that they lead to.
 pub(super) fn coarsened(a: &StencilMatrix<f64>, axes: &[usize]) -> Result<Coarsened> {

@@ -2,7 +2,7 @@
 
 use super::decode::{ALL, Decoder, ROWS, inside};
 use super::stencil::opposite;
-use super::{Grid, Offset, Stencil, StencilMatrix, Storage};
+use super::{Grid, Offset, Stencil, StencilMatrix, Storage, Structure};
 use crate::error::{Error, Result};
 use crate::executor::cut;
 use crate::matrix::{Csr, build, zeroed};
@@ -44,12 +44,12 @@ pub(super) fn stencil_with(places: u32) -> Stencil {
 
 impl<T: Storage> StencilMatrix<T> {
     /// The matrix of a CSR matrix; none if it has other entries than those of a stencil.
-    pub(super) fn with_stencil(
-        a: &Csr<T>,
-        grid: Grid,
-        stencil: Stencil,
-        unknowns: usize,
-    ) -> Result<Option<Self>> {
+    pub(super) fn with_stencil(a: &Csr<T>, found: Structure) -> Result<Option<Self>> {
+        let Structure {
+            grid,
+            stencil,
+            unknowns,
+        } = found;
         let Some(values) = lines_of(a, &Decoder::new(grid, unknowns), &stencil)? else {
             return Ok(None);
         };

@@ -5,17 +5,20 @@ use std::sync::Arc;
 
 use super::entrance::Entrance;
 use super::level::GridLevel;
+use super::moved_operator::MovedOperator;
 use super::outer::Outer;
-use super::shared::{GatheredGrid, SharedOuter, shared_krylov};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::LinOp;
-use crate::matrix::{Distributed, GridPart};
+use crate::matrix::{CellOrder, Distributed, GridPart};
 use crate::multigrid::{Cycle, Cycles, Operations, seen_as};
 use crate::precision::Unit;
 use crate::scalar::{Kind, Mixes, Scalar};
 use crate::vector::Vector;
+
+/// A matrix whose rows ranks share, and how they share its grid.
+pub(super) type Ranks<'r> = (&'r Distributed<f64>, &'r GridPart);
 
 /// A level, by the precision of its vectors.
 pub(super) enum AnyLevel {
@@ -115,19 +118,6 @@ impl AnyDown {
         })
     }
 
-    /// The cycle for own rows of ranks that share the grid of the finest level.
-    pub(super) fn for_rows<T: Scalar>(
-        self,
-        rows: &Distributed<f64>,
-        part: &Arc<GridPart>,
-        unknowns: usize,
-    ) -> Arc<dyn LinOp<T>> {
-        match self {
-            Self::Double(down) => Arc::new(SharedOuter::new(rows, part, unknowns, down.entrance())),
-            Self::Single(down) => Arc::new(SharedOuter::new(rows, part, unknowns, down.entrance())),
-        }
-    }
-
     /// The same with one more level on top; `rank` is the executor of a rank that shares it.
     pub(super) fn below(
         &self,
@@ -142,11 +132,16 @@ impl AnyDown {
         })
     }
 
-    /// The cycle for vectors of `T` as solvers have them, with so many unknowns a cell.
-    pub(super) fn outside<T: Scalar>(self, unknowns: usize) -> Result<Arc<dyn LinOp<T>>> {
+    /// The cycle for vectors of `T` as solvers have them, with so many unknowns a cell: those of own rows where ranks share
+    /// the grid.
+    pub(super) fn outside<T: Scalar>(
+        self,
+        ranks: Option<Ranks<'_>>,
+        unknowns: usize,
+    ) -> Result<Arc<dyn LinOp<T>>> {
         match self {
-            Self::Double(down) => outside(down, unknowns),
-            Self::Single(down) => outside(down, unknowns),
+            Self::Double(down) => outside(down, ranks, unknowns),
+            Self::Single(down) => outside(down, ranks, unknowns),
         }
     }
 }
@@ -166,7 +161,7 @@ fn gathered<V: Vectors + Mixes<V, V>>(
                 scales,
             })
         });
-        Arc::new(GatheredGrid::new(executor, part, unknowns, unscaled))
+        Arc::new(MovedOperator::gathered(executor, part, unknowns, unscaled))
     };
     let cycles = inner.as_ref().map(|inner| &inner.cycles);
     let shaped = cycles.map(|cycles| cycles.visited(cycle)).transpose()?;
@@ -190,17 +185,28 @@ fn over<V: Vectors>(
     let (scales, shared) = (level.scales().cloned(), level.shared());
     let operations: Box<dyn Operations<V>> = level;
     let mut cycles = Cycles::over(&below.cycles, Arc::from(operations), cycle, number)?;
-    if let (Cycle::K, Some(rank), Some((way, product))) = (cycle, rank, shared) {
+    if let (Cycle::K, Some(rank), Some((exchange, product))) = (cycle, rank, shared) {
+        let (part, unknowns) = (exchange.part(), exchange.unknowns());
         let shaped = Arc::clone(&cycles.shaped);
-        cycles.krylov = Some(shared_krylov(rank, &way, product, shaped)?);
+        let krylov = MovedOperator::krylov(rank, part, unknowns, product, shaped)?;
+        cycles.krylov = Some(krylov);
     }
     Ok(Down { cycles, scales })
 }
 
 fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(
     down: Down<V>,
+    ranks: Option<Ranks<'_>>,
     unknowns: usize,
 ) -> Result<Arc<dyn LinOp<T>>> {
+    if let Some((rows, part)) = ranks {
+        let near = (
+            Arc::new(down.entrance()) as Arc<dyn LinOp<V>>,
+            CellOrder::Fields,
+        );
+        let cycle = MovedOperator::for_rows(rows, part, unknowns, near, "struct-mg");
+        return Ok(Arc::new(cycle));
+    }
     let entrance = Entrance {
         unknowns,
         ..down.entrance()

@@ -28,14 +28,7 @@ impl<T: Storage> StencilMatrix<T> {
     /// [`NotAStencil`](Error::NotAStencil) naming an entry that no grid explains, and the grid that
     /// explains most rows before it; a matrix that is not square; short memory.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
-        for cells in [TRIAL, usize::MAX] {
-            let found = search(Seen::all(a)?, cells)?;
-            let made = Self::with_stencil(a, found.grid, found.stencil, found.unknowns)?;
-            if let Some(made) = made {
-                return Ok(made);
-            }
-        }
-        unreachable!("all entries have been looked at");
+        Self::found(a, None)
     }
 
     /// The matrix of a CSR matrix whose grid is known; it has as many unknowns a cell as there are rows
@@ -45,10 +38,13 @@ impl<T: Storage> StencilMatrix<T> {
     /// [`NotAStencil`](Error::NotAStencil) naming the first entry between cells that are no
     /// neighbours; a matrix whose rows are no multiple of the cells; short memory.
     pub fn from_csr_on(a: &Csr<T>, grid: Grid) -> Result<Self> {
+        Self::found(a, Some(grid))
+    }
+
+    fn found(a: &Csr<T>, grid: Option<Grid>) -> Result<Self> {
         for cells in [TRIAL, usize::MAX] {
-            let found = on_grid(Seen::all(a)?, grid, cells)?;
-            let made = Self::with_stencil(a, grid, found.stencil, found.unknowns)?;
-            if let Some(made) = made {
+            let found = Seen::all(a)?.structure(grid, cells)?;
+            if let Some(made) = Self::with_stencil(a, found)? {
                 return Ok(made);
             }
         }
@@ -139,10 +135,7 @@ pub(super) fn of_first_rows(
         rows,
         nonzeros,
     };
-    match grid {
-        None => search(seen, TRIAL),
-        Some(grid) => on_grid(seen, grid, TRIAL),
-    }
+    seen.structure(grid, TRIAL)
 }
 
 /// What a matrix on a grid is like.
@@ -201,6 +194,14 @@ impl<'a, T: Scalar> Seen<'a, T> {
             rows,
             nonzeros: a.nonzeros(),
         })
+    }
+
+    /// What it is like on a grid, which may be known, as far as the first `cells` tell.
+    fn structure(self, grid: Option<Grid>, cells: usize) -> Result<Structure> {
+        match grid {
+            None => search(self, cells),
+            Some(grid) => on_grid(self, grid, cells),
+        }
     }
 
     /// Cells that are at hand.
@@ -352,6 +353,10 @@ mod tests {
             let expected = (grid.to_owned(), stencil.to_owned());
             assert_eq!(found(spec), expected, "{spec}");
         }
+        // Flat along other axes.
+        for spec in ["poisson7:1x5x6", "poisson7:5x1x6", "poisson7:1x1x6"] {
+            found(spec);
+        }
     }
 
     #[test]
@@ -361,16 +366,6 @@ mod tests {
         let found = find_stencil(&a).unwrap();
         assert_eq!((found.grid.size(), found.unknowns), ([3, 3, 3], 3));
         assert_eq!(found.stencil.points(), 27);
-    }
-
-    #[test]
-    fn flat_grids_are_found_along_other_axes() {
-        let host = Executor::reference();
-        for spec in ["poisson7:1x5x6", "poisson7:5x1x6", "poisson7:1x1x6"] {
-            let a = gallery::build(spec, &host).unwrap().matrix;
-            let stencil = StencilMatrix::from_csr(&a).unwrap();
-            assert_eq!(stencil.to_csr().values(), a.values(), "{spec}");
-        }
     }
 
     #[test]

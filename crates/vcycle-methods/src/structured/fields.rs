@@ -25,24 +25,18 @@ pub(super) fn as_fields<V: Scalar>(
     ws: &Workspace,
     work: impl FnOnce(&Vector<V>, &mut Vector<V>) -> Result<()>,
 ) -> Result<()> {
-    if unknowns == 1 {
-        return work(x, y);
-    }
-    let mut input = ws.vector_like::<V, V>(x)?;
-    let mut output = ws.vector_like::<V, V>(y)?;
-    to_fields(unknowns, x, &mut input)?;
-    if start == Start::Guess {
-        to_fields(unknowns, y, &mut output)?;
-    }
-    work(&input, &mut output)?;
-    to_rows(unknowns, &output, y)
+    reordered([to_fields, to_rows], unknowns, x, (y, start), ws, work)
 }
 
-/// The other way round: `work` wants vectors cell by cell. What `y` held is not read.
-fn as_rows<V: Scalar>(
+/// Puts the numbers of so many unknowns into another order.
+type Reorder<V> = fn(usize, &Vector<V>, &mut Vector<V>) -> Result<()>;
+
+/// `work` on vectors in another order.
+fn reordered<V: Scalar>(
+    [enter, leave]: [Reorder<V>; 2],
     unknowns: usize,
     x: &Vector<V>,
-    y: &mut Vector<V>,
+    (y, start): (&mut Vector<V>, Start),
     ws: &Workspace,
     work: impl FnOnce(&Vector<V>, &mut Vector<V>) -> Result<()>,
 ) -> Result<()> {
@@ -51,9 +45,12 @@ fn as_rows<V: Scalar>(
     }
     let mut input = ws.vector_like::<V, V>(x)?;
     let mut output = ws.vector_like::<V, V>(y)?;
-    to_rows(unknowns, x, &mut input)?;
+    enter(unknowns, x, &mut input)?;
+    if start == Start::Guess {
+        enter(unknowns, y, &mut output)?;
+    }
     work(&input, &mut output)?;
-    to_fields(unknowns, &output, y)
+    leave(unknowns, &output, y)
 }
 
 /// A matrix as an operator on single vectors that are unknown by unknown.
@@ -109,7 +106,11 @@ impl<V: Scalar> LinOp<V> for InRows<V> {
     }
 
     fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        as_rows(self.unknowns, x, y, ws, |x, y| self.inner.apply(x, y, ws))
+        let orders: [Reorder<V>; 2] = [to_rows, to_fields];
+        let y = (y, Start::Zero);
+        reordered(orders, self.unknowns, x, y, ws, |x, y| {
+            self.inner.apply(x, y, ws)
+        })
     }
 
     fn footprint(&self) -> Footprint {

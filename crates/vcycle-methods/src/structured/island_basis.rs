@@ -32,9 +32,14 @@ impl StencilMatrix<f64> {
     }
 
     fn island_functions_on_host(&self) -> IslandFunctions {
+        self.functions_of(self.islands_on_host())
+    }
+
+    /// The functions of some islands, by the host.
+    pub(super) fn functions_of(&self, islands: Vec<Vec<u32>>) -> IslandFunctions {
         let grid = self.grid();
         // So large that functions are zero beside the border of their boxes, unless that is the border of the grid.
-        let boxed = self.islands_on_host().into_iter().filter_map(|cells| {
+        let boxed = islands.into_iter().filter_map(|cells| {
             let ranges = IslandBoxes::around(grid, &extents(grid, &cells), REACH)?;
             Some((ranges, cells))
         });
@@ -51,23 +56,6 @@ impl StencilMatrix<f64> {
         let made = self.executor().run(bytes, patches.collect(), work);
         let (z, az): (Vec<Vec<f64>>, Vec<Vec<f64>>) = made.into_iter().unzip();
         IslandFunctions::new(self.executor(), boxes, z.concat(), az.concat())
-    }
-}
-
-impl StencilMatrix<f64> {
-    /// The box around an island, its function `z` there and `A z`; none where the box would be very large.
-    pub(super) fn island_function(&self, island: &[u32]) -> Option<(IslandBoxes, [Vec<f64>; 2])> {
-        let grid = self.grid();
-        let ranges = IslandBoxes::around(grid, &extents(grid, island), REACH)?;
-        let alone = IslandBoxes::new(grid, vec![ranges]);
-        let within = alone.boxes().first()?;
-        let (z, az) = Patch {
-            grid,
-            island,
-            within,
-        }
-        .function(self);
-        Some((alone, [z, az]))
     }
 }
 

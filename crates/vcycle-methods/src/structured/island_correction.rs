@@ -1,13 +1,16 @@
 //! Corrections by a function for each island.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::StencilMatrix;
+use super::columns::by_column;
+use super::cycles::Ranks;
+use super::island_ranks::RankFunctions;
 use crate::arrays::IslandFunctions;
 use crate::error::{ConfigError, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::matrix::{CellMoves, CellOrder};
 use crate::text;
 use crate::vector::Vector;
 
@@ -45,92 +48,110 @@ text::named!(IslandCorrections, "island correction");
 #[derive(Debug)]
 pub(super) struct IslandCorrection {
     cycle: Arc<dyn LinOp<f64>>,
-    functions: Box<dyn CorrectingFunctions>,
+    functions: IslandFunctions,
+    /// Over ranks: to the cells that functions which reach own rows need, and back.
+    moves: Option<FunctionMoves>,
 }
 
-/// The columns of `Z` with `A Z` and `D`: of one process, or of a rank.
-pub(super) trait CorrectingFunctions: fmt::Debug + Send + Sync {
-    /// Islands whose sums are formed here.
-    fn count(&self) -> usize;
-
-    /// `D^-1 Z^T b`; with numbers `before` and a vector `x`, `before + D^-1 (Z^T b - (A Z)^T x)`.
-    fn sums(
-        &self,
-        b: &Vector<f64>,
-        before: Option<[&Vector<f64>; 2]>,
-        sums: &mut Vector<f64>,
-        ws: &Workspace,
-    ) -> Result<()>;
-
-    /// `x += Z sums`.
-    fn add(&self, sums: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()>;
-
-    /// `r -= A Z sums`.
-    fn subtract_products(
-        &self,
-        sums: &Vector<f64>,
-        r: &mut Vector<f64>,
-        ws: &Workspace,
-    ) -> Result<()>;
-
-    fn bytes(&self) -> usize;
+/// Moves between own rows and planes of cells around them.
+#[derive(Debug)]
+struct FunctionMoves {
+    /// Cells of all planes.
+    cells: usize,
+    enter: CellMoves,
+    leave: CellMoves,
 }
 
-impl CorrectingFunctions for IslandFunctions {
-    fn count(&self) -> usize {
-        self.count()
+impl FunctionMoves {
+    fn enter(&self, own: &Vector<f64>, wide: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        let order = CellOrder::Rows;
+        self.enter.move_vector(1, (own, order), (wide, order), ws)
     }
 
-    fn sums(
-        &self,
-        b: &Vector<f64>,
-        before: Option<[&Vector<f64>; 2]>,
-        sums: &mut Vector<f64>,
-        _ws: &Workspace,
-    ) -> Result<()> {
-        self.sums(b, before, sums)
-    }
-
-    fn add(&self, sums: &Vector<f64>, x: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
-        self.add(sums, x)
-    }
-
-    fn subtract_products(
-        &self,
-        sums: &Vector<f64>,
-        r: &mut Vector<f64>,
-        _ws: &Workspace,
-    ) -> Result<()> {
-        self.subtract_products(sums, r)
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes()
+    fn leave(&self, wide: &Vector<f64>, own: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        let order = CellOrder::Rows;
+        self.leave.move_vector(1, (wide, order), (own, order), ws)
     }
 }
 
 impl IslandCorrection {
-    /// Around the cycle of a symmetric matrix; the cycle itself where there are no islands.
+    /// Around the cycle of a symmetric matrix, whose rows ranks may share; the cycle itself where there are no islands.
     pub(super) fn around(
         cycle: Arc<dyn LinOp<f64>>,
         a: &StencilMatrix<f64>,
+        ranks: Option<Ranks<'_>>,
     ) -> Result<Arc<dyn LinOp<f64>>> {
-        let functions = a.island_functions()?;
-        let count = functions.count();
-        let weights = functions.weights().first(count)?;
-        match count > 0 && weights.iter().all(|&weight| weight > 0.0) {
-            true => Ok(Self::by(cycle, functions)),
-            false => Ok(cycle),
-        }
+        let (functions, moves) = match ranks {
+            None => {
+                let functions = a.island_functions()?;
+                let weights = functions.weights().first(functions.count())?;
+                if weights.is_empty() || weights.iter().any(|&weight| weight <= 0.0) {
+                    return Ok(cycle);
+                }
+                (functions, None)
+            }
+            Some(ranks) => {
+                let Some(found) = RankFunctions::new(a, ranks)? else {
+                    return Ok(cycle);
+                };
+                let (cells, leave) = (found.cells, found.enter.kept_back());
+                let enter = found.enter;
+                let moves = FunctionMoves {
+                    cells,
+                    enter,
+                    leave,
+                };
+                (found.functions, Some(moves))
+            }
+        };
+        Ok(Arc::new(Self {
+            cycle,
+            functions,
+            moves,
+        }))
     }
 
-    /// Around a cycle, by functions that are there already.
-    pub(super) fn by(
-        cycle: Arc<dyn LinOp<f64>>,
-        functions: impl CorrectingFunctions + 'static,
-    ) -> Arc<dyn LinOp<f64>> {
-        let functions = Box::new(functions);
-        Arc::new(Self { cycle, functions })
+    /// The correction before and after a cycle.
+    fn corrected(&self, b: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        let islands = self.functions.count();
+        let mut first = ws.vector::<f64>(b.executor(), islands, b.cols())?;
+        let mut both = ws.vector::<f64>(b.executor(), islands, b.cols())?;
+        let mut r = ws.vector_like::<f64, f64>(b)?;
+        self.functions.sums(b, None, &mut first)?;
+        r.copy_from(b)?;
+        self.functions.subtract_products(&first, &mut r)?;
+        self.cycle.apply(&r, x, ws)?;
+        // D^-1 Z^T (r - A x), on top of the first correction.
+        self.functions.sums(&r, Some([&first, x]), &mut both)?;
+        self.functions.add(&both, x)
+    }
+
+    /// The same of one column over ranks: functions are applied to the cells that they need, of which own ones are kept.
+    fn corrected_by_ranks(
+        &self,
+        moves: &FunctionMoves,
+        b: &Vector<f64>,
+        x: &mut Vector<f64>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let (there, islands) = (self.functions.z().executor(), self.functions.count());
+        let mut first = ws.vector::<f64>(there, islands, 1)?;
+        let mut both = ws.vector::<f64>(there, islands, 1)?;
+        let mut wide_r = ws.vector::<f64>(there, moves.cells, 1)?;
+        let mut wide_x = ws.vector::<f64>(there, moves.cells, 1)?;
+        let mut r = ws.vector_like::<f64, f64>(b)?;
+        moves.enter(b, &mut wide_r, ws)?;
+        self.functions.sums(&wide_r, None, &mut first)?;
+        self.functions.subtract_products(&first, &mut wide_r)?;
+        r.copy_from(b)?;
+        moves.leave(&wide_r, &mut r, ws)?;
+        self.cycle.apply(&r, x, ws)?;
+        moves.enter(&r, &mut wide_r, ws)?;
+        moves.enter(x, &mut wide_x, ws)?;
+        let before = Some([&*first, &*wide_x]);
+        self.functions.sums(&wide_r, before, &mut both)?;
+        self.functions.add(&both, &mut wide_x)?;
+        moves.leave(&wide_x, x, ws)
     }
 }
 
@@ -145,17 +166,10 @@ impl LinOp<f64> for IslandCorrection {
 
     fn apply(&self, b: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
         check_apply("struct-mg", self.size(), self.executor(), b, x)?;
-        let islands = self.functions.count();
-        let mut first = ws.vector::<f64>(b.executor(), islands, b.cols())?;
-        let mut both = ws.vector::<f64>(b.executor(), islands, b.cols())?;
-        let mut r = ws.vector_like::<f64, f64>(b)?;
-        self.functions.sums(b, None, &mut first, ws)?;
-        r.copy_from(b)?;
-        self.functions.subtract_products(&first, &mut r, ws)?;
-        self.cycle.apply(&r, x, ws)?;
-        // D^-1 Z^T (r - A x), on top of the first correction.
-        self.functions.sums(&r, Some([&first, x]), &mut both, ws)?;
-        self.functions.add(&both, x, ws)
+        match &self.moves {
+            None => self.corrected(b, x, ws),
+            Some(moves) => by_column(b, x, ws, |b, x| self.corrected_by_ranks(moves, b, x, ws)),
+        }
     }
 
     fn label(&self) -> &'static str {
@@ -200,7 +214,7 @@ mod tests {
         {
             let a = here.copy_to(&executor).unwrap();
             let identity: Arc<dyn LinOp<f64>> = Arc::new(Identity::new(&executor, cells));
-            let islands = IslandCorrection::around(identity, &a).unwrap();
+            let islands = IslandCorrection::around(identity, &a, None).unwrap();
             let b = Vector::from_column(&executor, numbers.clone());
             let (mut x, mut r) = (b.clone(), b.clone());
             islands.apply(&b, &mut x, &Workspace::new()).unwrap();

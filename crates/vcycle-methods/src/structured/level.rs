@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::fields::InFields;
-use super::matrix::converted;
-use super::shared::GridWay;
+use super::level_exchange::LevelExchange;
 use super::smoothing::StencilSmoothing;
+use super::values::converted;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
@@ -31,7 +31,7 @@ pub(super) trait GridLevel<V: Vectors>: Operations<V> {
     /// The matrix as it is stored, for products in double precision.
     fn stored_matrix(&self) -> Arc<dyn LinOp<f64>>;
     /// How ranks share the level, and the product of near cells, where they do.
-    fn shared(&self) -> Option<(Arc<GridWay>, Arc<dyn LinOp<V>>)>;
+    fn shared(&self) -> Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)>;
     /// Bytes of the matrix, and of all else.
     fn bytes(&self) -> (usize, usize);
 }
@@ -50,8 +50,8 @@ pub(super) struct Stored<M, V: Vectors> {
     pub(super) smoothing: StencilSmoothing<M, V>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
-    /// How ranks share it, if they do.
-    pub(super) way: Option<Arc<GridWay>>,
+    /// What ranks exchange, if they share it.
+    pub(super) exchange: Option<Arc<LevelExchange>>,
 }
 
 /// The numbers of a scaled level: `scales` and, where the levels below are those of the matrix before
@@ -103,7 +103,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         self.scales.as_ref()?.inverses.as_ref()
     }
 
-    /// The ways to the coarse grid, the finest first.
+    /// The transfer operators to the coarse grid, the finest first.
     fn transfers(&self) -> impl Iterator<Item = TransferWeights<'_, M>> {
         self.transfers.iter().map(Transfer::operand)
     }
@@ -142,25 +142,25 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         coarse: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        let Some(way) = &self.way else {
+        let Some(exchange) = &self.exchange else {
             return self.restricted(b, guess, coarse, ws);
         };
-        let mut between = way.between::<V>(b.executor(), ws)?;
+        let mut between = exchange.between::<V>(b.executor(), ws)?;
         self.restricted(b, guess, &mut between, ws)?;
-        way.down(&between, coarse, ws)
+        exchange.down(&between, coarse, ws)
     }
 
     /// Adds a correction from the vectors of the next level.
     fn lead_up(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        let Some(way) = &self.way else {
+        let Some(exchange) = &self.exchange else {
             return self.add(coarse, x, ws);
         };
-        let mut between = way.between::<V>(x.executor(), ws)?;
-        way.up(coarse, &mut between, ws)?;
+        let mut between = exchange.between::<V>(x.executor(), ws)?;
+        exchange.up(coarse, &mut between, ws)?;
         self.add(&between, x, ws)
     }
 
-    /// One sweep, of which other ranks are told.
+    /// One sweep, after which ranks exchange its result.
     fn sweep(
         &self,
         sweep: (Direction, Start),
@@ -169,7 +169,10 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         self.smoothing.smooth(&self.a, sweep, b, x, ws)?;
-        self.way.as_ref().map_or(Ok(()), |way| way.tell(x, ws))
+        match &self.exchange {
+            Some(exchange) => exchange.refresh(x, ws),
+            None => Ok(()),
+        }
     }
 
     /// Adds a correction from the next grid, which is not scaled.
@@ -270,9 +273,9 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
         Arc::clone(&self.a) as _
     }
 
-    fn shared(&self) -> Option<(Arc<GridWay>, Arc<dyn LinOp<V>>)> {
+    fn shared(&self) -> Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)> {
         let product = InFields(Arc::clone(&self.a));
-        Some((self.way.clone()?, Arc::new(product)))
+        Some((self.exchange.clone()?, Arc::new(product)))
     }
 
     fn bytes(&self) -> (usize, usize) {

@@ -1,25 +1,17 @@
 //! Stencil matrices: a fixed set of couplings per cell, stored without indices.
 
-use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::sync::Arc;
 
+use super::values::converted;
 use super::{Grid, Stencil};
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor, check_memory};
+use crate::executor::{Buffer, Executor};
 use crate::fields::interleave;
 use crate::linop::Size;
 use crate::matrix::{CellMoves, GridPart};
-use crate::multiversion;
 use crate::operations::stencil::StencilEntries;
-use crate::operations::stencil_setup::{self, OwnCells};
-use crate::operations::vector::copy_numbers;
-use crate::scalar::{Field, Scalar, bf16, convert, convert_slice, f16};
-
-/// Values that one task looks at.
-const PART: usize = 64 * 1024;
-
-/// Values that are looked at at a time.
-const PIECE: usize = 1024;
+use crate::operations::stencil_setup::OwnCells;
+use crate::scalar::{Scalar, bf16, convert, f16};
 
 /// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
 pub trait Storage: Scalar {}
@@ -97,14 +89,8 @@ impl<T: Storage> StencilMatrix<T> {
                 reason: format!("{} values for {expected} entries", values.len()),
             });
         }
-        Ok(Self {
-            grid,
-            stencil,
-            unknowns,
-            base: 0.0,
-            values: Buffer::from_vec(executor, values),
-            part: None,
-        })
+        let values = Buffer::from_vec(executor, values);
+        Ok(Self::of_buffer(grid, stencil, unknowns, values))
     }
 
     /// A matrix of values that are somewhere already; as many as [`with_unknowns`](Self::with_unknowns) wants.
@@ -124,6 +110,18 @@ impl<T: Storage> StencilMatrix<T> {
         }
     }
 
+    /// The same matrix with other values.
+    pub(super) fn with_buffer<S>(&self, values: Buffer<S>) -> StencilMatrix<S> {
+        StencilMatrix {
+            grid: self.grid,
+            stencil: self.stencil.clone(),
+            unknowns: self.unknowns,
+            base: self.base,
+            values,
+            part: self.part.clone(),
+        }
+    }
+
     /// The same matrix as the part that a rank has of one whose grid several share.
     pub(super) fn with_part(self, part: Option<&Arc<GridPart>>) -> Self {
         let part = part.cloned();
@@ -137,6 +135,18 @@ impl<T: Storage> StencilMatrix<T> {
         moves.move_values([1, per_cell], &self.values, &mut values)?;
         let (stencil, unknowns) = (self.stencil.clone(), self.unknowns);
         Ok(Self::of_buffer(grid, stencil, unknowns, values))
+    }
+
+    /// The matrix of the whole grid, on rank 0 of those that share it; none on the others.
+    pub(super) fn gathered(&self, part: &GridPart) -> Result<Option<Self>> {
+        let (leads, per_cell) = (part.team().rank() == 0, self.numbers_of_a_cell());
+        let cells = if leads { part.grid().cells() } else { 0 };
+        let values = Buffer::filled(self.executor(), cells * per_cell, T::default());
+        let mut values = part.team().agree(values)?;
+        let moves = part.to_first();
+        moves.move_values([1, per_cell], &self.values, &mut values)?;
+        let (stencil, unknowns) = (self.stencil.clone(), self.unknowns);
+        Ok(leads.then(|| Self::of_buffer(part.grid(), stencil, unknowns, values)))
     }
 
     /// How ranks share the grid, if they do.
@@ -237,11 +247,6 @@ impl<T: Storage> StencilMatrix<T> {
         self.values.host().expect("the device still answers")
     }
 
-    /// The same wherever they are.
-    pub(super) fn buffer(&self) -> &Buffer<T> {
-        &self.values
-    }
-
     /// The values to be changed; those of neighbours outside the grid have to stay zero.
     ///
     /// # Panics
@@ -259,14 +264,7 @@ impl<T: Storage> StencilMatrix<T> {
             return Err(executor.lacks("stencil matrix", "so many rows"));
         }
         executor.check_room(self.bytes())?;
-        Ok(Self {
-            grid: self.grid,
-            stencil: self.stencil.clone(),
-            unknowns: self.unknowns,
-            base: self.base,
-            values: self.values.copy_to(executor)?,
-            part: self.part.clone(),
-        })
+        Ok(self.with_buffer(self.values.copy_to(executor)?))
     }
 
     /// [`copy_to`](Self::copy_to) that copies nothing where the matrix is there already.
@@ -293,7 +291,7 @@ impl<T: Storage> StencilMatrix<T> {
     }
 
     /// The cells that this rank has, of those that it knows.
-    fn own_cells(&self) -> OwnCells {
+    pub(super) fn own_cells(&self) -> OwnCells {
         let Some(part) = &self.part else {
             return OwnCells::all(self.grid);
         };
@@ -352,65 +350,7 @@ impl<T: Storage> StencilMatrix<T> {
 
     /// The same matrix with values of another type, rounded to nearest.
     pub fn convert<S: Storage>(&self) -> Result<StencilMatrix<S>> {
-        Ok(StencilMatrix {
-            grid: self.grid,
-            stencil: self.stencil.clone(),
-            unknowns: self.unknowns,
-            base: self.base,
-            values: converted(&self.values)?,
-            part: self.part.clone(),
-        })
-    }
-
-    /// `part(place of the first, values)` for consecutive parts of the values, in order.
-    pub(crate) fn map_values<R: Send>(
-        &self,
-        part: impl Fn(usize, &[T]) -> R + Sync + Send,
-    ) -> Vec<R> {
-        let tasks = self.values().chunks(PART).enumerate().collect();
-        let work = |(number, values): (usize, &[T])| part(number * PART, values);
-        self.executor().run(self.bytes(), tasks, work)
-    }
-
-    /// `part(values)` for parts of the values of own cells.
-    pub(super) fn map_own_values<R: Send>(&self, part: impl Fn(&[T]) -> R + Sync + Send) -> Vec<R> {
-        let share = self.grid.length() * self.numbers_of_a_cell();
-        let own = self.own_cells().lines(self.grid).into_iter();
-        let values = own
-            .flat_map(|lines| self.values()[lines.start * share..lines.end * share].chunks(PART));
-        self.executor().run(self.bytes(), values.collect(), part)
-    }
-
-    /// The largest absolute value.
-    pub fn largest(&self) -> f64 {
-        let parts = self.map_values(|_, values| {
-            let mut wide = [0.0; PIECE];
-            let of_chunk = |values: &[T]| {
-                convert_slice(values, &mut wide[..values.len()]);
-                largest_of(&wide[..values.len()])
-            };
-            values.chunks(PIECE).map(of_chunk).fold(0.0, f64::max)
-        });
-        parts.into_iter().fold(0.0, f64::max)
-    }
-
-    /// Fails, naming it, if an entry is infinite or NaN.
-    ///
-    /// # Errors
-    /// [`NonFiniteEntry`](Error::NonFiniteEntry).
-    pub fn check_finite(&self) -> Result<()> {
-        let lost = self.map_values(|first, values| {
-            let mut pieces = values.chunks(PIECE).enumerate();
-            let lost = pieces.find(|(_, values)| !are_finite(values));
-            lost.map(|(number, _)| first + number * PIECE)
-        });
-        let Some(first) = lost.into_iter().flatten().next() else {
-            return Ok(());
-        };
-        let mut values = self.values()[first..].iter();
-        let place = values.position(|value| !value.load().is_finite());
-        let (row, column) = self.position(first + place.unwrap_or(0));
-        Err(Error::NonFiniteEntry { row, column })
+        Ok(self.with_buffer(converted(&self.values)?))
     }
 
     /// Row and column of the value at a place; of a neighbour outside, the nearest row there is.
@@ -422,63 +362,6 @@ impl<T: Storage> StencilMatrix<T> {
         let other = cell.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
         let other = other.min(self.grid.cells() - 1);
         (self.row_of_all(cell, i), self.row_of_all(other, j))
-    }
-}
-
-/// Values in another type, rounded to nearest.
-pub(super) fn converted<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Buffer<S>> {
-    if let Some(made) = stencil_setup::converted(values)? {
-        return Ok(made);
-    }
-    let mut made = zeros(values.executor(), values.len())?;
-    copy_numbers(values.executor(), values.host()?, &mut made);
-    Ok(Buffer::from_vec(values.executor(), made))
-}
-
-/// Zeros that the system writes when they are first used, whatever their type.
-pub(super) fn zeros<S: Scalar>(executor: &Executor, len: usize) -> Result<Vec<S>> {
-    check_memory(executor, len, size_of::<S>())?;
-    let layout = Layout::array::<S>(len).expect("no more than there is memory");
-    if layout.size() == 0 {
-        return Ok(Vec::new());
-    }
-    // SAFETY: the layout is that of a vector, and all bits zero are a zero of every type.
-    unsafe {
-        let memory = alloc_zeroed(layout).cast::<S>();
-        if memory.is_null() {
-            handle_alloc_error(layout);
-        }
-        Ok(Vec::from_raw_parts(memory, len, len))
-    }
-}
-
-multiversion! {
-    /// The largest absolute value; NaN does not count.
-    fn largest_of[](values: &[f64]) -> f64 {
-        let larger = |largest: f64, value: f64| if value.abs() > largest { value.abs() } else { largest };
-        let (eights, mut largest) = (values.chunks_exact(8), [0.0_f64; 8]);
-        let rest = eights.remainder().iter().fold(0.0, |largest, &value| larger(largest, value));
-        for values in eights {
-            for lane in 0..8 {
-                largest[lane] = larger(largest[lane], values[lane]);
-            }
-        }
-        largest.into_iter().fold(rest, larger)
-    }
-}
-
-multiversion! {
-    /// Whether all values are numbers: zero times them is zero.
-    fn are_finite[T: Storage](values: &[T]) -> bool {
-        let (eights, mut sums) = (values.chunks_exact(8), [0.0_f64; 8]);
-        let zero = |value: T| convert::<T, f64>(value) * 0.0;
-        let rest: f64 = eights.remainder().iter().map(|&value| zero(value)).sum();
-        for values in eights {
-            for lane in 0..8 {
-                sums[lane] += zero(values[lane]);
-            }
-        }
-        sums.into_iter().sum::<f64>() + rest == 0.0
     }
 }
 

@@ -9,17 +9,17 @@ use vcycle_kernels::compiled;
 use super::detect::has_room;
 use super::island_correction::IslandCorrection;
 use super::level_options::GridLevelOptions;
+use super::moved_operator::MovedOperator;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
-use super::shared::{IslandsThere, SharedIslandFunctions, SharedProduct};
 use super::survey::Survey;
 use super::{CoarseStencil, Grid, IslandCorrections, StencilMatrix, StencilSmoother};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
 use crate::linop::{Factory, LinOp, entries};
-use crate::matrix::{Csr, Distributed};
+use crate::matrix::{CellOrder, Csr, Distributed};
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, Report, seen_as};
 use crate::operations::on_host;
 use crate::operations::stencil_setup::has_kernels;
@@ -143,30 +143,20 @@ impl StructMg {
             = |parameters, a, ws| {
                 let _stage = ws.stage("struct-mg set-up", 0);
                 if let Some(shared) = Distributed::behind(a.as_ref()) {
-                    return parameters.of_ranks(&shared, ws);
+                    return parameters.of_ranks(&shared, None, None, ws);
                 }
                 let stencil = parameters.stencil(a.as_ref())?;
                 if !stencil.executor().is_device() {
                     on_host(a.executor(), STRUCTURED);
                 }
-                parameters.of_stencil(stencil, None, a.executor(), ws)
+                parameters.of_stencil(stencil, None, None, a.executor(), ws)
             }
         )(self, a, ws)
     }
 
-    /// The same of a stencil matrix; levels may be known by the axes they are halved along.
+    /// The same of a stencil matrix, or of that which a rank has of rows that several share; levels may be known by the axes
+    /// they are halved along.
     pub(super) fn of_stencil<T: Mixes<T, T>>(
-        &self,
-        a: Cow<'_, StencilMatrix<f64>>,
-        axes: Option<&[Vec<usize>]>,
-        executor: &Executor,
-        ws: &Workspace,
-    ) -> Result<Generated<T>> {
-        self.of_stencil_of(a, None, axes, executor, ws)
-    }
-
-    /// The same of the stencil matrix that a rank has of rows that several share.
-    pub(super) fn of_stencil_of<T: Mixes<T, T>>(
         &self,
         a: Cow<'_, StencilMatrix<f64>>,
         rows: Option<&Distributed<f64>>,
@@ -203,33 +193,27 @@ impl StructMg {
         let places = (executor, rows.map(|rows| rows.executor()));
         let ready = set_up(&parameters, axes, known, places, ws)?;
         let setup = GridSetup::new(&parameters, &a, ready.axes);
-        let ranks = rows.zip(a.part().cloned());
-        let unknowns = a.unknowns();
-        let operator = match (&ranks, parameters.corrects_islands(&a)?) {
-            (None, false) => ready.cycle.outside(unknowns)?,
-            (Some((rows, part)), false) => ready.cycle.for_rows(rows, part, unknowns),
-            (None, true) => {
+        let (part, unknowns) = (a.part().cloned(), a.unknowns());
+        let ranks = rows.zip(part.as_deref());
+        let operator = match parameters.corrects_islands(&a)? {
+            false => ready.cycle.outside(ranks, unknowns)?,
+            true => {
                 let _stage = ws.stage("islands", 0);
-                let cycle = ready.cycle.outside(unknowns)?;
-                seen_as(IslandCorrection::around(cycle, &a)?)?
-            }
-            (Some((rows, part)), true) => {
-                let _stage = ws.stage("islands", 0);
-                let cycle = ready.cycle.for_rows(rows, part, unknowns);
-                let near = (&*a, part.as_ref());
-                seen_as(match a.executor().is_device() {
-                    true => IslandsThere::around(cycle, rows, near)?,
-                    false => SharedIslandFunctions::around(cycle, rows, near)?,
-                })?
+                let cycle = ready.cycle.outside(ranks, unknowns)?;
+                seen_as(IslandCorrection::around(cycle, &a, ranks)?)?
             }
         };
         let matrix = match T::KIND {
             Kind::F64 => for_products((a, survey), ready.finest, executor)?,
             _ => None,
         };
-        let matrix = matrix.map(|near| match &ranks {
+        let matrix = matrix.map(|near| match ranks {
             None => near,
-            Some((rows, part)) => Arc::new(SharedProduct::new(rows, part, unknowns, near)),
+            Some((rows, part)) => {
+                let near = (near, CellOrder::Rows);
+                let label = "a stencil matrix";
+                Arc::new(MovedOperator::for_rows(rows, part, unknowns, near, label))
+            }
         });
         Ok(Generated {
             operator,

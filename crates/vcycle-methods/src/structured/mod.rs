@@ -37,25 +37,32 @@ mod entrance;
 mod factor;
 mod fields;
 mod galerkin;
+mod halving;
 mod island_basis;
 mod island_correction;
+mod island_ranks;
 mod island_search;
 mod islands;
 mod level;
+mod level_exchange;
 mod level_options;
+mod level_parts;
 mod lines;
 mod matrix;
 mod mg;
 #[cfg(test)]
 mod mg_tests;
+mod moved_operator;
 mod of_ranks;
 mod outer;
 mod polynomial;
+mod rank_stencil;
+#[cfg(test)]
+mod rank_tests;
 mod reuse;
 mod scaled;
 mod scaling;
 mod setup;
-mod shared;
 mod smoothing;
 mod stencil;
 mod survey;
@@ -64,6 +71,7 @@ mod symmetry;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod values;
 
 pub use crate::grid::Grid;
 pub use coarse_stencil::CoarseStencil;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::detect::has_room;
+use super::rank_stencil::{stencil_of_rows, stencil_on};
 use super::reuse::GridSetup;
-use super::shared::{stencil_of_rows, stencil_on};
 use super::{Generated, StencilMatrix, StencilSmoother, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
 use crate::linop::LinOp;
-use crate::matrix::{Csr, Distributed, Gathered};
+use crate::matrix::{Distributed, Gathered};
 use crate::operations::on_host;
 use crate::scalar::Mixes;
 
@@ -21,23 +21,47 @@ use crate::scalar::Mixes;
 const ON_DEVICES: usize = 20;
 
 impl StructMg {
-    /// The preconditioner of a matrix whose rows several ranks share.
+    /// The preconditioner of a matrix whose rows several ranks share. Its [near cells](Self::stencil_of_ranks) may be known, and
+    /// an earlier set-up for the same stencil.
     pub(super) fn of_ranks<T: Mixes<T, T>>(
         &self,
         a: &Distributed<f64>,
+        near: Option<StencilMatrix<f64>>,
+        earlier: Option<&GridSetup>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
         let team = a.team();
-        if let Some(stencil) = self.stencil_of_ranks(a)? {
-            return self.of_near_cells(a, stencil, ws);
+        let near = match (near, earlier) {
+            (_, Some(earlier)) if earlier.part.is_none() => None,
+            (Some(near), _) => Some(near),
+            (None, None) => self.stencil_of_ranks(a)?,
+            (None, Some(earlier)) => {
+                let part = earlier.part.as_ref();
+                let near = part.map(|part| stencil_on(a, part, earlier.unknowns));
+                near.transpose()?
+            }
+        };
+        let Some(near) = near else {
+            let made = a.gathered()?.map(|whole| {
+                let whole: Arc<dyn LinOp<T>> = Arc::new(whole.convert::<T>()?);
+                match earlier {
+                    Some(earlier) => earlier.update_values(&whole, ws),
+                    None => self.generate_with_report(&whole, ws),
+                }
+            });
+            return Ok(self.made_on_root(a, team.agree(made.transpose())?));
+        };
+        if let Some(earlier) = earlier {
+            team.agree(earlier.check(&near))?;
         }
-        let whole = a.gathered()?;
-        let made = whole.map(|whole| self.generate_with_report(&seen::<T>(&whole)?, ws));
-        Ok(self.led(a, team.agree(made.transpose())?))
+        let near = Cow::Owned(self.placed(a, near)?);
+        let axes = earlier.map(|earlier| &earlier.axes[..]);
+        let _stage = earlier.map(|_| ws.stage("struct-mg update", 0));
+        self.of_stencil(near, Some(a), axes, &a.executor().gathering(), ws)
     }
 
-    /// What rank 0 has made for all, and nobody else.
-    fn led<T: Mixes<T, T>>(
+    /// What rank 0 has made for all, and no other rank.
+    fn made_on_root<T: Mixes<T, T>>(
         &self,
         a: &Distributed<f64>,
         made: Option<Generated<T>>,
@@ -85,20 +109,9 @@ impl StructMg {
         compiled!(working T: fn(&StructMg, &Distributed<f64>, StencilMatrix<f64>, &Workspace) -> Result<Generated<T>>
             = |parameters, a, near, ws| {
                 let _stage = ws.stage("struct-mg set-up", 0);
-                parameters.of_near_cells(a, near, ws)
+                parameters.of_ranks(a, Some(near), None, ws)
             }
         )(self, a, near, ws)
-    }
-
-    fn of_near_cells<T: Mixes<T, T>>(
-        &self,
-        a: &Distributed<f64>,
-        near: StencilMatrix<f64>,
-        ws: &Workspace,
-    ) -> Result<Generated<T>> {
-        let executor = a.executor().gathering();
-        let near = self.placed(a, near)?;
-        self.of_stencil_of(Cow::Owned(near), Some(a), None, &executor, ws)
     }
 
     /// The near cells where levels are made of them: on the device of a rank that has kernels for all of that, where all ranks
@@ -166,25 +179,6 @@ impl GridSetup {
         near: Option<StencilMatrix<f64>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        let (team, parameters) = (a.team(), &self.parameters);
-        let Some(part) = &self.part else {
-            let whole = a.gathered()?;
-            let made = whole.map(|whole| self.update_values(&seen::<T>(&whole)?, ws));
-            return Ok(parameters.led(a, team.agree(made.transpose())?));
-        };
-        let near = match near {
-            Some(near) => near,
-            None => stencil_on(a, part, self.unknowns)?,
-        };
-        team.agree(self.check(&near))?;
-        let near = parameters.placed(a, near)?;
-        let _stage = ws.stage("struct-mg update", 0);
-        let (near, axes) = (Cow::Owned(near), Some(&self.axes[..]));
-        parameters.of_stencil_of(near, Some(a), axes, &a.executor().gathering(), ws)
+        self.parameters.of_ranks(a, near, Some(self), ws)
     }
-}
-
-/// A matrix as an operator on vectors of another type.
-fn seen<T: Mixes<T, T>>(a: &Csr<f64>) -> Result<Arc<dyn LinOp<T>>> {
-    Ok(Arc::new(a.convert::<T>()?))
 }

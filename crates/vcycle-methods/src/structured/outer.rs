@@ -87,16 +87,16 @@ fn same<'a, V: Scalar, T: Scalar>(
     Some((b.downcast_ref()?, x.downcast_mut()?))
 }
 
-/// The ways between the order of rows and that of kernels.
-pub(super) struct Orders<'a, V> {
-    pub(super) executor: &'a Executor,
-    pub(super) unknowns: usize,
-    /// Numbers by which to multiply on both ways.
-    pub(super) scales: Option<&'a [V]>,
+/// Conversions between the order of rows and that of kernels.
+struct Orders<'a, V> {
+    executor: &'a Executor,
+    unknowns: usize,
+    /// Numbers by which to multiply in both directions.
+    scales: Option<&'a [V]>,
 }
 
 impl<V: Vectors> Orders<'_, V> {
-    pub(super) fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
+    fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
         let (r, cells, bytes) = (
             self.unknowns,
             rows.len() / self.unknowns,
@@ -121,7 +121,7 @@ impl<V: Vectors> Orders<'_, V> {
         });
     }
 
-    pub(super) fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
+    fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
         let (r, cells, bytes) = (self.unknowns, rows.len() / self.unknowns, size_of_val(rows));
         let rows = Shared(rows.as_mut_ptr());
         self.for_tasks(size_of_val(fields), cells, &|task| {

@@ -1,12 +1,12 @@
 //! Jacobi, and Chebyshev polynomials over it.
 
-use super::shared::radius_of_ranks;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
-use crate::eigen::spectral_radius;
+use crate::eigen::{radius_from, scattered, spectral_radius};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::Sweep;
+use crate::linop::{LinOp, Sweep};
+use crate::matrix::GridPart;
 use crate::operations::Finish;
 use crate::precond::{CHEBYSHEV_LOWER, chebyshev_weights};
 use crate::reference::stencil::Start;
@@ -83,6 +83,32 @@ impl<V: Vectors + Mixes<V, V>> Polynomial<V> {
             _ => Ok(()),
         }
     }
+}
+
+/// [`spectral_radius`] of `D A` on a grid that ranks share; vectors are cell by cell, of near ones.
+fn radius_of_ranks(
+    a: &StencilMatrix<f64>,
+    part: &GridPart,
+    d: &Vector<f64>,
+    ws: &Workspace,
+) -> Result<f64> {
+    let r = a.unknowns();
+    let start = (0..d.rows()).map(|place| scattered(a.row_of_all(place / r, place % r)));
+    let start = Vector::from_column(a.executor(), start.collect());
+    let length = r * a.grid().length();
+    let norm = |v: &Vector<f64>| {
+        let values = v.host()?;
+        let lines = part.own_lines();
+        let own = lines.flat_map(|lines| &values[lines.start * length..lines.end * length]);
+        let mut sum = [own.map(|value| value * value).sum::<f64>()];
+        part.team().sum(&mut sum)?;
+        Ok(sum[0].sqrt())
+    };
+    let step = |sweep: Sweep<'_, f64>, v: &Vector<f64>, next: &mut Vector<f64>| {
+        a.relax(sweep, v, next, ws)?;
+        part.refresh([1, r], next.host_mut()?)
+    };
+    radius_from(start, d, f64::INFINITY, step, norm)
 }
 
 /// Of every step the weights of the residual and of the step before, for a spectrum up to `upper`.

@@ -97,8 +97,9 @@ impl GridSetup {
         let stencil = self.parameters.stencil(a.as_ref())?;
         self.check(&stencil)?;
         let _stage = ws.stage("struct-mg update", 0);
+        let axes = Some(&self.axes[..]);
         self.parameters
-            .of_stencil(stencil, Some(&self.axes), a.executor(), ws)
+            .of_stencil(stencil, None, axes, a.executor(), ws)
     }
 
     /// Fails for another stencil than that of the first matrix.

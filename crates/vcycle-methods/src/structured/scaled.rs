@@ -1,7 +1,7 @@
 //! Scales rows and columns of a matrix in double precision while it is converted to its storage type.
 
-use super::matrix::zeros;
 use super::survey::{Sizes, range, sizes};
+use super::values::zeros;
 use super::{Offset, StencilMatrix, Storage};
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -63,11 +63,9 @@ impl<'a> Scaled<'a> {
             each.fold(Sizes::default(), Sizes::join)
         };
         let sizes = a.executor().run(a.bytes(), tasks, work);
-        let (stencil, r) = (a.stencil().clone(), a.unknowns());
-        let stored = StencilMatrix::with_unknowns(&host, a.grid(), stencil, r, stored)?;
+        let stored = a.with_buffer(Buffer::from_vec(&host, stored));
         let all = sizes.into_iter().fold(Sizes::default(), Sizes::join);
-        let all = all.over_ranks(a)?;
-        Ok((stored.on_base(base).with_part(a.part()), all))
+        Ok((stored.on_base(base), all.over_ranks(a)?))
     }
 
     /// The same, where a device has kernels for it.
@@ -75,10 +73,8 @@ impl<'a> Scaled<'a> {
         let (a, base) = (self.a, self.base(M::KIND));
         let made = a.operand().scaled(self.by, base, range(M::KIND).1)?;
         let made = made.map(|(values, counts)| {
-            let (stencil, r) = (a.stencil().clone(), a.unknowns());
-            let stored = StencilMatrix::of_buffer(a.grid(), stencil, r, values);
             let sizes = Sizes::from(counts).over_ranks(a)?;
-            Ok((stored.on_base(base).with_part(a.part()), sizes))
+            Ok((a.with_buffer(values).on_base(base), sizes))
         });
         made.transpose()
     }

@@ -5,41 +5,24 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::axes::strong_axes;
-use super::coarsen::coarsened;
+use super::coarsen::{coarsened, coarsened_by_ranks};
 use super::cycles::{AnyDown, AnyLevel, Down};
-use super::fields::{InFields, InRows};
-use super::level::{GridLevel, Scales, Stored};
-use super::level_options::OnLevel;
-use super::scaling::{InRange, in_range, round, scaled, stored};
-use super::shared::{GridWay, InNear, coarsened_by_ranks, gathered};
-use super::smoothing::StencilSmoothing;
+use super::fields::InRows;
+use super::level_parts::{LevelParts, Made, kind};
+use super::scaling::{in_range, round};
 use super::survey::Survey;
-use super::{StencilMatrix, StencilSmoother, Storage, StructMg, Transfer};
-use crate::cpu::stencil::Vectors;
+use super::{StencilMatrix, StructMg};
 use crate::error::Result;
-use crate::executor::{Buffer, Executor, Workspace};
+use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
 use crate::matrix::GridPart;
-use crate::multigrid::{Cycle, DenseLu, LevelFacts, LevelPart, LevelScaling, Report, StageTime};
+use crate::multigrid::{Cycle, DenseLu, LevelFacts, LevelScaling, Report, StageTime};
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Mixes, bf16, f16};
+use crate::scalar::{Kind, Mixes};
 
-/// From this part of entries that lose digits on, a level is kept in the precision of vectors.
-const UNDERFLOW: f64 = 0.05;
 /// How far below the range a matrix is scaled whose coarse levels are made of the scaled one: their
 /// entries are larger.
 const ROOM_FOR_SUMS: f64 = 1024.0;
-
-/// A level before it is stored.
-struct Made<'a> {
-    a: Cow<'a, StencilMatrix<f64>>,
-    /// Along which the next grid is coarser.
-    axes: Vec<usize>,
-    transfers: Vec<Transfer<f64>>,
-    /// The way to the next one, where ranks share both.
-    way: Option<Arc<GridWay>>,
-    seconds: f64,
-}
 
 /// All levels, before they are stored.
 struct MadeLevels<'a> {
@@ -77,7 +60,7 @@ fn made_levels<'a>(
                 next = coarsened_by_ranks(&a, &part, &axes)?;
             }
             if next.is_none() {
-                let whole = gathered(&a, &part)?;
+                let whole = a.gathered(&part)?;
                 above = Some((levels.len(), part));
                 match whole {
                     Some(whole) => a = Cow::Owned(whole),
@@ -85,8 +68,8 @@ fn made_levels<'a>(
                 }
             }
         }
-        let (transfers, coarse, way) = match next {
-            Some((transfers, coarse, way)) => (transfers, Some(coarse), Some(way)),
+        let (transfers, coarse, exchange) = match next {
+            Some((transfers, coarse, exchange)) => (transfers, Some(coarse), Some(exchange)),
             None if axes.is_empty() => (Vec::new(), None, None),
             None => {
                 let (transfers, coarse) = coarsened(&a, &axes)?;
@@ -100,7 +83,7 @@ fn made_levels<'a>(
             a,
             axes,
             transfers,
-            way,
+            exchange,
             seconds,
         });
         match coarse {
@@ -185,7 +168,7 @@ pub(super) fn set_up(
         let kind = (parameters.cycle, on.precision.working);
         cycle = Some(AnyDown::gathered(inner, (&part, unknowns), kind, executor)?);
     }
-    let cycle = cycle.expect("every rank has the coarsest level, or tells its part of it");
+    let cycle = cycle.expect("every rank has the coarsest level, or sends its part of it");
     Ok(Ready {
         cycle: under(cycle, levels, shape)?,
         report,
@@ -204,195 +187,6 @@ fn under(
         cycle = cycle.below(level, shape, number)?;
     }
     Ok(cycle)
-}
-
-/// What a level is made of besides its matrix as it is stored.
-struct LevelParts<'p> {
-    parameters: &'p StructMg,
-    on: OnLevel,
-    number: usize,
-    made: &'p Made<'p>,
-    executor: &'p Executor,
-    ws: &'p Workspace,
-}
-
-impl LevelParts<'_> {
-    /// The level and what can be told about it.
-    fn any_level(
-        &self,
-        survey: Option<Survey>,
-        outer: Option<Buffer<f64>>,
-        narrow: &mut bool,
-    ) -> Result<(AnyLevel, LevelFacts)> {
-        let begin = Instant::now();
-        let kind = kind(self.on.precision.matrix);
-        let survey = match survey {
-            Some(survey) => survey,
-            None => Survey::new(&self.made.a, kind)?,
-        };
-        Ok(match self.on.precision.working {
-            Unit::Double => {
-                let level = self.stored_in::<f64>(survey, outer, narrow)?;
-                let facts = self.facts(level.as_ref(), begin.elapsed().as_secs_f64());
-                (AnyLevel::Double(level), facts)
-            }
-            _ => {
-                let level = self.stored_in::<f32>(survey, outer, narrow)?;
-                let facts = self.facts(level.as_ref(), begin.elapsed().as_secs_f64());
-                (AnyLevel::Single(level), facts)
-            }
-        })
-    }
-
-    /// [`stored`](Self::stored) in its precision.
-    fn stored_in<V: Vectors + Storage + Mixes<V, V>>(
-        &self,
-        survey: Survey,
-        outer: Option<Buffer<f64>>,
-        narrow: &mut bool,
-    ) -> Result<Box<dyn GridLevel<V>>> {
-        match self.on.precision.matrix {
-            Unit::Half => self.stored::<f16, V>(survey, outer, narrow),
-            Unit::Bfloat => self.stored::<bf16, V>(survey, outer, narrow),
-            Unit::Single => self.stored::<f32, V>(survey, outer, narrow),
-            Unit::Double => self.stored::<V, V>(survey, outer, narrow),
-        }
-    }
-
-    /// The level, in `M` if it is to be and can be so, and all before it were; `outer` are numbers that its matrix
-    /// is scaled by already.
-    fn stored<M: Storage, V: Vectors + Storage + Mixes<V, V>>(
-        &self,
-        survey: Survey,
-        outer: Option<Buffer<f64>>,
-        narrow: &mut bool,
-    ) -> Result<Box<dyn GridLevel<V>>> {
-        let (a, scaling) = (&*self.made.a, self.parameters.scaling);
-        let is_scaled = match scaling {
-            LevelScaling::Auto => survey.leaves_range,
-            LevelScaling::Equilibrate => M::KIND != Kind::F64,
-            LevelScaling::ScaleThenSetup | LevelScaling::None => false,
-        };
-        let made = match is_scaled {
-            true => Some(in_range::<M>(a, M::KIND, 2.0, self.number)?),
-            false => None,
-        };
-        let (made, by, survey) = match made {
-            Some(InRange { a, scales, survey }) => (Some(a), Some(scales), survey),
-            None => (None, None, survey),
-        };
-        let given = by.as_ref();
-        let kept = *narrow && !is_shifted(self.parameters, self.number, &survey);
-        let made = match (kept, made) {
-            (true, None) => Some(stored::<M>(a, self.number, &survey)?),
-            (true, made) => made,
-            (false, _) => None,
-        };
-        let is_lost = |made: &StencilMatrix<M>| made.check_diagonal("struct-mg").is_err();
-        let is_lost = a.any(made.as_ref().is_some_and(is_lost))?;
-        let made = made.filter(|_| !is_lost);
-        *narrow = made.is_some();
-        let all = outer.as_ref().or(given);
-        let is_recovered = scaling != LevelScaling::ScaleThenSetup;
-        let kept = all.map(|by| Scales::new(self.executor, by, is_recovered));
-        let kept = kept.transpose()?;
-        Ok(match made {
-            Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),
-            None => {
-                let made = match given {
-                    Some(by) => scaled::<V>(a, by, self.number)?,
-                    None => stored::<V>(a, self.number, &survey)?,
-                };
-                // There is no wider type if it cannot be smoothed with.
-                made.agree(made.check_diagonal("struct-mg"))?;
-                Box::new(self.level::<V, V>(made, kept, given)?)
-            }
-        })
-    }
-
-    fn level<M: Storage, V: Vectors + Mixes<V, V>>(
-        &self,
-        stored: StencilMatrix<M>,
-        scales: Option<Scales<V>>,
-        by: Option<&Buffer<f64>>,
-    ) -> Result<Stored<M, V>> {
-        let transfers = self.made.transfers.iter().map(|transfer| {
-            let narrow = transfer.convert()?;
-            narrow.into_executor(self.executor)
-        });
-        let smoother = self.on.smoother;
-        let unscaled = &*self.made.a;
-        let a = match by.filter(|_| smoother != StencilSmoother::GaussSeidel) {
-            Some(by) => Cow::Owned(scaled(unscaled, by, self.number)?),
-            None => Cow::Borrowed(unscaled),
-        };
-        let stored = Arc::new(stored.into_executor(self.executor)?);
-        let way = self.made.way.clone();
-        let product: Arc<dyn LinOp<V>> = Arc::new(InFields(Arc::clone(&stored)));
-        Ok(Stored {
-            product: match &way {
-                None => product,
-                Some(way) => Arc::new(InNear {
-                    inner: product,
-                    way: Arc::clone(way),
-                }),
-            },
-            way,
-            a: stored,
-            transfers: transfers.collect::<Result<_>>()?,
-            scales,
-            next: None,
-            smoothing: StencilSmoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
-            sweeps: self.on.sweeps,
-        })
-    }
-
-    fn facts<V: Vectors>(&self, level: &dyn GridLevel<V>, storing: f64) -> LevelFacts {
-        let (matrix, other) = level.bytes();
-        let OnLevel {
-            smoother,
-            sweeps: [before, after],
-            ..
-        } = self.on;
-        LevelFacts {
-            rows: self.made.a.rows_of_all(),
-            nonzeros: self.made.a.grid_of_all().cells() * self.made.a.numbers_of_a_cell(),
-            transfer_nonzeros: other / level.storage().bytes(),
-            precision: Precision {
-                working: unit(V::KIND),
-                matrix: unit(level.storage()),
-            },
-            format: "stencil".to_owned(),
-            smoother: format!("{smoother} {before}+{after} {}", self.made.a.grid_of_all()),
-            scaled: level.scales().is_some(),
-            bytes: matrix + other,
-            part: self.made.way.as_ref().map(|way| self.part(way)),
-            setup: vec![
-                StageTime {
-                    name: "galerkin products",
-                    seconds: self.made.seconds,
-                },
-                StageTime {
-                    name: "storing",
-                    seconds: storing,
-                },
-            ],
-        }
-    }
-}
-
-impl LevelParts<'_> {
-    /// What this rank has of the level.
-    fn part(&self, way: &GridWay) -> LevelPart {
-        let (a, (neighbours, sent)) = (&self.made.a, way.part().traffic());
-        let cells = way.part().own().cells();
-        LevelPart {
-            rows: cells * a.unknowns(),
-            nonzeros: cells * a.numbers_of_a_cell(),
-            neighbours,
-            sent: sent * a.unknowns(),
-        }
-    }
 }
 
 /// The coarsest matrix, solved with vectors in a precision.
@@ -414,27 +208,6 @@ fn factorised_densely<V: Mixes<V, V>>(
         None => Arc::new(DenseLu::new(&a)),
     };
     Ok(Arc::new(InRows { unknowns, inner }))
-}
-
-/// Whether a level is to be stored in the precision of vectors.
-fn is_shifted(parameters: &StructMg, number: usize, survey: &Survey) -> bool {
-    match parameters.shift_level {
-        Some(shift) => number >= shift,
-        None => survey.underflow() > UNDERFLOW,
-    }
-}
-
-fn kind(unit: Unit) -> Kind {
-    unit.kind(false).expect("real numbers of any unit")
-}
-
-fn unit(kind: Kind) -> Unit {
-    match kind {
-        Kind::F16 => Unit::Half,
-        Kind::Bf16 => Unit::Bfloat,
-        Kind::F32 => Unit::Single,
-        _ => Unit::Double,
-    }
 }
 
 fn coarsest_facts(level: &Made<'_>, working: Unit) -> LevelFacts {

@@ -41,24 +41,25 @@ pub(super) struct Survey {
 impl Survey {
     pub(super) fn new(a: &StencilMatrix<f64>, kind: Kind) -> Result<Self> {
         let (most, least) = range(kind);
-        if let Some(counts) = a.operand().counted(least)? {
-            let sizes = Sizes::from(counts).over_ranks(a)?;
-            let diagonal = a.operand().diagonal_facts(least)?;
-            let is_small = a.any(diagonal.is_some_and(|diagonal| diagonal.is_small))?;
-            return Ok(Self {
-                kind,
-                sizes,
-                leaves_range: sizes.largest() > most || is_small,
-            });
-        }
-        let parts = a.map_own_values(|values| {
-            let pieces = values.chunks(PIECE).map(|values| sizes(values, least));
-            pieces.fold(Sizes::default(), Sizes::join)
-        });
-        let sizes = parts.into_iter().fold(Sizes::default(), Sizes::join);
+        let (sizes, is_small) = match a.operand().counted(least)? {
+            Some(counts) => {
+                let diagonal = a.operand().diagonal_facts(least)?;
+                let is_small = diagonal.is_some_and(|diagonal| diagonal.is_small);
+                (Sizes::from(counts), is_small)
+            }
+            None => {
+                let parts = a.map_own_values(|values| {
+                    let pieces = values.chunks(PIECE).map(|values| sizes(values, least));
+                    pieces.fold(Sizes::default(), Sizes::join)
+                });
+                let small = |line: &[f64]| line.iter().any(|value| value.abs() < least);
+                let is_small = a.diagonal_lines().any(|(_, line)| small(line));
+                let sizes = parts.into_iter().fold(Sizes::default(), Sizes::join);
+                (sizes, is_small)
+            }
+        };
         let sizes = sizes.over_ranks(a)?;
-        let small = |line: &[f64]| line.iter().any(|value| value.abs() < least);
-        let is_small = a.any(a.diagonal_lines().any(|(_, line)| small(line)))?;
+        let is_small = a.any(is_small)?;
         Ok(Self {
             kind,
             sizes,
@@ -152,20 +153,11 @@ impl Sizes {
             return Ok(self);
         };
         let counts = [self.largest, self.bits, self.entries, self.whole];
-        let all = part
-            .team()
-            .all_gather(counts.map(u64::to_ne_bytes).as_flattened())?;
-        let counted = |bytes: Vec<u8>| {
-            let mut counts: Counts = [0; 4];
-            for (count, bytes) in counts.iter_mut().zip(bytes.as_chunks::<8>().0) {
-                *count = u64::from_ne_bytes(*bytes);
-            }
-            Self::from(counts)
-        };
-        Ok(all
-            .into_iter()
-            .map(counted)
-            .fold(Self::default(), Self::join))
+        let team = part.team();
+        let all = team.all_to_all_numbers(vec![counts.to_vec(); team.size()])?;
+        let counted = |counts: Vec<u64>| Self::from([0, 1, 2, 3].map(|place| counts[place]));
+        let all = all.into_iter().map(counted);
+        Ok(all.fold(Self::default(), Self::join))
     }
 
     pub(super) fn join(self, other: Self) -> Self {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
-use super::factor::{Factor, Interleaved, Plain};
+use super::factor::{Factor, Plain};
 use super::spgemm::{balance_products, check_pattern, check_product, longest_row};
 use super::{Csr, Pattern, SpGemm};
 use crate::error::Result;
@@ -62,7 +62,7 @@ impl Galerkin {
         }
         let pieces = balance_products(r, a);
         let right = (Plain::new(a, Positions), Plain::new(p, Positions));
-        let extent = Extent::of(r, &[a], &[p], [a.size().cols, p.size().cols]);
+        let extent = Extent::of(r, a, p);
         let arrays = rows_of_product((r, Positions), right, &extent, &pieces, |()| ())?;
         Ok(Self {
             coarse: arrays.into_pattern(r.executor(), size),
@@ -182,33 +182,9 @@ pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>>
         return Ok(product);
     }
     let pieces = balance_products(patterns.0, patterns.1);
-    let extent = Extent::of(
-        patterns.0,
-        &[patterns.1],
-        &[patterns.2],
-        [a.size().cols, size.cols],
-    );
+    let extent = Extent::of(patterns.0, patterns.1, patterns.2);
     let left = (patterns.0, Values(r.values()));
     let arrays = rows_of_product(left, (plain(a), plain(p)), &extent, &pieces, T::store)?;
-    Ok(arrays.into_csr(r.executor(), size))
-}
-
-/// `R A P` on the host for factors whose rows are those of two matrices. The columns of `R` and `A` may have any numbers, the
-/// sums have the same bits; those of `P` are in the order that rows of the result are to have.
-///
-/// # Errors
-/// When memory is short.
-pub(crate) fn galerkin_interleaved<T: Scalar>(
-    r: &Csr<T>,
-    a: &Interleaved<'_, T>,
-    p: &Interleaved<'_, T>,
-) -> Result<Csr<T>> {
-    let pattern = r.pattern();
-    let size = Size::new(pattern.size().rows, p.columns());
-    let pieces = balance_products(pattern, a.own.pattern());
-    let extent = Extent::of(pattern, &a.parts(), &p.parts(), [a.columns(), size.cols]);
-    let (left, right) = ((&**pattern, Values(r.values())), (a.arrays(), p.arrays()));
-    let arrays = rows_of_product(left, right, &extent, &pieces, T::store)?;
     Ok(arrays.into_csr(r.executor(), size))
 }
 
@@ -234,13 +210,11 @@ struct Extent {
 }
 
 impl Extent {
-    fn of(r: &Pattern, a: &[&Pattern], p: &[&Pattern], columns: [usize; 2]) -> Self {
-        let longest = |parts: &[&Pattern]| parts.iter().map(|part| longest_row(part)).max();
-        let bytes = |parts: &[&Pattern]| parts.iter().map(|part| part.bytes()).sum::<usize>();
+    fn of(r: &Pattern, a: &Pattern, p: &Pattern) -> Self {
         Self {
-            left: [longest(a).unwrap_or(0), columns[0]],
-            right: [longest(p).unwrap_or(0), columns[1]],
-            bytes: r.bytes() + bytes(a) + bytes(p),
+            left: [longest_row(a), a.size().cols],
+            right: [longest_row(p), p.size().cols],
+            bytes: r.bytes() + a.bytes() + p.bytes(),
         }
     }
 }

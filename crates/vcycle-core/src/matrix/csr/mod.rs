@@ -47,10 +47,8 @@ pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges
 pub use defects::{Defects, DiagonalSigns};
 pub use dissection::nested_dissection;
 pub use equilibrate::{Equilibrated, Scaling};
-pub(crate) use factor::Interleaved;
 pub use facts::Facts;
 pub(crate) use facts::{entry_of, is_mirrored, rounding_of};
-pub(crate) use galerkin::galerkin_interleaved;
 pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
 pub(super) use nodes::{Evidence, LARGEST, Labels};

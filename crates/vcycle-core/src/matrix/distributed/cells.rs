@@ -1,16 +1,15 @@
 //! Cells of a grid that go from the arrays of some ranks to those of others.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cell_box::CellBox;
-use super::cells_there::TablesThere;
+use super::exchange::Exchange;
 use super::halo::Halo;
-use super::wire::{bytes_of, bytes_of_mut};
-use crate::communicator::{Communicator, Messages};
-use crate::error::Result;
+use crate::communicator::Communicator;
+use crate::executor::{Buffer, Executor};
 use crate::grid::Grid;
-use crate::scalar::Element;
+use crate::operations::cells::RunTable;
 
 /// Cells in an array of a rank.
 #[derive(Clone, Debug)]
@@ -23,7 +22,11 @@ pub(super) enum Cells {
 
 impl Cells {
     pub fn all_of(array: CellBox) -> Self {
-        let some = array;
+        Self::of(array, array)
+    }
+
+    /// Some cells of a box that is an array.
+    pub fn of(array: CellBox, some: CellBox) -> Self {
         Self::Box { array, some }
     }
 
@@ -78,7 +81,6 @@ fn common(grid: Grid, from: &Cells, to: &Cells) -> Vec<Run> {
         (_, Cells::Box { some, .. }) => (from.clipped(some), to.clone()),
         _ => (from.clone(), to.clone()),
     };
-    let mut runs: Vec<Run> = Vec::new();
     let others = from.ranges(grid);
     let cells = to.ranges(grid).into_iter();
     let cells = cells.flat_map(|range| {
@@ -87,16 +89,19 @@ fn common(grid: Grid, from: &Cells, to: &Cells) -> Vec<Run> {
         let others = others.take_while(move |other| other.start < range.end);
         others.map(move |other| other.start.max(range.start)..other.end.min(range.end))
     });
-    for cells in cells {
-        let run = Run {
-            from: from.place(grid, cells.start),
-            to: to.place(grid, cells.start),
-            length: cells.len(),
-        };
+    merged(cells.map(|cells| Run {
+        from: from.place(grid, cells.start),
+        to: to.place(grid, cells.start),
+        length: cells.len(),
+    }))
+}
+
+/// Runs one after the other, those that follow each other in both arrays as one.
+fn merged(parts: impl Iterator<Item = Run>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for run in parts {
         match runs.last_mut() {
-            Some(last)
-                if last.from + last.length == run.from && last.to + last.length == run.to =>
-            {
+            Some(last) if [last.from, last.to].map(|at| at + last.length) == [run.from, run.to] => {
                 last.length += run.length;
             }
             _ => runs.push(run),
@@ -105,37 +110,29 @@ fn common(grid: Grid, from: &Cells, to: &Cells) -> Vec<Run> {
     runs
 }
 
-/// Cells one after the other, each with its place in both arrays.
-fn runs(cells: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    for (from, to) in cells {
-        match runs.last_mut() {
-            Some(last) if [last.from, last.to].map(|at| at + last.length) == [from, to] => {
-                last.length += 1;
-            }
-            _ => runs.push(Run {
-                from,
-                to,
-                length: 1,
-            }),
-        }
-    }
-    runs
+/// Single cells, each with its place in both arrays.
+fn of_places(cells: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
+    merged(cells.map(|(from, to)| Run {
+        from,
+        to,
+        length: 1,
+    }))
 }
 
-pub(super) fn count(runs: &[Run]) -> usize {
+fn count(runs: &[Run]) -> usize {
     runs.iter().map(|run| run.length).sum()
 }
 
-/// Who sends which cells to whom, and which stay.
+/// Which rank sends which cells to whom, and which stay.
 #[derive(Debug)]
 pub struct CellMoves {
-    pub(super) team: Arc<dyn Communicator>,
-    pub(super) sent: Vec<(usize, Vec<Run>)>,
-    pub(super) received: Vec<(usize, Vec<Run>)>,
+    pub(super) exchange: Exchange,
+    /// Those that are sent and received, rank by rank.
+    pub(super) sent: Vec<Run>,
+    pub(super) received: Vec<Run>,
     pub(super) kept: Vec<Run>,
     /// The same on a device, where one has asked.
-    pub(super) there: TablesThere,
+    pub(super) tables: DeviceTables,
 }
 
 impl CellMoves {
@@ -149,54 +146,61 @@ impl CellMoves {
         let me = team.rank();
         let (own, wanted) = (from(me), to(me));
         let others = || (0..team.size()).filter(|&rank| rank != me);
-        let is_some = |(_, runs): &(usize, Vec<Run>)| !runs.is_empty();
         let sent = others().map(|rank| (rank, common(grid, &own, &to(rank))));
         let received = others().map(|rank| (rank, common(grid, &from(rank), &wanted)));
+        let kept = common(grid, &own, &wanted);
+        Self::of_runs(team, sent.collect(), received.collect(), kept)
+    }
+
+    fn of_runs(
+        team: &Arc<dyn Communicator>,
+        sent: Vec<(usize, Vec<Run>)>,
+        received: Vec<(usize, Vec<Run>)>,
+        kept: Vec<Run>,
+    ) -> Self {
+        let counts = |ranks: &[(usize, Vec<Run>)]| {
+            let counts = ranks.iter().map(|(rank, runs)| (*rank, count(runs)));
+            counts.collect()
+        };
+        let all = |ranks: Vec<(usize, Vec<Run>)>| ranks.into_iter().flat_map(|(_, runs)| runs);
         Self {
-            team: Arc::clone(team),
-            sent: sent.filter(is_some).collect(),
-            received: received.filter(is_some).collect(),
-            kept: common(grid, &own, &wanted),
-            there: TablesThere::default(),
+            exchange: Exchange::new(team, counts(&sent), counts(&received)),
+            sent: all(sent).collect(),
+            received: all(received).collect(),
+            kept,
+            tables: DeviceTables::default(),
         }
     }
 
     /// Those that stay on this rank, alone.
     pub fn kept(team: &Arc<dyn Communicator>, grid: Grid, [from, to]: [CellBox; 2]) -> Self {
-        Self {
-            team: Arc::clone(team),
-            sent: Vec::new(),
-            received: Vec::new(),
-            kept: common(grid, &Cells::all_of(from), &Cells::all_of(to)),
-            there: TablesThere::default(),
-        }
+        let kept = common(grid, &Cells::all_of(from), &Cells::all_of(to));
+        Self::of_runs(team, Vec::new(), Vec::new(), kept)
     }
 
-    /// From own rows, and the others of a halo, to the places of all these in another array.
-    pub fn of_halo(halo: &Halo, place: impl Fn(u64) -> usize) -> Self {
-        let own = halo.own_rows();
-        let kept = own.clone().enumerate();
-        let sent = halo.sent().iter().map(|(rank, rows)| {
-            // Who gets them knows where they go.
-            let rows = rows.iter().map(|&row| (row as usize, row as usize));
-            (*rank, runs(rows))
+    /// From some own rows, and the others of a halo, to the places of all these in another array.
+    pub fn of_halo(
+        halo: &Halo,
+        is_kept: impl Fn(u64) -> bool,
+        place: impl Fn(u64) -> usize,
+    ) -> Self {
+        let (mut rows, mut others) = (halo.sent_rows(), halo.others());
+        let sent = halo.messages().sent().iter().map(|&(rank, count)| {
+            let (now, later) = rows.split_at(count);
+            rows = later;
+            // The rank that gets them knows where they go.
+            let places = now.iter().map(|&row| (row as usize, row as usize));
+            (rank, of_places(places))
         });
-        let mut others = halo.others();
-        let received = halo.received().iter().map(|&(rank, count)| {
-            let (rows, more) = others.split_at(count);
-            others = more;
-            (
-                rank,
-                runs(rows.iter().enumerate().map(|(at, &row)| (at, place(row)))),
-            )
+        let received = halo.messages().received().iter().map(|&(rank, count)| {
+            let (now, later) = others.split_at(count);
+            others = later;
+            let places = now.iter().enumerate();
+            (rank, of_places(places.map(|(at, &row)| (at, place(row)))))
         });
-        Self {
-            team: Arc::clone(halo.team()),
-            sent: sent.collect(),
-            received: received.collect(),
-            kept: runs(kept.map(|(at, row)| (at, place(row)))),
-            there: TablesThere::default(),
-        }
+        let kept = halo.own_rows().enumerate().filter(|&(_, row)| is_kept(row));
+        let kept = of_places(kept.map(|(at, row)| (at, place(row))));
+        Self::of_runs(halo.team(), sent.collect(), received.collect(), kept)
     }
 
     /// Those that stay, back to where they came from.
@@ -207,13 +211,8 @@ impl CellMoves {
             to: run.from,
             length: run.length,
         });
-        Self {
-            team: Arc::clone(&self.team),
-            sent: Vec::new(),
-            received: Vec::new(),
-            kept: back.collect(),
-            there: TablesThere::default(),
-        }
+        let team = self.exchange.team();
+        Self::of_runs(team, Vec::new(), Vec::new(), back.collect())
     }
 
     /// Without those that stay.
@@ -226,117 +225,66 @@ impl CellMoves {
 
     /// Ranks this one sends to.
     pub fn neighbours(&self) -> usize {
-        self.sent.len()
+        self.exchange.sent().len()
     }
 
     /// Numbers this one sends, for one a cell.
     pub fn sent_count(&self) -> usize {
-        self.sent.iter().map(|(_, runs)| count(runs)).sum()
-    }
-
-    /// Moves `per_cell` numbers a cell, in `fields` arrays that lie one behind the other. `put` is told the field, the place of
-    /// a cell in the array that they go to, and the numbers from there on. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
-    pub fn move_to<T: Element>(
-        &self,
-        [fields, per_cell]: [usize; 2],
-        from: &[T],
-        mut put: impl FnMut(usize, usize, &[T]),
-    ) -> Result<()> {
-        for (field, values) in fields_of(from, fields) {
-            for run in &self.kept {
-                let first = run.from * per_cell;
-                put(field, run.to, &values[first..first + run.length * per_cell]);
-            }
-        }
-        let packed = self.packed([fields, per_cell], from);
-        self.travel([fields, per_cell], &packed, put)
-    }
-
-    /// The same within one array.
-    ///
-    /// # Errors
-    /// When another rank has failed.
-    pub fn refresh<T: Element>(
-        &self,
-        [fields, per_cell]: [usize; 2],
-        values: &mut [T],
-    ) -> Result<()> {
-        let share = values.len() / fields;
-        let packed = self.packed([fields, per_cell], values);
-        self.travel([fields, per_cell], &packed, |field, cell, new: &[T]| {
-            let first = field * share + cell * per_cell;
-            values[first..first + new.len()].copy_from_slice(new);
-        })
-    }
-
-    /// What is sent, rank by rank, run by run, of each field by field.
-    fn packed<T: Element>(&self, [fields, per_cell]: [usize; 2], from: &[T]) -> Vec<T> {
-        let mut packed = Vec::with_capacity(self.sent_count() * fields * per_cell);
-        for (_, runs) in &self.sent {
-            for run in runs {
-                for (_, values) in fields_of(from, fields) {
-                    let first = run.from * per_cell;
-                    packed.extend_from_slice(&values[first..first + run.length * per_cell]);
-                }
-            }
-        }
-        packed
-    }
-
-    /// Exchanges what is packed, and puts what comes where it belongs.
-    fn travel<T: Element>(
-        &self,
-        [fields, per_cell]: [usize; 2],
-        packed: &[T],
-        mut put: impl FnMut(usize, usize, &[T]),
-    ) -> Result<()> {
-        let width = fields * per_cell;
-        let all = self.received.iter().map(|(_, runs)| count(runs) * width);
-        let mut arrived = vec![T::default(); all.sum()];
-        let (sent, received) = (bytes_of(packed), bytes_of_mut(&mut arrived));
-        self.exchange(width * size_of::<T>(), sent, received, &mut || Ok(()))?;
-        let mut rest = arrived.as_slice();
-        for (_, runs) in &self.received {
-            for run in runs {
-                for field in 0..fields {
-                    let (values, more) = rest.split_at(run.length * per_cell);
-                    put(field, run.to, values);
-                    rest = more;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Sends and receives what is packed, so many bytes a cell; `meanwhile` is called while it travels.
-    pub(super) fn exchange(
-        &self,
-        width: usize,
-        packed: &[u8],
-        arrived: &mut [u8],
-        meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        let (mut rest, mut messages) = (packed, Messages::default());
-        for (rank, runs) in &self.sent {
-            let (part, more) = rest.split_at(count(runs) * width);
-            messages.sent.push((*rank, part));
-            rest = more;
-        }
-        let mut rest = arrived;
-        for (rank, runs) in &self.received {
-            let (part, more) = rest.split_at_mut(count(runs) * width);
-            messages.received.push((*rank, part));
-            rest = more;
-        }
-        self.team.exchange(&mut messages, meanwhile)
+        self.exchange.sent_count()
     }
 }
 
-/// The arrays of all fields; where there are no cells, each is empty.
-fn fields_of<T>(values: &[T], fields: usize) -> impl Iterator<Item = (usize, &[T])> {
-    let share = values.len() / fields;
-    (0..fields).map(move |field| (field, &values[field * share..(field + 1) * share]))
+/// The runs of all moves on a device.
+#[derive(Debug)]
+pub(super) struct RunTables {
+    device: Executor,
+    pub sent: RunTable,
+    pub received: RunTable,
+    pub kept: RunTable,
+}
+
+/// Those of the device that asked last.
+#[derive(Debug, Default)]
+pub(super) struct DeviceTables(Mutex<Option<Arc<RunTables>>>);
+
+impl DeviceTables {
+    /// Those of moves on a device.
+    pub fn of(&self, moves: &CellMoves, device: &Executor) -> Arc<RunTables> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.take().filter(|known| known.is_of(device));
+        let made = found.unwrap_or_else(|| Arc::new(RunTables::new(moves, device)));
+        Arc::clone(known.insert(made))
+    }
+}
+
+impl RunTables {
+    fn new(moves: &CellMoves, device: &Executor) -> Self {
+        Self {
+            sent: table(device, &moves.sent),
+            received: table(device, &moves.received),
+            kept: table(device, &moves.kept),
+            device: device.clone(),
+        }
+    }
+
+    fn is_of(&self, device: &Executor) -> bool {
+        match (self.device.device(), device.device()) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+}
+
+fn table(device: &Executor, runs: &[Run]) -> RunTable {
+    let mut starts = vec![0];
+    for run in runs {
+        starts.push(starts[starts.len() - 1] + run.length);
+    }
+    let from = runs.iter().map(|run| run.from).collect();
+    let to = runs.iter().map(|run| run.to).collect();
+    RunTable {
+        cells: starts[starts.len() - 1],
+        starts: Buffer::from_vec(device, starts),
+        places: [from, to].map(|places| Buffer::from_vec(device, places)),
+    }
 }

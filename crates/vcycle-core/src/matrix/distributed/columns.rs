@@ -5,6 +5,7 @@ use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::operations::parts;
+use crate::scalar::Element;
 
 /// Columns that one task looks at.
 const PART: usize = 64 * 1024;
@@ -16,13 +17,23 @@ pub(super) fn mapped(
     number: impl Fn(u32) -> u32 + Sync + Send,
 ) -> Vec<u32> {
     let mut made = vec![0; columns.len()];
-    let parts = made.chunks_mut(PART).zip(columns.chunks(PART)).collect();
-    let map = |(made, columns): (&mut [u32], &[u32])| {
-        let pairs = made.iter_mut().zip(columns);
-        pairs.for_each(|(made, column)| *made = number(*column));
-    };
-    executor.run(2 * size_of_val(columns), parts, map);
+    map_into(executor, columns, &mut made, number);
     made
+}
+
+/// Writes what becomes of each of some values.
+pub(super) fn map_into<T: Element>(
+    executor: &Executor,
+    values: &[T],
+    made: &mut [T],
+    map: impl Fn(T) -> T + Sync + Send,
+) {
+    let parts = made.chunks_mut(PART).zip(values.chunks(PART)).collect();
+    let work = |(made, values): (&mut [T], &[T])| {
+        let pairs = made.iter_mut().zip(values);
+        pairs.for_each(|(made, value)| *made = map(*value));
+    };
+    executor.run(2 * size_of_val(values), parts, work);
 }
 
 /// [`mapped`] in place.

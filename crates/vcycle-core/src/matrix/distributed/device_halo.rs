@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::exchange::nothing;
 use super::halo::Halo;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::operations::coarsen::Sharing;
 use crate::operations::parts;
-use crate::scalar::Element;
+use crate::scalar::{Element, bytes, bytes_mut};
 
 /// No row.
 const NONE: u32 = u32::MAX;
@@ -27,7 +28,7 @@ impl<'h> DeviceHalo<'h> {
         Self {
             halo,
             executor: executor.clone(),
-            sent: Buffer::from_vec(executor, halo.sent_rows().collect()),
+            sent: Buffer::from_vec(executor, halo.sent_rows().to_vec()),
         }
     }
 
@@ -51,8 +52,9 @@ impl<'h> DeviceHalo<'h> {
         };
         let sent: Vec<S> = sent.into_iter().map(told).collect();
         let mut others = vec![S::default(); self.halo.others().len()];
-        let nothing = &mut || Ok(());
-        self.halo.exchange_packed(1, &sent, &mut others, nothing)?;
+        let (from, to) = (bytes(&sent), bytes_mut(&mut others));
+        let messages = self.halo.messages();
+        messages.run(size_of::<S>(), from, to, &mut nothing)?;
         Ok(others)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::partition::Partition;
-use super::wire::{Reader, bytes_of};
+use super::wire::{Reader, Writer};
 use super::{Distributed, team_of};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -70,7 +70,7 @@ fn packed<T: Scalar>(
     rows: &Partition,
     entries: impl IntoIterator<Item = (u64, u64, T)>,
 ) -> Result<Vec<Vec<u8>>> {
-    let mut sent = vec![Vec::new(); rows.ranks()];
+    let mut sent: Vec<Writer> = (0..rows.ranks()).map(|_| Writer::default()).collect();
     let mut rank = 0;
     for (row, column, value) in entries {
         if row >= rows.total() {
@@ -82,11 +82,11 @@ fn packed<T: Scalar>(
         if !rows.range(rank).contains(&row) {
             rank = rows.rank_of(row);
         }
-        let bytes: &mut Vec<u8> = &mut sent[rank];
-        bytes.extend_from_slice(bytes_of(&[row, column]));
-        bytes.extend_from_slice(bytes_of(&[value]));
+        let writer: &mut Writer = &mut sent[rank];
+        writer.put(&[row, column]);
+        writer.put(&[value]);
     }
-    Ok(sent)
+    Ok(sent.into_iter().map(|writer| writer.bytes).collect())
 }
 
 /// Shows all entries in the order of the ranks they come from.

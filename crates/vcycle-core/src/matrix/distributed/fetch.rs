@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::Distributed;
+use super::columns::map_into;
 use super::local_numbers::{Finder, LocalNumbers, NOT_HERE};
-use super::wire::{Reader, Writer, bytes_of, numbers};
+use super::wire::{Reader, Writer};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::matrix::Csr;
@@ -138,21 +139,10 @@ impl<T: Scalar> Distributed<T> {
     /// The rows of other ranks with these global numbers, which increase. All ranks call it together.
     pub(super) fn fetch(&self, wanted: &[u64]) -> Result<Fetched<T>> {
         let team = self.team();
-        let mut asked = vec![Vec::new(); team.size()];
-        let mut rest = wanted;
-        while let Some(&first) = rest.first() {
-            let rank = self.rows.rank_of(first);
-            let end = self.rows.range(rank).end;
-            let (now, later) = rest.split_at(rest.partition_point(|&row| row < end));
-            asked[rank].extend_from_slice(bytes_of(now));
-            rest = later;
-        }
         let first = self.rows.range(team.rank()).start;
-        let asked = team.all_to_all(asked)?.into_iter().map(|asked| {
-            let rows = numbers(&asked).map(|row: u64| (row - first) as u32);
-            rows.collect::<Vec<u32>>()
-        });
-        let answers = self.packed_rows(asked.collect())?;
+        let asked = team.all_to_all_numbers(self.rows.by_rank(wanted))?;
+        let here = |rows: Vec<u64>| rows.into_iter().map(|row| (row - first) as u32).collect();
+        let answers = self.packed_rows(asked.into_iter().map(here).collect())?;
         let mut rows = Rows::new();
         for bytes in team.all_to_all(answers)? {
             rows.read(&bytes);
@@ -264,9 +254,6 @@ struct Made<T> {
     values: Vec<T>,
 }
 
-/// Entries that one task copies.
-const PART: usize = 64 * 1024;
-
 impl<T: Scalar> Made<T> {
     fn new() -> Self {
         Self {
@@ -295,25 +282,26 @@ impl<T: Scalar> Made<T> {
     /// These rows, those of a matrix whose columns have these numbers here, and the last ones.
     fn around(&self, a: &Csr<T>, numbers: &[u32], last: &Self) -> Self {
         let (first, own) = (self.columns.len(), a.nonzeros());
-        let (mut columns, mut values) = (
-            vec![0; first + own + last.columns.len()],
-            vec![T::default(); first + own + last.columns.len()],
-        );
+        let all = first + own + last.columns.len();
+        let (mut columns, mut values) = (vec![0; all], vec![T::default(); all]);
         columns[..first].copy_from_slice(&self.columns);
         values[..first].copy_from_slice(&self.values);
         columns[first + own..].copy_from_slice(&last.columns);
         values[first + own..].copy_from_slice(&last.values);
-        let to = columns[first..first + own].chunks_mut(PART);
-        let given = a.columns().chunks(PART);
-        let copy = |(columns, from): (&mut [u32], &[u32])| {
-            let pairs = columns.iter_mut().zip(from);
-            pairs.for_each(|(column, from)| *column = numbers[*from as usize]);
-        };
-        a.executor().run(a.bytes(), to.zip(given).collect(), copy);
-        let to = values[first..first + own].chunks_mut(PART);
-        let given = a.values().chunks(PART);
-        let copy = |(values, from): (&mut [T], &[T])| values.copy_from_slice(from);
-        a.executor().run(a.bytes(), to.zip(given).collect(), copy);
+        let executor = a.executor();
+        let number = |column: u32| numbers[column as usize];
+        map_into(
+            executor,
+            a.columns(),
+            &mut columns[first..first + own],
+            number,
+        );
+        map_into(
+            executor,
+            a.values(),
+            &mut values[first..first + own],
+            |value| value,
+        );
         let ends = a.offsets()[1..].iter().map(|end| first + end);
         let ends = self.offsets.iter().copied().chain(ends);
         let last = last.offsets[1..].iter().map(|end| first + own + end);

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use super::gathering::{GatheringLetters, courier, gathered, sent_and_answered, spread};
+use super::exchange::{Exchange, nothing};
 use super::partition::Partition;
 use super::team_of;
-use super::wire::{bytes_of, bytes_of_mut};
-use crate::communicator::Messages;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::gpu::Gpu;
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::scalar::Scalar;
+use crate::operations::halo;
+use crate::scalar::{Scalar, bytes, bytes_mut};
 use crate::vector::Vector;
 use crate::workspace::Workspace;
 
@@ -22,8 +21,8 @@ pub struct Gathered<T: Scalar> {
     rows: Arc<Partition>,
     /// Where rank 0 [does things for all](Executor::gathering); none on other ranks.
     inner: Option<Arc<dyn LinOp<T>>>,
-    /// What is sent while work is recorded, by the number of columns.
-    letters: GatheringLetters,
+    /// Rows to rank 0 and back; none without a team.
+    exchanges: Option<[Exchange; 2]>,
 }
 
 impl<T: Scalar> Gathered<T> {
@@ -33,80 +32,57 @@ impl<T: Scalar> Gathered<T> {
         rows: &Arc<Partition>,
         inner: Option<Arc<dyn LinOp<T>>>,
     ) -> Self {
+        let exchanges = executor.team().map(|team| {
+            let gather = Exchange::rows_to_first(team, rows);
+            let back = gather.reversed();
+            [gather, back]
+        });
         Self {
             executor: executor.clone(),
             rows: Arc::clone(rows),
             inner,
-            letters: GatheringLetters::default(),
+            exchanges,
         }
     }
 
-    fn own_rows(&self) -> Result<usize> {
-        let own = self.rows.range(team_of(&self.executor)?.rank());
-        Ok((own.end - own.start) as usize)
+    fn exchanges(&self) -> Result<&[Exchange; 2]> {
+        team_of(&self.executor)?;
+        Ok(self.exchanges.as_ref().expect("made for a team"))
     }
 
-    /// Gathers, applies and spreads on rank 0.
-    fn lead(
-        &self,
-        inner: &dyn LinOp<T>,
-        b: &Vector<T>,
-        x: &mut Vector<T>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let (team, cols) = (team_of(&self.executor)?, b.cols());
-        let (host, rows) = (self.executor.alone(), self.rows.total() as usize);
-        let mut all = ws.vector::<T>(&host, rows, cols)?;
-        let mut result = ws.vector::<T>(&host, rows, cols)?;
-        let counts =
-            |rank: usize| (self.rows.range(rank).end - self.rows.range(rank).start) as usize;
-        let (own, mut rest) = all.host_mut()?.split_at_mut(counts(0) * cols);
-        b.read(own)?;
-        let mut messages = Messages::default();
-        for rank in 1..team.size() {
-            let (part, more) = rest.split_at_mut(counts(rank) * cols);
-            messages.received.push((rank, bytes_of_mut(part)));
-            rest = more;
+    /// Rows that are gathered here: all on rank 0.
+    fn gathered_rows(&self) -> usize {
+        match &self.inner {
+            Some(_) => self.rows.total() as usize,
+            None => 0,
         }
-        messages.received.retain(|(_, bytes)| !bytes.is_empty());
-        team.exchange(&mut messages, &mut || Ok(()))?;
-        apply_there(inner, &all, &mut result, ws)?;
-        let (own, mut rest) = result.host()?.split_at(counts(0) * cols);
-        x.write(own)?;
-        let mut messages = Messages::default();
-        for rank in 1..team.size() {
-            let (part, more) = rest.split_at(counts(rank) * cols);
-            messages.sent.push((rank, bytes_of(part)));
-            rest = more;
-        }
-        messages.sent.retain(|(_, bytes)| !bytes.is_empty());
-        team.exchange(&mut messages, &mut || Ok(()))
     }
-}
 
-impl<T: Scalar> Gathered<T> {
     /// The same while work is recorded: messages become a part of it.
-    fn queued(&self, gpu: &Gpu, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let (team, width) = (team_of(&self.executor)?, b.cols() * size_of::<T>());
-        let own = (b.device()?, x.device_mut()?, b.rows() * width);
+    fn record(&self, gpu: &Gpu, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let ([gather, back], width) = (self.exchanges()?, b.cols() * size_of::<T>());
+        let (own, bytes) = ((b.device()?, x.device_mut()?), b.bytes());
         let Some(inner) = &self.inner else {
-            let courier = courier(gpu);
-            let letter = self.letters.of_others(courier, team, width, b.rows())?;
-            return letter.map_or(Ok(()), |letter| sent_and_answered(gpu, &letter, own));
+            let write = |buffer: &_| halo::write(gpu, buffer, 0, &[(own.0, bytes)]);
+            gather.record(gpu, width, write, 0, &mut nothing)?;
+            return back.record(gpu, width, |_| Ok(()), own.1, &mut nothing);
         };
         let place = inner.executor();
         if !place.is_device() {
             return Err(place.lacks("a gathered operator of the host", "being recorded"));
         }
-        let rows = self.rows.total() as usize;
-        let mut all = ws.vector::<T>(place, rows, b.cols())?;
-        let mut result = ws.vector::<T>(place, rows, b.cols())?;
-        let letters = self
-            .letters
-            .of_first(courier(gpu), team, width, &self.rows)?;
-        gathered(gpu, &letters[0], own, (all.device_mut()?, all.bytes()))?;
+        let mut all = ws.vector::<T>(place, self.gathered_rows(), b.cols())?;
+        let mut result = ws.vector::<T>(place, self.gathered_rows(), b.cols())?;
+        let others = all.bytes() - bytes;
+        halo::copy(gpu, own.0, all.device_mut()?, bytes)?;
+        let behind = all.device_mut()? + bytes as u64;
+        gather.record(gpu, width, |_| Ok(()), behind, &mut nothing)?;
         inner.apply(&all, &mut result, ws)?;
-        spread(gpu, &letters[1], own, (result.device()?, result.bytes()))
+        let first = result.device()?;
+        let write = |buffer: &_| halo::write(gpu, buffer, 0, &[(first + bytes as u64, others)]);
+        back.record(gpu, width, write, 0, &mut || {
+            halo::copy(gpu, first, own.1, bytes)
+        })
     }
 }
 
@@ -130,7 +106,8 @@ fn apply_there<T: Scalar>(
 
 impl<T: Scalar> LinOp<T> for Gathered<T> {
     fn size(&self) -> Size {
-        Size::square(self.own_rows().unwrap_or(0))
+        let rank = self.executor.team().map(|team| team.rank());
+        Size::square(rank.map_or(0, |rank| self.rows.count(rank)))
     }
 
     fn executor(&self) -> &Executor {
@@ -140,28 +117,30 @@ impl<T: Scalar> LinOp<T> for Gathered<T> {
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         check_apply("gathered operator", self.size(), &self.executor, b, x)?;
         if let Some(gpu) = self.executor.recording_rank() {
-            return self.queued(gpu, b, x, ws);
+            return self.record(gpu, b, x, ws);
         }
-        if let Some(inner) = &self.inner {
-            return self.lead(inner.as_ref(), b, x, ws);
-        }
-        if b.rows() == 0 {
+        let [gather, back] = self.exchanges()?;
+        let (host, cols) = (self.executor.alone(), b.cols());
+        // On rank 0 own rows are the first of all, elsewhere they are all that there is.
+        let rows = self.gathered_rows().max(b.rows());
+        if rows == 0 {
             return Ok(());
         }
-        let team = team_of(&self.executor)?;
-        let mut own = ws.vector::<T>(&self.executor.alone(), b.rows(), b.cols())?;
-        b.read(own.host_mut()?)?;
-        let mut there = Messages {
-            sent: vec![(0, bytes_of(own.host()?))],
-            received: Vec::new(),
+        let mut all = ws.vector::<T>(&host, rows, cols)?;
+        let (own, width) = (b.rows() * cols, cols * size_of::<T>());
+        let (mine, others) = all.host_mut()?.split_at_mut(own);
+        b.read(mine)?;
+        let Some(inner) = &self.inner else {
+            gather.run(width, bytes(mine), &mut [], &mut nothing)?;
+            back.run(width, &[], bytes_mut(mine), &mut nothing)?;
+            return x.write(all.host()?);
         };
-        team.exchange(&mut there, &mut || Ok(()))?;
-        let mut back = Messages {
-            sent: Vec::new(),
-            received: vec![(0, bytes_of_mut(own.host_mut()?))],
-        };
-        team.exchange(&mut back, &mut || Ok(()))?;
-        x.write(own.host()?)
+        gather.run(width, &[], bytes_mut(others), &mut nothing)?;
+        let mut result = ws.vector::<T>(&host, rows, cols)?;
+        apply_there(inner.as_ref(), &all, &mut result, ws)?;
+        let (mine, others) = result.host()?.split_at(own);
+        x.write(mine)?;
+        back.run(width, bytes(others), &mut [], &mut nothing)
     }
 
     fn label(&self) -> &'static str {

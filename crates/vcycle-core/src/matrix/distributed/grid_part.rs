@@ -52,10 +52,7 @@ impl GridPart {
     /// The part of this rank; no box is empty.
     fn of_boxes(team: &Arc<dyn Communicator>, grid: Grid, own: Vec<CellBox>) -> Self {
         let near = |rank: usize| near(grid, own[rank]);
-        let from = |rank: usize| Cells::Box {
-            array: near(rank),
-            some: own[rank],
-        };
+        let from = |rank: usize| Cells::of(near(rank), own[rank]);
         let to = |rank: usize| Cells::all_of(near(rank));
         let halo = CellMoves::new(team, grid, from, to).without_kept();
         Self {
@@ -65,6 +62,21 @@ impl GridPart {
             own,
             halo,
         }
+    }
+
+    /// The near cells of a rank.
+    fn near_of(&self, rank: usize) -> Cells {
+        Cells::all_of(near(self.grid, self.own[rank]))
+    }
+
+    /// The own cells of a rank among the near ones.
+    fn own_of(&self, rank: usize) -> Cells {
+        Cells::of(near(self.grid, self.own[rank]), self.own[rank])
+    }
+
+    /// Moves of cells of the grid, from what every rank has to what it is to have.
+    fn moves(&self, from: impl Fn(usize) -> Cells, to: impl Fn(usize) -> Cells) -> CellMoves {
+        CellMoves::new(&self.team, self.grid, from, to)
     }
 
     /// The part on the grid that is halved along some axes; none where a rank would have no cell of it.
@@ -160,12 +172,9 @@ impl GridPart {
 
     /// From own cells on the halved grid that near cells lead to by themselves, to all that are near there.
     pub fn to_coarse(&self, axes: &[usize], coarse: &Self) -> CellMoves {
-        let from = |rank: usize| Cells::Box {
-            array: near(self.grid, self.own[rank]).halved(axes),
-            some: coarse.own[rank],
-        };
-        let to = |rank: usize| Cells::all_of(near(coarse.grid, coarse.own[rank]));
-        CellMoves::new(&self.team, coarse.grid, from, to)
+        let array = |rank: usize| near(self.grid, self.own[rank]).halved(axes);
+        let from = |rank: usize| Cells::of(array(rank), coarse.own[rank]);
+        coarse.moves(from, |rank| coarse.near_of(rank))
     }
 
     /// The other way round, without a message: what is near there is more.
@@ -174,20 +183,15 @@ impl GridPart {
         CellMoves::kept(&self.team, coarse.grid, boxes)
     }
 
-    /// Own cells and those up to so many cells around them, and the way there from own cells among the near ones.
+    /// Own cells and those up to so many cells around them, and the moves there from own cells among the near ones.
     pub fn widened(&self, rings: usize) -> (CellBox, CellMoves) {
         let wide = |rank: usize| widened(self.grid, self.own[rank], rings);
-        let from = |rank: usize| Cells::Box {
-            array: near(self.grid, self.own[rank]),
-            some: self.own[rank],
-        };
-        let to = |rank: usize| Cells::all_of(wide(rank));
-        let moves = CellMoves::new(&self.team, self.grid, from, to);
+        let moves = self.moves(|rank| self.own_of(rank), |rank| Cells::all_of(wide(rank)));
         (wide(self.team.rank()), moves)
     }
 
-    /// Whole planes with the cells that this rank has in the order of the grid, and so many more on either side, and the way
-    /// there from own cells among the near ones. In two dimensions planes are lines.
+    /// Whole planes with the cells that this rank has in the order of the grid, and so many more on either side, and the
+    /// moves there from own cells among the near ones. In two dimensions planes are lines.
     pub fn around_rows(&self, cells: &Partition, rings: usize) -> (CellBox, CellMoves) {
         let axis = slab_axis(self.grid);
         let plane = (self.grid.cells() / self.grid.size()[axis]) as u64;
@@ -200,20 +204,14 @@ impl GridPart {
             planes.end[axis] = (end as usize + rings).clamp(planes.first[axis] + 1, last);
             planes
         };
-        let from = |rank: usize| Cells::Box {
-            array: near(self.grid, self.own[rank]),
-            some: self.own[rank],
-        };
-        let to = |rank: usize| Cells::all_of(around(rank));
-        let moves = CellMoves::new(&self.team, self.grid, from, to);
+        let moves = self.moves(|rank| self.own_of(rank), |rank| Cells::all_of(around(rank)));
         (around(self.team.rank()), moves)
     }
 
     /// From own cells of all ranks, which are all of an array, to the near cells of each.
     pub fn from_own(&self) -> CellMoves {
         let from = |rank: usize| Cells::all_of(self.own[rank]);
-        let to = |rank: usize| Cells::all_of(near(self.grid, self.own[rank]));
-        CellMoves::new(&self.team, self.grid, from, to)
+        self.moves(from, |rank| self.near_of(rank))
     }
 
     /// The other way round, without a message.
@@ -223,46 +221,29 @@ impl GridPart {
 
     /// From own cells of all ranks to the whole grid on rank 0.
     pub fn to_first(&self) -> CellMoves {
-        let from = |rank: usize| Cells::Box {
-            array: near(self.grid, self.own[rank]),
-            some: self.own[rank],
-        };
-        CellMoves::new(&self.team, self.grid, from, |rank| {
-            Cells::all_of(self.whole(rank))
-        })
+        self.moves(|rank| self.own_of(rank), |rank| self.whole(rank))
     }
 
     /// From the whole grid on rank 0 to the near cells of all ranks.
     pub fn from_first(&self) -> CellMoves {
-        let to = |rank: usize| Cells::all_of(near(self.grid, self.own[rank]));
-        CellMoves::new(
-            &self.team,
-            self.grid,
-            |rank| Cells::all_of(self.whole(rank)),
-            to,
-        )
+        self.moves(|rank| self.whole(rank), |rank| self.near_of(rank))
     }
 
     /// From cells that ranks have in the order of the grid to those that are near.
     pub fn from_rows(&self, cells: &Partition) -> CellMoves {
-        let to = |rank: usize| Cells::all_of(near(self.grid, self.own[rank]));
-        CellMoves::new(&self.team, self.grid, |rank| rows(cells, rank), to)
+        self.moves(|rank| rows(cells, rank), |rank| self.near_of(rank))
     }
 
     /// From own cells to those that ranks have in the order of the grid.
     pub fn to_rows(&self, cells: &Partition) -> CellMoves {
-        let from = |rank: usize| Cells::Box {
-            array: near(self.grid, self.own[rank]),
-            some: self.own[rank],
-        };
-        CellMoves::new(&self.team, self.grid, from, |rank| rows(cells, rank))
+        self.moves(|rank| self.own_of(rank), |rank| rows(cells, rank))
     }
 
-    fn whole(&self, rank: usize) -> CellBox {
-        match rank {
+    fn whole(&self, rank: usize) -> Cells {
+        Cells::all_of(match rank {
             0 => CellBox::all(self.grid),
             _ => CellBox::NONE,
-        }
+        })
     }
 }
 
@@ -322,45 +303,30 @@ mod tests {
                 assert_eq!(part.own().size()[1] < size[1], size[1] > 2);
                 let own: Vec<u64> = cells.range(team.rank()).collect();
                 let mut near = vec![u64::MAX; part.near().cells()];
-                let put = |_, cell: usize, values: &[u64]| {
-                    near[cell..cell + values.len()].copy_from_slice(values);
-                };
-                part.from_rows(&cells).move_to([1, 1], &own, put)?;
+                let one = [1, 1];
+                part.from_rows(&cells).move_slice(one, &own, &mut near)?;
                 check(&part, &near);
                 let mut back = vec![u64::MAX; own.len()];
-                part.to_rows(&cells)
-                    .move_to([1, 1], &near, |_, cell, values| {
-                        back[cell..cell + values.len()].copy_from_slice(values);
-                    })?;
+                part.to_rows(&cells).move_slice(one, &near, &mut back)?;
                 assert_eq!(back, own);
                 let (wide, moves) = part.widened(5);
                 let mut around = vec![u64::MAX; wide.cells()];
-                moves.move_to([1, 1], &near, |_, cell, values| {
-                    around[cell..cell + values.len()].copy_from_slice(values);
-                })?;
-                assert!(
-                    (0..)
-                        .zip(&around)
-                        .all(|(cell, &is)| wide.of_all(grid, cell) as u64 == is)
-                );
+                moves.move_slice(one, &near, &mut around)?;
+                let mut found = around.iter().enumerate();
+                assert!(found.all(|(cell, &is)| wide.of_all(grid, cell) as u64 == is));
                 let Some(coarse) = part.halved(&[2]) else {
                     return Ok(());
                 };
                 let shape = part.near_box().halved(&[2]).size();
                 let mut made = vec![0; shape.iter().product()];
                 let moves = part.from_coarse(&[2], &coarse);
-                let mut there: Vec<u64> = (0..coarse.near().cells() as u64).collect();
-                there
-                    .iter_mut()
-                    .for_each(|cell| *cell = coarse.cell_of_all(*cell as usize) as u64);
-                moves.move_to([1, 1], &there, |_, cell, values| {
-                    made[cell..cell + values.len()].copy_from_slice(values);
-                })?;
+                let there = 0..coarse.near().cells();
+                let there = there.map(|cell| coarse.cell_of_all(cell) as u64);
+                let mut there: Vec<u64> = there.collect();
+                moves.move_slice(one, &there, &mut made)?;
                 there.fill(u64::MAX);
-                part.to_coarse(&[2], &coarse)
-                    .move_to([1, 1], &made, |_, cell, values| {
-                        there[cell..cell + values.len()].copy_from_slice(values);
-                    })?;
+                let moves = part.to_coarse(&[2], &coarse);
+                moves.move_slice(one, &made, &mut there)?;
                 check(&coarse, &there);
                 Ok(())
             })
@@ -386,17 +352,11 @@ mod tests {
             part.refresh([2, 1], &mut values)?;
             let expected = values.clone();
             let mut whole = vec![0; if team.rank() == 0 { 36 } else { 0 }];
-            part.to_first()
-                .move_to([2, 1], &values, |field, cell, new| {
-                    whole[18 * field + cell..][..new.len()].copy_from_slice(new);
-                })?;
+            part.to_first().move_slice([2, 1], &values, &mut whole)?;
             let numbers = (0..18).chain(100..118).take(whole.len());
             assert_eq!(whole, numbers.collect::<Vec<u64>>());
             values.fill(0);
-            part.from_first()
-                .move_to([2, 1], &whole, |field, cell, new| {
-                    values[near * field + cell..][..new.len()].copy_from_slice(new);
-                })?;
+            part.from_first().move_slice([2, 1], &whole, &mut values)?;
             assert_eq!(values, expected);
             Ok(())
         })

@@ -1,7 +1,7 @@
 //! Tests with a line of points, of which few rows are at the boundary of a rank.
 
+use super::testing::on_ranks;
 use super::*;
-use crate::communicator::threads;
 use crate::linop::{LinOp, Transpose};
 use crate::scalar::c64;
 use crate::vector::Vector;
@@ -33,18 +33,15 @@ fn rows_of_a_small_boundary_are_computed_apart() {
     let all = Vector::from_column(whole.executor(), x.clone());
     whole.apply(&all, &mut expected, &Workspace::new()).unwrap();
     for ranks in [1, 2, 3] {
-        threads::run(ranks, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let a = Distributed::part_of(&rank, &whole, Partition::even(70, 1, ranks))?;
-            let own = a.rows().range(team.rank());
+        on_ranks(None, ranks, &whole, |rank, a| {
+            let own = a.rows().range(a.team().rank());
             let own = own.start as usize..own.end as usize;
-            let here = Vector::from_column(&rank, x[own.clone()].to_vec());
-            let mut y = Vector::<f64>::filled(&rank, own.len(), 1, 9.0)?;
+            let here = Vector::from_column(rank, x[own.clone()].to_vec());
+            let mut y = Vector::<f64>::filled(rank, own.len(), 1, 9.0)?;
             a.apply(&here, &mut y, &Workspace::new())?;
             assert_eq!(y.to_vec(), expected.to_vec()[own]);
             Ok(())
-        })
-        .unwrap();
+        });
     }
 }
 
@@ -54,31 +51,19 @@ fn symmetry_and_a_positive_diagonal_are_found_on_all_ranks() {
     let cases: [(Change, [bool; 2]); 5] = [
         (|_, _, value| Some(value), [true, true]),
         (
-            |row, column, value| (row != 35 || column != 34).then_some(value),
+            |i, j, value| ((i, j) != (35, 34)).then_some(value),
             [false, true],
         ),
         (
-            |row, column, value| (row != 34 || column != 35).then_some(value),
+            |i, j, value| ((i, j) != (34, 35)).then_some(value),
             [false, true],
         ),
         (
-            |row, column, value| {
-                Some(if (row, column) == (35, 34) {
-                    -1.1
-                } else {
-                    value
-                })
-            },
+            |i, j, value| Some(if (i, j) == (35, 34) { -1.1 } else { value }),
             [false, true],
         ),
         (
-            |row, column, value| {
-                Some(if (row, column) == (40, 40) {
-                    -value
-                } else {
-                    value
-                })
-            },
+            |i, j, value| Some(if (i, j) == (40, 40) { -value } else { value }),
             [true, false],
         ),
     ];
@@ -86,13 +71,10 @@ fn symmetry_and_a_positive_diagonal_are_found_on_all_ranks() {
         let whole = line(change);
         assert_eq!(whole.symmetric_and_positive().unwrap(), expected);
         for ranks in [1, 2, 3] {
-            threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-                let a = Distributed::part_of(&rank, &whole, Partition::even(70, 1, ranks))?;
+            on_ranks(None, ranks, &whole, |_, a| {
                 assert_eq!(a.symmetric_and_positive()?, expected);
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }
@@ -115,27 +97,21 @@ fn complex_matrices_are_hermitian_and_products_with_adjoints_are_those_without_r
         assert_eq!(whole.symmetric_and_positive().unwrap(), [expected, true]);
         let adjoint = whole.adjoint().unwrap();
         for ranks in [1, 2, 3, 7] {
-            threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-                let a = Distributed::part_of(&rank, &whole, Partition::even(70, 1, ranks))?;
+            on_ranks(None, ranks, &whole, |rank, a| {
                 assert_eq!(a.symmetric_and_positive()?, [expected, true]);
                 if let Some(found) = a.adjoint()?.gathered()? {
                     assert_eq!(found.values(), adjoint.values());
                 }
-                let x = Vector::<c64>::filled(&rank, a.size().rows, 1, 1.0)?;
+                let x = Vector::<c64>::filled(rank, a.size().rows, 1, 1.0)?;
                 let (mut y, mut z) = (Vector::zeros_like(&x)?, Vector::zeros_like(&x)?);
                 let (mode, ws) = (Transpose::Conjugate, Workspace::new());
                 LinOp::<c64>::apply_transposed(&a, mode, &x, &mut y, &ws)?;
                 a.adjoint()?.apply(&x, &mut z, &ws)?;
                 let pairs = y.to_vec().into_iter().zip(z.to_vec());
-                assert!(
-                    pairs
-                        .into_iter()
-                        .all(|(y, z): (c64, c64)| (y - z).norm() < 1e-14)
-                );
+                let mut pairs = pairs.into_iter();
+                assert!(pairs.all(|(y, z): (c64, c64)| (y - z).norm() < 1e-14));
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }

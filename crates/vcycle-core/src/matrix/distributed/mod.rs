@@ -7,17 +7,17 @@
 
 mod behind;
 mod cell_box;
+mod cell_moves;
 mod cells;
-mod cells_there;
 mod columns;
 mod device_halo;
 #[cfg(test)]
 mod device_rows_tests;
 mod entries;
+mod exchange;
 mod fetch;
 mod galerkin;
 mod gathered;
-mod gathering;
 mod grid_cuts;
 mod grid_order;
 mod grid_part;
@@ -40,6 +40,8 @@ mod split;
 mod spread;
 mod symmetry;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod transpose;
 mod wire;
@@ -47,8 +49,8 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 
 pub use cell_box::CellBox;
+pub use cell_moves::CellOrder;
 pub use cells::CellMoves;
-pub use cells_there::CellOrder;
 pub use device_halo::DeviceHalo;
 pub use galerkin::{galerkin_in_blocks, galerkin_shared};
 pub use gathered::Gathered;
@@ -182,22 +184,25 @@ impl<T: Scalar> Distributed<T> {
             return Ok(Self::of_local(executor, rows, &halo, Arc::new(made)));
         }
         let by = halo.renumbering(numbers);
-        if let Some(pattern) = parts::renumbered(made.pattern(), &by, halo.len())? {
-            let made = Csr::of_buffers(&pattern, made.values);
-            return Ok(Self::of_local(executor, rows, &halo, Arc::new(made)));
-        }
-        let size = Size::new(made.size().rows, halo.len());
-        let alone = made.executor().clone();
+        let pattern = parts::renumbered(made.pattern(), &by, halo.len())?;
+        let (size, alone) = (
+            Size::new(made.size().rows, halo.len()),
+            made.executor().clone(),
+        );
         let Csr {
-            pattern, values, ..
+            pattern: before,
+            values,
+            ..
         } = made;
-        let Pattern {
-            offsets, columns, ..
-        } = Arc::unwrap_or_clone(pattern);
-        let (local, mut columns) = (halo.of_all(numbers), columns.into_vec());
-        map_in_place(&alone, &mut columns, |column| local[column as usize]);
-        let columns = Buffer::from_vec(&alone, columns);
-        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        let pattern = pattern.unwrap_or_else(|| {
+            let Pattern {
+                offsets, columns, ..
+            } = Arc::unwrap_or_clone(before);
+            let (local, mut columns) = (halo.of_all(numbers), columns.into_vec());
+            map_in_place(&alone, &mut columns, |column| local[column as usize]);
+            let columns = Buffer::from_vec(&alone, columns);
+            Arc::new(Pattern::of_buffers(size, offsets, columns))
+        });
         let made = Csr::of_buffers(&pattern, values);
         Ok(Self::of_local(executor, rows, &halo, Arc::new(made)))
     }
@@ -225,13 +230,7 @@ impl<T: Scalar> Distributed<T> {
         let (alone, size) = (self.local.executor(), self.local.size());
         let ones = Csr::from_canonical(alone, size, offsets, columns, ones);
         let one = || num_traits::One::one();
-        let local = Arc::new(self.local.add(one(), one(), &ones)?);
-        Ok(Self::of_local(
-            &self.executor,
-            &self.rows,
-            &self.columns,
-            local,
-        ))
+        Ok(self.with_local(self.local.add(one(), one(), &ones)?))
     }
 
     /// Every value times a number.
@@ -239,13 +238,12 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short.
     pub fn scale(&self, factor: T::Arith) -> Result<Self> {
-        let local = Arc::new(self.local.scale(factor)?);
-        Ok(Self::of_local(
-            &self.executor,
-            &self.rows,
-            &self.columns,
-            local,
-        ))
+        Ok(self.with_local(self.local.scale(factor)?))
+    }
+
+    /// The same rows and columns with other entries.
+    fn with_local(&self, local: Csr<T>) -> Self {
+        Self::of_local(&self.executor, &self.rows, &self.columns, Arc::new(local))
     }
 
     /// The same with other values for the entries of own rows, in the order of [`local`](Self::local).
@@ -254,10 +252,9 @@ impl<T: Scalar> Distributed<T> {
     /// For another number of values.
     pub fn with_values(&self, values: Vec<T>) -> Result<Self> {
         let local = Csr::with_pattern(self.local.pattern(), values)?;
-        let (executor, local) = (&self.executor, Arc::new(local));
         Ok(Self {
             shapes: Arc::clone(&self.shapes),
-            ..Self::of_local(executor, &self.rows, &self.columns, local)
+            ..self.with_local(local)
         })
     }
 

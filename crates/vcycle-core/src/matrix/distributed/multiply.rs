@@ -33,12 +33,10 @@ impl<T: Scalar> Distributed<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::super::testing::on_ranks;
     use super::*;
-    use crate::communicator::threads;
     use crate::executor::Executor;
-    use crate::matrix::{Duplicates, Partition};
+    use crate::matrix::Duplicates;
     use crate::size::Size;
 
     /// A matrix of order 11 whose rows couple to distant ones.
@@ -51,16 +49,8 @@ mod tests {
         let columns: Vec<u32> = columns.collect();
         let values = (0..33).map(|k| 0.1 * f64::from(k)).collect();
         let offsets = (0..12).map(|row| 3 * row).collect();
-        let size = Size::square(11);
-        Csr::from_arrays(
-            &Executor::cpu(),
-            size,
-            offsets,
-            columns,
-            values,
-            Duplicates::Sum,
-        )
-        .unwrap()
+        let (cpu, size) = (Executor::cpu(), Size::square(11));
+        Csr::from_arrays(&cpu, size, offsets, columns, values, Duplicates::Sum).unwrap()
     }
 
     #[test]
@@ -68,20 +58,16 @@ mod tests {
         let a = whole();
         let expected = a.multiply(&a).unwrap();
         for ranks in [1, 2, 3, 12] {
-            threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-                let rows = Partition::even(11, 1, ranks);
-                let part = Distributed::part_of(&rank, &a, rows.clone())?;
+            on_ranks(None, ranks, &a, |rank, part| {
                 let (own, columns) = part.multiplied(&part)?;
-                let rows = Arc::new(rows);
-                let made = Distributed::of_numbered(&rank, &rows, &rows, &columns, own)?;
+                let rows = part.rows();
+                let made = Distributed::of_numbered(rank, rows, rows, &columns, own)?;
                 if let Some(found) = made.gathered()? {
                     assert_eq!(found.columns(), expected.columns());
                     assert_eq!(found.values(), expected.values());
                 }
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Whether rows of several ranks refer to each other.
 
 use super::Distributed;
-use super::wire::{bytes_of, numbers};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -21,10 +20,8 @@ impl<T: Scalar> Distributed<T> {
             let sum = &mut sums[ranks[place]];
             *sum = sum.wrapping_add(hash(first + row as u64, halo.others()[place]));
         })?;
-        let told = sums.iter().map(|sum| bytes_of(&[*sum]).to_vec()).collect();
-        let heard = team.all_to_all(told)?;
-        let is_same = |(bytes, sum): (&Vec<u8>, &u64)| numbers::<u64>(bytes).next() == Some(*sum);
-        let is_mutual = heard.iter().zip(&sums).all(is_same);
+        let sent = sums.iter().map(|&sum| vec![sum]).collect();
+        let is_mutual = team.all_to_all_numbers(sent)?.concat() == sums;
         Ok(!team.any(!is_mutual)?)
     }
 

@@ -67,6 +67,21 @@ impl Partition {
         self.starts[rank]..self.starts[rank + 1]
     }
 
+    /// How many rows a rank has.
+    pub fn count(&self, rank: usize) -> usize {
+        (self.starts[rank + 1] - self.starts[rank]) as usize
+    }
+
+    /// Rows that increase, cut into those of every rank.
+    pub(super) fn by_rank(&self, mut rows: &[u64]) -> Vec<Vec<u64>> {
+        let of_rank = |&end: &u64| {
+            let (now, later) = rows.split_at(rows.partition_point(|&row| row < end));
+            rows = later;
+            now.to_vec()
+        };
+        self.starts[1..].iter().map(of_rank).collect()
+    }
+
     /// The rank that has a row.
     pub fn rank_of(&self, row: u64) -> usize {
         self.starts.partition_point(|&start| start <= row) - 1

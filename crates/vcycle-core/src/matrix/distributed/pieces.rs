@@ -6,7 +6,6 @@ use super::Distributed;
 use super::partition::Partition;
 use crate::cut::work_before_pieces;
 use crate::error::Result;
-use crate::matrix::Duplicates;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Distributed<T> {
@@ -21,7 +20,8 @@ impl<T: Scalar> Distributed<T> {
         let next = |row: u64| bounds[bounds.partition_point(|&bound| bound < row)];
         let count = next(own.end) - next(own.start);
         let rows = Partition::of_counts(self.team().as_ref(), count as usize)?;
-        Ok((self.repartitioned(&Arc::new(rows))?, bounds))
+        let (a, _) = self.moved_to(&Arc::new(rows), |row| row, &[])?;
+        Ok((a, bounds))
     }
 
     /// The bounds of pieces of equal work of the whole matrix.
@@ -50,38 +50,11 @@ impl<T: Scalar> Distributed<T> {
         bounds.dedup();
         Ok(bounds)
     }
-
-    /// The same matrix with another partition of its rows and columns.
-    fn repartitioned(&self, rows: &Arc<Partition>) -> Result<Self> {
-        let rank = self.team().rank();
-        let (old, new) = (self.rows.range(rank), rows.range(rank));
-        let is_other = |row: &u64| !old.contains(row);
-        let others = self.fetch(&new.clone().filter(is_other).collect::<Vec<u64>>())?;
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        let mut place = 0;
-        for row in new {
-            if old.contains(&row) {
-                let (own, numbers) = self.local.row((row - old.start) as usize);
-                let global = |&column: &u32| self.columns.global(column as usize);
-                columns.extend(own.iter().map(global));
-                values.extend_from_slice(numbers);
-            } else {
-                let (found, numbers) = others.row(place);
-                columns.extend_from_slice(found);
-                values.extend_from_slice(numbers);
-                place += 1;
-            }
-            offsets.push(columns.len());
-        }
-        let arrays = (offsets, columns, values);
-        Self::of_columns(&self.executor, rows, rows, arrays, Duplicates::Refuse)
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::communicator::threads;
+    use super::super::testing::on_ranks;
     use crate::executor::Executor;
     use crate::matrix::Csr;
 
@@ -89,26 +62,18 @@ mod tests {
     fn pieces_are_those_of_the_whole_matrix() {
         let n = 50_000;
         let whole = Csr::diagonal_matrix(&Executor::cpu(), vec![2.0; n]);
-        let expected: Vec<u64> = whole
-            .pattern()
-            .pieces()
-            .iter()
-            .map(|&row| row as u64)
-            .collect();
+        let pieces = whole.pattern().pieces().iter();
+        let expected: Vec<u64> = pieces.map(|&row| row as u64).collect();
         assert!(expected.len() > 3);
         for ranks in [1, 2, 7] {
-            threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-                let rows = Partition::even(n as u64, 1, ranks);
-                let a = Distributed::part_of(&rank, &whole, rows)?;
+            on_ranks(None, ranks, &whole, |_, a| {
                 let (same, bounds) = a.in_pieces()?;
                 assert_eq!(bounds, expected);
-                let own = same.rows().range(team.rank());
+                let own = same.rows().range(a.team().rank());
                 assert!(expected.contains(&own.start) && expected.contains(&own.end));
                 assert_eq!(same.total_nonzeros()?, n as u64);
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }

@@ -74,7 +74,7 @@ fn half(rank: &Executor, a: &Distributed<f64>) -> Result<Gathered<f64>> {
 
 /// Whether messages are recorded, as they are not in a process with more streams than queues.
 fn records(rank: &Executor) -> bool {
-    let records = rank.courier().is_some();
+    let records = rank.callbacks().is_some();
     if !records {
         eprintln!("skipped: messages are not recorded on {rank:?}");
     }
@@ -149,7 +149,7 @@ fn a_rank_that_fails_ends_those_that_replay() {
         recorded.replay()?;
         recorded.replay()?;
         rank.synchronize()?;
-        let told = rank.courier().expect("it has recorded").check();
+        let told = rank.callbacks().expect("it has recorded").check();
         assert!(told.unwrap_err().to_string().contains("no more stamps"));
         Ok(())
     });

@@ -28,9 +28,19 @@ impl<T: Scalar> Distributed<T> {
         place: impl Fn(u64) -> u64,
         vectors: &[Vec<T>],
     ) -> Result<(Self, Vec<Vec<T>>)> {
+        let even = Partition::even(self.rows.total(), 1, self.team().size());
+        self.moved_to(&Arc::new(even), place, vectors)
+    }
+
+    /// The same with some partition of the rows and columns.
+    pub(super) fn moved_to(
+        &self,
+        partition: &Arc<Partition>,
+        place: impl Fn(u64) -> u64,
+        vectors: &[Vec<T>],
+    ) -> Result<(Self, Vec<Vec<T>>)> {
         let team = self.team();
-        let (rank, rows) = (team.rank(), self.rows.total());
-        let partition = Arc::new(Partition::even(rows, 1, team.size()));
+        let rank = team.rank();
         let places: Vec<u64> = self.rows.range(rank).map(&place).collect();
         let mut to = vec![Vec::new(); team.size()];
         for (row, &place) in places.iter().enumerate() {
@@ -56,7 +66,7 @@ impl<T: Scalar> Distributed<T> {
         let parcels: Vec<Parcel<T>> = parcels.collect();
         let (arrays, vectors) = sorted(&parcels, partition.range(rank).start, vectors.len());
         let refuse = Duplicates::Refuse;
-        let a = Self::of_columns(&self.executor, &partition, &partition, arrays, refuse)?;
+        let a = Self::of_columns(&self.executor, partition, partition, arrays, refuse)?;
         Ok((a, vectors))
     }
 }

@@ -1,18 +1,33 @@
 //! From a matrix of one rank to the rows of all, and back.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::columns::mapped;
+use super::exchange::{Exchange, nothing};
 use super::fetch::{Rows, packed};
 use super::partition::Partition;
-use super::wire::{bytes_of, bytes_of_mut};
 use super::{Distributed, team_of};
-use crate::communicator::Messages;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::matrix::{Csr, Duplicates};
-use crate::scalar::{Element, Scalar};
+use crate::scalar::{Element, Scalar, bytes, bytes_mut};
 use crate::size::Size;
+
+/// Offsets, global columns and values of some rows of a matrix.
+pub(super) fn own_rows<T: Scalar>(
+    whole: &Csr<T>,
+    rows: Range<u64>,
+) -> (Vec<usize>, Vec<u64>, Vec<T>) {
+    let offsets = &whole.offsets()[rows.start as usize..=rows.end as usize];
+    let entries = offsets[0]..offsets[offsets.len() - 1];
+    let columns = whole.columns()[entries.clone()].iter();
+    (
+        offsets.iter().map(|place| place - offsets[0]).collect(),
+        columns.copied().map(u64::from).collect(),
+        whole.values()[entries].to_vec(),
+    )
+}
 
 impl<T: Scalar> Distributed<T> {
     /// The own rows of a square matrix that every rank has as a whole.
@@ -20,19 +35,7 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// For an executor without a team and a matrix that is not square, and when another rank has failed.
     pub fn part_of(executor: &Executor, whole: &Csr<T>, rows: Partition) -> Result<Self> {
-        let own = rows.range(team_of(executor)?.rank());
-        let (first, last) = (own.start as usize, own.end as usize);
-        let begin = whole.offsets()[first];
-        let offsets = whole.offsets()[first..=last]
-            .iter()
-            .map(|place| place - begin);
-        let entries = begin..whole.offsets()[last];
-        let columns = whole.columns()[entries.clone()]
-            .iter()
-            .copied()
-            .map(u64::from);
-        let values = whole.values()[entries].to_vec();
-        let arrays = (offsets.collect(), columns.collect(), values);
+        let arrays = own_rows(whole, rows.range(team_of(executor)?.rank()));
         let rows = Arc::new(rows);
         Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
     }
@@ -85,8 +88,7 @@ impl<T: Scalar> Distributed<T> {
         let counts = self.counts(self.local.nonzeros())?;
         let ends = self.local.offsets()[1..].iter();
         let ends: Vec<u64> = ends.map(|&end| end as u64).collect();
-        let rows = (0..team.size()).map(|rank| self.rows.range(rank));
-        let rows: Vec<usize> = rows.map(|rows| (rows.end - rows.start) as usize).collect();
+        let rows: Vec<usize> = (0..team.size()).map(|rank| self.rows.count(rank)).collect();
         let ends = self.to_first(&ends, &rows)?;
         let columns = self.to_first(&self.narrow_columns(), &counts)?;
         let values = self.to_first(self.local.values(), &counts)?;
@@ -115,23 +117,14 @@ impl<T: Scalar> Distributed<T> {
 
     /// So many values of every rank one after the other, on rank 0; none on the others. They arrive where they stay.
     fn to_first<E: Element>(&self, own: &[E], counts: &[usize]) -> Result<Vec<E>> {
-        let team = self.team();
-        let mut messages = Messages::default();
-        if team.rank() > 0 {
-            messages.sent.push((0, bytes_of(own)));
-            messages.sent.retain(|(_, bytes)| !bytes.is_empty());
-            team.exchange(&mut messages, &mut || Ok(()))?;
+        let gather = Exchange::to_first(self.team(), |rank| counts[rank]);
+        if self.team().rank() > 0 {
+            gather.run(size_of::<E>(), bytes(own), &mut [], &mut nothing)?;
             return Ok(Vec::new());
         }
         let mut all = vec![E::default(); counts.iter().sum()];
-        let (mine, mut rest) = all.split_at_mut(own.len());
-        for (rank, &count) in counts.iter().enumerate().skip(1) {
-            let (part, more) = rest.split_at_mut(count);
-            messages.received.push((rank, bytes_of_mut(part)));
-            rest = more;
-        }
-        messages.received.retain(|(_, bytes)| !bytes.is_empty());
-        team.exchange(&mut messages, &mut || {
+        let (mine, others) = all.split_at_mut(own.len());
+        gather.run(size_of::<E>(), &[], bytes_mut(others), &mut || {
             mine.copy_from_slice(own);
             Ok(())
         })?;
@@ -162,25 +155,17 @@ impl<T: Scalar> Distributed<T> {
         }
         let mut all = Rows::new();
         received.iter().for_each(|bytes| all.read(bytes));
-        let columns: std::result::Result<Vec<u32>, _> = all
-            .columns
-            .iter()
-            .map(|&column| u32::try_from(column))
-            .collect();
         let too_large = |_| Error::Team("too many columns for one rank".to_owned());
+        let columns = all.columns.iter().map(|&column| u32::try_from(column));
+        let columns: std::result::Result<Vec<u32>, _> = columns.collect();
         let columns = team.agree(columns.map_err(too_large))?;
-        let size = Size::new(
-            all.offsets.len() - 1,
-            self.columns.partition().total() as usize,
+        let columns_of_all = self.columns.partition().total() as usize;
+        let (size, alone) = (
+            Size::new(all.offsets.len() - 1, columns_of_all),
+            self.executor.alone(),
         );
-        let alone = self.executor.alone();
-        Ok(Some(Csr::from_canonical(
-            &alone,
-            size,
-            all.offsets,
-            columns,
-            all.values,
-        )))
+        let first = Csr::from_canonical(&alone, size, all.offsets, columns, all.values);
+        Ok(Some(first))
     }
 
     /// The own ones of values that rank 0 has for all rows, `cols` for each.
@@ -188,25 +173,16 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When another rank has failed.
     pub fn spread_values<E: Element>(&self, whole: Option<&[E]>, cols: usize) -> Result<Vec<E>> {
-        let team = self.team();
-        let part = |rank: usize| {
-            let rows = self.rows.range(rank);
-            rows.start as usize * cols..rows.end as usize * cols
-        };
-        let mut own = vec![E::default(); part(team.rank()).len()];
-        let mut messages = Messages::default();
-        match team.rank() {
-            0 => {
-                let whole = whole.expect("rank 0 has the values");
-                let others = (1..team.size()).map(|rank| (rank, bytes_of(&whole[part(rank)])));
-                messages.sent.extend(others);
-                own.copy_from_slice(&whole[part(0)]);
-            }
-            _ => messages.received.push((0, bytes_of_mut(&mut own))),
+        let (team, width) = (self.team(), cols * size_of::<E>());
+        let mut own = vec![E::default(); self.rows.count(team.rank()) * cols];
+        let spread = Exchange::rows_to_first(team, &self.rows).reversed();
+        if team.rank() > 0 {
+            spread.run(width, &[], bytes_mut(&mut own), &mut nothing)?;
+            return Ok(own);
         }
-        messages.sent.retain(|(_, bytes)| !bytes.is_empty());
-        messages.received.retain(|(_, bytes)| !bytes.is_empty());
-        team.exchange(&mut messages, &mut || Ok(()))?;
+        let (mine, others) = whole.expect("rank 0 has the values").split_at(own.len());
+        own.copy_from_slice(mine);
+        spread.run(width, bytes(others), &mut [], &mut nothing)?;
         Ok(own)
     }
 

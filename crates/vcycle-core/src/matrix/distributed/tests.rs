@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::testing::on_ranks;
 use super::*;
 use crate::arrays::Sweep;
 use crate::communicator::threads;
@@ -61,29 +62,6 @@ fn prolongation(executor: &Executor) -> Csr<f64> {
     .unwrap()
 }
 
-fn on_ranks(ranks: usize, work: impl Fn(&Executor, Distributed<f64>) -> Result<()> + Sync) {
-    on_ranks_with(None, ranks, work);
-}
-
-/// The same where ranks may have a device.
-fn on_ranks_with(
-    device: Option<&Executor>,
-    ranks: usize,
-    work: impl Fn(&Executor, Distributed<f64>) -> Result<()> + Sync,
-) {
-    let whole = matrix();
-    threads::run(ranks, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-        let rank = match device {
-            None => rank,
-            Some(device) => rank.with_device(device.name())?,
-        };
-        let even = Partition::even(81, 1, ranks);
-        work(&rank, Distributed::part_of(&rank, &whole, even)?)
-    })
-    .unwrap();
-}
-
 /// The own part of a vector of the whole matrix.
 fn own(a: &Distributed<f64>, whole: &[f64]) -> Vec<f64> {
     let range = a.rows().range(a.team().rank());
@@ -128,7 +106,7 @@ fn products_are_those_of_the_whole_matrix() {
     let with_device = [1, 2, 3, 64].map(|ranks| (device.as_ref(), ranks));
     let all = RANKS.map(|ranks| (None, ranks)).into_iter();
     for (device, ranks) in all.chain(with_device.into_iter().filter(|(d, _)| d.is_some())) {
-        on_ranks_with(device, ranks, |rank, a| {
+        on_ranks(device, ranks, &whole, |rank, a| {
             let ws = Workspace::new();
             let x = Vector::from_column(rank, own(&a, &numbers));
             let d = Vector::<f64>::filled(rank, x.rows(), 1, 0.3)?;
@@ -157,7 +135,7 @@ fn several_columns_and_precisions_go_together() {
 }
 
 fn columns_and_precisions(device: Option<&Executor>) {
-    on_ranks_with(device, 3, |rank, a| {
+    on_ranks(device, 3, &matrix(), |rank, a| {
         let ws = Workspace::new();
         let half = a.convert::<f16>()?;
         let rows = a.size().rows;
@@ -185,7 +163,7 @@ fn rows_may_go_from_device_to_device() {
     let devices = crate::testing::device().into_iter();
     let is_cpu = |one: &Executor| one.device().is_some_and(|one| one.properties().is_cpu);
     for device in devices.filter(is_cpu) {
-        on_ranks_with(Some(&device), 3, |rank, staged| {
+        on_ranks(Some(&device), 3, &matrix(), |rank, staged| {
             let Executor::Gpu(gpu) = rank.on_host().with_device(rank.name())? else {
                 panic!("a rank with a device");
             };
@@ -212,7 +190,7 @@ fn rows_may_go_from_device_to_device() {
 fn an_overlap_is_the_principal_submatrix() {
     let whole = matrix();
     for ranks in RANKS {
-        on_ranks(ranks, |_, a| {
+        on_ranks(None, ranks, &whole, |_, a| {
             for (rings, block) in [(0, 1), (1, 1), (2, 3), (3, 1)] {
                 let near = a.overlapped(rings, block)?;
                 assert_eq!(near.matrix.size(), Size::square(near.halo.len()));
@@ -253,30 +231,18 @@ fn an_overlap_is_the_principal_submatrix() {
 fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
     let whole = matrix();
     let p = prolongation(whole.executor());
-    let r = p.transpose().unwrap();
-    let coarse = galerkin(&r, &whole, &p).unwrap();
+    let whole_r = p.transpose().unwrap();
+    let coarse = galerkin(&whole_r, &whole, &p).unwrap();
     for ranks in RANKS {
-        on_ranks(ranks, |rank, a| {
-            let all = (p.offsets(), p.columns(), p.values());
-            let own = a.rows().range(a.team().rank());
-            let (first, last) = (own.start as usize, own.end as usize);
-            let offsets = all.0[first..=last].iter().map(|place| place - all.0[first]);
-            let entries = all.0[first]..all.0[last];
-            let columns = all.1[entries.clone()]
-                .iter()
-                .map(|&column| u64::from(column));
-            let arrays = (
-                offsets.collect(),
-                columns.collect(),
-                all.2[entries].to_vec(),
-            );
+        on_ranks(None, ranks, &whole, |rank, a| {
+            let arrays = spread::own_rows(&p, a.rows().range(a.team().rank()));
             let of_columns = Arc::new(Partition::even(27, 1, ranks));
             let p =
                 Distributed::of_columns(rank, a.rows(), &of_columns, arrays, Duplicates::Refuse)?;
             let r = p.transpose()?;
             let made = galerkin_shared(&r, &a, &p)?;
             let by = galerkin_in_blocks(&r, &a, &p, Size::square(1), galerkin)?;
-            for (shared, expected) in [(&r, &self::r()), (&made, &coarse), (&by, &coarse)] {
+            for (shared, expected) in [(&r, &whole_r), (&made, &coarse), (&by, &coarse)] {
                 if let Some(found) = shared.gathered()? {
                     assert_eq!(found.size(), expected.size());
                     assert_eq!(found.columns(), expected.columns());
@@ -286,11 +252,6 @@ fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
             Ok(())
         });
     }
-    assert_eq!(r.values(), self::r().values());
-}
-
-fn r() -> Csr<f64> {
-    prolongation(matrix().executor()).transpose().unwrap()
 }
 
 #[test]
@@ -348,20 +309,11 @@ fn bad_rows_of_one_rank_are_refused_on_all() {
 fn elastic(width: usize) -> Csr<f64> {
     let n = 12;
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let steps = || (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
     for row in 0..n * n * width {
         let (node, own) = (row / width, row % width);
         let (x, y) = ((node % n) as i64, (node / n) as i64);
-        for (dx, dy) in [
-            (-1, -1),
-            (0, -1),
-            (1, -1),
-            (-1, 0),
-            (0, 0),
-            (1, 0),
-            (-1, 1),
-            (0, 1),
-            (1, 1),
-        ] {
+        for (dx, dy) in steps() {
             let (to_x, to_y) = (x + dx, y + dy);
             if !(0..n as i64).contains(&to_x) || !(0..n as i64).contains(&to_y) {
                 continue;
@@ -414,7 +366,7 @@ fn rows_and_vectors_are_renumbered_together() {
     let place = |row: u64| row * 10 % 81;
     let numbers: Vec<f64> = (0..81).map(f64::from).collect();
     for ranks in RANKS {
-        on_ranks(ranks, |_, a| {
+        on_ranks(None, ranks, &whole, |_, a| {
             let (b, vectors) = a.renumbered(place, &[own(&a, &numbers)])?;
             let found = b.gathered_values(&vectors[0])?;
             if let Some(b) = b.gathered()? {

@@ -7,6 +7,7 @@ use super::halo::Halo;
 use super::local_numbers::LocalNumbers;
 use super::wire::{Reader, Writer};
 use crate::error::Result;
+use crate::executor::Executor;
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::parts::{self, Renumbering};
 use crate::scalar::Scalar;
@@ -58,67 +59,29 @@ impl<T: Scalar> Distributed<T> {
         let is_own = halo.others().is_empty() && columns.others().is_empty();
         let local = Arc::new(match is_own {
             true => flipped,
-            false if flipped.executor().is_device() => {
-                assembled_there(&flipped, halo, &columns, &received)?
-            }
-            false => assembled(&flipped, halo, &columns, &received),
+            false => assembled(&flipped, halo, &columns, &received)?,
         });
         let of_rows = halo.partition();
         Ok(Self::of_local(&self.executor, of_rows, &columns, local))
     }
 }
 
-/// Own rows of a transpose: what a rank has itself and what came from others. In the order of the ranks, the columns of
-/// a row increase.
+/// Own rows of a transpose: what a rank has itself between what came from ranks before and behind it. In the order of the
+/// ranks, the columns of a row increase.
 fn assembled<T: Scalar>(
     flipped: &Csr<T>,
     rows: &LocalNumbers,
     columns: &Halo,
     received: &[Vec<u8>],
-) -> Csr<T> {
-    let (own, count, rank) = (rows.own(), rows.own_count(), columns.team().rank());
-    let place = |row: u64| (row - rows.own_rows().start) as usize;
-    // What comes before the entries of this rank in every row, and how many there are in all.
-    let (mut before, mut offsets) = (vec![0_u32; count], vec![0; count + 1]);
-    for row in 0..count {
-        offsets[row + 1] = flipped.pattern().range(own.start + row).len();
-    }
-    for_pieces::<T>(&received[..rank], |row, columns, _| {
-        before[place(row)] += columns.len() as u32;
-    });
-    for_pieces::<T>(received, |row, columns, _| {
-        offsets[place(row) + 1] += columns.len();
-    });
-    for row in 0..count {
-        offsets[row + 1] += offsets[row];
-    }
-    let mut made = Assembly::new(flipped, own.start, (&before, columns.before()), &offsets);
-    let (mut finder, mut next) = (columns.finder(), offsets.clone());
-    for (from, pieces) in received.iter().enumerate() {
-        if from == rank {
-            // What comes of later ranks is behind the own entries.
-            for (row, next) in next[..count].iter_mut().enumerate() {
-                *next += flipped.pattern().range(own.start + row).len();
-            }
-            continue;
-        }
-        for_pieces::<T>(std::slice::from_ref(pieces), |row, piece, values| {
-            let piece = piece.iter().map(|&column| finder.find(0, column));
-            made.put(&mut next[place(row)], piece, values);
-        });
-    }
-    let size = Size::new(count, columns.len());
-    Csr::from_canonical(flipped.executor(), size, offsets, made.columns, made.values)
-}
-
-/// The same on a device: to own rows are added those of what came from ranks before and behind this one.
-fn assembled_there<T: Scalar>(
-    flipped: &Csr<T>,
-    rows: &LocalNumbers,
-    columns: &Halo,
-    received: &[Vec<u8>],
 ) -> Result<Csr<T>> {
-    let (own, rank) = (flipped.row_range(rows.own())?, columns.team().rank());
+    let (executor, rank) = (flipped.executor(), columns.team().rank());
+    let of_ranks = |received: &[Vec<u8>]| of_pieces(executor, rows, columns, received);
+    let (before, after) = (of_ranks(&received[..rank]), of_ranks(&received[rank + 1..]));
+    if !executor.is_device() {
+        let own = (flipped, rows.own().start, columns.before() as u32);
+        return Ok(beside(&before, own, &after));
+    }
+    let own = flipped.row_range(rows.own())?;
     let by = Renumbering {
         own: 0..columns.own_count(),
         to: columns.before(),
@@ -127,15 +90,49 @@ fn assembled_there<T: Scalar>(
     let pattern = parts::renumbered(own.pattern(), &by, columns.len())?;
     let pattern = pattern.expect("the rows are on a device");
     let own = Csr::of_buffers(&pattern, own.values_buffer().clone());
-    let before = of_pieces(&own, rows, columns, &received[..rank]);
-    let after = of_pieces(&own, rows, columns, &received[rank + 1..]);
     let made = parts::beside(&before, &own, &after)?;
     Ok(made.expect("the rows are on a device"))
 }
 
-/// Rows of what some ranks have sent, in the order of the ranks, for an executor and of the size that others have.
+/// Rows that begin with those of one matrix and end with those of another; in between are those of a third one from some row
+/// on, with numbers of columns that are larger by a shift.
+fn beside<T: Scalar>(
+    before: &Csr<T>,
+    (own, first, shift): (&Csr<T>, usize, u32),
+    after: &Csr<T>,
+) -> Csr<T> {
+    let (executor, size) = (own.executor(), before.size());
+    let mut offsets = vec![0; size.rows + 1];
+    for row in 0..size.rows {
+        let lengths = [(before, row), (own, first + row), (after, row)];
+        let length = lengths.map(|(a, row)| a.pattern().range(row).len());
+        offsets[row + 1] = offsets[row] + length.iter().sum::<usize>();
+    }
+    let entries = offsets[size.rows];
+    let (mut columns, mut values) = (vec![0; entries], vec![T::default(); entries]);
+    fill_rows(executor, &offsets, &mut columns, |row, out: &mut [u32]| {
+        let here = own.row(first + row).0.iter().map(|column| shift + column);
+        let (before, after) = (before.row(row).0.iter(), after.row(row).0.iter());
+        let all = before.copied().chain(here).chain(after.copied());
+        out.iter_mut()
+            .zip(all)
+            .for_each(|(out, column)| *out = column);
+    });
+    fill_rows(executor, &offsets, &mut values, |row, out: &mut [T]| {
+        let parts = [before.row(row).1, own.row(first + row).1, after.row(row).1];
+        let mut rest = out;
+        for part in parts {
+            let (now, later) = rest.split_at_mut(part.len());
+            now.copy_from_slice(part);
+            rest = later;
+        }
+    });
+    Csr::from_canonical(executor, size, offsets, columns, values)
+}
+
+/// Rows of what some ranks have sent, in the order of the ranks.
 fn of_pieces<T: Scalar>(
-    like: &Csr<T>,
+    executor: &Executor,
     rows: &LocalNumbers,
     columns: &LocalNumbers,
     received: &[Vec<u8>],
@@ -149,55 +146,19 @@ fn of_pieces<T: Scalar>(
         offsets[row] += offsets[row - 1];
     }
     let entries = offsets[offsets.len() - 1];
-    let mut made = Assembly {
-        columns: vec![0; entries],
-        values: vec![T::default(); entries],
-    };
+    let (mut made, mut numbers) = (vec![0; entries], vec![T::default(); entries]);
     let (mut finder, mut next) = (columns.finder(), offsets.clone());
     for_pieces::<T>(received, |row, piece, values| {
-        let piece = piece.iter().map(|&column| finder.find(0, column));
-        made.put(&mut next[place(row)], piece, values);
-    });
-    let (executor, size) = (like.executor(), like.size());
-    Csr::from_canonical(executor, size, offsets, made.columns, made.values)
-}
-
-/// Rows that are made of pieces.
-struct Assembly<T> {
-    columns: Vec<u32>,
-    values: Vec<T>,
-}
-
-impl<T: Scalar> Assembly<T> {
-    /// Rows of a matrix from one on, each behind so many entries of other ranks; columns have numbers behind others.
-    fn new(
-        own: &Csr<T>,
-        first: usize,
-        (before, shift): (&[u32], usize),
-        offsets: &[usize],
-    ) -> Self {
-        let entries = offsets.last().copied().unwrap_or_default();
-        let (mut columns, mut values) = (vec![0; entries], vec![T::default(); entries]);
-        let executor = own.executor();
-        fill_rows(executor, offsets, &mut columns, |row, out: &mut [u32]| {
-            let here = own.row(first + row).0;
-            let out = out[before[row] as usize..].iter_mut().zip(here);
-            out.for_each(|(out, column)| *out = shift as u32 + column);
-        });
-        fill_rows(executor, offsets, &mut values, |row, out: &mut [T]| {
-            let here = own.row(first + row).1;
-            out[before[row] as usize..][..here.len()].copy_from_slice(here);
-        });
-        Self { columns, values }
-    }
-
-    fn put(&mut self, next: &mut usize, columns: impl Iterator<Item = u32>, values: &[T]) {
+        let next = &mut next[place(row)];
         let places = *next..*next + values.len();
         *next = places.end;
-        let to = self.columns[places.clone()].iter_mut();
-        to.zip(columns).for_each(|(to, column)| *to = column);
-        self.values[places].copy_from_slice(values);
-    }
+        for (made, &column) in made[places.clone()].iter_mut().zip(piece) {
+            *made = finder.find(0, column);
+        }
+        numbers[places].copy_from_slice(values);
+    });
+    let size = Size::new(rows.own_count(), columns.len());
+    Csr::from_canonical(executor, size, offsets, made, numbers)
 }
 
 /// Shows the row, the columns and the values of every piece.

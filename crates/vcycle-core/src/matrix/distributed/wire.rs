@@ -1,24 +1,12 @@
 //! Plain values as bytes of messages.
 
-use crate::scalar::Element;
-
-/// The bytes of plain values.
-pub(super) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
-    // SAFETY: plain values have no padding, and any address is aligned for bytes.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
-}
-
-/// The bytes of plain values, to be written to.
-pub(super) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
-    // SAFETY: as above, and every pattern of bits is a value.
-    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
-}
+use crate::scalar::{Element, bytes, bytes_mut};
 
 /// The values of bytes, which may lie anywhere.
-pub(super) fn numbers<T: Element>(bytes: &[u8]) -> impl Iterator<Item = T> + use<'_, T> {
-    bytes.chunks_exact(size_of::<T>()).map(|bytes| {
+pub(super) fn numbers<T: Element>(all: &[u8]) -> impl Iterator<Item = T> + use<'_, T> {
+    all.chunks_exact(size_of::<T>()).map(|one| {
         let mut value = [T::default()];
-        bytes_of_mut(&mut value).copy_from_slice(bytes);
+        bytes_mut(&mut value).copy_from_slice(one);
         value[0]
     })
 }
@@ -31,7 +19,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub fn put<T: Element>(&mut self, values: &[T]) {
-        self.bytes.extend_from_slice(bytes_of(values));
+        self.bytes.extend_from_slice(bytes(values));
     }
 
     pub fn put_all<T: Element>(&mut self, values: impl Iterator<Item = T>) {

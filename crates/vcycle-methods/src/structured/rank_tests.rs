@@ -1,25 +1,20 @@
+//! Structured multigrid over ranks beside the same without.
+
 use std::sync::Arc;
 
 use vcycle_core::communicator::threads;
 
+use super::mg_tests::{is_in_boxes, jumps};
+use super::{CoarseStencil, IslandCorrections, StencilMatrix, StencilSmoother, StructMg};
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed, Partition};
 use crate::multigrid::Cycle;
-use crate::structured::mg_tests::{is_in_boxes, jumps};
-use crate::structured::{
-    CoarseStencil, IslandCorrections, StencilMatrix, StencilSmoother, StructMg,
-};
 use crate::vector::Vector;
 
-/// What a preconditioner makes of a vector, on so many ranks, or without.
-fn applied(whole: &Csr<f64>, parameters: &StructMg, ranks: Option<usize>) -> Vec<f64> {
-    applied_on(None, whole, parameters, ranks)
-}
-
-/// The same where every rank has a device.
-fn applied_on(
+/// What a preconditioner makes of a vector, on so many ranks, or without; every rank may have a device.
+fn applied(
     device: Option<&Executor>,
     whole: &Csr<f64>,
     parameters: &StructMg,
@@ -71,16 +66,15 @@ fn difference(one: &[f64], other: &[f64]) -> Option<usize> {
     (0..one.len()).find(|&row| one[row].to_bits() != other[row].to_bits())
 }
 
-fn same_on(numbers: &[usize], spec: &str, parameters: &StructMg) {
-    same_there(None, numbers, spec, parameters);
-}
-
-fn same_there(device: Option<&Executor>, numbers: &[usize], spec: &str, parameters: &StructMg) {
-    let whole = gallery::build(spec, &Executor::cpu()).unwrap().matrix;
-    let alone = applied_on(device, &whole, parameters, None);
-    for &ranks in numbers {
-        let shared = applied_on(device, &whole, parameters, Some(ranks));
-        assert_eq!(difference(&alone, &shared), None, "{spec} on {ranks} ranks");
+/// Any of some numbers of ranks make what one process makes.
+fn same(device: Option<&Executor>, cases: &[(&[usize], &str)], parameters: &StructMg) {
+    for &(numbers, spec) in cases {
+        let whole = gallery::build(spec, &Executor::cpu()).unwrap().matrix;
+        let alone = applied(device, &whole, parameters, None);
+        for &ranks in numbers {
+            let shared = applied(device, &whole, parameters, Some(ranks));
+            assert_eq!(difference(&alone, &shared), None, "{spec} on {ranks} ranks");
+        }
     }
 }
 
@@ -97,27 +91,32 @@ fn ranks_with_devices_have_the_bits_of_one_device() {
     let Some(device) = vcycle_core::testing::device() else {
         return;
     };
-    let there = Some(&device);
-    same_there(there, &[1, 3], "poisson27:6x5x13", &small_there());
-    // Scaled levels of half precision; several unknowns; boxes of lines.
-    same_there(there, &[2], "rhd:6x5x14", &small_there());
-    same_there(there, &[2], "oil-4C:3x3x9", &small_there());
-    same_there(there, &[6], "poisson7:5x19x4", &small_there());
+    let cases: [(&[usize], &str); 4] = [
+        (&[1, 3], "poisson27:6x5x13"),
+        // Scaled levels of half precision; several unknowns; boxes of lines.
+        (&[2], "rhd:6x5x14"),
+        (&[2], "oil-4C:3x3x9"),
+        (&[6], "poisson7:5x19x4"),
+    ];
+    same(Some(&device), &cases, &small_there());
 }
 
 #[test]
 fn cycles_have_the_same_bits_on_any_number_of_ranks() {
-    same_on(&[1, 2, 3, 7], "poisson27:6x5x23", &small());
-    same_on(&[3, 7], "poisson9:9x40", &small());
-    // Scaled levels.
-    same_on(&[2, 3, 7], "jump7:7x6x29,1e8", &small());
-    // Semicoarsening, along the axis that is cut and along others.
-    same_on(&[3], "aniso7:6x6x24,0.01", &small());
-    // Boxes of lines, where slabs would be thin or planes are too few.
-    same_on(&[16], "poisson27:4x32x16", &small());
-    same_on(&[6], "jump7:5x19x4,1e3", &small());
-    // More ranks than planes and no way to make boxes: one has them all.
-    same_on(&[2, 7], "poisson7:5x5x6", &small());
+    let cases: [(&[usize], &str); 7] = [
+        (&[1, 2, 3, 7], "poisson27:6x5x23"),
+        (&[3, 7], "poisson9:9x40"),
+        // Scaled levels.
+        (&[2, 3, 7], "jump7:7x6x29,1e8"),
+        // Semicoarsening, along the axis that is cut and along others.
+        (&[3], "aniso7:6x6x24,0.01"),
+        // Boxes of lines, where slabs would be thin or planes are too few.
+        (&[16], "poisson27:4x32x16"),
+        (&[6], "jump7:5x19x4,1e3"),
+        // More ranks than planes and too few lines for boxes: one has them all.
+        (&[2, 7], "poisson7:5x5x6"),
+    ];
+    same(None, &cases, &small());
 }
 
 /// Islands that slabs and boxes cut, and a long one that is on all ranks.
@@ -131,15 +130,12 @@ fn islands_are_corrected_with_the_same_bits_on_any_number_of_ranks() {
     };
     for (size, numbers) in [([8, 6, 27], &[2, 7][..]), ([8, 19, 4], &[6])] {
         let whole = jumps(size, is_high).to_csr();
-        let alone = applied(&whole, &small(), None);
-        assert!(difference(&alone, &applied(&whole, &off, None)).is_some());
+        let alone = applied(None, &whole, &small(), None);
+        assert!(difference(&alone, &applied(None, &whole, &off, None)).is_some());
         for &ranks in numbers {
-            let shared = applied(&whole, &small(), Some(ranks));
-            assert_eq!(
-                difference(&alone, &shared),
-                None,
-                "{size:?} on {ranks} ranks"
-            );
+            let shared = applied(None, &whole, &small(), Some(ranks));
+            let differs = difference(&alone, &shared);
+            assert_eq!(differs, None, "{size:?} on {ranks} ranks");
         }
     }
 }
@@ -152,31 +148,43 @@ fn ranks_with_devices_correct_islands_with_the_bits_of_one_device() {
     };
     for (planes, ranks) in [(19, 3), (80, 2)] {
         let whole = jumps([8, 6, planes], is_in_boxes).to_csr();
-        let there = |ranks| applied_on(Some(&device), &whole, &small_there(), ranks);
+        let there = |ranks| applied(Some(&device), &whole, &small_there(), ranks);
         assert_eq!(difference(&there(None), &there(Some(ranks))), None);
     }
 }
 
 #[test]
-fn other_cycles_precisions_and_several_unknowns_do_too() {
+fn other_parameters_and_several_unknowns_have_the_same_bits_too() {
     let f = StructMg {
         cycle: Cycle::F,
         pre_sweeps: 1,
         ..small()
     };
-    same_on(&[2, 3], "poisson7:6x6x21", &f);
+    same(None, &[(&[2, 3], "poisson7:6x6x21")], &f);
     let full = StructMg {
         cycle: Cycle::Full,
         precision: Some("dp".parse().unwrap()),
         ..small()
     };
-    same_on(&[3], "poisson7:6x6x21", &full);
-    same_on(&[3], "oil-4C:4x4x19", &small());
-    let same = StructMg {
+    same(None, &[(&[3], "poisson7:6x6x21")], &full);
+    same(None, &[(&[3], "oil-4C:4x4x19")], &small());
+    let stencil = StructMg {
         coarse_stencil: CoarseStencil::Same,
         ..small()
     };
-    same_on(&[2, 3], "jump7:6x6x21,1e3", &same);
+    same(None, &[(&[2, 3], "jump7:6x6x21,1e3")], &stencil);
+    for smoother in [StencilSmoother::Jacobi, StencilSmoother::Chebyshev] {
+        let parameters = StructMg {
+            smoother,
+            ..small()
+        };
+        let cases: [(&[usize], &str); 3] = [
+            (&[3], "poisson27:5x4x15"),
+            (&[6], "jump7:5x19x4,1e3"),
+            (&[2], "oil-4C:4x3x9"),
+        ];
+        same(None, &cases, &parameters);
+    }
 }
 
 /// Sums over ranks are formed in another order.
@@ -194,26 +202,13 @@ fn k_cycles_are_the_same_to_rounding() {
         let whole = gallery::build("poisson7:6x6x21", &Executor::cpu())
             .unwrap()
             .matrix;
-        let applied = |gathered, ranks| applied_on(device.as_ref(), &whole, &k(gathered), ranks);
-        let alone = applied(0, None);
+        let by = |gathered, ranks| applied(device.as_ref(), &whole, &k(gathered), ranks);
+        let alone = by(0, None);
         for gathered in [0, 5] {
-            let shared = applied(gathered, Some(3));
+            let shared = by(gathered, Some(3));
             let mut pairs = alone.iter().zip(shared);
             assert!(pairs.all(|(one, other)| (one - other).abs() < 1e-10));
         }
-    }
-}
-
-#[test]
-fn jacobi_and_chebyshev_do_too() {
-    for smoother in [StencilSmoother::Jacobi, StencilSmoother::Chebyshev] {
-        let parameters = StructMg {
-            smoother,
-            ..small()
-        };
-        same_on(&[3], "poisson27:5x4x15", &parameters);
-        same_on(&[6], "jump7:5x19x4,1e3", &parameters);
-        same_on(&[2], "oil-4C:4x3x9", &parameters);
     }
 }
 

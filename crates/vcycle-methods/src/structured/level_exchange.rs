@@ -1,4 +1,12 @@
-//! What ranks tell each other on a level, and the way to the next one.
+//! What ranks exchange on a level of a grid that they share, and between it and the next one.
+//!
+//! A rank has a box of cells and knows the cells around it: its *near* cells are a grid of their own, on which everything
+//! runs as it does without ranks, on the host of the rank or on its device. After each sweep, and after restriction, ranks
+//! exchange the values of own cells that are near to others, in the precision of the level. Own cells get the same bits as
+//! without ranks. What depends on all cells (largest values, couplings along axes) is reduced over all ranks.
+//!
+//! The first level of at most [`gather_cells`](super::StructMg::gather_cells) cells, or of which a rank would have none on
+//! the next grid, is that of rank 0, with all below it.
 
 use std::sync::Arc;
 
@@ -6,12 +14,12 @@ use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};
 use crate::linop::{Footprint, LinOp, Size};
-use crate::matrix::{CellMoves, GridPart};
+use crate::matrix::{CellMoves, CellOrder, GridPart};
 use crate::vector::Vector;
 
-/// The way from the near cells of a level to those of the next, which are not the same as the coarse ones among them.
+/// Exchanges on a level, and moves between the near cells of the next one and the coarse cells among the near ones of this.
 #[derive(Debug)]
-pub(in crate::structured) struct GridWay {
+pub(super) struct LevelExchange {
     part: Arc<GridPart>,
     unknowns: usize,
     down: CellMoves,
@@ -20,8 +28,8 @@ pub(in crate::structured) struct GridWay {
     between: usize,
 }
 
-impl GridWay {
-    pub(in crate::structured) fn new(
+impl LevelExchange {
+    pub(super) fn new(
         part: &Arc<GridPart>,
         axes: &[usize],
         coarse: &GridPart,
@@ -37,26 +45,22 @@ impl GridWay {
     }
 
     /// Unknowns of a cell.
-    pub(in crate::structured) fn unknowns(&self) -> usize {
+    pub(super) fn unknowns(&self) -> usize {
         self.unknowns
     }
 
     /// How ranks share the level.
-    pub(in crate::structured) fn part(&self) -> &Arc<GridPart> {
+    pub(super) fn part(&self) -> &Arc<GridPart> {
         &self.part
     }
 
-    /// Tells other ranks what own cells have become.
-    pub(in crate::structured) fn tell<V: Vectors>(
-        &self,
-        x: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()> {
+    /// Takes the values of near cells from the ranks that have them.
+    pub(super) fn refresh<V: Vectors>(&self, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         self.part.refresh_vector(self.unknowns, x, ws)
     }
 
     /// A vector of the coarse cells among the near ones.
-    pub(in crate::structured) fn between<'w, V: Vectors>(
+    pub(super) fn between<'w, V: Vectors>(
         &self,
         executor: &Executor,
         ws: &'w Workspace,
@@ -65,34 +69,38 @@ impl GridWay {
     }
 
     /// From these to the near cells of the next level.
-    pub(in crate::structured) fn down<V: Vectors>(
+    pub(super) fn down<V: Vectors>(
         &self,
         from: &Vector<V>,
         to: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        self.down.move_vector(self.unknowns, from, to, ws)
+        let order = CellOrder::Fields;
+        self.down
+            .move_vector(self.unknowns, (from, order), (to, order), ws)
     }
 
     /// The other way round.
-    pub(in crate::structured) fn up<V: Vectors>(
+    pub(super) fn up<V: Vectors>(
         &self,
         from: &Vector<V>,
         to: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        self.up.move_vector(self.unknowns, from, to, ws)
+        let order = CellOrder::Fields;
+        self.up
+            .move_vector(self.unknowns, (from, order), (to, order), ws)
     }
 }
 
-/// The matrix of a level for vectors of near cells; what it makes of own ones is told to the other ranks.
+/// The matrix of a level for vectors of near cells; its results are exchanged.
 #[derive(Debug)]
-pub(in crate::structured) struct InNear<V: Vectors> {
-    pub(in crate::structured) inner: Arc<dyn LinOp<V>>,
-    pub(in crate::structured) way: Arc<GridWay>,
+pub(super) struct Refreshed<V: Vectors> {
+    pub(super) inner: Arc<dyn LinOp<V>>,
+    pub(super) exchange: Arc<LevelExchange>,
 }
 
-impl<V: Vectors> LinOp<V> for InNear<V> {
+impl<V: Vectors> LinOp<V> for Refreshed<V> {
     fn size(&self) -> Size {
         self.inner.size()
     }
@@ -103,7 +111,7 @@ impl<V: Vectors> LinOp<V> for InNear<V> {
 
     fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         self.inner.apply(x, y, ws)?;
-        self.way.tell(y, ws)
+        self.exchange.refresh(y, ws)
     }
 
     fn residual(
@@ -114,7 +122,7 @@ impl<V: Vectors> LinOp<V> for InNear<V> {
         ws: &Workspace,
     ) -> Result<()> {
         self.inner.residual(b, x, r, ws)?;
-        self.way.tell(r, ws)
+        self.exchange.refresh(r, ws)
     }
 
     fn footprint(&self) -> Footprint {

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use super::convert::{no_stencil, stencil_with};
+use super::decode::{ALL, Decoder};
+use super::detect::{FEW, MANY, Structure, of_first_rows};
+use super::{Grid, Stencil, StencilMatrix};
 use crate::error::{Error, Result};
 use crate::matrix::{Distributed, GridPart, zeroed};
-use crate::structured::convert::{no_stencil, stencil_with};
-use crate::structured::decode::{ALL, Decoder};
-use crate::structured::detect::{FEW, MANY, Structure, of_first_rows};
-use crate::structured::{Grid, Stencil, StencilMatrix};
 
 /// The near cells of a matrix on a grid, which may be known. None where it has at most `gather_cells`, or too few cells
 /// for so many ranks: one rank is to have it.
-pub(in crate::structured) fn stencil_of_rows(
+pub(super) fn stencil_of_rows(
     a: &Distributed<f64>,
     known: Option<Grid>,
     gather_cells: usize,
@@ -35,7 +35,7 @@ pub(in crate::structured) fn stencil_of_rows(
 }
 
 /// The near cells of a matrix whose grid and parts are known.
-pub(in crate::structured) fn stencil_on(
+pub(super) fn stencil_on(
     a: &Distributed<f64>,
     part: &Arc<GridPart>,
     unknowns: usize,
@@ -53,19 +53,14 @@ fn found(a: &Distributed<f64>, known: Option<Grid>, rows: u64) -> Result<(Grid, 
     let first = a.first_rows(rows)?;
     let found = first.map(|first| of_first_rows(&first, count, known));
     let found = team.agree(found.transpose())?;
-    let own = match &found {
-        Some(Structure { grid, unknowns, .. }) => {
-            let [nx, ny, nz] = grid.size();
-            [nx, ny, nz, *unknowns]
-        }
-        None => [0; 4],
-    };
-    let mut told = [0; 4];
-    for (told, own) in told.iter_mut().zip(own) {
-        *told = team.all_numbers(own as u64)?[0] as usize;
-    }
-    let [nx, ny, nz, unknowns] = told;
-    Ok((Grid::new([nx, ny, nz])?, unknowns))
+    let own = found.map_or([0; 4], |Structure { grid, unknowns, .. }| {
+        let [nx, ny, nz] = grid.size();
+        [nx, ny, nz, unknowns]
+    });
+    let own = own.map(|number| number as u64).to_vec();
+    let all = team.all_to_all_numbers(vec![own; team.size()])?;
+    let number = |place: usize| all[0][place] as usize;
+    Ok((Grid::new([0, 1, 2].map(number))?, number(3)))
 }
 
 /// Own rows on a grid.
