@@ -118,6 +118,18 @@ impl Executor {
             None => Ok(count as u64),
         }
     }
+
+    /// How many the ranks before this one have counted: the number of its first row, for a count of rows.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn before(&self, count: usize) -> Result<usize> {
+        let Some(team) = self.team() else {
+            return Ok(0);
+        };
+        let before = &team.all_numbers(count as u64)?[..team.rank()];
+        Ok(before.iter().sum::<u64>() as usize)
+    }
 }
 
 #[cfg(test)]

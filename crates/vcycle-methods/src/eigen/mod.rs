@@ -18,8 +18,8 @@ pub(crate) use block::are_independent;
 pub use block::orthonormalise;
 pub use lobpcg::Lobpcg;
 pub use radius::radius_with;
-pub(crate) use radius::{first_row, rounded, scattered};
 pub(crate) use radius::{radius_by, radius_from, row_sum_bound, row_sum_bound_of, spectral_radius};
+pub(crate) use radius::{rounded, scattered};
 pub use srqcg::Srqcg;
 
 use crate::vector::Vector;

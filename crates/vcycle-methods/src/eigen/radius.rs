@@ -1,7 +1,7 @@
 //! Estimates of the largest eigenvalue of a matrix scaled by its diagonal.
 
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
+use crate::executor::Workspace;
 use crate::linop::{LinOp, Sweep, rows_here};
 use crate::matrix::{Csr, zeroed};
 use crate::operations;
@@ -128,7 +128,7 @@ pub(crate) fn scattered(index: usize) -> f64 {
 
 /// As many [scattered] numbers as another vector has.
 fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
-    let first = first_row(like.executor(), like.rows())?;
+    let first = like.executor().before(like.rows())?;
     if like.executor().team().is_none()
         && let Some(made) = operations::interpolate::scattered(like.executor(), like.rows())?
     {
@@ -144,15 +144,6 @@ fn scattered_like<T: Scalar>(like: &Vector<T>) -> Result<Vector<T>> {
     };
     like.executor().run(bytes, pieces, fill);
     Vector::from_rows(like.executor(), 1, values)
-}
-
-/// The number of the first of so many rows that this rank has of a vector.
-pub(crate) fn first_row(executor: &Executor, rows: usize) -> Result<usize> {
-    let Some(team) = executor.team() else {
-        return Ok(0);
-    };
-    let before = &team.all_numbers(rows as u64)?[..team.rank()];
-    Ok(before.iter().sum::<u64>() as usize)
 }
 
 /// [`row_sum_bound`] of a matrix that several ranks may share.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::finest::finest;
 use super::near_nullspace::NearNullspace;
 use super::smooth::Smoother;
-use crate::eigen::{Lobpcg, Srqcg, are_independent, first_row, orthonormalise};
+use crate::eigen::{Lobpcg, Srqcg, are_independent, orthonormalise};
 use crate::eigen::{rounded, scattered};
 use crate::error::ConfigError;
 use crate::error::Result;
@@ -71,7 +71,7 @@ impl TestSpace {
     /// For more vectors than rows.
     pub fn scattered(executor: &Executor, rows: usize, count: usize) -> Result<Self> {
         let all = executor.total(rows)? as usize;
-        let first = first_row(executor, rows)?;
+        let first = executor.before(rows)?;
         let own = first..first + rows;
         let vector = |k: usize| own.clone().map(|row| scattered(k * all + row)).collect();
         Self::spanned(

@@ -173,7 +173,7 @@ struct State<'w, T: Scalar> {
 impl<'w, T: Scalar> State<'w, T> {
     fn take(method: &Idr, run: &Run<'w, T>) -> Result<Self> {
         let (ws, b) = (run.ws, run.b);
-        let s = method.s.min(b.rows().max(1));
+        let s = method.s.min(b.global_rows()?.max(1));
         let [r, v, z] = run.vectors()?;
         let [omega, factor, norm] = run.scalars()?;
         Ok(Self {

@@ -45,6 +45,8 @@ mod per_column;
 mod pipecg;
 mod pipegmres;
 mod random;
+#[cfg(test)]
+mod rank_tests;
 mod recurrence;
 mod recycled;
 mod run;
@@ -341,7 +343,7 @@ fn check_restart<T: Scalar>(restart: usize, run: &Run<'_, T>) -> Result<usize> {
             reason: "must be at least 1".to_owned(),
         });
     }
-    let useful = run.b.rows().min(run.monitor.iterations_left());
+    let useful = run.b.global_rows()?.min(run.monitor.iterations_left());
     Ok(restart.min(useful.max(1)))
 }
 
@@ -374,17 +376,19 @@ fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>, norms: &Scalars<T>
     if norms.host()?.iter().all(|norm| Field::is_finite(*norm)) {
         return Ok(());
     }
+    let first = v.executor().before(v.rows())?;
     let values = v.to_vec();
     let place = values.iter().position(|value| !value.load().is_finite());
-    match place {
-        // Only the sum of the squares is too large.
+    let checked = match place {
+        // Only the sum of the squares is too large, or another rank has the value.
         None => Ok(()),
         Some(place) => Err(Error::NonFiniteVector {
             what,
-            row: place / v.cols(),
+            row: first + place / v.cols(),
             column: place % v.cols(),
         }),
-    }
+    };
+    v.executor().agree(checked)
 }
 
 fn column_outcome<T: Scalar>(

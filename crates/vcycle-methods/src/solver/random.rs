@@ -25,7 +25,8 @@ impl<T: Scalar> RandomVectors<T> {
         seed: u64,
     ) -> Result<Scratch<'w, Self>> {
         let mut random = ws.take::<Self>(executor, rows, cols)?;
-        if (random.vectors.len(), random.seed) != (count, seed) {
+        // Vectors that some ranks have kept and others have not are made by all: making them adds over ranks.
+        if executor.any((random.vectors.len(), random.seed) != (count, seed))? {
             random.make(count, seed)?;
         }
         Ok(random)
@@ -39,9 +40,11 @@ impl<T: Scalar> RandomVectors<T> {
     fn make(&mut self, count: usize, seed: u64) -> Result<()> {
         self.seed = seed;
         self.vectors.clear();
-        let mut numbers = Numbers(seed);
+        let first = self.executor.before(self.rows)?;
+        let all = self.executor.total(self.rows)? as usize;
         let mut factor = Scalars::filled(&self.executor, self.cols, num_traits::Zero::zero())?;
-        for _ in 0..count {
+        for vector in 0..count {
+            let mut numbers = Numbers(seed).skip(2 * (vector * all + first));
             let values = (0..self.rows).flat_map(|_| {
                 let value = T::from_c64(c64::new(numbers.next(), numbers.next()));
                 std::iter::repeat_n(value, self.cols)
@@ -77,9 +80,17 @@ impl<T: Scalar> Pooled for RandomVectors<T> {
 /// Numbers spread evenly over -1 to 1 (splitmix64, Steele, Lea and Flood 2014).
 pub(crate) struct Numbers(pub(crate) u64);
 
+/// What the state grows by from number to number.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl Numbers {
+    /// Those behind the first `count`.
+    fn skip(self, count: usize) -> Self {
+        Self(self.0.wrapping_add(STEP.wrapping_mul(count as u64)))
+    }
+
     pub(crate) fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(STEP);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

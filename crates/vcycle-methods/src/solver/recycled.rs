@@ -46,19 +46,21 @@ impl<T: Scalar> Recycled<T> {
         self.vectors.as_ref().map_or(0, Vector::cols)
     }
 
-    /// Forgets vectors of another size or place.
-    fn check(&mut self, rows: usize, executor: &Executor) {
-        let fits = |u: &Vector<T>| {
-            u.rows() == rows && executor.check_same(u.executor(), "recycling").is_ok()
+    /// Forgets vectors of another size or place: on all ranks, where they do not fit on one.
+    fn check(&mut self, rows: usize, executor: &Executor) -> Result<()> {
+        let Some(u) = &self.vectors else {
+            return Ok(());
         };
-        if !self.vectors.as_ref().is_some_and(fits) {
-            (self.vectors, self.images) = (None, None);
+        let fits = u.rows() == rows && executor.check_same(u.executor(), "recycling").is_ok();
+        if executor.any(!fits)? {
+            self.vectors = None;
         }
+        Ok(())
     }
 
     /// Multiplies the vectors with the matrix of a run and makes the images orthonormal. Those with dependent images are left out.
     pub(super) fn begin(&mut self, run: &Run<'_, T>) -> Result<()> {
-        self.check(run.b.rows(), run.b.executor());
+        self.check(run.b.rows(), run.b.executor())?;
         self.images = None;
         let Some(u) = self.vectors.take() else {
             return Ok(());

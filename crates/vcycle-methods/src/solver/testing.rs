@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::random::Numbers;
-use super::{Method, Solver};
+use super::{
+    Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
+    Ir, Method, Minres, PipeCg, PipeGmres, Recycling, Solver,
+};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size};
@@ -14,6 +17,63 @@ use crate::stop::{Outcome, Stop};
 use crate::vector::Vector;
 
 type Entry = (usize, usize, c64);
+
+pub(super) type Methods<T> = Vec<Arc<dyn Method<T>>>;
+
+/// For symmetric positive definite problems alone.
+pub(super) fn definite<T: Scalar>() -> Methods<T> {
+    vec![
+        Arc::new(Cg::default()),
+        Arc::new(Fcg::default()),
+        Arc::new(PipeCg::default()),
+        Arc::new(Chebyshev::default()),
+        Arc::new(BlockCg::default()),
+    ]
+}
+
+/// For any regular matrix.
+pub(super) fn general<T: Scalar>() -> Methods<T> {
+    vec![
+        Arc::new(Bicg::default()),
+        Arc::new(Bicgstab::default()),
+        Arc::new(Cgs::default()),
+        Arc::new(gmres(20)),
+        Arc::new(Fgmres {
+            restart: 20,
+            ..Fgmres::default()
+        }),
+        Arc::new(PipeGmres { restart: 20 }),
+        Arc::new(Idr::default()),
+        Arc::new(Gcr { restart: 20 }),
+        Arc::new(BlockGmres { restart: 20 }),
+        Arc::new(Recycling::<T>::new(GcroDr::default())),
+    ]
+}
+
+pub(super) fn gmres(restart: usize) -> Gmres {
+    Gmres {
+        restart,
+        ..Gmres::default()
+    }
+}
+
+/// Whose right-hand sides help each other.
+pub(super) const SHARED: [&str; 3] = ["block-cg", "block-gmres", "gcro-dr"];
+
+pub(super) fn symmetric<T: Scalar>() -> Methods<T> {
+    vec![Arc::new(Minres::default())]
+}
+
+pub(super) fn all<T: Scalar>() -> Methods<T> {
+    let mut all = definite();
+    all.extend(symmetric());
+    all.extend(general());
+    all.push(Arc::new(Ir {
+        relaxation: 0.2,
+        ..Ir::default()
+    }));
+    all
+}
 
 fn assemble<T: Scalar>(executor: &Executor, n: usize, mut entries: Vec<Entry>) -> Arc<Csr<T>> {
     entries.sort_by_key(|&(row, column, _)| (row, column));

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use num_traits::Zero;
 
-use super::testing::{self, BreaksAfter};
+use super::testing::{
+    self, BreaksAfter, Methods, SHARED, all, definite, general, gmres, symmetric,
+};
 use super::*;
 use crate::log::{IterationEvent, Log, Observer};
 use crate::matrix::Csr;
@@ -15,63 +17,6 @@ use crate::precond::Jacobi;
 use crate::scalar::{Mixes, c32, c64};
 use crate::stop::Part;
 use crate::vector::Storage;
-
-type Methods<T> = Vec<Arc<dyn Method<T>>>;
-
-/// For symmetric positive definite problems alone.
-fn definite<T: Scalar>() -> Methods<T> {
-    vec![
-        Arc::new(Cg::default()),
-        Arc::new(Fcg::default()),
-        Arc::new(PipeCg::default()),
-        Arc::new(Chebyshev::default()),
-        Arc::new(BlockCg::default()),
-    ]
-}
-
-/// For any regular matrix.
-fn general<T: Scalar>() -> Methods<T> {
-    vec![
-        Arc::new(Bicg::default()),
-        Arc::new(Bicgstab::default()),
-        Arc::new(Cgs::default()),
-        Arc::new(gmres(20)),
-        Arc::new(Fgmres {
-            restart: 20,
-            ..Fgmres::default()
-        }),
-        Arc::new(PipeGmres { restart: 20 }),
-        Arc::new(Idr::default()),
-        Arc::new(Gcr { restart: 20 }),
-        Arc::new(BlockGmres { restart: 20 }),
-        Arc::new(Recycling::<T>::new(GcroDr::default())),
-    ]
-}
-
-fn gmres(restart: usize) -> Gmres {
-    Gmres {
-        restart,
-        ..Gmres::default()
-    }
-}
-
-/// Whose right-hand sides help each other.
-const SHARED: [&str; 3] = ["block-cg", "block-gmres", "gcro-dr"];
-
-fn symmetric<T: Scalar>() -> Methods<T> {
-    vec![Arc::new(Minres::default())]
-}
-
-fn all<T: Scalar>() -> Methods<T> {
-    let mut all = definite();
-    all.extend(symmetric());
-    all.extend(general());
-    all.push(Arc::new(Ir {
-        relaxation: 0.2,
-        ..Ir::default()
-    }));
-    all
-}
 
 fn executors() -> [Executor; 2] {
     [Executor::reference(), Executor::cpu()]

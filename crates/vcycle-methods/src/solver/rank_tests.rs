@@ -1,0 +1,92 @@
+//! Methods over ranks with rows of different numbers, some of them without any: all ranks have to decide alike.
+
+use std::sync::Arc;
+
+use super::testing::{self, all};
+use super::*;
+use crate::gallery;
+use crate::matrix::{Distributed, Partition};
+use vcycle_core::communicator::threads;
+
+/// Iterations and the solution of a system of so many rows and points, all of it or the rows of a rank.
+fn solved(
+    method: &Arc<dyn Method<f64>>,
+    a: Arc<dyn LinOp<f64>>,
+    own: std::ops::Range<usize>,
+) -> Result<(usize, Vec<f64>)> {
+    let b = testing::values::<f64>(own.end, 1)[own].to_vec();
+    let b = Vector::from_column(a.executor(), b);
+    let solver = Solver::from_shared(method.clone(), a)?.stopping(Stop::relative(1e-11));
+    let mut x = Vector::zeros_like(&b)?;
+    let outcome = solver.solve(&b, &mut x)?;
+    assert!(outcome.converged(), "{method:?}: {outcome}");
+    Ok((outcome.iterations, x.to_vec()))
+}
+
+/// As [`solved`], for ranks that share the matrix.
+fn solved_over(
+    ranks: usize,
+    methods: &(dyn Fn() -> Arc<dyn Method<f64>> + Sync),
+    grids: &[[usize; 2]],
+) -> Vec<(usize, Vec<f64>)> {
+    let parts = threads::run(ranks, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let (method, mut last) = (methods(), None);
+        for &grid in grids {
+            let whole = gallery::poisson5(grid, &rank.alone())?.matrix;
+            let rows = Partition::even(whole.size().rows as u64, 1, ranks);
+            let own = rows.range(team.rank());
+            let a = Arc::new(Distributed::part_of(&rank, &whole, rows)?);
+            last = Some(solved(&method, a, own.start as usize..own.end as usize)?);
+        }
+        Ok(last.expect("there is a grid"))
+    });
+    parts.unwrap()
+}
+
+#[test]
+fn every_method_takes_the_iterations_of_one_rank() {
+    let host = Executor::cpu_with_threads(1).unwrap();
+    // 33 or 34 rows a rank; one row or two; one row or none.
+    for (grid, ranks) in [([10, 10], 3), ([2, 3], 4), ([2, 3], 7)] {
+        for place in 0..all::<f64>().len() {
+            let method = || all::<f64>().swap_remove(place);
+            let whole = Arc::new(gallery::poisson5(grid, &host).unwrap().matrix);
+            let rows = whole.size().rows;
+            let (alone, expected) = solved(&method(), whole, 0..rows).unwrap();
+            let parts = solved_over(ranks, &method, &[grid]);
+            let name = method().name();
+            for (iterations, _) in &parts {
+                let apart = iterations.abs_diff(alone);
+                assert!(apart <= 2 + alone / 20, "{name}: {iterations} {alone}");
+            }
+            let found = parts.into_iter().flat_map(|(_, x)| x);
+            for (found, expected) in found.zip(expected) {
+                assert!((found - expected).abs() < 1e-8, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_space_that_fits_on_some_ranks_only_is_forgotten_by_all() {
+    // The last of two ranks has three rows of both systems.
+    let recycling = || Arc::new(Recycling::<f64>::new(GcroDr::default())) as Arc<dyn Method<f64>>;
+    solved_over(2, &recycling, &[[1, 5], [2, 3]]);
+}
+
+#[test]
+fn a_value_that_is_not_finite_on_one_rank_is_refused_by_all() {
+    let refused = threads::run(3, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let a = Arc::new(crate::linop::Identity::new(&rank, 2));
+        let value = if team.rank() == 1 { f64::NAN } else { 1.0 };
+        let b = Vector::from_column(&rank, vec![1.0, value]);
+        let solver = Solver::<f64>::new(Cg::default(), a)?;
+        Ok(solver.solve(&b, &mut Vector::zeros_like(&b)?).unwrap_err())
+    });
+    let refused = refused.unwrap();
+    let is_named = |error: &Error| matches!(error, Error::NonFiniteVector { row: 3, .. });
+    assert!(is_named(&refused[1]), "{}", refused[1]);
+    assert!(refused[0].to_string().starts_with("rank 1: "));
+}
