@@ -14,6 +14,26 @@ macro_rules! host_stages {
     };
 }
 
+/// Those of algebraic multigrid: of its stages, and of smoothers.
+pub(crate) const MULTIGRID: &[HostStage] = &[
+    UNKNOWN_SYSTEMS,
+    NODE_SYSTEMS,
+    HMIS,
+    RUGE_STUEBEN,
+    PATHS,
+    GREEDY,
+    MATCHING,
+    HYBRID,
+    BAMG,
+    ENERGY,
+    FILTER,
+    TRIANGLES,
+    COLOURS,
+    ILU0,
+    COMPLEX_INVERSE,
+    PIVOTS,
+];
+
 host_stages! {
     UNKNOWN_SYSTEMS = "systems by unknowns";
     NODE_SYSTEMS = "systems by nodes of more than six unknowns";

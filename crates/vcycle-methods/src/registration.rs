@@ -1,11 +1,14 @@
 //! What components say of themselves: each once, in its own file.
 //!
-//! Configuration files, the options of the program and their help, `vcycle config` and the reference
-//! of all options are made of these.
+//! Configuration files, the options of the program and their help, `vcycle config`, the reference of all options, what is
+//! refused over ranks and the plan of memory are made of these. Nothing of it has a default: a component that leaves
+//! something out does not compile.
 
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
 use crate::linop::Factory;
+use crate::operations::HostStage;
 use crate::scalar::Mixes;
 
 /// A solver or preconditioner in words; the parameters, their keys and defaults are those of the struct
@@ -20,12 +23,147 @@ pub struct Registration {
     pub after_colon: &'static [&'static str],
     /// What has to be given.
     pub needs: &'static [Need],
+    /// Where it works, and in what numbers.
+    pub support: Support,
 }
 
 impl Registration {
     /// Whether something has to be given.
     pub fn has_need(&self, need: Need) -> bool {
         self.needs.contains(&need)
+    }
+
+    /// All that it asks for, in words, as the reference of options has them.
+    pub fn requirements(&self) -> Vec<&'static str> {
+        let real = (!self.support.complex).then_some("a real matrix");
+        self.needs
+            .iter()
+            .map(|need| need.words())
+            .chain(real)
+            .collect()
+    }
+
+    /// Fails for a component that cannot treat a matrix whose rows several ranks share.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`], which says what to use in its place.
+    pub fn check_over_ranks(&self) -> Result<()> {
+        let name = self.name;
+        match self.support.ranks {
+            Ranks::Shared => Ok(()),
+            Ranks::Own => Err(Error::Unsupported {
+                component: name.to_owned(),
+                operation: format!(
+                    "matrices whose rows several ranks share; `schwarz:{name}` applies it to the rows of each rank"
+                ),
+            }),
+        }
+    }
+}
+
+/// Where a component works, and in what numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// What it does with a matrix whose rows several ranks share.
+    pub ranks: Ranks,
+    /// What the host does for a matrix on a device: some parameters or matrices lead there. Without any a device does all of it.
+    pub host_stages: &'static [HostStage],
+    /// Whether it takes complex matrices.
+    pub complex: bool,
+    /// Whether what it makes can be applied transposed.
+    pub transposed: bool,
+}
+
+impl Support {
+    /// That of methods made of products and vector operations alone, which run wherever these do.
+    pub const METHOD: Self = Self {
+        ranks: Ranks::Shared,
+        host_stages: &[],
+        complex: true,
+        transposed: false,
+    };
+    /// That of preconditioners made of the rows that a rank has and a diagonal.
+    pub const ROWS: Self = Self {
+        transposed: true,
+        ..Self::METHOD
+    };
+
+    /// That of preconditioners that know the rows of one rank alone, with what the host does for devices.
+    pub const fn own_rows(host_stages: &'static [HostStage]) -> Self {
+        Self {
+            ranks: Ranks::Own,
+            host_stages,
+            complex: true,
+            transposed: true,
+        }
+    }
+}
+
+/// What a component does with a matrix whose rows several ranks share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks {
+    /// Takes it as the matrix of one.
+    Shared,
+    /// Takes the rows of a rank by themselves alone, within `schwarz`.
+    Own,
+}
+
+/// What memory depends on, beside the parameters of a component and the size of the matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryOf {
+    /// Whether the matrix is taken as symmetric.
+    pub symmetric: bool,
+    /// Whether its nodes have several unknowns.
+    pub nodes: bool,
+    /// Whether it is on a device.
+    pub on_device: bool,
+}
+
+/// The memory that a component takes beside the matrix, with what its set-up needs for the time being.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes for every entry of a real matrix in double precision.
+    pub entry: usize,
+    /// Bytes for every row of it.
+    pub row: usize,
+    /// Vectors for every right-hand side, beside that and its solution.
+    pub vectors: usize,
+    /// Whether the host sets it up for a device, and holds it meanwhile.
+    pub made_on_host: bool,
+    /// Whether a device never multiplies with the matrix as it is given, which takes an arrangement of its entries.
+    pub replaces_matrix: bool,
+}
+
+impl Memory {
+    /// So many bytes for every entry and every row of a real matrix in double precision.
+    pub const fn per(entry: usize, row: usize) -> Self {
+        Self {
+            entry,
+            row,
+            vectors: 0,
+            made_on_host: false,
+            replaces_matrix: false,
+        }
+    }
+
+    /// So many vectors.
+    pub const fn vectors(vectors: usize) -> Self {
+        Self {
+            vectors,
+            ..Self::per(0, 0)
+        }
+    }
+
+    /// That of two components together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            entry: self.entry.saturating_add(other.entry),
+            row: self.row.saturating_add(other.row),
+            vectors: self.vectors.saturating_add(other.vectors),
+            made_on_host: self.made_on_host || other.made_on_host,
+            replaces_matrix: self.replaces_matrix || other.replaces_matrix,
+        }
     }
 }
 
@@ -41,8 +179,6 @@ pub enum Need {
     SymmetricMatrix,
     /// A symmetric positive definite matrix.
     DefiniteMatrix,
-    /// A real matrix.
-    RealMatrix,
     /// A matrix of a structured grid.
     Grid,
     /// A preconditioner that is symmetric where the matrix is.
@@ -59,7 +195,6 @@ impl Need {
             Self::Diagonal => "a diagonal without zeros",
             Self::SymmetricMatrix => "a symmetric matrix",
             Self::DefiniteMatrix => "a symmetric positive definite matrix",
-            Self::RealMatrix => "a real matrix",
             Self::Grid => "a matrix of a structured grid",
             Self::SymmetricPreconditioner => "a symmetric preconditioner",
             Self::FixedPreconditioner => "a preconditioner that does not vary",
@@ -86,6 +221,11 @@ pub trait Component {
 
     /// What kind of operator it makes of a symmetric matrix.
     fn symmetry(&self) -> Symmetry;
+
+    /// The memory it takes with these parameters. The factors are measured: the peak of a whole process (`/usr/bin/time -v
+    /// vcycle solve`), or what `nvidia-smi` says is in use, less the matrix and the vectors, for problems of 5 to 80
+    /// entries a row.
+    fn memory(&self, of: MemoryOf) -> Memory;
 }
 
 /// A component that makes preconditioners.

@@ -9,7 +9,9 @@ use crate::linop::{Factory, Footprint, LinOp, Size, check_apply, check_square, e
 use crate::matrix::Csr;
 use crate::multigrid::Amg;
 use crate::precond::Ilut;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::text;
 use crate::vector::{Coefficient, Vector};
@@ -80,10 +82,19 @@ impl Component for Saddle {
         summary: "Blocks of a saddle point: multigrid, and an approximate Schur complement.",
         after_colon: &["shape", "second"],
         needs: &[Need::Entries],
+        support: Support {
+            transposed: false,
+            ..Support::own_rows(crate::host_stages::MULTIGRID)
+        },
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::OneSided
+    }
+
+    fn memory(&self, of: MemoryOf) -> Memory {
+        // Both blocks are set up as the whole matrix is, and products with parts of it are stored.
+        Amg::default().memory(of).and(Memory::per(24, 24))
     }
 }
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use vcycle::config::{Config, PreconditionerConfig, SolverConfig};
 use vcycle::multigrid::{Amg, Coarsening, Coarsest, Interpolation, Smoother, SmootherEntry};
-use vcycle::registration::Registration;
+use vcycle::registration::{Ranks, Registration};
 use vcycle_gpu::discover;
 
 use crate::error::wrong_option;
@@ -34,12 +34,16 @@ pub fn options() -> String {
 }
 
 fn component(known: &Registration) -> Value {
-    let needs: Vec<&str> = known.needs.iter().map(|need| need.words()).collect();
+    let support = known.support;
+    let host_stages: Vec<&str> = support.host_stages.iter().map(|stage| stage.name).collect();
     json!({
         "name": known.name,
         "summary": known.summary,
         "after-colon": known.after_colon,
-        "needs": needs,
+        "needs": known.requirements(),
+        "over-ranks": support.ranks == Ranks::Shared,
+        "host-stages": host_stages,
+        "transposed": support.transposed,
     })
 }
 

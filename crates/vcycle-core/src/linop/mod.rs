@@ -243,9 +243,7 @@ fn lacking<T: Scalar>(a: &dyn LinOp<T>, component: &'static str) -> Error {
         None => Error::NeedsEntries { component },
         Some(_) => Error::Unsupported {
             component: component.to_owned(),
-            operation: format!(
-                "matrices whose rows several ranks share; `schwarz:{component}` applies it to the rows of each rank"
-            ),
+            operation: "matrices whose rows several ranks share; `schwarz` applies it to the rows of each rank".to_owned(),
         },
     }
 }

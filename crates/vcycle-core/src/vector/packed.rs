@@ -8,6 +8,14 @@ use crate::scalar::Scalar;
 use crate::size::Size;
 use crate::workspace::Pooled;
 
+impl Storage {
+    /// Vectors in double precision that take as much memory as so many stored ones.
+    pub fn vectors(self, count: usize) -> usize {
+        let bytes = self.bytes().unwrap_or(size_of::<f64>());
+        count.saturating_mul(bytes).div_ceil(size_of::<f64>())
+    }
+}
+
 impl<T: Scalar> Packed<T> {
     /// Multiplies the first `count` vectors with `w`, takes these parts of theirs from it, and measures what is left.
     /// Afterwards [`numbers`](Self::numbers) are the products, vector after vector, and then the norms of `w`.

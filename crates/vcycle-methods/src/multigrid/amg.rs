@@ -17,7 +17,9 @@ use super::test_space::TestSpaceSearch;
 use crate::error::{Error, Result};
 use crate::matrix::Facts;
 use crate::precision::Unit;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
+};
 
 /// The weakest of strong couplings, and the steps of FSAI with the entries of each, where the near-nullspace has to
 /// be found: nearly all couplings count, and few unknowns are coarse.
@@ -409,6 +411,11 @@ impl Component for Amg {
         summary: "Algebraic multigrid.",
         after_colon: &["coarsening", "interpolation", "smoother", "cycle"],
         needs: &[Need::Entries],
+        support: Support {
+            ranks: Ranks::Shared,
+            transposed: false,
+            ..Support::own_rows(crate::host_stages::MULTIGRID)
+        },
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -416,6 +423,26 @@ impl Component for Amg {
             _ if self.varies() => Symmetry::Varying,
             true => Symmetry::OneSided,
             false => self.cycle.symmetry(),
+        }
+    }
+
+    fn memory(&self, of: MemoryOf) -> Memory {
+        let aggregates = match self.coarsening {
+            Coarsening::Auto => of.symmetric || of.on_device,
+            given => given.aggregates(),
+        };
+        let of_nodes = of.nodes && (of.on_device || aggregates);
+        let memory = match (of.on_device, of_nodes, aggregates) {
+            (false, true, _) => Memory::per(34, 112),
+            (false, false, true) => Memory::per(8, 112),
+            (false, false, false) => Memory::per(2, 340),
+            (true, true, _) => Memory::per(26, 395),
+            (true, false, true) => Memory::per(11, 395),
+            (true, false, false) => Memory::per(11, 780),
+        };
+        Memory {
+            made_on_host: of.nodes,
+            ..memory
         }
     }
 }

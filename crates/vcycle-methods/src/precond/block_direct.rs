@@ -5,8 +5,11 @@ use std::sync::Arc;
 use super::square_entries;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
+use crate::host_stages::PIVOTS;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::Mixes;
 
 /// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
@@ -51,10 +54,16 @@ impl Component for BlockDirect {
         summary: "Large blocks on the diagonal, factorised.",
         after_colon: &["block-rows"],
         needs: &[Need::Entries],
+        support: Support::own_rows(&[PIVOTS]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
+        Memory::default()
     }
 }
 

@@ -13,7 +13,9 @@ use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_app
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 
@@ -77,10 +79,15 @@ impl Component for BlockJacobi {
         summary: "Blocks on the diagonal.",
         after_colon: &["block-size"],
         needs: &[Need::Entries],
+        support: Support::own_rows(&[]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(0, 8 * self.block_size)
     }
 }
 

@@ -10,9 +10,12 @@ use super::sweeps::repeated;
 use super::{nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
+use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// Gauss-Seidel within blocks of consecutive rows, Jacobi between them, from a zero guess: l1
@@ -68,6 +71,7 @@ impl Component for HybridGs {
         summary: "Gauss-Seidel within blocks of rows.",
         after_colon: &["block-rows", "sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -75,6 +79,10 @@ impl Component for HybridGs {
             true => Symmetry::Symmetric,
             false => Symmetry::OneSided,
         }
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(12, 24)
     }
 }
 

@@ -9,12 +9,14 @@ use super::triangular::{Factors, Triangle};
 use super::{bad_pivot, check_hermitian, diagonal_places, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::host_stages::IC0;
+use crate::host_stages::{IC0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::operations::triangular::Standing;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
@@ -56,10 +58,15 @@ impl Component for Ic0 {
         summary: "Incomplete Cholesky factorisation.",
         after_colon: &["shift"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
+        support: Support::own_rows(&[IC0, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(25, 56)
     }
 }
 

@@ -7,10 +7,12 @@ use super::ic0::{check_positive, cholesky, factorise_shifted};
 use super::{check_hermitian, diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::IC0;
+use crate::host_stages::{IC0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations::on_host;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::Mixes;
 
 /// `M = (L L^H)^-1` with fill up to a level: what [`Iluk`](super::Iluk) is for general matrices.
@@ -52,10 +54,15 @@ impl Component for Ick {
         summary: "Incomplete Cholesky factorisation with fill up to a level.",
         after_colon: &["level"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
+        support: Support::own_rows(&[IC0, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(25_usize.saturating_mul(1 + self.level), 56)
     }
 }
 

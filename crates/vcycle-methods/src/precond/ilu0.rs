@@ -6,11 +6,13 @@ use super::incomplete::{Incomplete, Solves};
 use super::{diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::ILU0;
+use crate::host_stages::{ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Mixes, Scalar};
 
 /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
@@ -56,6 +58,7 @@ impl Component for Ilu0 {
         summary: "Incomplete LU factorisation.",
         after_colon: &["sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[ILU0, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -64,6 +67,10 @@ impl Component for Ilu0 {
             0 => Symmetry::Symmetric,
             _ => Symmetry::OneSided,
         }
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(12, 30)
     }
 }
 

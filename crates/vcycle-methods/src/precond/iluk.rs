@@ -8,9 +8,12 @@ use super::incomplete::{Incomplete, Solves};
 use super::{diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::{ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::Mixes;
 
 /// `M = (L U)^-1` with fill up to a level (Saad 2003, section 10.3.3).
@@ -63,6 +66,7 @@ impl Component for Iluk {
         summary: "Incomplete LU factorisation with fill up to a level.",
         after_colon: &["level"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[ILU0, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -71,6 +75,10 @@ impl Component for Iluk {
             0 => Symmetry::Symmetric,
             _ => Symmetry::OneSided,
         }
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(24_usize.saturating_mul(1 + self.level), 60)
     }
 }
 

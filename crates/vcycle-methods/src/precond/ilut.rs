@@ -8,11 +8,13 @@ use super::incomplete::{Incomplete, Solves};
 use super::{make_room, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::host_stages::ILUT;
+use crate::host_stages::{ILUT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::{on_host, remark};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, Real, Scalar};
 
 /// What takes the place of a pivot that vanishes, of the norm of its row; the threshold comes on top (Saad 1994).
@@ -73,10 +75,15 @@ impl Component for Ilut {
         summary: "Incomplete LU factorisation with a threshold.",
         after_colon: &["fill", "threshold"],
         needs: &[Need::Entries],
+        support: Support::own_rows(&[ILUT, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::OneSided
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per((24.0 * self.fill) as usize, 60)
     }
 }
 

@@ -12,7 +12,9 @@ use crate::host_stages::ISAI;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::{self, on_host};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
@@ -75,6 +77,7 @@ impl Component for Isai {
         summary: "Incomplete sparse approximate inverse.",
         after_colon: &["kind", "power"],
         needs: &[Need::Entries],
+        support: Support::own_rows(&[ISAI]),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -82,6 +85,10 @@ impl Component for Isai {
             IsaiKind::Spd => Symmetry::Symmetric,
             IsaiKind::General => Symmetry::OneSided,
         }
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(13, 0)
     }
 }
 

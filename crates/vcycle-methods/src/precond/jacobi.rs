@@ -9,7 +9,9 @@ use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::operations::entries::inverted_for;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
@@ -50,10 +52,15 @@ impl Component for Jacobi {
         summary: "The diagonal.",
         after_colon: &["weight"],
         needs: &[Need::Diagonal],
+        support: Support::ROWS,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(0, 8)
     }
 }
 

@@ -11,7 +11,9 @@ use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::entries::inverted_for;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
@@ -57,10 +59,15 @@ impl Component for L1Jacobi {
         summary: "The diagonal of absolute row sums.",
         after_colon: &["weight"],
         needs: &[Need::Entries],
+        support: Support::ROWS,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(0, 8)
     }
 }
 

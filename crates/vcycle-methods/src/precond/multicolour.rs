@@ -9,11 +9,13 @@ use super::sweeps::repeated;
 use super::{check_omega, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::COLOURS;
+use crate::host_stages::{COLOURS, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Mixes, Scalar};
 
 /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
@@ -69,6 +71,7 @@ impl Component for MulticolourGs {
         summary: "Gauss-Seidel colour by colour.",
         after_colon: &["omega", "sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[TRIANGLES, COLOURS]),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -76,6 +79,10 @@ impl Component for MulticolourGs {
             true => Symmetry::Symmetric,
             false => Symmetry::OneSided,
         }
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(12, 24)
     }
 }
 

@@ -9,11 +9,14 @@ use super::par_ilu::{distance, exact, guarded};
 use super::{bad_pivot, check_hermitian, diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::{IC0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, balance, fill_rows_with};
 use crate::operations::factor::{Factorisation, Sweeping};
 use crate::operations::{self, remark};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The factor of [`Ic0`](super::Ic0), approached by sweeps that compute all entries at once (Chow and Patel 2015).
@@ -59,10 +62,15 @@ impl Component for ParIc {
         summary: "Incomplete Cholesky factorisation by fixed-point sweeps.",
         after_colon: &["sweeps"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
+        support: Support::own_rows(&[IC0, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(24, 56)
     }
 }
 

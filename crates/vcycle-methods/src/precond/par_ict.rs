@@ -12,12 +12,14 @@ use super::select::largest;
 use super::{check_hermitian, diagonal_places, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::PARICT;
+use crate::host_stages::{PARICT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::factor::{Factorisation, Threshold};
 use crate::operations::{self, on_host, remark};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes};
 
 /// Sweeps on the pattern that is found in the end, after which the residual must be smaller.
@@ -68,10 +70,15 @@ impl Component for ParIct {
         summary: "Incomplete Cholesky factorisation with a threshold, by fixed-point sweeps.",
         after_colon: &["fill", "steps"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
+        support: Support::own_rows(&[PARICT, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per((60.0 * self.fill) as usize, 60)
     }
 }
 

@@ -9,11 +9,14 @@ use super::triangular::Factors;
 use super::{diagonal_places, nonzero_diagonal, rounding, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::{ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, balance, fill_rows, fill_rows_with};
 use crate::operations::factor::{Factorisation, Sweeping};
 use crate::operations::{self, remark};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
 
 /// A column in which a row has no entry.
@@ -66,11 +69,16 @@ impl Component for ParIlu {
         summary: "Incomplete LU factorisation by fixed-point sweeps.",
         after_colon: &["sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[ILU0, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         // Of a symmetric matrix `U` is `D L^T`.
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(24, 30)
     }
 }
 

@@ -11,11 +11,14 @@ use super::select::largest;
 use super::{diagonal_places, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::{ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::factor::{Factorisation, Threshold};
 use crate::operations::{self, remark};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes};
 
 /// Sweeps on the pattern that is found in the end, after which the residual must be smaller.
@@ -80,10 +83,15 @@ impl Component for ParIlut {
         summary: "Incomplete LU factorisation with a threshold, by fixed-point sweeps.",
         after_colon: &["fill", "steps"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[ILU0, TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::OneSided
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per((80.0 * self.fill) as usize, 60)
     }
 }
 

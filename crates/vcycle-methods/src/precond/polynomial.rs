@@ -6,7 +6,9 @@ use super::{ChebyshevBase, ChebyshevPolynomial};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::Mixes;
 
 /// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
@@ -59,10 +61,15 @@ impl Component for Polynomial {
         summary: "A Chebyshev polynomial of high degree, by products alone.",
         after_colon: &["degree", "base"],
         needs: &[Need::Diagonal],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(0, 32)
     }
 }
 

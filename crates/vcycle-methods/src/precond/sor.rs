@@ -8,9 +8,12 @@ use super::triangular::Triangle;
 use super::{check_omega, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
@@ -63,10 +66,15 @@ impl Component for Sor {
         summary: "Successive over-relaxation.",
         after_colon: &["omega", "sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::OneSided
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(12, 58)
     }
 }
 

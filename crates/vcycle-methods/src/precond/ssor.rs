@@ -11,9 +11,12 @@ use super::triangular::{Factors, Triangle};
 use super::{check_omega, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, Scalar};
 
 /// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
@@ -64,10 +67,15 @@ impl Component for Ssor {
         summary: "Symmetric successive over-relaxation.",
         after_colon: &["omega", "sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[TRIANGLES]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(12, 58)
     }
 }
 

@@ -4,7 +4,7 @@ use super::per_column::PerColumn;
 use super::{Method, Run, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars};
 
@@ -39,10 +39,15 @@ impl Component for Bicg {
         summary: "Biconjugate gradients.",
         after_colon: &[],
         needs: &[Need::FixedPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(7)
     }
 }
 

@@ -4,7 +4,7 @@ use super::orthonormal::{finite, leave_ended, norms, orthonormal};
 use super::small::Independent;
 use super::{Method, Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::{Part, Status};
 use crate::vector::Vector;
@@ -45,10 +45,15 @@ impl Component for BlockCg {
             Need::SymmetricPreconditioner,
             Need::FixedPreconditioner,
         ],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(10)
     }
 }
 

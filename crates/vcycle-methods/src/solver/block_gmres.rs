@@ -7,7 +7,7 @@ use super::small::BlockLeastSquares;
 use super::{Method, Run, check_restart, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -51,10 +51,15 @@ impl Component for BlockGmres {
         summary: "Generalised minimal residuals with a space that all right-hand sides share.",
         after_colon: &["restart"],
         needs: &[Need::FixedPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(self.restart.saturating_add(10))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Method, Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -36,10 +36,15 @@ impl Component for Cgs {
         summary: "Conjugate gradients squared.",
         after_colon: &[],
         needs: &[Need::FixedPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(8)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Method, Run, solver, spectrum};
 use crate::error::{Error, Result};
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Status;
 use crate::vector::Coefficient;
@@ -89,10 +89,15 @@ impl Component for Chebyshev {
             Need::SymmetricPreconditioner,
             Need::FixedPreconditioner,
         ],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(4)
     }
 }
 

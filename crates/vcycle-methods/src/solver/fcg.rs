@@ -2,7 +2,7 @@
 
 use super::{Method, Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Part;
 use crate::vector::Coefficient;
@@ -39,10 +39,15 @@ impl Component for Fcg {
         summary: "Flexible conjugate gradients.",
         after_colon: &[],
         needs: &[Need::SymmetricMatrix, Need::SymmetricPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(4)
     }
 }
 

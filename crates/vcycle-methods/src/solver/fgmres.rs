@@ -2,7 +2,7 @@
 
 use super::{Method, Run, gmres, solver};
 use crate::error::Result;
-use crate::registration::{Component, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Storage;
 
@@ -49,10 +49,20 @@ impl Component for Fgmres {
         summary: "Flexible generalised minimal residuals.",
         after_colon: &["restart", "basis"],
         needs: &[],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(
+            self.basis
+                .vectors(self.restart)
+                .saturating_mul(2)
+                .saturating_add(4),
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use super::basis::Basis;
 use super::{Method, Run, check_restart, solver};
 use crate::error::Result;
-use crate::registration::{Component, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -46,10 +46,15 @@ impl Component for Gcr {
         summary: "Generalised conjugate residuals.",
         after_colon: &["restart"],
         needs: &[],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(self.restart.saturating_mul(2).saturating_add(4))
     }
 }
 

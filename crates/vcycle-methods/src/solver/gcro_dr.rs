@@ -8,7 +8,7 @@ use vcycle_kernels::compiled;
 use super::recycled::Recycled;
 use super::{Method, Run, SolverComponent, block_gmres};
 use crate::error::Result;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
@@ -65,10 +65,20 @@ impl Component for GcroDr {
         summary: "Minimal residuals that keep a space from cycle to cycle and from system to system.",
         after_colon: &["restart", "recycle"],
         needs: &[Need::FixedPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(
+            self.recycle
+                .saturating_mul(4)
+                .saturating_add(self.restart)
+                .saturating_add(10),
+        )
     }
 }
 

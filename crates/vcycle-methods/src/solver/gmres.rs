@@ -5,7 +5,7 @@ use super::per_column::PerColumn;
 use super::{Method, Run, check_restart, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Packed, Scalars, Storage, Vector};
@@ -61,10 +61,15 @@ impl Component for Gmres {
         summary: "Generalised minimal residuals.",
         after_colon: &["restart", "basis"],
         needs: &[Need::FixedPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(self.basis.vectors(self.restart).saturating_add(4))
     }
 }
 

@@ -8,7 +8,7 @@ use super::random::RandomVectors;
 use super::{Method, Run, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars, Vector};
 
@@ -57,10 +57,15 @@ impl Component for Idr {
         summary: "Induced dimension reduction.",
         after_colon: &["s", "seed"],
         needs: &[Need::FixedPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(self.s.saturating_mul(3).saturating_add(6))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Method, Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -67,10 +67,15 @@ impl Component for Ir {
         summary: "Iterative refinement (Richardson).",
         after_colon: &["relaxation"],
         needs: &[],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(2)
     }
 }
 

@@ -6,7 +6,7 @@ use super::per_column::PerColumn;
 use super::{Method, Run, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Real, RealOf, Scalar};
 use crate::stop::{Part, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -110,10 +110,15 @@ impl Component for Minres {
             Need::SymmetricPreconditioner,
             Need::FixedPreconditioner,
         ],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(7)
     }
 }
 

@@ -5,7 +5,7 @@ use num_traits::Zero;
 use super::per_column::PerColumn;
 use super::{Method, Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Part;
 use crate::vector::{Coefficient, Scalars};
@@ -71,10 +71,15 @@ impl Component for PipeCg {
             Need::SymmetricPreconditioner,
             Need::FixedPreconditioner,
         ],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(9)
     }
 }
 

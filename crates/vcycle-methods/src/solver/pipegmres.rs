@@ -6,7 +6,7 @@ use super::recurrence::Recurrence;
 use super::{Method, Run, check_restart, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Storage, Vector};
 
@@ -56,10 +56,15 @@ impl Component for PipeGmres {
         summary: "Pipelined generalised minimal residuals.",
         after_colon: &["restart"],
         needs: &[Need::FixedPreconditioner],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Varying
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::vectors(self.restart.saturating_add(6))
     }
 }
 

@@ -24,7 +24,9 @@ use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, Report, seen_as};
 use crate::operations::on_host;
 use crate::operations::stencil_setup::has_kernels;
 use crate::precision::{Precision, Unit};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Kind, Mixes, Scalar};
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
@@ -302,7 +304,13 @@ impl Component for StructMg {
         name: "struct-mg",
         summary: "Multigrid on structured grids, in half precision.",
         after_colon: &["precision"],
-        needs: &[Need::Entries, Need::Grid, Need::RealMatrix],
+        needs: &[Need::Entries, Need::Grid],
+        support: Support {
+            complex: false,
+            ranks: Ranks::Shared,
+            transposed: false,
+            ..Support::own_rows(&[STRUCTURED])
+        },
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -313,6 +321,18 @@ impl Component for StructMg {
         match self.cycle.symmetry() {
             Symmetry::Symmetric if !mirrored => Symmetry::OneSided,
             of_cycle => of_cycle,
+        }
+    }
+
+    fn memory(&self, of: MemoryOf) -> Memory {
+        let memory = match of.on_device {
+            false => Memory::per(11, 30),
+            true => Memory::per(2, 33),
+        };
+        Memory {
+            made_on_host: true,
+            replaces_matrix: true,
+            ..memory
         }
     }
 }

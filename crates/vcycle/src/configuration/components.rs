@@ -17,7 +17,7 @@ use crate::precond::{
     MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
 use crate::registration::PreconditionerComponent;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::saddle::Saddle;
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
@@ -73,18 +73,29 @@ macro_rules! components {
             /// What each of them says of itself.
             pub const REGISTRATIONS: &[Registration] = &[$($registration),*];
 
+            /// What it says of itself.
+            pub fn registration(&self) -> Registration {
+                match self {
+                    $(Self::$variant(_) => $registration,)*
+                    $(Self::$other(other) => <$others>::registration(other),)?
+                }
+            }
+
             /// Whether something has to be given.
             pub fn has_need(&self, need: Need) -> bool {
-                let known = Self::REGISTRATIONS.iter();
-                let mut own = known.filter(|known| known.name == self.name());
-                own.any(|known| known.has_need(need))
+                self.registration().has_need(need)
             }
 
             /// The name, as options and files spell it.
             pub fn name(&self) -> &'static str {
+                self.registration().name
+            }
+
+            /// The memory it takes.
+            pub fn memory(&self, of: MemoryOf) -> Memory {
                 match self {
-                    $(Self::$variant(_) => $registration.name,)*
-                    $(Self::$other(other) => <$others>::name(other),)?
+                    $(Self::$variant(p) => p.memory(of),)*
+                    $(Self::$other(other) => <$others>::memory(other, of),)?
                 }
             }
 
@@ -274,6 +285,7 @@ const AUTO: Registration = Registration {
     summary: "Chosen from the facts of the matrix.",
     after_colon: &[],
     needs: &[],
+    support: Support::ROWS,
 };
 
 const NONE: Registration = Registration {
@@ -281,6 +293,7 @@ const NONE: Registration = Registration {
     summary: "No preconditioner.",
     after_colon: &[],
     needs: &[],
+    support: Support::ROWS,
 };
 
 #[cfg(feature = "direct")]
@@ -291,12 +304,18 @@ const DIRECT: Registration = Registration {
     summary: "A factorisation, refined; this build has none.",
     after_colon: &[],
     needs: &[],
+    support: Support::own_rows(&[]),
 };
 
 impl NoParameters {
     /// Nothing is done to a symmetric matrix.
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    /// What will be chosen is not known, and nothing takes nothing.
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::default()
     }
 }
 

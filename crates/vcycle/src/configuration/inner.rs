@@ -11,7 +11,7 @@ use crate::error::ConfigError;
 use crate::linop::Factory;
 #[cfg(feature = "direct")]
 use crate::registration::PreconditionerComponent;
-use crate::registration::{Registration, Symmetry};
+use crate::registration::{Memory, MemoryOf, Registration, Support, Symmetry};
 use crate::scalar::Mixes;
 use crate::solver::SolverFactory;
 use crate::stop::Stop;
@@ -60,10 +60,17 @@ impl InnerSolver {
         summary: "So many iterations of a solver.",
         after_colon: &["iterations"],
         needs: &[],
+        support: Support::METHOD,
     };
 
-    pub(super) fn name(&self) -> &'static str {
-        self.solver.0.name()
+    /// That of the solver.
+    pub(super) fn registration(&self) -> Registration {
+        self.solver.0.registration()
+    }
+
+    pub(super) fn memory(&self, of: MemoryOf) -> Memory {
+        let own = self.solver.0.memory(of);
+        own.and(self.preconditioner.memory(of))
     }
 
     pub(super) fn from_table(

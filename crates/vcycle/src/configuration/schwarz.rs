@@ -9,7 +9,7 @@ use super::components::PreconditionerConfig;
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::precond::AdditiveSchwarz;
-use crate::registration::{Component, Need, Registration, Symmetry};
+use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::Mixes;
 
 /// [`AdditiveSchwarz`] by names: `schwarz:ilu0`, `schwarz:ic0,overlap=0`, `schwarz:direct,1,restricted=true`.
@@ -54,6 +54,7 @@ impl Component for Schwarz {
         summary: "Any preconditioner on the rows of each rank, which may overlap.",
         after_colon: &["inner", "overlap"],
         needs: &[Need::Entries],
+        support: Support::METHOD,
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -61,6 +62,10 @@ impl Component for Schwarz {
             (true, Symmetry::Symmetric) => Symmetry::OneSided,
             (_, inner) => inner,
         }
+    }
+
+    fn memory(&self, of: MemoryOf) -> Memory {
+        self.inner.memory(of)
     }
 }
 

@@ -1,54 +1,27 @@
-//! The memory that a solve takes, estimated before it begins.
-//!
-//! The factors are measured: the peak of a whole process (`/usr/bin/time -v vcycle solve`), or what `nvidia-smi` says is
-//! in use, less the matrix and the vectors, for problems of 5 to 80 entries a row.
+//! The memory that a solve takes, estimated before it begins from what its components say of themselves.
 
 use super::Attempt;
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::{Csr, Extent};
-use crate::multigrid::{Amg, Coarsening, NearNullspace};
-use crate::registration::Need as Wants;
+use crate::multigrid::{Amg, NearNullspace};
+use crate::registration::{Memory, MemoryOf, Need as Wants};
 use crate::scalar::Scalar;
 use crate::structured::StructMg;
-use crate::vector::Storage;
 
 /// Bytes of the program itself, with what a solve of nothing takes.
 const PROGRAM: usize = 10_000_000;
 
-/// Bytes of a preconditioner and of what its set-up needs for the time being, for every entry and every row of a real
-/// matrix.
-struct Factors {
-    entry: usize,
-    row: usize,
-}
-
-impl Factors {
-    fn bytes(&self, extent: Extent) -> usize {
-        let entries = extent.entries.saturating_mul(self.entry);
-        let both = entries.saturating_add(extent.rows.saturating_mul(self.row));
-        both.saturating_mul(extent.value_bytes / size_of::<f64>())
-    }
-}
-
-const fn factors(entry: usize, row: usize) -> Factors {
-    Factors { entry, row }
-}
-
-/// Multigrid by aggregation, and where a node has several unknowns.
-const AGGREGATION: Factors = factors(8, 112);
-const AGGREGATION_OF_NODES: Factors = factors(34, 112);
-/// Multigrid that chooses unknowns, as for matrices that are not symmetric.
-const CLASSICAL: Factors = factors(2, 340);
-const STRUCTURED: Factors = factors(11, 30);
-
-/// The same on a device, where products have an arrangement of their own, 12 bytes an entry.
+/// Bytes an entry that products on a device take for an arrangement of their own.
 const ARRANGED: usize = 12;
-const AGGREGATION_ON_DEVICE: Factors = factors(11 + ARRANGED, 395);
-const AGGREGATION_OF_NODES_ON_DEVICE: Factors = factors(26 + ARRANGED, 395);
-const CLASSICAL_ON_DEVICE: Factors = factors(11 + ARRANGED, 780);
-const STRUCTURED_ON_DEVICE: Factors = factors(2, 33);
+
+/// Bytes of what a component takes beside the vectors.
+fn bytes(memory: Memory, extent: Extent) -> usize {
+    let entries = extent.entries.saturating_mul(memory.entry);
+    let both = entries.saturating_add(extent.rows.saturating_mul(memory.row));
+    both.saturating_mul(extent.value_bytes / size_of::<f64>())
+}
 
 /// An estimate of the memory of a solve, in bytes.
 ///
@@ -126,26 +99,32 @@ impl MemoryNeed {
         on_device: bool,
     ) -> Self {
         let matrix = extent.bytes();
-        let of_host = of_preconditioner(attempt, nodes);
-        let vectors = 2 + of_solver(&attempt.solver);
-        let vectors = vectors.saturating_mul(extent.rows).saturating_mul(columns);
-        let made_by_host = match attempt.preconditioner {
-            PreconditionerConfig::StructMg(_) => true,
-            PreconditionerConfig::Amg(_) => nodes,
-            _ => false,
+        let of = |on_device| MemoryOf {
+            symmetric: attempt.solver.has_need(Wants::SymmetricMatrix),
+            nodes,
+            on_device,
         };
-        let host = match (on_device, made_by_host) {
+        let memory = |on_device| {
+            let of = of(on_device);
+            attempt
+                .preconditioner
+                .memory(of)
+                .and(attempt.solver.memory(of))
+        };
+        let mut memory_here = memory(on_device);
+        let vectors = memory_here.vectors.saturating_add(2);
+        let vectors = vectors.saturating_mul(extent.rows).saturating_mul(columns);
+        let host = match (on_device, memory_here.made_on_host) {
             (false, _) => 0,
             (true, false) => matrix,
-            (true, true) => matrix.saturating_add(of_host.bytes(extent)),
+            (true, true) => matrix.saturating_add(bytes(memory(false), extent)),
         };
-        let factors = match on_device {
-            false => of_host,
-            true => on_devices(attempt, of_host, nodes),
-        };
+        if on_device && !memory_here.replaces_matrix {
+            memory_here.entry = memory_here.entry.saturating_add(ARRANGED);
+        }
         Self {
             matrix,
-            preconditioner: factors.bytes(extent),
+            preconditioner: bytes(memory_here, extent),
             vectors: vectors.saturating_mul(extent.value_bytes),
             host,
         }
@@ -198,89 +177,6 @@ pub(super) fn check_attempt<T: Scalar>(
     let there = size_of::<T>() * a.size().rows * columns;
     let needed = need.beside_matrix().saturating_sub(there);
     a.executor().check_need(what, needed)
-}
-
-fn of_preconditioner(attempt: &Attempt, nodes: bool) -> Factors {
-    let symmetric = attempt.solver.has_need(Wants::SymmetricMatrix);
-    factors_of(&attempt.preconditioner, symmetric, nodes)
-}
-
-fn factors_of(preconditioner: &PreconditionerConfig, symmetric: bool, nodes: bool) -> Factors {
-    use PreconditionerConfig as P;
-    match preconditioner {
-        P::Schwarz(schwarz) => factors_of(&schwarz.inner, symmetric, nodes),
-        P::Amg(amg) => match amg.coarsening {
-            Coarsening::Auto if !symmetric => CLASSICAL,
-            Coarsening::Auto | Coarsening::Greedy | Coarsening::Mis2 if nodes => {
-                AGGREGATION_OF_NODES
-            }
-            Coarsening::Auto | Coarsening::Greedy | Coarsening::Mis2 => AGGREGATION,
-            Coarsening::Pgm | Coarsening::Uniform => AGGREGATION,
-            _ => CLASSICAL,
-        },
-        P::StructMg(_) => STRUCTURED,
-        P::Ic0(_) => factors(25, 56),
-        P::Ssor(_) | P::Sor(_) => factors(12, 58),
-        P::Ilu0(_) => factors(12, 30),
-        P::ParIlu(_) => factors(24, 30),
-        P::ParIlut(ilut) => factors((80.0 * ilut.fill) as usize, 60),
-        P::ParIc(_) => factors(24, 56),
-        P::ParIct(ict) => factors((60.0 * ict.fill) as usize, 60),
-        P::Ick(ick) => factors(25_usize.saturating_mul(1 + ick.level), 56),
-        P::Ilut(ilut) => factors((24.0 * ilut.fill) as usize, 60),
-        P::Iluk(iluk) => factors(24_usize.saturating_mul(1 + iluk.level), 60),
-        P::Isai(_) => factors(13, 0),
-        P::Fsai(fsai) => factors(0, 52 * (1 + fsai.steps.saturating_mul(fsai.step_size))),
-        P::BlockJacobi(blocks) => factors(0, 8 * blocks.block_size),
-        P::MulticolourGs(_) | P::HybridGs(_) => factors(12, 24),
-        P::Jacobi(_) | P::L1Jacobi(_) => factors(0, 8),
-        P::Polynomial(_) => factors(0, 32),
-        _ => factors(0, 0),
-    }
-}
-
-fn on_devices(attempt: &Attempt, of_host: Factors, nodes: bool) -> Factors {
-    match &attempt.preconditioner {
-        PreconditionerConfig::Amg(amg) => match amg.coarsening {
-            _ if nodes => AGGREGATION_OF_NODES_ON_DEVICE,
-            Coarsening::Auto | Coarsening::Greedy | Coarsening::Mis2 => AGGREGATION_ON_DEVICE,
-            Coarsening::Pgm | Coarsening::Uniform => AGGREGATION_ON_DEVICE,
-            _ => CLASSICAL_ON_DEVICE,
-        },
-        PreconditionerConfig::StructMg(_) => STRUCTURED_ON_DEVICE,
-        _ => factors(of_host.entry + ARRANGED, of_host.row),
-    }
-}
-
-/// Vectors that a solver keeps, beside right-hand side and solution.
-fn of_solver(solver: &SolverConfig) -> usize {
-    match solver {
-        SolverConfig::Gmres(gmres) => stored(gmres.restart, gmres.basis).saturating_add(4),
-        SolverConfig::Fgmres(fgmres) => stored(fgmres.restart, fgmres.basis)
-            .saturating_mul(2)
-            .saturating_add(4),
-        SolverConfig::PipeGmres(gmres) => gmres.restart.saturating_add(6),
-        SolverConfig::Gcr(gcr) => gcr.restart.saturating_mul(2).saturating_add(4),
-        SolverConfig::BlockCg(_) => 10,
-        SolverConfig::BlockGmres(gmres) => gmres.restart.saturating_add(10),
-        SolverConfig::GcroDr(gcro) => gcro
-            .recycle
-            .saturating_mul(4)
-            .saturating_add(gcro.restart)
-            .saturating_add(10),
-        SolverConfig::Idr(idr) => idr.s.saturating_mul(3).saturating_add(6),
-        SolverConfig::PipeCg(_) => 9,
-        SolverConfig::Minres(_) | SolverConfig::Bicg(_) => 7,
-        SolverConfig::Bicgstab(_) | SolverConfig::Cgs(_) => 8,
-        SolverConfig::Ir(_) | SolverConfig::Direct(_) => 2,
-        _ => 4,
-    }
-}
-
-/// Doubles that take as much memory as so many numbers in a storage.
-fn stored(count: usize, storage: Storage) -> usize {
-    let bytes = storage.bytes().unwrap_or(size_of::<f64>());
-    count.saturating_mul(bytes).div_ceil(size_of::<f64>())
 }
 
 #[cfg(test)]

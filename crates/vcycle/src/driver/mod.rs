@@ -7,6 +7,8 @@
 mod analysis;
 mod auto;
 mod chain;
+#[cfg(test)]
+mod declared;
 mod fitting;
 mod implied;
 mod memory;

@@ -127,6 +127,8 @@ fn check_operands<T: Wide>(system: &SharedSystem<T>, b: &Vector<T>) -> Result<()
 
 /// Fails for what is not made for ranks.
 fn check(config: &Config) -> Result<()> {
+    config.solver.registration().check_over_ranks()?;
+    config.preconditioner.registration().check_over_ranks()?;
     let is_changed =
         config.equilibrate.is_some() || config.matching.is_some() || config.reorder.is_some();
     let is_projected = config.nullspace == Nullspace::NearNullspace;

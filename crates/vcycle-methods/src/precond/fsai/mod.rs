@@ -22,7 +22,9 @@ use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product, Size};
 use crate::matrix::{Csr, Distributed, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Mixes, RealOf, Scalar, c32, c64};
 
 /// Work of a row for each of its entries, in units of that of a product.
@@ -108,10 +110,15 @@ impl Component for Fsai {
         summary: "Factorised sparse approximate inverse, its pattern found adaptively.",
         after_colon: &["steps", "step-size", "tolerance"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
+        support: Support::ROWS,
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(0, 52 * (1 + self.steps.saturating_mul(self.step_size)))
     }
 }
 

@@ -21,7 +21,9 @@ use crate::linop::{Factory, LinOp, check_size, check_square, entries};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::multifrontal::Fronts;
 use crate::operations::on_host;
-use crate::registration::{Component, Need, Registration, Symmetry, preconditioner};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+};
 use crate::scalar::{Field, Kind, Scalar, c64};
 use checks::{check_no_empty_line, is_hermitian};
 use fronts::Eliminated;
@@ -67,10 +69,16 @@ impl Component for Direct {
         summary: "A factorisation, refined.",
         after_colon: &[],
         needs: &[Need::Entries],
+        support: Support::own_rows(&[PIVOTS]),
     };
 
     fn symmetry(&self) -> Symmetry {
         Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
+        Memory::vectors(2)
     }
 }
 
