@@ -1,6 +1,7 @@
 //! A few vectors and what a matrix makes of them.
 
-use super::{Eigenpairs, dense};
+use super::Eigenpairs;
+use crate::dense::{Cholesky, eigenpairs};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -65,24 +66,13 @@ pub fn orthonormalise(what: &'static str, vectors: &mut [Vector<f64>]) -> Result
 pub(crate) fn are_independent(vectors: &[Vec<f64>]) -> bool {
     /// What is left of the square of a norm, behind the vectors before: far above what rounding does to products.
     const CLEAR: f64 = 1e-6;
-    let mut gram = products(vectors);
-    for k in 0..vectors.len() {
-        let own = gram[k][k];
-        if !(own > 0.0 && own.is_finite()) {
-            return false;
-        }
-        let before: f64 = (0..k).map(|j| gram[k][j] * gram[k][j]).sum();
-        let left = own - before;
-        if left.is_nan() || left <= CLEAR * own {
-            return false;
-        }
-        gram[k][k] = left.sqrt();
-        for row in k + 1..vectors.len() {
-            let known: f64 = (0..k).map(|j| gram[row][j] * gram[k][j]).sum();
-            gram[row][k] = (gram[row][k] - known) / gram[k][k];
-        }
-    }
-    true
+    let mut cholesky = Cholesky::default();
+    products(vectors).into_iter().enumerate().all(|(k, row)| {
+        let (own, mut next) = (row[k], row[..k].to_vec());
+        let left = cholesky.eliminate(&mut next, own);
+        cholesky.push(&next, 1.0 / left.sqrt(), 0.0);
+        own > 0.0 && own.is_finite() && left > CLEAR * own
+    })
 }
 
 /// The products of all pairs of vectors, piece by piece while these are in the cache.
@@ -193,7 +183,7 @@ impl Block {
                 (projected[i * n + j], projected[j * n + i]) = (entry, entry);
             }
         }
-        let (mut values, mut factors) = dense::eigenpairs(n, projected);
+        let (mut values, mut factors) = eigenpairs(n, projected);
         values.truncate(count);
         factors.truncate(count);
         let block = self.combined(&factors)?;

@@ -9,7 +9,6 @@
 //! The matrices are symmetric. Results are the same for any number of threads.
 
 mod block;
-mod dense;
 mod lobpcg;
 mod radius;
 mod srqcg;

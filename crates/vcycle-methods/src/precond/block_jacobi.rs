@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use num_traits::Zero;
 
-use super::{bad_pivot, dense, square_entries};
+use super::{bad_pivot, square_entries};
+use crate::dense;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_apply};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use num_traits::Zero;
 
 use super::pattern::{Structure, check_lengths, power_pattern};
-use super::{Fsai, bad_pivot, dense, nonzero_diagonal, square_entries};
+use super::{Fsai, bad_pivot, nonzero_diagonal, square_entries};
+use crate::dense;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::ISAI;

@@ -41,7 +41,6 @@ mod block_jacobi;
 mod chebyshev;
 #[cfg(test)]
 mod conformance;
-mod dense;
 mod fill_levels;
 mod fixed_point;
 mod fsai;

@@ -1,8 +1,8 @@
 //! Conjugate gradients with a space that right-hand sides share.
 
 use super::orthonormal::{finite, leave_ended, norms, orthonormal};
-use super::small::Independent;
 use super::{Method, Run, solver};
+use crate::dense::Independent;
 use crate::error::Result;
 use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;

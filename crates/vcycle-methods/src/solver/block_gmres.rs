@@ -3,8 +3,8 @@
 use super::block_cg::end;
 use super::orthonormal::{finite, leave_ended, norms, orthonormal, take_out};
 use super::recycled::Recycled;
-use super::small::BlockLeastSquares;
 use super::{Method, Run, check_restart, solver};
+use crate::dense::BlockLeastSquares;
 use crate::error::Result;
 use crate::executor::Scratch;
 use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};

@@ -1,8 +1,8 @@
 //! Generalised minimal residuals.
 
-use super::least_squares::LeastSquares;
 use super::per_column::PerColumn;
 use super::{Method, Run, check_restart, solver};
+use crate::dense::LeastSquares;
 use crate::error::Result;
 use crate::executor::Scratch;
 use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};

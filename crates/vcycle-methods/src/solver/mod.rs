@@ -37,7 +37,6 @@ mod gcro_dr;
 mod gmres;
 mod idr;
 mod ir;
-mod least_squares;
 mod limit;
 mod minres;
 mod orthonormal;
@@ -50,7 +49,6 @@ mod rank_tests;
 mod recurrence;
 mod recycled;
 mod run;
-mod small;
 mod spectrum;
 #[cfg(test)]
 mod testing;

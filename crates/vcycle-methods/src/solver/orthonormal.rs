@@ -1,6 +1,6 @@
 //! Orthonormal columns that span those of a vector.
 
-use super::small::{Independent, diagonal};
+use crate::dense::{Independent, diagonal};
 use crate::error::Result;
 use crate::executor::{Scratch, Workspace};
 use crate::scalar::{Field, Real, Scalar};

@@ -3,7 +3,7 @@
 use super::Run;
 use super::block_gmres::Space;
 use super::orthonormal::{norms, take_out};
-use super::small::{Independent, singular_triplets};
+use crate::dense::{Independent, singular_triplets};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::scalar::{Field, Scalar};

@@ -1,21 +1,22 @@
 //! Dense factorisation of a small matrix.
 
 use super::registration::{CoarsestMethod, CoarsestRegistration};
+use crate::dense::Lu;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{Csr, Dense};
 use crate::operations::factor::{Pivoting, inverse};
 use crate::registration::Symmetry;
-use crate::scalar::{Field, Mixes, Real, Scalar};
+use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::Vector;
 
-/// The diagonal is the pivot unless another entry of its column is larger by this factor: so
-/// symmetric matrices keep a symmetric inverse.
-const PIVOTING: f64 = 10.0;
-/// Pivots that are less than this, relative to the largest entry of their row before, are
-/// rounding errors of zero: the condition of the rest of the matrix makes these grow.
-const ZERO_PIVOT: f64 = 1e-11;
+/// The diagonal is the pivot unless another entry of its column is much larger: so symmetric matrices keep a symmetric
+/// inverse.
+const PIVOTING: Pivoting = Pivoting {
+    factor: 10.0,
+    zero: 1e-11,
+};
 
 /// What it says of itself.
 pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
@@ -44,99 +45,15 @@ pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
 #[derive(Clone, Debug)]
 pub struct DenseLu<V: Field = f64> {
     executor: Executor,
-    n: usize,
-    /// `L` without its unit diagonal and `U`, row after row.
-    factors: Vec<V>,
-    /// The row of the matrix that became row `i`.
-    order: Vec<usize>,
-    /// The inverted pivots; zero where there is none.
-    inverse_pivots: Vec<V>,
+    factors: Lu<V>,
 }
 
 impl<V: Field> DenseLu<V> {
     /// Factorises a square matrix.
     pub fn new(a: &Csr<V>) -> Self {
-        let n = a.size().rows;
-        let mut lu = Self {
+        Self {
             executor: a.executor().clone(),
-            n,
-            factors: dense(a),
-            order: (0..n).collect(),
-            inverse_pivots: vec![V::zero(); n],
-        };
-        let largest = |row: &[V]| row.iter().fold(0.0, |m: f64, v| m.max(size(*v)));
-        let tiny: Vec<f64> = lu
-            .factors
-            .chunks(n.max(1))
-            .map(|row| ZERO_PIVOT * largest(row))
-            .collect();
-        for step in 0..n {
-            lu.eliminate(step, &tiny);
-        }
-        lu
-    }
-
-    /// `tiny` are the pivots that count as zero, by the row of the matrix.
-    fn eliminate(&mut self, step: usize, tiny: &[f64]) {
-        let n = self.n;
-        self.swap(step, self.pivot_row(step));
-        let tiny = tiny[self.order[step]];
-        let (above, below) = self.factors.split_at_mut((step + 1) * n);
-        let pivot_row = &above[step * n + step..];
-        if size(pivot_row[0]) <= tiny {
-            below.chunks_mut(n).for_each(|row| row[step] = V::zero());
-            return;
-        }
-        let inverse = V::one() / pivot_row[0];
-        self.inverse_pivots[step] = inverse;
-        for row in below.chunks_mut(n) {
-            let factor = row[step] * inverse;
-            if factor == V::zero() {
-                continue;
-            }
-            row[step] = factor;
-            for (value, pivot) in row[step + 1..].iter_mut().zip(&pivot_row[1..]) {
-                *value -= factor * *pivot;
-            }
-        }
-    }
-
-    fn pivot_row(&self, step: usize) -> usize {
-        let modulus = |row: usize| size(self.factors[row * self.n + step]);
-        let larger = |best, row| {
-            if modulus(row) > modulus(best) {
-                row
-            } else {
-                best
-            }
-        };
-        let largest = (step..self.n).fold(step, larger);
-        match modulus(largest) > PIVOTING * modulus(step) {
-            true => largest,
-            false => step,
-        }
-    }
-
-    fn swap(&mut self, first: usize, second: usize) {
-        if first != second {
-            self.order.swap(first, second);
-            for column in 0..self.n {
-                let (a, b) = (first * self.n + column, second * self.n + column);
-                self.factors.swap(a, b);
-            }
-        }
-    }
-
-    /// Solves for one column, given in the order of the factors.
-    fn solve(&self, x: &mut [V]) {
-        let product = |row: &[V], x: &[V]| row.iter().zip(x).map(|(a, x)| *a * *x).sum::<V>();
-        for i in 0..self.n {
-            let row = &self.factors[i * self.n..][..i];
-            x[i] -= product(row, &x[..i]);
-        }
-        for i in (0..self.n).rev() {
-            let row = &self.factors[i * self.n + i + 1..(i + 1) * self.n];
-            x[i] = (x[i] - product(row, &x[i + 1..])) * self.inverse_pivots[i];
+            factors: Lu::new(a.size().rows, dense(a), PIVOTING),
         }
     }
 }
@@ -144,19 +61,10 @@ impl<V: Field> DenseLu<V> {
 impl DenseLu {
     /// The inverse instead, on an executor that is a device: a product has no order to keep. None on the host.
     pub fn inverse<T: Scalar>(executor: &Executor, a: &Csr<f64>) -> Result<Option<Dense<T>>> {
-        let pivoting = Pivoting {
-            factor: PIVOTING,
-            zero: ZERO_PIVOT,
-        };
-        let values = inverse(executor, a, pivoting)?;
+        let values = inverse(executor, a, PIVOTING)?;
         let dense = values.map(|values| Dense::from_buffer(a.size(), values));
         dense.transpose()
     }
-}
-
-/// The absolute value.
-fn size<V: Field>(value: V) -> f64 {
-    value.modulus().to_f64()
 }
 
 fn dense<V: Field>(a: &Csr<V>) -> Vec<V> {
@@ -173,7 +81,7 @@ fn dense<V: Field>(a: &Csr<V>) -> Vec<V> {
 
 impl<V: Field, T: Mixes<T, T>> LinOp<T> for DenseLu<V> {
     fn size(&self) -> Size {
-        Size::square(self.n)
+        Size::square(self.factors.rows())
     }
 
     fn executor(&self) -> &Executor {
@@ -181,16 +89,16 @@ impl<V: Field, T: Mixes<T, T>> LinOp<T> for DenseLu<V> {
     }
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let size = Size::square(self.n);
+        let size = Size::square(self.factors.rows());
         check_apply("dense factorisation", size, &self.executor, b, x)?;
-        let mut column = ws.vector::<V>(&self.executor, self.n, 1)?;
+        let mut column = ws.vector::<V>(&self.executor, size.rows, 1)?;
         let column = column.host_mut()?;
         let (cols, b, x) = (b.cols(), b.host()?, x.host_mut()?);
         for c in 0..cols {
-            for (value, &row) in column.iter_mut().zip(&self.order) {
+            for (value, &row) in column.iter_mut().zip(&self.factors.order) {
                 *value = V::from_c64(b[row * cols + c].to_c64());
             }
-            self.solve(column);
+            self.factors.solve(column);
             for (row, &value) in column.iter().enumerate() {
                 x[row * cols + c] = T::from_c64(value.to_c64());
             }
@@ -203,7 +111,7 @@ impl<V: Field, T: Mixes<T, T>> LinOp<T> for DenseLu<V> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes = std::mem::size_of_val(self.factors.as_slice());
+        let bytes = self.factors.bytes();
         Footprint {
             held: bytes,
             moved: bytes,

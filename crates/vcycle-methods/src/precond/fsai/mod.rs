@@ -1,6 +1,5 @@
 //! Factorised sparse approximate inverses.
 
-mod cholesky;
 #[cfg(test)]
 mod device_tests;
 mod row;

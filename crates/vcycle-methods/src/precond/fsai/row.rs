@@ -2,8 +2,8 @@
 
 use num_traits::{Float, One, Zero};
 
-use super::cholesky::Cholesky;
 use super::{Fsai, NOT_POSITIVE};
+use crate::dense::Cholesky;
 use crate::error::Result;
 use crate::matrix::{Accumulator, Csr, Rows};
 use crate::precond::bad_pivot;

@@ -1,11 +1,12 @@
-//! Small dense systems.
+//! Systems and inverses by elimination.
 
+use super::{largest, swap_rows};
 use crate::scalar::{Field, Real};
 
 /// Solves `A X = B` by Gauss-Jordan elimination with partial pivoting, leaving `X` in `b`.
 /// `a` (`n` by `n`) and `b` (`n` by `m`) are stored row by row; `a` is destroyed. Says whether `A`
 /// is regular and `X` finite.
-pub(super) fn solve<A: Field>(n: usize, a: &mut [A], m: usize, b: &mut [A]) -> bool {
+pub(crate) fn solve<A: Field>(n: usize, a: &mut [A], m: usize, b: &mut [A]) -> bool {
     for step in 0..n {
         let pivot = largest(n, a, step);
         swap_rows(n, a, step, pivot);
@@ -27,7 +28,7 @@ pub(super) fn solve<A: Field>(n: usize, a: &mut [A], m: usize, b: &mut [A]) -> b
 }
 
 /// The inverse of `a`, which is destroyed; `None` if it is singular.
-pub(super) fn invert<A: Field>(n: usize, a: &mut [A]) -> Option<Vec<A>> {
+pub(crate) fn invert<A: Field>(n: usize, a: &mut [A]) -> Option<Vec<A>> {
     let mut inverse = vec![A::zero(); n * n];
     for row in 0..n {
         inverse[row * n + row] = A::one();
@@ -36,32 +37,12 @@ pub(super) fn invert<A: Field>(n: usize, a: &mut [A]) -> Option<Vec<A>> {
 }
 
 /// The largest absolute column sum.
-pub(super) fn norm_1<A: Field>(n: usize, a: &[A]) -> f64 {
+pub(crate) fn norm_1<A: Field>(n: usize, a: &[A]) -> f64 {
     let sum = |column: usize| {
         let column = a.iter().skip(column).step_by(n);
         column.map(|value| value.modulus().to_f64()).sum::<f64>()
     };
     (0..n).map(sum).fold(0.0, f64::max)
-}
-
-/// The row, from `step` on, with the largest entry in column `step`.
-fn largest<A: Field>(n: usize, a: &[A], step: usize) -> usize {
-    let modulus = |row: usize| a[row * n + step].modulus();
-    (step..n).fold(step, |best, row| {
-        if modulus(row) > modulus(best) {
-            row
-        } else {
-            best
-        }
-    })
-}
-
-fn swap_rows<A>(width: usize, a: &mut [A], first: usize, second: usize) {
-    if first != second {
-        for column in 0..width {
-            a.swap(first * width + column, second * width + column);
-        }
-    }
 }
 
 fn scale_row<A: Field>(width: usize, a: &mut [A], row: usize, factor: A) {

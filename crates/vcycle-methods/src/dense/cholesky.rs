@@ -4,7 +4,7 @@ use crate::scalar::Field;
 
 /// `A = L L^H` and the solution `y` of `L y = b`, to which a row and column of `A` are added at a
 /// time: what was factorised before stays. Numbers are formed in the order of `gpu/kernels/fsai.c`.
-pub(super) struct Cholesky<A> {
+pub(crate) struct Cholesky<A> {
     /// The rows of `L` one after another, each up to its diagonal, whose reciprocal is stored.
     factor: Vec<A>,
     y: Vec<A>,
@@ -20,13 +20,13 @@ impl<A> Default for Cholesky<A> {
 }
 
 impl<A: Field> Cholesky<A> {
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.factor.clear();
         self.y.clear();
     }
 
     /// Rows so far.
-    pub(super) fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.y.len()
     }
 
@@ -38,7 +38,7 @@ impl<A: Field> Cholesky<A> {
 
     /// Turns the entries of a next row of `A` left of its diagonal into those of `L`, and gives
     /// the pivot: what is left of the diagonal.
-    pub(super) fn eliminate(&self, next: &mut [A], diagonal: A::Real) -> A::Real {
+    pub(crate) fn eliminate(&self, next: &mut [A], diagonal: A::Real) -> A::Real {
         for k in 0..self.order() {
             let (row, inverse) = self.row(k);
             next[k] = without(next[k], &next[..k], row) * inverse;
@@ -48,20 +48,20 @@ impl<A: Field> Cholesky<A> {
     }
 
     /// The next entry of `y` for a row of `L` with the reciprocal of its diagonal, and the next entry of `b`.
-    pub(super) fn forward(&self, next: &[A], inverse: A, rhs: A) -> A {
+    pub(crate) fn forward(&self, next: &[A], inverse: A, rhs: A) -> A {
         let known = next.iter().zip(&self.y);
         known.fold(rhs, |rest, (&l, &y)| rest - l * y) * inverse
     }
 
     /// Adds a row of `L` with the reciprocal of its diagonal, and the entry of `y`.
-    pub(super) fn push(&mut self, next: &[A], inverse: A, y: A) {
+    pub(crate) fn push(&mut self, next: &[A], inverse: A, y: A) {
         self.factor.extend_from_slice(next);
         self.factor.push(inverse);
         self.y.push(y);
     }
 
     /// The solution of `A x = b`.
-    pub(super) fn solve(&self, x: &mut Vec<A>) {
+    pub(crate) fn solve(&self, x: &mut Vec<A>) {
         x.clear();
         x.extend_from_slice(&self.y);
         for k in (0..self.order()).rev() {

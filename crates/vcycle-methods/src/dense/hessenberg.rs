@@ -1,4 +1,4 @@
-//! The projected problem of GMRES.
+//! Least squares with a Hessenberg matrix, the projected problem of GMRES.
 
 use num_traits::{Float, One, Zero};
 
@@ -7,7 +7,7 @@ use crate::scalar::{Field, Real};
 /// Minimises `|beta e_1 - H y|` for a Hessenberg matrix `H` that grows by a column a step, with
 /// Givens rotations (Saad and Schultz 1986, section 3.2).
 #[derive(Default)]
-pub(super) struct LeastSquares<A: Field> {
+pub(crate) struct LeastSquares<A: Field> {
     /// Columns of the triangular factor, one behind the other, `k + 1` entries in column `k`.
     triangle: Vec<A>,
     rotations: Vec<Rotation<A>>,
@@ -58,7 +58,7 @@ fn place(k: usize) -> usize {
 
 impl<A: Field> LeastSquares<A> {
     /// Makes room for a number of columns, so that the steps allocate nothing.
-    pub(super) fn reserve(&mut self, columns: usize) {
+    pub(crate) fn reserve(&mut self, columns: usize) {
         self.triangle.resize(place(columns), A::zero());
         let none = Rotation {
             cosine: One::one(),
@@ -71,28 +71,28 @@ impl<A: Field> LeastSquares<A> {
     }
 
     /// Begins with an empty matrix.
-    pub(super) fn start(&mut self, beta: A) {
+    pub(crate) fn start(&mut self, beta: A) {
         self.rhs[0] = beta;
         self.dimension = 0;
     }
 
     /// Entry `row` of the next column of `H`.
-    pub(super) fn set(&mut self, row: usize, value: A) {
+    pub(crate) fn set(&mut self, row: usize, value: A) {
         self.column[row] = value;
     }
 
     /// Adds to entry `row` of the next column what a second orthogonalisation has found.
-    pub(super) fn add(&mut self, row: usize, value: A) {
+    pub(crate) fn add(&mut self, row: usize, value: A) {
         self.column[row] += value;
     }
 
     /// Entry `row` of the next column, as it was set.
-    pub(super) fn entry(&self, row: usize) -> A {
+    pub(crate) fn entry(&self, row: usize) -> A {
         self.column[row]
     }
 
     /// The last of `rows + 1` entries that were set over the length of them all: what orthogonalisation has left of a vector.
-    pub(super) fn part_left(&self, rows: usize) -> f64 {
+    pub(crate) fn part_left(&self, rows: usize) -> f64 {
         let column = &self.column[..=rows];
         let sum: A::Real = column.iter().map(|h| h.modulus_squared()).sum();
         (column[rows].modulus() / Float::sqrt(sum)).to_f64()
@@ -100,7 +100,7 @@ impl<A: Field> LeastSquares<A> {
 
     /// Takes the entries that were set as column `step` of `H`. It counts only if it `is_wanted`,
     /// finite and not singular.
-    pub(super) fn eliminate(&mut self, step: usize, is_wanted: bool) {
+    pub(crate) fn eliminate(&mut self, step: usize, is_wanted: bool) {
         let column = &mut self.column[..step + 2];
         let sum: A::Real = column.iter().map(|h| h.modulus_squared()).sum();
         let negligible = <A::Real as Float>::epsilon() * Float::sqrt(sum);
@@ -129,17 +129,17 @@ impl<A: Field> LeastSquares<A> {
     }
 
     /// The norm of the residual with `steps` columns.
-    pub(super) fn residual(&self, steps: usize) -> A::Real {
+    pub(crate) fn residual(&self, steps: usize) -> A::Real {
         self.rhs[steps].modulus()
     }
 
     /// How many columns count.
-    pub(super) fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// Solves the triangular system of the columns that count.
-    pub(super) fn solve(&mut self) {
+    pub(crate) fn solve(&mut self) {
         self.solution.fill(A::zero());
         for row in (0..self.dimension).rev() {
             let known: A = (row + 1..self.dimension)
@@ -150,7 +150,7 @@ impl<A: Field> LeastSquares<A> {
     }
 
     /// Entry `step` of the solution; zero for a column that does not count.
-    pub(super) fn solution(&self, step: usize) -> A {
+    pub(crate) fn solution(&self, step: usize) -> A {
         self.solution[step]
     }
 }
