@@ -105,21 +105,3 @@ impl<T: Scalar> Method<T> for Bicgstab {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::executor::Executor;
-    use crate::solver::testing;
-    use crate::stop::Status;
-
-    #[test]
-    fn a_rotation_breaks_it_down() {
-        // <t, r> = <A r, r> = 0 for a skew-symmetric matrix: omega is zero.
-        let a = testing::rotation(&Executor::reference(), 6);
-        let outcome = testing::solve_with(Arc::new(Bicgstab::default()), &a, None);
-        assert_eq!(outcome.status, Status::Breakdown);
-    }
-}

@@ -102,20 +102,3 @@ impl<T: Scalar> Method<T> for Cgs {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::executor::Executor;
-    use crate::solver::testing;
-    use crate::stop::Status;
-
-    #[test]
-    fn a_rotation_breaks_it_down() {
-        let a = testing::rotation(&Executor::reference(), 6);
-        let outcome = testing::solve_with(Arc::new(Cgs::default()), &a, None);
-        assert_eq!(outcome.status, Status::Breakdown);
-    }
-}

@@ -88,27 +88,3 @@ impl<T: Scalar> Method<T> for Fcg {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::executor::Executor;
-    use crate::solver::Cg;
-    use crate::solver::testing::{self, Alternating};
-
-    #[test]
-    fn a_changing_preconditioner_is_no_obstacle() {
-        let a = testing::laplacian_2d::<f64>(&Executor::reference(), 12);
-        let preconditioner = Arc::new(Alternating::new(&a));
-        let iterations = |method: Arc<dyn Method<f64>>| {
-            testing::solve_with(method, &a, Some(preconditioner.clone())).iterations
-        };
-        let (flexible, plain) = (
-            iterations(Arc::new(Fcg::default())),
-            iterations(Arc::new(Cg::default())),
-        );
-        assert!(3 * flexible < plain, "{flexible} and {plain}");
-    }
-}

@@ -105,33 +105,3 @@ impl<T: Scalar> Method<T> for Gcr {
         unreachable!("the cycle does not end and is not empty")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::error::Error;
-    use crate::executor::Executor;
-    use crate::solver::{Gmres, Solver, testing};
-    use crate::vector::Vector;
-
-    #[test]
-    fn takes_the_iterations_of_gmres() {
-        let a = testing::convection_diffusion::<f64>(&Executor::reference(), 8);
-        let gcr = testing::solve_with(Arc::new(Gcr::default()), &a, None);
-        let gmres = testing::solve_with(Arc::new(Gmres::default()), &a, None);
-        assert!(gcr.converged());
-        assert_eq!(gcr.iterations, gmres.iterations);
-    }
-
-    #[test]
-    fn a_restart_of_zero_is_refused() {
-        let host = Executor::reference();
-        let solver =
-            Solver::new(Gcr { restart: 0 }, testing::laplacian_1d::<f64>(&host, 4)).unwrap();
-        let b = Vector::<f64>::filled(&host, 4, 1, 1.0).unwrap();
-        let result = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
-        assert!(matches!(result, Err(Error::BadParameter { .. })));
-    }
-}

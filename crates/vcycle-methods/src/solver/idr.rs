@@ -297,30 +297,3 @@ impl<'w, T: Scalar> State<'w, T> {
         run.done(&self.norm)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::executor::Executor;
-    use crate::solver::testing;
-
-    #[test]
-    fn more_shadow_vectors_need_fewer_products() {
-        let a = testing::convection_diffusion::<f64>(&Executor::reference(), 16);
-        let products = |s| {
-            let outcome = testing::solve_with(Arc::new(Idr { s, seed: 1 }), &a, None);
-            assert!(outcome.converged(), "{outcome}");
-            outcome.iterations
-        };
-        assert!(products(8) < products(1));
-    }
-
-    #[test]
-    fn a_small_system_limits_the_shadow_space() {
-        let a = testing::laplacian_1d::<f64>(&Executor::reference(), 3);
-        let outcome = testing::solve_with(Arc::new(Idr { s: 8, seed: 3 }), &a, None);
-        assert!(outcome.converged(), "{outcome}");
-    }
-}

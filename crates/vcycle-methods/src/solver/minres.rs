@@ -266,31 +266,3 @@ impl<'w, T: Scalar> State<'w, T> {
         Ok(run.monitor.all_ended())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::executor::Executor;
-    use crate::matrix::Csr;
-    use crate::solver::testing;
-
-    #[test]
-    fn an_indefinite_preconditioner_is_named() {
-        let host = Executor::reference();
-        let a = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 2.0]));
-        let m = Arc::new(Csr::diagonal_matrix(&host, vec![-1.0, -1.0]));
-        let outcome = testing::solve_with(Arc::new(Minres::default()), &a, Some(m));
-        assert_eq!(outcome.status, Status::Indefinite(Part::Preconditioner));
-    }
-
-    #[test]
-    fn an_inconsistent_system_does_not_converge() {
-        let host = Executor::reference();
-        let a = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 0.0]));
-        let outcome = testing::solve_with(Arc::new(Minres::default()), &a, None);
-        assert!(!outcome.converged());
-        assert!((outcome.relative_residual - 0.5f64.sqrt()).abs() < 1e-12);
-    }
-}

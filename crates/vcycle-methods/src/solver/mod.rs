@@ -38,6 +38,8 @@ mod gmres;
 mod idr;
 mod ir;
 mod limit;
+#[cfg(test)]
+mod method_tests;
 mod minres;
 mod orthonormal;
 mod per_column;

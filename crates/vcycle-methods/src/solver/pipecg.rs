@@ -158,20 +158,3 @@ fn judge<T: Scalar>(
     }
     run.require_nonzero(values)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::executor::Executor;
-    use crate::solver::{Cg, testing};
-    use std::sync::Arc;
-
-    #[test]
-    fn takes_the_iterations_of_cg() {
-        let a = testing::laplacian_2d::<f64>(&Executor::reference(), 10);
-        let pipelined = testing::solve_with(Arc::new(PipeCg::default()), &a, None);
-        let plain = testing::solve_with(Arc::new(Cg::default()), &a, None);
-        assert!(pipelined.converged());
-        assert!(pipelined.iterations.abs_diff(plain.iterations) <= 1);
-    }
-}

@@ -165,19 +165,40 @@ pub(super) fn values<T: Scalar>(count: usize, seed: u64) -> Vec<T> {
     (0..count).map(|_| next()).collect()
 }
 
+/// A method bound to a matrix.
+pub(super) fn solver<T: Scalar>(method: &Arc<dyn Method<T>>, a: Arc<dyn LinOp<T>>) -> Solver<T> {
+    Solver::from_shared(method.clone(), a).unwrap()
+}
+
+/// Columns of ones that fit a matrix.
+pub(super) fn ones<T: Scalar>(a: &Arc<Csr<T>>, cols: usize) -> Vector<T> {
+    Vector::filled(a.executor(), a.size().rows, cols, 1.0).unwrap()
+}
+
+/// A solve from zero: how it ended, and the solution.
+pub(super) fn solved<T: Scalar>(
+    method: &Arc<dyn Method<T>>,
+    a: Arc<dyn LinOp<T>>,
+    b: &Vector<T>,
+    stop: Stop,
+) -> (Outcome, Vec<T>) {
+    let mut x = Vector::zeros_like(b).unwrap();
+    let outcome = solver(method, a).stopping(stop).solve(b, &mut x).unwrap();
+    (outcome, x.to_vec())
+}
+
 /// Solves for a right-hand side of ones, with 2000 iterations allowed.
 pub(super) fn solve_with(
     method: Arc<dyn Method<f64>>,
     a: &Arc<Csr<f64>>,
     preconditioner: Option<Arc<dyn LinOp<f64>>>,
 ) -> Outcome {
-    let mut solver = Solver::from_shared(method, a.clone())
-        .unwrap()
-        .stopping(Stop::relative(1e-10).max_iterations(2000));
+    let stop = Stop::relative(1e-10).max_iterations(2000);
+    let mut solver = solver(&method, a.clone()).stopping(stop);
     if let Some(preconditioner) = preconditioner {
         solver = solver.with_preconditioner(preconditioner).unwrap();
     }
-    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let b = ones(a, 1);
     let mut x = Vector::zeros_like(&b).unwrap();
     solver.solve(&b, &mut x).unwrap()
 }

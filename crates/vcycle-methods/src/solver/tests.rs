@@ -8,14 +8,14 @@ use std::time::Duration;
 use num_traits::Zero;
 
 use super::testing::{
-    self, BreaksAfter, Methods, SHARED, all, definite, general, gmres, symmetric,
+    self, BreaksAfter, Methods, SHARED, all, definite, general, gmres, ones, solved, solver,
+    symmetric,
 };
 use super::*;
 use crate::log::{IterationEvent, Log, Observer};
 use crate::matrix::Csr;
 use crate::precond::Jacobi;
-use crate::scalar::{Mixes, c32, c64};
-use crate::stop::Part;
+use crate::scalar::{Mixes, bf16, c32, c64};
 use crate::vector::Storage;
 
 fn executors() -> [Executor; 2] {
@@ -29,15 +29,9 @@ fn check<T: Mixes<T, T>>(methods: &Methods<T>, a: &Arc<Csr<T>>, tolerance: f64) 
     let mut b = Vector::zeros_like(&known).unwrap();
     LinOp::<T>::apply(a.as_ref(), &known, &mut b, &Workspace::new()).unwrap();
     for method in methods {
-        let plain = Solver::from_shared(method.clone(), a.clone())
-            .unwrap()
-            .stopping(Stop::relative(tolerance));
-        let jacobi = Solver::from_shared(method.clone(), a.clone())
-            .unwrap()
-            .preconditioned_by(&Jacobi::default())
-            .unwrap()
-            .stopping(Stop::relative(tolerance));
-        for solver in [plain, jacobi] {
+        let plain = || solver(method, a.clone()).stopping(Stop::relative(tolerance));
+        let jacobi = plain().preconditioned_by(&Jacobi::default()).unwrap();
+        for solver in [plain(), jacobi] {
             let mut x = Vector::zeros_like(&b).unwrap();
             let outcome = solver.solve(&b, &mut x).unwrap();
             assert!(outcome.converged(), "{method:?}: {outcome}");
@@ -54,9 +48,10 @@ fn check<T: Mixes<T, T>>(methods: &Methods<T>, a: &Arc<Csr<T>>, tolerance: f64) 
 #[test]
 fn definite_systems_are_solved() {
     for executor in executors() {
-        check::<f64>(&definite(), &testing::laplacian_2d(&executor, 7), 1e-10);
-        check::<f64>(&symmetric(), &testing::laplacian_2d(&executor, 7), 1e-10);
-        check::<f64>(&general(), &testing::laplacian_2d(&executor, 7), 1e-10);
+        let a = testing::laplacian_2d(&executor, 7);
+        check::<f64>(&definite(), &a, 1e-10);
+        check::<f64>(&symmetric(), &a, 1e-10);
+        check::<f64>(&general(), &a, 1e-10);
         check::<f32>(&definite(), &testing::laplacian_2d(&executor, 7), 1e-4);
         check::<c64>(&definite(), &testing::hermitian(&executor, 20), 1e-10);
         check::<c32>(&definite(), &testing::hermitian(&executor, 20), 1e-4);
@@ -66,16 +61,10 @@ fn definite_systems_are_solved() {
 #[test]
 fn nonsymmetric_systems_are_solved() {
     for executor in executors() {
-        check::<f64>(
-            &general(),
-            &testing::convection_diffusion(&executor, 7),
-            1e-10,
-        );
-        check::<f32>(
-            &general(),
-            &testing::convection_diffusion(&executor, 7),
-            1e-4,
-        );
+        let wind = testing::convection_diffusion(&executor, 7);
+        check::<f64>(&general(), &wind, 1e-10);
+        let wind = testing::convection_diffusion(&executor, 7);
+        check::<f32>(&general(), &wind, 1e-4);
         check::<c64>(&general(), &testing::shifted_laplacian(&executor, 5), 1e-10);
         check::<c32>(&general(), &testing::shifted_laplacian(&executor, 5), 1e-4);
     }
@@ -94,20 +83,10 @@ fn symmetric_indefinite_systems_are_solved() {
 
 #[test]
 fn half_precision_is_solved_to_its_accuracy() {
-    use crate::scalar::bf16;
-    let host = Executor::reference();
-    let a = testing::laplacian_1d::<bf16>(&host, 4);
-    let b = Vector::<bf16>::filled(&host, 4, 1, 1.0).unwrap();
-    for method in [
-        Arc::new(Cg::default()) as Arc<dyn Method<bf16>>,
-        Arc::new(Gmres::default()),
-    ] {
-        let solver = Solver::from_shared(method, a.clone()).unwrap();
-        let mut x = Vector::zeros_like(&b).unwrap();
-        let stop = Stop::relative(0.1);
-        let outcome = solver
-            .solve_in(&b, &mut x, &stop, &Workspace::new())
-            .unwrap();
+    let a = testing::laplacian_1d::<bf16>(&Executor::reference(), 4);
+    let methods: Methods<bf16> = vec![Arc::new(Cg::default()), Arc::new(Gmres::default())];
+    for method in methods {
+        let (outcome, _) = solved(&method, a.clone(), &ones(&a, 1), Stop::relative(0.1));
         assert!(outcome.converged(), "{outcome}");
     }
 }
@@ -120,15 +99,13 @@ fn columns_end_on_their_own_and_keep_their_solution() {
     let rows = vec![1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
     let b = Vector::from_rows(&host, 2, rows).unwrap();
     for method in all::<f64>() {
-        let solver = Solver::from_shared(method.clone(), a.clone()).unwrap();
-        let mut x = Vector::zeros_like(&b).unwrap();
-        let outcome = solver.solve(&b, &mut x).unwrap();
+        let (outcome, x) = solved(&method, a.clone(), &b, Stop::default());
         assert!(outcome.converged(), "{method:?}: {outcome}");
         let (first, second) = (outcome.columns[0], outcome.columns[1]);
         if !["ir", "chebyshev", "idr"].contains(&method.name()) {
             assert_eq!(first.iterations, 1, "{method:?}");
             assert!(second.iterations > 1, "{method:?}");
-            assert!((x.to_vec()[0] - 1.0).abs() < 1e-14, "{method:?}");
+            assert!((x[0] - 1.0).abs() < 1e-14, "{method:?}");
         }
     }
 }
@@ -143,46 +120,33 @@ fn one_column_is_solved_as_among_many() {
     let one = Vector::from_column(&host, column);
     let shares = |method: &Arc<dyn Method<f64>>| SHARED.contains(&method.name());
     for method in all::<f64>().into_iter().filter(|method| !shares(method)) {
-        let solver = Solver::from_shared(method.clone(), a.clone()).unwrap();
-        let (mut x, mut y) = (
-            Vector::zeros_like(&many).unwrap(),
-            Vector::zeros_like(&one).unwrap(),
-        );
-        let among = solver.solve(&many, &mut x).unwrap();
-        let alone = solver.solve(&one, &mut y).unwrap();
+        let (among, x) = solved(&method, a.clone(), &many, Stop::default());
+        let (alone, y) = solved(&method, a.clone(), &one, Stop::default());
         assert_eq!(among.columns[1].iterations, alone.iterations, "{method:?}");
-        let second: Vec<f64> = x.to_vec().into_iter().skip(1).step_by(2).collect();
-        assert_eq!(second, y.to_vec(), "{method:?}");
+        let second: Vec<f64> = x.into_iter().skip(1).step_by(2).collect();
+        assert_eq!(second, y, "{method:?}");
     }
 }
 
 #[test]
 fn a_solver_preconditions_another() {
+    let few = |inner: Arc<dyn Method<f64>>, outer: Arc<dyn Method<f64>>, a: Arc<Csr<f64>>, stop| {
+        let inner = solver(&inner, a.clone()).stopping(stop);
+        let outer = solver(&outer, a.clone()).with_preconditioner(Arc::new(inner));
+        let b = ones(&a, 2);
+        let outcome = outer
+            .unwrap()
+            .solve(&b, &mut Vector::zeros_like(&b).unwrap());
+        let outcome = outcome.unwrap();
+        assert!(outcome.converged() && outcome.iterations < 12, "{outcome}");
+    };
     for executor in executors() {
-        let a = testing::convection_diffusion::<f64>(&executor, 8);
-        let b = Vector::<f64>::filled(&executor, 64, 2, 1.0).unwrap();
-        let inner = Solver::<f64>::new(gmres(5), a.clone())
-            .unwrap()
-            .stopping(Stop::fixed(5));
-        let outer = Solver::<f64>::new(Fgmres::default(), a)
-            .unwrap()
-            .with_preconditioner(Arc::new(inner))
-            .unwrap();
-        let mut x = Vector::zeros_like(&b).unwrap();
-        let outcome = outer.solve(&b, &mut x).unwrap();
-        assert!(outcome.converged() && outcome.iterations < 12, "{outcome}");
-
-        let a = testing::laplacian_2d::<f64>(&executor, 8);
-        let inner = Solver::<f64>::new(Cg::default(), a.clone())
-            .unwrap()
-            .stopping(Stop::relative(0.1));
-        let outer = Solver::<f64>::new(Ir::default(), a)
-            .unwrap()
-            .with_preconditioner(Arc::new(inner))
-            .unwrap();
-        let mut x = Vector::zeros_like(&b).unwrap();
-        let outcome = outer.solve(&b, &mut x).unwrap();
-        assert!(outcome.converged() && outcome.iterations < 12, "{outcome}");
+        let wind = testing::convection_diffusion(&executor, 8);
+        let laplacian = testing::laplacian_2d(&executor, 8);
+        let outer = Arc::new(Fgmres::default());
+        few(Arc::new(gmres(5)), outer, wind, Stop::fixed(5));
+        let (inner, outer) = (Arc::new(Cg::default()), Arc::new(Ir::default()));
+        few(inner, outer, laplacian, Stop::relative(0.1));
     }
 }
 
@@ -192,73 +156,52 @@ fn a_zero_right_hand_side_has_a_zero_solution_whatever_the_guess() {
     let a = testing::laplacian_1d::<f64>(&host, 5);
     let b = Vector::from_rows(&host, 2, [0.0, 1.0].repeat(5)).unwrap();
     for method in definite::<f64>().into_iter().chain(general()) {
-        let solver = Solver::from_shared(method.clone(), a.clone()).unwrap();
         let mut x = Vector::<f64>::filled(&host, 5, 2, 3.0).unwrap();
-        let outcome = solver.solve(&b, &mut x).unwrap();
+        let outcome = solver(&method, a.clone()).solve(&b, &mut x).unwrap();
         assert!(outcome.converged(), "{method:?}: {outcome}");
         assert_eq!(outcome.columns[0].iterations, 0, "{method:?}");
-        assert!(
-            x.to_vec().iter().step_by(2).all(Zero::is_zero),
-            "{method:?}"
-        );
+        let x = x.to_vec();
+        assert!(x.iter().step_by(2).all(Zero::is_zero), "{method:?}");
     }
 }
 
 #[test]
 fn a_good_guess_saves_iterations() {
-    let host = Executor::reference();
-    let a = testing::laplacian_2d::<f64>(&host, 6);
-    let b = Vector::<f64>::filled(&host, 36, 1, 1.0).unwrap();
+    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 6);
+    let b = ones(&a, 1);
     for method in all::<f64>() {
-        let solver = Solver::from_shared(method.clone(), a.clone()).unwrap();
+        let solver = solver(&method, a.clone());
         let mut x = Vector::zeros_like(&b).unwrap();
-        let first = solver.solve(&b, &mut x).unwrap();
-        let again = solver.solve(&b, &mut x).unwrap();
-        assert!(first.iterations > 1 && again.iterations == 0, "{method:?}");
+        let [first, again] = [0; 2].map(|_| solver.solve(&b, &mut x).unwrap().iterations);
+        assert!(first > 1 && again == 0, "{method:?}");
     }
 }
 
 #[test]
 fn a_preconditioner_that_gives_nan_ends_as_non_finite() {
-    let host = Executor::reference();
-    let a = testing::laplacian_2d::<f64>(&host, 6);
-    let b = Vector::<f64>::filled(&host, 36, 1, 1.0).unwrap();
+    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 6);
     for applications in [0, 3] {
         for method in all::<f64>() {
-            let solver = Solver::from_shared(method.clone(), a.clone())
-                .unwrap()
-                .with_preconditioner(Arc::new(BreaksAfter::new(&a, applications)))
-                .unwrap();
-            let mut x = Vector::zeros_like(&b).unwrap();
-            let outcome = solver.solve(&b, &mut x).unwrap();
+            let breaks = Arc::new(BreaksAfter::new(&a, applications));
+            let outcome = testing::solve_with(method.clone(), &a, Some(breaks));
             assert_eq!(outcome.status, Status::NonFinite, "{method:?}: {outcome}");
         }
     }
-}
-
-#[test]
-fn a_failing_inner_solver_is_noticed_outside() {
-    let host = Executor::reference();
-    let a = testing::laplacian_2d::<f64>(&host, 6);
-    let inner = Solver::<f64>::new(Cg::default(), a.clone())
-        .unwrap()
-        .with_preconditioner(Arc::new(BreaksAfter::new(&a, 2)))
-        .unwrap();
-    let outer = testing::solve_with(Arc::new(Fgmres::default()), &a, Some(Arc::new(inner)));
+    // Outside of a solver that failed, too.
+    let inner = solver(&(Arc::new(Cg::default()) as _), a.clone());
+    let inner = inner.with_preconditioner(Arc::new(BreaksAfter::new(&a, 2)));
+    let inner = Some(Arc::new(inner.unwrap()) as _);
+    let outer = testing::solve_with(Arc::new(Fgmres::default()), &a, inner);
     assert_eq!(outer.status, Status::NonFinite);
 }
 
 #[test]
 fn singular_systems_are_never_called_solved() {
-    let host = Executor::reference();
-    let a = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 2.0, 3.0, 0.0]));
-    let b = Vector::<f64>::filled(&host, 4, 1, 1.0).unwrap();
+    let diagonal = vec![1.0, 2.0, 3.0, 0.0];
+    let a = Arc::new(Csr::diagonal_matrix(&Executor::reference(), diagonal));
+    let stop = Stop::relative(1e-8).max_iterations(200);
     for method in all::<f64>() {
-        let solver = Solver::from_shared(method.clone(), a.clone())
-            .unwrap()
-            .stopping(Stop::relative(1e-8).max_iterations(200));
-        let mut x = Vector::zeros_like(&b).unwrap();
-        let outcome = solver.solve(&b, &mut x).unwrap();
+        let (outcome, _) = solved(&method, a.clone(), &ones(&a, 1), stop.clone());
         assert!(!outcome.converged(), "{method:?}: {outcome}");
         assert!(outcome.iterations <= 200, "{method:?}");
     }
@@ -266,69 +209,78 @@ fn singular_systems_are_never_called_solved() {
 
 #[test]
 fn limits_hold() {
-    let host = Executor::reference();
-    let a = testing::laplacian_2d::<f64>(&host, 12);
-    let b = Vector::<f64>::filled(&host, 144, 1, 1.0).unwrap();
-    let ws = Workspace::new();
+    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 12);
     for method in all::<f64>() {
-        let solver = Solver::from_shared(method.clone(), a.clone()).unwrap();
-        let solve = |stop: &Stop| {
-            let mut x = Vector::zeros_like(&b).unwrap();
-            solver.solve_in(&b, &mut x, stop, &ws).unwrap()
-        };
-        let outcome = solve(&Stop::relative(1e-10).max_iterations(3));
+        let solve = |stop: Stop| solved(&method, a.clone(), &ones(&a, 1), stop).0;
+        let outcome = solve(Stop::relative(1e-10).max_iterations(3));
         assert_eq!(outcome.status, Status::IterationLimit, "{method:?}");
-        assert_eq!(
-            (outcome.iterations, outcome.history.len()),
-            (3, 4),
-            "{method:?}"
-        );
-        let outcome = solve(&Stop::relative(1e-10).max_time(Duration::ZERO));
+        let counts = (outcome.iterations, outcome.history.len());
+        assert_eq!(counts, (3, 4), "{method:?}");
+        let outcome = solve(Stop::relative(1e-10).max_time(Duration::ZERO));
         assert_eq!(outcome.status, Status::TimeLimit, "{method:?}");
-        let loose = solve(&Stop::relative(1e-1));
-        let tight = solve(&Stop::relative(1e-9));
+        let (loose, tight) = (solve(Stop::relative(1e-1)), solve(Stop::relative(1e-9)));
         assert!(loose.converged() && tight.converged(), "{method:?}");
         assert!(loose.iterations < tight.iterations, "{method:?}");
     }
 }
 
-/// Wants an end after the second iteration.
-struct Impatient(usize);
+/// Counts iterations, and wants an end after so many.
+#[derive(Default)]
+struct Watcher {
+    seen: Vec<usize>,
+    patience: Option<usize>,
+}
 
-impl Observer for Impatient {
+impl Observer for Watcher {
     fn iteration(&mut self, event: &IterationEvent<'_>) {
-        self.0 = event.iteration;
+        self.seen.push(event.iteration);
     }
     fn wants_stop(&self) -> bool {
-        self.0 >= 2
+        let last = self.seen.last();
+        self.patience
+            .is_some_and(|most| last.is_some_and(|&seen| seen >= most))
     }
 }
 
 #[test]
 fn observers_may_end_a_solve() {
-    let host = Executor::reference();
-    let a = testing::laplacian_2d::<f64>(&host, 12);
-    let b = Vector::<f64>::filled(&host, 144, 2, 1.0).unwrap();
+    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 12);
+    let b = ones(&a, 2);
     for method in all::<f64>() {
-        let solver = Solver::from_shared(method.clone(), a.clone()).unwrap();
-        let ws = Workspace::with_log(Log::new().with(Impatient(0)));
+        let impatient = Watcher {
+            patience: Some(2),
+            ..Watcher::default()
+        };
+        let ws = Workspace::with_log(Log::new().with(impatient));
         let mut x = Vector::zeros_like(&b).unwrap();
-        let outcome = solver.solve_in(&b, &mut x, &Stop::default(), &ws).unwrap();
+        let outcome = solver(&method, a.clone()).solve_in(&b, &mut x, &Stop::default(), &ws);
+        let outcome = outcome.unwrap();
         assert_eq!(outcome.status, Status::Interrupted, "{method:?}");
         assert_eq!(outcome.iterations, 2, "{method:?}");
     }
 }
 
 #[test]
+fn only_the_outer_solve_announces_its_iterations() {
+    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 6);
+    let inner = Solver::<f64>::new(Cg::default(), a.clone()).unwrap();
+    let outer = Solver::<f64>::new(Fcg::default(), a.clone()).unwrap();
+    let outer = outer.with_preconditioner(Arc::new(inner.stopping(Stop::fixed(3))));
+    let counter = Rc::new(RefCell::new(Watcher::default()));
+    let ws = Workspace::with_log(Log::new().with(counter.clone()));
+    let b = ones(&a, 1);
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = outer.unwrap().solve_in(&b, &mut x, &Stop::default(), &ws);
+    let expected: Vec<usize> = (0..=outcome.unwrap().iterations).collect();
+    assert_eq!(counter.borrow().seen, expected);
+}
+
+#[test]
 fn stagnation_is_noticed() {
     // One vector at a time cannot make progress against a rotation.
     let a = testing::rotation(&Executor::reference(), 6);
-    let solver = Solver::<f64>::new(gmres(1), a)
-        .unwrap()
-        .stopping(Stop::relative(1e-8).stagnating_after(20));
-    let b = Vector::<f64>::filled(&Executor::reference(), 6, 1, 1.0).unwrap();
-    let mut x = Vector::zeros_like(&b).unwrap();
-    let outcome = solver.solve(&b, &mut x).unwrap();
+    let stop = Stop::relative(1e-8).stagnating_after(20);
+    let (outcome, _) = solved(&(Arc::new(gmres(1)) as _), a.clone(), &ones(&a, 1), stop);
     assert_eq!(outcome.status, Status::Stagnated, "{outcome}");
 }
 
@@ -338,60 +290,30 @@ fn a_tolerance_out_of_reach_ends_at_the_limit_of_accuracy() {
     let a = testing::laplacian_2d::<f32>(&host, 12);
     let b = Vector::from_column(&host, testing::values::<f32>(144, 3));
     for method in definite::<f32>().into_iter().chain(general()) {
-        let solver = Solver::from_shared(method.clone(), a.clone())
-            .unwrap()
-            .stopping(Stop::relative(1e-12).stagnating_after(100));
-        let mut x = Vector::zeros_like(&b).unwrap();
-        let outcome = solver.solve(&b, &mut x).unwrap();
-        assert_eq!(
-            outcome.status,
-            Status::AccuracyLimit,
-            "{method:?}: {outcome}"
-        );
+        let stop = Stop::relative(1e-12).stagnating_after(100);
+        let (outcome, _) = solved(&method, a.clone(), &b, stop);
+        let is_limit = outcome.status == Status::AccuracyLimit;
+        assert!(is_limit, "{method:?}: {outcome}");
         assert!(outcome.backward_error < 2e-6, "{method:?}: {outcome}");
         assert!(outcome.iterations < 200, "{method:?}: {outcome}");
         assert_eq!(outcome.history.len(), outcome.iterations + 1, "{method:?}");
     }
 }
 
-/// `D A D` with `D` between 1 and 1e5, for the Laplacian in two dimensions.
-#[cfg(feature = "direct")]
-fn badly_scaled(executor: &Executor) -> Arc<Csr<f64>> {
-    let a = testing::laplacian_2d::<f64>(executor, 10);
-    let scale = |i: usize| 10f64.powf((i * 37 % 100) as f64 / 20.0);
-    let mut values = a.values().to_vec();
-    for row in 0..100 {
-        for place in a.offsets()[row]..a.offsets()[row + 1] {
-            values[place] *= scale(row) * scale(a.columns()[place] as usize);
-        }
-    }
-    let (offsets, columns) = (a.offsets().to_vec(), a.columns().to_vec());
-    let kept = crate::matrix::Duplicates::Refuse;
-    Arc::new(Csr::from_arrays(executor, Size::square(100), offsets, columns, values, kept).unwrap())
-}
-
 #[test]
 fn no_tolerance_at_all_ends_at_the_limit_of_accuracy() {
-    for executor in executors()
-        .into_iter()
-        .chain(vcycle_core::testing::device())
-    {
+    let device = vcycle_core::testing::device();
+    for executor in executors().into_iter().chain(device) {
         let host = testing::laplacian_2d::<f64>(&Executor::reference(), 5);
         let a = Arc::new(host.copy_to(&executor).unwrap());
-        let b = Vector::<f64>::filled(&executor, 25, 1, 1.0).unwrap();
+        let b = ones(&a, 1);
         for method in all::<f64>() {
-            let solver = Solver::from_shared(method.clone(), a.clone())
-                .unwrap()
-                .preconditioned_by(&Jacobi::default())
-                .unwrap()
-                .stopping(Stop::relative(0.0));
-            let mut x = Vector::zeros_like(&b).unwrap();
-            let outcome = solver.solve(&b, &mut x).unwrap();
-            assert_eq!(
-                outcome.status,
-                Status::AccuracyLimit,
-                "{method:?}: {outcome}"
-            );
+            let solver = solver(&method, a.clone()).preconditioned_by(&Jacobi::default());
+            let solver = solver.unwrap().stopping(Stop::relative(0.0));
+            let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+            let outcome = outcome.unwrap();
+            let is_limit = outcome.status == Status::AccuracyLimit;
+            assert!(is_limit, "{method:?}: {outcome}");
             assert!(outcome.backward_error < 3e-15, "{method:?}: {outcome}");
             assert!(outcome.iterations < 5000, "{method:?}: {outcome}");
         }
@@ -401,31 +323,32 @@ fn no_tolerance_at_all_ends_at_the_limit_of_accuracy() {
 #[cfg(feature = "direct")]
 #[test]
 fn factors_of_an_ill_conditioned_matrix_end_after_few_corrections_with_every_row_solved() {
-    let a = badly_scaled(&Executor::reference());
-    let b = Vector::<f64>::filled(&Executor::reference(), 100, 1, 1.0).unwrap();
-    let solver = Solver::<f64>::new(Ir::of_factors(), a.clone())
-        .unwrap()
-        .preconditioned_by(&Direct::default())
-        .unwrap()
-        .stopping(Stop::relative(1e-14));
-    let mut x = Vector::zeros_like(&b).unwrap();
+    // `D A D` with `D` between 1 and 1e5, for the Laplacian in two dimensions.
+    let mut a = (*testing::laplacian_2d::<f64>(&Executor::reference(), 10)).clone();
+    let scale = |i: usize| 10f64.powf((i * 37 % 100) as f64 / 20.0);
+    let columns = a.columns().to_vec();
+    for row in 0..100 {
+        for place in a.pattern().range(row) {
+            a.values_mut()[place] *= scale(row) * scale(columns[place] as usize);
+        }
+    }
+    let a = Arc::new(a);
+    let solver = Solver::<f64>::new(Ir::of_factors(), a.clone()).unwrap();
+    let solver = solver.preconditioned_by(&Direct::default()).unwrap();
+    let solver = solver.stopping(Stop::relative(1e-14));
+    let (b, mut x) = (ones(&a, 1), Vector::zeros(a.executor(), 100, 1).unwrap());
     let outcome = solver.solve(&b, &mut x).unwrap();
     assert_eq!(outcome.status, Status::AccuracyLimit, "{outcome}");
     assert!(outcome.iterations <= 3, "{outcome}");
     assert!(outcome.condition > 1e4, "{outcome}");
-    let told = outcome.to_string();
-    assert!(
-        told.contains("backward error") && told.contains("condition number at least"),
-        "{told}"
-    );
+    for said in ["backward error", "condition number at least"] {
+        assert!(outcome.to_string().contains(said), "{outcome}");
+    }
     let x = x.to_vec();
     for row in 0..100 {
         let (columns, values) = a.row(row);
-        let terms: Vec<f64> = columns
-            .iter()
-            .zip(values)
-            .map(|(&j, v)| v * x[j as usize])
-            .collect();
+        let terms = columns.iter().zip(values).map(|(&j, v)| v * x[j as usize]);
+        let terms: Vec<f64> = terms.collect();
         let residual = 1.0 - terms.iter().sum::<f64>();
         let level = 1.0 + terms.iter().map(|term| term.abs()).sum::<f64>();
         assert!(residual.abs() < 1e-15 * level, "row {row}");
@@ -446,8 +369,8 @@ impl Method<f64> for Liar {
         let mut ended = run.start(&mut r, &mut norm)?;
         let mut lie = 1.0;
         while !ended {
-            run.x
-                .axpy(Coefficient::real(0.5).times(run.monitor.active()), &r)?;
+            let half = Coefficient::real(0.5).times(run.monitor.active());
+            run.x.axpy(half, &r)?;
             run.residual(&mut r)?;
             r.norm(&mut norm)?;
             lie *= 0.1;
@@ -459,108 +382,45 @@ impl Method<f64> for Liar {
 }
 
 #[test]
-fn a_recurrence_that_lied_is_restarted_within_the_limits() {
-    let host = Executor::reference();
-    let a = Arc::new(Csr::<f64>::identity(&host, 2));
-    let b = Vector::<f64>::filled(&host, 2, 1, 1.0).unwrap();
-    let solver = Solver::<f64>::new(Liar, a).unwrap();
-    let ws = Workspace::new();
-    let solve = |stop: Stop| {
-        let mut x = Vector::zeros_like(&b).unwrap();
-        solver.solve_in(&b, &mut x, &stop, &ws).unwrap()
-    };
+fn a_recurrence_that_lied_is_restarted_within_the_limits_unless_it_is_trusted() {
+    let a = Arc::new(Csr::<f64>::identity(&Executor::reference(), 2));
+    let liar: Arc<dyn Method<f64>> = Arc::new(Liar);
+    let solve = |stop: Stop| solved(&liar, a.clone(), &ones(&a, 1), stop).0;
     let outcome = solve(Stop::relative(1e-4));
     assert!(outcome.converged() && outcome.relative_residual <= 1e-4);
     // Halving each time: 14 iterations reach 1e-4, and the lies are corrected at restarts.
     assert_eq!((outcome.iterations, outcome.history.len()), (14, 15));
     let limited = solve(Stop::relative(1e-4).max_iterations(7));
-    assert_eq!(
-        (limited.status, limited.iterations),
-        (Status::IterationLimit, 7)
-    );
+    let (status, iterations) = (limited.status, limited.iterations);
+    assert_eq!((status, iterations), (Status::IterationLimit, 7));
     assert_eq!(limited.relative_residual, 0.5_f64.powi(7));
-}
-
-#[test]
-fn a_trusted_recurrence_is_not_corrected_and_both_residuals_are_told() {
-    let host = Executor::reference();
-    let a = Arc::new(Csr::<f64>::identity(&host, 2));
-    let b = Vector::<f64>::filled(&host, 2, 1, 1.0).unwrap();
-    let mut x = Vector::zeros_like(&b).unwrap();
-    let stop = Stop::reduction(1e-4).trusting_recurrence();
-    let solver = Solver::<f64>::new(Liar, a).unwrap().stopping(stop);
-    let outcome = solver.solve(&b, &mut x).unwrap();
+    let trusted = solve(Stop::reduction(1e-4).trusting_recurrence());
     // Each iteration halves the residual and claims a twentieth.
-    assert_eq!((outcome.status, outcome.iterations), (Status::Converged, 4));
-    assert_eq!(outcome.relative_residual, 0.5_f64.powi(4));
-    assert!(outcome.recurrence_residual <= 1e-4 && outcome.recurrence_differs());
-    assert!(
-        outcome.to_string().contains("of the recurrence"),
-        "{outcome}"
-    );
+    let (status, iterations) = (trusted.status, trusted.iterations);
+    assert_eq!((status, iterations), (Status::Converged, 4));
+    assert_eq!(trusted.relative_residual, 0.5_f64.powi(4));
+    assert!(trusted.recurrence_residual <= 1e-4 && trusted.recurrence_differs());
+    let text = trusted.to_string();
+    assert!(text.contains("of the recurrence"), "{text}");
 }
 
 #[test]
 fn bad_vectors_are_named() {
     let host = Executor::reference();
-    let solver = Solver::<f64>::new(Cg::default(), testing::laplacian_1d::<f64>(&host, 3)).unwrap();
-    let good = Vector::<f64>::filled(&host, 3, 1, 1.0).unwrap();
-    let bad = Vector::from_column(&host, vec![1.0, f64::NAN, 1.0]);
-    let result = solver.solve(&bad, &mut good.clone());
-    let named = |what: &str, result: Result<Outcome>| match result {
-        Err(Error::NonFiniteVector {
-            what: found, row, ..
-        }) => found == what && row == 1,
-        _ => false,
-    };
-    assert!(named("right-hand side", result));
-    assert!(named(
-        "initial guess",
-        solver.solve(&good, &mut bad.clone())
-    ));
-}
-
-#[derive(Default)]
-struct Counter(Vec<usize>);
-
-impl Observer for Counter {
-    fn iteration(&mut self, event: &IterationEvent<'_>) {
-        self.0.push(event.iteration);
-    }
-}
-
-#[test]
-fn only_the_outer_solve_announces_its_iterations() {
-    let host = Executor::reference();
-    let a = testing::laplacian_2d::<f64>(&host, 6);
-    let inner = Solver::<f64>::new(Cg::default(), a.clone())
-        .unwrap()
-        .stopping(Stop::fixed(3));
-    let outer = Solver::<f64>::new(Fcg::default(), a)
-        .unwrap()
-        .with_preconditioner(Arc::new(inner))
-        .unwrap();
-    let counter = Rc::new(RefCell::new(Counter::default()));
-    let ws = Workspace::with_log(Log::new().with(counter.clone()));
-    let b = Vector::<f64>::filled(&host, 36, 1, 1.0).unwrap();
-    let mut x = Vector::zeros_like(&b).unwrap();
-    let outcome = outer.solve_in(&b, &mut x, outer.stop(), &ws).unwrap();
-    assert_eq!(
-        counter.borrow().0,
-        (0..=outcome.iterations).collect::<Vec<_>>()
+    let a = testing::laplacian_1d::<f64>(&host, 3);
+    let solver = Solver::<f64>::new(Cg::default(), a.clone()).unwrap();
+    let (good, bad) = (
+        ones(&a, 1),
+        Vector::from_column(&host, vec![1.0, f64::NAN, 1.0]),
     );
-}
-
-#[test]
-fn an_indefinite_matrix_is_named_by_cg_and_its_kin() {
-    let a = testing::indefinite::<f64>(&Executor::reference(), 30);
-    for method in definite::<f64>() {
-        let outcome = testing::solve_with(method.clone(), &a, None);
-        assert_eq!(
-            outcome.status,
-            Status::Indefinite(Part::Operator),
-            "{method:?}"
-        );
+    for (name, b, x) in [
+        ("right-hand side", &bad, &good),
+        ("initial guess", &good, &bad),
+    ] {
+        match solver.solve(b, &mut x.clone()) {
+            Err(Error::NonFiniteVector { what, row: 1, .. }) => assert_eq!(what, name),
+            other => panic!("{name}: {other:?}"),
+        }
     }
 }
 
