@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use num_traits::{One, Zero};
 
-use super::multicolour::Sweep;
 use super::order::Rows;
-use super::sweeps::repeated;
-use super::{nonzero_diagonal, square_entries};
+use super::sor::Relaxation;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::TRIANGLES;
@@ -90,23 +88,21 @@ preconditioner!(HybridGs);
 
 impl<T: Mixes<T, T>> Factory<T> for HybridGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let _stage = ws.stage("hybrid-gs set-up", 0);
-        if self.block_rows == 0 {
+        let block_rows = self.block_rows;
+        if block_rows == 0 {
             return Err(Error::BadParameter {
                 parameter: "block-rows",
                 reason: "must be at least 1".to_owned(),
             });
         }
-        let entries = square_entries(a.as_ref(), "hybrid-gs")?;
-        let diagonal = nonzero_diagonal(&entries, "hybrid-gs")?;
-        let sweep = Sweep {
+        let relaxation = Relaxation {
             component: "hybrid-gs",
-            rows: &Rows::Blocks(self.block_rows),
-            diagonal: &enlarged(&entries, &diagonal, self.block_rows),
             omega: 1.0,
+            sweeps: self.sweeps,
             symmetric: self.symmetric,
         };
-        repeated("hybrid-gs", a, sweep.of(&entries)?, self.sweeps)
+        let enlarge = |a: &Csr<T>, diagonal: Vec<T::Arith>| enlarged(a, &diagonal, block_rows);
+        relaxation.operator(a, ws, |_| Ok(Rows::Blocks(block_rows)), enlarge)
     }
 }
 
@@ -131,20 +127,17 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::precond::Sor;
-    use crate::precond::testing::{assemble, convection, from_dense, laplacian};
+    use crate::precond::testing::{
+        convection, far_from_dominant, from_dense, laplacian, made, matrix_of,
+    };
     use crate::solver::{Ir, Solver};
     use crate::vector::Vector;
-
-    fn matrix_of(factory: &dyn Factory<f64>, a: Csr<f64>) -> Vec<f64> {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-        assemble(factory.generate(&a, &Workspace::new()).unwrap().as_ref())
-    }
 
     #[test]
     fn one_block_is_gauss_seidel() {
         let a = convection::<f64>(&Executor::reference(), 5);
-        let hybrid = matrix_of(&HybridGs::default(), a.clone());
-        assert_eq!(hybrid, matrix_of(&Sor::default(), a));
+        let hybrid = matrix_of(&HybridGs::default(), &a);
+        assert_eq!(hybrid, matrix_of(&Sor::default(), &a));
     }
 
     #[test]
@@ -160,7 +153,7 @@ mod tests {
             block_rows,
             ..HybridGs::default()
         };
-        let m = matrix_of(&hybrid, from_dense(&Executor::reference(), 3, &a));
+        let m = matrix_of(&hybrid, &from_dense(&Executor::reference(), 3, &a));
         let expected = [0.5, 0.0, 0.0, 0.2, 0.4, 0.0, 0.0, 0.0, -0.4];
         for (m, expected) in m.iter().zip(expected) {
             assert!((m - expected).abs() < 1e-15, "{m} {expected}");
@@ -171,10 +164,7 @@ mod tests {
     #[test]
     fn the_iteration_converges_whatever_the_matrix() {
         let host = Executor::reference();
-        let n = 40;
-        let entry = |i: usize| if i / n == i % n { 1.0 } else { 0.9 };
-        let dense: Vec<f64> = (0..n * n).map(entry).collect();
-        for a in [from_dense(&host, n, &dense), laplacian(&host, 8)] {
+        for a in [far_from_dominant(&host, 40), laplacian(&host, 8)] {
             for symmetric in [false, true] {
                 let rows = a.size().rows;
                 let hybrid = HybridGs {
@@ -194,12 +184,11 @@ mod tests {
 
     #[test]
     fn blocks_have_rows() {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::reference(), 2));
         let hybrid = HybridGs {
             block_rows: 0,
             ..HybridGs::default()
         };
-        let result = hybrid.generate(&a, &Workspace::new());
+        let result = made(&hybrid, &Csr::identity(&Executor::reference(), 2));
         assert!(matches!(result, Err(Error::BadParameter { .. })));
     }
 }

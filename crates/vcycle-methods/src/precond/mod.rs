@@ -69,7 +69,6 @@ mod rank_tests;
 mod schwarz;
 mod select;
 mod sor;
-mod ssor;
 mod sweeps;
 #[cfg(test)]
 mod testing;
@@ -102,8 +101,7 @@ pub use par_ilut::ParIlut;
 pub use polynomial::Polynomial;
 pub use preprocessing::{Equilibration, MatchingKind, Preprocessed, Preprocessing, Reorder};
 pub use schwarz::AdditiveSchwarz;
-pub use sor::Sor;
-pub use ssor::Ssor;
+pub use sor::{Sor, Ssor};
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -191,17 +189,6 @@ fn bad_pivot(component: &'static str, row: usize, problem: &'static str) -> Erro
         row,
         problem,
     }
-}
-
-/// Relaxation converges for no other parameter.
-fn check_omega(omega: f64) -> Result<()> {
-    if omega > 0.0 && omega < 2.0 {
-        return Ok(());
-    }
-    Err(Error::BadParameter {
-        parameter: "omega",
-        reason: format!("must lie between 0 and 2, not {omega}"),
-    })
 }
 
 /// The distance from one to the next number.

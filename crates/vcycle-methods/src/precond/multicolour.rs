@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use super::order::Rows;
-use super::sor::relaxation_triangle;
-use super::ssor::both_ways;
-use super::sweeps::repeated;
-use super::{check_omega, nonzero_diagonal, square_entries};
+use super::sor::Relaxation;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::{COLOURS, TRIANGLES};
@@ -16,7 +13,7 @@ use crate::operations;
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
 };
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::Mixes;
 
 /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
 ///
@@ -90,40 +87,14 @@ preconditioner!(MulticolourGs);
 
 impl<T: Mixes<T, T>> Factory<T> for MulticolourGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let _stage = ws.stage("multicolour-gs set-up", 0);
-        check_omega(self.omega)?;
-        let entries = square_entries(a.as_ref(), "multicolour-gs")?;
-        let diagonal = nonzero_diagonal(&entries, "multicolour-gs")?;
-        let rows = Rows::Coloured(colours(entries.pattern())?);
-        let sweep = Sweep {
+        let relaxation = Relaxation {
             component: "multicolour-gs",
-            rows: &rows,
-            diagonal: &diagonal,
             omega: self.omega,
+            sweeps: self.sweeps,
             symmetric: self.symmetric,
         };
-        repeated("multicolour-gs", a, sweep.of(&entries)?, self.sweeps)
-    }
-}
-
-/// A sweep through the rows of a matrix in an order of its own.
-pub(super) struct Sweep<'s, T: Scalar> {
-    pub(super) component: &'static str,
-    pub(super) rows: &'s Rows,
-    pub(super) diagonal: &'s [T::Arith],
-    pub(super) omega: f64,
-    /// Whether one back follows.
-    pub(super) symmetric: bool,
-}
-
-impl<T: Scalar> Sweep<'_, T> {
-    /// The operator from a zero guess.
-    pub(super) fn of(&self, a: &Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
-        let (name, rows, diagonal) = (self.component, self.rows, self.diagonal);
-        Ok(match self.symmetric {
-            true => Arc::new(both_ways(name, rows, a, diagonal, self.omega)?),
-            false => Arc::new(relaxation_triangle(name, rows, a, diagonal, self.omega)?),
-        })
+        let order = |entries: &Csr<T>| colours(entries.pattern()).map(Rows::Coloured);
+        relaxation.operator(a, ws, order, |_, diagonal| diagonal)
     }
 }
 
@@ -161,7 +132,7 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::gallery;
-    use crate::precond::testing::{convection, from_dense, red_black, values_for};
+    use crate::precond::testing::{convection, from_dense, made, red_black, values_for};
     use crate::vector::Vector;
     use vcycle_core::testing::device;
 
@@ -222,11 +193,10 @@ mod tests {
             let products = products.map(|(&column, value)| value * expected[column as usize]);
             expected[row] = (b[row] - products.sum::<f64>()) / 4.0;
         }
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-        let m = MulticolourGs::default().generate(&a, &Workspace::new());
+        let m = made(&MulticolourGs::default(), &a).unwrap();
         let mut x = Vector::zeros(&host, 25, 1).unwrap();
         let b = Vector::from_column(&host, b);
-        m.unwrap().apply(&b, &mut x, &Workspace::new()).unwrap();
+        m.apply(&b, &mut x, &Workspace::new()).unwrap();
         for (x, expected) in x.to_vec().iter().zip(expected) {
             assert!((x - expected).abs() < 1e-14, "{x} {expected}");
         }

@@ -1,12 +1,14 @@
-//! Successive over-relaxation; Gauss-Seidel.
+//! Successive over-relaxation, Gauss-Seidel and their symmetric forms, with the rows in any order.
 
 use std::sync::Arc;
 
+use num_traits::One;
+
 use super::order::{Rows, Side};
 use super::sweeps::repeated;
-use super::triangular::Triangle;
-use super::{check_omega, nonzero_diagonal, square_entries};
-use crate::error::Result;
+use super::triangular::{Factors, Triangle};
+use super::{nonzero_diagonal, square_entries};
+use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
@@ -26,7 +28,7 @@ use crate::scalar::{Field, Mixes, Scalar};
 /// costs half a pass over the matrix, every further one and a half.
 ///
 /// **Choose it** with solvers for nonsymmetric matrices, or as a smoother. It is not symmetric;
-/// with conjugate gradients take [`Ssor`](super::Ssor).
+/// with conjugate gradients take [`Ssor`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -82,36 +84,168 @@ preconditioner!(Sor);
 
 impl<T: Mixes<T, T>> Factory<T> for Sor {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let _stage = ws.stage("sor set-up", 0);
-        check_omega(self.omega)?;
-        let entries = square_entries(a.as_ref(), "sor")?;
-        let diagonal = nonzero_diagonal(&entries, "sor")?;
-        let once = relaxation_triangle("sor", &Rows::Natural, &entries, &diagonal, self.omega)?;
-        repeated("sor", a, Arc::new(once), self.sweeps)
+        let relaxation = Relaxation {
+            component: "sor",
+            omega: self.omega,
+            sweeps: self.sweeps,
+            symmetric: false,
+        };
+        relaxation.operator(a, ws, |_| Ok(Rows::Natural), |_, diagonal| diagonal)
     }
 }
 
-/// `D / omega + L`, with the rows in any order.
-pub(super) fn relaxation_triangle<T: Scalar>(
-    component: &'static str,
-    rows: &Rows,
-    a: &Csr<T>,
-    diagonal: &[T::Arith],
-    omega: f64,
-) -> Result<Triangle<T>> {
-    let omega = T::Arith::from_f64(omega);
-    let relaxed = diagonal.iter().map(|&value| value / omega).collect();
-    let value = |_, place: usize| a.values()[place].load();
-    let pattern = a.pattern();
-    Triangle::of_rows(component, rows, Side::Lower, pattern, Some(relaxed), value)
+/// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
+///
+/// For one sweep `M = (2 - omega) / omega (D / omega + U)^-1 D (D / omega + L)^-1` with
+/// `A = L + D + U` (Axelsson 1974). The factors are stored as triangles, so an application costs
+/// one pass over the matrix, every further sweep two.
+///
+/// **Choose it** with conjugate gradients: it is symmetric (Hermitian) positive definite where the
+/// matrix is. Symmetric Gauss-Seidel is `omega = 1`. It needs no factorisation, so it cannot fail
+/// as [`Ic0`](super::Ic0) can, which is stronger.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, matrix::Csr, precond::Ssor, solver::{Cg, Solver},
+///              vector::Vector};
+/// let cpu = Executor::cpu();
+/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+/// let mut precond = Ssor::default();
+/// precond.omega = 1.2;
+/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+/// let mut x = Vector::zeros(&cpu, 3, 1)?;
+/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Ssor {
+    /// The relaxation `omega`, between 0 and 2.
+    pub omega: f64,
+    /// How many pairs of sweeps an application makes.
+    pub sweeps: usize,
+}
+
+impl Default for Ssor {
+    fn default() -> Self {
+        let Sor { omega, sweeps } = Sor::default();
+        Self { omega, sweeps }
+    }
+}
+
+impl Component for Ssor {
+    const REGISTRATION: Registration = Registration {
+        name: "ssor",
+        summary: "Symmetric successive over-relaxation.",
+        ..Sor::REGISTRATION
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
+    }
+
+    fn memory(&self, of: MemoryOf) -> Memory {
+        Sor::default().memory(of)
+    }
+}
+
+preconditioner!(Ssor);
+
+impl<T: Mixes<T, T>> Factory<T> for Ssor {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let relaxation = Relaxation {
+            component: "ssor",
+            omega: self.omega,
+            sweeps: self.sweeps,
+            symmetric: true,
+        };
+        relaxation.operator(a, ws, |_| Ok(Rows::Natural), |_, diagonal| diagonal)
+    }
+}
+
+/// Sweeps through the rows of a matrix from a zero guess.
+pub(super) struct Relaxation {
+    pub(super) component: &'static str,
+    pub(super) omega: f64,
+    pub(super) sweeps: usize,
+    /// Whether each is followed by one back.
+    pub(super) symmetric: bool,
+}
+
+impl Relaxation {
+    /// The operator, with the rows in an order that the matrix gives, and with a diagonal made of its own.
+    pub(super) fn operator<T: Scalar>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+        order: impl FnOnce(&Csr<T>) -> Result<Rows>,
+        weighted: impl FnOnce(&Csr<T>, Vec<T::Arith>) -> Vec<T::Arith>,
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        let (component, omega) = (self.component, self.omega);
+        let _stage = ws.stage(&format!("{component} set-up"), 0);
+        // It converges for no other parameter.
+        if !(omega > 0.0 && omega < 2.0) {
+            return Err(Error::BadParameter {
+                parameter: "omega",
+                reason: format!("must lie between 0 and 2, not {omega}"),
+            });
+        }
+        let entries = square_entries(a.as_ref(), component)?;
+        let diagonal = nonzero_diagonal(&entries, component)?;
+        let rows = order(&entries)?;
+        let diagonal = weighted(&entries, diagonal);
+        let lower = self.lower(&rows, &entries, &diagonal)?;
+        let once: Arc<dyn LinOp<T>> = match self.symmetric {
+            true => Arc::new(Factors {
+                label: format!("{component} (omega {omega})"),
+                lower,
+                upper: self.scaled_upper(&rows, &entries, &diagonal)?,
+            }),
+            false => Arc::new(lower),
+        };
+        repeated(component, a, once, self.sweeps)
+    }
+
+    /// `D / omega + L`.
+    fn lower<T: Scalar>(
+        &self,
+        rows: &Rows,
+        a: &Csr<T>,
+        diagonal: &[T::Arith],
+    ) -> Result<Triangle<T>> {
+        let omega = T::Arith::from_f64(self.omega);
+        let relaxed = diagonal.iter().map(|&value| value / omega).collect();
+        let value = |_, place: usize| a.values()[place].load();
+        let (pattern, side) = (a.pattern(), Side::Lower);
+        Triangle::of_rows(self.component, rows, side, pattern, Some(relaxed), value)
+    }
+
+    /// `omega / (2 - omega) D^-1 (D / omega + U)`: the scaling between the two sweeps joined to the
+    /// second of them.
+    fn scaled_upper<T: Scalar>(
+        &self,
+        rows: &Rows,
+        a: &Csr<T>,
+        diagonal: &[T::Arith],
+    ) -> Result<Triangle<T>> {
+        let on_diagonal = T::Arith::one() / T::Arith::from_f64(2.0 - self.omega);
+        let scale = T::Arith::from_f64(self.omega / (2.0 - self.omega));
+        let value = |row: usize, place: usize| scale * a.values()[place].load() / diagonal[row];
+        let on_diagonal = Some(vec![on_diagonal; diagonal.len()]);
+        let (pattern, side) = (a.pattern(), Side::Upper);
+        Triangle::of_rows(self.component, rows, side, pattern, on_diagonal, value)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::precond::testing::{convection, values_for};
+    use crate::precond::testing::{
+        convection, hermitian, identity_error, made, matrix_of, multiply, to_dense, values_for,
+    };
+    use crate::scalar::c64;
     use crate::vector::Vector;
 
     /// Relaxes the unknowns one after the other, as the textbook says.
@@ -129,15 +263,14 @@ mod tests {
     #[test]
     fn sweeps_are_those_of_the_textbook() {
         let host = Executor::reference();
-        let a = Arc::new(convection(&host, 5));
+        let a = convection(&host, 5);
         let b = values_for(25);
         for (omega, sweeps) in [(1.0, 1), (1.3, 1), (0.8, 3)] {
             let expected = textbook(&a, &b, omega, sweeps);
-            let matrix: Arc<dyn LinOp<f64>> = a.clone();
-            let m = Sor { omega, sweeps }.generate(&matrix, &Workspace::new());
+            let m = made(&Sor { omega, sweeps }, &a).unwrap();
             let mut x = Vector::zeros(&host, 25, 1).unwrap();
             let b = Vector::from_column(&host, b.clone());
-            m.unwrap().apply(&b, &mut x, &Workspace::new()).unwrap();
+            m.apply(&b, &mut x, &Workspace::new()).unwrap();
             for (x, expected) in x.to_vec().iter().zip(expected) {
                 assert!((x - expected).abs() < 1e-13, "{x} {expected}");
             }
@@ -146,10 +279,47 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_refused() {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::reference(), 2));
+        let a = Csr::<f64>::identity(&Executor::reference(), 2);
         for (omega, sweeps) in [(0.0, 1), (2.0, 1), (f64::NAN, 1), (1.0, 0)] {
-            let result = Sor { omega, sweeps }.generate(&a, &Workspace::new());
+            let result = made(&Sor { omega, sweeps }, &a);
             assert!(matches!(result, Err(Error::BadParameter { .. })));
+        }
+    }
+
+    #[test]
+    fn the_symmetric_inverse_is_the_product_of_the_definition() {
+        let (n, omega) = (16, 1.4);
+        let a = convection(&Executor::reference(), 4);
+        let dense = to_dense(&a);
+        let part = |keep: fn(usize, usize) -> bool, scale: f64| -> Vec<f64> {
+            let value = |i: usize| match i / n == i % n {
+                true => scale * dense[i],
+                false if keep(i / n, i % n) => dense[i],
+                false => 0.0,
+            };
+            (0..n * n).map(value).collect()
+        };
+        let lower = part(|row, column| column < row, 1.0 / omega);
+        let upper = part(|row, column| column > row, 1.0 / omega);
+        let mut inverse_diagonal = vec![0.0; n * n];
+        for row in 0..n {
+            inverse_diagonal[row * n + row] = omega / (2.0 - omega) / dense[row * n + row];
+        }
+        let inverse = multiply(n, &multiply(n, &lower, &inverse_diagonal), &upper);
+        let m = matrix_of(&Ssor { omega, sweeps: 1 }, &a);
+        assert!(identity_error(n, &multiply(n, &inverse, &m)) < 1e-13);
+    }
+
+    #[test]
+    fn it_is_hermitian_for_any_number_of_sweeps() {
+        let n = 12;
+        let a = hermitian::<c64>(&Executor::reference(), n);
+        for sweeps in [1, 3] {
+            let m = matrix_of(&Ssor { omega: 1.2, sweeps }, &a);
+            for (row, column) in (0..n * n).map(|i| (i / n, i % n)) {
+                let difference = m[row * n + column] - m[column * n + row].conj();
+                assert!(difference.norm() < 1e-14);
+            }
         }
     }
 }

@@ -1,15 +1,69 @@
 //! Matrices and dense algebra for the tests of preconditioners.
 
+use std::sync::Arc;
+
+use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, Size, Transpose};
+use crate::linop::{Factory, LinOp, Size, Transpose};
 use crate::matrix::{Csr, Duplicates};
-use crate::scalar::{Field, Real, Scalar, c64, convert};
+use crate::operations::HostStages;
+use crate::scalar::{Field, Mixes, Real, Scalar, c64, convert};
 use crate::vector::Vector;
 
 /// A matrix without the zeros of `dense`, which is given row by row.
 pub(super) fn from_dense<T: Scalar>(executor: &Executor, n: usize, dense: &[T]) -> Csr<T> {
     let entries = (0..n * n).filter(|&i| dense[i] != T::default());
     from_entries(executor, n, entries.map(|i| (i / n, i % n, dense[i])))
+}
+
+/// The preconditioner of a matrix.
+pub(super) fn made<T: Mixes<T, T>>(
+    factory: &dyn Factory<T>,
+    a: &Csr<T>,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let a: Arc<dyn LinOp<T>> = Arc::new(a.clone());
+    factory.generate(&a, &Workspace::new())
+}
+
+/// The same for a dense matrix of the reference.
+pub(super) fn made_of(
+    factory: &dyn Factory<f64>,
+    n: usize,
+    dense: &[f64],
+) -> Result<Arc<dyn LinOp<f64>>> {
+    made(factory, &from_dense(&Executor::reference(), n, dense))
+}
+
+/// The preconditioner as a dense matrix.
+pub(super) fn matrix_of<T: Mixes<T, T>>(factory: &dyn Factory<T>, a: &Csr<T>) -> Vec<T> {
+    assemble(made(factory, a).unwrap().as_ref())
+}
+
+/// The entries of a matrix, with its zeros.
+pub(super) fn to_dense<T: Scalar>(a: &Csr<T>) -> Vec<T> {
+    let n = a.size().rows;
+    let entry = |k: usize| a.entry(k / n, k % n).unwrap_or_default();
+    (0..n * n).map(entry).collect()
+}
+
+/// How far the preconditioner is from the inverse: the largest difference of `M A` from the identity.
+pub(super) fn error_of<A: Field + Mixes<A, A>>(factory: &dyn Factory<A>, a: &Csr<A>) -> f64 {
+    let n = a.size().rows;
+    identity_error(n, &multiply(n, &matrix_of(factory, a), &to_dense(a)))
+}
+
+/// What is said while something is done.
+pub(super) fn said<R>(work: impl FnOnce() -> R) -> (R, String) {
+    let watch = HostStages::watch();
+    let done = work();
+    (done, watch.tell(Workspace::new().log()).concat())
+}
+
+/// Symmetric positive definite and far from diagonally dominant: ones, and 0.9 everywhere else.
+pub(super) fn far_from_dominant(executor: &Executor, n: usize) -> Csr<f64> {
+    let value = |i: usize| if i / n == i % n { 1.0 } else { 0.9 };
+    let dense: Vec<f64> = (0..n * n).map(value).collect();
+    from_dense(executor, n, &dense)
 }
 
 /// A matrix from its entries, sorted by row.
