@@ -120,8 +120,8 @@ mod tests {
         let matrix = [1.0, 2.0, 1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 2.0];
         let found = Independent::of(&matrix, 3, 1e-12);
         assert_eq!((found.len(), found.columns.contains(&2)), (2, true));
-        let regular = [4.0, 2.0, 2.0, 3.0];
-        let mut sides = [8.0, 4.0, 8.0, 2.0];
+        let regular = [4.0_f64, 2.0, 2.0, 3.0];
+        let mut sides = [8.0_f64, 4.0, 8.0, 2.0];
         Independent::of(&regular, 2, 1e-12).solve(&mut sides, 2);
         for (found, known) in sides.iter().zip([1.0, 1.0, 2.0, 0.0]) {
             assert!((found - known).abs() < 1e-14);

@@ -153,7 +153,7 @@ mod tests {
             block_rows,
             ..HybridGs::default()
         };
-        let m = matrix_of(&hybrid, &from_dense(&Executor::reference(), 3, &a));
+        let m = matrix_of::<f64>(&hybrid, &from_dense(&Executor::reference(), 3, &a));
         let expected = [0.5, 0.0, 0.0, 0.2, 0.4, 0.0, 0.0, 0.0, -0.4];
         for (m, expected) in m.iter().zip(expected) {
             assert!((m - expected).abs() < 1e-15, "{m} {expected}");
@@ -188,7 +188,7 @@ mod tests {
             block_rows: 0,
             ..HybridGs::default()
         };
-        let result = made(&hybrid, &Csr::identity(&Executor::reference(), 2));
+        let result = made(&hybrid, &Csr::<f64>::identity(&Executor::reference(), 2));
         assert!(matches!(result, Err(Error::BadParameter { .. })));
     }
 }

@@ -210,8 +210,8 @@ fn complex_numbers_are_packed_into_single_ones_alone() {
 #[test]
 fn a_shared_space_takes_fewer_iterations_with_dependent_sides_too() {
     for executor in places() {
-        let laplacian = testing::laplacian_2d(&executor, 16);
-        let wind = testing::convection_diffusion(&executor, 16);
+        let laplacian = testing::laplacian_2d::<f64>(&executor, 16);
+        let wind = testing::convection_diffusion::<f64>(&executor, 16);
         // The last of the sides depends on two others.
         let mut values = testing::values::<f64>(256 * 6, 9);
         values
