@@ -1,26 +1,20 @@
-//! Incomplete LU factorisation by fixed-point sweeps.
+//! Incomplete factors by fixed-point sweeps.
 
 use std::sync::Arc;
 
-use num_traits::One;
-
-use super::ilu0::in_order;
+use super::ic::{cholesky, lower_triangle};
+use super::sweeper::Sweeper;
 use super::triangular::Factors;
-use super::{diagonal_places, nonzero_diagonal, rounding, square_entries};
+use super::{diagonal_places, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::{ILU0, TRIANGLES};
+use crate::host_stages::{IC0, ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, balance, fill_rows, fill_rows_with};
-use crate::operations::factor::{Factorisation, Sweeping};
-use crate::operations::{self, remark};
+use crate::operations::factor::Factorisation;
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
 };
-use crate::scalar::{Field, Kind, Mixes, Real, Scalar};
-
-/// A column in which a row has no entry.
-const NOWHERE: usize = usize::MAX;
+use crate::scalar::Mixes;
 
 /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
 /// (Chow and Patel 2015).
@@ -90,145 +84,89 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
         let entries = square_entries(a.as_ref(), "parilu")?;
         nonzero_diagonal(&entries, "parilu")?;
         let diagonal = diagonal_places(&entries, "parilu")?;
-        let values = {
-            let _factors = ws.stage("factors", 0);
-            match fixed_point(&entries, &diagonal, None, self.sweeps)? {
-                Some(values) => values,
-                None => {
-                    remark("parilu: the sweeps diverge; the factors are those of ilu0".to_owned());
-                    in_order(&entries, &diagonal)?
-                }
-            }
+        let sweeper = Sweeper {
+            component: "parilu",
+            factorisation: Factorisation::Lu,
+            a: &entries,
+            diagonal: &diagonal,
         };
+        let values = sweeper.factors(None, self.sweeps, ws)?;
         Factors::unit_lower("parilu", entries.pattern(), &values, &diagonal)
     }
 }
 
-/// Both factors on the pattern of `a` after `sweeps` sweeps from `start`, or from `a` itself; none where one of them
-/// enlarges the residual.
+/// The factor of [`Ic0`](super::Ic0), approached by sweeps that compute all entries at once (Chow and Patel 2015).
 ///
-/// # Errors
-/// When a device fails.
-pub(super) fn fixed_point<T: Scalar>(
-    a: &Csr<T>,
-    diagonal: &[usize],
-    mut start: Option<Vec<T::Arith>>,
-    sweeps: usize,
-) -> Result<Option<Vec<T::Arith>>> {
-    let sweeping = Sweeping {
-        factorisation: Factorisation::Lu,
-        sweeps,
-        exact: exact(T::KIND),
-    };
-    if let Some(found) = operations::factor::swept(a, diagonal, &mut start, sweeping)? {
-        return Ok(found);
+/// With `F = L D^(1/2)` and `D` the square of the diagonal of `L`, a sweep sets, on the lower triangle of the pattern of `A` and
+/// from the values before it, `f_ij = a_ij - sum_k<j f_ik conj(f_jk) / d_k`, and starts from `F = A`. It is half the work of
+/// [`ParIlu`](super::ParIlu).
+///
+/// Where a sweep would enlarge the residual `A - L L^H` on the pattern, the factor is that of `Ic0`, row after row, and a
+/// message says so.
+///
+/// **Choose it** where the serial set-up of `Ic0` takes too long.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::ParIc, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let problem = gallery::build("poisson5:16", &cpu)?;
+/// let solver = Solver::<f64>::new(Cg::default(), Arc::new(problem.matrix))?
+///     .preconditioned_by(&ParIc::default())?;
+/// let b = Vector::from_column(&cpu, problem.rhs);
+/// let mut x = Vector::zeros_like(&b)?;
+/// assert!(solver.solve(&b, &mut x)?.converged());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct ParIc {
+    /// How many sweeps the set-up makes.
+    pub sweeps: usize,
+}
+
+impl Default for ParIc {
+    fn default() -> Self {
+        Self { sweeps: 5 }
     }
-    let start = start.unwrap_or_else(|| a.values().iter().map(|value| value.load()).collect());
-    let sweep = |old: &[T::Arith], new: &mut [T::Arith]| sweep(a, diagonal, old, new);
-    let distance = |x: &[T::Arith], y: &[T::Arith]| distance(a, diagonal, x, y);
-    let Some(mut values) = guarded(start, sweeps, exact(T::KIND), sweep, distance) else {
-        return Ok(None);
+}
+
+impl Component for ParIc {
+    const REGISTRATION: Registration = Registration {
+        name: "paric",
+        summary: "Incomplete Cholesky factorisation by fixed-point sweeps.",
+        after_colon: &["sweeps"],
+        needs: &[Need::Entries, Need::DefiniteMatrix],
+        support: Support::own_rows(&[IC0, TRIANGLES]),
     };
-    let pivots: Vec<T::Arith> = diagonal.iter().map(|&place| values[place]).collect();
-    fill_rows(a.executor(), a.offsets(), &mut values, |row, values| {
-        let places = a.pattern().range(row).start..diagonal[row];
-        for (value, place) in values.iter_mut().zip(places) {
-            *value /= pivots[a.columns()[place] as usize];
-        }
-    });
-    Ok(Some(values))
-}
 
-/// The part of the norm of a matrix that counts as rounding in residuals of its factors.
-pub(super) fn exact(kind: Kind) -> f64 {
-    64.0 * rounding(kind)
-}
-
-/// `sweeps` sweeps from `values`; none where one of them enlarges the residual. What is not larger than the `exact` part of the
-/// start may grow.
-pub(super) fn guarded<A: Field>(
-    mut values: Vec<A>,
-    sweeps: usize,
-    exact: f64,
-    sweep: impl Fn(&[A], &mut [A]),
-    distance: impl Fn(&[A], &[A]) -> f64,
-) -> Option<Vec<A>> {
-    let mut next = vec![A::zero(); values.len()];
-    let exact = exact * distance(&values, &next);
-    let mut least = f64::INFINITY;
-    // What a sweep changes is the residual of what it starts from: one more is made to see that of the last.
-    for done in 0..=sweeps {
-        sweep(&values, &mut next);
-        let residual = distance(&values, &next);
-        if !(residual < least || residual <= exact) {
-            return None;
-        }
-        if done < sweeps {
-            std::mem::swap(&mut values, &mut next);
-        }
-        least = residual;
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
     }
-    Some(values)
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(24, 56)
+    }
 }
 
-/// One sweep, from `old` to `new`.
-pub(super) fn sweep<T: Scalar>(
-    a: &Csr<T>,
-    diagonal: &[usize],
-    old: &[T::Arith],
-    new: &mut [T::Arith],
-) {
-    let (pattern, columns) = (a.pattern(), a.columns());
-    let invert = |&place: &usize| T::Arith::one() / old[place];
-    let inverse: Vec<T::Arith> = diagonal.iter().map(invert).collect();
-    // Where the current row has its entry of each column.
-    let places = || vec![NOWHERE; diagonal.len()];
-    let of_row = |places: &mut Vec<usize>, row: usize, new: &mut [T::Arith]| {
-        let own = pattern.range(row);
-        for (at, place) in own.clone().enumerate() {
-            places[columns[place] as usize] = at;
-            new[at] = a.values()[place].load();
-        }
-        for left in own.start..diagonal[row] {
-            let above = columns[left] as usize;
-            let factor = old[left] * inverse[above];
-            for other in diagonal[above] + 1..pattern.range(above).end {
-                let at = places[columns[other] as usize];
-                if at != NOWHERE {
-                    new[at] -= factor * old[other];
-                }
-            }
-        }
-        own.for_each(|place| places[columns[place] as usize] = NOWHERE);
-        Ok(())
-    };
-    let bounds = balance(diagonal.len(), |row| a.offsets()[row] + row);
-    fill_rows_with(a.executor(), a.offsets(), &bounds, new, places, of_row)
-        .expect("work that cannot fail");
-}
+preconditioner!(ParIc);
 
-/// The norm of a difference of values on the pattern of `a`, which is scaled to a unit diagonal for that.
-pub(super) fn distance<T: Scalar>(
-    a: &Csr<T>,
-    diagonal: &[usize],
-    x: &[T::Arith],
-    y: &[T::Arith],
-) -> f64 {
-    let size = |&place: &usize| a.values()[place].load().modulus_squared().to_f64().sqrt();
-    let scale: Vec<f64> = diagonal.iter().map(size).collect();
-    let of_rows = |ends: &[usize]| {
-        let mut sum = 0.0;
-        for row in ends[0]..ends[1] {
-            for place in a.pattern().range(row) {
-                let part = (x[place] - y[place]).modulus_squared().to_f64();
-                sum += part / (scale[row] * scale[a.columns()[place] as usize]);
-            }
-        }
-        sum
-    };
-    let bounds = balance(diagonal.len(), |row| a.offsets()[row] + row);
-    let sums: Vec<f64> = (a.executor()).run(size_of_val(x), bounds.windows(2).collect(), of_rows);
-    sums.into_iter().sum::<f64>().sqrt()
+impl<T: Mixes<T, T>> Factory<T> for ParIc {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let _stage = ws.stage("paric set-up", 0);
+        let lower = lower_triangle("paric", a.as_ref(), "parilu")?;
+        let diagonal = diagonal_places(&lower, "paric")?;
+        let sweeper = Sweeper {
+            component: "paric",
+            factorisation: Factorisation::Cholesky,
+            a: &lower,
+            diagonal: &diagonal,
+        };
+        let values = sweeper.factors(None, self.sweeps, ws)?;
+        let (label, pattern) = ("paric".to_owned(), lower.pattern());
+        cholesky("paric", label, pattern, &values, &diagonal)
+    }
 }
 
 #[cfg(test)]
@@ -236,101 +174,99 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::executor::Executor;
-    use crate::operations::HostStages;
+    use crate::matrix::Csr;
     use crate::precond::testing::{
-        assemble, convection, from_dense, identity_error, multiply, red_black,
+        convection, error_of, far_from_dominant, hermitian, laplacian, largest_difference, made,
+        made_of, matrix_of, red_black, said,
     };
+    use crate::precond::{Ic0, Ilu0};
+    use crate::scalar::c64;
     use vcycle_core::testing::device;
 
-    fn distance(a: &Csr<f64>, sweeps: usize) -> f64 {
-        let diagonal = diagonal_places(a, "test").unwrap();
-        let exact = in_order(a, &diagonal).unwrap();
-        let values = fixed_point(a, &diagonal, None, sweeps).unwrap().unwrap();
-        let differences = values.iter().zip(exact).map(|(v, e)| (v - e).abs());
-        differences.fold(0.0, f64::max)
+    fn swept(factorisation: Factorisation, a: &Csr<f64>, sweeps: usize) -> Option<Vec<f64>> {
+        let diagonal = &diagonal_places(a, "test").unwrap();
+        let sweeper = Sweeper {
+            component: "test",
+            factorisation,
+            a,
+            diagonal,
+        };
+        sweeper.swept(None, sweeps).unwrap()
     }
 
     #[test]
-    fn sweeps_converge_to_ilu0() {
-        let a = convection(&Executor::reference(), 8);
-        assert!(distance(&a, 5) < 0.1 * distance(&a, 0));
-        assert!(distance(&a, 50) < 1e-14);
+    fn sweeps_converge_to_the_factors_without_fill() {
+        let host = Executor::reference();
+        let (wind, a) = (convection(&host, 8), hermitian::<c64>(&host, 12));
+        let (of_lu, of_cholesky) = (
+            matrix_of(&Ilu0::default(), &wind),
+            matrix_of(&Ic0::default(), &a),
+        );
+        let lu = |sweeps| largest_difference(&matrix_of(&ParIlu { sweeps }, &wind), &of_lu);
+        let cholesky = |sweeps| largest_difference(&matrix_of(&ParIc { sweeps }, &a), &of_cholesky);
+        assert!(lu(5) < 0.1 * lu(0) && lu(50) < 1e-14);
+        assert!(cholesky(4) < 0.1 * cholesky(0) && cholesky(30) < 1e-14);
     }
 
     #[test]
     fn sweeps_of_a_symmetric_matrix_are_symmetric() {
         let n = 25;
-        let a = crate::gallery::build("poisson5:5", &Executor::reference()).unwrap();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
-        let m = ParIlu { sweeps: 2 }
-            .generate(&a, &Workspace::new())
-            .unwrap();
-        let m = assemble(m.as_ref());
-        for (i, j) in (0..n * n).map(|k| (k / n, k % n)) {
-            assert!((m[i * n + j] - m[j * n + i]).abs() < 1e-14);
-        }
+        let m = matrix_of(&ParIlu { sweeps: 2 }, &laplacian(&Executor::reference(), 5));
+        let turned: Vec<f64> = (0..n * n).map(|k| m[k % n * n + k / n]).collect();
+        assert!(largest_difference(&m, &turned) < 1e-14);
     }
 
     #[test]
-    fn sweeps_that_diverge_give_way_to_ilu0() {
-        // Positive definite, but far from dominant: all couplings are 0.9.
-        let n = 20;
-        let value = |i: usize| if i / n == i % n { 1.0 } else { 0.9 };
-        let dense: Vec<f64> = (0..n * n).map(value).collect();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, &dense));
+    fn sweeps_that_diverge_give_way_to_factors_without_fill() {
+        let a = far_from_dominant(&Executor::reference(), 20);
         for sweeps in [1, 5, 10] {
-            let watch = HostStages::watch();
-            let m = ParIlu { sweeps }.generate(&a, &Workspace::new()).unwrap();
-            let told = watch.tell(Workspace::new().log()).concat();
-            assert!(
-                told.contains("parilu: the sweeps diverge"),
-                "{sweeps}: {told}"
-            );
-            // Without fill that is the inverse.
-            let product = multiply(n, &assemble(m.as_ref()), &dense);
-            assert!(identity_error(n, &product) < 1e-12);
+            // Without fill they are the inverse.
+            let (error, told) = said(|| error_of(&ParIlu { sweeps }, &a));
+            assert!(told.contains("parilu: the sweeps diverge"), "{told}");
+            assert!(error < 1e-12);
         }
+        let (m, told) = said(|| matrix_of(&ParIc::default(), &a));
+        assert!(told.contains("paric: the sweeps diverge"), "{told}");
+        assert_eq!(m, matrix_of(&Ic0::default(), &a));
     }
 
     #[test]
     fn threads_do_not_change_a_bit() {
-        let factors = |executor: &Executor| {
-            let a = red_black::<f64>(executor, 60);
-            let diagonal = diagonal_places(&a, "test").unwrap();
-            fixed_point(&a, &diagonal, None, 3).unwrap().unwrap()
-        };
-        let expected = factors(&Executor::reference());
-        let cpu = Executor::cpu_with_threads(3).unwrap();
-        assert_eq!(factors(&cpu), expected);
+        let [one, three] = [1, 3].map(|threads| {
+            let cpu = Executor::cpu_with_threads(threads).unwrap();
+            swept(Factorisation::Lu, &red_black(&cpu, 60), 3).unwrap()
+        });
+        assert_eq!(one, three);
     }
 
     #[test]
     fn devices_sweep_as_the_host_does() {
         let Some(device) = device() else { return };
-        let host = convection::<f64>(&Executor::reference(), 12);
-        let there = host.copy_to(&device).unwrap();
-        let diagonal = diagonal_places(&host, "test").unwrap();
-        let watch = HostStages::watch();
-        for sweeps in [0, 1, 4] {
-            let sweep = |a| fixed_point(a, &diagonal, None, sweeps).unwrap().unwrap();
-            let differences = sweep(&host).into_iter().zip(sweep(&there));
-            let largest = differences.fold(0.0, |most, (x, y): (f64, f64)| (x - y).abs().max(most));
-            assert!(largest < 1e-14, "{sweeps}: {largest}");
+        let host = Executor::reference();
+        let lower = laplacian::<f64>(&host, 12).lower().unwrap();
+        for (factorisation, a) in [
+            (Factorisation::Lu, convection(&host, 12)),
+            (Factorisation::Cholesky, lower),
+        ] {
+            let there = a.copy_to(&device).unwrap();
+            for sweeps in [0, 1, 4] {
+                let sweep = |a| swept(factorisation, a, sweeps).unwrap();
+                let (found, told) = said(|| sweep(&there));
+                assert!(told.is_empty(), "{told}");
+                let largest = largest_difference(&sweep(&a), &found);
+                assert!(largest < 1e-14, "{factorisation:?} {sweeps}: {largest}");
+            }
         }
-        assert!(watch.tell(Workspace::new().log()).is_empty());
         // Sweeps that diverge end there, too.
-        let value = |i: usize| if i / 20 == i % 20 { 1.0 } else { 0.9 };
-        let dense: Vec<f64> = (0..400).map(value).collect();
-        let a = from_dense(&device, 20, &dense);
-        let diagonal = diagonal_places(&a, "test").unwrap();
-        assert!(fixed_point(&a, &diagonal, None, 5).unwrap().is_none());
+        let a = far_from_dominant(&device, 20);
+        assert!(swept(Factorisation::Lu, &a, 5).is_none());
     }
 
     #[test]
     fn a_pivot_that_vanishes_is_named() {
-        let a = from_dense(&Executor::reference(), 2, &[1.0, 2.0, 2.0, 4.0]);
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-        let result = ParIlu::default().generate(&a, &Workspace::new());
+        let result = made_of(&ParIlu::default(), 2, &[1.0, 2.0, 2.0, 4.0]);
         assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
+        let empty = Csr::<f64>::identity(&Executor::reference(), 0);
+        assert!(made(&ParIlu::default(), &empty).is_ok());
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::precond::ic0::cholesky;
+use crate::precond::ic::cholesky;
 use crate::precond::testing::{convection, red_black, values_for};
 
 fn triangles(executor: &Executor) -> [Triangle<f64>; 2] {

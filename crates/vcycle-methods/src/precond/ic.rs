@@ -1,9 +1,11 @@
-//! Incomplete Cholesky factorisation without fill.
+//! Incomplete Cholesky factorisation, without fill and with fill up to a level.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use num_traits::{Float, One};
 
+use super::fill_levels::with_fill;
 use super::order::Side;
 use super::triangular::{Factors, Triangle};
 use super::{bad_pivot, check_hermitian, diagonal_places, square_entries};
@@ -74,22 +76,115 @@ preconditioner!(Ic0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let _stage = ws.stage("ic0 set-up", 0);
         if !(self.shift >= 0.0 && self.shift.is_finite()) {
             return Err(Error::BadParameter {
                 parameter: "shift",
                 reason: format!("must be zero or positive, not {}", self.shift),
             });
         }
-        let entries = square_entries(a.as_ref(), "ic0")?;
-        let diagonal = diagonal_places(&entries, "ic0")?;
-        check_positive("ic0", &entries, &diagonal)?;
-        check_hermitian(&entries, "ic0", "ilu0")?;
-        on_host(entries.executor(), IC0);
-        let (values, shift) = factorise_shifted("ic0", &entries, &diagonal, self.shift)?;
-        let label = format!("ic0 (shift {shift})");
-        cholesky("ic0", label, entries.pattern(), &values, &diagonal)
+        operator("ic0", a.as_ref(), (0, self.shift), "ilu0", ws)
     }
+}
+
+/// `M = (L L^H)^-1` with fill up to a level: what [`Iluk`](super::Iluk) is for general matrices.
+///
+/// Level 0 is [`Ic0`](super::Ic0), whose shifts take over where a pivot is not positive.
+///
+/// **Choose it** with conjugate gradients where `Ic0` takes many iterations and memory allows more;
+/// [`ParIct`](super::ParIct) looks at the values.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::Ick, solver::{Cg, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let problem = gallery::build("poisson5:16", &cpu)?;
+/// let solver = Solver::<f64>::new(Cg::default(), Arc::new(problem.matrix))?
+///     .preconditioned_by(&Ick::default())?;
+/// let b = Vector::from_column(&cpu, problem.rhs);
+/// let mut x = Vector::zeros_like(&b)?;
+/// assert!(solver.solve(&b, &mut x)?.iterations < 16);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Ick {
+    /// The highest level of fill.
+    pub level: usize,
+}
+
+impl Default for Ick {
+    fn default() -> Self {
+        Self { level: 1 }
+    }
+}
+
+impl Component for Ick {
+    const REGISTRATION: Registration = Registration {
+        name: "ick",
+        summary: "Incomplete Cholesky factorisation with fill up to a level.",
+        after_colon: &["level"],
+        needs: &[Need::Entries, Need::DefiniteMatrix],
+        support: Support::own_rows(&[IC0, TRIANGLES]),
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        Symmetry::Symmetric
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(25_usize.saturating_mul(1 + self.level), 56)
+    }
+}
+
+preconditioner!(Ick);
+
+impl<T: Mixes<T, T>> Factory<T> for Ick {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        operator("ick", a.as_ref(), (self.level, 0.0), "iluk", ws)
+    }
+}
+
+/// `(L L^H)^-1` with fill up to a level and a shift of the diagonal; `instead` is for other matrices.
+fn operator<T: Scalar>(
+    component: &'static str,
+    a: &dyn LinOp<T>,
+    (level, shift): (usize, f64),
+    instead: &'static str,
+    ws: &Workspace,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let _stage = ws.stage(&format!("{component} set-up"), 0);
+    let (mut entries, mut diagonal) = definite_entries(component, a, instead)?;
+    on_host(entries.executor(), IC0);
+    if level > 0 {
+        entries = Cow::Owned(with_fill(&entries, level)?);
+        diagonal = diagonal_places(&entries, component)?;
+    }
+    let (values, shift) = factorise_shifted(component, &entries, &diagonal, shift)?;
+    let label = format!("{component} (shift {shift})");
+    cholesky(component, label, entries.pattern(), &values, &diagonal)
+}
+
+/// The entries of a Hermitian matrix with a positive diagonal, and where that is.
+fn definite_entries<'a, T: Scalar>(
+    component: &'static str,
+    a: &'a dyn LinOp<T>,
+    instead: &'static str,
+) -> Result<(Cow<'a, Csr<T>>, Vec<usize>)> {
+    let entries = square_entries(a, component)?;
+    let diagonal = diagonal_places(&entries, component)?;
+    check_positive(component, &entries, &diagonal)?;
+    check_hermitian(&entries, component, instead)?;
+    Ok((entries, diagonal))
+}
+
+/// The lower triangle of a Hermitian matrix with a positive diagonal.
+pub(super) fn lower_triangle<T: Scalar>(
+    component: &'static str,
+    a: &dyn LinOp<T>,
+    instead: &'static str,
+) -> Result<Csr<T>> {
+    definite_entries(component, a, instead)?.0.lower()
 }
 
 /// `(L L^H)^-1` from the values of `L` on the lower triangle of a pattern.
@@ -116,7 +211,7 @@ pub(super) fn cholesky<T: Scalar>(
 }
 
 /// No shift repairs a diagonal that is not positive.
-pub(super) fn check_positive<T: Scalar>(
+fn check_positive<T: Scalar>(
     component: &'static str,
     a: &Csr<T>,
     diagonal: &[usize],
@@ -195,32 +290,25 @@ fn factorise<T: Scalar>(
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::precond::testing::{assemble, from_dense, hermitian, identity_error, multiply};
+    use crate::precond::testing::{
+        assemble, error_of, from_dense, hermitian, laplacian, made, made_of,
+    };
     use crate::scalar::c64;
-
-    fn generate(n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
-        Ic0::default().generate(&a, &Workspace::new())
-    }
 
     #[test]
     fn without_fill_it_is_the_inverse() {
+        let host = Executor::reference();
         let a = [4.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
-        let m = assemble(generate(3, &a).unwrap().as_ref());
-        assert!(identity_error(3, &multiply(3, &m, &a)) < 1e-14);
+        assert!(error_of(&Ic0::default(), &from_dense::<f64>(&host, 3, &a)) < 1e-14);
+        assert!(error_of(&Ic0::default(), &hermitian::<c64>(&host, 3)) < 1e-14);
     }
 
     #[test]
-    fn a_hermitian_matrix_without_fill_is_inverted() {
-        let n = 3;
-        let a = hermitian(&Executor::reference(), n);
-        let dense: Vec<c64> = (0..n * n)
-            .map(|i| a.entry(i / n, i % n).unwrap_or_default())
-            .collect();
-        let a: Arc<dyn LinOp<c64>> = Arc::new(a);
-        let m = Ic0::default().generate(&a, &Workspace::new()).unwrap();
-        let product = multiply(n, &assemble(m.as_ref()), &dense);
-        assert!(identity_error(n, &product) < 1e-14);
+    fn fill_makes_it_better_until_it_is_the_inverse() {
+        let a = laplacian::<f64>(&Executor::reference(), 5);
+        let error = |level| error_of(&Ick { level }, &a);
+        assert!(error(2) < error(1) && error(1) < error(0));
+        assert!(error(20) < 1e-13);
     }
 
     #[test]
@@ -229,7 +317,7 @@ mod tests {
         let a = [
             3.0, -2.0, 0.0, 2.0, -2.0, 3.0, -2.0, 0.0, 0.0, -2.0, 3.0, -2.0, 2.0, 0.0, -2.0, 3.0,
         ];
-        let m = generate(4, &a).unwrap();
+        let m = made_of(&Ic0::default(), 4, &a).unwrap();
         let label = format!("{m:?}");
         assert!(label.starts_with("ic0 (shift 0."), "{label}");
         assert!(assemble(m.as_ref()).iter().all(|value| value.is_finite()));
@@ -237,42 +325,30 @@ mod tests {
 
     #[test]
     fn what_no_shift_cures_is_named() {
-        let negative = generate(2, &[1.0, 0.5, 0.5, -1.0]);
-        assert!(matches!(
-            negative,
-            Err(Error::BadPivot {
-                row: 1,
-                problem: "not positive",
-                ..
-            })
-        ));
-        let huge = generate(2, &[1.0, 1e9, 1e9, 1.0]);
+        let refused = |a: &[f64]| made_of(&Ic0::default(), 2, a);
+        let Err(Error::BadPivot { row, problem, .. }) = refused(&[1.0, 0.5, 0.5, -1.0]) else {
+            panic!("a negative pivot");
+        };
+        assert_eq!((row, problem), (1, "not positive"));
+        let huge = refused(&[1.0, 1e9, 1e9, 1.0]);
         assert!(matches!(huge, Err(Error::BadPivot { row: 1, .. })));
-        let missing = generate(2, &[0.0, 0.5, 0.5, 1.0]);
+        let missing = refused(&[0.0, 0.5, 0.5, 1.0]);
         assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 0, .. })));
+        let negative = made_of(&Ic0 { shift: -1.0 }, 1, &[1.0]);
+        assert!(matches!(negative, Err(Error::BadParameter { .. })));
     }
 
     #[test]
     fn a_matrix_that_is_not_symmetric_is_refused() {
-        let error = generate(2, &[2.0, 1.0, 0.5, 2.0]).unwrap_err();
+        let error = made_of(&Ic0::default(), 2, &[2.0, 1.0, 0.5, 2.0]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "ic0 needs a symmetric (Hermitian) matrix, and entries of this one differ from those opposite by up to \
              5.0e-1; use ilu0 instead"
         );
         // What two orders of summation make of the same number in a narrow precision.
-        let rounded = [2.0, 1.0, 1.0 + f32::EPSILON, 2.0];
-        let rounded = from_dense(&Executor::reference(), 2, &rounded.map(f64::from));
-        let rounded: Arc<dyn LinOp<f32>> = Arc::new(rounded.convert::<f32>().unwrap());
-        Ic0::default()
-            .generate(&rounded, &Workspace::new())
-            .unwrap();
-    }
-
-    #[test]
-    fn a_negative_shift_is_refused() {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::reference(), 2));
-        let result = Ic0 { shift: -1.0 }.generate(&a, &Workspace::new());
-        assert!(matches!(result, Err(Error::BadParameter { .. })));
+        let rounded = [2.0, 1.0, 1.0 + f32::EPSILON, 2.0].map(f64::from);
+        let rounded = from_dense(&Executor::reference(), 2, &rounded);
+        assert!(made(&Ic0::default(), &rounded.convert::<f32>().unwrap()).is_ok());
     }
 }

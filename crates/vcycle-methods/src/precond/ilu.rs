@@ -1,7 +1,9 @@
-//! Incomplete LU factorisation without fill.
+//! Incomplete LU factorisation, without fill and with fill up to a level.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::fill_levels::with_fill;
 use super::incomplete::{Incomplete, Solves};
 use super::{diagonal_places, square_entries};
 use crate::error::Result;
@@ -78,19 +80,105 @@ preconditioner!(Ilu0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let _stage = ws.stage("ilu0 set-up", 0);
-        let entries = square_entries(a.as_ref(), "ilu0")?;
-        let diagonal = diagonal_places(&entries, "ilu0")?;
-        let values = in_order(&entries, &diagonal)?;
-        let factors = Incomplete::<T> {
-            component: "ilu0",
-            pattern: entries.pattern(),
-            values: &values,
-            diagonal: &diagonal,
-        };
         let (sweeps, isai) = (self.sweeps, self.isai);
-        factors.operator(Solves { sweeps, isai }, ws)
+        operator("ilu0", a.as_ref(), 0, Solves { sweeps, isai }, ws)
     }
+}
+
+/// `M = (L U)^-1` with fill up to a level (Saad 2003, section 10.3.3).
+///
+/// Level 0 is [`Ilu0`](super::Ilu0). Each level lets in what the elimination of the one below it makes, whatever its
+/// value: factors grow, and iterations become fewer.
+///
+/// **Choose it** where `Ilu0` takes many iterations and memory allows more; [`Ilut`](super::Ilut) looks at the
+/// values and is the better choice where they differ much.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::Executor, gallery, precond::Iluk, solver::{Gmres, Solver}, vector::Vector};
+/// let cpu = Executor::cpu();
+/// let problem = gallery::build("convdiff7:6,20", &cpu)?;
+/// let mut iluk = Iluk::default();
+/// iluk.level = 2;
+/// let solver = Solver::<f64>::new(Gmres::default(), Arc::new(problem.matrix))?.preconditioned_by(&iluk)?;
+/// let b = Vector::from_column(&cpu, problem.rhs);
+/// let mut x = Vector::zeros_like(&b)?;
+/// assert!(solver.solve(&b, &mut x)?.iterations < 10);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Iluk {
+    /// The highest level of fill.
+    pub level: usize,
+    /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
+    /// it, it is substitution nevertheless.
+    pub sweeps: usize,
+    /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
+    pub isai: usize,
+}
+
+impl Default for Iluk {
+    fn default() -> Self {
+        Self {
+            level: 1,
+            sweeps: 0,
+            isai: 0,
+        }
+    }
+}
+
+impl Component for Iluk {
+    const REGISTRATION: Registration = Registration {
+        name: "iluk",
+        summary: "Incomplete LU factorisation with fill up to a level.",
+        after_colon: &["level"],
+        needs: &[Need::Entries, Need::Diagonal],
+        support: Support::own_rows(&[ILU0, TRIANGLES]),
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        let (sweeps, isai) = (self.sweeps, self.isai);
+        Ilu0 { sweeps, isai }.symmetry()
+    }
+
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Memory::per(24_usize.saturating_mul(1 + self.level), 60)
+    }
+}
+
+preconditioner!(Iluk);
+
+impl<T: Mixes<T, T>> Factory<T> for Iluk {
+    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
+        let (sweeps, isai) = (self.sweeps, self.isai);
+        operator("iluk", a.as_ref(), self.level, Solves { sweeps, isai }, ws)
+    }
+}
+
+/// `(L U)^-1` with fill up to a level.
+fn operator<T: Mixes<T, T>>(
+    component: &'static str,
+    a: &dyn LinOp<T>,
+    level: usize,
+    solves: Solves,
+    ws: &Workspace,
+) -> Result<Arc<dyn LinOp<T>>> {
+    let _stage = ws.stage(&format!("{component} set-up"), 0);
+    let mut entries = square_entries(a, component)?;
+    let mut diagonal = diagonal_places(&entries, component)?;
+    if level > 0 {
+        entries = Cow::Owned(with_fill(&entries, level)?);
+        diagonal = diagonal_places(&entries, component)?;
+    }
+    let factors = Incomplete::<T> {
+        component,
+        pattern: entries.pattern(),
+        values: &in_order(&entries, &diagonal)?,
+        diagonal: &diagonal,
+    };
+    factors.operator(solves, ws)
 }
 
 /// The factors on the pattern of `a`: on devices front after front of rows that do not depend on each other, else row after row.
@@ -104,7 +192,7 @@ pub(super) fn in_order<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Result<Vec<
 }
 
 /// The same row after row.
-pub(super) fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
+fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
     operations::on_host(a.executor(), ILU0);
     let (pattern, columns) = (a.pattern(), a.columns());
     let mut values: Vec<T::Arith> = a.values().iter().map(|value| value.load()).collect();
@@ -138,15 +226,10 @@ mod tests {
     use crate::error::Error;
     use crate::executor::Executor;
     use crate::gallery;
-    use crate::operations::HostStages;
-    use crate::precond::testing::{assemble, from_dense, identity_error, multiply, red_black};
-    use crate::vector::Vector;
+    use crate::precond::testing::{
+        convection, error_of, from_dense, made, made_of, matrix_of, red_black, said,
+    };
     use vcycle_core::testing::device;
-
-    fn generate(n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
-        Ilu0::default().generate(&a, &Workspace::new())
-    }
 
     #[test]
     fn without_fill_it_is_the_inverse() {
@@ -155,21 +238,16 @@ mod tests {
             2.0, -1.0, 0.0, 0.0, -3.0, 4.0, 1.0, 0.0, 0.0, 2.0, 5.0, -1.0, 0.0, 0.0, 1.0, 3.0,
         ];
         for (n, a) in [(3, &full[..]), (4, &tridiagonal[..])] {
-            let m = assemble(generate(n, a).unwrap().as_ref());
-            assert!(identity_error(n, &multiply(n, &m, a)) < 1e-14);
+            let a = from_dense(&Executor::reference(), n, a);
+            assert!(error_of(&Ilu0::default(), &a) < 1e-14);
         }
     }
 
     #[test]
     fn as_many_sweeps_as_rows_are_exact() {
         let dense = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 2.0];
-        let error = |sweeps| {
-            let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), 3, &dense));
-            let m = Ilu0 { sweeps, isai: 0 }
-                .generate(&a, &Workspace::new())
-                .unwrap();
-            identity_error(3, &multiply(3, &assemble(m.as_ref()), &dense))
-        };
+        let a = from_dense(&Executor::reference(), 3, &dense);
+        let error = |sweeps| error_of(&Ilu0 { sweeps, isai: 0 }, &a);
         assert!(error(1) > 0.1 && error(2) < 1e-14 && error(3) < 1e-14);
     }
 
@@ -184,39 +262,52 @@ mod tests {
             _ => 0.0,
         };
         let dense: Vec<f64> = (0..n * n).map(value).collect();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, &dense));
+        let a = from_dense(&Executor::reference(), n, &dense);
         for sweeps in [1, 3, 10] {
-            let watch = HostStages::watch();
-            let m = Ilu0 { sweeps, isai: 0 }
-                .generate(&a, &Workspace::new())
-                .unwrap();
-            let told = watch.tell(Workspace::new().log()).concat();
+            let (m, told) = said(|| matrix_of(&Ilu0 { sweeps, isai: 0 }, &a));
             assert!(told.contains("by substitution"), "{sweeps}: {told}");
-            let mut exact = Vector::zeros(&Executor::reference(), n, 1).unwrap();
-            let mut found = exact.clone();
-            let b = Vector::filled(&Executor::reference(), n, 1, 1.0).unwrap();
-            let substitution = Ilu0::default().generate(&a, &Workspace::new()).unwrap();
-            substitution
-                .apply(&b, &mut exact, &Workspace::new())
-                .unwrap();
-            m.apply(&b, &mut found, &Workspace::new()).unwrap();
-            assert_eq!(found.to_vec(), exact.to_vec());
+            assert_eq!(m, matrix_of(&Ilu0::default(), &a));
         }
     }
 
     #[test]
+    fn fill_makes_it_better_until_it_is_the_inverse() {
+        let a = convection(&Executor::reference(), 5);
+        let with = |level, sweeps, isai| {
+            let iluk = Iluk {
+                level,
+                sweeps,
+                isai,
+            };
+            error_of(&iluk, &a)
+        };
+        let of_level = |level| with(level, 0, 0);
+        assert!(of_level(2) < of_level(1) && of_level(1) < of_level(0));
+        assert!(of_level(20) < 1e-13);
+        // A band is triangular in few sweeps, and a full pattern is the inverse.
+        assert!(with(20, 30, 0) < 1e-13);
+        assert!(with(20, 0, 5) < 1e-12 && with(20, 0, 1) > 1e-6);
+    }
+
+    #[test]
     fn zero_pivots_and_missing_diagonals_are_named() {
-        let zero_pivot = generate(2, &[1.0, 2.0, 2.0, 4.0]);
-        assert!(matches!(
-            zero_pivot,
-            Err(Error::BadPivot {
-                row: 1,
-                problem: "zero",
-                ..
-            })
-        ));
-        let missing = generate(2, &[1.0, 2.0, 2.0, 0.0]);
-        assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 1, .. })));
+        let zero_pivot = [1.0, 2.0, 0.0, 2.0, 4.0, 1.0, 0.0, 1.0, 3.0];
+        let missing = [1.0, 2.0, 0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 3.0];
+        let refused = |dense: &[f64]| made_of(&Ilu0::default(), 3, dense);
+        let Err(Error::BadPivot { row, problem, .. }) = refused(&zero_pivot) else {
+            panic!("row 1 has no pivot");
+        };
+        assert_eq!((row, problem), (1, "zero"));
+        let named = refused(&missing);
+        assert!(matches!(named, Err(Error::ZeroDiagonal { row: 1, .. })));
+        let Some(device) = device() else { return };
+        for dense in [zero_pivot, missing] {
+            let a = from_dense(&Executor::reference(), 3, &dense);
+            let there = made(&Ilu0::default(), &a.copy_to(&device).unwrap());
+            let found = there.unwrap_err().to_string();
+            assert!(found.contains("row 1"), "{found}");
+            assert_eq!(found, refused(&dense).unwrap_err().to_string());
+        }
     }
 
     /// The values of the factors by the host and by the device.
@@ -248,24 +339,6 @@ mod tests {
             for (found, expected) in there.iter().zip(&here) {
                 assert!((found - expected).abs() <= 1e-4 * expected.abs());
             }
-        }
-    }
-
-    #[test]
-    fn devices_name_the_row_of_a_zero_pivot() {
-        let Some(device) = device() else { return };
-        let zero_pivot = [1.0, 2.0, 0.0, 2.0, 4.0, 1.0, 0.0, 1.0, 3.0];
-        let missing = [1.0, 2.0, 0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 3.0];
-        for dense in [zero_pivot, missing] {
-            let refused = |executor: &Executor| {
-                let a = from_dense(&Executor::reference(), 3, &dense);
-                let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
-                let made = Ilu0::default().generate(&a, &Workspace::new());
-                made.unwrap_err().to_string()
-            };
-            let found = refused(&device);
-            assert!(found.contains("row 1"), "{found}");
-            assert_eq!(found, refused(&Executor::reference()));
         }
     }
 }

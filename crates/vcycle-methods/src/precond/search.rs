@@ -1,0 +1,179 @@
+//! The search for the pattern of incomplete factors, together with their values.
+
+use std::sync::Arc;
+
+use super::diagonal_places;
+use super::fill_levels::spread;
+use super::select::largest;
+use super::sweeper::{Sweeper, exact};
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::host_stages::PARICT;
+use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::operations::factor::{Factorisation, Threshold};
+use crate::operations::{self, on_host, remark};
+use crate::scalar::Field;
+
+/// Sweeps on the pattern that is found in the end, after which the residual must be smaller.
+const LAST_SWEEPS: usize = 2;
+
+/// Looks for the pattern of factors and for their values.
+pub(super) struct Search {
+    pub(super) component: &'static str,
+    pub(super) factorisation: Factorisation,
+    pub(super) fill: f64,
+    pub(super) steps: usize,
+}
+
+impl Search {
+    /// The factors of a matrix, or of the lower triangle that is given, on the pattern that the steps find.
+    pub(super) fn factors<A: Field>(
+        &self,
+        a: &Csr<A>,
+        ws: &Workspace,
+    ) -> Result<(Arc<Pattern>, Vec<A>)> {
+        let how = Threshold {
+            factorisation: self.factorisation,
+            rooms: self.rooms(a),
+            steps: self.steps,
+            last: LAST_SWEEPS,
+            exact: exact(A::KIND),
+        };
+        match operations::factor::with_threshold(a, how)? {
+            Some(Some(found)) => return Ok((Arc::clone(found.pattern()), found.values().to_vec())),
+            Some(None) => remark(format!(
+                "{}: sweeps diverge on the way; the host looks for the factors",
+                self.component
+            )),
+            None => {}
+        }
+        if self.factorisation == Factorisation::Cholesky {
+            on_host(a.executor(), PARICT);
+        }
+        let found = self.search(a)?;
+        let a = spread(a, found.offsets().to_vec(), found.columns().to_vec());
+        let start = found.values().iter().map(|value| value.load()).collect();
+        let diagonal = diagonal_places(&a, self.component)?;
+        let values = self
+            .sweeper(&a, &diagonal)
+            .factors(Some(start), LAST_SWEEPS, ws)?;
+        let values = values.into_iter().map(A::store).collect();
+        Ok((Arc::clone(a.pattern()), values))
+    }
+
+    fn sweeper<'a, A: Field>(&self, a: &'a Csr<A>, diagonal: &'a [usize]) -> Sweeper<'a, A> {
+        Sweeper {
+            component: self.component,
+            factorisation: self.factorisation,
+            a,
+            diagonal,
+        }
+    }
+
+    /// Entries that may stand below and above the diagonal.
+    fn rooms<A: Field>(&self, a: &Csr<A>) -> [usize; 2] {
+        let n = a.size().rows;
+        let before = |row: usize| a.row(row).0.partition_point(|&c| (c as usize) < row);
+        let lower: usize = (0..n).map(before).sum();
+        let upper = a.nonzeros() - n - lower;
+        [lower, upper].map(|count| (self.fill * count as f64) as usize)
+    }
+
+    /// What is [swept](Sweeper), on the pattern that the steps find.
+    pub(super) fn search<A: Field>(&self, a: &Csr<A>) -> Result<Csr<A>> {
+        let rooms = self.rooms(a);
+        let mut f = a.clone();
+        for _ in 0..self.steps {
+            let wider = self.swept(a, &self.with_candidates(a, &f)?)?;
+            let diagonal = diagonal_places(&wider, self.component)?;
+            let kept = largest(wider.pattern(), &diagonal, wider.values(), rooms);
+            f = self.swept(a, &taken(&wider, &kept))?;
+        }
+        Ok(f)
+    }
+
+    /// `f` and, where it has no entry, `A - L U`, or the lower triangle of `A - L L^H`.
+    fn with_candidates<A: Field>(&self, a: &Csr<A>, f: &Csr<A>) -> Result<Csr<A>> {
+        let pivots = f.diagonal();
+        let (columns, values) = (f.columns(), f.values());
+        let product = match self.factorisation {
+            Factorisation::Cholesky => {
+                let unit = Csr::from_places(f.pattern(), |_, place| {
+                    values[place] / pivots[columns[place] as usize]
+                })?;
+                f.multiply(&unit.adjoint()?)?.lower()?
+            }
+            Factorisation::Lu => {
+                let lower = Csr::from_places(f.pattern(), |row, place| {
+                    match (columns[place] as usize).cmp(&row) {
+                        std::cmp::Ordering::Less => values[place] / pivots[columns[place] as usize],
+                        std::cmp::Ordering::Equal => A::one(),
+                        std::cmp::Ordering::Greater => A::zero(),
+                    }
+                })?;
+                lower.lower()?.multiply(&f.upper()?)?
+            }
+        };
+        let mut wider = a.add(A::Arith::one(), -A::Arith::one(), &product)?;
+        keep_known(f, &mut wider);
+        Ok(wider)
+    }
+
+    /// What a sweep makes of `f`; where it would enlarge the residual, the factors that are made on that pattern row after row,
+    /// as far as they are finite.
+    fn swept<A: Field>(&self, a: &Csr<A>, f: &Csr<A>) -> Result<Csr<A>> {
+        let a = spread(a, f.offsets().to_vec(), f.columns().to_vec());
+        let diagonal = diagonal_places(&a, self.component)?;
+        let old: Vec<A::Arith> = f.values().iter().map(|value| value.load()).collect();
+        let sweeper = self.sweeper(&a, &diagonal);
+        let next = match sweeper.fixed_point(old, 1) {
+            Some(next) => next,
+            None => sweeper.exact_fixed_point()?,
+        };
+        finite_or(f, &next)
+    }
+}
+
+/// Writes the entries of `f` to a matrix whose pattern holds that of `f`.
+fn keep_known<A: Field>(f: &Csr<A>, wider: &mut Csr<A>) {
+    let pattern = Arc::clone(wider.pattern());
+    fill_rows(
+        f.executor(),
+        pattern.offsets(),
+        wider.values_mut(),
+        |row, values| {
+            let (columns, known) = f.row(row);
+            let mut known = columns.iter().zip(known).peekable();
+            for (place, value) in pattern.range(row).zip(values) {
+                let column = pattern.columns()[place];
+                while known.next_if(|entry| *entry.0 < column).is_some() {}
+                if let Some((_, &old)) = known.next_if(|entry| *entry.0 == column) {
+                    *value = old;
+                }
+            }
+        },
+    );
+}
+
+/// Values on the pattern of `f`, whose own stay where they are not finite.
+fn finite_or<A: Field>(f: &Csr<A>, values: &[A::Arith]) -> Result<Csr<A>> {
+    Csr::from_places(f.pattern(), |_, place| {
+        match Field::is_finite(values[place]) {
+            true => A::store(values[place]),
+            false => f.values()[place],
+        }
+    })
+}
+
+/// The entries that are kept.
+fn taken<A: Field>(f: &Csr<A>, kept: &[bool]) -> Csr<A> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in 0..f.size().rows {
+        for place in f.pattern().range(row).filter(|&place| kept[place]) {
+            columns.push(f.columns()[place]);
+            values.push(f.values()[place]);
+        }
+        offsets.push(columns.len());
+    }
+    Csr::from_canonical(f.executor(), f.size(), offsets, columns, values)
+}
