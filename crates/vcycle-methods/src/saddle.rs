@@ -61,20 +61,7 @@ pub enum SaddleShape {
     Simple,
 }
 
-impl SaddleShape {
-    /// Every shape.
-    pub const ALL: [Self; 2] = [Self::Triangular, Self::Simple];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Triangular => "triangular",
-            Self::Simple => "simple",
-        }
-    }
-}
-
-text::named!(SaddleShape, "shape");
+text::named!(SaddleShape, "shape": Triangular = "triangular", Simple = "simple");
 
 impl Component for Saddle {
     const REGISTRATION: Registration = Registration {

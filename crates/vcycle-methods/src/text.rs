@@ -1,12 +1,27 @@
 //! Parameters that are one word in options and files.
 
-/// Parsing, printing and serialising for a `Copy` enum with `ALL` and `name()`.
+/// The names of a `Copy` enum in options and files, `ALL` of its values, and parsing, printing and serialising by these.
 macro_rules! named {
+    ($type:ident, $family:literal: $($variant:ident = $name:literal),+ $(,)?) => {
+        impl $type {
+            /// Every choice.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The name in options and files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+
+        $crate::text::named!($type, $family);
+    };
     ($type:ty, $family:literal) => {
         impl std::str::FromStr for $type {
-            type Err = ConfigError;
+            type Err = $crate::error::ConfigError;
 
-            fn from_str(text: &str) -> std::result::Result<Self, ConfigError> {
+            fn from_str(text: &str) -> std::result::Result<Self, $crate::error::ConfigError> {
                 let known = Self::ALL.iter().find(|one| one.name() == text);
                 known.copied().ok_or_else(|| {
                     $crate::error::ConfigError::unknown_name(

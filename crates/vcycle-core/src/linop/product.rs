@@ -41,10 +41,10 @@ impl<T: Scalar> Product<T> {
     /// Without factors, for neighbours that do not fit, and for different executors.
     pub fn new(factors: Vec<Arc<dyn LinOp<T>>>) -> Result<Self> {
         if factors.is_empty() {
-            return Err(Error::BadParameter {
-                parameter: "factors",
-                reason: "a product needs at least one".to_owned(),
-            });
+            return Err(Error::bad_parameter(
+                "factors",
+                "a product needs at least one",
+            ));
         }
         for pair in factors.windows(2) {
             let fitting = Size::new(pair[0].size().cols, pair[1].size().cols);

@@ -43,10 +43,7 @@ impl<T: Scalar> Sum<T> {
     pub fn new(terms: Vec<(T::Arith, Arc<dyn LinOp<T>>)>) -> Result<Self> {
         let mut rest = terms;
         if rest.is_empty() {
-            return Err(Error::BadParameter {
-                parameter: "terms",
-                reason: "a sum needs at least one".to_owned(),
-            });
+            return Err(Error::bad_parameter("terms", "a sum needs at least one"));
         }
         let first = rest.remove(0);
         for (_, operator) in &rest {

@@ -1,6 +1,5 @@
 //! The names of methods and preconditioners of batches.
 
-use crate::error::ConfigError;
 use crate::text;
 
 /// What solves each system of a batch.
@@ -18,22 +17,8 @@ pub enum BatchMethod {
     Direct,
 }
 
-impl BatchMethod {
-    /// Every method.
-    pub const ALL: [Self; 4] = [Self::Cg, Self::Bicgstab, Self::Gmres, Self::Direct];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cg => "cg",
-            Self::Bicgstab => "bicgstab",
-            Self::Gmres => "gmres",
-            Self::Direct => "direct",
-        }
-    }
-}
-
-text::named!(BatchMethod, "method");
+text::named!(BatchMethod, "method":
+    Cg = "cg", Bicgstab = "bicgstab", Gmres = "gmres", Direct = "direct");
 
 /// The approximate inverse of each system of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,26 +37,5 @@ pub enum BatchPreconditioner {
     Isai,
 }
 
-impl BatchPreconditioner {
-    /// Every preconditioner.
-    pub const ALL: [Self; 5] = [
-        Self::None,
-        Self::Jacobi,
-        Self::BlockJacobi,
-        Self::Ilu0,
-        Self::Isai,
-    ];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Jacobi => "jacobi",
-            Self::BlockJacobi => "block-jacobi",
-            Self::Ilu0 => "ilu0",
-            Self::Isai => "isai",
-        }
-    }
-}
-
-text::named!(BatchPreconditioner, "preconditioner");
+text::named!(BatchPreconditioner, "preconditioner":
+    None = "none", Jacobi = "jacobi", BlockJacobi = "block-jacobi", Ilu0 = "ilu0", Isai = "isai");

@@ -73,10 +73,7 @@ impl<T: Mixes<T, T>> Factory<T> for BlockDirect {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("block-direct set-up", 0);
         if self.block_rows == 0 {
-            return Err(Error::BadParameter {
-                parameter: "block-rows",
-                reason: "must be at least 1".to_owned(),
-            });
+            return Err(Error::bad_parameter("block-rows", "must be at least 1"));
         }
         let block = |row: usize| row / self.block_rows;
         let entries = square_entries(a.as_ref(), "block-direct")?;

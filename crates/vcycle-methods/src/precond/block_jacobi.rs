@@ -98,10 +98,10 @@ impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("block-jacobi set-up", 0);
         if !(1..=LARGEST).contains(&self.block_size) {
-            return Err(Error::BadParameter {
-                parameter: "block-size",
-                reason: format!("must be 1 to {LARGEST}, not {}", self.block_size),
-            });
+            return Err(Error::bad_parameter(
+                "block-size",
+                format!("must be 1 to {LARGEST}, not {}", self.block_size),
+            ));
         }
         let entries = square_entries(a.as_ref(), "block-jacobi")?;
         let blocks = Blocks::new(&entries, self)?;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::eigen::{row_sum_bound_of, spectral_radius};
-use crate::error::ConfigError;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep};
@@ -79,18 +78,6 @@ pub enum ChebyshevBase {
 }
 
 impl ChebyshevBase {
-    /// Every choice.
-    pub const ALL: [Self; 3] = [Self::Jacobi, Self::L1Jacobi, Self::Identity];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Jacobi => "jacobi",
-            Self::L1Jacobi => "l1-jacobi",
-            Self::Identity => "identity",
-        }
-    }
-
     /// `D^-1`.
     fn inverse<T: Scalar>(self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
         match self {
@@ -110,22 +97,19 @@ impl ChebyshevBase {
     }
 }
 
-text::named!(ChebyshevBase, "base");
+text::named!(ChebyshevBase, "base": Jacobi = "jacobi", L1Jacobi = "l1-jacobi", Identity = "identity");
 
 impl<T: Mixes<T, T>> Factory<T> for ChebyshevPolynomial {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("chebyshev set-up", 0);
         if self.degree == 0 {
-            return Err(Error::BadParameter {
-                parameter: "degree",
-                reason: "must be at least 1".to_owned(),
-            });
+            return Err(Error::bad_parameter("degree", "must be at least 1"));
         }
         if !(self.lower > 0.0 && self.lower < 1.0) {
-            return Err(Error::BadParameter {
-                parameter: "lower",
-                reason: format!("must be between 0 and 1, not {}", self.lower),
-            });
+            return Err(Error::bad_parameter(
+                "lower",
+                format!("must be between 0 and 1, not {}", self.lower),
+            ));
         }
         let inverse = self.base.inverse(a.as_ref())?;
         let upper = match self.radius {

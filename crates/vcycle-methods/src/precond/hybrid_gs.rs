@@ -90,10 +90,7 @@ impl<T: Mixes<T, T>> Factory<T> for HybridGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let block_rows = self.block_rows;
         if block_rows == 0 {
-            return Err(Error::BadParameter {
-                parameter: "block-rows",
-                reason: "must be at least 1".to_owned(),
-            });
+            return Err(Error::bad_parameter("block-rows", "must be at least 1"));
         }
         let relaxation = Relaxation {
             component: "hybrid-gs",

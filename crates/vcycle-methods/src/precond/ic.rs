@@ -77,10 +77,10 @@ preconditioner!(Ic0);
 impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         if !(self.shift >= 0.0 && self.shift.is_finite()) {
-            return Err(Error::BadParameter {
-                parameter: "shift",
-                reason: format!("must be zero or positive, not {}", self.shift),
-            });
+            return Err(Error::bad_parameter(
+                "shift",
+                format!("must be zero or positive, not {}", self.shift),
+            ));
         }
         operator("ic0", a.as_ref(), (0, self.shift), "ilu0", ws)
     }

@@ -94,10 +94,10 @@ impl<T: Mixes<T, T>> Factory<T> for Ilut {
         let _stage = ws.stage("ilut set-up", 0);
         check_fill(self.fill)?;
         if self.threshold.is_nan() || self.threshold < 0.0 {
-            return Err(Error::BadParameter {
-                parameter: "threshold",
-                reason: format!("must be zero or positive, not {}", self.threshold),
-            });
+            return Err(Error::bad_parameter(
+                "threshold",
+                format!("must be zero or positive, not {}", self.threshold),
+            ));
         }
         let entries = square_entries(a.as_ref(), "ilut")?;
         on_host(entries.executor(), ILUT);
@@ -127,10 +127,10 @@ impl<T: Mixes<T, T>> Factory<T> for Ilut {
 pub(super) fn check_fill(fill: f64) -> Result<()> {
     match fill >= 1.0 && fill.is_finite() {
         true => Ok(()),
-        false => Err(Error::BadParameter {
-            parameter: "fill",
-            reason: format!("must be at least 1, not {fill}"),
-        }),
+        false => Err(Error::bad_parameter(
+            "fill",
+            format!("must be at least 1, not {fill}"),
+        )),
     }
 }
 

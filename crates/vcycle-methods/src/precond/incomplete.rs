@@ -52,10 +52,10 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
                 ));
             }
             _ => {
-                return Err(Error::BadParameter {
-                    parameter: "isai",
-                    reason: "choose sweeps or isai for the triangular solves, not both".to_owned(),
-                });
+                return Err(Error::bad_parameter(
+                    "isai",
+                    "choose sweeps or isai for the triangular solves, not both",
+                ));
             }
         }
         Factors::unit_lower(self.component, self.pattern, self.values, self.diagonal)

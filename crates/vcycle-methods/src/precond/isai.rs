@@ -99,10 +99,7 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("isai set-up", 0);
         if self.power == 0 {
-            return Err(Error::BadParameter {
-                parameter: "power",
-                reason: "must be at least 1".to_owned(),
-            });
+            return Err(Error::bad_parameter("power", "must be at least 1"));
         }
         if self.kind == IsaiKind::Spd {
             return Fsai::of_power(self.power).generate(a, ws);

@@ -50,10 +50,10 @@ impl<T: Mixes<T, T>> Factory<T> for AdditiveSchwarz<T> {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("schwarz set-up", 0);
         if self.overlap > MOST_OVERLAP {
-            return Err(Error::BadParameter {
-                parameter: "overlap",
-                reason: format!("must be 0 to {MOST_OVERLAP}, not {}", self.overlap),
-            });
+            return Err(Error::bad_parameter(
+                "overlap",
+                format!("must be 0 to {MOST_OVERLAP}, not {}", self.overlap),
+            ));
         }
         let Some(shared) = Distributed::<T>::behind(a.as_ref()) else {
             return self.inner.generate(a, ws);

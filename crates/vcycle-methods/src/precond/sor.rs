@@ -186,10 +186,10 @@ impl Relaxation {
         let _stage = ws.stage(&format!("{component} set-up"), 0);
         // It converges for no other parameter.
         if !(omega > 0.0 && omega < 2.0) {
-            return Err(Error::BadParameter {
-                parameter: "omega",
-                reason: format!("must lie between 0 and 2, not {omega}"),
-            });
+            return Err(Error::bad_parameter(
+                "omega",
+                format!("must lie between 0 and 2, not {omega}"),
+            ));
         }
         let entries = square_entries(a.as_ref(), component)?;
         let diagonal = nonzero_diagonal(&entries, component)?;

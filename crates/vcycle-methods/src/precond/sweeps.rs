@@ -19,10 +19,10 @@ pub(super) fn repeated<T: Scalar>(
     sweeps: usize,
 ) -> Result<Arc<dyn LinOp<T>>> {
     match sweeps {
-        0 => Err(Error::BadParameter {
-            parameter: "sweeps",
-            reason: format!("{component} needs at least 1"),
-        }),
+        0 => Err(Error::bad_parameter(
+            "sweeps",
+            format!("{component} needs at least 1"),
+        )),
         1 => Ok(once),
         _ => Ok(Arc::new(Sweeps {
             a: Arc::clone(a),

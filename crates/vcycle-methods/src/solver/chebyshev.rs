@@ -72,10 +72,10 @@ impl Chebyshev {
         if lower > 0.0 && lower <= upper && upper.is_finite() {
             return Ok(Ok((lower, upper)));
         }
-        Err(Error::BadParameter {
-            parameter: "lower, upper",
-            reason: format!("0 < lower <= upper is needed, not {lower} and {upper}"),
-        })
+        Err(Error::bad_parameter(
+            "lower, upper",
+            format!("0 < lower <= upper is needed, not {lower} and {upper}"),
+        ))
     }
 }
 

@@ -78,10 +78,7 @@ impl<T: Scalar> Method<T> for Idr {
 
     fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
         if self.s == 0 {
-            return Err(Error::BadParameter {
-                parameter: "s",
-                reason: "must be at least 1".to_owned(),
-            });
+            return Err(Error::bad_parameter("s", "must be at least 1"));
         }
         let mut state = State::take(self, run)?;
         let mut ended = run.start(&mut state.r, &mut state.norm)?;

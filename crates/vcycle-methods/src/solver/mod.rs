@@ -338,10 +338,7 @@ impl<T: Scalar> Solver<T> {
 /// Vectors that a restarted method keeps: no more than can be of use.
 fn check_restart<T: Scalar>(restart: usize, run: &Run<'_, T>) -> Result<usize> {
     if restart == 0 {
-        return Err(Error::BadParameter {
-            parameter: "restart",
-            reason: "must be at least 1".to_owned(),
-        });
+        return Err(Error::bad_parameter("restart", "must be at least 1"));
     }
     let useful = run.b.global_rows()?.min(run.monitor.iterations_left());
     Ok(restart.min(useful.max(1)))

@@ -22,17 +22,6 @@ pub enum CoarseStencil {
 }
 
 impl CoarseStencil {
-    /// Every choice.
-    pub const ALL: [Self; 2] = [Self::Galerkin, Self::Same];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Galerkin => "galerkin",
-            Self::Same => "same",
-        }
-    }
-
     /// A Galerkin product of a matrix with some stencil, as it is to be.
     pub(super) fn of(
         self,
@@ -46,7 +35,7 @@ impl CoarseStencil {
     }
 }
 
-text::named!(CoarseStencil, "coarse-stencil");
+text::named!(CoarseStencil, "coarse-stencil": Galerkin = "galerkin", Same = "same");
 
 /// The matrix with the entries of a stencil and those along the axes; the others are moved to the latter.
 fn collapsed(wide: StencilMatrix<f64>, fine: &Stencil) -> Result<StencilMatrix<f64>> {

@@ -24,20 +24,7 @@ pub enum IslandCorrections {
     Off,
 }
 
-impl IslandCorrections {
-    /// Every choice.
-    pub const ALL: [Self; 2] = [Self::Auto, Self::Off];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Off => "off",
-        }
-    }
-}
-
-text::named!(IslandCorrections, "island correction");
+text::named!(IslandCorrections, "island correction": Auto = "auto", Off = "off");
 
 /// A cycle between two corrections `x += Z D^-1 Z^T (b - A x)`: a column of `Z` is one on an island and decreases around it, and
 /// `D` is the diagonal of `Z^T A Z`, with what couples islands added to it.

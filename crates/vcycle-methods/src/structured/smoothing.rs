@@ -6,7 +6,6 @@ use super::scaling::stored;
 use super::survey::Survey;
 use super::{Direction, StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
-use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::operations::Finish;
@@ -31,29 +30,7 @@ pub enum StencilSmoother {
     Ilu0,
 }
 
-impl StencilSmoother {
-    /// Every choice.
-    pub const ALL: [Self; 5] = [
-        Self::GaussSeidel,
-        Self::Jacobi,
-        Self::Chebyshev,
-        Self::Dilu,
-        Self::Ilu0,
-    ];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GaussSeidel => "gs",
-            Self::Jacobi => "jacobi",
-            Self::Chebyshev => "chebyshev",
-            Self::Dilu => "dilu",
-            Self::Ilu0 => "ilu0",
-        }
-    }
-}
-
-text::named!(StencilSmoother, "smoother");
+text::named!(StencilSmoother, "smoother": GaussSeidel = "gs", Jacobi = "jacobi", Chebyshev = "chebyshev", Dilu = "dilu", Ilu0 = "ilu0");
 
 /// A smoother of one level.
 #[derive(Debug)]

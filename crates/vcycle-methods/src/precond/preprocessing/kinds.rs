@@ -1,6 +1,5 @@
 //! The names of scalings, matchings and orders.
 
-use crate::error::ConfigError;
 use crate::text;
 
 /// In which order unknowns are numbered before a preconditioner is made.
@@ -19,22 +18,7 @@ pub enum Reorder {
     Amd,
 }
 
-impl Reorder {
-    /// Every order.
-    pub const ALL: [Self; 4] = [Self::None, Self::Rcm, Self::Nd, Self::Amd];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Rcm => "rcm",
-            Self::Nd => "nd",
-            Self::Amd => "amd",
-        }
-    }
-}
-
-text::named!(Reorder, "reorder");
+text::named!(Reorder, "reorder": None = "none", Rcm = "rcm", Nd = "nd", Amd = "amd");
 
 /// Which entries come to the diagonal before a preconditioner is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,20 +32,7 @@ pub enum MatchingKind {
     Mc64,
 }
 
-impl MatchingKind {
-    /// Every matching.
-    pub const ALL: [Self; 2] = [Self::None, Self::Mc64];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Mc64 => "mc64",
-        }
-    }
-}
-
-text::named!(MatchingKind, "match");
+text::named!(MatchingKind, "match": None = "none", Mc64 = "mc64");
 
 /// How rows and columns are scaled before a preconditioner is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,17 +46,4 @@ pub enum Equilibration {
     Ruiz,
 }
 
-impl Equilibration {
-    /// Every scaling.
-    pub const ALL: [Self; 2] = [Self::None, Self::Ruiz];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Ruiz => "ruiz",
-        }
-    }
-}
-
-text::named!(Equilibration, "equilibrate");
+text::named!(Equilibration, "equilibrate": None = "none", Ruiz = "ruiz");
