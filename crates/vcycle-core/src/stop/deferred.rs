@@ -3,7 +3,8 @@
 
 use num_traits::Zero;
 
-use super::monitor::{Column, Monitor};
+use super::column::Column;
+use super::monitor::Monitor;
 use super::{Part, Status};
 use crate::error::Result;
 use crate::executor::Executor;

@@ -1,5 +1,6 @@
 //! When a solver stops, and what it says then.
 
+mod column;
 mod criterion;
 mod deferred;
 mod monitor;
@@ -8,10 +9,10 @@ mod outcome;
 
 use std::time::Duration;
 
+#[doc(hidden)]
+pub use column::is_rounding;
 pub use criterion::{Criterion, Progress};
 pub use monitor::Monitor;
-#[doc(hidden)]
-pub use monitor::is_rounding;
 #[doc(hidden)]
 pub use narrow::Wide;
 pub use outcome::{ColumnOutcome, Outcome, Part, Status};

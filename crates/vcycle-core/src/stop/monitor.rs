@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use num_traits::{One, Zero};
 
+use super::column::Column;
 use super::deferred::Deferred;
-use super::{Part, Progress, Status, Stop};
+use super::{Progress, Status, Stop};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::log::{IterationEvent, Log};
@@ -13,9 +14,6 @@ use crate::scalar::{Field, Real, Scalar};
 use crate::vector::Scalars;
 use crate::workspace::Pooled;
 
-/// A residual of at most so many roundoffs of its terms is made of rounding: the exact solution, rounded, has half
-/// a roundoff, computing it adds one or two, and a recurrence is wrong about it by some more.
-const ROUNDING: f64 = 20.0;
 /// A residual that has not halved in so many iterations may have reached its limit.
 const STALLED: usize = 8;
 /// Every so many iterations the limit is looked for in any case.
@@ -50,28 +48,6 @@ pub struct Monitor<T: Scalar> {
     pub(super) deferred: Option<Deferred>,
     /// What all ranks wish, where a method has asked them already.
     told: Option<[f64; 2]>,
-}
-
-/// The state of one right-hand side.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Column {
-    pub status: Option<Status>,
-    begun: bool,
-    pub scale: f64,
-    target: Option<f64>,
-    /// What the recurrence is to reach: the target, or less once it was wrong about that.
-    pub goal: Option<f64>,
-    pub initial: f64,
-    pub norm: f64,
-    /// The norm one iteration earlier, where the host looked.
-    pub before: f64,
-    pub best: f64,
-    pub best_iteration: usize,
-    /// The norm when it had halved last, and the iteration of that.
-    halved: (f64, usize),
-    pub iterations: usize,
-    /// Whether a criterion of the user has ended it.
-    accepted: bool,
 }
 
 impl<T: Scalar> Monitor<T> {
@@ -128,47 +104,10 @@ impl<T: Scalar> Monitor<T> {
         self.judge(log)
     }
 
-    /// Ends with [`Status::Indefinite`] the active columns whose value is not positive. Says
-    /// whether all columns have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
-    pub fn require_positive(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
-        self.end_where(values, Status::Indefinite(part), |value| {
-            value.real() <= Zero::zero()
-        })
-    }
-
-    /// Ends with [`Status::Indefinite`] the active columns whose value is negative. Says whether
-    /// all columns have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
-    pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
-        self.end_where(values, Status::Indefinite(part), |value| {
-            value.real() < Zero::zero()
-        })
-    }
-
-    /// Ends with [`Status::Breakdown`] the active columns whose value is zero. Says whether all
-    /// columns have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
-    pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
-        self.end_where(values, Status::Breakdown, |value| value.is_zero())
-    }
-
-    /// Ends with [`Status::NonFinite`] the active columns whose value is infinite or NaN. Says
-    /// whether all columns have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
-    pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
-        self.end_where(values, Status::NonFinite, |_| false)
-    }
-
-    fn end_where(
+    /// Ends with a status the active columns whose value is `bad`, and with [`Status::NonFinite`] those whose value is infinite
+    /// or NaN. Says whether all columns have ended.
+    #[doc(hidden)]
+    pub fn end_where(
         &mut self,
         values: &Scalars<T>,
         status: Status,
@@ -428,114 +367,6 @@ impl<T: Scalar> Monitor<T> {
             };
         }
         self.active.write(&self.norms)
-    }
-}
-
-/// Whether a residual is made of rounding, given the level that comes from and the norm of the right-hand side. Where
-/// rounding is as large as that, as for singular matrices, nothing is solved.
-#[doc(hidden)]
-pub fn is_rounding<T: Scalar>(norm: f64, level: f64, rhs_norm: f64) -> bool {
-    norm < rhs_norm && norm <= ROUNDING * T::KIND.roundoff() * level
-}
-
-impl Column {
-    fn begin(&mut self, norm: f64, iteration: usize, stop: &Stop) {
-        (self.best, self.best_iteration) = (norm, iteration);
-        self.halved = (norm, iteration);
-        (self.before, self.norm) = (norm, norm);
-        if !self.begun {
-            self.begun = true;
-            self.initial = norm;
-            self.target = stop.target(self.scale, norm);
-            self.goal = self.target;
-        }
-    }
-
-    fn reopen(&mut self) {
-        self.status = None;
-        self.goal = self.target.map(|target| 0.5 * target);
-    }
-
-    fn reached(&self, norm: f64) -> bool {
-        norm == 0.0 || self.target.is_some_and(|target| norm <= target)
-    }
-
-    fn observe(&mut self, norm: f64, iteration: usize, stop: &Stop, out_of_time: bool) {
-        self.norm = norm;
-        self.iterations = iteration;
-        if norm < 0.9 * self.best {
-            (self.best, self.best_iteration) = (norm, iteration);
-        }
-        self.note_halving(iteration);
-        let waited = iteration - self.best_iteration;
-        let ending = if !norm.is_finite() {
-            Some(Status::NonFinite)
-        } else if norm == 0.0 || self.goal.is_some_and(|goal| norm <= goal) {
-            Some(Status::Converged)
-        } else if norm > stop.divergence * self.initial.max(self.scale) {
-            Some(Status::Diverged)
-        } else if iteration >= stop.iterations || self.is_hopeless(stop) {
-            Some(Status::IterationLimit)
-        } else if out_of_time {
-            Some(Status::TimeLimit)
-        } else if stop.stagnation.is_some_and(|window| waited >= window) {
-            Some(Status::Stagnated)
-        } else {
-            None
-        };
-        self.status = ending;
-    }
-
-    /// Whether a residual that is to fall is made of rounding, given the level that comes from.
-    fn is_rounding<T: Scalar>(&self, norm: f64, level: f64) -> bool {
-        self.target.is_some() && is_rounding::<T>(norm, level, self.scale)
-    }
-
-    /// Whether the target is below what the exact solution has, once it is rounded.
-    fn asks_too_much<T: Scalar>(&self, level: f64) -> bool {
-        let least = T::KIND.roundoff() * level;
-        self.target.is_some_and(|target| target < least)
-    }
-
-    /// Whether, at the speed so far, the limit of iterations would be passed twice over.
-    pub fn is_hopeless(&self, stop: &Stop) -> bool {
-        let is_due =
-            |every: usize| self.iterations > 0 && self.iterations.is_multiple_of(every.max(1));
-        let (Some(goal), true) = (self.goal, stop.forecast.is_some_and(is_due)) else {
-            return false;
-        };
-        let (needed, done) = ((self.initial / goal).ln(), (self.initial / self.norm).ln());
-        let (most, so_far) = (2.0 * stop.iterations as f64, self.iterations as f64);
-        done.is_nan() || done * most <= needed * so_far
-    }
-
-    /// Remembers this iteration if it has halved the norm.
-    pub fn note_halving(&mut self, iteration: usize) {
-        if self.norm < 0.5 * self.halved.0 {
-            self.halved = (self.norm, iteration);
-        }
-    }
-
-    /// Ends it, if it has not ended yet, because a criterion of the user holds.
-    fn accept(&mut self, iteration: usize) {
-        self.accepted |= self.status.is_none();
-        self.end(Status::Converged, iteration);
-    }
-
-    pub fn end(&mut self, status: Status, iteration: usize) {
-        if self.status.is_none() {
-            self.status = Some(status);
-            self.iterations = iteration;
-        }
-    }
-
-    #[doc(hidden)]
-    pub fn relative(&self, norm: f64) -> f64 {
-        if self.scale > 0.0 {
-            norm / self.scale
-        } else {
-            norm
-        }
     }
 }
 

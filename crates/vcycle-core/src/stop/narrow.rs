@@ -2,8 +2,9 @@
 
 use num_traits::One;
 
+use super::column::Column;
 use super::deferred::Deferred;
-use super::monitor::{Column, Monitor};
+use super::monitor::Monitor;
 use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::vector::Scalars;

@@ -4,12 +4,14 @@ mod repeat;
 #[cfg(test)]
 mod tests;
 
+use num_traits::Zero;
+
 use super::limit::rounding_levels;
 use crate::error::Result;
 use crate::executor::{Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};
-use crate::scalar::Scalar;
-use crate::stop::{Monitor, Part};
+use crate::scalar::{Field, Scalar};
+use crate::stop::{Monitor, Part, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
 
 /// One run of a [`Method`](super::Method): the problem, the guess to improve and the judge.
@@ -197,7 +199,9 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// # Errors
     /// When the executor fails.
     pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
-        self.monitor.require_nonzero(values)
+        let status = Status::Breakdown;
+        self.monitor
+            .end_where(values, status, |value| value.is_zero())
     }
 
     /// Ends the columns whose value is infinite or NaN; says whether all have ended.
@@ -205,7 +209,7 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// # Errors
     /// When the executor fails.
     pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
-        self.monitor.require_finite(values)
+        self.monitor.end_where(values, Status::NonFinite, |_| false)
     }
 
     /// Ends the columns whose quadratic form is negative; says whether all have ended.
@@ -213,7 +217,9 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// # Errors
     /// When the executor fails.
     pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
-        self.monitor.require_nonnegative(values, part)
+        let is_negative = |value: T::Arith| value.real() < Zero::zero();
+        self.monitor
+            .end_where(values, Status::Indefinite(part), is_negative)
     }
 
     /// Ends the columns whose quadratic form is not positive; says whether all have ended.
@@ -221,7 +227,9 @@ impl<'r, T: Scalar> Run<'r, T> {
     /// # Errors
     /// When the executor fails.
     pub fn require_positive(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
-        self.monitor.require_positive(values, part)
+        let is_bad = |value: T::Arith| value.real() <= Zero::zero();
+        self.monitor
+            .end_where(values, Status::Indefinite(part), is_bad)
     }
 }
 
