@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{ConfigError, Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, check_apply, check_square, entries};
+use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, check_apply, check_square, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Amg;
 use crate::precond::Ilut;
@@ -177,36 +177,10 @@ fn approximate_inverse<T: Mixes<T, T>>(a: Csr<T>, ws: &Workspace) -> Result<Arc<
         Ok(made) => made,
         Err(_) => Ilut::default().generate(&positive, ws)?,
     };
-    Ok(Arc::new(Signed { sign, made }))
-}
-
-/// An operator times 1 or -1.
-#[derive(Debug)]
-struct Signed<T: Scalar> {
-    sign: f64,
-    made: Arc<dyn LinOp<T>>,
-}
-
-impl<T: Scalar> LinOp<T> for Signed<T> {
-    fn size(&self) -> Size {
-        self.made.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.made.executor()
-    }
-
-    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        self.made.apply(x, y, ws)?;
-        match self.sign < 0.0 {
-            true => y.scale(Coefficient::real(-1.0)),
-            false => Ok(()),
-        }
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.made.footprint()
-    }
+    Ok(match is_negative {
+        true => Arc::new(Scaled::new(T::Arith::from_f64(sign), made)),
+        false => made,
+    })
 }
 
 /// The blocks, ready to be applied.

@@ -313,67 +313,42 @@ impl<A: Field> Row<A> {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::operations::HostStages;
-    use crate::precond::testing::{assemble, convection, from_dense, identity_error, multiply};
+    use crate::precond::testing::{convection, error_of, made_of, said};
 
-    fn error(ilut: Ilut) -> f64 {
-        let n = 36;
-        let a = convection(&Executor::reference(), 6);
-        let entry = |k: usize| a.entry(k / n, k % n).unwrap_or(0.0);
-        let dense: Vec<f64> = (0..n * n).map(entry).collect();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-        let m = ilut.generate(&a, &Workspace::new()).unwrap();
-        identity_error(n, &multiply(n, &assemble(m.as_ref()), &dense))
-    }
-
-    #[test]
-    fn everything_kept_is_the_inverse() {
-        let all = Ilut {
-            fill: 100.0,
-            threshold: 0.0,
+    fn of(fill: f64, threshold: f64) -> Ilut {
+        Ilut {
+            fill,
+            threshold,
             ..Ilut::default()
-        };
-        assert!(error(all) < 1e-13);
+        }
     }
 
     #[test]
-    fn fill_and_threshold_make_it_better() {
-        let with = |fill, threshold| {
-            error(Ilut {
-                fill,
-                threshold,
-                ..Ilut::default()
-            })
-        };
+    fn fill_and_threshold_make_it_better_until_it_is_the_inverse() {
+        let a = convection(&Executor::reference(), 6);
+        let with = |fill, threshold| error_of(&of(fill, threshold), &a);
+        assert!(with(100.0, 0.0) < 1e-13);
         assert!(with(2.0, 1e-4) < with(1.0, 1e-4));
         assert!(with(100.0, 1e-3) < with(100.0, 1e-1));
     }
 
     #[test]
     fn a_pivot_that_vanishes_is_replaced_and_told_of() {
-        let a = from_dense(&Executor::reference(), 2, &[0.0, 1.0, 1.0, 0.0]);
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-        let watch = HostStages::watch();
-        assert!(Ilut::default().generate(&a, &Workspace::new()).is_ok());
-        let told = watch.tell(Workspace::new().log()).concat();
-        assert!(told.contains("ilut: 1 pivots vanish"), "{told}");
+        let (made, told) = said(|| made_of(&Ilut::default(), 2, &[0.0, 1.0, 1.0, 0.0]));
+        assert!(
+            made.is_ok() && told.contains("ilut: 1 pivots vanish"),
+            "{told}"
+        );
     }
 
     #[test]
     fn rows_without_entries_and_bad_parameters_are_refused() {
-        let host = Executor::reference();
-        let empty = from_dense(&host, 2, &[1.0, 0.0, 0.0, 0.0]);
-        let a: Arc<dyn LinOp<f64>> = Arc::new(empty);
-        let refused = Ilut::default().generate(&a, &Workspace::new());
-        assert!(matches!(refused, Err(Error::BadPivot { row: 1, .. })));
+        let refused = |ilut: Ilut| made_of(&ilut, 2, &[1.0, 0.0, 0.0, 0.0]);
+        let empty = refused(Ilut::default());
+        assert!(matches!(empty, Err(Error::BadPivot { row: 1, .. })));
         for (fill, threshold) in [(0.5, 0.0), (f64::NAN, 0.0), (1.0, -1.0)] {
-            let bad = Ilut {
-                fill,
-                threshold,
-                ..Ilut::default()
-            };
-            let refused = bad.generate(&a, &Workspace::new());
-            assert!(matches!(refused, Err(Error::BadParameter { .. })));
+            let bad = refused(of(fill, threshold));
+            assert!(matches!(bad, Err(Error::BadParameter { .. })));
         }
     }
 }

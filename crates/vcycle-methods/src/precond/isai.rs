@@ -183,40 +183,45 @@ fn solve_unit<A: Field>(mut local: Vec<A>, columns: &[u32], row: usize) -> Optio
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::operations::HostStages;
     use crate::precond::pattern::LONGEST_ROW;
-    use crate::precond::testing::{assemble, convection, from_dense, identity_error, multiply};
+    use crate::precond::testing::{
+        convection, error_of, from_dense, largest_difference, made_of, matrix_of, multiply, said,
+        to_dense,
+    };
 
-    fn generate(isai: Isai, n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
-        let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
-        isai.generate(&a, &Workspace::new())
+    const SPD: Isai = Isai {
+        kind: IsaiKind::Spd,
+        power: 1,
+    };
+
+    fn of_power(power: usize) -> Isai {
+        Isai {
+            power,
+            ..Isai::default()
+        }
     }
 
     #[test]
     fn on_a_full_pattern_it_is_the_inverse() {
         let a = [4.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
-        for kind in [IsaiKind::General, IsaiKind::Spd] {
-            let m = generate(Isai { kind, power: 1 }, 3, &a).unwrap();
-            let product = multiply(3, &assemble(m.as_ref()), &a);
-            assert!(identity_error(3, &product) < 1e-14);
+        let a = from_dense::<f64>(&Executor::reference(), 3, &a);
+        for isai in [of_power(1), SPD] {
+            assert!(error_of(&isai, &a) < 1e-14);
         }
     }
 
     #[test]
-    fn the_product_is_the_identity_on_the_pattern() {
-        let n = 16;
-        let a = convection(&Executor::reference(), 4);
-        let dense: Vec<f64> = (0..n * n)
-            .map(|i| a.entry(i / n, i % n).unwrap_or(0.0))
-            .collect();
-        let m = generate(Isai::default(), n, &dense).unwrap();
-        let product = multiply(n, &assemble(m.as_ref()), &dense);
+    fn the_product_is_the_identity_on_the_pattern_and_a_larger_one_is_better() {
+        let (n, a) = (16, convection(&Executor::reference(), 4));
+        let product = multiply(n, &matrix_of(&Isai::default(), &a), &to_dense(&a));
         for (row, column) in (0..n * n).map(|i| (i / n, i % n)) {
             if a.entry(row, column).is_some() {
                 let expected = f64::from(row == column);
                 assert!((product[row * n + column] - expected).abs() < 1e-14);
             }
         }
+        let errors = [1, 2, 3].map(|power| error_of(&of_power(power), &a));
+        assert!(errors[0] > errors[1] && errors[1] > errors[2], "{errors:?}");
     }
 
     #[test]
@@ -225,20 +230,14 @@ mod tests {
             return;
         };
         for power in [1, 2] {
-            let made = [Executor::reference(), device.clone()].map(|place| {
-                let a = convection(&Executor::reference(), 5)
-                    .copy_to(&place)
-                    .unwrap();
-                let stages = HostStages::watch();
-                let pattern = power_pattern(&a, power);
-                let inverse = fill(&a, pattern).unwrap();
-                let told = stages.tell(Workspace::new().log()).concat();
+            let [here, there] = [&Executor::reference(), &device].map(|place| {
+                let a = convection::<f64>(&Executor::reference(), 5);
+                let a = a.copy_to(place).unwrap();
+                let (inverse, told) = said(|| fill(&a, power_pattern(&a, power)).unwrap());
                 assert!(!told.contains("isai"), "{told}");
                 inverse.values().to_vec()
             });
-            let off = made[0].iter().zip(&made[1]);
-            let off = off.map(|(x, y): (&f64, &f64)| (x - y).abs());
-            assert!(off.fold(0.0, f64::max) < 1e-13);
+            assert!(largest_difference(&here, &there) < 1e-13);
         }
         let singular = from_dense(&device, 2, &[1.0, 2.0, 2.0, 4.0]);
         let refused = fill(&singular, power_pattern(&singular, 1));
@@ -246,39 +245,15 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_pattern_is_a_better_inverse() {
-        let n = 16;
-        let a = convection(&Executor::reference(), 4);
-        let dense: Vec<f64> = (0..n * n)
-            .map(|i| a.entry(i / n, i % n).unwrap_or(0.0))
-            .collect();
-        let errors = [1, 2, 3].map(|power| {
-            let kind = IsaiKind::General;
-            let m = generate(Isai { kind, power }, n, &dense).unwrap();
-            identity_error(n, &multiply(n, &assemble(m.as_ref()), &dense))
-        });
-        assert!(errors[0] > errors[1] && errors[1] > errors[2], "{errors:?}");
-    }
-
-    #[test]
-    fn rows_without_a_solution_are_named() {
-        let singular = generate(Isai::default(), 2, &[1.0, 2.0, 2.0, 4.0]);
+    fn rows_without_a_solution_long_ones_and_a_zero_power_are_refused() {
+        let singular = made_of(&Isai::default(), 2, &[1.0, 2.0, 2.0, 4.0]);
         assert!(matches!(singular, Err(Error::BadPivot { row: 0, .. })));
-        let spd = Isai {
-            kind: IsaiKind::Spd,
-            power: 1,
-        };
-        let indefinite = generate(spd, 2, &[1.0, 2.0, 2.0, 1.0]);
+        let indefinite = made_of(&SPD, 2, &[1.0, 2.0, 2.0, 1.0]);
         assert!(matches!(indefinite, Err(Error::BadPivot { row: 1, .. })));
-    }
-
-    #[test]
-    fn long_rows_and_a_zero_power_are_refused() {
         let n = LONGEST_ROW + 1;
-        let long = generate(Isai::default(), n, &vec![1.0; n * n]);
+        let long = made_of(&Isai::default(), n, &vec![1.0; n * n]);
         assert!(matches!(long, Err(Error::Unsupported { .. })));
-        let kind = IsaiKind::General;
-        let zero = generate(Isai { kind, power: 0 }, 1, &[1.0]);
+        let zero = made_of(&of_power(0), 1, &[1.0]);
         assert!(matches!(zero, Err(Error::BadParameter { .. })));
     }
 }

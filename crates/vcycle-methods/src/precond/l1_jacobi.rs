@@ -110,7 +110,7 @@ fn absolute_sums<T: Scalar>(a: &Csr<T>) -> Vec<T::Arith> {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::precond::testing::{assemble, from_dense};
+    use crate::precond::testing::{from_dense, made_of, matrix_of};
 
     #[test]
     fn rows_are_divided_by_their_absolute_sums() {
@@ -118,18 +118,15 @@ mod tests {
             ([2.0, -1.0, 5.0, -3.0], [3.0, 8.0]),
             ([0.0, 2.0, 2.0, 0.0], [2.0, 2.0]),
         ] {
-            let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), 2, &a));
-            let m = L1Jacobi { weight: 0.5 }.generate(&a, &Workspace::new());
-            let m = assemble(m.unwrap().as_ref());
+            let a = from_dense::<f64>(&Executor::reference(), 2, &a);
+            let m = matrix_of(&L1Jacobi { weight: 0.5 }, &a);
             assert_eq!(m, [0.5 / sums[0], 0.0, 0.0, 0.5 / sums[1]]);
         }
     }
 
     #[test]
     fn a_zero_row_is_named() {
-        let a: Arc<dyn LinOp<f64>> =
-            Arc::new(from_dense(&Executor::reference(), 2, &[1.0, 1.0, 0.0, 0.0]));
-        let result = L1Jacobi::default().generate(&a, &Workspace::new());
+        let result = made_of(&L1Jacobi::default(), 2, &[1.0, 1.0, 0.0, 0.0]);
         assert!(matches!(result, Err(Error::ZeroDiagonal { row: 1, .. })));
     }
 }

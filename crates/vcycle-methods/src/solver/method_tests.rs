@@ -10,7 +10,7 @@ use crate::matrix::Csr;
 use crate::multigrid::Amg;
 use crate::precond::{Jacobi, Polynomial};
 use crate::scalar::c64;
-use crate::stop::Part;
+use crate::stop::{Part, Status};
 use crate::structured::StructMg;
 use crate::vector::Storage;
 

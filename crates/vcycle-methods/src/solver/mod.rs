@@ -28,8 +28,10 @@ mod block_gmres;
 mod cg;
 mod cgs;
 mod chebyshev;
+mod checks;
 #[cfg(feature = "direct")]
 mod direct;
+mod factory;
 mod fcg;
 mod fgmres;
 mod gcr;
@@ -68,8 +70,12 @@ pub use block_gmres::BlockGmres;
 pub use cg::Cg;
 pub use cgs::Cgs;
 pub use chebyshev::Chebyshev;
+use checks::{
+    check_finite, check_restart, clear_solved, column_outcome, prepare_guess, spread_non_finite,
+};
 #[cfg(feature = "direct")]
 pub use direct::{Direct, DirectSetup};
+pub use factory::SolverFactory;
 pub use fcg::Fcg;
 pub use fgmres::Fgmres;
 pub use gcr::Gcr;
@@ -79,7 +85,6 @@ pub use idr::Idr;
 pub use ir::Ir;
 pub use limit::rounding_levels;
 pub use minres::Minres;
-use num_traits::{One, Zero};
 pub use pipecg::PipeCg;
 pub use pipegmres::PipeGmres;
 pub(crate) use random::Numbers;
@@ -92,9 +97,9 @@ use crate::linop::{
     Factory, Footprint, Identity, LinOp, Size, check_apply, check_size, check_square,
 };
 use crate::registration::Component;
-use crate::scalar::{Field, Real, Scalar};
-use crate::stop::{ColumnOutcome, Monitor, Outcome, Status, Stop};
-use crate::vector::{Coefficient, Scalars, Vector};
+use crate::scalar::{Real, Scalar};
+use crate::stop::{Monitor, Outcome, Stop};
+use crate::vector::{Coefficient, Vector};
 
 /// Restarts from the true residual when the recurrence converged and the residual did not.
 const RESTARTS: usize = 10;
@@ -335,93 +340,6 @@ impl<T: Scalar> Solver<T> {
     }
 }
 
-/// Vectors that a restarted method keeps: no more than can be of use.
-fn check_restart<T: Scalar>(restart: usize, run: &Run<'_, T>) -> Result<usize> {
-    if restart == 0 {
-        return Err(Error::bad_parameter("restart", "must be at least 1"));
-    }
-    let useful = run.b.global_rows()?.min(run.monitor.iterations_left());
-    Ok(restart.min(useful.max(1)))
-}
-
-/// Checks the initial guess; says whether it is zero.
-fn prepare_guess<T: Scalar>(x: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {
-    x.norm(norms)?;
-    check_finite("initial guess", x, norms)?;
-    let zero = norms.host()?.iter().all(Zero::is_zero);
-    if zero {
-        // The squares of tiny numbers vanish, the numbers do not.
-        x.fill(T::default())?;
-    }
-    Ok(zero)
-}
-
-/// Zero solves a zero right-hand side, whatever the guess.
-fn clear_solved<T: Scalar>(x: &mut Vector<T>, rhs_norms: &mut Scalars<T>) -> Result<()> {
-    let norms = rhs_norms.host_mut()?;
-    if !norms.iter().any(Zero::is_zero) {
-        return Ok(());
-    }
-    for norm in norms.iter_mut().filter(|norm| !norm.is_zero()) {
-        *norm = T::Arith::one();
-    }
-    x.scale(Coefficient::of(rhs_norms))
-}
-
-/// Fails, naming the place, if a vector of these norms holds an infinity or NaN.
-fn check_finite<T: Scalar>(what: &'static str, v: &Vector<T>, norms: &Scalars<T>) -> Result<()> {
-    if norms.host()?.iter().all(|norm| Field::is_finite(*norm)) {
-        return Ok(());
-    }
-    let first = v.executor().before(v.rows())?;
-    let values = v.to_vec();
-    let place = values.iter().position(|value| !value.load().is_finite());
-    let checked = match place {
-        // Only the sum of the squares is too large, or another rank has the value.
-        None => Ok(()),
-        Some(place) => Err(Error::NonFiniteVector {
-            what,
-            row: first + place / v.cols(),
-            column: place % v.cols(),
-        }),
-    };
-    v.executor().agree(checked)
-}
-
-fn column_outcome<T: Scalar>(
-    monitor: &Monitor<T>,
-    column: usize,
-    norm: f64,
-    level: f64,
-) -> ColumnOutcome {
-    ColumnOutcome {
-        status: monitor.verdict(column, norm, level),
-        iterations: monitor.column_iterations(column),
-        relative_residual: monitor.relative(column, norm),
-        recurrence_residual: monitor.recurrence_residual(column),
-        backward_error: if norm > 0.0 { norm / level } else { norm },
-        condition: monitor.relative(column, level),
-    }
-}
-
-/// Makes NaN of the columns that ended as non-finite: whoever applied the solver must notice.
-fn spread_non_finite<T: Scalar>(
-    monitor: &Monitor<T>,
-    x: &mut Vector<T>,
-    ws: &Workspace,
-) -> Result<()> {
-    let failed = |column: usize| monitor.status(column) == Some(Status::NonFinite);
-    if !(0..x.cols()).any(failed) {
-        return Ok(());
-    }
-    let mut factors = ws.scalars(x)?;
-    for (column, factor) in factors.host_mut()?.iter_mut().enumerate() {
-        let nan = if failed(column) { f64::NAN } else { 1.0 };
-        *factor = T::Arith::from_f64(nan);
-    }
-    x.scale(Coefficient::of(&factors))
-}
-
 impl<T: Scalar> LinOp<T> for Solver<T> {
     fn size(&self) -> Size {
         self.a.size().transposed()
@@ -452,53 +370,5 @@ impl<T: Scalar> LinOp<T> for Solver<T> {
             held: a.held + m.held,
             moved: a.moved + m.moved,
         }
-    }
-}
-
-/// Makes a [`Solver`] of any matrix: a method, a preconditioner's factory and a stopping criterion.
-#[derive(Clone, Debug)]
-pub struct SolverFactory<T: Scalar> {
-    /// The iteration.
-    pub method: Arc<dyn Method<T>>,
-    /// Makes the preconditioner; none without.
-    pub preconditioner: Option<Arc<dyn Factory<T>>>,
-    /// When to stop.
-    pub stop: Stop,
-}
-
-impl<T: Scalar> SolverFactory<T> {
-    /// Makes solvers without a preconditioner.
-    pub fn unpreconditioned(method: Arc<dyn Method<T>>, stop: &Stop) -> Self {
-        Self {
-            method,
-            preconditioner: None,
-            stop: stop.clone(),
-        }
-    }
-
-    /// As a factory of operators.
-    pub fn shared(self) -> Arc<dyn Factory<T>> {
-        compiled!(working T: fn(SolverFactory<T>) -> Arc<dyn Factory<T>> = |own| Arc::new(own))(
-            self,
-        )
-    }
-
-    /// The solver itself, not only as an operator.
-    ///
-    /// # Errors
-    /// When the matrix is not square or the preconditioner's set-up fails.
-    pub fn solver(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Solver<T>> {
-        let solver = Solver::from_shared(Arc::clone(&self.method), Arc::clone(a))?;
-        let solver = solver.stopping(self.stop.clone());
-        match &self.preconditioner {
-            None => Ok(solver),
-            Some(factory) => solver.with_preconditioner(factory.generate(a, ws)?),
-        }
-    }
-}
-
-impl<T: Scalar> Factory<T> for SolverFactory<T> {
-    fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        Ok(Arc::new(self.solver(a, ws)?))
     }
 }

@@ -1,16 +1,11 @@
 use super::*;
 use crate::gallery;
 use crate::precond::testing::{
-    assemble, assemble_transposed, from_dense, hermitian, identity_error, largest_difference,
-    multiply,
+    assemble, assemble_transposed, from_dense, hermitian, identity_error, largest_difference, made,
+    made_of, multiply,
 };
 use crate::scalar::c64;
 use vcycle_core::testing::device;
-
-fn generate(blocks: BlockJacobi, n: usize, a: &[f64]) -> Result<Arc<dyn LinOp<f64>>> {
-    let a: Arc<dyn LinOp<f64>> = Arc::new(from_dense(&Executor::reference(), n, a));
-    blocks.generate(&a, &Workspace::new())
-}
 
 fn of_size(block_size: usize, adaptive: bool) -> BlockJacobi {
     BlockJacobi {
@@ -23,7 +18,7 @@ fn of_size(block_size: usize, adaptive: bool) -> BlockJacobi {
 #[test]
 fn one_block_is_the_inverse() {
     let a = [0.0, 1.0, 2.0, 3.0, 5.0, 1.0, -2.0, 1.0, 6.0];
-    let m = generate(of_size(3, false), 3, &a).unwrap();
+    let m = made_of(&of_size(3, false), 3, &a).unwrap();
     let product = multiply(3, &assemble(m.as_ref()), &a);
     assert!(identity_error(3, &product) < 1e-14);
 }
@@ -56,7 +51,7 @@ fn blocks_choose_their_precision_by_condition() {
         (1e4, "0 blocks in f64, 1 in f32, 0 in f16"),
         (1e9, "1 blocks in f64, 0 in f32, 0 in f16"),
     ] {
-        let m = generate(of_size(2, true), 2, &with_condition(condition)).unwrap();
+        let m = made_of(&of_size(2, true), 2, &with_condition(condition)).unwrap();
         assert_eq!(format!("{m:?}"), format!("block-jacobi: {expected}"));
     }
 }
@@ -64,7 +59,7 @@ fn blocks_choose_their_precision_by_condition() {
 #[test]
 fn values_out_of_range_are_not_stored_in_half() {
     for scale in [1e-6, 1e9] {
-        let m = generate(of_size(2, true), 2, &[scale, 0.0, 0.0, scale]).unwrap();
+        let m = made_of(&of_size(2, true), 2, &[scale, 0.0, 0.0, scale]).unwrap();
         let label = format!("{m:?}");
         assert!(label.ends_with("1 in f32, 0 in f16"), "{label}");
     }
@@ -74,7 +69,7 @@ fn values_out_of_range_are_not_stored_in_half() {
 fn narrow_blocks_take_less_memory() {
     let a = [4.0, 1.0, 1.0, 3.0];
     let held = |adaptive| {
-        let m = generate(of_size(2, adaptive), 2, &a).unwrap();
+        let m = made_of(&of_size(2, adaptive), 2, &a).unwrap();
         m.footprint().held
     };
     assert_eq!(held(false) - held(true), 4 * (8 - 2));
@@ -83,11 +78,9 @@ fn narrow_blocks_take_less_memory() {
 #[test]
 fn complex_blocks_are_narrowed_in_pairs() {
     let n = 3;
-    let a: Arc<dyn LinOp<c64>> = Arc::new(hermitian::<c64>(&Executor::reference(), n));
+    let a = hermitian::<c64>(&Executor::reference(), n);
     let [exact, narrow] = [false, true].map(|adaptive| {
-        let m = of_size(n, adaptive)
-            .generate(&a, &Workspace::new())
-            .unwrap();
+        let m = made(&of_size(n, adaptive), &a).unwrap();
         (format!("{m:?}"), assemble(m.as_ref()))
     });
     assert!(narrow.0.ends_with("1 in f16"), "{}", narrow.0);
@@ -102,14 +95,14 @@ fn a_singular_block_names_its_first_row() {
     let a = [1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 2.0, 4.0];
     let blocks = from_dense(&Executor::reference(), 3, &a);
     assert_eq!(find_blocks(&blocks, 2), [0, 1, 3]);
-    let result = generate(of_size(2, false), 3, &a);
+    let result = made_of(&of_size(2, false), 3, &a);
     assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
 }
 
 #[test]
 fn block_sizes_have_a_range() {
     for size in [0, 33] {
-        let result = generate(of_size(size, false), 1, &[1.0]);
+        let result = made_of(&of_size(size, false), 1, &[1.0]);
         assert!(matches!(result, Err(Error::BadParameter { .. })));
     }
 }
@@ -120,10 +113,7 @@ fn both<T: Mixes<T, T>>(
     a: &Csr<T>,
     device: &Executor,
 ) -> [Result<Made<T>>; 2] {
-    [&Executor::reference(), device].map(|executor| {
-        let a: Arc<dyn LinOp<T>> = Arc::new(a.copy_to(executor)?);
-        blocks.generate(&a, &Workspace::new())
-    })
+    [&Executor::reference(), device].map(|executor| made(&blocks, &a.copy_to(executor)?))
 }
 
 type Made<T> = Arc<dyn LinOp<T>>;

@@ -1,4 +1,4 @@
-//! The kernels on a processor that plays a GPU, compared with the host.
+//! The kernels on a CPU OpenCL device, compared with the host.
 
 use super::*;
 use crate::executor::Executor;

@@ -1,23 +1,12 @@
 use super::*;
 use crate::executor::Executor;
 use crate::gallery;
-use crate::precond::testing::{assemble, from_dense, identity_error, laplacian, multiply};
-
-fn generate<T: Mixes<T, T>>(fsai: Fsai, a: Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
-    let a: Arc<dyn LinOp<T>> = Arc::new(a);
-    fsai.generate(&a, &Workspace::new())
-}
+use crate::precond::testing::{
+    assemble, identity_error, laplacian, made, made_of, matrix_of, multiply, to_dense,
+};
 
 fn dense(fsai: Fsai, n: usize, a: &[f64]) -> Result<Vec<f64>> {
-    let m = generate(fsai, from_dense(&Executor::reference(), n, a))?;
-    Ok(assemble(m.as_ref()))
-}
-
-fn entries(a: &Csr<f64>) -> Vec<f64> {
-    let n = a.size().rows;
-    (0..n * n)
-        .map(|i| a.entry(i / n, i % n).unwrap_or(0.0))
-        .collect()
+    Ok(assemble(made_of(&fsai, n, a)?.as_ref()))
 }
 
 fn steps(steps: usize) -> Fsai {
@@ -43,13 +32,13 @@ fn determinant(n: usize, mut a: Vec<f64>) -> f64 {
 /// `trace / n` over the `n`-th root of the determinant of `M A`, which are those of `G A G^T`.
 fn kaporin(fsai: Fsai, a: &Csr<f64>) -> f64 {
     let n = a.size().rows;
-    let m = assemble(generate(fsai, a.clone()).unwrap().as_ref());
+    let m = matrix_of(&fsai, a);
     let trace: f64 = {
-        let product = multiply(n, &m, &entries(a));
+        let product = multiply(n, &m, &to_dense(a));
         (0..n).map(|k| product[k * n + k]).sum()
     };
     let root = |a: Vec<f64>| determinant(n, a).powf(1.0 / n as f64);
-    trace / n as f64 / (root(m) * root(entries(a)))
+    trace / n as f64 / (root(m) * root(to_dense(a)))
 }
 
 #[test]
@@ -95,12 +84,12 @@ fn scaling_the_matrix_scales_the_inverse() {
     let n = 36;
     let a = laplacian::<f64>(&Executor::reference(), 6);
     let scale = |row: usize| f64::from(1 << (row * 7919 % 11));
-    let scaled: Vec<f64> = entries(&a)
+    let scaled: Vec<f64> = to_dense(&a)
         .iter()
         .enumerate()
         .map(|(i, value)| value * scale(i / n) * scale(i % n))
         .collect();
-    let m = dense(steps(3), n, &entries(&a)).unwrap();
+    let m = dense(steps(3), n, &to_dense(&a)).unwrap();
     let of_scaled = dense(steps(3), n, &scaled).unwrap();
     for i in 0..n * n {
         let expected = m[i] / (scale(i / n) * scale(i % n));
@@ -131,12 +120,12 @@ fn what_the_filter_leaves_has_a_unit_diagonal_still() {
             filter,
             ..Fsai::default()
         };
-        generate(fsai, a.clone()).unwrap()
+        made(&fsai, &a).unwrap()
     };
     let (all, some) = (m(0.0), m(0.2));
     assert!(some.footprint().held < all.footprint().held);
     // The trace of `M A` is that of `G A G^T`.
-    let product = multiply(n, &assemble(some.as_ref()), &entries(&a));
+    let product = multiply(n, &assemble(some.as_ref()), &to_dense(&a));
     let trace: f64 = (0..n).map(|k| product[k * n + k]).sum();
     assert!((trace - n as f64).abs() < 1e-12);
 }
@@ -150,8 +139,8 @@ fn a_set_up_in_single_precision_is_nearly_the_same() {
         setup: FsaiSetup::Single,
         ..double
     };
-    let double = dense(double, 25, &entries(&a)).unwrap();
-    let single = dense(single, 25, &entries(&a)).unwrap();
+    let double = dense(double, 25, &to_dense(&a)).unwrap();
+    let single = dense(single, 25, &to_dense(&a)).unwrap();
     let pairs = double.iter().zip(&single);
     let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(worst > 0.0 && worst < 1e-6, "{worst}");
@@ -201,36 +190,15 @@ fn wrong_parameters_are_named() {
         };
         parameter
     };
-    let fsai = Fsai::default();
-    assert_eq!(
-        refused(Fsai {
-            step_size: 0,
-            ..fsai
-        }),
-        "step-size"
-    );
-    assert_eq!(refused(steps(1000)), "steps");
-    assert_eq!(
-        refused(Fsai {
-            tolerance: -1.0,
-            ..fsai
-        }),
-        "tolerance"
-    );
-    assert_eq!(
-        refused(Fsai {
-            threshold: f64::NAN,
-            ..fsai
-        }),
-        "threshold"
-    );
-    assert_eq!(
-        refused(Fsai {
-            filter: 1.0,
-            ..fsai
-        }),
-        "filter"
-    );
+    for (text, parameter) in [
+        ("10:step-size=0", "step-size"),
+        ("1000", "steps"),
+        ("10:tolerance=-1", "tolerance"),
+        ("10:threshold=NaN", "threshold"),
+        ("10:filter=1", "filter"),
+    ] {
+        assert_eq!(refused(text.parse().unwrap()), parameter);
+    }
     let n = LONGEST_ROW + 1;
     let long = dense(Fsai::of_power(1), n, &vec![1.0; n * n]);
     assert!(matches!(long, Err(Error::Unsupported { .. })));

@@ -1,0 +1,101 @@
+//! What a solve checks before it begins, and what it says of its columns in the end.
+
+use num_traits::{One, Zero};
+
+use super::Run;
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::scalar::{Field, Scalar};
+use crate::stop::{ColumnOutcome, Monitor, Status};
+use crate::vector::{Coefficient, Scalars, Vector};
+
+/// Vectors that a restarted method keeps: no more than can be of use.
+pub(super) fn check_restart<T: Scalar>(restart: usize, run: &Run<'_, T>) -> Result<usize> {
+    if restart == 0 {
+        return Err(Error::bad_parameter("restart", "must be at least 1"));
+    }
+    let useful = run.b.global_rows()?.min(run.monitor.iterations_left());
+    Ok(restart.min(useful.max(1)))
+}
+
+/// Checks the initial guess; says whether it is zero.
+pub(super) fn prepare_guess<T: Scalar>(x: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {
+    x.norm(norms)?;
+    check_finite("initial guess", x, norms)?;
+    let zero = norms.host()?.iter().all(Zero::is_zero);
+    if zero {
+        // The squares of tiny numbers vanish, the numbers do not.
+        x.fill(T::default())?;
+    }
+    Ok(zero)
+}
+
+/// Zero solves a zero right-hand side, whatever the guess.
+pub(super) fn clear_solved<T: Scalar>(x: &mut Vector<T>, rhs_norms: &mut Scalars<T>) -> Result<()> {
+    let norms = rhs_norms.host_mut()?;
+    if !norms.iter().any(Zero::is_zero) {
+        return Ok(());
+    }
+    for norm in norms.iter_mut().filter(|norm| !norm.is_zero()) {
+        *norm = T::Arith::one();
+    }
+    x.scale(Coefficient::of(rhs_norms))
+}
+
+/// Fails, naming the place, if a vector of these norms holds an infinity or NaN.
+pub(super) fn check_finite<T: Scalar>(
+    what: &'static str,
+    v: &Vector<T>,
+    norms: &Scalars<T>,
+) -> Result<()> {
+    if norms.host()?.iter().all(|norm| Field::is_finite(*norm)) {
+        return Ok(());
+    }
+    let first = v.executor().before(v.rows())?;
+    let values = v.to_vec();
+    let place = values.iter().position(|value| !value.load().is_finite());
+    let checked = match place {
+        // Only the sum of the squares is too large, or another rank has the value.
+        None => Ok(()),
+        Some(place) => Err(Error::NonFiniteVector {
+            what,
+            row: first + place / v.cols(),
+            column: place % v.cols(),
+        }),
+    };
+    v.executor().agree(checked)
+}
+
+pub(super) fn column_outcome<T: Scalar>(
+    monitor: &Monitor<T>,
+    column: usize,
+    norm: f64,
+    level: f64,
+) -> ColumnOutcome {
+    ColumnOutcome {
+        status: monitor.verdict(column, norm, level),
+        iterations: monitor.column_iterations(column),
+        relative_residual: monitor.relative(column, norm),
+        recurrence_residual: monitor.recurrence_residual(column),
+        backward_error: if norm > 0.0 { norm / level } else { norm },
+        condition: monitor.relative(column, level),
+    }
+}
+
+/// Makes NaN of the columns that ended as non-finite: whoever applied the solver must notice.
+pub(super) fn spread_non_finite<T: Scalar>(
+    monitor: &Monitor<T>,
+    x: &mut Vector<T>,
+    ws: &Workspace,
+) -> Result<()> {
+    let failed = |column: usize| monitor.status(column) == Some(Status::NonFinite);
+    if !(0..x.cols()).any(failed) {
+        return Ok(());
+    }
+    let mut factors = ws.scalars(x)?;
+    for (column, factor) in factors.host_mut()?.iter_mut().enumerate() {
+        let nan = if failed(column) { f64::NAN } else { 1.0 };
+        *factor = T::Arith::from_f64(nan);
+    }
+    x.scale(Coefficient::of(&factors))
+}
