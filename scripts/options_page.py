@@ -83,6 +83,8 @@ class Sources:
         words = documented(self.body("enum", enum), r"(\w+)\b")
         implementation = re.search(rf"^impl {enum} \{{\n(.*?)^\}}", self.text, re.M | re.S)
         arms = re.findall(r"Self::(\w+)(?:\(_\)| \{ \.\. \})? => \"([^\"]+)\"", implementation[1] if implementation else "")
+        if named := re.search(rf"named!\({enum}, \"[^\"]*\":(.*?)\);", self.text, re.S):
+            arms = re.findall(r"(\w+) = \"([^\"]+)\"", named[1])
         if not arms:
             shown = re.search(rf"^impl (?:std::fmt::)?Display for {enum} \{{\n(.*?)^\}}", self.text, re.M | re.S)
             arms = re.findall(r"Self::(\w+)(?:\(_\)| \{ \.\. \})? => \"([^\"]+)\"", shown[1] if shown else "")
@@ -156,6 +158,9 @@ def components(sources: Sources, family: str, all_of: list[dict[str, object]], k
         name = str(said["name"])
         table = {key: default for key, default in component.items() if key != "name"}
         needs = f" Needs {', '.join(said['needs'])}." if said["needs"] else ""
+        needs += "" if said["over-ranks"] else f" Over ranks by `schwarz:{name}`."
+        if family == "preconditioner" and not said["transposed"]:
+            needs += " It has no transposed application, which `bicg` needs."
         blocks.append(f"### {family} `{name}`\n\n{said['summary']}{needs}")
         if name == "amg":
             blocks.append("Its parameters are those of [multigrid](#multigrid).")

@@ -4,6 +4,7 @@ use super::super::DeviceBatch;
 use super::*;
 use crate::executor::Buffer;
 use crate::vector::Vector;
+use vcycle_core::testing::device;
 
 fn solver(method: BatchMethod, preconditioner: BatchPreconditioner) -> BatchSolver {
     BatchSolver {
@@ -51,9 +52,7 @@ fn compare<A: Field>(solver: BatchSolver, a: &dyn BatchMatrix<A>, device: &Execu
 
 #[test]
 fn devices_solve_as_the_host_does() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     for solver in pairs() {
         let is_cg = solver.method == BatchMethod::Cg;
         compare(solver, &batch(if is_cg { 0.0 } else { 0.3 }), &device);
@@ -62,9 +61,7 @@ fn devices_solve_as_the_host_does() {
 
 #[test]
 fn devices_solve_complex_systems() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     for (method, preconditioner, skew) in [
         (BatchMethod::Cg, BatchPreconditioner::Ilu0, 0.0),
         (BatchMethod::Bicgstab, BatchPreconditioner::BlockJacobi, 0.3),
@@ -100,9 +97,7 @@ fn rough(rows: usize, entry: impl Fn(usize, usize) -> f64) -> BatchDense<f64> {
 
 #[test]
 fn direct_solves_exchange_rows_in_narrow_and_wide_bands() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
     // Without exchanges there is no pivot in the first row; in global memory from 70 rows on.
     let wave = |row: usize, column: usize| ((row * 5 + column * 3) as f64).sin();
@@ -126,9 +121,7 @@ fn direct_solves_exchange_rows_in_narrow_and_wide_bands() {
 
 #[test]
 fn vectors_may_lie_side_by_side() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let (rows, systems) = (33, 35);
     let a = DeviceBatch::new(&device, &narrow(rows, 1, 1, systems)).unwrap();
     let b: Vec<f64> = (0..rows * systems).map(|k| (k % 7) as f64).collect();
@@ -176,9 +169,7 @@ fn narrow(rows: usize, below: usize, above: usize, systems: usize) -> BatchCsr<f
 
 #[test]
 fn a_thread_solves_a_system_in_a_narrow_band() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let direct = solver(BatchMethod::Direct, BatchPreconditioner::None);
     for (rows, below, above) in [(1, 0, 0), (7, 1, 0), (33, 1, 1), (50, 2, 1), (40, 4, 4)] {
         compare(direct, &narrow(rows, below, above, 35), &device);
@@ -189,9 +180,7 @@ fn a_thread_solves_a_system_in_a_narrow_band() {
 
 #[test]
 fn in_narrow_bands_too_singular_systems_fail_alone() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let (rows, systems) = (9, 34);
     let (offsets, columns) = banded(rows, 1);
     let count = columns.len();
@@ -242,9 +231,7 @@ fn banded(rows: usize, band: usize) -> (Vec<usize>, Vec<u32>) {
 
 #[test]
 fn on_devices_too_singular_systems_fail_alone() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let good = [2.0, 1.0, 0.0, 1.0, 3.0, 1.0, 0.0, 1.0, 4.0];
     let singular = [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
     let infinite = [f64::INFINITY, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
@@ -281,9 +268,7 @@ fn on_devices_too_singular_systems_fail_alone() {
 
 #[test]
 fn values_of_a_device_need_no_way_from_the_host() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let host = batch(0.3);
     let (offsets, columns) = host.structure();
     let mut values = Vec::new();
@@ -328,9 +313,7 @@ fn values_of_a_device_need_no_way_from_the_host() {
 
 #[test]
 fn what_is_too_large_for_a_device_is_refused_by_its_limit() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let refused = |solver: BatchSolver, rows: usize| {
         let a = BatchDense::new(rows, vec![1.0; rows * rows]).unwrap();
         let (b, mut x) = (vec![1.0; rows], vec![0.0; rows]);
