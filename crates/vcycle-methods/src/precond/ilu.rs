@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn fill_makes_it_better_until_it_is_the_inverse() {
-        let a = convection(&Executor::reference(), 5);
+        let a = convection::<f64>(&Executor::reference(), 5);
         let with = |level, sweeps, isai| {
             let iluk = Iluk {
                 level,

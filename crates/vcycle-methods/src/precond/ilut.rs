@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn fill_and_threshold_make_it_better_until_it_is_the_inverse() {
-        let a = convection(&Executor::reference(), 6);
+        let a = convection::<f64>(&Executor::reference(), 6);
         let with = |fill, threshold| error_of(&of(fill, threshold), &a);
         assert!(with(100.0, 0.0) < 1e-13);
         assert!(with(2.0, 1e-4) < with(1.0, 1e-4));

@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_product_is_the_identity_on_the_pattern_and_a_larger_one_is_better() {
-        let (n, a) = (16, convection(&Executor::reference(), 4));
+        let (n, a) = (16, convection::<f64>(&Executor::reference(), 4));
         let product = multiply(n, &matrix_of(&Isai::default(), &a), &to_dense(&a));
         for (row, column) in (0..n * n).map(|i| (i / n, i % n)) {
             if a.entry(row, column).is_some() {

@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn sweeps_converge_to_the_factors_without_fill() {
         let host = Executor::reference();
-        let (wind, a) = (convection(&host, 8), hermitian::<c64>(&host, 12));
+        let (wind, a) = (convection::<f64>(&host, 8), hermitian::<c64>(&host, 12));
         let (of_lu, of_cholesky) = (
             matrix_of(&Ilu0::default(), &wind),
             matrix_of(&Ic0::default(), &a),

@@ -97,7 +97,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlut {
         check_fill(self.fill)?;
         let entries = square_entries(a.as_ref(), "parilut")?;
         nonzero_diagonal(&entries, "parilut")?;
-        let (pattern, values) = self.search().factors(&entries.convert()?, ws)?;
+        let (pattern, values) = self.search().factors(&entries.convert::<T::Arith>()?, ws)?;
         let factors = Incomplete::<T> {
             component: "parilut",
             pattern: &pattern,
@@ -190,7 +190,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
             fill: self.fill,
             steps: self.steps,
         };
-        let (pattern, values) = search.factors(&lower.convert()?, ws)?;
+        let (pattern, values) = search.factors(&lower.convert::<T::Arith>()?, ws)?;
         let (label, diagonal) = ("parict".to_owned(), places(&pattern, "parict")?);
         cholesky("parict", label, &pattern, &values, &diagonal)
     }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn fill_is_spent_where_it_helps() {
-        let a = convection(&Executor::reference(), 8);
+        let a = convection::<f64>(&Executor::reference(), 8);
         let twice = error_of(&ParIlut::default(), &a);
         assert!(twice < 0.6 * error_of(&Ilu0::default(), &a), "{twice}");
         let serial = Ilut {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_cholesky_factor_is_half_of_it() {
-        let a = laplacian(&Executor::reference(), 8);
+        let a = laplacian::<f64>(&Executor::reference(), 8);
         let half = error_of(&ParIct::default(), &a);
         assert!(half < 0.8 * error_of(&Ic0::default(), &a), "{half}");
         let whole = error_of(&ParIlut::default(), &a);
