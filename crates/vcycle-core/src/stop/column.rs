@@ -11,7 +11,7 @@ const ROUNDING: f64 = 20.0;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
     pub status: Option<Status>,
-    begun: bool,
+    pub begun: bool,
     pub scale: f64,
     pub target: Option<f64>,
     /// What the recurrence is to reach: the target, or less once it was wrong about that.
