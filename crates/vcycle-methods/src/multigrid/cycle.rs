@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::level::Level;
 use super::operations::Operations;
-use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Converted, Footprint, LinOp, Size};

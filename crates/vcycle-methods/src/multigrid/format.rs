@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{ConfigError, Result};
+use crate::error::Result;
 use crate::matrix::{Csr, ProductWay, Tiles};
 use crate::scalar::Scalar;
 use crate::text;

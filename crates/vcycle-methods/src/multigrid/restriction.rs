@@ -1,6 +1,5 @@
 //! The restriction, where it is not the transposed prolongation.
 
-use crate::error::ConfigError;
 use crate::text;
 
 /// What residuals are brought to the next level with.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::matrices::{LevelMatrix, Matrices, Transfer};
-use crate::error::{ConfigError, Error, Result};
+use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size};
 use crate::matrix::Csr;

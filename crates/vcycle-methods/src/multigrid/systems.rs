@@ -8,7 +8,6 @@ use super::amg::Amg;
 use super::coarsen::{CoarseUnknowns, Coarsening, NONE, Nearby, Splitting, spread_over};
 use super::near_nullspace::NearNullspace;
 use super::strength::{Classical, Strength};
-use crate::error::ConfigError;
 use crate::error::Result;
 use crate::host_stages::{NODE_SYSTEMS, UNKNOWN_SYSTEMS};
 use crate::linop::Size;

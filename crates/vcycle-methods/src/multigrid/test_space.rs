@@ -7,7 +7,6 @@ use super::near_nullspace::NearNullspace;
 use super::smooth::Smoother;
 use crate::eigen::{Lobpcg, Srqcg, are_independent, orthonormalise};
 use crate::eigen::{rounded, scattered};
-use crate::error::ConfigError;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp};

@@ -8,7 +8,7 @@
 
 use super::lines::{add, made_of_lines};
 use super::{Offset, Stencil, StencilMatrix};
-use crate::error::{ConfigError, Result};
+use crate::error::Result;
 use crate::text;
 
 /// Which neighbours the cells of coarse grids are coupled with.

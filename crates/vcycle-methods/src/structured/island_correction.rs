@@ -7,7 +7,7 @@ use super::columns::by_column;
 use super::cycles::Ranks;
 use super::island_ranks::RankFunctions;
 use crate::arrays::IslandFunctions;
-use crate::error::{ConfigError, Result};
+use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{CellMoves, CellOrder};
