@@ -125,7 +125,7 @@ fn build(targets: &[String], output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A folder that is not there is told before minutes of compiling.
+/// Reports a missing folder before minutes of compiling.
 fn check_folder(output: &Path) -> Result<()> {
     let folder = output.parent().filter(|it| !it.as_os_str().is_empty());
     let there = folder.map_or(Ok(()), |folder| std::fs::read_dir(folder).map(drop));
