@@ -71,7 +71,7 @@ impl<T: Element> Buffer<T> {
         self.mirrored().read_begin(len)
     }
 
-    /// Brings values of the host to a device without waiting; who drops what is returned waits.
+    /// Copies values of the host to a device without waiting; dropping what is returned waits.
     pub(crate) fn send(&self) -> Result<Option<Readback>> {
         match &self.memory {
             Memory::Device(memory) => memory.send(),

@@ -100,7 +100,7 @@ pub struct Distributed<T> {
     shapes: Arc<Shapes>,
     /// What products take.
     parts: Arc<Parts<T>>,
-    /// Whether it is symmetric, and whether its diagonal is positive, once somebody has asked.
+    /// Whether it is symmetric, and whether its diagonal is positive, once that was asked for.
     definite: OnceLock<[bool; 2]>,
 }
 

@@ -149,8 +149,8 @@ fn a_rank_that_fails_ends_those_that_replay() {
         recorded.replay()?;
         recorded.replay()?;
         rank.synchronize()?;
-        let told = rank.callbacks().expect("it has recorded").check();
-        assert!(told.unwrap_err().to_string().contains("no more stamps"));
+        let error = rank.callbacks().expect("it has recorded").check();
+        assert!(error.unwrap_err().to_string().contains("no more stamps"));
         Ok(())
     });
     assert_eq!(ended.unwrap_err().to_string(), "no more stamps");
