@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::coarsen::{CoarseUnknowns, Coarsening, NONE, Nearby, Splitting, spread_over};
+use super::coarsen::{CoarseUnknowns, Coarsening, Nearby, spread_over};
 use super::near_nullspace::NearNullspace;
 use super::strength::{Classical, Strength};
 use crate::error::ConfigError;
@@ -379,42 +379,6 @@ fn spread(nodes: &Pattern, a: &Csr<f64>, block_size: usize) -> Result<Arc<Patter
     let pieces = a.pattern().pieces();
     let arrays = build(executor, pieces, a.bytes(), || (), fill)?;
     Ok(arrays.into_pattern(executor, a.size()))
-}
-
-impl Splitting {
-    /// What vectors are at the coarse unknowns.
-    pub(super) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Arc<[Vec<f64>]> {
-        let numbers = self.coarse_index.iter().enumerate();
-        let coarse: Vec<usize> = numbers
-            .filter(|&(_, &number)| number != NONE)
-            .map(|(unknown, _)| unknown)
-            .collect();
-        let chosen = |vector: &Vec<f64>| coarse.iter().map(|&unknown| vector[unknown]).collect();
-        vectors.iter().map(chosen).collect()
-    }
-
-    /// Those among some rows, numbered from 0 on.
-    pub(super) fn of_rows(&self, rows: Range<usize>) -> Self {
-        Self::of(self.coarse_index.len(), |row| {
-            rows.contains(&row) && self.coarse_index[row] != NONE
-        })
-    }
-
-    /// All unknowns of the chosen nodes.
-    pub(super) fn of_nodes(&self, block_size: usize) -> Self {
-        let size = block_size as u32;
-        let of_node = |&index: &u32| {
-            let part = move |part| match index {
-                NONE => NONE,
-                index => index * size + part,
-            };
-            (0..size).map(part)
-        };
-        Self {
-            coarse_index: self.coarse_index.iter().flat_map(of_node).collect(),
-            coarse_count: self.coarse_count * block_size,
-        }
-    }
 }
 
 #[cfg(test)]

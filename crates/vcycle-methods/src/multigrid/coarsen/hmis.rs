@@ -154,8 +154,8 @@ fn passed(
     let own = rows.own();
     states[own.clone()].copy_from_slice(&made[here.own()]);
     // All rows of other ranks that are here are of blocks that begin here.
-    here.collect(1, &made[here.own().end..], &mut |row, told: &[u8]| {
-        states[own.start + row] = told[0];
+    here.collect(1, &made[here.own().end..], &mut |row, state: &[u8]| {
+        states[own.start + row] = state[0];
     })?;
     Ok(states)
 }

@@ -371,8 +371,8 @@ impl<'w> MatchingGraph<'w> {
 /// Gets the numbers of rows that those of other ranks have.
 fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
     near.refresh(
-        |row| near.told(numbers[row].load(Relaxed)),
-        |row, number| numbers[row].store(near.heard(number), Relaxed),
+        |row| near.as_global(numbers[row].load(Relaxed)),
+        |row, number| numbers[row].store(near.as_local(number), Relaxed),
     )
 }
 

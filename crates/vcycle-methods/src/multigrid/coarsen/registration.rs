@@ -7,7 +7,7 @@ use super::choice::{Choice, RankRows};
 use super::{Aggregates, Aggressive, NONE, Numbers, Splitting};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern};
-use crate::multigrid::own::named_stage;
+use crate::multigrid::own::{limits, named_stage};
 use crate::operations::HostStage;
 
 /// What a coarsening looks at.
@@ -136,6 +136,13 @@ pub struct CoarseningRegistration {
     pub(in crate::multigrid) coarsen: fn(&Graph<'_>) -> Result<CoarseUnknowns>,
     /// The same for own rows of a matrix that ranks share, which call it together; none where it needs all rows.
     pub(in crate::multigrid) over_ranks: Option<OverRanks>,
+}
+
+impl CoarseningRegistration {
+    /// What it does not declare to be for, in words for help.
+    pub fn limits(&self) -> String {
+        limits(self.over_ranks.is_some(), self.complex, self.on_host)
+    }
 }
 
 /// Finds the unknowns of the next level among own rows.
