@@ -161,7 +161,7 @@ fn names_and_options_that_do_not_exist() {
         --rtol -1e-8                  | `rtol` cannot be -0.00000001
         --rtol small                  | invalid value 'small' for '--rtol
         --time-limit -1               | `time-limit` cannot be -1
-        --precond amg:format=nonsense | unknown format `nonsense`; known are auto, csr, mbsr, mbsr-packed
+        --precond amg:format=nonsense | unknown format `nonsense`; known are auto, csr, mbsr
         --config absent.toml          | cannot read absent.toml
         --output /nowhere/x.mtx       | /nowhere/x.mtx: cannot be written
         --output x.unknown            | x.unknown: unknown file name extension

@@ -21,6 +21,5 @@ pub(crate) use pattern::Derived;
 pub use pattern::Pattern;
 pub use scalars::{Coefficient, Scalars};
 pub use sweep::Sweep;
-pub use tiles::Tiles;
 pub(crate) use tiles::{SLOTS, TILE, TileArrays};
 pub use vector::Vector;

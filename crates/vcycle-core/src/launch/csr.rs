@@ -197,7 +197,7 @@ impl<T: Scalar> Csr<T> {
             false => self.copies.placed.get(),
         };
         if let Some(values) = known {
-            return layout.operand(values, inputs);
+            return layout.operand(values, cols);
         }
         let queue = Queue::of(self.executor()).expect("only devices have a layout");
         let values = layout.values(&queue, &self.pattern, &self.values)?;
@@ -206,7 +206,7 @@ impl<T: Scalar> Csr<T> {
             true => &**self.copies.placed_wide.get_or_init(|| Box::new(values)),
             false => self.copies.placed.get_or_init(|| values),
         };
-        layout.operand(placed, inputs)
+        layout.operand(placed, cols)
     }
 
     /// A product on the device that has the matrix, or its conjugate.
@@ -221,7 +221,7 @@ impl<T: Scalar> Csr<T> {
     where
         T: Mixes<X, Y>,
     {
-        let mut operand = self.operand(Inputs::of::<T, X, Y>(x))?;
+        let mut operand = self.operand(Inputs::of(x))?;
         let conjugated = (conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1"));
         operand.defines.extend(conjugated);
         multiply::<T, X, Y>(gpu, operand, x, finish, y)

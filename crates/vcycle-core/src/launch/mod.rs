@@ -56,7 +56,6 @@ const FILES: &[File] = &[
     stencil::SYSTEMS,
     strided::FILE,
     strips::FILE,
-    strips::TENSORS,
     transfer::FILE,
     triangular::FILE,
     vector::FILE,

@@ -112,17 +112,14 @@ pub(crate) struct Inputs {
     pub cols: usize,
     /// The type they are stored in.
     pub kind: Kind,
-    /// The type of sums.
-    pub sums: Kind,
 }
 
 impl Inputs {
-    /// For a product with a matrix of `M`.
-    pub fn of<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(x: &Vector<X>) -> Self {
+    /// For products with a vector.
+    pub fn of<X: Scalar>(x: &Vector<X>) -> Self {
         Self {
             cols: x.cols(),
             kind: X::KIND,
-            sums: M::Accumulator::KIND,
         }
     }
 }

@@ -137,9 +137,7 @@ mod tests {
     /// Files of which no program has been listed on a GPU since they are there. A new file belongs into `FURTHER` of
     /// `vcycle kernels list`, or among these.
     const UNLISTED: &[&str] = &[
-        "alike.c",
         "batch_narrow.c",
-        "block_tensors.c",
         "columns.c",
         "isai.c",
         "mbsr.c",

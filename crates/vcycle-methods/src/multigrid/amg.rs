@@ -100,7 +100,7 @@ pub struct Amg {
     pub precision: LevelPrecisions,
     /// What keeps narrow precisions within their range.
     pub scaling: LevelScaling,
-    /// How a device stores the matrices of levels: `auto`, `csr`, or in tiles, `mbsr` and `mbsr-packed`, in which it forms
+    /// How a device stores the matrices of levels: `auto`, `csr`, or in tiles, `mbsr`, in which it forms
     /// Galerkin products, too.
     pub format: LevelFormat,
     /// What residuals are brought to the next level with.

@@ -12,7 +12,7 @@ use crate::configuration::{Config, MatrixFormat};
 use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
-use crate::matrix::{Csr, Distributed, Format, Tiles};
+use crate::matrix::{Csr, Distributed, Format};
 use crate::scalar::{Kind, c32, c64};
 use crate::vector::Vector;
 use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
@@ -156,7 +156,6 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
     Ok(match format {
         MatrixFormat::Auto => Arrangement::Auto,
         MatrixFormat::Csr => Arrangement::Rows,
-        MatrixFormat::CsrGrouped => Arrangement::Grouped,
         MatrixFormat::Ell => Arrangement::As(Format::Ell),
         MatrixFormat::Sellp => Arrangement::As(Format::SellP),
         MatrixFormat::Hybrid => Arrangement::As(Format::Hybrid),
@@ -167,8 +166,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
             return Err(ConfigError::Conflict(reason.to_owned()));
         }
         MatrixFormat::Bsr => Arrangement::Blocks(block_size),
-        MatrixFormat::Mbsr => Arrangement::Tiles(Tiles::Dense),
-        MatrixFormat::MbsrPacked => Arrangement::Tiles(Tiles::Packed),
+        MatrixFormat::Mbsr => Arrangement::Tiles,
     })
 }
 
@@ -176,9 +174,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
 pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFormat {
     let is_in_blocks = |stored: String| stored.starts_with("bsr");
     match matrix.arrangement {
-        Arrangement::Grouped => MatrixFormat::CsrGrouped,
-        Arrangement::Tiles(Tiles::Dense) => MatrixFormat::Mbsr,
-        Arrangement::Tiles(Tiles::Packed) => MatrixFormat::MbsrPacked,
+        Arrangement::Tiles => MatrixFormat::Mbsr,
         _ if matrix.operator.stored_as().is_some_and(is_in_blocks) => MatrixFormat::Bsr,
         Arrangement::Auto => MatrixFormat::Auto,
         Arrangement::As(format) => format.into(),

@@ -43,7 +43,7 @@ struct Blocked<'m, T: Scalar> {
 /// The blocks of a matrix, if its device is known to multiply in them.
 fn known_blocks(pattern: &Pattern) -> Option<(Size, &Pattern)> {
     match pattern.known_layout()? {
-        Layout::Blocks(strips) if strips.is_whole() => Some((strips.block, &strips.pattern)),
+        Layout::Blocks(strips) if !strips.is_ragged() => Some((strips.block, &strips.pattern)),
         _ => None,
     }
 }

@@ -19,7 +19,6 @@
 
 pub mod affinity;
 pub mod aggressive;
-mod alike;
 mod assembly;
 pub mod bamg;
 mod binned;
@@ -73,15 +72,13 @@ use crate::executor::{Buffer, Element, Executor};
 use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
 use crate::scalar::Scalar;
 
-pub(crate) use alike::Alike;
 pub(crate) use assembly::Sorted;
 pub use entries::Extremes;
 pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
-pub use multiply::ProductWay;
 pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices, Survey};
-pub(crate) use strips::{BlockKind, Strips, digit, vector_of};
+pub(crate) use strips::{Strips, digit, vector_of};
 
 const FILE: File = kernel_file!("arrays.c");
 
@@ -90,7 +87,6 @@ pub(super) const FILES: &[File] = &[
     FILE,
     affinity::FILE,
     aggressive::FILE,
-    alike::FILE,
     assembly::FILE,
     bamg::ARRAYS,
     bamg::FILE,

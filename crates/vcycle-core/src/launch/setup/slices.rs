@@ -265,11 +265,6 @@ impl Survey {
         })
     }
 
-    /// Whether no row is cut into parts with so many lanes for each, of rows with so many entries in the mean.
-    pub(crate) fn fits(&self, threads: usize, mean: usize) -> bool {
-        self.longest <= longest_in_slices(threads, mean)
-    }
-
     /// Blocks that a sample of rows was looked at for, with how many it has and how many entries are in them.
     pub(crate) fn shapes(&self) -> impl Iterator<Item = (Size, [usize; 2])> {
         let shape = |(k, found): (usize, &[u32; 2])| {
