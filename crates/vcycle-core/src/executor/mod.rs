@@ -52,7 +52,7 @@ impl Executor {
     /// [`cpu`](Self::cpu), which cannot, a wrong `VCYCLE_SIMD` allows everything.
     ///
     /// # Errors
-    /// Where `VCYCLE_SIMD` is none of `portable`, `avx2`, `avx512` and `amx`.
+    /// Where `VCYCLE_SIMD` is none of `portable`, `avx2` and `avx512`.
     pub fn check_environment() -> Result<()> {
         crate::simd::asked()?;
         Ok(())

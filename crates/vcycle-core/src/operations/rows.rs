@@ -93,7 +93,7 @@ impl<T: Scalar> Part<'_, T> {
             }
             Self::Dense { size, values } => dense::rows(size, values.device()?),
             Self::Rows(a) => {
-                let operand = a.operand(rows::Inputs::of::<T, X, Y>(x))?;
+                let operand = a.operand(rows::Inputs::of(x))?;
                 return rows::multiply::<T, X, Y>(gpu, operand, x, finish, y);
             }
             Self::Triplets {

@@ -15,13 +15,11 @@ pub enum Level {
     Avx2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512,
-    /// Tiles of bf16 (AMX).
-    Amx,
 }
 
 impl Level {
     /// From the lowest to the highest.
-    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Amx];
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
     /// The name in `VCYCLE_SIMD`.
     fn name(self) -> &'static str {
@@ -29,7 +27,6 @@ impl Level {
             Self::Portable => "portable",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
-            Self::Amx => "amx",
         }
     }
 
@@ -52,7 +49,7 @@ impl Level {
 /// The highest level that `VCYCLE_SIMD` in the environment allows, if it says any.
 ///
 /// # Errors
-/// For a value that is none of `portable`, `avx2`, `avx512` and `amx`.
+/// For a value that is none of `portable`, `avx2` and `avx512`.
 pub fn asked() -> Result<Option<Level>, Refusal> {
     let value = std::env::var_os(VARIABLE).unwrap_or_default();
     Level::named(&value.to_string_lossy())
@@ -83,9 +80,8 @@ fn host_level() -> Level {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
         // Whoever makes an executor is told of a value that nobody knows.
-        let most = asked().ok().flatten().unwrap_or(Level::Amx);
+        let most = asked().ok().flatten().unwrap_or(Level::Avx512);
         let found = match (avx2, avx512) {
-            (true, true) if most == Level::Amx && super::amx::is_there() => Level::Amx,
             (true, true) => Level::Avx512,
             (true, false) => Level::Avx2,
             (false, _) => Level::Portable,
@@ -139,7 +135,7 @@ mod tests {
         let told = Level::named("bogus").unwrap_err().to_string();
         assert_eq!(
             told,
-            "VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512, amx"
+            "VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512"
         );
     }
 }

@@ -35,7 +35,7 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     // function asks.
     unsafe {
         match level() {
-            Level::Avx512 | Level::Amx => rows_avx512(product, by, first, y),
+            Level::Avx512 => rows_avx512(product, by, first, y),
             _ => rows_avx2(product, by, first, y),
         }
     }

@@ -62,7 +62,7 @@ pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl LineKernel<V>) {
     if const { fits::<M, V>() } {
         return match level() {
             // SAFETY: the host has these instructions.
-            Level::Avx512 | Level::Amx => unsafe { with_avx512(&mut kernel) },
+            Level::Avx512 => unsafe { with_avx512(&mut kernel) },
             // SAFETY: the host has these instructions.
             Level::Avx2 => unsafe { with_avx2(&mut kernel) },
             Level::Portable => unreachable!("the reference does what has no kernels"),
