@@ -112,7 +112,7 @@ mod hardware {
                         let (from, to) = (from.as_chunks::<8>().0, to.as_chunks_mut::<8>().0);
                         for ($given, to) in from.iter().zip(to) {
                             // SAFETY: both are eight values, as many as are read and written.
-                            unsafe { to.as_mut_ptr().cast().write_unaligned($converted) };
+                            unsafe { std::ptr::write_unaligned(to.as_mut_ptr().cast(), $converted) };
                         }
                         8 * from.len()
                     }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Simd, of_intrinsics};
+use super::Simd;
 use crate::scalar::{Kind, Scalar};
 
 /// Eight doubles.

@@ -14,8 +14,6 @@ macro_rules! of_intrinsics {
         }
     )*};
 }
-#[cfg(target_arch = "x86_64")]
-use of_intrinsics;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;

@@ -67,9 +67,7 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             // this function.
             unsafe {
                 match level() {
-                    Level::Avx512 => {
-                        batch_avx512::<A, M, X, Y>(product, size, first, y)
-                    }
+                    Level::Avx512 => batch_avx512::<A, M, X, Y>(product, size, first, y),
                     _ => batch_avx2::<A, M, X, Y>(product, size, first, y),
                 }
             }
@@ -194,10 +192,7 @@ struct Neighbours<A, const LANES: usize> {
 impl<A: Field, const LANES: usize> Neighbours<A, LANES> {
     /// From a column on.
     #[inline(always)]
-    fn new<M: Scalar, X: Scalar, Y: Scalar>(
-        product: &Product<'_, M, X, Y>,
-        column: usize,
-    ) -> Self {
+    fn new<M: Scalar, X: Scalar, Y: Scalar>(product: &Product<'_, M, X, Y>, column: usize) -> Self {
         let mut by = [product.combination::<A>(column); LANES];
         for (lane, by) in by.iter_mut().enumerate() {
             *by = product.combination(column + lane);
