@@ -1,7 +1,7 @@
 //! Products of devices with matrices in blocks, compared with the host.
 
-use super::Csr;
-use super::testing::{grid, nodes, random};
+use super::testing::{grid, nodes, of_rows, random};
+use super::{Csr, Duplicates};
 use crate::executor::Executor;
 use crate::linop::{LinOp, Size, Sweep};
 use crate::scalar::{Mixes, Scalar, bf16, f16};
@@ -14,21 +14,15 @@ const HOST: Executor = Executor::Reference;
 /// A matrix of blocks at random places, in which some entries are missing.
 fn of_blocks(size: Size, block: Size, density: f64) -> Csr<f64> {
     let places = random::<f64>(&HOST, size.rows, size.cols, density, 7);
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..size.rows * block.rows {
-        for &place in places.row(row / block.rows).0 {
-            for within in 0..block.cols {
-                let column = place as usize * block.cols + within;
-                if (row + 3 * column) % 11 != 5 {
-                    columns.push(column as u32);
-                    values.push(((row * 5 + column * 3) % 17) as f64 / 8.0 - 1.0);
-                }
-            }
-        }
-        offsets.push(columns.len());
-    }
     let size = Size::new(size.rows * block.rows, size.cols * block.cols);
-    Csr::from_canonical(&HOST, size, offsets, columns, values)
+    of_rows(&HOST, size, Duplicates::Refuse, |row| {
+        let places = places.row(row / block.rows).0.iter();
+        let columns =
+            places.flat_map(|&place| (0..block.cols).map(move |k| place as usize * block.cols + k));
+        let there = columns.filter(|column| (row + 3 * column) % 11 != 5);
+        let value = |column| ((row * 5 + column * 3) % 17) as f64 / 8.0 - 1.0;
+        there.map(|column| (column, value(column))).collect()
+    })
 }
 
 /// Small numbers, which every type holds.
