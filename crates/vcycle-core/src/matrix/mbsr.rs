@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 /// Rows and columns of a tile.
 const SIDE: usize = TILE.rows;
 
-/// A matrix in tiles of 4 by 4 whose entries a bitmap tells, the format mBSR of AmgT (Lu et al. 2024), with the fields of that paper.
+/// A matrix in tiles of 4 by 4 whose entries a bitmap marks, the format mBSR of AmgT (Lu et al. 2024), with the fields of that paper.
 ///
 /// A tile is stored where any of its places has an entry; bit `4 r + c` of its map says whether row `r` has an entry in
 /// column `c`. It has all 16 values. The last tiles may reach beyond the matrix. A device

@@ -79,7 +79,7 @@ fn host_level() -> Level {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
-        // Whoever makes an executor is told of a value that nobody knows.
+        // An unknown value is reported where an executor is made.
         let most = asked().ok().flatten().unwrap_or(Level::Avx512);
         let found = match (avx2, avx512) {
             (true, true) => Level::Avx512,
@@ -111,7 +111,7 @@ pub mod testing {
         CHOSEN.get()
     }
 
-    /// `work` at every level the host has, the highest last. Other threads are not told: operands
+    /// `work` at every level the host has, the highest last. Other threads are not affected: operands
     /// belong to executors with one thread.
     pub fn at_every_level(work: impl Fn(Level)) {
         for level in Level::ALL {
@@ -132,9 +132,9 @@ mod tests {
     fn unknown_levels_are_refused_with_the_known_ones() {
         assert_eq!(Level::named(""), Ok(None));
         assert_eq!(Level::named("avx2"), Ok(Some(Level::Avx2)));
-        let told = Level::named("bogus").unwrap_err().to_string();
+        let message = Level::named("bogus").unwrap_err().to_string();
         assert_eq!(
-            told,
+            message,
             "VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512"
         );
     }

@@ -31,13 +31,13 @@ fn numbers<X: Scalar>(executor: &Executor, rows: usize, cols: usize) -> Vector<X
     Vector::from_rows(executor, cols, values.collect()).unwrap()
 }
 
-fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, told: &str) {
+fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, message: &str) {
     for (found, expected) in found.to_vec().iter().zip(expected.to_vec()) {
         let (found, expected) = (found.to_c64(), expected.to_c64());
         let apart = (found - expected).norm();
         assert!(
             apart <= 1e-2 + 1e-2 * expected.norm(),
-            "{told}: {found} {expected}"
+            "{message}: {found} {expected}"
         );
     }
 }
@@ -223,8 +223,8 @@ fn there(executor: &Executor, a: &Csr<f64>, block: Size) -> Csr<f64> {
     let there = a.copy_to(executor).unwrap();
     let there = there.on_device_in(Some(block)).unwrap();
     assert_eq!(there.device_block().unwrap(), Some(block));
-    let told = format!("bsr {}x{}", block.rows, block.cols);
-    assert_eq!(LinOp::<f64>::stored_as(&there), Some(told));
+    let message = format!("bsr {}x{}", block.rows, block.cols);
+    assert_eq!(LinOp::<f64>::stored_as(&there), Some(message));
     there
 }
 

@@ -365,11 +365,11 @@ fn wrong_arrays_of_any_executor_are_told_with_their_row() {
             let values = Buffer::from_vec(&executor, vec![1.0; 4]);
             Csr::from_buffers(Size::square(3), offsets, columns, values).map(|a| a.nonzeros())
         };
-        let told = |offsets, columns| made(offsets, columns).unwrap_err().to_string();
+        let message = |offsets, columns| made(offsets, columns).unwrap_err().to_string();
         assert_eq!(made([0, 1, 3, 4], [0, 0, 1, 2]).unwrap(), 4);
-        assert!(told([0, 1, 3, 4], [0, 1, 0, 2]).contains("row 1"));
-        assert!(told([0, 1, 3, 4], [0, 1, 2, 3]).contains("row 2"));
-        assert!(told([0, 3, 1, 4], [0, 1, 2, 0]).contains("row 1"));
+        assert!(message([0, 1, 3, 4], [0, 1, 0, 2]).contains("row 1"));
+        assert!(message([0, 1, 3, 4], [0, 1, 2, 3]).contains("row 2"));
+        assert!(message([0, 3, 1, 4], [0, 1, 2, 0]).contains("row 1"));
         let twice = made([0, 1, 3, 4], [0, 1, 1, 2]).unwrap_err();
         assert!(matches!(twice, Error::DuplicateEntry { row: 1, column: 1 }));
     }
