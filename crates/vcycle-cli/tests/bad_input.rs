@@ -179,7 +179,8 @@ fn names_and_options_that_do_not_exist() {
 fn instructions_that_do_not_exist() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vcycle"));
     let run = run(command.arg("devices").env("VCYCLE_SIMD", "bogus"));
-    let told = "error: VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512";
+    let told =
+        "error: VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512";
     run.check(2, told);
 }
 
