@@ -14,7 +14,6 @@ use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
 };
-use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::structured::StructMg;
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
