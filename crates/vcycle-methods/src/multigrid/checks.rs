@@ -98,7 +98,7 @@ impl Amg {
     pub(super) fn check_complex(&self, near_nullspace: &NearNullspace) -> Result<()> {
         let plain = near_nullspace.block_size() == 1 && near_nullspace.vectors().is_empty();
         let is_half = |unit| matches!(unit, Unit::Half | Unit::Bfloat);
-        let affinity = |strength| matches!(strength, Strength::Affinity(_));
+        let affinity = |strength: Strength| !strength.is_by_entries();
         let refused = [
             (!plain, "several unknowns a node, or a near-nullspace,"),
             (self.test_space.is_some(), "a test space"),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::amg::Amg;
 use super::clock::Clock;
 use super::matrices::LevelMatrix;
-use super::strength::Strength;
 use super::wide::Wide;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -158,7 +157,7 @@ impl Amg {
             || amg.interpolation.fits_vectors()
             || amg.energy_steps > 0
             || amg.coarse_filter < 1.0
-            || matches!(amg.strength, Strength::Affinity(_));
+            || !amg.strength.is_by_entries();
         let is_there = rank.is_device() && !by_host && a.rows() >= amg.host_rows_needed();
         if is_there == a.local().executor().is_device() {
             return Ok(a);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsen::{
-    Choice, CoarseUnknowns, Coarsening, Graph, Nearby, Numbers, RankRows, spread_over, uniform,
+    Choice, CoarseUnknowns, Graph, Nearby, Numbers, RankRows, spread_over, uniform,
     uniform_over_ranks,
 };
 use super::coarsest::is_diagonal;
@@ -21,7 +21,6 @@ use super::interpolate::{Interpolation, filtered};
 use super::matrices::{LevelMatrix, Matrices, Transfer};
 use super::near_nullspace::NearNullspace;
 use super::number::{as_real, magnitudes, of_real};
-use super::strength::Strength;
 use super::systems::{Unknowns, View};
 use super::transfer::{LevelStages, Prolongation};
 use super::wide::Wide;
@@ -33,8 +32,6 @@ use crate::scalar::Scalar;
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 const STALLED: f64 = 0.9;
-/// Members of groups by the numbering where matching stalls: those of the largest matching.
-const STALLED_GROUP: usize = 8;
 
 /// The levels of a matrix, from the finest down.
 #[derive(Debug)]
@@ -224,16 +221,18 @@ fn step<V: Wide>(
         let _stage = stage("coarsening");
         chosen(amg, &view, &nodes, a.executor())?
     };
-    if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(choice.count(), &here)) {
+    if let Some(size) = amg.coarsening.or_uniform()
+        && stalls(view.coarse_rows(choice.count(), &here))
+    {
         choice = match nodes.halo() {
             None => {
-                let groups = uniform(view.matrix().size().rows, STALLED_GROUP)?;
+                let groups = uniform(view.matrix().size().rows, size)?;
                 Choice::here(CoarseUnknowns::Grouped(groups))
             }
-            Some(nodes) => uniform_over_ranks(nodes, STALLED_GROUP)?,
+            Some(nodes) => uniform_over_ranks(nodes, size)?,
         };
         clock.note(format!(
-            "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
+            "matching stalled on level {level}: groups of {size} by the numbering (`uniform`)"
         ));
     }
     let stages = LevelStages {
@@ -356,14 +355,10 @@ impl Amg {
         if self.coarsening.aggregates() {
             return 1;
         }
-        let both_sides = matches!(
-            self.strength,
-            Strength::Symmetric(_) | Strength::Mutual(_) | Strength::Affinity(_)
-        );
         let distance = match interpolation.fits_vectors() {
             true => self.bamg.max_distance.saturating_sub(1),
             false => 1,
         };
-        distance.max(1) + usize::from(both_sides)
+        distance.max(1) + usize::from(self.strength.is_of_both_rows())
     }
 }

@@ -88,7 +88,7 @@ impl Unknowns {
         let systems = amg.systems.of(self, amg.coarsening);
         match self.components {
             None if level == 0 || systems != Systems::Scalar => self.block_size,
-            _ => 1,
+            None | Some(_) => 1,
         }
     }
 
@@ -183,13 +183,13 @@ impl<'a> View<'a> {
         };
         let strength = match strength {
             Some(measure) if near.is_shared() && measure.is_of_all_rows() => {
-                let nodes = match systems {
-                    Systems::Node => near.nodes(unknowns.block_size)?,
-                    _ => near.clone(),
+                let nodes = match systems == Systems::Node {
+                    true => near.nodes(unknowns.block_size)?,
+                    false => near.clone(),
                 };
                 measure.graph_near(&seen, &nodes)?
             }
-            Some(measure) if coarsening == Coarsening::Greedy => measure.graph_or_all(&seen)?,
+            Some(measure) if coarsening.skips_diagonal() => measure.graph_or_all(&seen)?,
             Some(measure) => measure.graph(&seen)?,
             None => Arc::clone(seen.pattern()),
         };
@@ -223,10 +223,10 @@ impl<'a> View<'a> {
 
     /// Rows of the next level with so many coarse unknowns or nodes.
     pub fn coarse_rows(&self, count: usize, unknowns: &Unknowns) -> usize {
-        match (self.systems, unknowns.modes.len()) {
-            (Systems::Node, 0) => count * unknowns.block_size,
-            (Systems::Node, modes) => count * modes,
-            _ => count,
+        match unknowns.modes.len() {
+            _ if !self.is_of_nodes() => count,
+            0 => count * unknowns.block_size,
+            modes => count * modes,
         }
     }
 
@@ -278,7 +278,7 @@ impl<'a> View<'a> {
             Systems::Node if grouped && !unknowns.modes.is_empty() => {
                 unknowns.block_size = unknowns.modes.len();
             }
-            _ => {}
+            Systems::Auto | Systems::Scalar | Systems::Node => {}
         }
     }
 }

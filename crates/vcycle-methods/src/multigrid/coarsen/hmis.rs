@@ -29,6 +29,8 @@ pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
     groups: false,
     reads: &["strength", "seed"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: None,
     on_host: &[host_stages::HMIS],
     coarsen: |graph| Ok(CoarseUnknowns::Chosen(hmis(graph.strength, graph.seed)?)),
     over_ranks: Some(|graph, ranks| {

@@ -43,6 +43,17 @@ impl Coarsening {
         }
     }
 
+    /// Whether it passes over the diagonal of the graph, which may be there then.
+    pub(in crate::multigrid) fn skips_diagonal(self) -> bool {
+        self.registration()
+            .is_some_and(|known| known.skips_diagonal)
+    }
+
+    /// Members of groups by the numbering that take its place where it leaves too many unknowns.
+    pub(in crate::multigrid) fn or_uniform(self) -> Option<usize> {
+        self.registration().and_then(|known| known.or_uniform)
+    }
+
     /// Whether interpolation of complex matrices can go by it.
     pub(in crate::multigrid) fn takes_complex(self) -> bool {
         self.registration().is_none_or(|known| known.complex)

@@ -22,6 +22,9 @@ const ROUNDS: usize = 20;
 /// Pairs have at least this share of the heaviest coupling of one of the two.
 const PAIR_SHARE: f32 = 0.25;
 
+/// Members of the groups of the most matchings.
+const LARGEST: usize = 8;
+
 /// What it says of itself.
 pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     name: "pgm",
@@ -29,6 +32,8 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     groups: true,
     reads: &["aggregate-size", "weak-pairs", "seed"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: Some(LARGEST),
     on_host: &[MATCHING],
     coarsen: |graph| {
         let pairs = pairs(graph.weak_pairs);

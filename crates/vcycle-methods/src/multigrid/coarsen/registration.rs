@@ -130,6 +130,10 @@ pub struct CoarseningRegistration {
     pub reads: &'static [&'static str],
     /// Whether interpolation of complex matrices can go by it.
     pub complex: bool,
+    /// Whether it passes over the diagonal of the graph, which may be there then.
+    pub(in crate::multigrid) skips_diagonal: bool,
+    /// Members of groups by the numbering that take its place where it leaves too many unknowns.
+    pub(in crate::multigrid) or_uniform: Option<usize>,
     /// What of it the host does for matrices of a device.
     pub on_host: &'static [HostStage],
     /// Finds the unknowns of the next level.
