@@ -197,7 +197,7 @@ fn solve(problem: &str, config: &Config, executor: &Executor) -> vcycle::Result<
         return config::solve(config, &matrix, &b, &Workspace::new()).map(|_| ());
     }
     let system: System<f64> = gallery::build(problem, executor)?.into();
-    let b = Vector::filled(executor, system.matrix.size().rows, 1, 1.0)?;
+    let b = Vector::filled(executor, system.matrix.rows(), 1, 1.0)?;
     config::solve_system(config, &system, &b, &Workspace::new()).map(|_| ())
 }
 

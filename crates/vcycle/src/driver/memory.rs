@@ -3,11 +3,11 @@
 //! The factors are measured: the peak of a whole process (`/usr/bin/time -v vcycle solve`), or what `nvidia-smi` says is
 //! in use, less the matrix and the vectors, for problems of 5 to 80 entries a row.
 
-use super::Attempt;
+use super::{Attempt, System};
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::matrix::{Csr, Extent};
+use crate::matrix::Extent;
 use crate::multigrid::{Amg, Coarsening, NearNullspace};
 use crate::registration::Need as Wants;
 use crate::scalar::Scalar;
@@ -126,22 +126,18 @@ impl MemoryNeed {
         on_device: bool,
     ) -> Self {
         let matrix = extent.bytes();
-        let of_host = of_preconditioner(attempt, nodes);
+        let symmetric = attempt.solver.has_need(Wants::SymmetricMatrix);
+        let estimate = Estimate::of(&attempt.preconditioner, symmetric, nodes);
         let vectors = 2 + of_solver(&attempt.solver);
         let vectors = vectors.saturating_mul(extent.rows).saturating_mul(columns);
-        let made_by_host = match attempt.preconditioner {
-            PreconditionerConfig::StructMg(_) => true,
-            PreconditionerConfig::Amg(_) => nodes,
-            _ => false,
-        };
-        let host = match (on_device, made_by_host) {
+        let host = match (on_device, estimate.made_by_host) {
             (false, _) => 0,
             (true, false) => matrix,
-            (true, true) => matrix.saturating_add(of_host.bytes(extent)),
+            (true, true) => matrix.saturating_add(estimate.on_host.bytes(extent)),
         };
         let factors = match on_device {
-            false => of_host,
-            true => on_devices(attempt, of_host, nodes),
+            false => estimate.on_host,
+            true => estimate.on_device,
         };
         Self {
             matrix,
@@ -176,79 +172,101 @@ impl MemoryNeed {
     }
 }
 
-/// Fails where the set-up and the vectors of an attempt do not fit beside the matrix.
+/// Fails where the set-up and the vectors of an attempt do not fit beside the matrix. Ranks of one machine share its memory.
 pub(super) fn check_attempt<T: Scalar>(
     attempt: &Attempt,
-    a: &Csr<T>,
-    known: Option<&NearNullspace>,
+    system: &System<T>,
     columns: usize,
 ) -> Result<()> {
+    let a = &system.matrix;
     let extent = Extent {
-        rows: a.size().rows,
+        rows: a.rows(),
         entries: a.nonzeros(),
         value_bytes: size_of::<T>(),
     };
-    let need = MemoryNeed::of(attempt, extent, columns, known, a.executor());
+    let near = system.near_nullspace.as_ref();
+    let need = MemoryNeed::of(attempt, extent, columns, near, a.executor());
     let (solver, preconditioner) = (attempt.solver.name(), attempt.preconditioner.name());
     let what = || match preconditioner {
         "none" => format!("solver `{solver}`"),
         _ => format!("solver `{solver}` with preconditioner `{preconditioner}`"),
     };
     // The right-hand side is there.
-    let there = size_of::<T>() * a.size().rows * columns;
+    let there = size_of::<T>() * a.rows() * columns;
     let needed = need.beside_matrix().saturating_sub(there);
-    a.executor().check_need(what, needed)
+    let ranks = match a.executor().is_device() {
+        true => 1,
+        false => a.ranks_here()?,
+    };
+    a.agree(a.executor().check_need(what, needed.saturating_mul(ranks)))
 }
 
-fn of_preconditioner(attempt: &Attempt, nodes: bool) -> Factors {
-    let symmetric = attempt.solver.has_need(Wants::SymmetricMatrix);
-    factors_of(&attempt.preconditioner, symmetric, nodes)
+/// What a preconditioner takes on the host and on a device, and whether the host makes it for a device.
+struct Estimate {
+    on_host: Factors,
+    on_device: Factors,
+    made_by_host: bool,
 }
 
-fn factors_of(preconditioner: &PreconditionerConfig, symmetric: bool, nodes: bool) -> Factors {
-    use PreconditionerConfig as P;
-    match preconditioner {
-        P::Schwarz(schwarz) => factors_of(&schwarz.inner, symmetric, nodes),
-        P::Amg(amg) => match amg.coarsening {
-            Coarsening::Auto if !symmetric => CLASSICAL,
-            Coarsening::Auto | Coarsening::Greedy | Coarsening::Mis2 if nodes => {
-                AGGREGATION_OF_NODES
-            }
-            Coarsening::Auto | Coarsening::Greedy | Coarsening::Mis2 => AGGREGATION,
-            Coarsening::Pgm | Coarsening::Uniform => AGGREGATION,
-            _ => CLASSICAL,
-        },
-        P::StructMg(_) => STRUCTURED,
-        P::Ic0(_) => factors(25, 56),
-        P::Ssor(_) | P::Sor(_) => factors(12, 58),
-        P::Ilu0(_) => factors(12, 30),
-        P::ParIlu(_) => factors(24, 30),
-        P::ParIlut(ilut) => factors((80.0 * ilut.fill) as usize, 60),
-        P::ParIc(_) => factors(24, 56),
-        P::ParIct(ict) => factors((60.0 * ict.fill) as usize, 60),
-        P::Ick(ick) => factors(25_usize.saturating_mul(1 + ick.level), 56),
-        P::Ilut(ilut) => factors((24.0 * ilut.fill) as usize, 60),
-        P::Iluk(iluk) => factors(24_usize.saturating_mul(1 + iluk.level), 60),
-        P::Isai(_) => factors(13, 0),
-        P::Fsai(fsai) => factors(0, 52 * (1 + fsai.steps.saturating_mul(fsai.step_size))),
-        P::BlockJacobi(blocks) => factors(0, 8 * blocks.block_size),
-        P::MulticolourGs(_) | P::HybridGs(_) => factors(12, 24),
-        P::Jacobi(_) | P::L1Jacobi(_) => factors(0, 8),
-        P::Polynomial(_) => factors(0, 32),
-        _ => factors(0, 0),
+/// On a device the arrangement for products comes on top.
+fn arranged(entry: usize, row: usize) -> Estimate {
+    Estimate {
+        on_host: factors(entry, row),
+        on_device: factors(entry.saturating_add(ARRANGED), row),
+        made_by_host: false,
     }
 }
 
-fn on_devices(attempt: &Attempt, of_host: Factors, nodes: bool) -> Factors {
-    match &attempt.preconditioner {
-        PreconditionerConfig::Amg(amg) => match amg.coarsening {
-            _ if nodes => AGGREGATION_OF_NODES_ON_DEVICE,
-            Coarsening::Auto | Coarsening::Greedy | Coarsening::Mis2 => AGGREGATION_ON_DEVICE,
-            Coarsening::Pgm | Coarsening::Uniform => AGGREGATION_ON_DEVICE,
-            _ => CLASSICAL_ON_DEVICE,
-        },
-        PreconditionerConfig::StructMg(_) => STRUCTURED_ON_DEVICE,
-        _ => factors(of_host.entry + ARRANGED, of_host.row),
+impl Estimate {
+    fn of(preconditioner: &PreconditionerConfig, symmetric: bool, nodes: bool) -> Self {
+        use PreconditionerConfig as P;
+        match preconditioner {
+            P::Schwarz(schwarz) => Self::of(&schwarz.inner, symmetric, nodes),
+            P::Amg(amg) => Self::of_multigrid(amg.coarsening, symmetric, nodes),
+            P::StructMg(_) => Self {
+                on_host: STRUCTURED,
+                on_device: STRUCTURED_ON_DEVICE,
+                made_by_host: true,
+            },
+            P::Ic0(_) => arranged(25, 56),
+            P::Ssor(_) | P::Sor(_) => arranged(12, 58),
+            P::Ilu0(_) => arranged(12, 30),
+            P::ParIlu(_) => arranged(24, 30),
+            P::ParIlut(ilut) => arranged((80.0 * ilut.fill) as usize, 60),
+            P::ParIc(_) => arranged(24, 56),
+            P::ParIct(ict) => arranged((60.0 * ict.fill) as usize, 60),
+            P::Ick(ick) => arranged(25_usize.saturating_mul(1 + ick.level), 56),
+            P::Ilut(ilut) => arranged((24.0 * ilut.fill) as usize, 60),
+            P::Iluk(iluk) => arranged(24_usize.saturating_mul(1 + iluk.level), 60),
+            P::Isai(_) => arranged(13, 0),
+            P::Fsai(fsai) => arranged(0, 52 * (1 + fsai.steps.saturating_mul(fsai.step_size))),
+            P::BlockJacobi(blocks) => arranged(0, 8 * blocks.block_size),
+            P::MulticolourGs(_) | P::HybridGs(_) => arranged(12, 24),
+            P::Jacobi(_) | P::L1Jacobi(_) => arranged(0, 8),
+            P::Polynomial(_) => arranged(0, 32),
+            // Factors are compared with the memory once their size is known.
+            P::BlockDirect(_) | P::Saddle(_) => arranged(0, 0),
+            P::Auto(_) | P::None(_) | P::Solver(_) => arranged(0, 0),
+        }
+    }
+
+    fn of_multigrid(coarsening: Coarsening, symmetric: bool, nodes: bool) -> Self {
+        let is_open = coarsening == Coarsening::Auto;
+        let is_matched = matches!(coarsening, Coarsening::Pgm | Coarsening::Uniform);
+        let groups = is_open || coarsening.aggregates();
+        Self {
+            on_host: match groups && (symmetric || !is_open) {
+                true if nodes && !is_matched => AGGREGATION_OF_NODES,
+                true => AGGREGATION,
+                false => CLASSICAL,
+            },
+            on_device: match groups {
+                _ if nodes => AGGREGATION_OF_NODES_ON_DEVICE,
+                true => AGGREGATION_ON_DEVICE,
+                false => CLASSICAL_ON_DEVICE,
+            },
+            made_by_host: nodes,
+        }
     }
 }
 
@@ -273,7 +291,10 @@ fn of_solver(solver: &SolverConfig) -> usize {
         SolverConfig::Minres(_) | SolverConfig::Bicg(_) => 7,
         SolverConfig::Bicgstab(_) | SolverConfig::Cgs(_) => 8,
         SolverConfig::Ir(_) | SolverConfig::Direct(_) => 2,
-        _ => 4,
+        SolverConfig::Auto(_)
+        | SolverConfig::Cg(_)
+        | SolverConfig::Fcg(_)
+        | SolverConfig::Chebyshev(_) => 4,
     }
 }
 
