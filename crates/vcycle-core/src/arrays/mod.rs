@@ -6,6 +6,7 @@
 mod csr;
 mod islands;
 mod packed;
+mod pass;
 mod pattern;
 mod scalars;
 mod sweep;
@@ -17,6 +18,7 @@ pub use csr::Csr;
 pub use islands::{IslandBox, IslandBoxes, IslandFunctions, Ranges};
 pub(crate) use packed::{Codes, Segment, filled, segment_of, stores, with_codes};
 pub use packed::{Packed, Storage};
+pub(crate) use pass::CoefficientParts;
 pub(crate) use pattern::Derived;
 pub use pattern::Pattern;
 pub use scalars::{Coefficient, Scalars};

@@ -1,15 +1,12 @@
 //! Launches of a sparse LU factorisation by fronts, and of solves with it.
 
-use vcycle_gpu::Argument;
 use vcycle_kernels::Transpose;
 
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
-use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
+use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, kernels::multifrontal as kernels};
 use crate::scalar::Field;
-
-pub(super) const FILE: File = kernel_file!("multifrontal.c");
 
 /// Pivots that are eliminated at once, and rows and columns of a tile, as in the kernels.
 const PANEL: usize = 32;
@@ -153,32 +150,25 @@ impl Fronts {
     pub fn factorise<F: Field>(&self, given: &Buffer<F>) -> Result<Option<Buffer<F>>> {
         let mut values = Buffer::filled(&self.executor, self.values, F::zero())?;
         let mut failed = Buffer::filled(&self.executor, 1, 0u32)?;
-        let launch = Launch::<F>::new(self)?;
-        let count = given.len();
-        let arguments = [
-            Argument::U64(count as u64),
-            address(given)?,
-            address(&self.entries.1)?,
-            address(&self.entries.0)?,
-            written(&mut values)?,
-        ];
-        launch.items("front_entries", count, &arguments)?;
+        let (gpu, fronts, children) = (self.gpu()?, self.fronts()?, self.children()?);
+        let (to, scales) = &self.entries;
+        kernels::front_entries(given.len(), given, scales, to, &mut values)?
+            .run(gpu, blocks(given.len()))?;
         for level in &self.levels {
-            let gather = self.tasks(level, level.count, level.gather)?;
-            let operands = [&self.children()?[..], &[written(&mut values)?]].concat();
-            let blocks = level.gather.blocks;
-            launch.fronts("front_gather", blocks, &gather, &operands)?;
+            let first = level.first;
+            let starts = self.starts.pointer()?.at(level.gather.starts);
+            kernels::front_gather(first, level.count, starts, fronts, children, &mut values)?
+                .run(gpu, level.gather.blocks)?;
             for panel in &level.panels {
-                let begin = word(panel.begin);
-                let operands = [written(&mut values)?, written(&mut failed)?];
-                let which = [word(level.first), begin];
-                launch.fronts("front_diagonal", panel.active, &which, &operands)?;
-                for (name, tasks) in [("front_edges", panel.edges), ("front_update", panel.update)]
-                {
-                    let [first, count, starts] = self.tasks(level, panel.active, tasks)?;
-                    let which = [first, count, begin, starts];
-                    launch.fronts(name, tasks.blocks, &which, &[written(&mut values)?])?;
-                }
+                let (begin, active) = (panel.begin, panel.active);
+                kernels::front_diagonal(first, begin, fronts, &mut values, &mut failed)?
+                    .run(gpu, active)?;
+                let starts = self.starts.pointer()?.at(panel.edges.starts);
+                kernels::front_edges(first, active, begin, starts, fronts, &mut values)?
+                    .run(gpu, panel.edges.blocks)?;
+                let starts = self.starts.pointer()?.at(panel.update.starts);
+                kernels::front_update(first, active, begin, starts, fronts, &mut values)?
+                    .run(gpu, panel.update.blocks)?;
             }
         }
         Ok((failed.get(0)? == 0).then_some(values))
@@ -197,123 +187,78 @@ impl Fronts {
         (work, ordered): (&mut Vector<F>, &mut Vector<F>),
         x: &mut Vector<F>,
     ) -> Result<()> {
-        let launch = Launch::<F>::new(self)?.transposed(transposed);
+        let (gpu, fronts, children) = (self.gpu()?, self.fronts()?, self.children()?);
         let (given, found) = match transposed {
             None => (&self.of_rows, &self.of_columns),
             Some(_) => (&self.of_columns, &self.of_rows),
         };
-        let cols = word(b.cols());
-        let unknowns = address(&self.unknowns)?;
-        let known = [
-            address(&given.0)?,
-            address(&given.1)?,
-            address(factors)?,
-            Argument::Address(b.device()?),
-            Argument::Address(work.device_mut()?),
-        ];
-        let operands = [&self.children()?[..], &[unknowns], &known].concat();
+        let defines: &[Define] = match transposed {
+            None => &[],
+            Some(Transpose::Conjugate) if F::KIND.is_complex() => {
+                &[("TRANSPOSED", "1"), ("CONJUGATED", "1")]
+            }
+            Some(_) => &[("TRANSPOSED", "1"), ("CONJUGATED", "0")],
+        };
+        let cols = b.cols();
         for level in &self.levels {
-            let which = [word(level.first), cols];
-            launch.fronts("front_forward", level.count, &which, &operands)?;
+            kernels::front_forward(
+                level.first,
+                cols,
+                fronts,
+                children,
+                &self.unknowns,
+                (&given.0, &given.1),
+                factors,
+                b,
+                &mut *work,
+            )?
+            .with(defines)
+            .run(gpu, level.count)?;
         }
-        let operands = [
-            unknowns,
-            address(factors)?,
-            Argument::Address(work.device_mut()?),
-            Argument::Address(ordered.device_mut()?),
-        ];
         for level in self.levels.iter().rev() {
-            let which = [word(level.first), cols];
-            launch.fronts("front_backward", level.count, &which, &operands)?;
+            kernels::front_backward(
+                level.first,
+                cols,
+                fronts,
+                &self.unknowns,
+                factors,
+                &mut *work,
+                &mut *ordered,
+            )?
+            .with(defines)
+            .run(gpu, level.count)?;
         }
-        let arguments = [
-            Argument::U64(self.rows as u64),
-            cols,
-            address(&found.0)?,
-            address(&found.1)?,
-            Argument::Address(ordered.device()?),
-            Argument::Address(x.device_mut()?),
-        ];
-        launch.items("front_solution", self.rows * b.cols(), &arguments)
+        kernels::front_solution(self.rows, cols, &found.0, &found.1, &*ordered, x)?
+            .with(defines)
+            .run(gpu, blocks(self.rows * cols))
     }
 
-    /// The first of the fronts that share a launch, how many there are, and their first blocks.
-    fn tasks(&self, level: &Level, count: usize, tasks: Tasks) -> Result<[Argument; 3]> {
-        let starts = self.starts.device()? + (tasks.starts * size_of::<u32>()) as u64;
-        Ok([word(level.first), word(count), Argument::Address(starts)])
+    fn gpu(&self) -> Result<&Gpu> {
+        match &self.executor {
+            Executor::Gpu(gpu) => Ok(gpu),
+            host => Err(host.lacks("fronts", "any of their kernels")),
+        }
     }
 
-    fn children(&self) -> Result<[Argument; 3]> {
-        Ok([
-            address(&self.child_offsets)?,
-            address(&self.children)?,
-            address(&self.targets)?,
-        ])
+    /// What `FRONTS` of the kernels stands for.
+    fn fronts(&self) -> Result<FrontsParts> {
+        let (sizes, pivots) = (self.sizes.pointer()?, self.pivots.pointer()?);
+        let (places, lists) = (&self.places, &self.lists);
+        Ok((sizes, pivots, places.pass()?, lists.pass()?))
+    }
+
+    /// What `CHILDREN` of the kernels stands for.
+    fn children(&self) -> Result<(Read<u32>, Read<u32>, Read<u32>)> {
+        let (offsets, children) = (&self.child_offsets, &self.children);
+        Ok((offsets.pass()?, children.pass()?, self.targets.pointer()?))
     }
 }
 
-/// Launches of the kernels for one type.
-struct Launch<'a, F> {
-    gpu: &'a Gpu,
-    fronts: [Argument; 4],
-    defines: Vec<Define>,
-    of: std::marker::PhantomData<F>,
-}
+type FrontsParts = (Read<u32>, Read<u32>, Read<u64>, Read<u64>);
 
-impl<'a, F: Field> Launch<'a, F> {
-    fn new(fronts: &'a Fronts) -> Result<Self> {
-        let Executor::Gpu(gpu) = &fronts.executor else {
-            return Err(fronts.executor.lacks("fronts", "any of their kernels"));
-        };
-        Ok(Self {
-            gpu,
-            fronts: [
-                address(&fronts.sizes)?,
-                address(&fronts.pivots)?,
-                address(&fronts.places)?,
-                address(&fronts.lists)?,
-            ],
-            defines: vec![("ACC", F::KIND.name())],
-            of: std::marker::PhantomData,
-        })
-    }
-
-    /// For solves with the transposed matrix.
-    fn transposed(mut self, mode: Option<Transpose>) -> Self {
-        let conjugated = match mode {
-            None => return self,
-            Some(Transpose::Conjugate) if F::KIND.is_complex() => "1",
-            Some(_) => "0",
-        };
-        let defines = [("TRANSPOSED", "1"), ("CONJUGATED", conjugated)];
-        self.defines.extend(defines);
-        self
-    }
-
-    /// A kernel on so many blocks, none where there are none: which fronts, what is known of all, and the rest.
-    fn fronts(
-        &self,
-        name: &'static str,
-        blocks: usize,
-        which: &[Argument],
-        operands: &[Argument],
-    ) -> Result<()> {
-        let arguments = [which, &self.fronts, operands].concat();
-        self.blocks(name, blocks, &arguments)
-    }
-
-    fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
-        let blocks = items.div_ceil(BLOCK as usize).min(MOST_BLOCKS);
-        self.blocks(name, blocks, arguments)
-    }
-
-    fn blocks(&self, name: &'static str, blocks: usize, arguments: &[Argument]) -> Result<()> {
-        if blocks == 0 {
-            return Ok(());
-        }
-        let kernel = self.gpu.kernel(FILE, name, &self.defines)?;
-        self.gpu.launch(&kernel, blocks as u32, arguments)
-    }
+/// Blocks whose threads share items.
+fn blocks(items: usize) -> usize {
+    items.div_ceil(BLOCK as usize).min(MOST_BLOCKS)
 }
 
 /// The launches of the fronts from `first` to `last`.
@@ -376,16 +321,4 @@ fn firsts(sizes: &[u32], places: impl Fn(usize) -> usize) -> Vec<usize> {
 
 fn brought<T: Element>(executor: &Executor, values: Vec<T>) -> Buffer<T> {
     Buffer::from_vec(executor, values)
-}
-
-fn word(value: usize) -> Argument {
-    Argument::U32(value as u32)
-}
-
-fn address<T: Element>(buffer: &Buffer<T>) -> Result<Argument> {
-    Ok(Argument::Address(buffer.device()?))
-}
-
-fn written<T: Element>(buffer: &mut Buffer<T>) -> Result<Argument> {
-    Ok(Argument::Address(buffer.device_mut()?))
 }

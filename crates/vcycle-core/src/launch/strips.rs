@@ -6,19 +6,11 @@ use super::rows::{Columns, Operand, power};
 use super::setup::{Strips, digit, vector_of};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::File;
+use crate::gpu::{File, kernels};
 use crate::scalar::Scalar;
 
-pub(super) const FILE: File = File {
-    name: "sliced_blocks.c",
-    text: concat!(
-        include_str!("../gpu/kernels/rows.h"),
-        include_str!("../gpu/kernels/row_columns.h"),
-        include_str!("../gpu/kernels/block_place.h"),
-        include_str!("../gpu/kernels/sliced_blocks.c")
-    ),
-    block: 128,
-};
+pub(super) const FILE: File = kernels::sliced_blocks::FILE;
+
 impl Strips {
     /// A matrix with values that [`place`](Self::place) has put in order, for vectors of so many columns.
     pub(super) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {

@@ -1,15 +1,11 @@
 //! Launches of triangular solves.
 
-use vcycle_gpu::{Address, Argument};
-
 use super::rows::{power, threads_for};
-use crate::arrays::Vector;
+use crate::arrays::{Csr, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{BLOCK, File, Gpu, kernel_file};
+use crate::gpu::{BLOCK, Gpu, Passes, kernels::triangular as kernels};
 use crate::scalar::Scalar;
-
-pub(super) const FILE: File = kernel_file!("triangular.c");
 
 /// Turns of one block that a level may need and still be narrow: a launch costs as much.
 const TURNS: usize = 4;
@@ -32,20 +28,6 @@ enum Launch {
     Narrow(usize, usize),
 }
 
-/// The matrix of a triangular solve, stored step by step.
-pub struct Triangle {
-    /// The place of the first entry of every step, and at the end the number of entries.
-    pub offsets: Address,
-    /// The column of every entry.
-    pub columns: Address,
-    /// The value of every entry.
-    pub values: Address,
-    /// The inverted diagonal; null without.
-    pub inverse: Address,
-    /// Whether it is the conjugate matrix that is solved with.
-    pub conjugate: bool,
-}
-
 impl DeviceLevels {
     /// Levels between `bounds`; their rows have `entries` entries in all.
     pub fn new(
@@ -65,61 +47,43 @@ impl DeviceLevels {
         }
     }
 
-    /// `A y = b`.
-    pub fn solve<T: Scalar>(
+    /// `A y = b` for a matrix stored step by step, with its inverted diagonal unless that is ones, or for the conjugate matrix.
+    pub(crate) fn solve<T: Scalar>(
         &self,
         gpu: &Gpu,
-        a: &Triangle,
+        (a, inverse, conjugate): (&Csr<T>, Option<&Buffer<T::Arith>>, bool),
         b: &Vector<T>,
         y: &mut Vector<T>,
     ) -> Result<()> {
-        let addresses = [
-            self.order.device()?,
-            a.offsets,
-            a.columns,
-            a.values,
-            a.inverse,
-            b.device()?,
-            y.device_mut()?,
-        ];
-        let mut triangle = vec![Argument::U32(b.cols() as u32)];
-        triangle.extend(addresses.map(Argument::Address));
+        let mut defines = vec![("THREADS", power(self.threads))];
+        defines.extend(conjugate.then_some(("CONJUGATED", "1")));
+        let (offsets, columns) = (a.pattern()).pass()?;
+        let triangle = (
+            b.cols() as u32,
+            self.order.pointer()?,
+            offsets,
+            columns,
+            a.values_buffer().pointer()?,
+            inverse.pass()?,
+            b.pass()?,
+            y.pass()?,
+        );
         for &launch in &self.launches {
-            self.launch::<T>(gpu, launch, a.conjugate, &triangle)?;
+            match launch {
+                Launch::Wide(first, last) => {
+                    let blocks = ((last - first) * self.threads).div_ceil(BLOCK as usize);
+                    kernels::triangle_level::<T, T::Arith>(first, last, triangle)?
+                        .with(&defines)
+                        .run(gpu, blocks)?;
+                }
+                Launch::Narrow(from, to) => {
+                    kernels::triangle_levels::<T, T::Arith>(from, to, &self.bounds, triangle)?
+                        .with(&defines)
+                        .run(gpu, 1)?;
+                }
+            }
         }
         Ok(())
-    }
-
-    fn launch<T: Scalar>(
-        &self,
-        gpu: &Gpu,
-        launch: Launch,
-        conjugate: bool,
-        triangle: &[Argument],
-    ) -> Result<()> {
-        let mut defines = vec![
-            ("T", T::KIND.name()),
-            ("ACC", T::Arith::KIND.name()),
-            ("THREADS", power(self.threads)),
-        ];
-        defines.extend(conjugate.then_some(("CONJUGATED", "1")));
-        match launch {
-            Launch::Wide(first, last) => {
-                let kernel = gpu.kernel(FILE, "triangle_level", &defines)?;
-                let blocks = ((last - first) * self.threads).div_ceil(BLOCK as usize);
-                let steps = [first, last].map(|step| Argument::U64(step as u64));
-                gpu.launch(&kernel, blocks as u32, &[&steps, triangle].concat())
-            }
-            Launch::Narrow(from, to) => {
-                let kernel = gpu.kernel(FILE, "triangle_levels", &defines)?;
-                let levels = [
-                    Argument::U32(from as u32),
-                    Argument::U32(to as u32),
-                    Argument::Address(self.bounds.device()?),
-                ];
-                gpu.launch(&kernel, 1, &[&levels, triangle].concat())
-            }
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::cpu::triangular::Levels;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::launch::setup::triangles::{self, Sides};
-use crate::launch::triangular::{self as device, DeviceLevels};
+use crate::launch::triangular::DeviceLevels;
 use crate::reference;
 use crate::reference::triangular::TriangleArrays;
 use crate::scalar::Scalar;
@@ -129,15 +129,8 @@ compiled_fn! {
                 };
                 DeviceLevels::new(gpu, executor, a.order, bounds, a.off_diagonal.nonzeros())
             });
-            let [offsets, columns] = a.off_diagonal.pattern().device()?;
-            let triangle = device::Triangle {
-                offsets,
-                columns,
-                values: a.off_diagonal.values_buffer().device()?,
-                inverse: a.inverse_diagonal.map_or(Ok(0), Buffer::device)?,
-                conjugate: a.conjugate && T::KIND.is_complex(),
-            };
-            return levels.solve(gpu, &triangle, b, y);
+            let conjugate = a.conjugate && T::KIND.is_complex();
+            return levels.solve(gpu, (a.off_diagonal, a.inverse_diagonal, conjugate), b, y);
         }
         let arrays = TriangleArrays {
             order: a.order,

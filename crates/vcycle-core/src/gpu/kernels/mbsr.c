@@ -4,6 +4,9 @@
 //
 // Definitions beside those of block_place.h and strip.h, with HEIGHT and BREADTH 4: WORD that values are moved in.
 
+#include "block_place.h"
+#include "strip.h"
+
 // Maps and values of all tiles, strip after strip.
 KERNEL fill_tiles(STRIP_ROWS, GLOBAL const u64 *RESTRICT tile_offsets,
                   GLOBAL const u32 *RESTRICT tile_columns, GLOBAL const WORD *RESTRICT values,

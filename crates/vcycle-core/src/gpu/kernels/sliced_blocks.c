@@ -12,6 +12,11 @@
 // u32, the type of marks; CODED, whether there are codes; RAGGED, whether the last strip or the last blocks of strips reach beyond the matrix; 
 // COLUMNS, 1, 2 or 4, which divides the columns of the vectors; SHARED, whether there are more columns than those.
 
+#include "rows.h"
+#include "row_columns.h"
+#include "block_place.h"
+#pragma block 128
+
 // Blocks whose loads are on their way together: as many as leave registers for other threads.
 #if IN_FLIGHT == 1 || ENTRIES * COLUMNS > 12
 #define FLIGHT 1

@@ -4,6 +4,9 @@
 //
 // Definitions beside those of block_place.h and strip.h: THREADS lanes for each strip, MARK the type of marks, WORD that values are moved in.
 
+#include "block_place.h"
+#include "strip.h"
+
 #define NO_BLOCK 0xffffffffu
 
 // The next block, which is taken away.

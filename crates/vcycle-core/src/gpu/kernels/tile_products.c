@@ -8,6 +8,9 @@
 //
 // Tensor cores multiply where one of both tiles of A has DENSE entries or more; AmgT has 10. Else every entry of A is multiplied with the row of B that it meets.
 
+#include "sorted.h"
+#pragma block 128
+
 #define NONE 0xffffffffu
 #define SLOTS 16
 // Threads that multiply together, and tiles of B that a block multiplies with at a time.

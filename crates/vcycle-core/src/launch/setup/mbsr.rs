@@ -9,19 +9,11 @@ use super::transpose::word;
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern, SLOTS, TILE, TileArrays};
 use crate::error::Result;
-use crate::gpu::{Define, File};
+use crate::gpu::{Define, File, kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = File {
-    name: "mbsr.c",
-    text: concat!(
-        include_str!("../../gpu/kernels/block_place.h"),
-        include_str!("../../gpu/kernels/strip.h"),
-        include_str!("../../gpu/kernels/mbsr.c")
-    ),
-    block: crate::gpu::BLOCK,
-};
+pub(super) const FILE: File = kernels::mbsr::FILE;
 
 impl Queue<'_> {
     /// Where a matrix with that pattern has tiles.

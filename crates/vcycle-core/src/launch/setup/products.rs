@@ -17,18 +17,11 @@ use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, File, kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!(
-    "products.c",
-    TEAM_BLOCK,
-    "teams.h",
-    "classes.h",
-    "product_tables.h",
-    "several_rows.h"
-);
+pub(super) const FILE: File = kernels::products::FILE;
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;
 /// The same for complex numbers, which take twice the memory.

@@ -11,19 +11,11 @@ use super::{LANES, Queue, Slices, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File};
+use crate::gpu::{Define, File, kernels};
 use crate::launch::rows::power;
 use crate::size::Size;
 
-pub(super) const FILE: File = File {
-    name: "strips.c",
-    text: concat!(
-        include_str!("../../gpu/kernels/block_place.h"),
-        include_str!("../../gpu/kernels/strip.h"),
-        include_str!("../../gpu/kernels/strips.c")
-    ),
-    block: crate::gpu::BLOCK,
-};
+pub(super) const FILE: File = kernels::strips::FILE;
 
 /// Where the blocks of a matrix stand.
 #[derive(Clone, Debug)]

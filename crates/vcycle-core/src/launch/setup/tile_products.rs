@@ -6,11 +6,11 @@ use super::products::{Product, are_plain};
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, SLOTS, TileArrays};
 use crate::error::Result;
-use crate::gpu::{File, kernel_file};
+use crate::gpu::{File, kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("tile_products.c", 128, "sorted.h");
+pub(super) const FILE: File = kernels::tile_products::FILE;
 /// Tiles of a row of which a block has the sums at a time: for short rows and long ones.
 const WINDOWS: [(usize, &str); 2] = [(64, "64"), (128, "128")];
 
