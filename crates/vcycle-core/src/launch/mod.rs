@@ -3,16 +3,13 @@
 //! The sources are in `gpu/kernels`, compiled at run time for the types they are used with. The functions here
 //! take vectors and matrices as the arrays they hold, choose kernel and shape, and queue it. They name no method.
 
-pub mod batch;
 pub mod blocks;
 pub mod csr;
 pub(crate) mod layout;
-pub mod multifrontal;
 pub mod packed;
 mod pattern;
 pub mod rows;
 pub mod scalars;
 pub mod setup;
 mod strips;
-pub mod triangular;
 pub mod vector;

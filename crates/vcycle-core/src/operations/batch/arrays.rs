@@ -221,31 +221,29 @@ impl Levels {
     }
 }
 
-impl Queue<'_> {
-    /// Matrices whose values are row by row on the device.
-    pub(crate) fn padded<T: Scalar>(
-        &self,
-        pattern: BatchPattern,
-        values: &Buffer<T>,
-    ) -> Result<BatchArrays<T>> {
-        let systems = values.len() / pattern.entries.max(1);
-        let slots = systems * pattern.width * pattern.rows;
-        let mut out = self.room(slots)?;
-        kernels::batch_pad(
-            slots,
-            pattern.rows,
-            pattern.width,
-            pattern.entries,
-            &pattern.offsets,
-            values,
-            &mut out,
-        )?
-        .items(self, slots)?;
-        Ok(BatchArrays {
-            systems,
-            pattern,
-            values: out,
-            side_by_side: OnceLock::new(),
-        })
-    }
+/// Matrices whose values are row by row on the device.
+pub(super) fn padded<T: Scalar>(
+    pattern: BatchPattern,
+    values: &Buffer<T>,
+) -> Result<BatchArrays<T>> {
+    let queue = queue_of(values)?;
+    let systems = values.len() / pattern.entries.max(1);
+    let slots = systems * pattern.width * pattern.rows;
+    let mut out = queue.room(slots)?;
+    kernels::batch_pad(
+        slots,
+        pattern.rows,
+        pattern.width,
+        pattern.entries,
+        &pattern.offsets,
+        values,
+        &mut out,
+    )?
+    .items(&queue, slots)?;
+    Ok(BatchArrays {
+        systems,
+        pattern,
+        values: out,
+        side_by_side: OnceLock::new(),
+    })
 }

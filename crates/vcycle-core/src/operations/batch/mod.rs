@@ -1,8 +1,10 @@
-//! Launches of solves of many small systems.
+//! Many small systems at once, on devices: a block of threads each.
 
 mod arrays;
 mod direct;
 mod narrow;
+
+use vcycle_kernels::compiled_fn;
 
 pub use self::arrays::{BatchArrays, BatchPattern};
 use crate::arrays::Vector;
@@ -142,8 +144,25 @@ const MOST_OF_BLOCK: usize = 32;
 /// Entries of a row for which a thread solves a system of its own.
 const MOST_OF_ROW: usize = 64;
 
-/// Queues the solves of all systems. Vectors lie one after the other, or side by side: row after row, a column for every system.
-pub(crate) fn solve<T: Scalar>(
+compiled_fn! {
+    /// Queues the solves of all systems, starting from `x`; right-hand sides and solutions lie one behind the other, or side by side:
+    /// row after row, a column for every system.
+    pub fn solve[any T: Scalar](run: &BatchRun, a: &BatchArrays<T>, b: &Vector<T>, x: &mut Vector<T>) -> Result<BatchEndings> {
+        match x.executor().clone() {
+            Executor::Gpu(gpu) => solve_on(&gpu, run, a, b, x),
+            host => Err(host.lacks("batches of devices", "any of them")),
+        }
+    }
+}
+
+compiled_fn! {
+    /// Matrices of a pattern with these values, row by row and one matrix after the other, in the memory of a device.
+    pub fn arrays[any T: Scalar](pattern: BatchPattern, values: &Buffer<T>) -> Result<BatchArrays<T>> {
+        arrays::padded(pattern, values)
+    }
+}
+
+fn solve_on<T: Scalar>(
     gpu: &Gpu,
     run: &BatchRun,
     a: &BatchArrays<T>,
