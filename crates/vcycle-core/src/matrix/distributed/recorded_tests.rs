@@ -113,7 +113,7 @@ fn messages_of_recorded_work_are_sent_whenever_it_is_replayed() {
         }
         // Sums are on the host then: kernels read them before work is recorded that writes them.
         for dots in &found.dots {
-            dots.device()?;
+            dots.values.device()?;
         }
         let recorded = rank.record(|| found.compute((&a, &half), &x, &ws));
         let recorded = recorded.expect("work with messages can be recorded");
