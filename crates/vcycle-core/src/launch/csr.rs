@@ -3,7 +3,7 @@
 use vcycle_gpu::Argument;
 
 use super::layout::Purpose;
-use super::rows::{Columns, Finish, Inputs, Operand, by_rows, multiply, power};
+use super::rows::{Columns, Finish, Operand, by_rows, multiply, power};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
@@ -164,9 +164,8 @@ impl SlicedRows {
 }
 
 impl<T: Scalar> Csr<T> {
-    /// The matrix as kernels of its device take it, for such vectors.
-    pub(crate) fn operand(&self, inputs: Inputs) -> Result<Operand> {
-        let cols = inputs.cols;
+    /// The matrix as kernels of its device take it, for vectors of so many columns.
+    pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
         let purpose = self.pattern.served(Purpose::new(size_of::<T>(), cols))?;
         let layout = self.pattern.layout(purpose)?;
         let known = match purpose.is_wide {
@@ -211,7 +210,7 @@ impl<T: Scalar> Csr<T> {
                 .with(&defines)
                 .run(gpu, blocks);
         }
-        let operand = self.operand(Inputs::of(x))?;
+        let operand = self.operand(x.cols())?;
         multiply::<T, X, Y>(gpu, operand, x, finish, y)
     }
 }

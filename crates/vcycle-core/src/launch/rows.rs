@@ -5,7 +5,7 @@ use vcycle_gpu::{Address, Argument};
 use crate::arrays::{Coefficient, CoefficientParts, Sweep, Vector};
 use crate::error::Result;
 use crate::gpu::{BLOCK, Define, File, Gpu, Passes, Read, Write, number};
-use crate::scalar::{Element, Field, Kind, Mixes, Scalar};
+use crate::scalar::{Element, Field, Mixes, Scalar};
 
 /// Threads that keep a large device busy.
 const BUSY: usize = 1 << 18;
@@ -126,25 +126,6 @@ pub struct Operand {
     pub arguments: Vec<Argument>,
     /// The values.
     pub values: Address,
-}
-
-/// What a matrix is multiplied with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Inputs {
-    /// Columns of the vectors.
-    pub cols: usize,
-    /// The type they are stored in.
-    pub kind: Kind,
-}
-
-impl Inputs {
-    /// For products with a vector.
-    pub fn of<X: Scalar>(x: &Vector<X>) -> Self {
-        Self {
-            cols: x.cols(),
-            kind: X::KIND,
-        }
-    }
 }
 
 /// Queues the product and what becomes of it.

@@ -11,7 +11,6 @@ use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::launch::layout::Purpose;
-use crate::launch::rows::Inputs;
 use crate::launch::setup::Queue;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
@@ -25,10 +24,7 @@ type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 /// Makes what products with the matrix take on its device.
 pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
     if a.executor().is_device() && !a.copies.plain && !T::KIND.is_complex() {
-        a.operand(Inputs {
-            cols: 1,
-            kind: T::KIND,
-        })?;
+        a.operand(1)?;
     }
     Ok(())
 }
