@@ -34,7 +34,7 @@ What belongs to one system and not to the configuration are arguments of the sol
 A solve that needs more memory than there is, is refused before its matrix is read or made, with what it needs and what is
 available: what the system has free, or what the control groups (containers, batch systems) or the limit (`ulimit -v`) of the process leave, or what is
 free on a device. `vcycle info` tells the estimate, which is within 30 % for the problems it was measured with. The variable
-`VCYCLE_MEMORY` sets what is available on the host (`8G`); `VCYCLE_MEMORY=unlimited` refuses nothing. `VCYCLE_SIMD` (`portable`, `avx2`, `avx512`, `amx`) limits the
+`VCYCLE_MEMORY` sets what is available on the host (`8G`); `VCYCLE_MEMORY=unlimited` refuses nothing. `VCYCLE_SIMD` (`portable`, `avx2`, `avx512`) limits the
 instructions that kernels of processors use; other values are refused.
 """
 

@@ -60,7 +60,8 @@ impl Ready {
     }
 
     pub(crate) fn matrix(&self) -> &Arc<Csr<f64>> {
-        &self.system.matrix
+        let whole = self.system.matrix.whole();
+        whole.expect("one process has all rows")
     }
 
     pub(crate) fn rhs(&self) -> &Vector<f64> {

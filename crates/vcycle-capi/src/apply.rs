@@ -34,36 +34,10 @@ pub unsafe extern "C" fn vcycle_apply(
             scratch::with(solver.id, |ws| {
                 let (from, to) = ((r, from), (z, to));
                 // SAFETY: the vectors are there, a condition of this function.
-                unsafe {
-                    match matrix.prepared.is_shared() {
-                        true => for_numbers!(matrix.numbers, apply_shared(matrix, from, to, ws)),
-                        false => for_numbers!(matrix.numbers, apply_as(matrix, from, to, ws)),
-                    }
-                }
+                unsafe { for_numbers!(matrix.numbers, apply_as(matrix, from, to, ws)) }
             })
         })
     })
-}
-
-/// # Safety
-/// The vectors are there.
-unsafe fn apply_shared<N: Number>(
-    matrix: &Matrix,
-    (r, from): (*const c_void, Shape),
-    (z, to): (*mut c_void, Shape),
-    ws: &Workspace,
-) -> Result<(), Failure> {
-    let Some(prepared) = N::Wide::shared(&matrix.prepared) else {
-        return Ok(());
-    };
-    let executor = prepared.system().matrix.executor();
-    // SAFETY: a condition of this function.
-    let r = unsafe { from.read::<N>(executor, r, "r") }?;
-    let mut inner = ws.vector_like::<N::Wide, N::Wide>(&r)?;
-    prepared.apply(&r, &mut inner, ws)?;
-    drop(r);
-    // SAFETY: as above.
-    unsafe { to.write::<N>(&inner, z, "z") }
 }
 
 /// # Safety

@@ -9,7 +9,6 @@ use vcycle::multigrid::Report;
 use crate::failure::Failure;
 use crate::guard::{check_pointer, guarded};
 use crate::handle::{matrix, solver, vcycle_solver};
-use crate::numbers::AnyPrepared;
 
 /// A level of multigrid.
 #[repr(C)]
@@ -40,13 +39,8 @@ pub unsafe extern "C" fn vcycle_messages(
     guarded(|| {
         let solver = self::solver(solver)?;
         let mut lines = solver.with(|state| {
-            Ok(match state.matrix.as_ref().map(|matrix| &matrix.prepared) {
-                Some(AnyPrepared::Real(prepared)) => prepared.messages().to_vec(),
-                Some(AnyPrepared::Complex(prepared)) => prepared.messages().to_vec(),
-                Some(AnyPrepared::SharedReal(prepared)) => prepared.messages().to_vec(),
-                Some(AnyPrepared::SharedComplex(prepared)) => prepared.messages().to_vec(),
-                _ => Vec::new(),
-            })
+            let matrix = state.matrix.as_ref();
+            Ok(matrix.map_or_else(Vec::new, |matrix| matrix.prepared.messages().to_vec()))
         })?;
         let messages = solver
             .messages
@@ -72,14 +66,10 @@ pub unsafe extern "C" fn vcycle_summary(
 ) -> i32 {
     guarded(|| {
         let text = self::solver(solver)?.with(|state| {
-            Ok(match &matrix(state)?.prepared {
-                AnyPrepared::Empty => "no rows".to_owned(),
-                AnyPrepared::Real(prepared) => summary(prepared.config(), prepared.report()),
-                AnyPrepared::Complex(prepared) => summary(prepared.config(), prepared.report()),
-                AnyPrepared::SharedReal(prepared) => summary(prepared.config(), prepared.report()),
-                AnyPrepared::SharedComplex(prepared) => {
-                    summary(prepared.config(), prepared.report())
-                }
+            let prepared = &matrix(state)?.prepared;
+            Ok(match prepared.config() {
+                None => "no rows".to_owned(),
+                Some(config) => summary(config, prepared.report()),
             })
         })?;
         // SAFETY: a condition of this function.
@@ -105,13 +95,7 @@ pub unsafe extern "C" fn vcycle_get_level(
             return Err(Failure::argument("`size` is not sizeof(vcycle_level)"));
         }
         let found = solver.with(|state| {
-            let report = match &matrix(state)?.prepared {
-                AnyPrepared::Empty => None,
-                AnyPrepared::Real(prepared) => prepared.report(),
-                AnyPrepared::Complex(prepared) => prepared.report(),
-                AnyPrepared::SharedReal(prepared) => prepared.report(),
-                AnyPrepared::SharedComplex(prepared) => prepared.report(),
-            };
+            let report = matrix(state)?.prepared.report();
             let level = usize::try_from(level).unwrap_or(usize::MAX);
             let found = report.and_then(|report| report.levels.get(level));
             let found = found.ok_or_else(|| Failure::argument("there is no such level"))?;

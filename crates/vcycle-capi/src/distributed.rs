@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use vcycle::communicator::{Communicator, mpi};
-use vcycle::config::{SharedPrepared, SharedSystem};
+use vcycle::config::{Prepared, System};
 use vcycle::executor::Workspace;
 use vcycle::matrix::{Distributed, Duplicates};
 use vcycle::scalar::Scalar;
@@ -73,19 +73,19 @@ unsafe fn set_up<N: Number>(
         None => Places::Same(entries),
         Some(disorder) => disorder.places(&a),
     };
-    let mut system = SharedSystem::new(Arc::new(a));
+    let mut system = System::new(Arc::new(a));
     system.near_nullspace = near;
-    let prepared = SharedPrepared::new(&state.config, system, &Workspace::new())?;
+    let prepared = Prepared::new(state.config.clone(), system, &Workspace::new())?;
     Ok(Matrix {
         numbers: given.numbers,
         rows: given.rows,
         places,
         on_device: false,
-        prepared: N::Wide::any_shared(prepared),
+        prepared: N::Wide::any(prepared),
     })
 }
 
-/// What one process has found, if none has failed: whoever fails alone must not leave the others waiting.
+/// What one process has found, if none has failed: a process that fails alone must not leave the others waiting.
 fn all<T>(team: &dyn Communicator, found: Result<T, Failure>) -> Result<T, Failure> {
     if team.any(found.is_err())? {
         let other = || Failure::new(VCYCLE_ERROR_STATE, "another process has failed");
@@ -127,24 +127,20 @@ impl Disorder {
     }
 }
 
-/// Takes other values for own rows.
+/// Other values for own rows, in the order that the matrix has them in.
 ///
 /// # Safety
 /// There are as many numbers as own rows have entries.
-pub(crate) unsafe fn update_shared<N: Number>(
-    matrix: &mut Matrix,
+pub(crate) unsafe fn own_values<N: Number>(
+    a: &Distributed<N::Wide>,
+    places: &Places,
     values: *const c_void,
-) -> Result<(), Failure> {
-    let Some(prepared) = N::Wide::shared_mut(&mut matrix.prepared) else {
-        return Ok(());
-    };
-    let (a, places) = (Arc::clone(&prepared.system().matrix), &matrix.places);
+) -> Result<Vec<N::Wide>, Failure> {
     // SAFETY: a condition of this function.
     let given = unsafe { slice(values.cast::<N>(), places.given(), "values") };
     let values = given.and_then(|given| {
         check_finite(given)?;
         placed(given, places, a.local().nonzeros())
     });
-    let values = all(a.team().as_ref(), values)?;
-    Ok(prepared.update_values(values, &Workspace::new())?)
+    all(a.team().as_ref(), values)
 }

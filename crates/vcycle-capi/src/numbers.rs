@@ -1,26 +1,46 @@
 //! Numbers as callers have them, and as systems are solved in.
 
-use vcycle::config::{Prepared, SharedPrepared, Wide};
+use vcycle::config::{Config, Prepared, Wide};
+use vcycle::multigrid::Report;
 use vcycle::scalar::{c32, c64};
 
 use crate::codes::{VCYCLE_C32, VCYCLE_C64, VCYCLE_F32, VCYCLE_F64};
 use crate::failure::Failure;
 
-/// What is set up for a matrix.
+/// What is set up for a matrix, or for the rows of one process of several.
 pub(crate) enum AnyPrepared {
     /// There are no rows.
     Empty,
     Real(Box<Prepared<f64>>),
     Complex(Box<Prepared<c64>>),
-    /// The rows of one process of several.
-    SharedReal(Box<SharedPrepared>),
-    SharedComplex(Box<SharedPrepared<c64>>),
 }
 
 impl AnyPrepared {
-    /// Whether several processes share it.
-    pub fn is_shared(&self) -> bool {
-        matches!(self, Self::SharedReal(_) | Self::SharedComplex(_))
+    /// What the set-up reports.
+    pub fn messages(&self) -> &[String] {
+        match self {
+            Self::Empty => &[],
+            Self::Real(prepared) => prepared.messages(),
+            Self::Complex(prepared) => prepared.messages(),
+        }
+    }
+
+    /// The configuration with every `auto` decided.
+    pub fn config(&self) -> Option<&Config> {
+        match self {
+            Self::Empty => None,
+            Self::Real(prepared) => Some(prepared.config()),
+            Self::Complex(prepared) => Some(prepared.config()),
+        }
+    }
+
+    /// The levels of multigrid.
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Empty => None,
+            Self::Real(prepared) => prepared.report(),
+            Self::Complex(prepared) => prepared.report(),
+        }
     }
 }
 
@@ -86,14 +106,10 @@ pub(crate) trait OfSystems: Wide + Default + std::ops::AddAssign {
     fn prepared(any: &AnyPrepared) -> Option<&Prepared<Self>>;
     fn prepared_mut(any: &mut AnyPrepared) -> Option<&mut Prepared<Self>>;
     fn any(prepared: Prepared<Self>) -> AnyPrepared;
-    /// The same for the rows of one process of several.
-    fn shared(any: &AnyPrepared) -> Option<&SharedPrepared<Self>>;
-    fn shared_mut(any: &mut AnyPrepared) -> Option<&mut SharedPrepared<Self>>;
-    fn any_shared(prepared: SharedPrepared<Self>) -> AnyPrepared;
 }
 
 macro_rules! of_systems {
-    ($($type:ty, $variant:ident, $shared:ident;)*) => {$(
+    ($($type:ty, $variant:ident;)*) => {$(
         impl OfSystems for $type {
             fn prepared(any: &AnyPrepared) -> Option<&Prepared<Self>> {
                 match any {
@@ -110,26 +126,11 @@ macro_rules! of_systems {
             fn any(prepared: Prepared<Self>) -> AnyPrepared {
                 AnyPrepared::$variant(Box::new(prepared))
             }
-            fn shared(any: &AnyPrepared) -> Option<&SharedPrepared<Self>> {
-                match any {
-                    AnyPrepared::$shared(prepared) => Some(prepared),
-                    _ => None,
-                }
-            }
-            fn shared_mut(any: &mut AnyPrepared) -> Option<&mut SharedPrepared<Self>> {
-                match any {
-                    AnyPrepared::$shared(prepared) => Some(prepared),
-                    _ => None,
-                }
-            }
-            fn any_shared(prepared: SharedPrepared<Self>) -> AnyPrepared {
-                AnyPrepared::$shared(Box::new(prepared))
-            }
         }
     )*};
 }
 
-of_systems! { f64, Real, SharedReal; c64, Complex, SharedComplex; }
+of_systems! { f64, Real; c64, Complex; }
 
 /// Calls a generic function for the type of numbers.
 macro_rules! for_numbers {

@@ -7,7 +7,7 @@ use vcycle::config::{Prepared, System};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::matrix::Csr;
 
-use crate::distributed::update_shared;
+use crate::distributed::own_values;
 use crate::failure::Failure;
 use crate::guard::{check_pointer, guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
@@ -81,12 +81,7 @@ pub unsafe extern "C" fn vcycle_update_values(
                 return Ok(());
             };
             // SAFETY: the numbers are there, a condition of this function.
-            unsafe {
-                match matrix.prepared.is_shared() {
-                    true => for_numbers!(matrix.numbers, update_shared(matrix, values)),
-                    false => for_numbers!(matrix.numbers, update(matrix, values)),
-                }
-            }
+            unsafe { for_numbers!(matrix.numbers, update(matrix, values)) }
         })
     })
 }
@@ -97,16 +92,22 @@ unsafe fn update<N: Number>(matrix: &mut Matrix, values: *const c_void) -> Resul
     let Some(prepared) = N::Wide::prepared_mut(&mut matrix.prepared) else {
         return Ok(());
     };
-    let pattern = Arc::clone(prepared.matrix().pattern());
-    let executor = prepared.matrix().executor().clone();
+    if let Some(before) = prepared.matrix().shared().cloned() {
+        // SAFETY: a condition of this function.
+        let values = unsafe { own_values::<N>(&before, &matrix.places, values) }?;
+        let after = prepared.matrix().with_values(values)?;
+        return Ok(prepared.update_values(after, &Workspace::new())?);
+    }
+    let before = prepared.matrix().whole()?;
     let a = if matrix.on_device {
         check_pointer(values, "values")?;
         // SAFETY: the numbers are there, a condition of this function.
-        unsafe { on_device::<N>(&executor, values, prepared.matrix()) }?
+        unsafe { on_device::<N>(before.executor(), values, before) }?
     } else {
         // SAFETY: a condition of this function.
         let given = unsafe { slice(values.cast::<N>(), matrix.places.given(), "values") }?;
-        Csr::with_pattern(&pattern, placed(given, &matrix.places, pattern.nonzeros())?)?
+        let values = placed(given, &matrix.places, before.nonzeros())?;
+        Csr::with_pattern(before.pattern(), values)?
     };
     a.check_finite()?;
     prepared.update_values(Arc::new(a), &Workspace::new())?;

@@ -59,7 +59,7 @@ pub struct vcycle_report {
 }
 
 impl vcycle_report {
-    /// What is told of a matrix without rows.
+    /// That of a matrix without rows.
     fn empty() -> Self {
         Self {
             size: size_of::<Self>(),
@@ -155,10 +155,7 @@ pub unsafe extern "C" fn vcycle_solve(
             };
             // SAFETY: the vectors are there, a condition of this function.
             let work = |ws: &Workspace| unsafe {
-                match matrix.prepared.is_shared() {
-                    true => for_numbers!(matrix.numbers, solve_shared(matrix, &request, ws)),
-                    false => for_numbers!(matrix.numbers, solve_as(matrix, &request, ws)),
-                }
+                for_numbers!(matrix.numbers, solve_as(matrix, &request, ws))
             };
             match state.callback {
                 None => scratch::with(solver.id, work),
@@ -189,7 +186,10 @@ unsafe fn solve_as<N: Number>(
     }
     // SAFETY: a condition of this function, as below.
     let b = unsafe { request.shape_of_b.read::<N>(executor, request.b, "b") }?;
-    check_pointer(request.x.cast::<N>(), "x")?;
+    // A process may have no rows of a matrix that several share.
+    if matrix.rows > 0 {
+        check_pointer(request.x.cast::<N>(), "x")?;
+    }
     let guess = match request.has_guess {
         false => None,
         // SAFETY: as above.
@@ -198,32 +198,6 @@ unsafe fn solve_as<N: Number>(
     let mut solution = prepared.solve(&b, guess.as_ref(), request.stop, ws)?;
     solution.setup += prepared.setup();
     // What was borrowed of x ends before x is written.
-    drop((b, guess));
-    // SAFETY: as above.
-    unsafe { request.shape_of_x.write::<N>(&solution.x, request.x, "x") }?;
-    Ok((vcycle_report::of(&solution), solution.messages))
-}
-
-/// # Safety
-/// The vectors of the request are there.
-unsafe fn solve_shared<N: Number>(
-    matrix: &Matrix,
-    request: &Request<'_>,
-    ws: &Workspace,
-) -> Result<(vcycle_report, Vec<String>), Failure> {
-    let Some(prepared) = N::Wide::shared(&matrix.prepared) else {
-        return Ok((vcycle_report::empty(), Vec::new()));
-    };
-    let executor = prepared.system().matrix.executor();
-    // SAFETY: a condition of this function, as below.
-    let b = unsafe { request.shape_of_b.read::<N>(executor, request.b, "b") }?;
-    let guess = match request.has_guess {
-        false => None,
-        // SAFETY: as above.
-        true => Some(unsafe { request.shape_of_x.read::<N>(executor, request.x, "x") }?),
-    };
-    let mut solution = prepared.solve(&b, guess.as_ref(), request.stop, ws)?;
-    solution.setup += prepared.setup();
     drop((b, guess));
     // SAFETY: as above.
     unsafe { request.shape_of_x.write::<N>(&solution.x, request.x, "x") }?;

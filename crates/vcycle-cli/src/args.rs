@@ -162,7 +162,7 @@ pub struct SolveArgs {
     /// Restriction of multigrid: transposed prolongation times this [default: 1]
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub restriction_scaling: Option<f64>,
-    /// Format of the stored matrix: csr, csr-grouped, ell, sellp, hybrid, coo, dense, bsr, mbsr, mbsr-packed or auto [default: csr; devices choose between csr and bsr]
+    /// Format of the stored matrix: csr, ell, sellp, hybrid, coo, dense, bsr, mbsr or auto [default: csr; devices choose between csr and bsr]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     /// Before the preconditioner is made, move large entries to the diagonal: mc64, none or auto [default: auto]

@@ -21,7 +21,7 @@ pub enum CliError {
         option: &'static str,
         reason: String,
     },
-    /// Standard input is asked for, and nobody has put a matrix there.
+    /// Standard input is asked for, and it is a terminal.
     Terminal,
     /// The program of the benchmarks does not start.
     Benchmarks(std::io::Error),

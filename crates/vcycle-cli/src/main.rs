@@ -105,7 +105,7 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
 
 fn refuse(error: &CliError, json: bool, unmatched: bool) -> ExitCode {
     if let CliError::Library(vcycle::Error::OtherRank { .. }) = error {
-        // The rank that failed tells it, and ends all.
+        // The rank that failed reports it, and ends all.
         std::thread::sleep(LAST_WORDS);
         mpi::abort(BAD_INPUT);
     }

@@ -161,7 +161,7 @@ fn names_and_options_that_do_not_exist() {
         --rtol -1e-8                  | `rtol` cannot be -0.00000001
         --rtol small                  | invalid value 'small' for '--rtol
         --time-limit -1               | `time-limit` cannot be -1
-        --precond amg:format=nonsense | unknown format `nonsense`; known are auto, csr, mbsr, mbsr-packed
+        --precond amg:format=nonsense | unknown format `nonsense`; known are auto, csr, mbsr
         --config absent.toml          | cannot read absent.toml
         --output /nowhere/x.mtx       | /nowhere/x.mtx: cannot be written
         --output x.unknown            | x.unknown: unknown file name extension
@@ -179,7 +179,8 @@ fn names_and_options_that_do_not_exist() {
 fn instructions_that_do_not_exist() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vcycle"));
     let run = run(command.arg("devices").env("VCYCLE_SIMD", "bogus"));
-    let told = "error: VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512, amx";
+    let told =
+        "error: VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512";
     run.check(2, told);
 }
 

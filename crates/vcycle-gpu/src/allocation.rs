@@ -35,7 +35,7 @@ impl Device {
         })
     }
 
-    /// Memory of this device that somebody else has allocated; it is let go, when all that is
+    /// Memory of this device that another library has allocated; it is released, when all that is
     /// queued here is done, by dropping `owner`.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Device {
         lock(&self.pool).forget_most();
     }
 
-    /// Lets no more than this be in use at once: what asks for more is told that there is none.
+    /// Lets no more than this be in use at once: requests beyond it fail as if there were none.
     pub fn limit_memory(&self, limit: Option<usize>) {
         lock(&self.pool).limit(limit);
     }
@@ -100,7 +100,7 @@ impl Device {
         lock(&self.pool).is_refusing()
     }
 
-    /// Gives memory that nobody uses back to the driver.
+    /// Gives unused memory back to the driver.
     pub fn release_pool(&self) {
         let kept = lock(&self.pool).drain();
         kept.into_iter()

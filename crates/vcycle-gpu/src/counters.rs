@@ -82,7 +82,7 @@ pub(crate) struct Recorded {
     pub host_tasks: u64,
 }
 
-/// Does recorded work; tells what was in it.
+/// Does recorded work and counts what is in it.
 pub(crate) fn recorded<T>(work: impl FnOnce() -> T) -> (T, Recorded) {
     RECORDED.set(Some(Recorded::default()));
     let result = work();

@@ -23,7 +23,7 @@ use crate::proxy::Proxy;
 use crate::requests::Requests;
 use crate::sync::lock;
 
-/// Kernels with the events before and after them, while somebody wants to know.
+/// Kernels with the events before and after them, while kernels are timed.
 pub(crate) type Profile = Option<Vec<(Arc<str>, [Handle; 2])>>;
 
 /// One GPU, or a CPU OpenCL device.
@@ -177,7 +177,7 @@ impl Device {
         })
     }
 
-    /// Loads a kernel of a program that need not be compiled, before somebody asks for it.
+    /// Loads a kernel of a program that need not be compiled, before it is asked for.
     pub(crate) fn preload(&self, source: &Source, name: &str) {
         let slot = self.slot(source);
         let mut module = lock(&slot.module);
@@ -243,7 +243,7 @@ impl Device {
     /// Lets all cores compile what is likely to follow.
     fn precompile(&self) {
         if let Some(own) = self.own.upgrade() {
-            // One that fails does so again when it is asked for, and is told then.
+            // One that fails does so again when it is asked for, and is reported then.
             let compile = move |program: &Source| drop(own.module(program, Requester::Precompiler));
             self.precompiler.start(self.properties(), compile);
         }
@@ -252,7 +252,7 @@ impl Device {
     /// Queues a kernel; none where there are no blocks, which CUDA would refuse.
     ///
     /// # Errors
-    /// When the device refuses it. What goes wrong while it runs is told by a later call.
+    /// When the device refuses it. A later call reports what goes wrong while it runs.
     pub fn launch(&self, kernel: &Kernel, shape: Shape, arguments: &[Argument]) -> Result<()> {
         if shape.blocks == 0 {
             return Ok(());

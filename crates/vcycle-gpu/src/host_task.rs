@@ -19,7 +19,7 @@ use crate::proxy::{Proxy, Work};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "drivers choose one"))]
 pub(crate) enum HostTaskMethod {
-    /// The stream tells and waits by numbers in memory of the host.
+    /// The stream signals and waits by numbers in memory of the host.
     Flags,
     /// The thread that fills the queue does it.
     Queue,

@@ -35,7 +35,7 @@ impl Memory {
         self.bytes
     }
 
-    /// Whether it belongs to somebody else, who does not expect it to be written to.
+    /// Whether another library owns it, which does not expect it to be written to.
     pub fn is_adopted(&self) -> bool {
         self.owner.is_some()
     }
@@ -61,7 +61,7 @@ impl Drop for Memory {
                 pool.end_use(size);
                 pool.give(size, self.address);
             }
-            // Its owner knows nothing of what is queued here. There is nobody to tell of a failure.
+            // Its owner knows nothing of what is queued here. A failure cannot be reported here.
             Some(_) => drop(self.device.synchronize()),
         }
     }

@@ -1,7 +1,7 @@
 //! Programs compiled ahead, by all cores.
 //!
 //! A device that has never been used has to compile some hundred programs for its first solve, one after the other as they are
-//! asked for. Once one has to be compiled, threads compile those that are likely to follow: who asks for one meanwhile waits
+//! asked for. Once one has to be compiled, threads compile those that are likely to follow: a thread that asks for one meanwhile waits
 //! for it, or finds it there.
 //!
 //! What is likely is known from solves of other problems: each is a sequence of programs. Those that have most of what was
@@ -87,7 +87,7 @@ impl Precompiler {
             return;
         }
         lock(&self.shared.plan).follow(sequences);
-        // One core is for who asked.
+        // One core is for the thread that asked.
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut threads = lock(&THREADS);
         for _ in 1..cores {
@@ -121,7 +121,7 @@ impl Shared {
 struct Plan {
     /// In order.
     requested: Vec<Source>,
-    /// Each program of the sequences once, and whether somebody compiles it or has.
+    /// Each program of the sequences once, and whether it is being compiled or has been.
     programs: Vec<(Source, bool)>,
     places: HashMap<Source, usize>,
     sequences: Vec<Sequence>,
@@ -136,7 +136,7 @@ struct Sequence {
 }
 
 impl Plan {
-    /// Takes sequences up; what was asked for before tells how well they fit.
+    /// Takes sequences up; they are ranked by what was asked for before.
     fn follow(&mut self, sequences: Vec<Vec<Source>>) {
         for sequence in sequences {
             let programs = sequence.into_iter().map(|program| self.place(program));
@@ -164,7 +164,7 @@ impl Plan {
         self.take(program);
     }
 
-    /// Who asks for a program compiles it; sequences that do not have it fit less.
+    /// The thread that asks for a program compiles it; sequences that do not have it fit less.
     fn take(&mut self, program: &Source) {
         let place = self.places.get(program).copied();
         if let Some(place) = place {
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(plan(""), "b x c d y");
         assert_eq!(plan("x"), "b y");
         assert_eq!(plan("c"), "b d");
-        // One that nobody knows tells nothing.
+        // A program of no sequence changes nothing.
         assert_eq!(plan("z"), "b x c d y");
     }
 

@@ -24,8 +24,8 @@ impl Device {
         lock(&self.requests).as_mut().map(add);
     }
 
-    /// Makes ready what is likely to be asked for. Programs that would have to be compiled are left out, and what fails is told when it is
-    /// asked for.
+    /// Makes ready what is likely to be asked for. Programs that would have to be compiled are left out, and what fails
+    /// fails again when it is asked for.
     pub fn prefetch(&self, likely: &Requests) {
         for (source, name) in &likely.kernels {
             self.preload(source, name);

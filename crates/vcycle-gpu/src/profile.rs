@@ -43,7 +43,7 @@ impl Device {
         Ok(times?)
     }
 
-    /// Launches, between events where somebody wants to know how long that takes.
+    /// Launches, between events while kernels are timed.
     pub(crate) fn profiled(
         &self,
         name: &Arc<str>,

@@ -123,7 +123,7 @@ impl Device {
 }
 
 impl Readback {
-    /// As [`wait`](Self::wait), and counted among the waits of the host: for who has nothing else to do meanwhile.
+    /// As [`wait`](Self::wait), and counted among the waits of the host: for callers that have nothing else to do meanwhile.
     ///
     /// # Errors
     /// As of [`wait`](Self::wait).

@@ -6,75 +6,73 @@
 
 use std::any::Any;
 
-use crate::scalar::Kind;
+use crate::scalar::{Kind, Scalar};
 
 /// A function of a table: it knows its own types.
 pub type TableEntry = &'static (dyn Any + Send + Sync);
 
+/// The types of the lists below, by one word each.
+#[doc(hidden)]
+#[allow(non_camel_case_types, missing_docs)]
+pub mod types {
+    pub use crate::scalar::{bf16, c32, c64, f16};
+    pub type f32 = ::core::primitive::f32;
+    pub type f64 = ::core::primitive::f64;
+}
+
+/// Calls a macro with a list of types behind what it is given: those of [`ANY`], [`WORKING`], [`PRODUCTS`] and [`STENCILS`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_types {
+    (any, $call:ident! { $($given:tt)* }) => {
+        $crate::$call! { $($given)* [f64] [f32] [f16] [bf16] [c64] [c32] }
+    };
+    (working, $call:ident! { $($given:tt)* }) => {
+        $crate::$call! { $($given)* [f64] [f32] [c64] [c32] }
+    };
+    (products, $call:ident! { $($given:tt)* }) => {
+        $crate::$call! {
+            $($given)*
+            [f64 f64 f64] [f32 f64 f64] [f16 f64 f64] [bf16 f64 f64]
+            [f64 f32 f32] [f32 f32 f32] [f16 f32 f32] [bf16 f32 f32]
+            [f32 f64 f32] [f16 f64 f32] [bf16 f64 f32]
+            [f32 f32 f64] [f16 f32 f64] [bf16 f32 f64]
+            [f16 f64 f16] [f16 f16 f64] [bf16 f64 bf16] [bf16 bf16 f64]
+            [f16 f32 f16] [f16 f16 f32] [bf16 f32 bf16] [bf16 bf16 f32]
+            [f16 f16 f16] [bf16 bf16 bf16]
+            [c64 c64 c64] [c32 c64 c64] [c64 c32 c32] [c32 c32 c32]
+        }
+    };
+    (stencils, $call:ident! { $($given:tt)* }) => {
+        $crate::$call! {
+            $($given)* [f64 f64] [f32 f64] [f16 f64] [bf16 f64] [f32 f32] [f16 f32] [bf16 f32]
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kinds_of {
+    ($([$($type:ident)*])*) => {
+        &[$([$(<$crate::compiled::types::$type as Scalar>::KIND),*]),*]
+    };
+}
+
 /// The types that functions are compiled for, and where they stand in a table of one type.
-pub const ANY: [[Kind; 1]; 6] = [
-    [Kind::F64],
-    [Kind::F32],
-    [Kind::F16],
-    [Kind::Bf16],
-    [Kind::C64],
-    [Kind::C32],
-];
+pub const ANY: &[[Kind; 1]] = with_types!(any, kinds_of! {});
 /// Those that whole solvers work in. Levels of multigrid work in the others, too, inside the crates that have the
 /// functions.
-pub const WORKING: [[Kind; 1]; 4] = [[Kind::F64], [Kind::F32], [Kind::C64], [Kind::C32]];
-
+pub const WORKING: &[[Kind; 1]] = with_types!(working, kinds_of! {});
 /// The types of a matrix and of the vectors it maps from and to that products are compiled for: what systems are
-/// stored in, and what levels of multigrid and the ways between them are.
-pub const PRODUCTS: [[Kind; 3]; 28] = [
-    [Kind::F64, Kind::F64, Kind::F64],
-    [Kind::F32, Kind::F64, Kind::F64],
-    [Kind::F16, Kind::F64, Kind::F64],
-    [Kind::Bf16, Kind::F64, Kind::F64],
-    [Kind::F64, Kind::F32, Kind::F32],
-    [Kind::F32, Kind::F32, Kind::F32],
-    [Kind::F16, Kind::F32, Kind::F32],
-    [Kind::Bf16, Kind::F32, Kind::F32],
-    [Kind::F32, Kind::F64, Kind::F32],
-    [Kind::F16, Kind::F64, Kind::F32],
-    [Kind::Bf16, Kind::F64, Kind::F32],
-    [Kind::F32, Kind::F32, Kind::F64],
-    [Kind::F16, Kind::F32, Kind::F64],
-    [Kind::Bf16, Kind::F32, Kind::F64],
-    [Kind::F16, Kind::F64, Kind::F16],
-    [Kind::F16, Kind::F16, Kind::F64],
-    [Kind::Bf16, Kind::F64, Kind::Bf16],
-    [Kind::Bf16, Kind::Bf16, Kind::F64],
-    [Kind::F16, Kind::F32, Kind::F16],
-    [Kind::F16, Kind::F16, Kind::F32],
-    [Kind::Bf16, Kind::F32, Kind::Bf16],
-    [Kind::Bf16, Kind::Bf16, Kind::F32],
-    [Kind::F16, Kind::F16, Kind::F16],
-    [Kind::Bf16, Kind::Bf16, Kind::Bf16],
-    [Kind::C64, Kind::C64, Kind::C64],
-    [Kind::C32, Kind::C64, Kind::C64],
-    [Kind::C64, Kind::C32, Kind::C32],
-    [Kind::C32, Kind::C32, Kind::C32],
-];
-
+/// stored in, and what levels of multigrid and the transfer operators between them are.
+pub const PRODUCTS: &[[Kind; 3]] = with_types!(products, kinds_of! {});
 /// The types of a stencil matrix and of the vectors it works on that kernels are compiled for.
-pub const STENCILS: [[Kind; 2]; 7] = [
-    [Kind::F64, Kind::F64],
-    [Kind::F32, Kind::F64],
-    [Kind::F16, Kind::F64],
-    [Kind::Bf16, Kind::F64],
-    [Kind::F32, Kind::F32],
-    [Kind::F16, Kind::F32],
-    [Kind::Bf16, Kind::F32],
-];
+pub const STENCILS: &[[Kind; 2]] = with_types!(stencils, kinds_of! {});
 
 /// The place of types in a list; its length, if they are not there.
-pub const fn place_of<const TYPES: usize, const N: usize>(
-    list: &[[Kind; TYPES]; N],
-    kinds: [Kind; TYPES],
-) -> usize {
+pub const fn place_of<const TYPES: usize>(list: &[[Kind; TYPES]], kinds: [Kind; TYPES]) -> usize {
     let mut place = 0;
-    while place < N && !are_same(list[place], kinds) {
+    while place < list.len() && !are_same(list[place], kinds) {
         place += 1;
     }
     place
@@ -117,123 +115,68 @@ pub fn entry<F: Copy + 'static>(table: &[TableEntry], place: usize) -> F {
 /// ```
 #[macro_export]
 macro_rules! compiled {
-    (any $t:ident: $signature:ty = $function:expr) => {{
-        type Signature<$t> = $signature;
-        static TABLE: [$crate::compiled::TableEntry; 6] = [
-            $crate::compiled!(@entry $function, $t = f64),
-            $crate::compiled!(@entry $function, $t = f32),
-            $crate::compiled!(@entry $function, $t = $crate::scalar::f16),
-            $crate::compiled!(@entry $function, $t = $crate::scalar::bf16),
-            $crate::compiled!(@entry $function, $t = $crate::scalar::c64),
-            $crate::compiled!(@entry $function, $t = $crate::scalar::c32),
-        ];
-        $crate::compiled!(@found ANY, TABLE, $function, $t)
-    }};
-    (working $t:ident: $signature:ty = $function:expr) => {{
-        type Signature<$t> = $signature;
-        static TABLE: [$crate::compiled::TableEntry; 4] = [
-            $crate::compiled!(@entry $function, $t = f64),
-            $crate::compiled!(@entry $function, $t = f32),
-            $crate::compiled!(@entry $function, $t = $crate::scalar::c64),
-            $crate::compiled!(@entry $function, $t = $crate::scalar::c32),
-        ];
-        $crate::compiled!(@found WORKING, TABLE, $function, $t)
-    }};
+    (any $t:ident: $signature:ty = $function:expr) => {
+        $crate::compiled!(@list any ANY, $signature, $function, $t)
+    };
+    (working $t:ident: $signature:ty = $function:expr) => {
+        $crate::compiled!(@list working WORKING, $signature, $function, $t)
+    };
+    (products $m:ident, $x:ident, $y:ident: $signature:ty = $function:expr) => {
+        $crate::compiled!(@list products PRODUCTS, $signature, $function, $m, $x, $y)
+    };
+    (stencils $m:ident, $v:ident: $signature:ty = $function:expr) => {
+        $crate::compiled!(@list stencils STENCILS, $signature, $function, $m, $v)
+    };
     (any $s:ident, $t:ident: $signature:ty = $function:expr) => {{
         type Signature<$s, $t> = $signature;
-        static TABLES: [[$crate::compiled::TableEntry; 6]; 6] = [
-            $crate::compiled!(@row $function, $s = f64, $t),
-            $crate::compiled!(@row $function, $s = f32, $t),
-            $crate::compiled!(@row $function, $s = $crate::scalar::f16, $t),
-            $crate::compiled!(@row $function, $s = $crate::scalar::bf16, $t),
-            $crate::compiled!(@row $function, $s = $crate::scalar::c64, $t),
-            $crate::compiled!(@row $function, $s = $crate::scalar::c32, $t),
-        ];
+        static TABLES: &[&[$crate::compiled::TableEntry]] =
+            $crate::with_types!(any, compiled! { @rows $function, $s, $t; });
         let [row, place] = const {
             [$crate::compiled!(@place ANY, $s), $crate::compiled!(@place ANY, $t)]
         };
-        $crate::compiled::entry::<Signature<$s, $t>>(&TABLES[row], place)
+        $crate::compiled::entry::<Signature<$s, $t>>(TABLES[row], place)
     }};
-    (products $m:ident, $x:ident, $y:ident: $signature:ty = $function:expr) => {{
-        type Signature<$m, $x, $y> = $signature;
-        static TABLE: [$crate::compiled::TableEntry; $crate::compiled::PRODUCTS.len()] = [
-            $crate::compiled!(@entry $function, $m = f64, $x = f64, $y = f64),
-            $crate::compiled!(@entry $function, $m = f32, $x = f64, $y = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f64, $y = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f64, $y = f64),
-            $crate::compiled!(@entry $function, $m = f64, $x = f32, $y = f32),
-            $crate::compiled!(@entry $function, $m = f32, $x = f32, $y = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f32, $y = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f32, $y = f32),
-            $crate::compiled!(@entry $function, $m = f32, $x = f64, $y = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f64, $y = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f64, $y = f32),
-            $crate::compiled!(@entry $function, $m = f32, $x = f32, $y = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f32, $y = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f32, $y = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f64, $y = $crate::scalar::f16),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = $crate::scalar::f16, $y = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f64, $y = $crate::scalar::bf16),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = $crate::scalar::bf16, $y = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = f32, $y = $crate::scalar::f16),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = $crate::scalar::f16, $y = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = f32, $y = $crate::scalar::bf16),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = $crate::scalar::bf16, $y = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $x = $crate::scalar::f16, $y = $crate::scalar::f16),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $x = $crate::scalar::bf16, $y = $crate::scalar::bf16),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::c64, $x = $crate::scalar::c64, $y = $crate::scalar::c64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::c32, $x = $crate::scalar::c64, $y = $crate::scalar::c64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::c64, $x = $crate::scalar::c32, $y = $crate::scalar::c32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::c32, $x = $crate::scalar::c32, $y = $crate::scalar::c32),
-        ];
-        $crate::compiled!(@found PRODUCTS, TABLE, $function, $m, $x, $y)
+    // The function of a table; that of the caller where there is none.
+    (@list $which:ident $list:ident, $signature:ty, $function:expr, $($t:ident),*) => {{
+        type Signature<$($t),*> = $signature;
+        static TABLE: &[$crate::compiled::TableEntry] =
+            $crate::with_types!($which, compiled! { @table $function, $($t),*; });
+        if const { $crate::compiled!(@place $list, $($t),*) < $crate::compiled::$list.len() } {
+            let place = const { $crate::compiled!(@place $list, $($t),*) };
+            $crate::compiled::entry::<Signature<$($t),*>>(TABLE, place)
+        } else {
+            let own: Signature<$($t),*> = $function;
+            own
+        }
     }};
-    (stencils $m:ident, $v:ident: $signature:ty = $function:expr) => {{
-        type Signature<$m, $v> = $signature;
-        static TABLE: [$crate::compiled::TableEntry; $crate::compiled::STENCILS.len()] = [
-            $crate::compiled!(@entry $function, $m = f64, $v = f64),
-            $crate::compiled!(@entry $function, $m = f32, $v = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $v = f64),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $v = f64),
-            $crate::compiled!(@entry $function, $m = f32, $v = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::f16, $v = f32),
-            $crate::compiled!(@entry $function, $m = $crate::scalar::bf16, $v = f32),
-        ];
-        $crate::compiled!(@found STENCILS, TABLE, $function, $m, $v)
-    }};
-    (@row $function:expr, $s:ident = $first:ty, $t:ident) => {
-        [
-            $crate::compiled!(@entry $function, $s = $first, $t = f64),
-            $crate::compiled!(@entry $function, $s = $first, $t = f32),
-            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::f16),
-            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::bf16),
-            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::c64),
-            $crate::compiled!(@entry $function, $s = $first, $t = $crate::scalar::c32),
-        ]
+    (@rows $function:expr, $s:ident, $t:ident; $([$first:ident])*) => {
+        &[$($crate::with_types!(any, compiled! { @row $function, $s = $first, $t; })),*]
     };
-    (@entry $function:expr, $($t:ident = $type:ty),*) => {{
+    (@row $function:expr, $s:ident = $first:ident, $t:ident; $([$second:ident])*) => {
+        &[$($crate::compiled!(@entry $function, $s = $first, $t = $second)),*]
+    };
+    (@table $function:expr, $t:ident; $([$one:ident])*) => {
+        &[$($crate::compiled!(@entry $function, $t = $one)),*]
+    };
+    (@table $function:expr, $m:ident, $v:ident; $([$one:ident $other:ident])*) => {
+        &[$($crate::compiled!(@entry $function, $m = $one, $v = $other)),*]
+    };
+    (@table $function:expr, $m:ident, $x:ident, $y:ident; $([$a:ident $b:ident $c:ident])*) => {
+        &[$($crate::compiled!(@entry $function, $m = $a, $x = $b, $y = $c)),*]
+    };
+    (@entry $function:expr, $($t:ident = $type:ident),*) => {{
         // Being no generic item it is compiled here, and not with the function around it.
-        const COMPILED: Signature<$($type),*> = {
-            $(#[allow(dead_code)] type $t = $type;)*
+        const COMPILED: Signature<$($crate::compiled::types::$type),*> = {
+            $(#[allow(dead_code)] type $t = $crate::compiled::types::$type;)*
             $function
         };
         &COMPILED
     }};
     (@place $list:ident, $($t:ident),*) => {
         $crate::compiled::place_of(
-            &$crate::compiled::$list,
+            $crate::compiled::$list,
             [$(<$t as $crate::scalar::Scalar>::KIND),*],
         )
-    };
-    // The function of a table; that of the caller where there is none.
-    (@found $list:ident, $table:ident, $function:expr, $($t:ident),*) => {
-        if const { $crate::compiled!(@place $list, $($t),*) < $crate::compiled::$list.len() } {
-            let place = const { $crate::compiled!(@place $list, $($t),*) };
-            $crate::compiled::entry::<Signature<$($t),*>>(&$table, place)
-        } else {
-            let own: Signature<$($t),*> = $function;
-            own
-        }
     };
 }
 

@@ -93,114 +93,56 @@ fn narrow_doubles(from: &[f64], to: &mut [f16], singles: &mut [f32]) {
     narrow(singles, &mut to[done..]);
 }
 
-/// The processor's conversions of half precision; they return how many values they did.
-#[cfg(target_arch = "x86_64")]
+/// The processor's conversions of half precision, eight values at a time; they return how many values they did.
 mod hardware {
+    use super::f16;
+    #[cfg(target_arch = "x86_64")]
+    use crate::simd::{Level, level};
+    #[cfg(target_arch = "x86_64")]
     use std::arch::x86_64::*;
 
-    use super::f16;
-    use crate::simd::{Level, level};
-
-    pub(super) fn widen(from: &[f16], to: &mut [f32]) -> usize {
-        match level() {
-            Level::Portable => 0,
-            // SAFETY: every other level has F16C.
-            Level::Avx2 | Level::Avx512 | Level::Amx => unsafe { widen_eights(from, to) },
-        }
-    }
-
-    pub(super) fn narrow(from: &[f32], to: &mut [f16]) -> usize {
-        match level() {
-            Level::Portable => 0,
-            // SAFETY: every other level has F16C.
-            Level::Avx2 | Level::Avx512 | Level::Amx => unsafe { narrow_eights(from, to) },
-        }
-    }
-
-    pub(super) fn narrow_doubles(from: &[f64], to: &mut [f16]) -> usize {
-        match level() {
-            Level::Portable | Level::Avx2 => 0,
-            // SAFETY: this level has these features.
-            Level::Avx512 | Level::Amx => unsafe { narrow_eight_doubles(from, to) },
-        }
-    }
-
-    #[target_feature(enable = "avx512f,avx512vl,f16c")]
-    fn narrow_eight_doubles(from: &[f64], to: &mut [f16]) -> usize {
-        const TRUNCATE: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
-        let eights = from
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .zip(to.as_chunks_mut::<8>().0);
-        for (from, to) in eights {
-            // SAFETY: both point to eight values.
-            unsafe {
-                let doubles = _mm512_loadu_pd(from.as_ptr());
-                let singles = _mm512_cvt_roundpd_ps::<TRUNCATE>(doubles);
-                let back = _mm512_cvtps_pd(singles);
-                let inexact = _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(back, doubles);
-                let bits = _mm256_castps_si256(singles);
-                let odd = _mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1));
-                let odd = _mm256_castsi256_ps(odd);
-                let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(odd);
-                _mm_storeu_si128(to.as_mut_ptr().cast(), halves);
+    macro_rules! in_eights {
+        ($($name:ident: $from:ty => $to:ty, $least:ident $features:literal, |$given:ident| $converted:block)*) => {$(
+            #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+            pub(super) fn $name(from: &[$from], to: &mut [$to]) -> usize {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    #[target_feature(enable = $features)]
+                    fn eights(from: &[$from], to: &mut [$to]) -> usize {
+                        let (from, to) = (from.as_chunks::<8>().0, to.as_chunks_mut::<8>().0);
+                        for ($given, to) in from.iter().zip(to) {
+                            // SAFETY: both are eight values, as many as are read and written.
+                            unsafe { std::ptr::write_unaligned(to.as_mut_ptr().cast(), $converted) };
+                        }
+                        8 * from.len()
+                    }
+                    if level() >= Level::$least {
+                        // SAFETY: this level has these features, and so have those above it.
+                        return unsafe { eights(from, to) };
+                    }
+                }
+                0
             }
+        )*};
+    }
+
+    in_eights! {
+        widen: f16 => f32, Avx2 "avx,f16c", |from| {
+            _mm256_cvtph_ps(_mm_loadu_si128(from.as_ptr().cast()))
         }
-        from.len() / 8 * 8
-    }
-
-    #[target_feature(enable = "avx,f16c")]
-    fn widen_eights(from: &[f16], to: &mut [f32]) -> usize {
-        let eights = from
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .zip(to.as_chunks_mut::<8>().0);
-        for (from, to) in eights {
-            // SAFETY: both point to eight values.
-            unsafe {
-                let singles = _mm256_cvtph_ps(_mm_loadu_si128(from.as_ptr().cast()));
-                _mm256_storeu_ps(to.as_mut_ptr(), singles);
-            }
+        narrow: f32 => f16, Avx2 "avx,f16c", |from| {
+            _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_loadu_ps(from.as_ptr()))
         }
-        from.len() / 8 * 8
-    }
-
-    #[target_feature(enable = "avx,f16c")]
-    fn narrow_eights(from: &[f32], to: &mut [f16]) -> usize {
-        let eights = from
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .zip(to.as_chunks_mut::<8>().0);
-        for (from, to) in eights {
-            // SAFETY: both point to eight values.
-            unsafe {
-                let singles = _mm256_loadu_ps(from.as_ptr());
-                let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(singles);
-                _mm_storeu_si128(to.as_mut_ptr().cast(), halves);
-            }
+        narrow_doubles: f64 => f16, Avx512 "avx512f,avx512vl,f16c", |from| {
+            const TRUNCATE: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+            let doubles = _mm512_loadu_pd(from.as_ptr());
+            let singles = _mm512_cvt_roundpd_ps::<TRUNCATE>(doubles);
+            let back = _mm512_cvtps_pd(singles);
+            let inexact = _mm512_cmp_pd_mask::<_CMP_NEQ_OQ>(back, doubles);
+            let bits = _mm256_castps_si256(singles);
+            let odd = _mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1));
+            _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(odd))
         }
-        from.len() / 8 * 8
-    }
-}
-
-/// No conversions of half precision that this library knows.
-#[cfg(not(target_arch = "x86_64"))]
-mod hardware {
-    use super::f16;
-
-    pub(super) fn widen(_: &[f16], _: &mut [f32]) -> usize {
-        0
-    }
-
-    pub(super) fn narrow(_: &[f32], _: &mut [f16]) -> usize {
-        0
-    }
-
-    pub(super) fn narrow_doubles(_: &[f64], _: &mut [f16]) -> usize {
-        0
     }
 }
 

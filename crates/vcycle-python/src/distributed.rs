@@ -6,7 +6,7 @@ use numpy::{Complex64, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use vcycle::communicator::{Communicator, mpi};
-use vcycle::config::{Config, SharedPrepared, SharedSystem};
+use vcycle::config::{Config, Prepared, System};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::{Distributed, Duplicates};
 use vcycle::multigrid::NearNullspace;
@@ -23,14 +23,14 @@ use crate::watch::watched;
 #[pyclass(frozen)]
 pub struct DistributedSystem {
     prepared: Mutex<AnyPrepared>,
-    /// What is to be told of devices.
+    /// A message on devices.
     note: Option<String>,
 }
 
 /// What is set up, for the numbers that the rows have.
 enum AnyPrepared {
-    Real(SharedPrepared),
-    Complex(SharedPrepared<Complex64>),
+    Real(Prepared),
+    Complex(Prepared<Complex64>),
 }
 
 /// Offsets of own rows, and columns numbered over all processes.
@@ -42,11 +42,16 @@ fn prepared<T: OnDevice>(
     (offsets, columns): Structure,
     values: Vec<T>,
     near: Option<NearNullspace>,
-) -> vcycle::Result<SharedPrepared<T>> {
+) -> vcycle::Result<Prepared<T>> {
     let a = Distributed::from_rows(rank, offsets, columns, values, Duplicates::Refuse)?;
-    let mut system = SharedSystem::new(Arc::new(a));
+    let mut system = System::new(Arc::new(a));
     system.near_nullspace = near;
-    SharedPrepared::new(config, system, &Workspace::new())
+    Prepared::new(config.clone(), system, &Workspace::new())
+}
+
+fn renewed<T: OnDevice>(prepared: &mut Prepared<T>, values: Vec<T>) -> vcycle::Result<()> {
+    let matrix = prepared.matrix().with_values(values)?;
+    prepared.update_values(matrix, &Workspace::new())
 }
 
 impl AnyPrepared {
@@ -126,10 +131,10 @@ impl DistributedSystem {
             let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
             match (&mut *prepared, values) {
                 (AnyPrepared::Real(prepared), WideValues::Real(values)) => {
-                    Ok(prepared.update_values(values, &Workspace::new()))
+                    Ok(renewed(prepared, values))
                 }
                 (AnyPrepared::Complex(prepared), WideValues::Complex(values)) => {
-                    Ok(prepared.update_values(values, &Workspace::new()))
+                    Ok(renewed(prepared, values))
                 }
                 _ => Err(PyTypeError::new_err(
                     "real and complex values cannot take each other's place",
@@ -144,12 +149,12 @@ impl DistributedSystem {
     fn solve_as<'py, T: OnDevice + numpy::Element>(
         &self,
         py: Python<'py>,
-        prepared: &SharedPrepared<T>,
+        prepared: &Prepared<T>,
         b: &Bound<'py, PyAny>,
         guess: Option<Bound<'py, PyAny>>,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, String)> {
-        let executor = prepared.system().matrix.executor();
+        let executor = prepared.matrix().executor();
         let rhs = vector::<T>(py, b, executor)?;
         let guess = guess.map(|guess| vector::<T>(py, &guess, executor));
         let guess = guess.transpose()?;

@@ -39,7 +39,7 @@ struct Managed {
     deleter: Option<unsafe extern "C" fn(*mut Managed)>,
 }
 
-/// An array that somebody else owns.
+/// An array that another library owns.
 pub struct Described {
     pub address: u64,
     pub shape: Vec<usize>,

@@ -20,7 +20,7 @@ use crate::arrays::to_scipy;
 use crate::describe;
 use crate::error::{raised, wrong_option};
 use crate::matrix::Matrix;
-use crate::operator::applied;
+use crate::operator::{applied, matrix_operator};
 use crate::solve::{like, vector};
 use crate::watch::watched;
 
@@ -100,10 +100,10 @@ impl Hierarchy {
     fn update(&self, py: Python<'_>, matrix: &Matrix) -> PyResult<Self> {
         let system = real(matrix)?;
         let made = py.detach(|| {
-            let levels = self.levels.update(&operator(system))?;
+            let levels = self.levels.update(&matrix_operator(system))?;
             let near = system.near_nullspace.as_ref();
             Ok(Self {
-                nullspace: Projection::new(self.config.nullspace, &system.matrix, near)?,
+                nullspace: Projection::new(self.config.nullspace, system.matrix.whole()?, near)?,
                 system: system.clone(),
                 config: self.config.clone(),
                 levels,
@@ -149,7 +149,8 @@ impl Hierarchy {
     /// The matrix, restriction and prolongation of every level.
     fn matrices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<ScipyArrays<'py>>>> {
         let (setup, _) = self.levels.algebraic()?;
-        let levels = py.detach(|| setup.matrices(&operator(&self.system), &Workspace::new()));
+        let levels =
+            py.detach(|| setup.matrices(&matrix_operator(&self.system), &Workspace::new()));
         let levels = levels.map_err(|error| raised(py, error))?;
         let arrays = |a: &Arc<vcycle::matrix::Csr<f64>>| {
             let (offsets, columns, values) = to_scipy(py, a)?;
@@ -170,7 +171,7 @@ impl Hierarchy {
     /// its group, on the next level, or -1. And whether unknowns are grouped.
     fn coarsening(&self, py: Python<'_>) -> PyResult<(bool, Vec<Vec<i64>>)> {
         let amg = self.levels.algebraic()?.1.amg();
-        let maps = py.detach(|| amg.coarse_maps(&operator(&self.system), &Workspace::new()));
+        let maps = py.detach(|| amg.coarse_maps(&matrix_operator(&self.system), &Workspace::new()));
         let maps = maps.map_err(|error| raised(py, error))?;
         let signed = |number: &u32| match *number {
             multigrid::coarsen::NONE => -1,
@@ -200,16 +201,13 @@ fn real(matrix: &Matrix) -> PyResult<&System<f64>> {
     }
 }
 
-fn operator(system: &System<f64>) -> Arc<dyn LinOp<f64>> {
-    Arc::clone(&system.matrix) as _
-}
-
 impl Hierarchy {
     fn set_up(system: System<f64>, mut config: Config) -> vcycle::Result<Self> {
         let near = system.near_nullspace.as_ref();
-        let nullspace = Projection::new(config.nullspace, &system.matrix, near)?;
-        let first = attempts(&config, near, || system.facts()).swap_remove(0);
-        let a = operator(&system);
+        let nullspace = Projection::new(config.nullspace, system.matrix.whole()?, near)?;
+        let facts = || system.facts().expect("no other rank can fail");
+        let first = attempts(&config, near, facts).swap_remove(0);
+        let a = matrix_operator(&system);
         if let PreconditionerConfig::StructMg(parameters) = &first.preconditioner {
             let made = parameters.generate_with_report(&a, &Workspace::new())?;
             config.solver = first.solver;
@@ -280,7 +278,7 @@ impl Hierarchy {
             preconditioner: None,
             stop: self.config.stop.stop()?,
         };
-        let solver = factory.solver(&operator(&self.system), ws)?;
+        let solver = factory.solver(&matrix_operator(&self.system), ws)?;
         solver.with_preconditioner(self.levels.cycle())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
-use vcycle::config::{AnySystem, Attempt, Config, attempts};
+use vcycle::config::{AnySystem, Attempt, Config, System, attempts};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::vector::Vector;
@@ -32,11 +32,13 @@ impl Operator {
                 "preconditioners of complex matrices",
             ));
         };
+        let near = system.near_nullspace.as_ref();
+        let facts = || system.facts().expect("no other rank can fail");
         let Attempt {
             preconditioner,
             preprocessing,
             ..
-        } = attempts(&config, system.near_nullspace.as_ref(), || system.facts()).swap_remove(0);
+        } = attempts(&config, near, facts).swap_remove(0);
         let factory = preconditioner
             .factory::<f64>()
             .map_err(|error| wrong_option(&error))?;
@@ -45,7 +47,7 @@ impl Operator {
                 "`none` is no operator",
             ));
         };
-        let a: Arc<dyn LinOp<f64>> = Arc::clone(&system.matrix) as _;
+        let a = matrix_operator(system);
         let operator =
             py.detach(|| preprocessing.precondition(&a, factory.as_ref(), &Workspace::new()));
         Ok(Self {
@@ -58,6 +60,12 @@ impl Operator {
     fn apply<'py>(&self, py: Python<'py>, b: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         applied(py, self.operator.as_ref(), &b)
     }
+}
+
+/// The matrix of a system of this process alone.
+pub fn matrix_operator(system: &System<f64>) -> Arc<dyn LinOp<f64>> {
+    let whole = system.matrix.whole();
+    Arc::clone(whole.expect("this process has all rows")) as _
 }
 
 /// An operator applied to one or many columns.

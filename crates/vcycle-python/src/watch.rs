@@ -14,7 +14,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn tell(&self, event: &IterationEvent<'_>) -> PyResult<()> {
+    fn notify(&self, event: &IterationEvent<'_>) -> PyResult<()> {
         Python::attach(|py| {
             py.check_signals()?;
             let Some(callback) = &self.callback else {
@@ -31,7 +31,7 @@ impl Observer for Watch {
         if self.wants_stop() {
             return;
         }
-        if let Err(error) = self.tell(event) {
+        if let Err(error) = self.notify(event) {
             self.raised.replace(Some(error));
         }
     }

@@ -15,7 +15,6 @@
 //! ```
 
 #[doc(hidden)]
-pub use vcycle_core::matrix::ProductWay;
 #[cfg(feature = "metis")]
 #[doc(inline)]
 pub use vcycle_core::matrix::recursive_bisection;
@@ -23,8 +22,8 @@ pub use vcycle_core::matrix::recursive_bisection;
 pub use vcycle_core::matrix::{
     Assembly, Bsr, Coo, Csr, Defects, Dense, Distributed, Duplicates, Ell, Equilibrated, Facts,
     Format, FormatCosts, Galerkin, GridOrder, Hybrid, HybridSplit, Matching, Mbsr, Nodes,
-    Numbering, Partition, Pattern, Permutation, Scaling, SellP, SpGemm, Tiles, choose_format,
-    convert_to, galerkin, nested_dissection, reverse_cuthill_mckee,
+    Numbering, Partition, Pattern, Permutation, Scaling, SellP, SpGemm, choose_format, convert_to,
+    galerkin, nested_dissection, reverse_cuthill_mckee,
 };
 #[doc(inline)]
 pub use vcycle_core::size::Extent;

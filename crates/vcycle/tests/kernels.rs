@@ -9,12 +9,11 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{Factory, LinOp, Size};
-use vcycle::matrix::{Assembly, Csr, Mbsr, ProductWay, Tiles};
+use vcycle::matrix::{Assembly, Csr, Mbsr};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
 };
-use vcycle::scalar::{Mixes, Scalar, bf16, f16};
 use vcycle::structured::StructMg;
 use vcycle::vector::Vector;
 use vcycle_gpu::{Device, Source, compile_only, discover};
@@ -88,14 +87,10 @@ fn solve_complex(executor: &Executor) {
 /// Multiplies in blocks, which devices do by themselves with large matrices, and rows of which many columns are neighbours.
 fn in_blocks(executor: &Executor) {
     let a = gallery::build("elasticity:2x2x2", executor).unwrap().matrix;
-    for way in [ProductWay::Words, ProductWay::Tiles] {
-        a.multiply_in_way(&a, way).unwrap();
-    }
+    a.multiply(&a).unwrap();
+    a.multiply_in_tiles(&a).unwrap();
     // Rows that are shorter than teams.
-    let short = Csr::identity(executor, a.size().rows);
-    for way in [ProductWay::Tables, ProductWay::Auto] {
-        a.multiply_in_way(&short, way).unwrap();
-    }
+    a.multiply(&Csr::identity(executor, a.size().rows)).unwrap();
     let x = Vector::<f64>::filled(executor, a.size().rows, 1, 1.0).unwrap();
     let mut y = Vector::<f64>::zeros_like(&x).unwrap();
     let a = a.on_device_in(Some(Size::square(3))).unwrap();
@@ -107,24 +102,7 @@ fn in_blocks(executor: &Executor) {
     // Tiles that reach beyond its 81 rows.
     let tiles = a.on_device_in(Some(Size::square(4))).unwrap();
     tiles.apply(&x, &mut y, &Workspace::new()).unwrap();
-    let packed = Mbsr::in_tiles(&a, Tiles::Packed).unwrap();
-    packed.apply(&x, &mut y, &Workspace::new()).unwrap();
-    packed.to_csr();
-    let grouped = a.grouped().unwrap();
-    grouped.apply(&x, &mut y, &Workspace::new()).unwrap();
-    by_tensor_cores::<f64, f64>(&a, 3);
-    by_tensor_cores::<f32, f32>(&a, 3);
-    by_tensor_cores::<f16, f16>(&a, 3);
-    by_tensor_cores::<bf16, f32>(&a, 4);
-}
-
-/// Multiplies 16 columns by tensor cores, or what stands for them, with values of `M` and vectors of `X`.
-fn by_tensor_cores<M: Mixes<X, X>, X: Scalar>(a: &Csr<f64>, size: usize) {
-    let a = a.convert::<M>().unwrap();
-    let a = a.for_tensor_cores(Size::square(size)).unwrap();
-    let x = Vector::<X>::zeros(a.executor(), a.size().rows, 16).unwrap();
-    let mut y = Vector::<X>::zeros_like(&x).unwrap();
-    a.apply(&x, &mut y, &Workspace::new()).unwrap();
+    Mbsr::from_csr(&a).unwrap().to_csr();
 }
 
 /// Solves small systems by every method, and with every preconditioner of batches.
@@ -284,10 +262,6 @@ fn compile_all(programs: &[Source], target: &str, width: usize) {
             }
             match define.split('=').next() {
                 Some("WIDTH") => *define = format!("WIDTH={width}"),
-                // A sub-group is a block there.
-                Some("BLOCK") if program.file == "block_tensors.c" => {
-                    *define = format!("BLOCK={width}");
-                }
                 Some("IN_FLIGHT") => *define = "IN_FLIGHT=4".to_owned(),
                 _ => {}
             }
@@ -314,9 +288,7 @@ fn programs_of_one_device_compile_for_all() {
     // What differs between teams, chips and vendors is seen in one program of a file.
     let once = one_of_each_file(&programs);
     let all = [&programs[..], &of_wider_teams(&once)].concat();
-    let by_tensors = of_file(&programs, "block_tensors.c");
-    let once = [once, by_tensors.clone()].concat();
-    let in_blocks = [of_file(&programs, "sliced_blocks.c"), by_tensors].concat();
+    let in_blocks = of_file(&programs, "sliced_blocks.c");
     let targets = [
         ("VCYCLE_NVRTC", "sm_80", 32, &once),
         ("VCYCLE_NVRTC", "sm_90", 32, &all),

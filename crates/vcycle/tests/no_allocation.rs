@@ -4,15 +4,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
+use vcycle::config::SolverConfig;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{LinOp, Size};
 use vcycle::matrix::{Csr, Duplicates};
 use vcycle::multigrid::{Amg, Cycle};
 use vcycle::precond::Jacobi;
-use vcycle::solver::{
-    Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Method, Minres, PipeCg,
-    PipeGmres, Solver, SolverFactory,
-};
+use vcycle::solver::{Fcg, Ir, Method, Solver, SolverFactory};
 use vcycle::stop::{Status, Stop};
 use vcycle::vector::Vector;
 
@@ -65,33 +63,12 @@ fn laplacian(n: usize) -> Arc<dyn LinOp<f64>> {
     Arc::new(a.unwrap())
 }
 
-fn methods() -> Vec<Arc<dyn Method<f64>>> {
-    let mut gmres = Gmres::default();
-    gmres.restart = 7;
-    let mut fgmres = Fgmres::default();
-    fgmres.restart = 7;
-    let mut pipegmres = PipeGmres::default();
-    pipegmres.restart = 7;
-    let mut gcr = Gcr::default();
-    gcr.restart = 7;
-    let mut ir = Ir::default();
-    ir.relaxation = 0.5;
-    vec![
-        Arc::new(Cg::default()),
-        Arc::new(Fcg::default()),
-        Arc::new(PipeCg::default()),
-        Arc::new(Minres::default()),
-        Arc::new(Bicg::default()),
-        Arc::new(Bicgstab::default()),
-        Arc::new(Cgs::default()),
-        Arc::new(gmres),
-        Arc::new(fgmres),
-        Arc::new(pipegmres),
-        Arc::new(Idr::default()),
-        Arc::new(gcr),
-        Arc::new(ir),
-        Arc::new(Chebyshev::default()),
-    ]
+/// Those whose memory grows with a restart have a short one.
+const METHODS: &str = "cg fcg pipecg minres bicg bicgstab cgs gmres:7 fgmres:7 pipegmres:7 idr gcr:7 ir:0.5 chebyshev";
+
+fn methods() -> impl Iterator<Item = Arc<dyn Method<f64>>> {
+    let method = |name: &str| name.parse::<SolverConfig>().unwrap().method().unwrap();
+    METHODS.split_whitespace().map(method)
 }
 
 /// Allocations of a solve in a fresh workspace that ends at the limit of iterations.

@@ -10,13 +10,14 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use vcycle::config::PreconditionerConfig;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::{self, AnyMatrix};
 use vcycle::linop::{Factory, LinOp, Size};
 use vcycle::matrix::{
     Coo, Csr, Dense, Duplicates, Ell, Hybrid, Permutation, SellP, reverse_cuthill_mckee,
 };
-use vcycle::precond::{BlockJacobi, Fsai, Ic0, Isai, IsaiKind, Jacobi, L1Jacobi, Ssor};
+use vcycle::precond::Jacobi;
 use vcycle::scalar::{convert, convert_slice, f16};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::Stop;
@@ -345,18 +346,12 @@ fn definite_systems() -> impl Strategy<Value = (Csr<f64>, Vector<f64>)> {
 }
 
 /// Every preconditioner that conjugate gradients may use.
-fn symmetric_preconditioners() -> Vec<Box<dyn Factory<f64>>> {
-    let mut isai = Isai::default();
-    isai.kind = IsaiKind::Spd;
-    vec![
-        Box::new(Jacobi::default()),
-        Box::new(L1Jacobi::default()),
-        Box::new(BlockJacobi::default()),
-        Box::new(Ssor::default()),
-        Box::new(Ic0::default()),
-        Box::new(isai),
-        Box::new(Fsai::default()),
-    ]
+fn symmetric_preconditioners() -> impl Iterator<Item = Arc<dyn Factory<f64>>> {
+    let names = "jacobi l1-jacobi block-jacobi ssor ic0 isai:spd fsai".split(' ');
+    names.map(|name| {
+        let component: PreconditionerConfig = name.parse().unwrap();
+        component.factory().unwrap().expect("it is not `none`")
+    })
 }
 
 /// `|b - A x| / |b|`, by plain loops.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use vcycle::communicator::threads;
-use vcycle::config::{self, Config, SharedSystem};
+use vcycle::config::{self, Config, System};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::{self, AnyMatrix, AnyVector};
 use vcycle::linop::LinOp;
@@ -152,8 +152,8 @@ fn shared(whole: &Csr<f64>, ranks: usize) -> (Vec<(usize, usize)>, usize) {
         let even = Partition::even(whole.size().rows as u64, 1, ranks);
         let a = Distributed::part_of(&rank, whole, even)?;
         let b = Vector::filled(&rank, a.size().rows, 1, 1.0)?;
-        let system = SharedSystem::new(Arc::new(a));
-        let solution = config::solve_shared(&config, &system, &b, &Workspace::new())?;
+        let system = System::new(Arc::new(a));
+        let solution = config::solve_system(&config, &system, &b, &Workspace::new())?;
         assert!(solution.outcome.converged());
         let levels = solution.multigrid.iter().flat_map(|report| &report.levels);
         let levels = levels.map(|level| (level.rows, level.nonzeros)).collect();

@@ -1,19 +1,16 @@
 //! Solves for many right-hand sides at once beside one after the other, and solves in the formats that the device chooses beside
 //! solves row by row.
 
-use std::cell::RefCell;
 use std::ops::Range;
-use std::rc::Rc;
 
 use vcycle::config::{Config, Prepared, Solution, System};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
-use vcycle::log::{Log, Profile};
 use vcycle::vector::Vector;
 
 use super::bench::GpuBench;
 use super::report::MarkdownReport;
-use crate::common::{Result, Table, cell, iterations};
+use crate::common::{Result, iterations};
 use crate::timing::shortest;
 
 const FULL: [&str; 2] = ["elasticity:60x60x60", "poisson7:128"];
@@ -23,8 +20,6 @@ const COLUMNS: [usize; 3] = [32, 16, 8];
 const FEW_COLUMNS: [usize; 1] = [8];
 /// Solves of which the best counts, after one that is not timed.
 const ROUNDS: usize = 3;
-/// Stages that take less than this part of a solve are not shown.
-const SHOWN: f64 = 0.01;
 
 /// Measures all problems in all precisions.
 pub(super) fn run(
@@ -40,15 +35,12 @@ pub(super) fn run(
             let config = format!("solver=cg preconditioner=amg:precision={precision}");
             let (_, system) = ReadySystem::new(bench, name, &config)?;
             system.measure(precision, columns, report)?;
-            let title = format!("{name}, levels in {precision}");
-            report.add(system.profiles(&title, columns[0])?)?;
         }
     }
     report.add(
         "Conjugate gradients with algebraic multigrid to a true relative residual of 1e-8 in every column; random right-hand sides. \
          At once: one solve of all columns, best of 3. Apart: the sum of solves for each of them alone, each the best of 3. Iterations \
-         apart are the most that one of them took. Milliseconds of stages are of one column and of all at once; the host waits for \
-         each, so that short ones are longer than in a solve.",
+         apart are the most that one of them took.",
     )
 }
 
@@ -131,47 +123,6 @@ impl<'b> ReadySystem<'b> {
     fn solve(&self, b: &Vector<f64>, ws: &Workspace) -> Result<Solution<f64>> {
         let stop = &self.prepared.config().stop;
         Ok(self.prepared.solve(b, None, stop, ws)?)
-    }
-
-    /// Where the time of a solve goes, with one column and with many.
-    fn profiles(&self, title: &str, count: usize) -> Result<Table> {
-        let (one, many) = (self.profile(1)?, self.profile(count)?);
-        let mut table = Table::new(&format!(
-            "{title} | calls | ms of one | ms of {count} | grows"
-        ));
-        let (alone, together) = (one.rows(), many.rows());
-        let most = together.iter().map(|(_, stage)| stage.seconds);
-        let least = SHOWN * most.fold(0.0, f64::max);
-        for (place, (depth, stage)) in together.iter().enumerate() {
-            if stage.seconds < least {
-                continue;
-            }
-            let single = alone.get(place);
-            let single = single.filter(|(_, single)| single.name == stage.name);
-            let each = |seconds: f64, calls: usize| seconds * 1e3 / calls.max(1) as f64;
-            let long = each(stage.seconds, stage.calls);
-            let short = single.map(|(_, single)| each(single.seconds, single.calls));
-            table.row(format!(
-                "{}{} | {} | {} | {long:.3} | {}",
-                "· ".repeat(*depth),
-                stage.name,
-                stage.calls,
-                cell(short, 3),
-                cell(short.map(|short| long / short), 1)
-            ));
-        }
-        Ok(table)
-    }
-
-    /// The stages of a solve, after one that is not timed.
-    fn profile(&self, count: usize) -> Result<Profile> {
-        let b = self.columns(0..count)?;
-        self.solve(&b, &Workspace::new())?;
-        let profile = Rc::new(RefCell::new(Profile::default()));
-        let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
-        self.solve(&b, &ws)?;
-        let stages = profile.borrow().clone();
-        Ok(stages)
     }
 }
 

@@ -256,11 +256,6 @@ pub(crate) struct CusparseMatrix<'c> {
 }
 
 impl CusparseMatrix<'_> {
-    /// How many entries it has.
-    pub fn entries(&self) -> usize {
-        self.entries
-    }
-
     /// The matrix on an executor of the host, its rows sorted.
     pub fn to_csr(&self, executor: &Executor) -> Result<Csr<f64>> {
         let [offsets, columns, values] = &self.arrays;

@@ -26,16 +26,11 @@ type Sweep<M, V> =
     fn(&StencilMatrix<M>, &Vector<V>, &mut Vector<V>, &Workspace) -> vcycle::Result<()>;
 
 /// The product and the sweep of a matrix in `M` with vectors in `V`.
-fn both<M: Storage, V: Real>(
-    executor: &Executor,
-    a: &StencilMatrix<f64>,
-    sweep: Sweep<M, V>,
-) -> Result<[Kernel; 2]>
+fn both<M: Storage, V: Real>(a: Arc<StencilMatrix<M>>, sweep: Sweep<M, V>) -> Result<[Kernel; 2]>
 where
     StencilMatrix<M>: LinOp<V>,
 {
-    let a = Arc::new(a.convert::<M>()?.into_executor(executor)?);
-    let vector = |value: f64| Vector::<V>::filled(executor, a.size().rows, 1, value);
+    let vector = |value: f64| Vector::<V>::filled(a.executor(), a.size().rows, 1, value);
     let (b, x, mut y, mut z) = (vector(1e-3)?, vector(1e-3)?, vector(0.0)?, vector(1e-3)?);
     let name = match M::KIND == V::KIND {
         true => M::KIND.to_string(),
@@ -58,20 +53,27 @@ where
 /// A table of products and sweeps, beside the triad of the processor or a copy of the device.
 pub(super) fn measure(
     arguments: &StructuredArgs,
-    a: &StencilMatrix<f64>,
+    a: &Arc<StencilMatrix<f64>>,
     executor: &Executor,
 ) -> Result<Table> {
-    /// The kernels of a matrix in `M` with vectors in `V`; sweeps are no part of a trait.
+    /// The kernels of a matrix with vectors in `V`; sweeps are no part of a trait.
     macro_rules! both {
-        ($M:ty, $V:ty) => {
-            both::<$M, $V>(executor, a, |a, b, x, ws| {
+        ($a:expr, $V:ty) => {
+            both::<_, $V>($a, |a, b, x, ws| {
                 a.gauss_seidel(Direction::Forward, b, x, ws)
             })?
         };
     }
-    let mut all = vec![both!(f64, f64), both!(f32, f32), both!(f16, f32)];
+    let double = match a.executor().shares_memory_with(executor) {
+        true => Arc::clone(a),
+        false => Arc::new(a.copy_to(executor)?),
+    };
+    let single = Arc::new(a.convert::<f32>()?.into_executor(executor)?);
+    let half = Arc::new(a.convert::<f16>()?.into_executor(executor)?);
+    let mut all = vec![both!(double, f64), both!(single, f32), both!(half, f32)];
     if executor.is_device() {
-        all.push(both!(bf16, f32));
+        let brain = Arc::new(a.convert::<bf16>()?.into_executor(executor)?);
+        all.push(both!(brain, f32));
     }
     let (mut products, mut sweeps) = (Vec::new(), Vec::new());
     for [product, sweep] in all {

@@ -60,21 +60,35 @@ fn stages() {
             "" => String::new(),
             meaning => format!(" ({meaning}, {})", entry.default),
         };
-        print(&format!("#   {names}{parameter}: {}", entry.summary));
+        let limits = in_brackets(&entry.limits());
+        print(&format!(
+            "#   {names}{parameter}: {}{limits}",
+            entry.summary
+        ));
     }
-    let line = |name: &str, summary: &str| print(&format!("#   {name}: {summary}"));
+    let line = |name: &str, summary: &str, limits: &str| {
+        print(&format!("#   {name}: {summary}{}", in_brackets(limits)));
+    };
     print("\n# Coarsenings of amg:");
     let known = Coarsening::ALL
         .into_iter()
         .filter_map(Coarsening::registration);
-    known.for_each(|known| line(known.name, known.summary));
+    known.for_each(|known| line(known.name, known.summary, &known.limits()));
     print("\n# Interpolations of amg:");
     let known = Interpolation::ALL.into_iter();
     let known = known.filter_map(Interpolation::registration);
-    known.for_each(|known| line(known.name, known.summary));
+    known.for_each(|known| line(known.name, known.summary, &known.limits()));
     print("\n# Coarsest solvers of amg; or any solver or preconditioner by its name:");
     let known = Coarsest::ALL.into_iter().filter_map(Coarsest::registration);
-    known.for_each(|known| line(known.name, known.summary));
+    known.for_each(|known| line(known.name, known.summary, ""));
+}
+
+/// What follows a summary, where there is something to say.
+fn in_brackets(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!(" ({text})"),
+    }
 }
 
 /// One component in words, and as a commented line of TOML.

@@ -125,7 +125,7 @@ fn build(targets: &[String], output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A folder that is not there is told before minutes of compiling.
+/// Reports a missing folder before minutes of compiling.
 fn check_folder(output: &Path) -> Result<()> {
     let folder = output.parent().filter(|it| !it.as_os_str().is_empty());
     let there = folder.map_or(Ok(()), |folder| std::fs::read_dir(folder).map(drop));
@@ -197,7 +197,7 @@ fn solve(problem: &str, config: &Config, executor: &Executor) -> vcycle::Result<
         return config::solve(config, &matrix, &b, &Workspace::new()).map(|_| ());
     }
     let system: System<f64> = gallery::build(problem, executor)?.into();
-    let b = Vector::filled(executor, system.matrix.size().rows, 1, 1.0)?;
+    let b = Vector::filled(executor, system.matrix.rows(), 1, 1.0)?;
     config::solve_system(config, &system, &b, &Workspace::new()).map(|_| ())
 }
 

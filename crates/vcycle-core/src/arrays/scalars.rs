@@ -48,11 +48,6 @@ impl<T: Scalar> Scalars<T> {
         self.values.host_mut()
     }
 
-    /// The address on a device, for its kernels.
-    pub(crate) fn device(&self) -> Result<vcycle_gpu::Address> {
-        self.values.device()
-    }
-
     /// The address on a device, for kernels that write there.
     pub(crate) fn device_mut(&mut self) -> Result<vcycle_gpu::Address> {
         self.values.device_mut()

@@ -240,7 +240,7 @@ impl dyn Communicator + '_ {
     }
 
     /// Ends a stage that may have failed on some ranks: where it did, it fails on all of them. The first of those that
-    /// failed keeps its error, all others are told of it: so there is one to print.
+    /// failed keeps its error, all others report that rank, so that one error is printed.
     ///
     /// # Errors
     /// The error of this rank, or [`Error::OtherRank`].
@@ -248,13 +248,13 @@ impl dyn Communicator + '_ {
         if !self.any(result.is_err())? {
             return result;
         }
-        // One that knows of another's failure leaves it to that rank to tell it.
-        let told = match &result {
+        // A rank that knows of another's failure leaves it to that rank to report it.
+        let message = match &result {
             Ok(_) | Err(Error::OtherRank { .. }) => Vec::new(),
             Err(error) => error.to_string().into_bytes(),
         };
-        let all = self.all_gather(&told)?;
-        let first = all.iter().position(|told| !told.is_empty());
+        let all = self.all_gather(&message)?;
+        let first = all.iter().position(|message| !message.is_empty());
         match first {
             Some(rank) if rank != self.rank() => Err(Error::OtherRank {
                 rank,
@@ -264,7 +264,7 @@ impl dyn Communicator + '_ {
         }
     }
 
-    /// Which of the ranks on its machine this one is, and how many they are; machines are told apart by their names.
+    /// Which of the ranks on its machine this one is, and how many they are; machines are distinguished by their names.
     ///
     /// # Errors
     /// When another rank has failed.
@@ -272,13 +272,13 @@ impl dyn Communicator + '_ {
         self.alike(&machine())
     }
 
-    /// Which of the ranks that tell the same this one is, and how many they are.
+    /// Which of the ranks that send the same bytes this one is, and how many they are.
     ///
     /// # Errors
     /// When another rank has failed.
-    pub fn alike(&self, told: &[u8]) -> Result<(usize, usize)> {
-        let all = self.all_gather(told)?;
-        let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| *other == told).count();
+    pub fn alike(&self, bytes: &[u8]) -> Result<(usize, usize)> {
+        let all = self.all_gather(bytes)?;
+        let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| *other == bytes).count();
         Ok((count(&all[..self.rank()]), count(&all)))
     }
 

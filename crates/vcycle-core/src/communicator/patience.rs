@@ -20,7 +20,7 @@ pub(super) fn looks(ranks: usize) -> usize {
     }
 }
 
-/// Lets go of what is locked for a moment, one of `looks`, or until somebody wakes this thread where none is left.
+/// Lets go of what is locked for a moment, one of `looks`, or until this thread is woken where none is left.
 pub(super) fn pause<'m, T>(
     looks: &mut usize,
     mutex: &'m Mutex<T>,

@@ -38,7 +38,7 @@ pub enum Problem {
     /// There is nothing to read.
     #[error("it is empty")]
     Empty,
-    /// The name does not tell the format.
+    /// The extension is that of no known format.
     #[error(
         "unknown file name extension; \
          known are .mtx, .mtx.gz, .mtx.xz, .mtx.zst, .npz and .npy"

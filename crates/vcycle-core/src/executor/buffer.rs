@@ -201,6 +201,14 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// The values in the memory of an executor, copied only where they are not there already.
+    pub(crate) fn brought(&self, executor: &Executor) -> Result<Self> {
+        match self.executor.shares_memory_with(executor) {
+            true => Ok(self.clone()),
+            false => self.copy_to(executor),
+        }
+    }
+
     /// Where the values live.
     pub fn executor(&self) -> &Executor {
         &self.executor

@@ -28,8 +28,8 @@ impl Executor {
         }
     }
 
-    /// The present between what a device is told to do; none on the host, whose own clock tells it. A failure is
-    /// told by whatever asks the device next.
+    /// A time stamp in the queue of a device; none on the host, which has its own clock. A failure is reported by the next
+    /// request to the device.
     pub fn moment(&self) -> Option<Moment> {
         self.device()?.moment().ok().map(Moment)
     }

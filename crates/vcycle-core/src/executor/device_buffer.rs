@@ -8,7 +8,7 @@ use super::buffer::{Memory, Side};
 use super::mirrored::Mirrored;
 use super::{Buffer, Element, Executor};
 use crate::error::Result;
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Passes, Read, Write};
 use crate::scalar::bytes_mut;
 
 /// Values on their way from a device to the host.
@@ -71,7 +71,7 @@ impl<T: Element> Buffer<T> {
         self.mirrored().read_begin(len)
     }
 
-    /// Brings values of the host to a device without waiting; who drops what is returned waits.
+    /// Copies values of the host to a device without waiting; dropping what is returned waits.
     pub(crate) fn send(&self) -> Result<Option<Readback>> {
         match &self.memory {
             Memory::Device(memory) => memory.send(),
@@ -103,5 +103,46 @@ impl<T: Element> Buffer<T> {
             Memory::Device(memory) => memory.device_mut(),
             _ => panic!("memory of a host executor has no device address"),
         }
+    }
+
+    /// The array as kernels read it, with the newest values.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn pointer(&self) -> Result<Read<T>> {
+        Ok(Read::new(self.device()?))
+    }
+
+    /// The array as kernels write it.
+    ///
+    /// # Panics
+    /// On a host executor.
+    pub(crate) fn pointer_mut(&mut self) -> Result<Write<T>> {
+        Ok(Write::new(self.device_mut()?))
+    }
+}
+
+impl<T: Element> Passes<Read<T>> for &Buffer<T> {
+    fn pass(self) -> Result<Read<T>> {
+        self.pointer()
+    }
+}
+
+impl<T: Element> Passes<Write<T>> for &mut Buffer<T> {
+    fn pass(self) -> Result<Write<T>> {
+        self.pointer_mut()
+    }
+}
+
+/// Offsets have 64 bits on devices.
+impl Passes<Read<u64>> for &Buffer<usize> {
+    fn pass(self) -> Result<Read<u64>> {
+        Ok(self.pointer()?.cast())
+    }
+}
+
+impl Passes<Write<u64>> for &mut Buffer<usize> {
+    fn pass(self) -> Result<Write<u64>> {
+        Ok(self.pointer_mut()?.cast())
     }
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 impl Executor {
     /// The same rank [with a device](Self::with_device), one of its own where the machine has enough: the ranks of a
     /// machine take in turn the `first` one and those of the same model that come after it. Where several share one, with a
-    /// sentence that tells so. All ranks call it together.
+    /// message that says so. All ranks call it together.
     ///
     /// # Errors
     /// As [`with_device`](Self::with_device), on all ranks.
@@ -89,7 +89,7 @@ mod tests {
     use crate::communicator::threads;
 
     #[test]
-    fn ranks_that_share_a_device_are_told() {
+    fn ranks_that_share_a_device_are_reported() {
         let Some(device) = crate::testing::device() else {
             return;
         };
@@ -99,8 +99,8 @@ mod tests {
         assert!(Executor::is_first_of_all(name, 1));
         threads::run(listed + 1, |team| {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let (rank, told) = rank.with_own_device(name)?;
-            assert!(rank.is_device() && told.unwrap().contains("share"));
+            let (rank, message) = rank.with_own_device(name)?;
+            assert!(rank.is_device() && message.unwrap().contains("share"));
             assert_eq!(rank.is_device_of_all()?, listed == 1);
             assert_eq!(
                 Executor::is_first_of_team(name, team.as_ref())?,

@@ -1,7 +1,7 @@
-//! Memory that is taken and copied, told to whoever listens.
+//! Events of memory: allocations and copies, for listeners.
 //!
-//! Buffers know no log. They leave a note in a list of their thread, if somebody listens there, and the
-//! [`Log`](crate::log::Log) of the run hands the notes on; if nobody does, that is one comparison.
+//! Buffers know no log. They note events in a list of their thread while there is a listener, and the
+//! [`Log`](crate::log::Log) of the run passes them on; without a listener that is one comparison.
 
 use std::cell::{Cell, RefCell};
 
@@ -31,7 +31,7 @@ pub enum MemoryEvent {
     },
 }
 
-/// Somebody who listens on this thread, until dropped.
+/// A listener of this thread, until dropped.
 #[derive(Debug)]
 pub struct Listening(());
 
@@ -55,7 +55,7 @@ impl Drop for Listening {
     }
 }
 
-/// Notes an event if somebody listens.
+/// Notes an event if there is a listener.
 pub(crate) fn note(event: impl FnOnce() -> MemoryEvent) {
     if LISTENERS.get() > 0 {
         let event = event();

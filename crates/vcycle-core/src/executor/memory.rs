@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// Requests up to this many bytes are not compared with what is free.
 const SMALL: usize = 64 << 20;
 
-/// Nobody is asked for so little: asking takes longer than many a small solve.
+/// Smaller needs are not checked: the check takes longer than many a small solve.
 const NEGLIGIBLE: usize = 1 << 20;
 
 /// Whether the system can give this much memory.
@@ -34,7 +34,7 @@ pub fn check_memory(executor: &Executor, count: usize, bytes_each: usize) -> Res
 }
 
 impl Executor {
-    /// Bytes of memory that are free here: those of a device, or of the host. `None` where nobody says.
+    /// Bytes of memory that are free here: those of a device, or of the host. `None` where it is unknown.
     pub fn available_memory(&self) -> Option<usize> {
         match self.device() {
             Some(device) => device.free_memory().ok(),

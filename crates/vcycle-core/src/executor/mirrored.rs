@@ -160,7 +160,7 @@ impl<T: Element> Mirrored<T> {
             .download_begin(memory, len * size_of::<T>())?)
     }
 
-    /// Brings values of the host to the device without waiting. Who drops the block they travel by waits for them.
+    /// Copies values of the host to the device without waiting; dropping the block they travel by waits for them.
     pub fn send(&self) -> Result<Option<Readback>> {
         let mut side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         let mut block = None;

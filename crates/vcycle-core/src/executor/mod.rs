@@ -48,11 +48,11 @@ impl Executor {
         Executor::Reference
     }
 
-    /// Refuses what the environment asks of kernels and nobody knows. All that makes an executor and may fail does so itself; for
+    /// Refuses unknown values of the environment for kernels. All that makes an executor and may fail does so itself; for
     /// [`cpu`](Self::cpu), which cannot, a wrong `VCYCLE_SIMD` allows everything.
     ///
     /// # Errors
-    /// Where `VCYCLE_SIMD` is none of `portable`, `avx2`, `avx512` and `amx`.
+    /// Where `VCYCLE_SIMD` is none of `portable`, `avx2` and `avx512`.
     pub fn check_environment() -> Result<()> {
         crate::simd::asked()?;
         Ok(())
@@ -123,7 +123,7 @@ impl Executor {
         }
     }
 
-    /// Fails, telling what is free, if a device has no room for so many bytes: before any travel.
+    /// Fails, reporting what is free, if a device has no memory for so many bytes: before anything is copied.
     #[doc(hidden)]
     pub fn check_room(&self, bytes: usize) -> Result<()> {
         match self {

@@ -30,10 +30,12 @@ impl Executor {
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
         let idle = Mutex::new(Vec::new());
+        let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         self.run(bytes, tasks, |task| {
-            let mut mine = pop(&idle).unwrap_or_else(&scratch);
+            let known = lock().pop();
+            let mut mine = known.unwrap_or_else(&scratch);
             let result = work(&mut mine, task);
-            push(&idle, mine);
+            lock().push(mine);
             result
         })
     }
@@ -77,18 +79,6 @@ impl Executor {
             None => (a(), b()),
         }
     }
-}
-
-fn pop<S>(idle: &Mutex<Vec<S>>) -> Option<S> {
-    lock(idle).pop()
-}
-
-fn push<S>(idle: &Mutex<Vec<S>>, scratch: S) {
-    lock(idle).push(scratch);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Cuts a slice into consecutive parts of the given lengths; what is left over is dropped.

@@ -4,13 +4,16 @@
 //! time for the types they are used with; [`launch`](crate::launch) launches them. The run-time layer below is
 //! the crate `vcycle-gpu`.
 
+mod call;
 mod host_callbacks;
+pub(crate) mod kernels;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
 
+pub(crate) use self::call::{Bits, Given, Launch, Null, Passes, Read, Write, number};
 pub(crate) use self::host_callbacks::{HostCallbacks, MessageBuffer};
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -63,38 +66,11 @@ impl std::fmt::Debug for Gpu {
 pub struct File {
     /// Its name, for messages.
     pub name: &'static str,
-    /// The source, without `dialect.h`, which is put before it when it is compiled.
+    /// The source with what it includes, without `dialect.h`, which is put before it when it is compiled.
     pub text: &'static str,
     /// Threads of a block.
     pub block: u32,
 }
-
-/// Includes a file of `kernels/`, with blocks of [`BLOCK`] threads unless told otherwise, and others
-/// before it.
-macro_rules! kernel_file {
-    ($name:literal) => {
-        crate::gpu::kernel_file!($name, crate::gpu::BLOCK)
-    };
-    ($name:literal, $block:expr $(, $before:literal)*) => {
-        crate::gpu::File {
-            name: $name,
-            text: concat!(
-                $(include_str!(concat!(
-                    env!("CARGO_MANIFEST_DIR"),
-                    "/src/gpu/kernels/",
-                    $before
-                )),)*
-                include_str!(concat!(
-                    env!("CARGO_MANIFEST_DIR"),
-                    "/src/gpu/kernels/",
-                    $name
-                ))
-            ),
-            block: $block,
-        }
-    };
-}
-pub(crate) use kernel_file;
 
 const DIALECT: &str = include_str!("kernels/dialect.h");
 
@@ -183,10 +159,14 @@ impl Gpu {
         widths.first().copied().unwrap_or(1)
     }
 
-    /// The last arguments of a reduction: partial sums and the counter of blocks.
-    pub(crate) fn reduction(&self) -> [Argument; 2] {
-        let partials = self.reduction.address();
-        [partials, partials + (SUM_BYTES * PARTIAL_SUMS) as u64].map(Argument::Address)
+    /// Partial sums of a reduction, at most [`PARTIAL_SUMS`] of them.
+    pub(crate) fn partials<A>(&self) -> Write<A> {
+        Write::new(self.reduction.address())
+    }
+
+    /// The counter of blocks of a reduction.
+    pub(crate) fn counter(&self) -> Write<u32> {
+        Write::new(self.reduction.address() + (SUM_BYTES * PARTIAL_SUMS) as u64)
     }
 
     /// A kernel of a file, compiled with the given definitions.
@@ -196,26 +176,20 @@ impl Gpu {
         name: &'static str,
         defines: &[Define],
     ) -> Result<Kernel> {
+        self.kernel_of(file, name, defines.to_vec())
+    }
+
+    fn kernel_of(&self, file: File, name: &'static str, defines: Vec<Define>) -> Result<Kernel> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (file.name, file.block, name, defines.to_vec());
+        let key = (file.name, file.block, name, defines);
         if let Some(kernel) = kernels().get(&key) {
             return Ok(kernel.clone());
         }
         // Other threads go on meanwhile.
-        let source = source(file, defines, self.width(), self.device.properties().is_cpu);
+        let source = source(file, &key.3, self.width(), self.device.properties().is_cpu);
         let kernel = self.device.kernel(&source, name)?;
         kernels().insert(key, kernel.clone());
         Ok(kernel)
-    }
-
-    /// Queues a kernel with blocks of [`BLOCK`] threads.
-    pub(crate) fn launch(
-        &self,
-        kernel: &Kernel,
-        blocks: u32,
-        arguments: &[Argument],
-    ) -> Result<()> {
-        self.launch_blocks(kernel, blocks, BLOCK, arguments)
     }
 
     /// Queues a kernel with blocks of as many threads as its file says.
@@ -262,7 +236,10 @@ pub(crate) fn source<'a>(
         format!("IN_FLIGHT={in_flight}"),
     ];
     let own = defines.into_iter();
-    all.extend(own.map(|(name, value)| format!("{name}={value}")));
+    let mut own: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+    // In one order, so that a program is the same however a launch lists them.
+    own.sort();
+    all.append(&mut own);
     Source {
         file: file.name.to_owned(),
         text: whole_text(file),
@@ -275,7 +252,7 @@ fn whole_text(file: File) -> Arc<str> {
     static TEXTS: Mutex<BTreeMap<(&str, usize), Arc<str>>> = Mutex::new(BTreeMap::new());
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     let text = texts.entry((file.name, file.text.as_ptr().addr()));
-    let whole = || format!("{DIALECT}\n#line 1 \"{}\"\n{}", file.name, file.text);
+    let whole = || format!("{DIALECT}\n{}", file.text);
     Arc::clone(text.or_insert_with(|| whole().into()))
 }
 

@@ -1,14 +1,10 @@
 //! Launches of products with block-diagonal matrices.
 
-use vcycle_gpu::Argument;
-
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{BLOCK, File, Gpu, kernel_file};
-use crate::scalar::{Scalar, f16};
-
-pub(super) const FILE: File = kernel_file!("blocks.c");
+use crate::gpu::{BLOCK, Gpu, kernels::blocks as kernels};
+use crate::scalar::{Element, Scalar, f16};
 
 /// The arrays of a block-diagonal matrix, on the device.
 #[derive(Debug)]
@@ -44,27 +40,21 @@ impl<T: Scalar> DeviceBlocks<T> {
         x: &Vector<T>,
         y: &mut Vector<T>,
     ) -> Result<()> {
-        let types = [
-            ("T", gpu.real(T::KIND)?),
-            ("ACC", gpu.real(T::Arith::KIND)?),
-        ];
-        let kernel = gpu.kernel(FILE, "blocks_apply", &types)?;
-        let numbers = [x.rows(), x.cols(), usize::from(transposed)];
-        let addresses = [
-            self.blocks.device()?,
-            self.starts.device()?,
-            self.places.device()?,
-            self.full.device()?,
-            self.single.device()?,
-            self.half.device()?,
-            x.device()?,
-            y.device_mut()?,
-        ];
-        let mut arguments = numbers.map(|number| Argument::U32(number as u32)).to_vec();
-        arguments.extend(addresses.map(Argument::Address));
-        match (x.rows() * x.cols()).div_ceil(BLOCK as usize) {
-            0 => Ok(()),
-            blocks => gpu.launch(&kernel, blocks as u32, &arguments),
-        }
+        gpu.real(T::KIND)?;
+        kernels::blocks_apply(
+            x.rows(),
+            x.cols(),
+            transposed,
+            &self.blocks,
+            &self.starts,
+            &self.places,
+            &self.full,
+            &self.single,
+            &self.half,
+            x,
+            y,
+        )?
+        .with(&[("ACC", T::Arith::NAME)])
+        .run(gpu, (x.rows() * x.cols()).div_ceil(BLOCK as usize))
     }
 }

@@ -2,27 +2,17 @@
 
 use vcycle_gpu::Argument;
 
-use super::bsr;
 use super::layout::Purpose;
-use super::rows::{Columns, Finish, Inputs, Operand, multiply, power};
+use super::rows::{Columns, Finish, Operand, by_rows, multiply, power};
 use super::setup::{CHUNK, LANES, Queue, Slices, Survey};
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
-use crate::gpu::{Define, File, Gpu};
+use crate::executor::Buffer;
+use crate::gpu::{Define, File, Given, Gpu, kernels};
 use crate::scalar::{Mixes, Scalar};
-use crate::size::Size;
 
 /// With few threads in a block: it makes room for the next one sooner.
-pub(super) const FILE: File = File {
-    name: "sliced.c",
-    text: concat!(
-        include_str!("../gpu/kernels/rows.h"),
-        include_str!("../gpu/kernels/row_columns.h"),
-        include_str!("../gpu/kernels/sliced.c")
-    ),
-    block: 64,
-};
+pub(super) const FILE: File = kernels::sliced::FILE;
 /// For slices with codes: neighbours of one block find more of `x` in the cache they share. For pairs
 /// of 16 bits, too.
 const WIDE: File = File { block: 128, ..FILE };
@@ -174,22 +164,8 @@ impl SlicedRows {
 }
 
 impl<T: Scalar> Csr<T> {
-    /// The matrix as kernels of its device take it, for such vectors. Complex numbers are multiplied
-    /// row by row: the layouts are for real ones.
-    pub(crate) fn operand(&self, inputs: Inputs) -> Result<Operand> {
-        let (plain, cols) = (self.copies.plain || inputs.kind.is_complex(), inputs.cols);
-        if let (true, Executor::Gpu(gpu)) = (plain, self.executor()) {
-            let [offsets, columns] = self.pattern.device()?;
-            let entries = bsr::Blocks {
-                size: self.size(),
-                block: Size::square(1),
-                count: self.nonzeros(),
-                offsets,
-                columns,
-                values: self.values.device()?,
-            };
-            return Ok(bsr::rows(entries).operand(gpu, cols));
-        }
+    /// The matrix as kernels of its device take it, for vectors of so many columns.
+    pub(crate) fn operand(&self, cols: usize) -> Result<Operand> {
         let purpose = self.pattern.served(Purpose::new(size_of::<T>(), cols))?;
         let layout = self.pattern.layout(purpose)?;
         let known = match purpose.is_wide {
@@ -197,7 +173,7 @@ impl<T: Scalar> Csr<T> {
             false => self.copies.placed.get(),
         };
         if let Some(values) = known {
-            return layout.operand(values, inputs);
+            return layout.operand(values, cols);
         }
         let queue = Queue::of(self.executor()).expect("only devices have a layout");
         let values = layout.values(&queue, &self.pattern, &self.values)?;
@@ -206,7 +182,7 @@ impl<T: Scalar> Csr<T> {
             true => &**self.copies.placed_wide.get_or_init(|| Box::new(values)),
             false => self.copies.placed.get_or_init(|| values),
         };
-        layout.operand(placed, inputs)
+        layout.operand(placed, cols)
     }
 
     /// A product on the device that has the matrix, or its conjugate.
@@ -221,9 +197,20 @@ impl<T: Scalar> Csr<T> {
     where
         T: Mixes<X, Y>,
     {
-        let mut operand = self.operand(Inputs::of::<T, X, Y>(x))?;
-        let conjugated = (conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1"));
-        operand.defines.extend(conjugated);
+        // Complex numbers are multiplied row by row: the layouts are for real ones.
+        if self.copies.plain || X::KIND.is_complex() {
+            let (rows, cols) = (self.size().rows, x.cols());
+            let shape = (rows, self.nonzeros() / rows.max(1));
+            let (defines, blocks) = by_rows::<T, X, Y>(gpu, shape, cols, finish);
+            let mut defines = defines.to_vec();
+            defines.extend((conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1")));
+            let (offsets, columns) = self.pattern.buffers();
+            let (a, to) = ((1_u32, 1_u32, offsets, columns), Given(finish.parts(y)?));
+            return kernels::bsr::by_rows(rows, cols, a, &self.values, x, to)?
+                .with(&defines)
+                .run(gpu, blocks);
+        }
+        let operand = self.operand(x.cols())?;
         multiply::<T, X, Y>(gpu, operand, x, finish, y)
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use super::csr::SlicedRows;
-use super::rows::{Inputs, Operand};
-use super::setup::{Alike, BlockKind, Queue, Strips, Survey, vector_of};
-use crate::arrays::{Pattern, TILE};
+use super::rows::Operand;
+use super::setup::{Queue, Strips, Survey, vector_of};
+use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::scalar::Scalar;
@@ -65,19 +65,6 @@ impl Purpose {
     }
 }
 
-/// A layout that is asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
-    /// Rows.
-    Rows,
-    /// Blocks of a size.
-    Blocks(Size),
-    /// Blocks that tensor cores multiply with several columns.
-    Tensors(Size),
-    /// Tiles of 4 by 4 of which entries alone are stored.
-    Packed,
-}
-
 /// How a device stores the matrices of a pattern.
 #[derive(Clone, Debug)]
 pub(crate) enum Layout {
@@ -92,15 +79,13 @@ pub(crate) enum Layout {
 pub(crate) struct Layouts {
     /// What is known of the pattern, where the layout is chosen.
     survey: Option<Survey>,
-    /// Its rows in another order, and what is known of these, where blocks are looked for among rows of like patterns.
-    alike: Option<(Alike, Survey)>,
     /// For values of 8, 4 and 2 bytes, then the same for many columns.
     made: [OnceLock<Arc<Layout>>; 6],
 }
 
 /// The blocks in which the rows of a survey take the fewest bytes, for a matrix of that size; none if it is not made of blocks.
-fn chosen_block(survey: &Survey, size: Size, purpose: Purpose, ragged: bool) -> Option<Size> {
-    let bytes = purpose.bytes;
+fn chosen_block(survey: &Survey, size: Size, purpose: Purpose) -> Option<Size> {
+    let (bytes, ragged) = (purpose.bytes, purpose.may_be_ragged());
     let found = survey.shapes().filter_map(|(block, [blocks, entries])| {
         let slots = blocks * block.rows * block.cols;
         let whole = size.rows.is_multiple_of(block.rows) && size.cols.is_multiple_of(block.cols);
@@ -136,21 +121,6 @@ impl Layouts {
         };
         Ok(Self {
             survey: Some(survey),
-            alike: None,
-            made: Default::default(),
-        })
-    }
-
-    /// The same with blocks of rows that have like patterns.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
-    pub(crate) fn of_like_rows(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
-        let alike = queue.alike(pattern)?;
-        let survey = Survey::new(queue, &alike.pattern)?;
-        Ok(Self {
-            survey: Some(Survey::of_lengths(queue, pattern)?),
-            alike: Some((alike, survey)),
             made: Default::default(),
         })
     }
@@ -160,7 +130,6 @@ impl Layouts {
         let layout = Arc::new(layout);
         Self {
             survey: None,
-            alike: None,
             made: std::array::from_fn(|_| OnceLock::from(Arc::clone(&layout))),
         }
     }
@@ -184,7 +153,10 @@ impl Layouts {
             let block = self.block_for(pattern.size(), purpose);
             let layout = match self.known().find(|other| other.block() == block) {
                 Some(other) => Arc::clone(other),
-                None => Arc::new(self.chosen(queue, pattern, survey, (block, purpose))?),
+                None => {
+                    let block = block.map(|block| (block, purpose.least_filled()));
+                    Arc::new(Layout::new(queue, pattern, block, Some(survey))?)
+                }
             };
             // Where two threads come here at once both have made the same.
             let _ = own.set(layout);
@@ -194,34 +166,7 @@ impl Layouts {
 
     /// The blocks that are chosen for a purpose; none where nothing is chosen, or rows are.
     fn block_for(&self, size: Size, purpose: Purpose) -> Option<Size> {
-        match &self.alike {
-            Some((_, survey)) => chosen_block(survey, size, purpose, true),
-            None => {
-                let survey = self.survey.as_ref()?;
-                chosen_block(survey, size, purpose, purpose.may_be_ragged())
-            }
-        }
-    }
-
-    /// The layout in blocks that were chosen for a purpose; rows where there are none, or where the sample of rows was better than
-    /// others.
-    fn chosen(
-        &self,
-        queue: &Queue<'_>,
-        pattern: &Pattern,
-        survey: &Survey,
-        (block, purpose): (Option<Size>, Purpose),
-    ) -> Result<Layout> {
-        let least = purpose.least_filled();
-        let blocks = match (block, &self.alike) {
-            (None, _) => None,
-            (Some(block), Some((rows, _))) => Strips::of_like_rows(queue, rows, block, least)?,
-            (Some(block), None) => Strips::new(queue, pattern, block, least, BlockKind::Dense)?,
-        };
-        Ok(match blocks {
-            Some(blocks) => Layout::Blocks(Box::new(blocks)),
-            None => Layout::Rows(Box::new(SlicedRows::new(queue, pattern, survey)?)),
-        })
+        chosen_block(self.survey.as_ref()?, size, purpose)
     }
 
     /// What serves a purpose: its own layout, or that for few columns if both would be the same.
@@ -240,26 +185,40 @@ impl Layouts {
 }
 
 impl Layout {
-    /// The layout that is asked for, of blocks of up to six rows and columns; rows where the matrix is not made of such.
+    /// In blocks of a size, of which of a hundred values so many have to be entries; in rows where nothing is asked for, or the matrix is not made of such blocks: the
+    /// sample of rows may have been better than others.
     ///
     /// # Errors
     /// When the device has no memory for it or cannot number the rows.
-    pub(crate) fn asked_for(queue: &Queue<'_>, pattern: &Pattern, shape: Shape) -> Result<Self> {
-        let asked = match shape {
-            Shape::Rows => None,
-            Shape::Blocks(block) => Some((block, LEAST_ASKED_FOR, BlockKind::Dense)),
-            Shape::Tensors(block) => Some((block, LEAST_ASKED_FOR, BlockKind::Tensors)),
-            Shape::Packed => Some((TILE, 0, BlockKind::Packed)),
-        };
-        if let Some((block, least_filled, kind)) = asked
-            && let Some(blocks) = Strips::new(queue, pattern, block, least_filled, kind)?
+    fn new(
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        block: Option<(Size, usize)>,
+        survey: Option<&Survey>,
+    ) -> Result<Self> {
+        if let Some((block, least_filled)) = block
+            && let Some(blocks) = Strips::new(queue, pattern, block, least_filled)?
         {
             return Ok(Self::Blocks(Box::new(blocks)));
         }
-        let survey = Survey::of_lengths(queue, pattern)?;
-        Ok(Self::Rows(Box::new(SlicedRows::new(
-            queue, pattern, &survey,
-        )?)))
+        let rows = match survey {
+            Some(survey) => SlicedRows::new(queue, pattern, survey)?,
+            None => SlicedRows::new(queue, pattern, &Survey::of_lengths(queue, pattern)?)?,
+        };
+        Ok(Self::Rows(Box::new(rows)))
+    }
+
+    /// The layout that is asked for, of blocks of up to six rows and columns; rows where the matrix is not made of such.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn asked_for(
+        queue: &Queue<'_>,
+        pattern: &Pattern,
+        block: Option<Size>,
+    ) -> Result<Self> {
+        let block = block.map(|block| (block, LEAST_ASKED_FOR));
+        Self::new(queue, pattern, block, None)
     }
 
     /// Rows and columns of the blocks; of rows that are stored as such there is none.
@@ -274,11 +233,7 @@ impl Layout {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Rows(_) => "csr".to_owned(),
-            Self::Blocks(blocks) if blocks.packed.is_some() => "mbsr-packed".to_owned(),
-            Self::Blocks(blocks) => {
-                let kind = blocks.listed.as_ref().map_or("bsr", |_| "csr-grouped");
-                format!("{kind} {}x{}", blocks.block.rows, blocks.block.cols)
-            }
+            Self::Blocks(blocks) => format!("bsr {}x{}", blocks.block.rows, blocks.block.cols),
         }
     }
 
@@ -298,11 +253,11 @@ impl Layout {
         }
     }
 
-    /// A matrix with values in the order of the layout, for such vectors.
-    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, inputs: Inputs) -> Result<Operand> {
+    /// A matrix with values in the order of the layout, for vectors of so many columns.
+    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
         match self {
-            Self::Rows(rows) => rows.operand(values, inputs.cols),
-            Self::Blocks(blocks) => blocks.operand(values, inputs),
+            Self::Rows(rows) => rows.operand(values, cols),
+            Self::Blocks(blocks) => blocks.operand(values, cols),
         }
     }
 }

@@ -3,16 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use vcycle_gpu::{Address, Argument, Kernel};
-
-use super::scalars::number;
 use crate::arrays::{Packed, Segment, Vector, filled, segment_of, with_codes};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
+use crate::gpu::{BLOCK, Bits, Define, Gpu, Passes, Read, Write, kernels::packed as kernels};
 use crate::scalar::{Code, Field, Scalar};
-
-pub(super) const FILE: File = kernel_file!("packed.c");
 
 /// Vectors that a block multiplies with at once, as in the kernels.
 const TOGETHER: usize = 8;
@@ -36,30 +31,21 @@ pub(crate) fn dots<T: Scalar>(
         packed.partials = Some(room);
     }
     let partials = packed.partials.as_mut().expect("made just now");
-    let partials = Argument::Address(partials.device_mut()?);
+    let partials = partials.pointer_mut()?;
+    let (stride, cols) = (packed.stride(), packed.cols);
     for (segment, first, here) in filled(&packed.segments, count) {
-        let (dots, codes) = kernel(gpu, "packed_dots", packed, segment, 0)?;
-        let (sums, _) = kernel(gpu, "packed_sums", packed, segment, 0)?;
-        let place = first * packed.cols;
-        for column in 0..packed.cols {
-            let of_rows = [&rows(packed, column, here)[..], &[words(parts)]].concat();
-            let operands = [
-                stride(packed),
-                codes,
-                Argument::Address(w.device()?),
-                partials,
-            ];
-            let blocks = (here.div_ceil(TOGETHER) * parts) as u32;
-            gpu.launch(&dots, blocks, &[&of_rows[..], &operands].concat())?;
-            let arguments = [
-                words(packed.cols),
-                words(column),
-                words(parts),
-                partials,
-                at::<T>(packed.scales.device()?, place),
-                at::<T>(packed.numbers.device_mut()?, place),
-            ];
-            gpu.launch(&sums, here as u32, &arguments)?;
+        let (defines, codes) = coded(packed, segment, 0)?;
+        let place = first * cols;
+        for column in 0..cols {
+            let rows = packed.rows;
+            kernels::packed_dots(rows, cols, column, here, parts, stride, codes, w, partials)?
+                .with(&defines)
+                .run(gpu, here.div_ceil(TOGETHER) * parts)?;
+            let scales = packed.scales.pointer()?.at(place);
+            let numbers = packed.numbers.pointer_mut()?.at(place);
+            kernels::packed_sums::<T>(cols, column, parts, partials, scales, numbers)?
+                .with(&defines)
+                .run(gpu, here)?;
         }
     }
     Ok(())
@@ -73,7 +59,8 @@ pub(crate) fn multiply<T: Scalar>(
     w: &Vector<T>,
 ) -> Result<()> {
     dots(gpu, packed, count, w)?;
-    combine(gpu, packed, 0, (0.0, Some(count)), w.device()?)
+    let unchanged = w.buffer().pointer()?.writable();
+    combine(gpu, packed, 0, (0.0, Some(count)), unchanged)
 }
 
 /// `w -= number v` for the first `count` vectors; then the norms of `w` follow the numbers.
@@ -83,7 +70,7 @@ pub(crate) fn take_away<T: Scalar>(
     count: usize,
     w: &mut Vector<T>,
 ) -> Result<()> {
-    combine(gpu, packed, count, (-1.0, Some(count)), w.device_mut()?)
+    combine(gpu, packed, count, (-1.0, Some(count)), w.pass()?)
 }
 
 /// `y += number v` for the first `count` vectors.
@@ -93,7 +80,7 @@ pub(crate) fn add<T: Scalar>(
     count: usize,
     y: &mut Vector<T>,
 ) -> Result<()> {
-    combine(gpu, packed, count, (1.0, None), y.device_mut()?)
+    combine(gpu, packed, count, (1.0, None), y.pass()?)
 }
 
 /// Vectors of one launch: of a segment, at most as many as a block has threads. One of no vectors measures `w` alone.
@@ -115,36 +102,39 @@ fn combine<T: Scalar>(
     packed: &mut Packed<T>,
     count: usize,
     (sign, norms): (f64, Option<usize>),
-    w: Address,
+    w: Write<T>,
 ) -> Result<()> {
     let blocks = packed
         .rows
         .div_ceil(4 * BLOCK as usize)
         .clamp(1, MOST_BLOCKS);
     let launches = launches(&packed.segments, count);
-    let numbers = packed.numbers.device_mut()?;
-    let largest = packed.largest.device_mut()?;
+    let (stride, cols) = (packed.stride(), packed.cols);
+    let numbers = packed.numbers.pointer_mut()?;
+    let largest = packed.largest.pointer_mut()?;
     for (turn, (segment, [first, start, here])) in launches.iter().enumerate() {
         let last = turn + 1 == launches.len();
-        let (kernel, codes) = kernel(gpu, "packed_combine", packed, segment, *start)?;
-        for column in 0..packed.cols {
-            let operands = [
-                stride(packed),
+        let (defines, codes) = coded(packed, segment, *start)?;
+        for column in 0..cols {
+            kernels::packed_combine(
+                packed.rows,
+                cols,
+                column,
+                *here,
+                stride,
                 codes,
-                at::<T>(packed.scales.device()?, first * packed.cols),
-                at::<T>(numbers, first * packed.cols),
-                number(T::Arith::from_f64(sign)),
-                Argument::Address(w),
-                words(usize::from(last && norms.is_some())),
-                at::<T>(numbers, norms.unwrap_or(0) * packed.cols),
-                Argument::Address(largest),
-            ];
-            let rows = rows(packed, column, *here);
-            gpu.launch(
-                &kernel,
-                blocks as u32,
-                &[&rows[..], &operands, &gpu.reduction()].concat(),
-            )?;
+                packed.scales.pointer()?.at(first * cols),
+                numbers.at(first * cols),
+                T::Arith::from_f64(sign),
+                w,
+                last && norms.is_some(),
+                numbers.at(norms.unwrap_or(0) * cols),
+                largest,
+                gpu.partials(),
+                gpu.counter(),
+            )?
+            .with(&defines)
+            .run(gpu, blocks)?;
         }
     }
     Ok(())
@@ -162,33 +152,38 @@ pub(crate) fn advance<T: Scalar>(
     let pipeline = packed.pipeline();
     // What is dropped here has arrived long ago.
     pipeline.sent = pipeline.steps.send()?;
-    let steps = pipeline.steps.device()?;
-    let scales = packed.scales.device_mut()?;
+    let steps = pipeline.steps.pointer()?;
+    let scales = packed.scales.pointer_mut()?;
+    let (stride, cols) = (packed.stride(), packed.cols);
     let blocks = packed.rows.div_ceil(BLOCK as usize).clamp(1, MOST_BLOCKS);
     let (next, first_there) = segment_of(&mut packed.segments, count);
-    let next = with_codes!(&mut next.codes, codes => codes.device_mut()?);
-    let next = next + ((count - first_there) * packed.stride() * size_of::<T>()) as u64;
+    let place = (count - first_there) * stride;
+    let next = with_codes!(&mut next.codes, codes => codes.pointer_mut()?.at(place).bits());
     let launches = launches(&packed.segments, count);
     for (turn, (segment, [first, start, here])) in launches.iter().enumerate() {
-        let (kernel, codes) = kernel(gpu, "packed_advance", packed, segment, *start)?;
+        let (defines, codes) = coded(packed, segment, *start)?;
         let last = turn + 1 == launches.len();
-        for column in 0..packed.cols {
-            let place = |row: usize| at::<T>(steps, row * packed.cols + column);
-            let operands = [
-                stride(packed),
+        for column in 0..cols {
+            let step = |row: usize| steps.at(row * cols + column);
+            kernels::packed_advance(
+                packed.rows,
+                cols,
+                column,
+                *here,
+                stride,
                 codes,
-                place(*first),
-                place(count + 1 + first),
-                Argument::Address(z.device_mut()?),
-                Argument::Address(w.device_mut()?),
-                words(usize::from(last)),
-                place(count),
-                place(2 * count + 1),
-                Argument::Address(next),
-                at::<T>(scales, count * packed.cols + column),
-            ];
-            let rows = rows(packed, column, *here);
-            gpu.launch(&kernel, blocks as u32, &[&rows[..], &operands].concat())?;
+                step(*first),
+                step(count + 1 + first),
+                &mut *z,
+                &mut *w,
+                last,
+                step(count),
+                step(2 * count + 1),
+                next,
+                scales.at(count * cols + column),
+            )?
+            .with(&defines)
+            .run(gpu, blocks)?;
         }
     }
     Ok(())
@@ -206,88 +201,55 @@ pub(crate) fn keep<T: Scalar>(
         take_away(gpu, packed, 0, w)?;
     }
     packed.reserve(index)?;
-    let (stride, place) = (packed.stride(), index * packed.cols);
+    let (rows, stride, cols) = (packed.rows, packed.stride(), packed.cols);
+    let place = index * cols;
     let norms = match unit {
-        true => at::<T>(packed.numbers.device()?, place),
-        false => Argument::Address(0),
+        true => packed.numbers.pointer()?.at(place),
+        false => Read::default(),
     };
     let (segment, first) = segment_of(&mut packed.segments, index);
-    let code = with_codes!(&segment.codes, codes => code(codes));
-    let codes = with_codes!(&mut segment.codes, codes => codes.device_mut()?);
-    let kernel = gpu.kernel(FILE, "packed_keep", &types::<T>(code, packed.cols))?;
-    let blocks = packed.rows.div_ceil(BLOCK as usize).clamp(1, MOST_BLOCKS);
-    for column in 0..packed.cols {
-        let arguments = [
-            Argument::U64(packed.rows as u64),
-            words(packed.cols),
-            words(column),
-            number(T::Arith::from_f64(code.limit)),
+    let (name, limit) = with_codes!(&segment.codes, codes => code(codes));
+    let place_of_codes = (index - first) * stride;
+    let codes =
+        with_codes!(&mut segment.codes, codes => codes.pointer_mut()?.at(place_of_codes).bits());
+    let blocks = rows.div_ceil(BLOCK as usize).clamp(1, MOST_BLOCKS);
+    for column in 0..cols {
+        kernels::packed_keep(
+            rows,
+            cols,
+            column,
+            T::Arith::from_f64(limit),
             norms,
-            Argument::Address(packed.largest.device()?),
-            Argument::Address(codes + ((index - first) * stride * code.bytes) as u64),
-            at::<T>(packed.scales.device_mut()?, place),
-            Argument::Address(w.device_mut()?),
-        ];
-        gpu.launch(&kernel, blocks as u32, &arguments)?;
+            &packed.largest,
+            codes,
+            packed.scales.pointer_mut()?.at(place),
+            &mut *w,
+        )?
+        .with(&defines::<T>(name, cols))
+        .run(gpu, blocks)?;
     }
     Ok(())
 }
 
-/// What kernels have to know of codes.
-#[derive(Clone, Copy)]
-struct CodeType {
-    name: &'static str,
-    bytes: usize,
-    limit: f64,
+/// The name of codes in kernels, and the code of the largest number.
+fn code<S: Code>(_codes: &Buffer<S>) -> (&'static str, f64) {
+    (S::NAME, S::LIMIT)
 }
 
-fn code<S: Code>(_codes: &Buffer<S>) -> CodeType {
-    CodeType {
-        name: S::NAME,
-        bytes: size_of::<S>(),
-        limit: S::LIMIT,
-    }
-}
-
-/// A kernel for the codes of a segment, and where those from `start` on are.
-fn kernel<T: Scalar>(
-    gpu: &Gpu,
-    name: &'static str,
+/// The definitions for the codes of a segment, and those from vector `start` on.
+fn coded<T: Scalar>(
     packed: &Packed<T>,
     segment: &Segment<T>,
     start: usize,
-) -> Result<(Kernel, Argument)> {
-    let (code, codes) = with_codes!(&segment.codes, codes => (code(codes), codes.device()?));
-    let kernel = gpu.kernel(FILE, name, &types::<T>(code, packed.cols))?;
-    let skipped = start * packed.stride() * code.bytes;
-    Ok((kernel, Argument::Address(codes + skipped as u64)))
+) -> Result<([Define; 2], Read<Bits>)> {
+    let place = start * packed.stride();
+    with_codes!(&segment.codes, codes => {
+        let (name, _) = code(codes);
+        Ok((defines::<T>(name, packed.cols), codes.pointer()?.at(place).bits()))
+    })
 }
 
-fn types<T: Scalar>(code: CodeType, cols: usize) -> [Define; 3] {
+fn defines<T: Scalar>(code: &'static str, cols: usize) -> [Define; 2] {
     let is_alone = cols == 1 && !T::KIND.is_complex();
-    let together = if is_alone { "4" } else { "1" };
-    [("T", T::KIND.name()), ("S", code.name), ("N", together)]
-}
-
-/// Rows, columns, the column of the launch and vectors, as kernels take them.
-fn rows<T: Scalar>(packed: &Packed<T>, column: usize, vectors: usize) -> [Argument; 4] {
-    [
-        Argument::U64(packed.rows as u64),
-        words(packed.cols),
-        words(column),
-        words(vectors),
-    ]
-}
-
-fn stride<T: Scalar>(packed: &Packed<T>) -> Argument {
-    Argument::U64(packed.stride() as u64)
-}
-
-fn words(number: usize) -> Argument {
-    Argument::U32(number as u32)
-}
-
-/// The address of a number among others.
-fn at<T: Scalar>(numbers: Address, place: usize) -> Argument {
-    Argument::Address(numbers + (place * size_of::<T::Arith>()) as u64)
+    [("CODE", code), ("N", if is_alone { "4" } else { "1" })]
 }

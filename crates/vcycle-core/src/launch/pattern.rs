@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use super::layout::{Layout, Layouts, Purpose, Shape};
+use super::layout::{Layout, Layouts, Purpose};
 use super::setup::{Groups, Queue};
 use crate::arrays::{Derived, Pattern};
 use crate::error::Result;
+use crate::size::Size;
 
 /// What is kept at a place, made at the first call.
 fn kept<T: Any + Send + Sync>(
@@ -64,28 +65,16 @@ impl Pattern {
         Some(layout.as_ref())
     }
 
-    /// The same pattern, of which a device stores matrices as it is asked for.
+    /// The same pattern, of which a device stores matrices in blocks of a size, or in rows.
     ///
     /// # Errors
     /// As [`layout`](Self::layout).
-    pub(crate) fn laid_out(&self, queue: &Queue<'_>, shape: Shape) -> Result<Self> {
-        Ok(self.with(Layouts::of(Layout::asked_for(queue, self, shape)?)))
-    }
-
-    /// The same pattern, of which a device stores matrices in blocks of like rows.
-    ///
-    /// # Errors
-    /// As [`layout`](Self::layout).
-    pub(crate) fn grouped(&self, queue: &Queue<'_>) -> Result<Self> {
-        Ok(self.with(Layouts::of_like_rows(queue, self)?))
-    }
-
-    fn with(&self, layouts: Layouts) -> Self {
-        let layouts: Derived = Arc::new(layouts);
-        Self {
+    pub(crate) fn laid_out(&self, queue: &Queue<'_>, block: Option<Size>) -> Result<Self> {
+        let layouts: Derived = Arc::new(Layouts::of(Layout::asked_for(queue, self, block)?));
+        Ok(Self {
             layouts: OnceLock::from(layouts),
             ..self.clone()
-        }
+        })
     }
 
     /// Whether every row has one entry; looked for on the device that has the pattern.

@@ -2,13 +2,10 @@
 
 use vcycle_gpu::{Address, Argument};
 
-use super::scalars::{coefficient_arguments, number};
-use crate::arrays::Sweep;
-use crate::arrays::{Coefficient, Vector};
+use crate::arrays::{Coefficient, CoefficientParts, Sweep, Vector};
 use crate::error::Result;
-use crate::gpu::{BLOCK, Define, File, Gpu};
-use crate::scalar::{Field, Kind, Mixes, Scalar};
-use crate::size::Size;
+use crate::gpu::{BLOCK, Define, File, Gpu, Passes, Read, Write, number};
+use crate::scalar::{Element, Field, Mixes, Scalar};
 
 /// Threads that keep a large device busy.
 const BUSY: usize = 1 << 18;
@@ -56,6 +53,11 @@ impl<'a, Y: Scalar> Finish<'a, Y> {
         }
     }
 
+    /// The definition of `kernels/rows.h`.
+    pub(crate) fn define(&self) -> Define {
+        ("FINISH", self.name())
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Finish::Apply => "APPLY",
@@ -65,31 +67,52 @@ impl<'a, Y: Scalar> Finish<'a, Y> {
     }
 
     /// What `FINISH_PARAMETERS` stands for.
-    fn arguments(&self, y: &mut Vector<Y>) -> Result<Vec<Argument>> {
+    pub(crate) fn parts(&self, y: &mut Vector<Y>) -> Result<FinishParts<Y>> {
         let zero = Coefficient::zero();
-        let to = y.device_mut()?;
+        let to = y.pass()?;
         let (alpha, beta, gamma, z, d) = match self {
-            Finish::Apply => (zero, zero, 0.0, 0, 0),
+            Finish::Apply => (zero, zero, 0.0, Read::default(), None),
             Finish::Combine { alpha, beta, z } => {
-                let z = z.map_or(Ok(to), Vector::device)?;
-                (*alpha, *beta, 0.0, z, 0)
+                let z = z.map_or_else(|| to.pass(), Passes::pass)?;
+                (*alpha, *beta, 0.0, z, None)
             }
             Finish::Relax(sweep) => {
                 let [alpha, beta] = [sweep.alpha, sweep.beta].map(Coefficient::real);
-                let (b, d) = (sweep.b.device()?, sweep.d.device()?);
-                (alpha, beta, sweep.gamma, b, d)
+                (alpha, beta, sweep.gamma, sweep.b.pass()?, Some(sweep.d))
             }
         };
+        let gamma = Y::Arith::from_f64(gamma);
+        Ok((alpha.pass()?, beta.pass()?, gamma, z, d.pass()?, to))
+    }
+
+    fn arguments(&self, y: &mut Vector<Y>) -> Result<Vec<Argument>> {
+        let (alpha, beta, gamma, z, d, y) = self.parts(y)?;
         let mut arguments = Vec::with_capacity(24);
-        arguments.extend(coefficient_arguments(alpha)?);
-        arguments.extend(coefficient_arguments(beta)?);
-        arguments.push(number(Y::Arith::from_f64(gamma)));
-        arguments.extend([z, d, to].map(Argument::Address));
+        arguments.extend(coefficient_arguments(alpha));
+        arguments.extend(coefficient_arguments(beta));
+        arguments.push(number(gamma));
+        arguments.extend([z.argument(), d.argument(), y.argument()]);
         Ok(arguments)
     }
 }
 
-/// A matrix as `kernels/by_rows.c` or `kernels/sliced.c` take it.
+/// What `FINISH_PARAMETERS` of `kernels/rows.h` stands for.
+pub(crate) type FinishParts<Y> = (
+    CoefficientParts<<Y as Scalar>::Arith>,
+    CoefficientParts<<Y as Scalar>::Arith>,
+    <Y as Scalar>::Arith,
+    Read<Y>,
+    Read<Y>,
+    Write<Y>,
+);
+
+fn coefficient_arguments<A: Field>(parts: CoefficientParts<A>) -> [Argument; 6] {
+    let (factor, a, b, c, d, e) = parts;
+    let [a, b, c, d, e] = [a, b, c, d, e].map(|scalars| scalars.argument());
+    [number(factor), a, b, c, d, e]
+}
+
+/// A matrix as `kernels/by_rows.h` or `kernels/sliced.c` take it.
 pub struct Operand {
     /// The file of the format.
     pub file: File,
@@ -105,28 +128,6 @@ pub struct Operand {
     pub values: Address,
 }
 
-/// What a matrix is multiplied with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Inputs {
-    /// Columns of the vectors.
-    pub cols: usize,
-    /// The type they are stored in.
-    pub kind: Kind,
-    /// The type of sums.
-    pub sums: Kind,
-}
-
-impl Inputs {
-    /// For a product with a matrix of `M`.
-    pub fn of<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(x: &Vector<X>) -> Self {
-        Self {
-            cols: x.cols(),
-            kind: X::KIND,
-            sums: M::Accumulator::KIND,
-        }
-    }
-}
-
 /// Queues the product and what becomes of it.
 pub(crate) fn multiply<M, X, Y>(
     gpu: &Gpu,
@@ -140,24 +141,12 @@ where
     X: Scalar,
     Y: Scalar,
 {
-    multiply_in(gpu, a, [M::KIND, M::Accumulator::KIND], x, finish, y)
-}
-
-/// The same for a matrix and with arithmetic of types that are known by their names only.
-pub(crate) fn multiply_in<X: Scalar, Y: Scalar>(
-    gpu: &Gpu,
-    a: Operand,
-    [matrix, arithmetic]: [Kind; 2],
-    x: &Vector<X>,
-    finish: &Finish<'_, Y>,
-    y: &mut Vector<Y>,
-) -> Result<()> {
     let mut defines = vec![
-        ("M", matrix.name()),
-        ("X", X::KIND.name()),
-        ("Y", Y::KIND.name()),
-        ("ACC", arithmetic.name()),
-        ("FINISH", finish.name()),
+        ("M", M::NAME),
+        ("X", X::NAME),
+        ("Y", Y::NAME),
+        ("ACC", M::Accumulator::NAME),
+        finish.define(),
     ];
     defines.extend(a.defines);
     let kernel = gpu.kernel(a.file, a.kernel, &defines)?;
@@ -174,42 +163,23 @@ pub(crate) fn multiply_in<X: Scalar, Y: Scalar>(
     }
 }
 
-/// A format whose rows `kernels/by_rows.c` walks along.
-pub(crate) struct ByRows {
-    /// The file of the format, with the kernel behind.
-    pub file: File,
-    pub size: Size,
-    /// Entries of a row that neighbouring threads share, in the mean.
-    pub length: usize,
-    /// Definitions of the format.
-    pub defines: Vec<Define>,
-    /// What `MATRIX_PARAMETERS` stands for.
-    pub arguments: Vec<Argument>,
-    pub values: Address,
-}
-
-impl ByRows {
-    /// For vectors of so many columns, with neighbouring threads on a row.
-    pub(crate) fn operand(mut self, gpu: &Gpu, cols: usize) -> Operand {
-        let threads = threads_for(gpu, self.length);
-        self.defines.extend([
-            ("THREADS", power(threads)),
-            ("COLUMNS", power(columns_for(cols))),
-        ]);
-        let mut arguments = vec![
-            Argument::U32(self.size.rows as u32),
-            Argument::U32(cols as u32),
-        ];
-        arguments.extend(self.arguments);
-        Operand {
-            file: self.file,
-            kernel: "by_rows",
-            defines: self.defines,
-            blocks: (self.size.rows * threads).div_ceil(BLOCK as usize) * groups_for(cols),
-            arguments,
-            values: self.values,
-        }
-    }
+/// How neighbouring threads share rows of `length` entries in products of `kernels/by_rows.h`: definitions and blocks.
+pub(crate) fn by_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    gpu: &Gpu,
+    (rows, length): (usize, usize),
+    cols: usize,
+    finish: &Finish<'_, Y>,
+) -> ([Define; 4], usize) {
+    let threads = threads_for(gpu, length);
+    let defines = [
+        ("ACC", <M::Accumulator as Element>::NAME),
+        finish.define(),
+        ("THREADS", power(threads)),
+        ("COLUMNS", power(columns_for(cols))),
+    ];
+    let blocks = (rows * threads).div_ceil(BLOCK as usize) * groups_for(cols);
+    // What is left is done by the same blocks.
+    (defines, blocks.min(i32::MAX as usize))
 }
 
 /// Threads for rows of so many entries, each with a few of them.
@@ -270,22 +240,6 @@ pub(crate) fn power(value: usize) -> &'static str {
     const POWERS: [&str; 7] = ["1", "2", "4", "8", "16", "32", "64"];
     POWERS[value.trailing_zeros() as usize]
 }
-
-/// Includes the files of `kernels/` that make up a product by rows in a format.
-macro_rules! product_file {
-    ($block:expr, $name:literal $(, $more:literal)?) => {
-        crate::gpu::File {
-            name: $name,
-            text: concat!(
-                include_str!("../gpu/kernels/rows.h"),
-                include_str!(concat!("../gpu/kernels/", $name)),
-                $(include_str!(concat!("../gpu/kernels/", $more)),)?
-            ),
-            block: $block,
-        }
-    };
-}
-pub(crate) use product_file;
 
 #[cfg(test)]
 mod tests {

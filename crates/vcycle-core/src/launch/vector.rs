@@ -3,16 +3,11 @@
 //! One column is read in groups of 16 bytes; many columns have kernels of their own, whose threads
 //! stay in their column.
 
-use vcycle_gpu::{Argument, Kernel};
-
-use super::scalars::{coefficient_arguments, number};
 use crate::arrays::{Coefficient, Scalars, Vector};
 use crate::error::Result;
-use crate::gpu::{BLOCK, File, Gpu, PARTIAL_SUMS, kernel_file};
+use crate::gpu::kernels::{mixed, vector as kernels};
+use crate::gpu::{BLOCK, Define, Gpu, Null, PARTIAL_SUMS, Passes, Read};
 use crate::scalar::Scalar;
-
-pub(super) const FILE: File = kernel_file!("vector.c");
-pub(super) const MIXED: File = kernel_file!("mixed.c");
 
 /// Bytes of an operand that one block takes at a time, as in the kernels.
 const TILE: usize = 2 * 16 * BLOCK as usize;
@@ -27,16 +22,14 @@ const BLOCKS_PER_UNIT: usize = 16;
 
 /// Every value the same.
 pub(crate) fn fill<T: Scalar>(gpu: &Gpu, value: T, y: &mut Vector<T>) -> Result<()> {
-    let kernel = kernel::<T>(gpu, "vector_fill")?;
-    let arguments = [values(y), number(value.load()), write(y)?];
-    elementwise(gpu, &kernel, y, &arguments)
+    let blocks = elementwise(gpu, y);
+    kernels::vector_fill(values(y), value.load(), y)?.run(gpu, blocks)
 }
 
 /// The columns of the identity.
 pub(crate) fn identity<T: Scalar>(gpu: &Gpu, y: &mut Vector<T>) -> Result<()> {
-    let kernel = kernel::<T>(gpu, "vector_identity")?;
-    let arguments = [Argument::U64(y.rows() as u64), write(y)?];
-    elementwise(gpu, &kernel, y, &arguments)
+    let blocks = elementwise(gpu, y);
+    kernels::vector_identity(y.rows(), y)?.run(gpu, blocks)
 }
 
 /// `y = x`, rounded once.
@@ -45,17 +38,14 @@ pub(crate) fn copy<S: Scalar, T: Scalar>(
     x: &Vector<S>,
     y: &mut Vector<T>,
 ) -> Result<()> {
-    let kernel = mixed_kernel::<S, T>(gpu, "mixed_copy", false)?;
-    let arguments = [values(y), read(x)?, write(y)?];
-    elementwise(gpu, &kernel, y, &arguments)
+    let blocks = elementwise(gpu, y);
+    mixed::mixed_copy(values(y), x, y)?.run(gpu, blocks)
 }
 
 /// `y = s x` with a sign `s` per row that looks random.
 pub(crate) fn flip_signs<T: Scalar>(gpu: &Gpu, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
-    let kernel = kernel::<T>(gpu, "vector_flip_signs")?;
-    let cols = Argument::U32(y.cols() as u32);
-    let arguments = [values(y), cols, read(x)?, write(y)?];
-    elementwise(gpu, &kernel, y, &arguments)
+    let blocks = elementwise(gpu, y);
+    kernels::vector_flip_signs(values(y), y.cols(), x, y)?.run(gpu, blocks)
 }
 
 /// `y = alpha x + beta y`, column by column.
@@ -66,7 +56,7 @@ pub(crate) fn axpby<T: Scalar>(
     beta: Coefficient<'_, T>,
     y: &mut Vector<T>,
 ) -> Result<()> {
-    axpby_with(gpu, alpha, read(x)?, beta, y)
+    axpby_with(gpu, alpha, x.pass()?, beta, y)
 }
 
 /// `y = alpha y`, column by column.
@@ -76,23 +66,21 @@ pub(crate) fn scale<T: Scalar>(
     y: &mut Vector<T>,
 ) -> Result<()> {
     // What has a zero coefficient is not read.
-    axpby_with(gpu, Coefficient::zero(), NOTHING, alpha, y)
+    axpby_with(gpu, Coefficient::zero(), Read::default(), alpha, y)
 }
 
 fn axpby_with<T: Scalar>(
     gpu: &Gpu,
     alpha: Coefficient<'_, T>,
-    x: Argument,
+    x: Read<T>,
     beta: Coefficient<'_, T>,
     y: &mut Vector<T>,
 ) -> Result<()> {
-    let kernel = match y.cols() {
-        1 => kernel::<T>(gpu, "vector_axpby")?,
-        _ => kernel::<T>(gpu, "vector_axpby_columns")?,
-    };
-    let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
-    let arguments = [&sizes(y)[..], &alpha, &[x], &beta, &[write(y)?]].concat();
-    elementwise(gpu, &kernel, y, &arguments)
+    let (n, blocks) = (values(y), elementwise(gpu, y));
+    match y.cols() {
+        1 => kernels::vector_axpby(n, alpha, x, beta, y)?.run(gpu, blocks),
+        cols => kernels::vector_axpby_columns(n, cols, alpha, x, beta, y)?.run(gpu, blocks),
+    }
 }
 
 /// `y = alpha d x + beta y` with one `d` per row, conjugated where that is asked for.
@@ -104,15 +92,19 @@ pub(crate) fn combine_rows<D: Scalar, T: Scalar>(
     beta: Coefficient<'_, T>,
     y: &mut Vector<T>,
 ) -> Result<()> {
-    let conjugate = conjugate && D::KIND.is_complex();
-    let kernel = match y.cols() {
-        1 => mixed_kernel::<D, T>(gpu, "mixed_combine_rows", conjugate)?,
-        _ => mixed_kernel::<D, T>(gpu, "mixed_combine_rows_columns", conjugate)?,
+    let (n, blocks) = (values(y), elementwise(gpu, y));
+    let conjugated: &[Define] = match conjugate && D::KIND.is_complex() {
+        true => &[("CONJUGATED", "1")],
+        false => &[],
     };
-    let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
-    let operands = [read(d)?, read(x)?];
-    let arguments = [&sizes(y)[..], &alpha, &operands, &beta, &[write(y)?]].concat();
-    elementwise(gpu, &kernel, y, &arguments)
+    match y.cols() {
+        1 => mixed::mixed_combine_rows(n, alpha, d, x, beta, y)?
+            .with(conjugated)
+            .run(gpu, blocks),
+        cols => mixed::mixed_combine_rows_columns(n, cols, alpha, d, x, beta, y)?
+            .with(conjugated)
+            .run(gpu, blocks),
+    }
 }
 
 /// `out = sum of conj(x) y`, column by column.
@@ -122,11 +114,11 @@ pub(crate) fn dot<T: Scalar>(
     y: &Vector<T>,
     out: &mut Scalars<T>,
 ) -> Result<()> {
-    if x.cols() != 1 {
-        return dot_columns(gpu, false, x, y, out);
+    match x.cols() {
+        1 => kernels::vector_dot(values(x), x, y, out, gpu.partials(), gpu.counter())?
+            .run(gpu, reduction(x)),
+        _ => dot_columns(gpu, false, x, y, out),
     }
-    let arguments = [values(x), read(x)?, read(y)?, result(out)?];
-    reduction(gpu, &kernel::<T>(gpu, "vector_dot")?, x, &arguments)
 }
 
 /// Of one column, the products of `x` with `y` and with `z`.
@@ -136,9 +128,9 @@ pub(crate) fn dot2<T: Scalar>(
     (y, with_y): (&Vector<T>, &mut Scalars<T>),
     (z, with_z): (&Vector<T>, &mut Scalars<T>),
 ) -> Result<()> {
-    let results = [result(with_y)?, result(with_z)?];
-    let arguments = [&[values(x), read(x)?, read(y)?, read(z)?][..], &results].concat();
-    reduction(gpu, &kernel::<T>(gpu, "vector_dot2")?, x, &arguments)
+    let (partials, counter) = (gpu.partials(), gpu.counter());
+    kernels::vector_dot2(values(x), x, y, z, with_y, with_z, partials, counter)?
+        .run(gpu, reduction(x))
 }
 
 /// The norms of all columns.
@@ -147,10 +139,10 @@ pub(crate) fn norm<T: Scalar>(gpu: &Gpu, x: &Vector<T>, out: &mut Scalars<T>) ->
         return dot_columns(gpu, true, x, x, out);
     }
     // With a zero coefficient nothing is added, and so nothing written.
-    let alpha = coefficient_arguments::<T>(Coefficient::zero())?;
-    let operands = [NOTHING, read(x)?, result(out)?];
-    let arguments = [&[values(x)][..], &alpha, &operands].concat();
-    reduction(gpu, &kernel::<T>(gpu, "vector_axpy_norm")?, x, &arguments)
+    let (nothing, unchanged) = (Coefficient::<T>::zero(), x.buffer().pointer()?.writable());
+    let (partials, counter) = (gpu.partials(), gpu.counter());
+    kernels::vector_axpy_norm(values(x), nothing, Null, unchanged, out, partials, counter)?
+        .run(gpu, reduction(x))
 }
 
 /// `y += alpha x` and the norm of `y`, column by column.
@@ -161,15 +153,31 @@ pub(crate) fn axpy_norm<T: Scalar>(
     y: &mut Vector<T>,
     out: &mut Scalars<T>,
 ) -> Result<()> {
-    let step = coefficient_arguments(alpha)?;
-    let operands = [read(x)?, write(y)?];
-    if y.cols() != 1 {
-        let nothing = coefficient_arguments::<T>(Coefficient::zero())?;
-        let updates = [&nothing[..], &[NOTHING, NOTHING], &step, &operands].concat();
-        return advance_columns(gpu, y, &updates, out);
+    let (partials, counter) = (gpu.partials(), gpu.counter());
+    if y.cols() == 1 {
+        return kernels::vector_axpy_norm(values(x), alpha, x, y, out, partials, counter)?
+            .run(gpu, reduction(x));
     }
-    let arguments = [&[values(x)][..], &step, &operands, &[result(out)?]].concat();
-    reduction(gpu, &kernel::<T>(gpu, "vector_axpy_norm")?, x, &arguments)
+    let nothing = Coefficient::<T>::zero();
+    for (first, count, blocks) in column_blocks(x) {
+        kernels::vector_advance_columns(
+            x.rows(),
+            x.cols(),
+            first,
+            count,
+            nothing,
+            Null,
+            Null,
+            alpha,
+            x,
+            &mut *y,
+            &mut *out,
+            partials,
+            counter,
+        )?
+        .run(gpu, blocks)?;
+    }
+    Ok(())
 }
 
 /// `x += alpha p`, `r += beta q` and the norm of `r`, column by column.
@@ -179,26 +187,31 @@ pub(crate) fn advance<T: Scalar>(
     (beta, q, r): (Coefficient<'_, T>, &Vector<T>, &mut Vector<T>),
     out: &mut Scalars<T>,
 ) -> Result<()> {
-    let (alpha, beta) = (coefficient_arguments(alpha)?, coefficient_arguments(beta)?);
-    let (first, second) = ([read(p)?, write(x)?], [read(q)?, write(r)?]);
-    let updates = [&alpha[..], &first, &beta, &second].concat();
-    if r.cols() != 1 {
-        return advance_columns(gpu, r, &updates, out);
+    let (partials, counter) = (gpu.partials(), gpu.counter());
+    if r.cols() == 1 {
+        let n = values(p);
+        return kernels::vector_advance(n, alpha, p, x, beta, q, r, out, partials, counter)?
+            .run(gpu, reduction(p));
     }
-    let arguments = [&[values(p)][..], &updates, &[result(out)?]].concat();
-    reduction(gpu, &kernel::<T>(gpu, "vector_advance")?, p, &arguments)
-}
-
-/// Two updates of columns that are as long as `r`, the second one of `r` itself, and its norms.
-fn advance_columns<T: Scalar>(
-    gpu: &Gpu,
-    r: &Vector<T>,
-    updates: &[Argument],
-    out: &mut Scalars<T>,
-) -> Result<()> {
-    let kernel = kernel::<T>(gpu, "vector_advance_columns")?;
-    let operands = [updates, &[result(out)?]].concat();
-    column_reduction(gpu, &kernel, r, &operands)
+    for (first, count, blocks) in column_blocks(p) {
+        kernels::vector_advance_columns(
+            p.rows(),
+            p.cols(),
+            first,
+            count,
+            alpha,
+            p,
+            &mut *x,
+            beta,
+            q,
+            &mut *r,
+            &mut *out,
+            partials,
+            counter,
+        )?
+        .run(gpu, blocks)?;
+    }
+    Ok(())
 }
 
 /// The products of the columns of `x` and `y`, or their square roots.
@@ -209,52 +222,27 @@ fn dot_columns<T: Scalar>(
     y: &Vector<T>,
     out: &mut Scalars<T>,
 ) -> Result<()> {
-    let kernel = kernel::<T>(gpu, "vector_dot_columns")?;
-    let root = Argument::U32(root.into());
-    let operands = [root, read(x)?, read(y)?, result(out)?];
-    column_reduction(gpu, &kernel, x, &operands)
-}
-
-/// The null pointer, for what a kernel does not read.
-const NOTHING: Argument = Argument::Address(0);
-
-fn kernel<T: Scalar>(gpu: &Gpu, name: &'static str) -> Result<Kernel> {
-    gpu.kernel(FILE, name, &[("T", T::KIND.name())])
-}
-
-fn mixed_kernel<S: Scalar, T: Scalar>(
-    gpu: &Gpu,
-    name: &'static str,
-    conjugate: bool,
-) -> Result<Kernel> {
-    let mut defines = vec![("S", S::KIND.name()), ("T", T::KIND.name())];
-    defines.extend(conjugate.then_some(("CONJUGATED", "1")));
-    gpu.kernel(MIXED, name, &defines)
-}
-
-fn read<T: Scalar>(x: &Vector<T>) -> Result<Argument> {
-    Ok(Argument::Address(x.device()?))
-}
-
-fn write<T: Scalar>(y: &mut Vector<T>) -> Result<Argument> {
-    Ok(Argument::Address(y.device_mut()?))
-}
-
-fn result<T: Scalar>(out: &mut Scalars<T>) -> Result<Argument> {
-    Ok(Argument::Address(out.device_mut()?))
+    for (first, count, blocks) in column_blocks(x) {
+        kernels::vector_dot_columns(
+            x.rows(),
+            x.cols(),
+            first,
+            count,
+            root,
+            x,
+            y,
+            &mut *out,
+            gpu.partials(),
+            gpu.counter(),
+        )?
+        .run(gpu, blocks)?;
+    }
+    Ok(())
 }
 
 /// How many values a vector has.
-fn values<T: Scalar>(y: &Vector<T>) -> Argument {
-    Argument::U64((y.rows() * y.cols()) as u64)
-}
-
-/// The values of a vector, and its columns where a kernel is told.
-fn sizes<T: Scalar>(y: &Vector<T>) -> Vec<Argument> {
-    match y.cols() {
-        1 => vec![values(y)],
-        cols => vec![values(y), Argument::U32(cols as u32)],
-    }
+fn values<T: Scalar>(y: &Vector<T>) -> usize {
+    y.rows() * y.cols()
 }
 
 /// Tiles that values of one type make; at least one.
@@ -262,52 +250,31 @@ fn tiles<T: Scalar>(values: usize) -> usize {
     (values * size_of::<T>()).div_ceil(TILE).max(1)
 }
 
-/// With at least as many threads as columns, so that every thread can stay in one.
-fn elementwise<T: Scalar>(
-    gpu: &Gpu,
-    kernel: &Kernel,
-    y: &Vector<T>,
-    arguments: &[Argument],
-) -> Result<()> {
+/// Blocks with at least as many threads as columns, so that every thread can stay in one; none without values.
+fn elementwise<T: Scalar>(gpu: &Gpu, y: &Vector<T>) -> usize {
     let most = gpu.device().properties().compute_units * BLOCKS_PER_UNIT;
-    let blocks = tiles::<T>(y.rows() * y.cols()).min(most);
-    let blocks = blocks.max(y.cols().div_ceil(BLOCK as usize));
+    let blocks = tiles::<T>(values(y)).min(most);
     match y.bytes() {
-        0 => Ok(()),
-        _ => gpu.launch(kernel, blocks as u32, arguments),
+        0 => 0,
+        _ => blocks.max(y.cols().div_ceil(BLOCK as usize)),
     }
 }
 
 /// The blocks follow from the size alone, so that sums are the same on every device.
-fn reduction<T: Scalar>(
-    gpu: &Gpu,
-    kernel: &Kernel,
-    x: &Vector<T>,
-    arguments: &[Argument],
-) -> Result<()> {
-    let blocks = tiles::<T>(x.rows()).min(REDUCTION_BLOCKS);
-    let arguments = [arguments, &gpu.reduction()].concat();
-    gpu.launch(kernel, blocks as u32, &arguments)
+fn reduction<T: Scalar>(x: &Vector<T>) -> usize {
+    tiles::<T>(x.rows()).min(REDUCTION_BLOCKS)
 }
 
-/// As many columns at a time as a block has threads. The blocks follow from the sizes alone, as those of one column.
-fn column_reduction<T: Scalar>(
-    gpu: &Gpu,
-    kernel: &Kernel,
-    x: &Vector<T>,
-    operands: &[Argument],
-) -> Result<()> {
-    for first in (0..x.cols()).step_by(BLOCK as usize) {
-        let count = (x.cols() - first).min(BLOCK as usize);
+/// As many columns at a time as a block has threads: the first, their number and blocks, which follow from the sizes alone, as
+/// those of one column.
+fn column_blocks<T: Scalar>(x: &Vector<T>) -> impl Iterator<Item = (usize, usize, usize)> + use<T> {
+    let (rows, cols) = (x.rows(), x.cols());
+    (0..cols).step_by(BLOCK as usize).map(move |first| {
+        let count = (cols - first).min(BLOCK as usize);
         let rows_of_block = LEAPS * (BLOCK as usize / count);
         let most = COLUMN_BLOCKS.min(PARTIAL_SUMS / count);
-        let blocks = x.rows().div_ceil(rows_of_block).clamp(1, most);
-        let numbers = [x.cols(), first, count].map(|number| Argument::U32(number as u32));
-        let rows = [Argument::U64(x.rows() as u64)];
-        let arguments = [&rows[..], &numbers, operands, &gpu.reduction()].concat();
-        gpu.launch(kernel, blocks as u32, &arguments)?;
-    }
-    Ok(())
+        (first, count, rows.div_ceil(rows_of_block).clamp(1, most))
+    })
 }
 
 #[cfg(test)]

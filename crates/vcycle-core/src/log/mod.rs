@@ -31,7 +31,7 @@ pub struct IterationEvent<'a> {
     pub tolerance: f64,
 }
 
-/// Is told what happens in a run; every method does nothing unless it is written.
+/// Is notified of what happens in a run; every method does nothing by default.
 pub trait Observer {
     /// A stage begins, inside those that have begun and not ended.
     fn stage_begins(&mut self, _name: &str) {}
@@ -41,10 +41,10 @@ pub trait Observer {
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
     /// Something worth knowing that is no error: a stage that a device has no kernel for, say.
     fn note(&mut self, _text: &str) {}
-    /// A buffer was made; told when the stage begins or ends that follows, of
+    /// A buffer was made; reported when the next stage begins or ends, of
     /// [watched](Self::watches_memory) memory alone.
     fn allocated(&mut self, _executor: &str, _bytes: usize) {}
-    /// Values were copied from an executor to another; told as [`allocated`](Self::allocated) is.
+    /// Values were copied from an executor to another; reported as [`allocated`](Self::allocated) is.
     fn copied(&mut self, _from: &str, _to: &str, _bytes: usize) {}
     /// Whether allocations and copies of the thread that makes the [`Log`] are of interest.
     fn watches_memory(&self) -> bool {
@@ -115,7 +115,7 @@ impl Log {
         self
     }
 
-    /// Whether nobody listens.
+    /// Whether there are no observers.
     pub fn is_empty(&self) -> bool {
         self.observers.borrow().is_empty()
     }
@@ -132,7 +132,7 @@ impl Log {
         observers.iter().any(|observer| observer.wants_stop())
     }
 
-    /// Has the stages of a device's work end when the device is done, if somebody times them.
+    /// Has the stages of a device's work end when the device is done, if an observer times them.
     #[doc(hidden)]
     pub fn follow(&self, executor: &Executor) {
         if executor.is_device() && self.times_stages() {
@@ -140,7 +140,7 @@ impl Log {
         }
     }
 
-    /// Waits for the device that is followed. What fails there is told by the next operation.
+    /// Waits for the device that is followed. The next operation reports what fails there.
     fn catch_up(&self) {
         if let Some(device) = self.device.borrow().as_ref() {
             let _ = device.synchronize();
@@ -152,7 +152,7 @@ impl Log {
         self.stage_of(name, || bytes)
     }
 
-    /// Begins a stage that ends with the guard; its bytes are counted only if somebody listens.
+    /// Begins a stage that ends with the guard; its bytes are counted only if there are observers.
     pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
         match self.is_empty() {
             true => StageGuard { open: None },
@@ -162,7 +162,7 @@ impl Log {
 
     fn begin(&self, name: &str, bytes: usize) -> StageGuard<'_> {
         self.catch_up();
-        self.tell_memory();
+        self.report_memory();
         self.each(|observer| observer.stage_begins(name));
         let open = OpenStage {
             log: self,
@@ -184,7 +184,7 @@ impl Log {
     }
 
     /// Hands on what happened to memory since the last time.
-    fn tell_memory(&self) {
+    fn report_memory(&self) {
         let events = self.memory.iter().flat_map(Listening::events);
         events.for_each(|event| match &event {
             MemoryEvent::Allocated { executor, bytes } => {
@@ -196,9 +196,9 @@ impl Log {
         });
     }
 
-    fn each(&self, tell: impl Fn(&mut dyn Observer)) {
+    fn each(&self, notify: impl Fn(&mut dyn Observer)) {
         for observer in self.observers.borrow_mut().iter_mut() {
-            tell(observer.as_mut());
+            notify(observer.as_mut());
         }
     }
 }
@@ -221,11 +221,11 @@ impl Drop for StageGuard<'_> {
         if let Some(stage) = &self.open {
             stage.log.catch_up();
             let elapsed = stage.start.elapsed();
-            stage.log.tell_memory();
-            let tell = |observer: &mut dyn Observer| {
+            stage.log.report_memory();
+            let notify = |observer: &mut dyn Observer| {
                 observer.stage_ends(&stage.name, elapsed, stage.bytes);
             };
-            stage.log.each(tell);
+            stage.log.each(notify);
         }
     }
 }

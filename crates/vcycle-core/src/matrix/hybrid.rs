@@ -116,7 +116,7 @@ impl<T: Scalar> Hybrid<T> {
         Self::from_csr_with(a, HybridSplit::default())
     }
 
-    /// The same matrix, from CSR, split as told.
+    /// The same matrix, from CSR, split as given.
     ///
     /// # Errors
     /// As [`from_csr`](Self::from_csr), a quantile that is none, or an ELL part of

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bsr::blocks_of;
 use super::rowwise::{self, Rowwise, check_padding, rowwise_operator};
-use super::{Csr, Pattern, Tiles, fill_rows, zeroed};
+use super::{Csr, Pattern, fill_rows, zeroed};
 use crate::arrays::{SLOTS, TILE, TileArrays};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -20,22 +20,20 @@ use crate::workspace::Workspace;
 /// Rows and columns of a tile.
 const SIDE: usize = TILE.rows;
 
-/// A matrix in tiles of 4 by 4 whose entries a bitmap tells, the format mBSR of AmgT (Lu et al. 2024), with the fields of that paper.
+/// A matrix in tiles of 4 by 4 whose entries a bitmap marks, the format mBSR of AmgT (Lu et al. 2024), with the fields of that paper.
 ///
 /// A tile is stored where any of its places has an entry; bit `4 r + c` of its map says whether row `r` has an entry in
-/// column `c`. It has all 16 values, as in the paper, or those of its entries alone ([`Tiles::Packed`]). The last tiles may reach beyond the matrix. A device
+/// column `c`. It has all 16 values. The last tiles may reach beyond the matrix. A device
 /// makes the tiles itself, and multiplies with them side by side in slices.
 ///
 /// **Choose it** to repeat that paper, and on devices in half precision for matrices with six or more entries a tile.
 ///
 /// ```
-/// use vcycle::{executor::Executor, gallery, matrix::{Mbsr, Tiles}};
+/// use vcycle::{executor::Executor, gallery, matrix::Mbsr};
 /// let a = gallery::build("poisson27:5", &Executor::cpu())?.matrix;
 /// let tiles = Mbsr::from_csr(&a)?;
 /// assert_eq!(tiles.blc_map().iter().map(|map| map.count_ones() as usize).sum::<usize>(), a.nonzeros());
 /// assert_eq!(tiles.blc_val().len(), 16 * tiles.blc_idx().len());
-/// let packed = Mbsr::in_tiles(&a, Tiles::Packed)?;
-/// assert_eq!(packed.blc_val().len(), a.nonzeros());
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -52,26 +50,18 @@ pub struct Mbsr<T> {
 rowwise_operator!(Mbsr);
 
 impl<T: Scalar> Mbsr<T> {
-    /// The same matrix, from CSR, in dense tiles.
+    /// The same matrix, from CSR.
     ///
     /// # Errors
     /// When tiles would be nearly [empty](crate::error::Error::TooMuchPadding), or memory is short.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
-        Self::in_tiles(a, Tiles::Dense)
-    }
-
-    /// The same matrix, from CSR, in such tiles.
-    ///
-    /// # Errors
-    /// When dense tiles would be nearly [empty](crate::error::Error::TooMuchPadding), or memory is short.
-    pub fn in_tiles(a: &Csr<T>, tiles: Tiles) -> Result<Self> {
         let (arrays, there) = match tiles::pattern_of(a.pattern())? {
             Some(pattern) => {
-                check(&pattern, tiles, a)?;
-                let there = a.in_tiles(tiles)?;
-                (tiles::filled(a, tiles, pattern)?, Some(there))
+                check(&pattern, a)?;
+                let there = a.in_tiles()?;
+                (tiles::filled(a, pattern)?, Some(there))
             }
-            None => (filled(a, tiles)?, None),
+            None => (filled(a)?, None),
         };
         let pieces = match there {
             Some(_) => Vec::new(),
@@ -84,11 +74,6 @@ impl<T: Scalar> Mbsr<T> {
             pieces,
             there,
         })
-    }
-
-    /// What is stored of tiles.
-    pub fn tiles(&self) -> Tiles {
-        self.arrays.tiles
     }
 
     /// The place of the first tile of every row of tiles, and at the end their number.
@@ -111,48 +96,30 @@ impl<T: Scalar> Mbsr<T> {
         self.arrays.values.on_host()
     }
 
-    /// The place of the first value of every row of packed tiles, and at the end their number; dense tiles have 16 each.
-    pub fn blc_off(&self) -> Option<&[usize]> {
-        self.arrays.firsts.as_ref().map(Buffer::on_host)
-    }
-
-    /// Map, first column and first value of the tiles of a row of tiles.
-    fn strip(&self, strip: usize) -> impl Iterator<Item = (u16, usize, usize)> {
-        let places = self.blc_ptr()[strip]..self.blc_ptr()[strip + 1];
-        let mut next = match self.blc_off() {
-            Some(firsts) => firsts[strip],
-            None => places.start * SLOTS,
-        };
-        places.map(move |tile| {
-            let (map, first) = (self.blc_map()[tile], next);
-            next += self.tiles().room(map);
-            (map, self.blc_idx()[tile] as usize * SIDE, first)
+    /// Map, first column and values of the tiles of a row of tiles.
+    fn strip(&self, strip: usize) -> impl Iterator<Item = (u16, usize, &[T])> {
+        let (maps, columns, values) = (self.blc_map(), self.blc_idx(), self.blc_val());
+        (self.blc_ptr()[strip]..self.blc_ptr()[strip + 1]).map(move |tile| {
+            let values = &values[tile * SLOTS..(tile + 1) * SLOTS];
+            (maps[tile], columns[tile] as usize * SIDE, values)
         })
     }
 
     /// Column and value of the entries of a row.
     fn row(&self, row: usize) -> impl Iterator<Item = (usize, T)> {
-        let (within, values) = (row % SIDE * SIDE, self.blc_val());
+        let within = row % SIDE * SIDE;
         self.strip(row / SIDE)
-            .flat_map(move |(map, column, first)| {
+            .flat_map(move |(map, column, values)| {
                 let there = (0..SIDE).filter(move |place| map >> (within + place) & 1 == 1);
-                there.map(move |place| {
-                    let value = values[first + self.tiles().place(map, within + place)];
-                    (column + place, value)
-                })
+                there.map(move |place| (column + place, values[within + place]))
             })
     }
 }
 
-/// Fails where dense tiles would be nearly empty.
-fn check<T: Scalar>(pattern: &Pattern, tiles: Tiles, a: &Csr<T>) -> Result<()> {
-    match tiles {
-        Tiles::Dense => {
-            let slots = pattern.nonzeros().saturating_mul(SLOTS);
-            check_padding("mbsr", slots, a.nonzeros())
-        }
-        Tiles::Packed => Ok(()),
-    }
+/// Fails where tiles would be nearly empty.
+fn check<T: Scalar>(pattern: &Pattern, a: &Csr<T>) -> Result<()> {
+    let slots = pattern.nonzeros().saturating_mul(SLOTS);
+    check_padding("mbsr", slots, a.nonzeros())
 }
 
 /// Bounds of ranges of whole rows of tiles.
@@ -162,9 +129,9 @@ fn pieces(pattern: &Pattern, rows: usize) -> Vec<usize> {
 }
 
 /// The tiles of a matrix of the host.
-fn filled<T: Scalar>(a: &Csr<T>, tiles: Tiles) -> Result<TileArrays<T>> {
+fn filled<T: Scalar>(a: &Csr<T>) -> Result<TileArrays<T>> {
     let pattern = Arc::unwrap_or_clone(blocks_of(a, TILE)?);
-    check(&pattern, tiles, a)?;
+    check(&pattern, a)?;
     let executor = a.executor();
     let mut maps = zeroed(executor, pattern.nonzeros())?;
     fill_rows(executor, pattern.offsets(), &mut maps, |strip, maps| {
@@ -172,28 +139,15 @@ fn filled<T: Scalar>(a: &Csr<T>, tiles: Tiles) -> Result<TileArrays<T>> {
             maps[tile] |= 1 << bit;
         }
     });
-    let first_entry = |strip: usize| a.offsets()[a.size().rows.min(strip * SIDE)];
-    let firsts: Vec<usize> = match tiles {
-        Tiles::Dense => pattern.offsets().iter().map(|at| at * SLOTS).collect(),
-        Tiles::Packed => (0..=pattern.size().rows).map(first_entry).collect(),
-    };
+    let firsts: Vec<usize> = pattern.offsets().iter().map(|at| at * SLOTS).collect();
     let mut values = zeroed(executor, firsts[firsts.len() - 1])?;
     fill_rows(executor, &firsts, &mut values, |strip, values| {
-        let maps = &maps[pattern.range(strip)];
-        let mut first = 0;
-        let starts = maps.iter().map(|&map| {
-            first += tiles.room(map);
-            first - tiles.room(map)
-        });
-        let starts: Vec<usize> = starts.collect();
         for (tile, bit, value) in entries_of(a, &pattern, strip) {
-            values[starts[tile] + tiles.place(maps[tile], bit)] = value;
+            values[tile * SLOTS + bit] = value;
         }
     });
     Ok(TileArrays {
-        tiles,
         maps: Buffer::from_vec(executor, maps),
-        firsts: (tiles == Tiles::Packed).then(|| Buffer::from_vec(executor, firsts)),
         values: Buffer::from_vec(executor, values),
         pattern,
     })
@@ -238,8 +192,7 @@ impl<T: Scalar> Rowwise for Mbsr<T> {
 
     fn bytes(&self) -> usize {
         let a = &self.arrays;
-        let firsts = a.firsts.as_ref().map_or(0, Buffer::bytes);
-        a.pattern.bytes() + a.maps.bytes() + firsts + a.values.bytes()
+        a.pattern.bytes() + a.maps.bytes() + a.values.bytes()
     }
 
     fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
@@ -272,15 +225,12 @@ impl<T: Scalar> Rowwise for Mbsr<T> {
     where
         T: Mixes<X, Y>,
     {
-        let values = self.blc_val();
         for (strip, sums) in sums.chunks_mut(SIDE).enumerate() {
-            for (map, column, first) in self.strip(first / SIDE + strip) {
-                let mut left = map;
-                while left != 0 {
-                    let bit = left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    let value = values[first + self.tiles().place(map, bit)];
-                    sums[bit / SIDE] += value.matrix() * T::input(x[column + bit % SIDE]);
+            for (mut map, column, values) in self.strip(first / SIDE + strip) {
+                while map != 0 {
+                    let bit = map.trailing_zeros() as usize;
+                    map &= map - 1;
+                    sums[bit / SIDE] += values[bit].matrix() * T::input(x[column + bit % SIDE]);
                 }
             }
         }
@@ -304,29 +254,16 @@ mod tests {
 
     #[test]
     fn fields_are_those_of_the_paper() {
-        let tiles = Mbsr::from_csr(&small(&HOST)).unwrap();
-        assert_eq!(tiles.blc_ptr(), [0, 2, 3]);
-        assert_eq!(tiles.blc_idx(), [0, 1, 1]);
-        assert_eq!(
-            tiles.blc_map(),
-            [0b0001_0010_0000_0001, 0b0001_0000_0000_0010, 0b10]
-        );
-        assert_eq!((tiles.blc_val()[12], tiles.blc_val()[16 + 1]), (4.0, 2.0));
-        assert_eq!(tiles.nonzeros(), 6);
-    }
-
-    #[test]
-    fn packed_tiles_have_the_values_of_entries() {
         for executor in [HOST].into_iter().chain(device()) {
-            let tiles = Mbsr::in_tiles(&small(&executor), Tiles::Packed).unwrap();
-            let dense = Mbsr::from_csr(&small(&executor)).unwrap();
-            assert_eq!(tiles.blc_map(), dense.blc_map());
-            assert_eq!(tiles.blc_val(), [1.0, 0.0, 4.0, 2.0, 5.0, 6.0]);
+            let tiles = Mbsr::from_csr(&small(&executor)).unwrap();
+            assert_eq!(tiles.blc_ptr(), [0, 2, 3]);
+            assert_eq!(tiles.blc_idx(), [0, 1, 1]);
             assert_eq!(
-                (tiles.blc_off(), dense.blc_off()),
-                (Some(&[0, 5, 6][..]), None)
+                tiles.blc_map(),
+                [0b0001_0010_0000_0001, 0b0001_0000_0000_0010, 0b10]
             );
-            assert_eq!((tiles.nonzeros(), dense.blc_val().len()), (6, 48));
+            assert_eq!((tiles.blc_val()[12], tiles.blc_val()[16 + 1]), (4.0, 2.0));
+            assert_eq!((tiles.nonzeros(), tiles.blc_val().len()), (6, 48));
         }
     }
 
@@ -335,11 +272,9 @@ mod tests {
         for executor in [HOST, Executor::cpu()].into_iter().chain(device()) {
             let random = random(&executor, 31, 42, 0.2, 3);
             for a in [small(&executor), random] {
-                for tiles in [Tiles::Dense, Tiles::Packed] {
-                    let back = Mbsr::in_tiles(&a, tiles).unwrap().to_csr();
-                    assert_eq!((a.offsets(), a.columns()), (back.offsets(), back.columns()));
-                    assert_eq!(a.values(), back.values());
-                }
+                let back = Mbsr::from_csr(&a).unwrap().to_csr();
+                assert_eq!((a.offsets(), a.columns()), (back.offsets(), back.columns()));
+                assert_eq!(a.values(), back.values());
             }
         }
     }
@@ -359,8 +294,6 @@ mod tests {
                 };
                 let tiles = Mbsr::from_csr(&a).unwrap();
                 assert_eq!(product(&tiles), product(&a));
-                let packed = Mbsr::in_tiles(&a, Tiles::Packed).unwrap();
-                assert_eq!(product(&packed), product(&a));
                 let x = Vector::from_rows(&executor, cols, vec![3.0; 5 * cols]).unwrap();
                 let transposed = |a: &dyn LinOp<f64>| {
                     let mut y = Vector::<f64>::zeros(&executor, 6, cols).unwrap();

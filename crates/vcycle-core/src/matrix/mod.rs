@@ -19,8 +19,6 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use crate::arrays::Tiles;
-pub use crate::launch::setup::ProductWay;
 pub use bsr::Bsr;
 pub use coo::Coo;
 #[cfg(feature = "metis")]

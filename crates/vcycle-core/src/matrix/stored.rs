@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bsr::in_blocks;
 use super::format::arranged;
-use super::{Csr, Distributed, Format, Mbsr, Tiles, choose_format};
+use super::{Csr, Distributed, Format, Mbsr, choose_format};
 use crate::error::{ConfigError, Error, Result};
 use crate::linop::LinOp;
 use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
@@ -19,12 +19,10 @@ pub enum Arrangement {
     As(Format),
     /// In compressed rows, with which a device multiplies row by row.
     Rows,
-    /// In compressed rows, of which a device puts those with the same columns side by side.
-    Grouped,
     /// In dense blocks of so many rows and columns.
     Blocks(usize),
     /// In tiles of 4 by 4 with bitmaps ([`Mbsr`]).
-    Tiles(Tiles),
+    Tiles,
 }
 
 /// A matrix as a solve uses it.
@@ -152,17 +150,16 @@ where
     };
     let entries = match arrangement {
         Arrangement::Rows if on_device => Arc::new(entries.on_device_in(None)?),
-        Arrangement::Grouped if on_device => Arc::new(entries.grouped()?),
-        Arrangement::Tiles(tiles) if on_device => Arc::new(entries.in_tiles(tiles)?),
+        Arrangement::Tiles if on_device => Arc::new(entries.in_tiles()?),
         _ => entries,
     };
     let operator: Arc<dyn LinOp<W>> = match arrangement {
         Arrangement::Auto => unreachable!("decided above"),
-        Arrangement::Rows | Arrangement::Grouped => arranged(&entries, Format::Csr)?,
+        Arrangement::Rows => arranged(&entries, Format::Csr)?,
         Arrangement::As(format) => arranged(&entries, format)?,
         Arrangement::Blocks(size) => in_blocks(&entries, size)?,
-        Arrangement::Tiles(_) if on_device => arranged(&entries, Format::Csr)?,
-        Arrangement::Tiles(tiles) => Arc::new(Mbsr::in_tiles(&entries, tiles)?),
+        Arrangement::Tiles if on_device => arranged(&entries, Format::Csr)?,
+        Arrangement::Tiles => Arc::new(Mbsr::from_csr(&entries)?),
     };
     Ok(StoredMatrix {
         operator,

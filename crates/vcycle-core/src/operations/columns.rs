@@ -6,9 +6,15 @@ use super::reductions::add_team_sums;
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::launch;
+use crate::gpu::{BLOCK, Gpu, kernels::columns as kernels};
 use crate::scalar::Scalar;
 use crate::{cpu, reference};
+
+/// Columns of a tile, as in the kernel.
+const TILE: usize = 4;
+/// Rows that a thread has at least before there are more parts, and most parts.
+const ROWS: usize = 8;
+const MOST_PARTS: usize = 256;
 
 compiled_fn! {
     /// `out = X^H Y`, row after row.
@@ -23,7 +29,7 @@ compiled_fn! {
             Executor::Cpu(threads) => {
                 cpu::columns::products(threads, (x.host()?, p), (y.host()?, q), out);
             }
-            Executor::Gpu(gpu) => launch::columns::products(gpu, x, y)?.read(out)?,
+            Executor::Gpu(gpu) => products_on(gpu, x, y)?.read(out)?,
         }
         add_team_sums(x.executor(), out)
     }
@@ -46,9 +52,36 @@ compiled_fn! {
             }
             Executor::Gpu(gpu) => {
                 let coefficients = Buffer::from_vec(x.executor(), coefficients.to_vec());
-                launch::columns::add_combination(gpu, x, &coefficients, y)?;
+                add_combination_on(gpu, x, &coefficients, y)?;
             }
         }
         Ok(())
     }
+}
+
+/// `X^H Y`, row after row.
+fn products_on<T: Scalar>(gpu: &Gpu, x: &Vector<T>, y: &Vector<T>) -> Result<Buffer<T::Arith>> {
+    let (p, q, executor) = (x.cols(), y.cols(), x.executor());
+    let parts = (x.rows() / (BLOCK as usize * ROWS)).clamp(1, MOST_PARTS);
+    let mut partials = Buffer::<T::Arith>::room(executor, p * q * parts)?;
+    let mut out = Buffer::<T::Arith>::room(executor, p * q)?;
+    gpu.real(T::KIND)?;
+    let tiles = p.div_ceil(TILE) * q.div_ceil(TILE);
+    kernels::columns_products(x.rows(), p, q, parts, x, y, &mut partials)?
+        .run(gpu, tiles * parts)?;
+    kernels::columns_sums::<T>(parts, &partials, &mut out)?.run(gpu, p * q)?;
+    Ok(out)
+}
+
+/// `Y += X C`.
+fn add_combination_on<T: Scalar>(
+    gpu: &Gpu,
+    x: &Vector<T>,
+    coefficients: &Buffer<T::Arith>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    gpu.real(T::KIND)?;
+    let blocks = (x.rows() * y.cols()).div_ceil(BLOCK as usize).max(1);
+    kernels::columns_add(x.rows(), x.cols(), y.cols(), x, coefficients, y)?
+        .run(gpu, blocks.min(i32::MAX as usize))
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use vcycle_kernels::{Transpose, compiled};
 
 use super::Finish;
-use crate::arrays::{Csr, Pattern, Sweep, Vector};
+use crate::arrays::{Csr, Sweep, Vector};
 use crate::cpu;
 use crate::cpu::csr::Product;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::launch::layout::{Purpose, Shape};
-use crate::launch::rows::Inputs;
+use crate::launch::layout::Purpose;
 use crate::launch::setup::Queue;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
@@ -24,12 +23,8 @@ type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 
 /// Makes what products with the matrix take on its device.
 pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
-    if a.executor().is_device() {
-        a.operand(Inputs {
-            cols: 1,
-            kind: T::KIND,
-            sums: T::KIND,
-        })?;
+    if a.executor().is_device() && !a.copies.plain && !T::KIND.is_complex() {
+        a.operand(1)?;
     }
     Ok(())
 }
@@ -54,26 +49,13 @@ pub(crate) fn stored_as<T: Scalar>(a: &Csr<T>) -> Result<String> {
     }
 }
 
-/// The matrix with which its device multiplies in a layout that is asked for; itself on the host.
-pub(crate) fn laid_out<T: Scalar>(a: &Csr<T>, shape: Shape) -> Result<Csr<T>> {
-    with_pattern(a, |queue| a.pattern.laid_out(queue, shape))
-}
-
-/// The matrix with which its device multiplies in blocks of like rows; itself on the host.
-pub(crate) fn grouped<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>> {
-    with_pattern(a, |queue| a.pattern.grouped(queue))
-}
-
-/// The matrix with a pattern that its device makes; itself on the host.
-fn with_pattern<T: Scalar>(
-    a: &Csr<T>,
-    pattern: impl FnOnce(&Queue<'_>) -> Result<Pattern>,
-) -> Result<Csr<T>> {
+/// The matrix with which its device multiplies in blocks of a size, or in rows; itself on the host.
+pub(crate) fn laid_out<T: Scalar>(a: &Csr<T>, block: Option<Size>) -> Result<Csr<T>> {
     match Queue::of(a.executor()) {
-        Some(queue) => Ok(Csr::of_buffers(
-            &Arc::new(pattern(&queue)?),
-            a.values.clone(),
-        )),
+        Some(queue) => {
+            let pattern = Arc::new(a.pattern.laid_out(&queue, block)?);
+            Ok(Csr::of_buffers(&pattern, a.values.clone()))
+        }
         None => Ok(a.clone()),
     }
 }

@@ -3,19 +3,33 @@
 use vcycle_gpu::Address;
 
 use super::Finish;
-use crate::arrays::Vector;
+use crate::arrays::{Coefficient, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{Gpu, MessageBuffer};
-use crate::launch;
-use crate::launch::halo::Run;
-use crate::scalar::{Mixes, Scalar};
+use crate::gpu::{BLOCK, Gpu, MessageBuffer, Read, Write, kernels::halo as kernels};
+use crate::scalar::{Element, Mixes, Scalar};
 
-pub(crate) use crate::launch::halo::OtherColumns;
+/// Most blocks of a launch; enough for any device.
+const MOST_BLOCKS: usize = 4096;
+
+/// The entries of some rows in columns of other ranks.
+#[derive(Debug)]
+pub(crate) struct OtherColumns<'a, M> {
+    /// Which rows these are.
+    pub rows: &'a Buffer<u32>,
+    /// Where the entries of each begin.
+    pub offsets: &'a Buffer<usize>,
+    /// Places among the columns of other ranks.
+    pub columns: &'a Buffer<u32>,
+    pub values: &'a Buffer<M>,
+}
 
 /// Copies rows of a vector one after the other, to an address on its device.
 pub(crate) fn pack<T: Scalar>(rows: &Buffer<u32>, x: &Vector<T>, packed: Address) -> Result<()> {
-    launch::halo::pack(device(x.executor())?, rows, x, packed)
+    let gpu = device(x.executor())?;
+    gpu.real(T::KIND)?;
+    let (count, cols) = (rows.len(), x.cols());
+    kernels::halo_pack(count, cols, rows, x, Write::new(packed))?.run(gpu, blocks(count * cols))
 }
 
 /// Queues that memory of the device is written to a message buffer, up to three pieces one after the other.
@@ -67,13 +81,13 @@ fn by_pieces(
     }
     match runs.is_empty() {
         true => Ok(()),
-        false => launch::halo::copy(gpu, &runs),
+        false => copy_runs(gpu, &runs),
     }
 }
 
 /// Queues a copy from one place on the device to another.
 pub(crate) fn copy(gpu: &Gpu, from: Address, to: Address, bytes: usize) -> Result<()> {
-    launch::halo::copy(gpu, &[Run { bytes, from, to }])
+    copy_runs(gpu, &[Run { bytes, from, to }])
 }
 
 /// Adds to a product that is finished what the columns of other ranks have to it, on their device.
@@ -83,7 +97,51 @@ pub(crate) fn add<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     finish: &Finish<'_, Y>,
     y: &mut Vector<Y>,
 ) -> Result<()> {
-    launch::halo::add(device(x.executor())?, a, x, finish, y)
+    let gpu = device(x.executor())?;
+    let (alpha, d) = match finish {
+        Finish::Apply => (Coefficient::one(), None),
+        Finish::Combine { alpha, .. } => (*alpha, None),
+        Finish::Relax(sweep) => (Coefficient::real(-sweep.alpha), Some(sweep.d)),
+    };
+    for kind in [M::KIND, X::KIND, Y::KIND] {
+        gpu.real(kind)?;
+    }
+    let (rows, cols) = (a.rows.len(), x.cols());
+    kernels::halo_add(
+        rows, cols, a.rows, a.offsets, a.columns, a.values, x, alpha, d, y,
+    )?
+    .with(&[("ACC", M::Accumulator::NAME)])
+    .run(gpu, blocks(rows * cols))
+}
+
+/// So many bytes that are copied from one place to another; those of message buffers that kernels reach, too.
+struct Run {
+    bytes: usize,
+    from: Address,
+    to: Address,
+}
+
+/// Copies up to three runs of bytes.
+fn copy_runs(gpu: &Gpu, runs: &[Run]) -> Result<()> {
+    let bits = |bits: u64, run: &Run| bits | run.bytes as u64 | run.from | run.to;
+    let (word, width) = match runs.iter().fold(0, bits).trailing_zeros() {
+        3.. => ("u64", 8),
+        2 => ("u32", 4),
+        _ => ("u16", 2),
+    };
+    let run = |place: usize| match runs.get(place) {
+        Some(run) => (run.bytes / width, Read::new(run.from), Write::new(run.to)),
+        None => Default::default(),
+    };
+    let most = runs.iter().map(|run| run.bytes).max().unwrap_or(0);
+    kernels::halo_move(run(0), run(1), run(2))?
+        .with(&[("WORD", word)])
+        .run(gpu, blocks(most / width))
+}
+
+/// Blocks for so many items; none for none.
+fn blocks(items: usize) -> usize {
+    items.div_ceil(BLOCK as usize).min(MOST_BLOCKS)
 }
 
 fn device(executor: &Executor) -> Result<&Gpu> {

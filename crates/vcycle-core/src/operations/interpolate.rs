@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{brought, on_device};
+use super::on_device;
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -37,11 +37,11 @@ pub fn prolongation<V: Scalar>(
             queue,
             a,
             strength,
-            coarse: &brought(numbers, a.executor())?,
+            coarse: &numbers.brought(a.executor())?,
             coarse_count,
         };
         let points = points.map(|(numbers, count)| {
-            aggressive::points(queue, &brought(numbers, a.executor())?, count)
+            aggressive::points(queue, &numbers.brought(a.executor())?, count)
         });
         level.prolongation(method, points.transpose()?.as_ref(), limits)
     })
@@ -74,7 +74,7 @@ pub fn tentative(
     dependent: f64,
 ) -> Result<Option<Prolonged>> {
     on_device(executor, |queue| {
-        let groups = &brought(nodes.groups, executor)?;
+        let groups = &nodes.groups.brought(executor)?;
         if vectors.is_empty() {
             let shape = (nodes.count, nodes.block);
             let t = smoothed::constants(queue, groups, shape, nodes.is_complete)?;
@@ -96,7 +96,7 @@ pub fn fitted(
         let level = FittedLevel {
             queue,
             strength,
-            coarse: &brought(numbers, strength.executor())?,
+            coarse: &numbers.brought(strength.executor())?,
             vectors,
             limits,
         };

@@ -3,7 +3,8 @@
 use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::Queue;
+use crate::gpu::kernels::islands as kernels;
+use crate::launch::setup::islands::PARTS;
 
 pub use crate::launch::setup::islands::IslandRules;
 
@@ -58,10 +59,24 @@ impl IslandFunctions {
         before: Option<[&Vector<f64>; 2]>,
         sums: &mut Vector<f64>,
     ) -> Result<()> {
-        match Queue::of(b.executor()) {
-            Some(queue) => queue.island_sums(self, b, before, sums),
-            None => self.sums_on_host(b, before, sums),
-        }
+        let Executor::Gpu(gpu) = b.executor() else {
+            return self.sums_on_host(b, before, sums);
+        };
+        let [nx, ny, _] = self.boxes.grid.size();
+        kernels::island_sums(
+            nx,
+            ny,
+            b.cols(),
+            &self.table,
+            &self.weights,
+            &self.z,
+            b,
+            &self.az,
+            before.map(|[_, x]| x),
+            before.map(|[before, _]| before),
+            sums,
+        )?
+        .run(gpu, self.count() * b.cols())
     }
 
     /// `x += Z sums`.
@@ -86,10 +101,11 @@ impl IslandFunctions {
         (sign, sums): (f64, &Vector<f64>),
         y: &mut Vector<f64>,
     ) -> Result<()> {
-        if y.executor().is_device() {
-            let executor = y.executor().clone();
-            let queue = Queue::of(&executor).expect("a device");
-            return queue.island_add(self, functions, (sign, sums), y);
+        if let Executor::Gpu(gpu) = y.executor().clone() {
+            let [nx, ny, _] = self.boxes.grid.size();
+            let cols = y.cols();
+            return kernels::island_add(nx, ny, cols, sign, &self.table, functions, sums, y)?
+                .run(&gpu, self.count() * PARTS);
         }
         let (cols, functions, sums) = (y.cols(), functions.host()?, sums.host()?);
         let y = y.host_mut()?;

@@ -43,7 +43,7 @@ pub mod triangular;
 pub mod vector;
 
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::executor::Executor;
 use crate::launch::setup::Queue;
 use crate::scalar::Scalar;
 
@@ -68,12 +68,4 @@ fn on_real_device<'e, T: Scalar, R>(
         return Ok(None);
     }
     Queue::of(executor).map(work).transpose()
-}
-
-/// Numbers in the memory of an executor, copied only where they are not there already.
-fn brought(numbers: &Buffer<u32>, executor: &Executor) -> Result<Buffer<u32>> {
-    match numbers.executor().shares_memory_with(executor) {
-        true => Ok(numbers.clone()),
-        false => numbers.copy_to(executor),
-    }
 }

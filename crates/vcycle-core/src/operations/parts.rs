@@ -5,13 +5,50 @@ use std::sync::Arc;
 
 use vcycle_kernels::compiled_fn;
 
-use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::gpu::{Define, kernels::parts as kernels};
+use crate::launch::setup::Queue;
 use crate::scalar::{Element, Scalar};
+use crate::size::Size;
 
-pub(crate) use crate::launch::setup::parts::{Renumbering, SplitPattern};
+/// Other numbers for columns: own ones begin elsewhere, the others are looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct Renumbering {
+    /// The own columns as they are.
+    pub own: Range<usize>,
+    /// Where they begin then.
+    pub to: usize,
+    /// The numbers of the others.
+    pub others: Vec<u32>,
+}
+
+/// Where entries in own columns stand, and those in other columns.
+#[derive(Debug)]
+pub(crate) struct SplitPattern {
+    pub own: Pattern,
+    /// Rows with entries in other columns, where these begin, and which of the others they are.
+    pub rows: Buffer<u32>,
+    pub offsets: Buffer<usize>,
+    pub columns: Buffer<u32>,
+}
+
+/// The words that values are copied by, and how many make one.
+fn words_of<T: Element>() -> (Define, usize) {
+    let size = size_of::<T>();
+    let name = match size {
+        1 => "u8",
+        2 => "u16",
+        4 => "u32",
+        _ => "u64",
+    };
+    (("WORD", name), size.div_ceil(size_of::<u64>()))
+}
+
+fn of_own(own: &Range<usize>) -> (usize, usize) {
+    (own.start, own.len())
+}
 
 /// For each of the other columns whether it has entries.
 pub(crate) fn others_marked(
@@ -19,9 +56,13 @@ pub(crate) fn others_marked(
     own: &Range<usize>,
     others: usize,
 ) -> Result<Option<Buffer<u32>>> {
-    on_device(pattern.executor(), |queue| {
-        queue.others_marked(pattern, own, others)
-    })
+    let Some(queue) = Queue::of(pattern.executor()) else {
+        return Ok(None);
+    };
+    let (entries, mut marks) = (pattern.nonzeros(), queue.zeros(others)?);
+    kernels::part_marks(entries, pattern.buffers().1, of_own(own), &mut marks)?
+        .items(&queue, entries)?;
+    Ok(Some(marks))
 }
 
 /// The values at some places behind the first ones, one after the other.
@@ -30,7 +71,15 @@ pub(crate) fn packed<T: Element>(
     first: usize,
     places: &Buffer<u32>,
 ) -> Result<Option<Buffer<T>>> {
-    on_device(from.executor(), |queue| queue.packed(from, first, places))
+    let Some(queue) = Queue::of(from.executor()) else {
+        return Ok(None);
+    };
+    let mut packed = queue.room::<T>(places.len())?;
+    let (from, to) = (from.pointer()?.bits(), packed.pointer_mut()?.bits());
+    kernels::part_pack(places.len(), places, from, first, to)?
+        .with(&[words_of::<T>().0])
+        .items(&queue, places.len())?;
+    Ok(Some(packed))
 }
 
 /// Copies a run of values to a place; nothing happens on a host.
@@ -40,8 +89,15 @@ pub(crate) fn copied<T: Element>(
     to: &mut Buffer<T>,
     at: usize,
 ) -> Result<()> {
-    on_device(from.executor(), |queue| queue.copied(from, run, to, at))?;
-    Ok(())
+    let Some(queue) = Queue::of(from.executor()) else {
+        return Ok(());
+    };
+    let (define, each) = words_of::<T>();
+    let words = run.len() * each;
+    let (from, to) = (from.pointer()?.bits(), to.pointer_mut()?.bits());
+    kernels::part_copy(words, from, run.start * each, to, at * each)?
+        .with(&[define])
+        .items(&queue, words)
 }
 
 /// A pattern of `cols` columns with other numbers.
@@ -50,40 +106,152 @@ pub(crate) fn renumbered(
     by: &Renumbering,
     cols: usize,
 ) -> Result<Option<Arc<Pattern>>> {
-    on_device(pattern.executor(), |queue| {
-        queue.renumbered(pattern, by, cols)
-    })
+    let Some(queue) = Queue::of(pattern.executor()) else {
+        return Ok(None);
+    };
+    let (offsets, columns) = pattern.buffers();
+    let (entries, mut out) = (columns.len(), queue.room(columns.len())?);
+    let others = Buffer::from_vec(queue.executor, by.others.clone());
+    kernels::part_renumber(entries, columns, of_own(&by.own), by.to, &others, &mut out)?
+        .items(&queue, entries)?;
+    let size = Size::new(pattern.size().rows, cols);
+    Ok(Some(Arc::new(Pattern::of_buffers(
+        size,
+        offsets.clone(),
+        out,
+    ))))
 }
 
 compiled_fn! {
     /// Some consecutive rows.
     pub(crate) fn row_range[any T: Scalar](a: &Csr<T>, rows: Range<usize>) -> Result<Option<Csr<T>>> {
-        on_device(a.executor(), |queue| queue.row_range(a, rows))
+        all_stacked(&[(a, rows)])
     }
 }
 
 compiled_fn! {
     /// All rows of three matrices of equally many columns, one after the other.
     pub(crate) fn stacked[any T: Scalar](first: &Csr<T>, second: &Csr<T>, last: &Csr<T>) -> Result<Option<Csr<T>>> {
-        on_device(second.executor(), |queue| {
-            let whole = [first, second, last].map(|part| (part, 0..part.size().rows));
-            queue.stacked(&whole)
-        })
+        all_stacked(&[first, second, last].map(|part| (part, 0..part.size().rows)))
     }
+}
+
+/// Consecutive rows of several matrices of equally many columns, one after the other.
+fn all_stacked<T: Scalar>(parts: &[(&Csr<T>, Range<usize>)]) -> Result<Option<Csr<T>>> {
+    let Some(queue) = Queue::of(parts[parts.len() / 2].0.executor()) else {
+        return Ok(None);
+    };
+    let entries = |&(a, ref rows): &(&Csr<T>, Range<usize>)| {
+        let (offsets, last) = (a.pattern().buffers().0, a.size().rows);
+        let end = |row: usize| match row {
+            0 => Ok(0),
+            row if row == last => Ok(a.nonzeros()),
+            row => offsets.get(row),
+        };
+        Ok(end(rows.start)?..end(rows.end)?)
+    };
+    let entries: Vec<Range<usize>> = parts.iter().map(entries).collect::<Result<_>>()?;
+    let rows = parts.iter().map(|part| part.1.len()).sum();
+    let all = entries.iter().map(Range::len).sum();
+    let mut offsets = queue.room::<usize>(rows + 1)?;
+    let (mut columns, mut values) = (queue.room::<u32>(all)?, queue.room::<T>(all)?);
+    let (mut at, mut entry) = (0, 0);
+    for ((a, rows), entries) in parts.iter().zip(entries) {
+        let (from_offsets, from_columns) = a.pattern().buffers();
+        kernels::part_offsets(
+            rows.len(),
+            from_offsets,
+            rows.start,
+            entries.start,
+            &mut offsets,
+            at,
+            entry,
+        )?
+        .items(&queue, rows.len() + 1)?;
+        copied(from_columns, entries.clone(), &mut columns, entry)?;
+        copied(a.values_buffer(), entries.clone(), &mut values, entry)?;
+        (at, entry) = (at + rows.len(), entry + entries.len());
+    }
+    let size = Size::new(rows, parts.first().map_or(0, |part| part.0.size().cols));
+    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+    Ok(Some(Csr::of_buffers(&pattern, values)))
 }
 
 compiled_fn! {
     /// Rows that are those of three matrices of a size beside each other.
     pub(crate) fn beside[any T: Scalar](first: &Csr<T>, second: &Csr<T>, last: &Csr<T>) -> Result<Option<Csr<T>>> {
-        on_device(second.executor(), |queue| queue.beside([first, second, last]))
+        beside_each_other([first, second, last])
     }
+}
+
+fn beside_each_other<T: Scalar>([a, b, c]: [&Csr<T>; 3]) -> Result<Option<Csr<T>>> {
+    let Some(queue) = Queue::of(b.executor()) else {
+        return Ok(None);
+    };
+    let rows = a.size().rows;
+    let [begin, middle, end] = [a, b, c].map(|of| of.pattern().buffers().0);
+    let mut offsets = queue.room::<usize>(rows + 1)?;
+    kernels::part_beside(rows, begin, middle, end, &mut offsets)?.items(&queue, rows + 1)?;
+    let entries = a.nonzeros() + b.nonzeros() + c.nonzeros();
+    let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
+    let (define, each) = words_of::<T>();
+    let places = [
+        (None, None),
+        (Some(begin), None),
+        (Some(begin), Some(middle)),
+    ];
+    for (of, (before, second)) in [a, b, c].into_iter().zip(places) {
+        kernels::part_place(
+            rows,
+            of.pattern(),
+            of.values_buffer().pointer()?.bits(),
+            each,
+            before,
+            second,
+            &offsets,
+            &mut columns,
+            values.pointer_mut()?.bits(),
+        )?
+        .with(&[define])
+        .items(&queue, rows)?;
+    }
+    let pattern = Arc::new(Pattern::of_buffers(a.size(), offsets, columns));
+    Ok(Some(Csr::of_buffers(&pattern, values)))
 }
 
 compiled_fn! {
     /// Rows in any order.
     pub(crate) fn taken[any T: Scalar](a: &Csr<T>, rows: Vec<u32>) -> Result<Option<Csr<T>>> {
-        on_device(a.executor(), |queue| queue.taken(a, rows))
+        rows_taken(a, rows)
     }
+}
+
+fn rows_taken<T: Scalar>(a: &Csr<T>, rows: Vec<u32>) -> Result<Option<Csr<T>>> {
+    let Some(queue) = Queue::of(a.executor()) else {
+        return Ok(None);
+    };
+    let (count, list) = (rows.len(), Buffer::from_vec(queue.executor, rows));
+    let mut lengths = queue.room::<u32>(count)?;
+    kernels::part_lengths(count, a.pattern().buffers().0, &list, &mut lengths)?
+        .items(&queue, count)?;
+    let (offsets, entries) = queue.offsets(&lengths)?;
+    let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
+    let (define, each) = words_of::<T>();
+    kernels::part_take(
+        count,
+        a.pattern(),
+        a.values_buffer().pointer()?.bits(),
+        each,
+        &list,
+        &offsets,
+        &mut columns,
+        values.pointer_mut()?.bits(),
+    )?
+    .with(&[define])
+    .items(&queue, count)?;
+    let size = Size::new(count, a.size().cols);
+    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+    Ok(Some(Csr::of_buffers(&pattern, values)))
 }
 
 /// The entries of a pattern in own columns, and those in others, for vectors on an executor of the same device.
@@ -92,10 +260,36 @@ pub(crate) fn split(
     own: &Range<usize>,
     executor: &Executor,
 ) -> Result<Option<SplitPattern>> {
-    match a.executor().is_device() {
-        true => on_device(executor, |queue| queue.split(a, own)),
-        false => Ok(None),
-    }
+    let Some(queue) = Queue::of(executor).filter(|_| a.executor().is_device()) else {
+        return Ok(None);
+    };
+    let rows = a.size().rows;
+    let (mut counts, mut flags) = (queue.room(rows)?, queue.room(rows)?);
+    kernels::part_counts(rows, a, of_own(own), &mut counts, &mut flags)?.items(&queue, rows)?;
+    let (own_offsets, entries) = queue.offsets(&counts)?;
+    let (listed, count) = queue.offsets(&flags)?;
+    let (mut own_columns, mut list) = (queue.room(entries)?, queue.room(count)?);
+    let mut columns = queue.room(a.nonzeros() - entries)?;
+    let mut offsets = queue.zeros::<usize>(count + 1)?;
+    kernels::part_columns(
+        rows,
+        a,
+        of_own(own),
+        &own_offsets,
+        &listed,
+        &mut own_columns,
+        &mut list,
+        &mut offsets,
+        &mut columns,
+    )?
+    .items(&queue, rows)?;
+    let size = Size::new(rows, own.len());
+    Ok(Some(SplitPattern {
+        own: Pattern::of_buffers(size, own_offsets, own_columns),
+        rows: list,
+        offsets,
+        columns,
+    }))
 }
 
 compiled_fn! {
@@ -105,9 +299,33 @@ compiled_fn! {
         own: &Range<usize>,
         split: &Pattern,
     ) -> Result<Option<[Buffer<T>; 2]>> {
-        match a.executor().is_device() {
-            true => on_device(split.executor(), |queue| queue.split_values(a, own, split)),
-            false => Ok(None),
-        }
+        values_split(a, own, split)
     }
+}
+
+fn values_split<T: Scalar>(
+    a: &Csr<T>,
+    own: &Range<usize>,
+    split: &Pattern,
+) -> Result<Option<[Buffer<T>; 2]>> {
+    let Some(queue) = Queue::of(split.executor()).filter(|_| a.executor().is_device()) else {
+        return Ok(None);
+    };
+    let (rows, entries) = (a.size().rows, split.nonzeros());
+    let mut inside = queue.room::<T>(entries)?;
+    let mut outside = queue.room::<T>(a.nonzeros() - entries)?;
+    let (define, each) = words_of::<T>();
+    kernels::part_values(
+        rows,
+        a.pattern(),
+        of_own(own),
+        split.buffers().0,
+        a.values_buffer().pointer()?.bits(),
+        each,
+        inside.pointer_mut()?.bits(),
+        outside.pointer_mut()?.bits(),
+    )?
+    .with(&[define])
+    .items(&queue, rows)?;
+    Ok(Some([inside, outside]))
 }

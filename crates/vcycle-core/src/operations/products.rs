@@ -8,7 +8,7 @@ use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::launch::setup::{Classes, Factors, Grouped, Product, ProductWay};
+use crate::launch::setup::{Classes, Factors, Grouped, Product};
 use crate::scalar::Scalar;
 
 compiled_fn! {
@@ -40,13 +40,9 @@ pub(crate) fn multiply<T: Scalar>(a: &Csr<T>, b: &Csr<T>) -> Result<Option<Csr<T
     on_device(a.executor(), |queue| queue.multiply(a, b))
 }
 
-/// The same by entries, in a way that is asked for.
-pub(crate) fn multiply_in_way<T: Scalar>(
-    a: &Csr<T>,
-    b: &Csr<T>,
-    way: ProductWay,
-) -> Result<Option<Csr<T>>> {
-    on_device(a.executor(), |queue| queue.multiply_in_way(a, b, way))
+/// The same in tiles of 4 by 4.
+pub(crate) fn multiply_in_tiles<T: Scalar>(a: &Csr<T>, b: &Csr<T>) -> Result<Option<Csr<T>>> {
+    on_device(a.executor(), |queue| queue.multiply_in_tiles(a, b))
 }
 
 /// Where the entries of `A B` stand.

@@ -4,9 +4,8 @@ use super::Finish;
 use crate::arrays::{Coefficient, Csr, Pattern, Scalars, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::Gpu;
-use crate::launch::rows;
-use crate::launch::{bsr, coo, dense, ell};
+use crate::gpu::{BLOCK, Given, Gpu, Passes, Write, kernels};
+use crate::launch::rows::{by_rows, power, threads_for};
 use crate::reference::rows::{self as host, Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
@@ -59,7 +58,8 @@ impl<T: Scalar> Part<'_, T> {
     where
         T: Mixes<X, Y>,
     {
-        let rows = match *self {
+        let cols = x.cols();
+        match *self {
             Self::Slots {
                 size,
                 slice_rows,
@@ -67,66 +67,77 @@ impl<T: Scalar> Part<'_, T> {
                 offsets,
                 columns,
                 values,
-            } => ell::rows(ell::Slots {
-                size,
-                slice_rows,
-                width,
-                offsets: offsets.map_or(Ok(0), Buffer::device)?,
-                columns: columns.device()?,
-                values: values.device()?,
-            }),
+            } => {
+                // Neighbouring threads have neighbouring rows.
+                let (defines, blocks) = by_rows::<T, X, Y>(gpu, (size.rows, 1), cols, finish);
+                let a = (slice_rows, width, offsets, columns);
+                let to = Given(finish.parts(y)?);
+                kernels::ell::by_rows(size.rows, cols, a, values, x, to)?
+                    .with(&defines)
+                    .run(gpu, blocks)
+            }
             Self::Blocks {
                 size,
                 block,
                 pattern,
                 values,
             } => {
-                let [offsets, columns] = pattern.device()?;
-                bsr::rows(bsr::Blocks {
-                    size,
-                    block,
-                    count: pattern.nonzeros(),
-                    offsets,
-                    columns,
-                    values: values.device()?,
-                })
+                let entries = pattern.nonzeros() * block.rows * block.cols;
+                let shape = (size.rows, entries / size.rows.max(1));
+                let (defines, blocks) = by_rows::<T, X, Y>(gpu, shape, cols, finish);
+                let (offsets, columns) = pattern.buffers();
+                let a = (block.rows, block.cols, offsets, columns);
+                let to = Given(finish.parts(y)?);
+                kernels::bsr::by_rows(size.rows, cols, a, values, x, to)?
+                    .with(&defines)
+                    .run(gpu, blocks)
             }
-            Self::Dense { size, values } => dense::rows(size, values.device()?),
-            Self::Rows(a) => {
-                let operand = a.operand(rows::Inputs::of::<T, X, Y>(x))?;
-                return rows::multiply::<T, X, Y>(gpu, operand, x, finish, y);
+            Self::Dense { size, values } => {
+                let (defines, blocks) =
+                    by_rows::<T, X, Y>(gpu, (size.rows, size.cols), cols, finish);
+                let to = Given(finish.parts(y)?);
+                kernels::dense::by_rows(size.rows, cols, (size.cols,), values, x, to)?
+                    .with(&defines)
+                    .run(gpu, blocks)
             }
+            Self::Rows(a) => a.multiply_on(gpu, false, x, finish, y),
             Self::Triplets {
                 rows,
                 columns,
                 values,
                 empty,
             } => {
-                let chunks = rows.len().div_ceil(coo::CHUNK);
+                let chunks = rows.len().div_ceil(CHUNK);
                 // Sums of complex numbers are two.
                 let each = 1 + usize::from(X::KIND.is_complex());
-                let mut parts = ws.vector::<f64>(x.executor(), 2 * each * chunks, x.cols())?;
-                let triplets = coo::Triplets {
-                    entries: list(rows)?,
-                    columns: columns.device()?,
-                    values: values.device()?,
-                    empty: empty.map(list).transpose()?,
-                    bytes: each * size_of::<f64>(),
-                    parts: parts.device_mut()?,
+                let mut sums = ws.vector::<f64>(x.executor(), 2 * each * chunks, cols)?;
+                let heads: Write<f64> = (&mut *sums).pass()?;
+                let tails = heads.at(each * chunks * cols);
+                let (heads, tails) = (heads.cast::<T::Accumulator>(), tails.cast());
+                let threads = threads_for(gpu, 4 * gpu.width());
+                let defines = [finish.define(), ("THREADS", power(threads))];
+                let items = chunks * cols;
+                let (count, to) = (rows.len(), Given(finish.parts(y)?));
+                kernels::coo::coo(cols, count, rows, columns, heads, tails, values, x, to)?
+                    .with(&defines)
+                    .run(gpu, items)?;
+                kernels::coo::coo_ends(cols, count, rows, columns, heads, tails, values, x, to)?
+                    .with(&defines)
+                    .run(gpu, (items * threads).div_ceil(BLOCK as usize))?;
+                let Some(empty) = empty else {
+                    return Ok(());
                 };
-                return triplets.multiply::<T, X, Y>(gpu, x, finish, y);
+                let count = empty.len();
+                kernels::coo::coo_empty(cols, count, empty, columns, heads, tails, values, x, to)?
+                    .with(&defines)
+                    .run(gpu, (count * cols).div_ceil(BLOCK as usize))
             }
-        };
-        rows::multiply::<T, X, Y>(gpu, rows.operand(gpu, x.cols()), x, finish, y)
+        }
     }
 }
 
-fn list(rows: &Buffer<u32>) -> Result<coo::List> {
-    Ok(coo::List {
-        count: rows.len(),
-        rows: rows.device()?,
-    })
-}
+/// Triplets of a block, as in `kernels/coo.c`.
+const CHUNK: usize = 4 * BLOCK as usize;
 
 /// Adds one column of `A x` to the sums of the rows from a first one on.
 type Add<'a, M, X, Y> = dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync + 'a;

@@ -5,14 +5,33 @@ use crate::cpu;
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
+use crate::gpu::{Define, Given, Gpu};
 use crate::grid::Grid;
 use crate::launch::rows::Finish;
 use crate::launch::setup::stencil::OwnCells;
-use crate::launch::stencil::{self as device, Part, StencilOperand};
 use crate::reference;
 use crate::reference::stencil::{Form, Order, Start, StencilArrays};
-use crate::scalar::{Real, Scalar};
+use crate::scalar::{Kind, Real, Scalar};
 use crate::workspace::Workspace;
+
+const LINES: [&str; 9] = [
+    "LINE_0", "LINE_1", "LINE_2", "LINE_3", "LINE_4", "LINE_5", "LINE_6", "LINE_7", "LINE_8",
+];
+const DIGITS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+
+/// Which neighbours of a cell a product is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// All of them.
+    All,
+    /// Those that a sweep forward changes after the cell.
+    Later,
+}
+
+fn flag(set: bool) -> &'static str {
+    DIGITS[usize::from(set)]
+}
 
 /// A stencil matrix wherever it is; vectors are unknown by unknown.
 pub struct StencilEntries<'a, M> {
@@ -56,15 +75,102 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
         }
     }
 
-    fn on_device(&self) -> Result<StencilOperand<'a>> {
-        Ok(StencilOperand {
-            grid: self.grid,
-            offsets: self.offsets,
-            unknowns: self.unknowns,
-            base: self.base as f32,
-            kind: M::KIND,
-            values: self.values.device()?,
-        })
+    /// What `kernels/stencil.h` wants to know, but for the types of numbers.
+    fn defines(&self) -> Vec<Define> {
+        let mut lines = [0; 9];
+        for &[x, y, z] in self.offsets {
+            lines[(3 * (z + 1) + y + 1) as usize] |= 1_usize << (x + 1);
+        }
+        let aligned = self.grid.length().is_multiple_of(self.cells());
+        let mut defines = vec![
+            ("UNKNOWNS", DIGITS[self.unknowns]),
+            ("CELLS", DIGITS[self.cells()]),
+            ("ALIGNED", flag(aligned)),
+        ];
+        let lines = lines.iter().map(|&neighbours| DIGITS[neighbours]);
+        defines.extend(LINES.into_iter().zip(lines));
+        defines
+    }
+
+    /// Neighbours along x that a thread has: 8 bytes of the matrix, or more.
+    fn cells(&self) -> usize {
+        match M::KIND {
+            Kind::F64 => 2,
+            _ if self.grid.length().is_multiple_of(4) => 4,
+            _ => 2,
+        }
+    }
+
+    /// Threads of a line.
+    fn threads(&self) -> usize {
+        self.grid.length().div_ceil(self.cells())
+    }
+
+    /// What `GRID` of the kernels stands for.
+    fn extents(&self) -> (usize, usize, usize, f32) {
+        let [nx, ny, nz] = self.grid.size();
+        (nx, ny, nz, self.base as f32)
+    }
+
+    /// Queues a product and what becomes of it.
+    fn product_on<V: Real>(
+        &self,
+        gpu: &Gpu,
+        part: Part,
+        finish: &Finish<'_, V>,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+    ) -> Result<()> {
+        let mut defines = self.defines();
+        let later = ("LATER", flag(part == Part::Later));
+        defines.extend([later, ("ACC", V::NAME), finish.define()]);
+        let threads = self.threads() * self.grid.lines() * self.unknowns;
+        let blocks = threads.div_ceil(stencil::FILE.block as usize);
+        let to = Given(finish.parts(y)?);
+        stencil::stencil_product(self.extents(), self.values, x, to)?
+            .with(&defines)
+            .run(gpu, blocks.min(i32::MAX as usize))
+    }
+
+    /// Queues a sweep of Gauss-Seidel: lines by the parities of z and y, both colours of a line together.
+    fn sweep_on<V: Real>(
+        &self,
+        gpu: &Gpu,
+        (order, start): (Order, Start),
+        b: &Vector<V>,
+        x: &mut Vector<V>,
+    ) -> Result<()> {
+        gpu.real(M::KIND)?;
+        let largest = gpu.device().properties().max_block >= stencil_systems::FILE.block as usize;
+        let block = match (self.unknowns, largest) {
+            (1, _) => stencil_sweep::FILE.block,
+            (_, true) => stencil_systems::FILE.block,
+            (_, false) => stencil::FILE.block,
+        };
+        let lanes = block as usize / (self.unknowns * self.unknowns);
+        let mut defines = self.defines();
+        defines.extend([
+            ("ACC", V::NAME),
+            ("FROM_ZERO", flag(start == Start::Zero)),
+            ("BACKWARD", flag(order == Order::Backward)),
+            ("LONG", flag(self.threads() > lanes)),
+        ]);
+        let lines_per_block = (lanes / self.threads()).max(1);
+        let (grid, [_, ny, nz]) = (self.extents(), self.grid.size());
+        for [odd_z, odd_y] in order
+            .parities()
+            .map(|z| order.parities().map(|y| [z, y]))
+            .concat()
+        {
+            let lines = (ny + 1 - odd_y) / 2 * ((nz + 1 - odd_z) / 2);
+            let blocks = lines.div_ceil(lines_per_block);
+            let kernel = match self.unknowns {
+                1 => stencil_sweep::stencil_sweep(grid, odd_y, odd_z, self.values, b, &mut *x)?,
+                _ => stencil_systems::stencil_systems(grid, odd_y, odd_z, self.values, b, &mut *x)?,
+            };
+            kernel.block(block).with(&defines).run(gpu, blocks)?;
+        }
+        Ok(())
     }
 
     /// The product with one column, and what becomes of it.
@@ -75,7 +181,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
         y: &mut Vector<V>,
     ) -> Result<()> {
         if let Executor::Gpu(gpu) = self.executor() {
-            return device::product(gpu, self.on_device()?, Part::All, finish, x, y);
+            return self.product_on(gpu, Part::All, finish, x, y);
         }
         let (a, form, x, y) = (self.arrays(), form(finish)?, x.host()?, y.host_mut()?);
         match self.executor() {
@@ -116,7 +222,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
     ) -> Result<()> {
         match self.executor() {
             Executor::Gpu(gpu) => {
-                device::gauss_seidel(gpu, self.on_device()?, (order, start), b, x)?;
+                self.sweep_on(gpu, (order, start), b, x)?;
             }
             Executor::Reference => {
                 let (b, x) = (b.host()?, x.host_mut()?);
@@ -148,7 +254,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
             beta: Coefficient::zero(),
             z: None,
         };
-        device::product(gpu, self.on_device()?, Part::Later, &less, x, r)?;
+        self.product_on(gpu, Part::Later, &less, x, r)?;
         Ok(true)
     }
 }

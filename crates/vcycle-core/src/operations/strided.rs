@@ -6,7 +6,7 @@ use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::fields::{interleave, separate};
-use crate::launch::strided::{Places, copy};
+use crate::gpu::{BLOCK, Gpu, Passes, kernels::strided as kernels};
 use crate::scalar::Scalar;
 
 /// Rows of a vector in a piece of work.
@@ -23,7 +23,7 @@ compiled_fn! {
         if let Executor::Gpu(gpu) = x.executor() {
             return from.iter().zip(to).try_for_each(|(&from, &to)| {
                 let (from, to) = (Places::column(from, wide), Places::column(to, cols));
-                copy(gpu, x.rows(), (x, from), (out, to))
+                copy(gpu, x.rows(), (x, from), (&mut *out, to))
             });
         }
         let rows = |first: usize, out: &mut [V], x: &[V]| {
@@ -77,4 +77,40 @@ compiled_fn! {
             copy(gpu, cells, (fields, from), (rows, to))
         })
     }
+}
+
+/// Where numbers are: at `first`, `first + stride`, ...
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    /// The place of the first number.
+    first: usize,
+    /// The distance between two.
+    stride: usize,
+}
+
+impl Places {
+    /// The numbers of column `place` of `count`, row after row.
+    fn column(place: usize, count: usize) -> Self {
+        Self {
+            first: place,
+            stride: count,
+        }
+    }
+
+    /// Numbers side by side.
+    fn from(first: usize) -> Self {
+        Self { first, stride: 1 }
+    }
+}
+
+/// Copies `n` numbers of a vector to places of another.
+fn copy<T: Scalar>(
+    gpu: &Gpu,
+    n: usize,
+    (x, from): (&Vector<T>, Places),
+    (y, to): (&mut Vector<T>, Places),
+) -> Result<()> {
+    let (x, y) = (x.pass()?.at(from.first), y.pass()?.at(to.first));
+    kernels::strided_copy(n, from.stride, x, to.stride, y)?
+        .run(gpu, n.div_ceil(BLOCK as usize).max(1))
 }

@@ -3,7 +3,7 @@
 use vcycle_kernels::compiled_fn;
 
 use super::on_device;
-use crate::arrays::{Csr, Pattern, TileArrays, Tiles};
+use crate::arrays::{Csr, Pattern, TileArrays};
 use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::size::Size;
@@ -18,12 +18,8 @@ compiled_fn! {
     ///
     /// # Panics
     /// On an executor of the host.
-    pub(crate) fn filled[any T: Scalar](
-        a: &Csr<T>,
-        tiles: Tiles,
-        pattern: Pattern,
-    ) -> Result<TileArrays<T>> {
-        let filled = on_device(a.executor(), |queue| queue.fill_tiles(a, tiles, pattern))?;
+    pub(crate) fn filled[any T: Scalar](a: &Csr<T>, pattern: Pattern) -> Result<TileArrays<T>> {
+        let filled = on_device(a.executor(), |queue| queue.fill_tiles(a, pattern))?;
         Ok(filled.expect("a pattern of tiles of a device"))
     }
 }

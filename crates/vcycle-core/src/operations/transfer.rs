@@ -9,8 +9,8 @@ use crate::cpu::Threads;
 use crate::cpu::stencil::{Axes, Correction, Residual, Vectors};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
+use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, kernels::transfer as kernels};
 use crate::grid::Grid;
-use crate::launch::transfer::TransferOperand;
 use crate::reference;
 use crate::reference::stencil::{Order, TransferArrays};
 use crate::scalar::Scalar;
@@ -112,20 +112,48 @@ impl<'a, W: Scalar> TransferWeights<'a, W> {
     }
 }
 
-/// Interpolation along all axes, for kernels that do it at once.
-fn operand<'a, W: Scalar>(
-    transfers: impl Iterator<Item = TransferWeights<'a, W>>,
-) -> Result<TransferOperand> {
-    let (mut first, mut weights) = (None, [None; 3]);
-    for transfer in transfers {
-        first.get_or_insert(transfer.fine);
-        weights[transfer.axis] = Some(transfer.weights.device()?);
+/// Interpolation along some axes on a device: x first, then y, then z.
+struct DeviceTransfer<'a, W> {
+    fine: Grid,
+    /// The weights along each axis that is halved.
+    weights: [Option<&'a Buffer<W>>; 3],
+}
+
+/// What `TRANSFER` of the kernels stands for.
+type TransferParts<W, V> = (u32, u32, u32, u32, Read<W>, Read<W>, Read<W>, Read<V>);
+
+impl<'a, W: Scalar> DeviceTransfer<'a, W> {
+    fn new(transfers: impl Iterator<Item = TransferWeights<'a, W>>) -> Self {
+        let (mut first, mut weights) = (None, [None; 3]);
+        for transfer in transfers {
+            first.get_or_insert(transfer.fine);
+            weights[transfer.axis] = Some(transfer.weights);
+        }
+        let fine = first.expect("there is a transfer");
+        Self { fine, weights }
     }
-    Ok(TransferOperand {
-        fine: first.expect("there is a transfer"),
-        kind: W::KIND,
-        weights,
-    })
+
+    fn defines<V: Scalar>(&self, gpu: &Gpu) -> Result<[Define; 5]> {
+        gpu.real(W::KIND)?;
+        gpu.real(V::KIND)?;
+        let flag = |set| if set { "1" } else { "0" };
+        let [x, y, z] = self.weights.map(|weights| weights.is_some());
+        let pairs = x && self.fine.length().is_multiple_of(2);
+        Ok([
+            ("ACC", V::NAME),
+            ("HALF_X", flag(x)),
+            ("HALF_Y", flag(y)),
+            ("HALF_Z", flag(z)),
+            ("PAIRS", flag(pairs)),
+        ])
+    }
+
+    fn parts<V: Scalar>(&self, cells: usize, q: Option<&Vector<V>>) -> Result<TransferParts<W, V>> {
+        let [nx, ny, nz] = self.fine.size().map(|extent| extent as u32);
+        let [x, y, z] = self.weights;
+        let (x, y, z) = (x.pass()?, y.pass()?, z.pass()?);
+        Ok((nx, ny, nz, cells as u32, x, y, z, q.pass()?))
+    }
 }
 
 /// Restricts along several axes, the finest grid first; says whether the executor does that at once.
@@ -138,7 +166,10 @@ pub fn restrict_at_once<'a, W: Scalar, V: Vectors>(
     let Executor::Gpu(gpu) = fine.executor() else {
         return Ok(false);
     };
-    operand(transfers)?.restrict(gpu, q, fine, coarse)?;
+    let (transfer, cells) = (DeviceTransfer::new(transfers), coarse.rows());
+    kernels::transfer_restrict::<W, V>(transfer.parts(cells, q)?, fine, coarse)?
+        .with(&transfer.defines::<V>(gpu)?)
+        .run(gpu, cells.div_ceil(BLOCK as usize))?;
     Ok(true)
 }
 
@@ -152,7 +183,10 @@ pub fn prolong_at_once<'a, W: Scalar, V: Vectors>(
     let Executor::Gpu(gpu) = coarse.executor() else {
         return Ok(false);
     };
-    operand(transfers)?.prolong(gpu, q, coarse, (fine, add))?;
+    let (transfer, cells) = (DeviceTransfer::new(transfers), coarse.rows());
+    kernels::transfer_prolong::<W, V>(transfer.parts(cells, q)?, add, coarse, fine)?
+        .with(&transfer.defines::<V>(gpu)?)
+        .run(gpu, cells.div_ceil(BLOCK as usize))?;
     Ok(true)
 }
 

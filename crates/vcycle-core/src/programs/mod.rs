@@ -10,8 +10,7 @@ mod again;
 use vcycle_gpu::{Properties, Source};
 
 use crate::executor::Executor;
-use crate::gpu::{File, source};
-use crate::launch;
+use crate::gpu::{File, kernels, source};
 
 pub use again::Again;
 
@@ -39,7 +38,7 @@ pub fn expect(executor: &Executor) {
 
 /// A line of the list for what a device was given; none for other files than those of this library.
 pub fn line(program: &Source) -> Option<String> {
-    let file = launch::file(&program.file)?;
+    let file = file(&program.file)?;
     let value = |name| {
         let mut found = program.defines.iter();
         found.find_map(|define| define.strip_prefix(name))
@@ -51,6 +50,14 @@ pub fn line(program: &Source) -> Option<String> {
     let words = [file.name, block].into_iter();
     let words: Vec<&str> = words.chain(own.map(String::as_str)).collect();
     Some(words.join(" "))
+}
+
+/// A file of kernels by its name.
+fn file(name: &str) -> Option<File> {
+    kernels::FILES
+        .iter()
+        .find(|file| file.name == name)
+        .copied()
 }
 
 fn likely(properties: &Properties) -> Vec<Vec<Source>> {
@@ -82,7 +89,7 @@ fn width(target: &str) -> usize {
 /// `products.c 128 THREADS=1 SIZE=0`: file, threads of a block, definitions. None for anything else.
 fn parse(line: &str, width: usize, is_cpu: bool) -> Option<Source> {
     let mut words = line.split(' ');
-    let file = launch::file(words.next()?)?;
+    let file = file(words.next()?)?;
     let block = words.next()?.parse().ok()?;
     let defines: Option<Vec<(&str, &str)>> = words.map(|word| word.split_once('=')).collect();
     Some(source(File { block, ..file }, &defines?, width, is_cpu))
@@ -116,30 +123,10 @@ mod tests {
         }
     }
 
-    /// Included by others: the loop over rows of three formats.
-    const PARTS: [&str; 2] = ["by_rows.c", "stencil.c"];
-
-    fn files_of_kernels() -> Vec<String> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gpu/kernels");
-        let names = std::fs::read_dir(folder).unwrap();
-        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let is_file = |name: &String| !name.ends_with(".h") && !PARTS.contains(&name.as_str());
-        names.filter(is_file).collect()
-    }
-
-    #[test]
-    fn every_file_of_kernels_has_a_name() {
-        for name in files_of_kernels() {
-            assert!(launch::file(&name).is_some(), "{name}");
-        }
-    }
-
     /// Files of which no program has been listed on a GPU since they are there. A new file belongs into `FURTHER` of
     /// `vcycle kernels list`, or among these.
     const UNLISTED: &[&str] = &[
-        "alike.c",
         "batch_narrow.c",
-        "block_tensors.c",
         "columns.c",
         "isai.c",
         "mbsr.c",
@@ -149,13 +136,12 @@ mod tests {
 
     #[test]
     fn no_file_of_kernels_is_forgotten() {
-        let is_listed = |name: &String| {
+        let is_listed = |name: &str| {
             let start = format!("{name} ");
             LISTED.lines().any(|line| line.starts_with(&start))
         };
-        for name in files_of_kernels() {
-            let is_known = UNLISTED.contains(&name.as_str());
-            assert_ne!(is_listed(&name), is_known, "{name}");
+        for File { name, .. } in kernels::FILES {
+            assert_ne!(is_listed(name), UNLISTED.contains(name), "{name}");
         }
     }
 

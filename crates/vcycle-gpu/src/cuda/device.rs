@@ -43,7 +43,7 @@ pub(super) struct CudaGpu {
     context: Opaque,
     stream: Opaque,
     recording: Opaque,
-    /// Events that nobody uses, to be used again.
+    /// Unused events, to be used again.
     events: Mutex<Vec<Handle>>,
 }
 
@@ -178,7 +178,7 @@ impl Driver for CudaGpu {
         let event = self.new_event()?;
         on!(self, event_record(pointer(event), stream(before)))?;
         on!(self, stream_follow(stream(after), pointer(event), 0))?;
-        // Who waits has noted the place already: the event may be recorded again.
+        // The waiting stream has noted the place already: the event may be recorded again.
         self.free_event(event);
         Ok(())
     }
@@ -225,7 +225,7 @@ impl Driver for CudaGpu {
     }
 
     fn free(&self, address: Address) {
-        // There is nobody to tell; a lost device says so in the next call.
+        // A failure cannot be reported here; the next call reports a lost device.
         let _ = self.aside(|| on!(self, free(address)));
     }
 

@@ -1,4 +1,4 @@
-//! What a stream does with numbers in memory of the host: it tells a proxy of host tasks, and waits for their end.
+//! What a stream does with numbers in memory of the host: it signals host tasks to a proxy, and waits for their end.
 
 use std::ptr;
 use std::sync::atomic::AtomicU32;

@@ -99,7 +99,7 @@ impl Driver for OpenCl {
     }
 
     fn free(&self, address: Address) {
-        // What failed in the queue is told to those who wait for it.
+        // What failed in the queue is reported where it is waited for.
         let _ = self.finish();
         let mut allocations = lock(&self.allocations);
         let Some((begin, size)) = allocations.by_address.remove(&address) else {

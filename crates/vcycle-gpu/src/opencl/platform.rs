@@ -133,7 +133,7 @@ fn architecture(version: &str) -> String {
     }
 }
 
-/// NVIDIA's driver does not tell: all of its devices have 32.
+/// NVIDIA's driver does not report them: all of its devices have 32.
 fn sub_groups(ask: &Ask, has: &impl Fn(&str) -> bool) -> Result<Vec<usize>> {
     if has("cl_intel_required_subgroup_size") {
         return ask.numbers(api::DEVICE_SUB_GROUP_SIZES_INTEL);

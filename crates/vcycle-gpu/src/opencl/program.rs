@@ -131,7 +131,7 @@ impl OpenCl {
     }
 
     pub(super) fn release(&self, program: Object) {
-        // SAFETY: a program that nobody else has. Its code tells of bugs of ours only.
+        // SAFETY: a program that nobody else has. Its code reports bugs of ours only.
         unsafe { (self.api.release_program)(program) };
     }
 }

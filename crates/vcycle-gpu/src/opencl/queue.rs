@@ -196,7 +196,7 @@ impl OpenCl {
     }
 
     pub(super) fn forget_event(&self, event: Handle) {
-        // SAFETY: an event that was not forgotten. Its code tells of bugs of ours only.
+        // SAFETY: an event that was not forgotten. Its code reports bugs of ours only.
         unsafe { (self.api.release_event)(event as Object) };
     }
 

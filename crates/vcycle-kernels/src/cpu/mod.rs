@@ -156,7 +156,7 @@ impl Threads {
 /// Values that several threads write to, each in places of its own.
 pub struct Shared<T>(pub *mut T);
 
-// SAFETY: the values are reached through `slice` and `pointer` alone; whoever uses these writes to places that no
+// SAFETY: the values are reached through `slice` and `pointer` alone; code that uses these writes to places that no
 // other thread reads or writes.
 unsafe impl<T: Send> Sync for Shared<T> {}
 

@@ -7,8 +7,6 @@ pub trait Code: Element {
     /// The code of the largest number of a vector, which the others are scaled to; zero where numbers are stored as they
     /// are.
     const LIMIT: f64;
-    /// Its name in the kernels of devices.
-    const NAME: &'static str;
 
     /// The number, without the factor of its vector.
     fn decode<A: Field>(self) -> A;
@@ -17,10 +15,9 @@ pub trait Code: Element {
 }
 
 macro_rules! scalar_codes {
-    ($($type:ty, $name:literal, $limit:literal;)*) => {$(
+    ($($type:ty, $limit:literal;)*) => {$(
         impl Code for $type {
             const LIMIT: f64 = $limit;
-            const NAME: &'static str = $name;
             #[inline(always)]
             fn decode<A: Field>(self) -> A {
                 A::from_c64(self.to_c64())
@@ -34,20 +31,19 @@ macro_rules! scalar_codes {
 }
 
 scalar_codes! {
-    f64, "f64", 0.0;
-    f32, "f32", 0.0;
+    f64, 0.0;
+    f32, 0.0;
     // Far from the smallest and the largest half.
-    f16, "f16", 32768.0;
-    bf16, "bf16", 0.0;
-    c64, "c64", 0.0;
-    c32, "c32", 0.0;
+    f16, 32768.0;
+    bf16, 0.0;
+    c64, 0.0;
+    c32, 0.0;
 }
 
 macro_rules! integer_codes {
     ($($type:ident),*) => {$(
         impl Code for $type {
             const LIMIT: f64 = $type::MAX as f64;
-            const NAME: &'static str = stringify!($type);
             #[inline(always)]
             fn decode<A: Field>(self) -> A {
                 A::from_c64(c64::new(f64::from(self), 0.0))

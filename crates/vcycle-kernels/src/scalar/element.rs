@@ -6,6 +6,8 @@ use super::{bf16, c32, c64, f16};
 pub trait Element:
     Copy + Default + PartialEq + Send + Sync + std::fmt::Debug + sealed::Plain + 'static
 {
+    /// Its name in the kernels of devices.
+    const NAME: &'static str;
 }
 
 mod sealed {
@@ -15,16 +17,30 @@ mod sealed {
 }
 
 macro_rules! elements {
-    ($($type:ty),*) => {$(
+    ($($type:ty, $name:literal;)*) => {$(
         // SAFETY: a number, or two of them side by side.
         unsafe impl sealed::Plain for $type {}
-        impl Element for $type {}
+        impl Element for $type {
+            const NAME: &'static str = $name;
+        }
     )*};
 }
 
-elements!(
-    f64, f32, f16, bf16, c64, c32, i16, i32, u8, u16, u32, u64, usize
-);
+elements! {
+    f64, "f64";
+    f32, "f32";
+    f16, "f16";
+    bf16, "bf16";
+    c64, "c64";
+    c32, "c32";
+    i16, "i16";
+    i32, "i32";
+    u8, "u8";
+    u16, "u16";
+    u32, "u32";
+    u64, "u64";
+    usize, "u64";
+}
 
 /// The bytes of values.
 pub fn bytes<T: Element>(values: &[T]) -> &[u8] {

@@ -53,16 +53,17 @@ impl Simd for Doubles {
     type Real = f64;
     const LANES: usize = 4;
 
-    #[inline(always)]
-    unsafe fn zero() -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_setzero_pd() }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(value: f64) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_set1_pd(value) }
+    of_intrinsics! {
+        fn zero() -> __m256d = _mm256_setzero_pd();
+        fn splat(value: f64) -> __m256d = _mm256_set1_pd(value);
+        fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d = _mm256_fmadd_pd(a, b, c);
+        fn multiply(a: __m256d, b: __m256d) -> __m256d = _mm256_mul_pd(a, b);
+        fn add(a: __m256d, b: __m256d) -> __m256d = _mm256_add_pd(a, b);
+        fn subtract(a: __m256d, b: __m256d) -> __m256d = _mm256_sub_pd(a, b);
+        fn inverse(a: __m256d) -> __m256d = _mm256_div_pd(_mm256_set1_pd(1.0), a);
+        fn shift_up(before: __m256d, here: __m256d) -> __m256d = _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(before, here), here);
+        fn shift_down(here: __m256d, after: __m256d) -> __m256d = _mm256_shuffle_pd::<0b0101>(here, _mm256_permute2f128_pd::<0x21>(here, after));
+        fn alternate(even: __m256d, odd: __m256d) -> __m256d = _mm256_blend_pd::<0b1010>(even, odd);
     }
 
     #[inline(always)]
@@ -105,54 +106,6 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
-        // SAFETY: the host has FMA, which this level includes, a condition of `Simd`.
-        unsafe { _mm256_fmadd_pd(a, b, c) }
-    }
-
-    #[inline(always)]
-    unsafe fn multiply(a: __m256d, b: __m256d) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_mul_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_add_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn subtract(a: __m256d, b: __m256d) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_sub_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn inverse(a: __m256d) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), a) }
-    }
-
-    #[inline(always)]
-    unsafe fn shift_up(before: __m256d, here: __m256d) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(before, here), here) }
-    }
-
-    #[inline(always)]
-    unsafe fn shift_down(here: __m256d, after: __m256d) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_shuffle_pd::<0b0101>(here, _mm256_permute2f128_pd::<0x21>(here, after)) }
-    }
-
-    #[inline(always)]
-    unsafe fn alternate(even: __m256d, odd: __m256d) -> __m256d {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_blend_pd::<0b1010>(even, odd) }
-    }
-
-    #[inline(always)]
     unsafe fn transpose(square: &mut [__m256d]) {
         assert!(square.len() == Self::LANES);
         // SAFETY: the host has AVX2, a condition of `Simd`; there are four registers.
@@ -181,16 +134,15 @@ impl Simd for Singles {
     type Real = f32;
     const LANES: usize = 8;
 
-    #[inline(always)]
-    unsafe fn zero() -> __m256 {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_setzero_ps() }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(value: f32) -> __m256 {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_set1_ps(value) }
+    of_intrinsics! {
+        fn zero() -> __m256 = _mm256_setzero_ps();
+        fn splat(value: f32) -> __m256 = _mm256_set1_ps(value);
+        fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
+        fn multiply(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+        fn add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+        fn subtract(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
+        fn inverse(a: __m256) -> __m256 = _mm256_div_ps(_mm256_set1_ps(1.0), a);
+        fn alternate(even: __m256, odd: __m256) -> __m256 = _mm256_blend_ps::<0b1010_1010>(even, odd);
     }
 
     #[inline(always)]
@@ -224,36 +176,6 @@ impl Simd for Singles {
     }
 
     #[inline(always)]
-    unsafe fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 {
-        // SAFETY: the host has FMA, which this level includes, a condition of `Simd`.
-        unsafe { _mm256_fmadd_ps(a, b, c) }
-    }
-
-    #[inline(always)]
-    unsafe fn multiply(a: __m256, b: __m256) -> __m256 {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_mul_ps(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(a: __m256, b: __m256) -> __m256 {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_add_ps(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn subtract(a: __m256, b: __m256) -> __m256 {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_sub_ps(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn inverse(a: __m256) -> __m256 {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_div_ps(_mm256_set1_ps(1.0), a) }
-    }
-
-    #[inline(always)]
     unsafe fn shift_up(before: __m256, here: __m256) -> __m256 {
         // SAFETY: the host has AVX2, a condition of `Simd`.
         unsafe {
@@ -269,12 +191,6 @@ impl Simd for Singles {
             let middle = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(here, after));
             _mm256_castsi256_ps(_mm256_alignr_epi8::<4>(middle, _mm256_castps_si256(here)))
         }
-    }
-
-    #[inline(always)]
-    unsafe fn alternate(even: __m256, odd: __m256) -> __m256 {
-        // SAFETY: the host has AVX2, a condition of `Simd`.
-        unsafe { _mm256_blend_ps::<0b1010_1010>(even, odd) }
     }
 
     #[inline(always)]

@@ -15,16 +15,15 @@ impl Simd for Doubles {
     type Real = f64;
     const LANES: usize = 8;
 
-    #[inline(always)]
-    unsafe fn zero() -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_setzero_pd() }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(value: f64) -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_set1_pd(value) }
+    of_intrinsics! {
+        fn zero() -> __m512d = _mm512_setzero_pd();
+        fn splat(value: f64) -> __m512d = _mm512_set1_pd(value);
+        fn multiply_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d = _mm512_fmadd_pd(a, b, c);
+        fn multiply(a: __m512d, b: __m512d) -> __m512d = _mm512_mul_pd(a, b);
+        fn add(a: __m512d, b: __m512d) -> __m512d = _mm512_add_pd(a, b);
+        fn subtract(a: __m512d, b: __m512d) -> __m512d = _mm512_sub_pd(a, b);
+        fn inverse(a: __m512d) -> __m512d = _mm512_div_pd(_mm512_set1_pd(1.0), a);
+        fn alternate(even: __m512d, odd: __m512d) -> __m512d = _mm512_mask_blend_pd(0xAA, even, odd);
     }
 
     #[inline(always)]
@@ -70,36 +69,6 @@ impl Simd for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn multiply_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_fmadd_pd(a, b, c) }
-    }
-
-    #[inline(always)]
-    unsafe fn multiply(a: __m512d, b: __m512d) -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_mul_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_add_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn subtract(a: __m512d, b: __m512d) -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_sub_pd(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn inverse(a: __m512d) -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_div_pd(_mm512_set1_pd(1.0), a) }
-    }
-
-    #[inline(always)]
     unsafe fn shift_up(before: __m512d, here: __m512d) -> __m512d {
         // SAFETY: the host has AVX-512, a condition of `Simd`.
         unsafe {
@@ -115,12 +84,6 @@ impl Simd for Doubles {
             let (here, after) = (_mm512_castpd_si512(here), _mm512_castpd_si512(after));
             _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(after, here))
         }
-    }
-
-    #[inline(always)]
-    unsafe fn alternate(even: __m512d, odd: __m512d) -> __m512d {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_mask_blend_pd(0xAA, even, odd) }
     }
 
     #[inline(always)]
@@ -173,16 +136,14 @@ impl Simd for Singles {
     type Real = f32;
     const LANES: usize = 16;
 
-    #[inline(always)]
-    unsafe fn zero() -> __m512 {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_setzero_ps() }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(value: f32) -> __m512 {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_set1_ps(value) }
+    of_intrinsics! {
+        fn zero() -> __m512 = _mm512_setzero_ps();
+        fn splat(value: f32) -> __m512 = _mm512_set1_ps(value);
+        fn multiply_add(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
+        fn multiply(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
+        fn add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
+        fn subtract(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
+        fn alternate(even: __m512, odd: __m512) -> __m512 = _mm512_mask_blend_ps(0xAAAA, even, odd);
     }
 
     #[inline(always)]
@@ -216,30 +177,6 @@ impl Simd for Singles {
         }
     }
 
-    #[inline(always)]
-    unsafe fn multiply_add(a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_fmadd_ps(a, b, c) }
-    }
-
-    #[inline(always)]
-    unsafe fn multiply(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_mul_ps(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_add_ps(a, b) }
-    }
-
-    #[inline(always)]
-    unsafe fn subtract(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_sub_ps(a, b) }
-    }
-
     /// A step of Newton from 14 digits on: a division takes three times as long.
     #[inline(always)]
     unsafe fn inverse(a: __m512) -> __m512 {
@@ -267,12 +204,6 @@ impl Simd for Singles {
             let (here, after) = (_mm512_castps_si512(here), _mm512_castps_si512(after));
             _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(after, here))
         }
-    }
-
-    #[inline(always)]
-    unsafe fn alternate(even: __m512, odd: __m512) -> __m512 {
-        // SAFETY: the host has AVX-512, a condition of `Simd`.
-        unsafe { _mm512_mask_blend_ps(0xAAAA, even, odd) }
     }
 
     #[inline(always)]

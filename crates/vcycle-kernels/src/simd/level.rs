@@ -15,13 +15,11 @@ pub enum Level {
     Avx2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512,
-    /// Tiles of bf16 (AMX).
-    Amx,
 }
 
 impl Level {
     /// From the lowest to the highest.
-    pub const ALL: [Self; 4] = [Self::Portable, Self::Avx2, Self::Avx512, Self::Amx];
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
     /// The name in `VCYCLE_SIMD`.
     fn name(self) -> &'static str {
@@ -29,7 +27,6 @@ impl Level {
             Self::Portable => "portable",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
-            Self::Amx => "amx",
         }
     }
 
@@ -52,7 +49,7 @@ impl Level {
 /// The highest level that `VCYCLE_SIMD` in the environment allows, if it says any.
 ///
 /// # Errors
-/// For a value that is none of `portable`, `avx2`, `avx512` and `amx`.
+/// For a value that is none of `portable`, `avx2` and `avx512`.
 pub fn asked() -> Result<Option<Level>, Refusal> {
     let value = std::env::var_os(VARIABLE).unwrap_or_default();
     Level::named(&value.to_string_lossy())
@@ -82,10 +79,9 @@ fn host_level() -> Level {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
-        // Whoever makes an executor is told of a value that nobody knows.
-        let most = asked().ok().flatten().unwrap_or(Level::Amx);
+        // An unknown value is reported where an executor is made.
+        let most = asked().ok().flatten().unwrap_or(Level::Avx512);
         let found = match (avx2, avx512) {
-            (true, true) if most == Level::Amx && super::amx::is_there() => Level::Amx,
             (true, true) => Level::Avx512,
             (true, false) => Level::Avx2,
             (false, _) => Level::Portable,
@@ -115,7 +111,7 @@ pub mod testing {
         CHOSEN.get()
     }
 
-    /// `work` at every level the host has, the highest last. Other threads are not told: operands
+    /// `work` at every level the host has, the highest last. Other threads are not affected: operands
     /// belong to executors with one thread.
     pub fn at_every_level(work: impl Fn(Level)) {
         for level in Level::ALL {
@@ -136,10 +132,10 @@ mod tests {
     fn unknown_levels_are_refused_with_the_known_ones() {
         assert_eq!(Level::named(""), Ok(None));
         assert_eq!(Level::named("avx2"), Ok(Some(Level::Avx2)));
-        let told = Level::named("bogus").unwrap_err().to_string();
+        let message = Level::named("bogus").unwrap_err().to_string();
         assert_eq!(
-            told,
-            "VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512, amx"
+            message,
+            "VCYCLE_SIMD: `bogus` is no set of instructions; known are portable, avx2, avx512"
         );
     }
 }

@@ -3,8 +3,18 @@
 //! Loops that compilers vectorise well are written once, in plain Rust, inside [`multiversion!`](crate::multiversion!).
 //! Only gathers, which they do not, are written with intrinsics, behind [`Simd`].
 
+/// Methods of [`Simd`] that are one expression of intrinsics each.
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod amx;
+macro_rules! of_intrinsics {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $value:expr;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($($argument: $type),*) -> $result {
+            // SAFETY: the host has the instructions of these registers, a condition of `Simd`.
+            unsafe { $value }
+        }
+    )*};
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]

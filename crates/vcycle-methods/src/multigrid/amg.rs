@@ -14,7 +14,7 @@ use super::smooth::{Smoother, Smoothing};
 use super::strength::{Classical, Mutual, Strength, Symmetric};
 use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::Facts;
 use crate::precision::Unit;
 use crate::registration::{
@@ -102,7 +102,7 @@ pub struct Amg {
     pub precision: LevelPrecisions,
     /// What keeps narrow precisions within their range.
     pub scaling: LevelScaling,
-    /// How a device stores the matrices of levels: `auto`, `csr`, or in tiles, `mbsr` and `mbsr-packed`, in which it forms
+    /// How a device stores the matrices of levels: `auto`, `csr`, or in tiles, `mbsr`, in which it forms
     /// Galerkin products, too.
     pub format: LevelFormat,
     /// What residuals are brought to the next level with.
@@ -321,45 +321,6 @@ impl Amg {
     pub fn with_coarsest(mut self, coarsest: impl Into<Coarsest>) -> Self {
         self.coarsest = coarsest.into();
         self
-    }
-
-    /// Whether the parameters go with each other and with the near-nullspace.
-    pub(super) fn check(&self, near_nullspace: &NearNullspace) -> Result<()> {
-        self.scaling.check_algebraic()?;
-        if self.max_levels == 0 {
-            return Err(Error::bad_parameter("max-levels", "must be at least 1"));
-        }
-        if self.pre_sweeps + self.post_sweeps == 0 {
-            return Err(Error::bad_parameter(
-                "pre-sweeps",
-                "one sweep is needed, before or after",
-            ));
-        }
-        if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
-            return Err(Error::bad_parameter(
-                "restriction-scaling",
-                "must be a positive number",
-            ));
-        }
-        if !(self.coarse_filter > 0.0 && self.coarse_filter <= 1.0) {
-            return Err(Error::bad_parameter(
-                "coarse-filter",
-                "must be above 0 and at most 1",
-            ));
-        }
-        if self.systems == Systems::Node && self.interpolation.fits_vectors() {
-            let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
-            return Err(Error::bad_parameter("systems", reason));
-        }
-        let size = near_nullspace.block_size();
-        if self.block_size != 1 && self.block_size != size {
-            let reason = format!(
-                "{} is not that of the near-nullspace, {size}",
-                self.block_size
-            );
-            return Err(Error::bad_parameter("block-size", reason));
-        }
-        Ok(())
     }
 
     /// Whether a sweep of any level is not symmetric where the matrix is.

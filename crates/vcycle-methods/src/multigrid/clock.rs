@@ -38,7 +38,7 @@ impl Timed {
 
 impl<'w> Clock<'w> {
     /// For stages on an executor: those on a device end when it has done what it was told, which nobody
-    /// waits for before [`tell`](Self::tell).
+    /// waits for before [`report`](Self::report).
     pub fn new(ws: &'w Workspace, executor: &Executor) -> Self {
         Self {
             ws,
@@ -69,7 +69,7 @@ impl<'w> Clock<'w> {
     }
 
     /// Writes all times to the levels they belong to, and the notes.
-    pub fn tell(self, report: &mut Report) {
+    pub fn report(self, report: &mut Report) {
         report.notes = self.notes.into_inner();
         report.notes.extend(self.host_stages.tell(self.ws.log()));
         for timed in self.times.into_inner() {

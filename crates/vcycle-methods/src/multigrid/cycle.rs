@@ -136,7 +136,7 @@ impl<T: Scalar> Cycles<T> {
         let unsmoothed = shaped.clone().unsmoothed(Arc::clone(&below.full));
         let second: Arc<dyn LinOp<T>> = match cycle {
             Cycle::Full => Arc::clone(&v),
-            _ => Arc::new(shaped),
+            Cycle::V | Cycle::W | Cycle::F | Cycle::K => Arc::new(shaped),
         };
         let full: Arc<dyn LinOp<T>> = Arc::new(Twice {
             a: Arc::clone(&a),
@@ -145,7 +145,7 @@ impl<T: Scalar> Cycles<T> {
         });
         let shaped = match cycle {
             Cycle::Full => Arc::clone(&full),
-            _ => second,
+            Cycle::V | Cycle::W | Cycle::F | Cycle::K => second,
         };
         Ok(Self {
             a: Some(a),

@@ -5,7 +5,6 @@ use super::coarsen::Coarsening;
 use super::coarsest::Coarsest;
 use super::interpolate::Interpolation;
 use super::level_options::LevelOptions;
-use super::near_nullspace::NearNullspace;
 use super::precision::{LevelPrecisions, goes_between};
 use super::smooth::{Smoother, Smoothing};
 use super::strength::Strength;
@@ -28,26 +27,6 @@ impl Amg {
         let given = self.levels.iter().filter(|one| one.is_for(level, rows));
         given.for_each(|one| change(&mut amg, one, level));
         amg
-    }
-
-    /// Fails where levels are chosen from and others grouped, and nodes have several unknowns: the
-    /// one leaves no nodes to the other.
-    pub(super) fn check_levels(&self, near_nullspace: &NearNullspace) -> Result<()> {
-        let plain = near_nullspace.block_size() == 1 && near_nullspace.vectors().is_empty();
-        let grouped = self.coarsening.aggregates();
-        let mut given = self.levels.iter().map(|one| one.coarsening);
-        let other = given.find(|one| *one != Coarsening::Auto && one.aggregates() != grouped);
-        match other {
-            Some(other) if !plain => {
-                let all = self.coarsening;
-                let reason = format!(
-                    "the coarsenings `{all}` and `{other}` go together for one unknown a node \
-                     without near-nullspace only"
-                );
-                Err(Error::bad_parameter("levels", reason))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// The precisions that are written down, those of single levels included.
@@ -139,7 +118,7 @@ mod tests {
     use crate::executor::{Executor, Workspace};
     use crate::gallery;
     use crate::linop::LinOp;
-    use crate::multigrid::Report;
+    use crate::multigrid::{NearNullspace, Report};
 
     fn read(text: &str) -> Amg {
         serde_json::from_str(text).unwrap()

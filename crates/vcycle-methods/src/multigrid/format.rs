@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::matrix::{Csr, ProductWay, Tiles};
+use crate::matrix::Csr;
 use crate::scalar::Scalar;
 use crate::text;
 
@@ -14,7 +14,6 @@ use crate::text;
 /// | `auto` | slices of rows, or of blocks where a matrix is made of them |
 /// | `csr` | slices of rows |
 /// | `mbsr` | tiles of 4 by 4 with bitmaps and all their values, as AmgT has them; Galerkin products are formed in tiles, too |
-/// | `mbsr-packed` | the same with the values of entries alone |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LevelFormat {
@@ -25,13 +24,11 @@ pub enum LevelFormat {
     Csr,
     /// Tiles of 4 by 4 with bitmaps and all their values; Galerkin products are formed in tiles, too.
     Mbsr,
-    /// The same with the values of entries alone.
-    MbsrPacked,
 }
 
 impl LevelFormat {
     /// Every choice.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Csr, Self::Mbsr, Self::MbsrPacked];
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Csr, Self::Mbsr];
 
     /// The name in options and files.
     pub fn name(self) -> &'static str {
@@ -39,7 +36,6 @@ impl LevelFormat {
             Self::Auto => "auto",
             Self::Csr => "csr",
             Self::Mbsr => "mbsr",
-            Self::MbsrPacked => "mbsr-packed",
         }
     }
 
@@ -48,8 +44,7 @@ impl LevelFormat {
         Ok(match self {
             Self::Auto => Arc::clone(a),
             Self::Csr => Arc::new(a.on_device_in(None)?),
-            Self::Mbsr => Arc::new(a.in_tiles(Tiles::Dense)?),
-            Self::MbsrPacked => Arc::new(a.in_tiles(Tiles::Packed)?),
+            Self::Mbsr => Arc::new(a.in_tiles()?),
         })
     }
 
@@ -60,12 +55,10 @@ impl LevelFormat {
         a: &Csr<f64>,
         p: &Csr<f64>,
     ) -> Result<Option<Csr<f64>>> {
-        let is_tiled = matches!(self, Self::Mbsr | Self::MbsrPacked);
-        if !is_tiled || !a.executor().is_device() {
+        if self != Self::Mbsr || !a.executor().is_device() {
             return Ok(None);
         }
-        let in_tiles = |a: &Csr<f64>, b: &Csr<f64>| a.multiply_in_way(b, ProductWay::Tiles);
-        in_tiles(r, &in_tiles(a, p)?).map(Some)
+        r.multiply_in_tiles(&a.multiply_in_tiles(p)?).map(Some)
     }
 }
 

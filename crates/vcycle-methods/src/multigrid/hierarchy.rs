@@ -154,7 +154,7 @@ impl<T: Scalar> Hierarchy<T> {
             let _stage = clock.stage(0, "first cycle");
             first_cycle(cycle.as_ref())?;
         }
-        clock.tell(&mut report);
+        clock.report(&mut report);
         Ok(Self {
             amg,
             cycle,

@@ -13,6 +13,7 @@
 //! [composed](Composed) of operators; [structured](crate::structured) levels fuse them.
 
 mod amg;
+mod checks;
 mod clock;
 mod coarsest;
 mod cycle;

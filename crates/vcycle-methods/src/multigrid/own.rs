@@ -4,7 +4,8 @@ use std::fmt::{Debug, Display, Formatter};
 use std::ops::Deref;
 use std::sync::{PoisonError, RwLock};
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, Error};
+use crate::operations::HostStage;
 
 /// A stage that has a name; what the traits of stages have in common.
 pub trait Named {
@@ -110,12 +111,33 @@ impl<S: ?Sized + Named> Register<S> {
     }
 }
 
-/// Names to choose from: "`a`, `b` or `c`".
-pub(super) fn any_of(names: impl Iterator<Item: Display>) -> String {
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    match names.split_last() {
+/// What a stage does not declare to be for, in words for help; empty where that is nothing.
+pub(super) fn limits(over_ranks: bool, complex: bool, on_host: &[HostStage]) -> String {
+    let by_host = on_host.iter().map(|stage| stage.name);
+    let by_host = by_host.collect::<Vec<_>>().join(", ");
+    let mut all = Vec::new();
+    if !over_ranks {
+        all.push("not over ranks".to_owned());
+    }
+    if !complex {
+        all.push("not for complex matrices".to_owned());
+    }
+    if !by_host.is_empty() {
+        all.push(format!("the host does for devices: {by_host}"));
+    }
+    all.join("; ")
+}
+
+/// Refuses a stage for matrices that ranks share, with those to use instead.
+pub(super) fn not_over_ranks(stage: &dyn Display, others: impl Iterator<Item: Display>) -> Error {
+    let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
+    let instead = match others.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => names.concat(),
+        _ => others.concat(),
+    };
+    Error::Unsupported {
+        component: stage.to_string(),
+        operation: format!("matrices that several ranks share; use {instead}"),
     }
 }
 

@@ -60,11 +60,11 @@ mod tests {
     }
 
     #[test]
-    fn a_symmetric_matrix_has_one_way_only() {
+    fn a_symmetric_matrix_has_one_restriction_only() {
         let a = gallery::build("poisson5:12", &Executor::reference()).unwrap();
         for coarsening in [Coarsening::Pmis, Coarsening::Greedy] {
             let [own, transposed] = [Restriction::Own, Restriction::Transposed]
-                .map(|way| levels(a.matrix.clone(), coarsening, way));
+                .map(|kind| levels(a.matrix.clone(), coarsening, kind));
             assert_eq!(own[1].a.values(), transposed[1].a.values());
         }
     }

@@ -27,7 +27,7 @@ const MARGIN: f64 = 1024.0;
 /// A scaled level of algebraic multigrid holds `A' = D A D` with a diagonal matrix `D` of powers of two, which
 /// round nothing: `d_i^-2` is about the largest absolute value of row and column `i`, as in
 /// symmetry-preserving equilibration (Higham, Pranesh and Zounon 2019; algorithm 19 of the thesis
-/// on mixed-precision multigrid in Ginkgo). The ways to the next level take the scaling along,
+/// on mixed-precision multigrid in Ginkgo). The transfer operators take the scaling along,
 /// `R' = D_next R D^-1` and `P' = D^-1 P D_next`, so that `R' A' P'` is the scaled matrix of the
 /// next level. Stages have seen the matrices as they were; Jacobi smooths as before.
 ///

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsen::{
-    Choice, CoarseUnknowns, Coarsening, Graph, Nearby, Numbers, RankRows, spread_over, uniform,
+    Choice, CoarseUnknowns, Graph, Nearby, Numbers, RankRows, spread_over, uniform,
     uniform_over_ranks,
 };
 use super::coarsest::is_diagonal;
@@ -21,23 +21,17 @@ use super::interpolate::{Interpolation, filtered};
 use super::matrices::{LevelMatrix, Matrices, Transfer};
 use super::near_nullspace::NearNullspace;
 use super::number::{as_real, magnitudes, of_real};
-use super::restriction::Restriction;
-use super::scaling::LevelScaling;
-use super::strength::Strength;
 use super::systems::{Unknowns, View};
 use super::transfer::{LevelStages, Prolongation};
 use super::wide::Wide;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::{LinOp, Size};
-use crate::matrix::{Csr, Distributed, Galerkin, Partition};
-use crate::precision::Unit;
+use crate::matrix::{Distributed, Galerkin, Partition};
 use crate::scalar::Scalar;
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 const STALLED: f64 = 0.9;
-/// Members of groups by the numbering where matching stalls: those of the largest matching.
-const STALLED_GROUP: usize = 8;
 
 /// The levels of a matrix, from the finest down.
 #[derive(Debug)]
@@ -227,16 +221,18 @@ fn step<V: Wide>(
         let _stage = stage("coarsening");
         chosen(amg, &view, &nodes, a.executor())?
     };
-    if amg.coarsening == Coarsening::Pgm && stalls(view.coarse_rows(choice.count(), &here)) {
+    if let Some(size) = amg.coarsening.or_uniform()
+        && stalls(view.coarse_rows(choice.count(), &here))
+    {
         choice = match nodes.halo() {
             None => {
-                let groups = uniform(view.matrix().size().rows, STALLED_GROUP)?;
+                let groups = uniform(view.matrix().size().rows, size)?;
                 Choice::here(CoarseUnknowns::Grouped(groups))
             }
-            Some(nodes) => uniform_over_ranks(nodes, STALLED_GROUP)?,
+            Some(nodes) => uniform_over_ranks(nodes, size)?,
         };
         clock.note(format!(
-            "matching stalled on level {level}: groups of {STALLED_GROUP} by the numbering (`uniform`)"
+            "matching stalled on level {level}: groups of {size} by the numbering (`uniform`)"
         ));
     }
     let stages = LevelStages {
@@ -350,12 +346,6 @@ pub(super) fn with_filter<V: Wide>(
     })
 }
 
-/// Devices gather levels of so many times more rows: what they compute takes less time there, messages take more.
-const ON_DEVICES: usize = 20;
-/// Where all ranks use the same device, nothing is gained by sharing levels: one of them has all that anybody would call
-/// small, and sets them up there.
-const ON_ONE_DEVICE: usize = 1_000_000;
-
 impl Amg {
     /// Rings of rows around the own ones that stages look at; of the next ring they know the unknowns. That is for
     /// interpolation over distance two, and for the roots of groups; interpolation of vectors goes as far as it is told. It
@@ -365,123 +355,10 @@ impl Amg {
         if self.coarsening.aggregates() {
             return 1;
         }
-        let both_sides = matches!(
-            self.strength,
-            Strength::Symmetric(_) | Strength::Mutual(_) | Strength::Affinity(_)
-        );
         let distance = match interpolation.fits_vectors() {
             true => self.bamg.max_distance.saturating_sub(1),
             false => 1,
         };
-        distance.max(1) + usize::from(both_sides)
-    }
-
-    /// Fails for stages that do not declare to be for matrices like that of a level.
-    fn check_stages<V: Wide>(
-        &self,
-        interpolation: Interpolation,
-        a: &LevelMatrix<V>,
-    ) -> Result<()> {
-        if a.is_of_ranks() {
-            self.coarsening.over_ranks()?;
-            interpolation.check_ranks()?;
-        }
-        if V::KIND.is_complex() {
-            if !self.coarsening.takes_complex() {
-                return Err(real_only(&format!("the coarsening `{}`", self.coarsening)));
-            }
-            interpolation.check_complex()?;
-        }
-        Ok(())
-    }
-
-    /// Fails for whatever is for real matrices only.
-    fn check_complex(&self, near_nullspace: &NearNullspace) -> Result<()> {
-        let plain = near_nullspace.block_size() == 1 && near_nullspace.vectors().is_empty();
-        let is_half = |unit| matches!(unit, Unit::Half | Unit::Bfloat);
-        let affinity = |strength| matches!(strength, Strength::Affinity(_));
-        let refused = [
-            (!plain, "several unknowns a node, or a near-nullspace,"),
-            (self.test_space.is_some(), "a test space"),
-            (self.energy_steps > 0, "energy minimisation"),
-            (self.coarse_filter < 1.0, "filtered coarse matrices"),
-            (self.restriction == Restriction::Own, "restriction `own`"),
-            (
-                self.scaling == LevelScaling::Equilibrate,
-                "scaling `equilibrate`",
-            ),
-            (
-                affinity(self.strength) || self.levels.iter().any(|one| affinity(one.strength)),
-                "strength by affinity",
-            ),
-            (
-                self.precisions_asked()
-                    .any(|of| is_half(of.working) || is_half(of.matrix)),
-                "half precision",
-            ),
-        ];
-        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
-            None => Ok(()),
-            Some((_, stage)) => Err(real_only(stage)),
-        }
-    }
-
-    /// A level that ranks share where it is set up: on their devices if they have some, or on their hosts. Real ones of
-    /// stages that look at rows of the host, and complex ones, are set up there.
-    pub(super) fn shared_there<V: Wide>(
-        &self,
-        number: usize,
-        a: LevelMatrix<V>,
-        rank: &Executor,
-        clock: &Clock<'_>,
-    ) -> Result<LevelMatrix<V>> {
-        let LevelMatrix::OfRanks(shared) = &a else {
-            return Ok(a);
-        };
-        let amg = self.for_level(number, a.rows());
-        let by_host = V::KIND.is_complex()
-            || amg.interpolation.fits_vectors()
-            || amg.energy_steps > 0
-            || amg.coarse_filter < 1.0
-            || matches!(amg.strength, Strength::Affinity(_));
-        let is_there = rank.is_device() && !by_host && a.rows() >= amg.host_rows_needed();
-        if is_there == a.local().executor().is_device() {
-            return Ok(a);
-        }
-        let _stage = clock.stage(number, "copy");
-        let moved = match is_there {
-            true => shared.on(rank).and_then(|shared| shared.with_rows_there()),
-            false => shared.on(&rank.on_host()),
-        };
-        Ok(LevelMatrix::OfRanks(Arc::new(a.agree(moved)?)))
-    }
-
-    /// A level that was gathered where it is set up.
-    fn gathered_there<V: Wide>(&self, a: Csr<V>, rank: &Executor) -> Result<Csr<V>> {
-        let place = rank.gathering();
-        let is_there = place.is_device() && a.size().rows >= self.host_rows_needed();
-        match is_there && !V::KIND.is_complex() {
-            true => a.copy_to(&place),
-            false => Ok(a),
-        }
-    }
-
-    /// Levels of at most so many rows are those of one rank.
-    fn gathered_rows(&self, executor: &Executor) -> Result<usize> {
-        let times = match executor.is_device_of_all()? {
-            true => ON_ONE_DEVICE,
-            false if executor.is_device() => ON_DEVICES,
-            false => 1,
-        };
-        let gathered = self.gather_rows.saturating_mul(times);
-        Ok(gathered.max(self.coarsest_rows))
-    }
-}
-
-/// Refuses what is for real matrices only.
-fn real_only(stage: &str) -> Error {
-    Error::Unsupported {
-        component: "amg".to_owned(),
-        operation: format!("{stage} for complex matrices"),
+        distance.max(1) + usize::from(self.strength.is_of_both_rows())
     }
 }

@@ -1,4 +1,4 @@
-//! The stages of multigrid on a processor that plays a GPU, compared with those of the host.
+//! The stages of multigrid on a CPU OpenCL device, compared with those of the host.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::amg::Amg;
-use super::coarsen::{CoarseUnknowns, Coarsening, NONE, Nearby, Splitting, spread_over};
+use super::coarsen::{CoarseUnknowns, Coarsening, Nearby, spread_over};
 use super::near_nullspace::NearNullspace;
 use super::strength::{Classical, Strength};
 use crate::error::Result;
@@ -87,7 +87,7 @@ impl Unknowns {
         let systems = amg.systems.of(self, amg.coarsening);
         match self.components {
             None if level == 0 || systems != Systems::Scalar => self.block_size,
-            _ => 1,
+            None | Some(_) => 1,
         }
     }
 
@@ -182,13 +182,13 @@ impl<'a> View<'a> {
         };
         let strength = match strength {
             Some(measure) if near.is_shared() && measure.is_of_all_rows() => {
-                let nodes = match systems {
-                    Systems::Node => near.nodes(unknowns.block_size)?,
-                    _ => near.clone(),
+                let nodes = match systems == Systems::Node {
+                    true => near.nodes(unknowns.block_size)?,
+                    false => near.clone(),
                 };
                 measure.graph_near(&seen, &nodes)?
             }
-            Some(measure) if coarsening == Coarsening::Greedy => measure.graph_or_all(&seen)?,
+            Some(measure) if coarsening.skips_diagonal() => measure.graph_or_all(&seen)?,
             Some(measure) => measure.graph(&seen)?,
             None => Arc::clone(seen.pattern()),
         };
@@ -222,10 +222,10 @@ impl<'a> View<'a> {
 
     /// Rows of the next level with so many coarse unknowns or nodes.
     pub fn coarse_rows(&self, count: usize, unknowns: &Unknowns) -> usize {
-        match (self.systems, unknowns.modes.len()) {
-            (Systems::Node, 0) => count * unknowns.block_size,
-            (Systems::Node, modes) => count * modes,
-            _ => count,
+        match unknowns.modes.len() {
+            _ if !self.is_of_nodes() => count,
+            0 => count * unknowns.block_size,
+            modes => count * modes,
         }
     }
 
@@ -277,7 +277,7 @@ impl<'a> View<'a> {
             Systems::Node if grouped && !unknowns.modes.is_empty() => {
                 unknowns.block_size = unknowns.modes.len();
             }
-            _ => {}
+            Systems::Auto | Systems::Scalar | Systems::Node => {}
         }
     }
 }
@@ -378,42 +378,6 @@ fn spread(nodes: &Pattern, a: &Csr<f64>, block_size: usize) -> Result<Arc<Patter
     let pieces = a.pattern().pieces();
     let arrays = build(executor, pieces, a.bytes(), || (), fill)?;
     Ok(arrays.into_pattern(executor, a.size()))
-}
-
-impl Splitting {
-    /// What vectors are at the coarse unknowns.
-    pub(super) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Arc<[Vec<f64>]> {
-        let numbers = self.coarse_index.iter().enumerate();
-        let coarse: Vec<usize> = numbers
-            .filter(|&(_, &number)| number != NONE)
-            .map(|(unknown, _)| unknown)
-            .collect();
-        let chosen = |vector: &Vec<f64>| coarse.iter().map(|&unknown| vector[unknown]).collect();
-        vectors.iter().map(chosen).collect()
-    }
-
-    /// Those among some rows, numbered from 0 on.
-    pub(super) fn of_rows(&self, rows: Range<usize>) -> Self {
-        Self::of(self.coarse_index.len(), |row| {
-            rows.contains(&row) && self.coarse_index[row] != NONE
-        })
-    }
-
-    /// All unknowns of the chosen nodes.
-    pub(super) fn of_nodes(&self, block_size: usize) -> Self {
-        let size = block_size as u32;
-        let of_node = |&index: &u32| {
-            let part = move |part| match index {
-                NONE => NONE,
-                index => index * size + part,
-            };
-            (0..size).map(part)
-        };
-        Self {
-            coarse_index: self.coarse_index.iter().flat_map(of_node).collect(),
-            coarse_count: self.coarse_count * block_size,
-        }
-    }
 }
 
 #[cfg(test)]

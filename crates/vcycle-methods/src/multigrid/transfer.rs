@@ -203,7 +203,7 @@ impl<V: Field + Mixes<V, V>> LevelStages<'_, V> {
     ) -> Result<(Csr<V>, Option<f64>)> {
         let (node, ranks, own) = (block.rows, self.ranks(), self.near.own());
         // What is weak by affinity may be large: the diagonal cannot take it.
-        let by_entries = !matches!(self.amg.strength, Strength::Affinity(_));
+        let by_entries = self.amg.strength.is_by_entries();
         let is_filtered =
             node == 1 && by_entries && self.near.are_some_weak(a.pattern(), strength)?;
         let filter = is_filtered.then_some(strength);

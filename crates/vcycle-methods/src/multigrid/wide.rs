@@ -126,3 +126,31 @@ fn for_vectors<W: Working, T: Scalar>(
         false => Ok(inner),
     }
 }
+
+/// The dense factorisation; on a device the inverse, at least in single precision.
+pub(super) fn dense<W: Working>(a: &Csr<W::Wide>, executor: &Executor) -> Result<Arc<dyn LinOp<W>>>
+where
+    f32: Mixes<W, W>,
+    f64: Mixes<W, W>,
+{
+    match W::Wide::inverse(a, executor)? {
+        Some(inverse) => Ok(inverse),
+        None => Ok(Arc::new(DenseLu::new(a))),
+    }
+}
+
+/// The sparse factorisation, where the cycles run.
+pub(super) fn direct<W: Working>(
+    level: &Matrices<W::Wide>,
+    executor: &Executor,
+    ws: &Workspace,
+) -> Result<Arc<dyn LinOp<W>>> {
+    // The host may have set up this level for a device.
+    let a = level.a.local();
+    let a = match a.executor().shares_memory_with(executor) {
+        true => Arc::clone(a),
+        false => Arc::new(a.copy_to(executor)?),
+    };
+    let solver = level.factors.factorised(a, ws)?;
+    Ok(Arc::new(Converted::new(solver)?))
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::coarsest::{Coarsest, CoarsestMethod, DenseLu, Smoothed};
+use super::coarsest::{Coarsest, CoarsestMethod, Smoothed};
 use super::cycle::{Cycle, Cycles};
 use super::format::LevelFormat;
 use super::matrices::{LevelMatrix, Matrices};
@@ -15,10 +15,10 @@ use super::scaling::Factors;
 use super::setup::GatheredLevel;
 use super::smooth::{Relaxation, Smoothing};
 use super::stored::{Overflows, Rounded, SetUpIn, Stores};
-use super::wide::Wide;
+use super::wide::{Wide, dense, direct};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Converted, LevelScalar, LinOp, Product};
+use crate::linop::{LevelScalar, LinOp, Product};
 use crate::matrix::{Csr, Dense, Gathered};
 use crate::precision::{Precision, Unit};
 use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
@@ -194,19 +194,26 @@ where
     let (a, whole) = (plan.operator::<W>(&matrices.a, level)?, matrices.a.local());
     let amg = plan.amg.for_level(level, a.size().rows);
     let coarsest = amg.coarsest.of(whole);
-    plan.formats[level] = match coarsest.registration().map(|known| &known.method) {
-        None | Some(CoarsestMethod::Dense) => DENSE.to_owned(),
-        _ => format_of(a.as_ref()),
+    let method = match coarsest {
+        Coarsest::Own(own) => {
+            plan.formats[level] = DENSE.to_owned();
+            let solver = W::generate_by(own.factory().as_ref(), &a, plan.ws)?;
+            return Ok(Cycles::coarsest(solver));
+        }
+        known => known.registration().map(|known| known.method),
     };
-    if let Coarsest::Own(own) = coarsest {
-        let solver = W::generate_by(own.factory().as_ref(), &a, plan.ws)?;
-        return Ok(Cycles::coarsest(solver));
-    }
-    let solver: Arc<dyn LinOp<W>> = match coarsest.registration().map(|known| known.method) {
-        None | Some(CoarsestMethod::Dense) => dense(whole, plan.executor)?,
-        Some(CoarsestMethod::Factory(factory)) => W::generate_by(factory().as_ref(), &a, plan.ws)?,
-        Some(CoarsestMethod::Direct) => direct(&matrices, plan.executor, plan.ws)?,
-        Some(CoarsestMethod::Smoother) => {
+    let method = method.unwrap_or(CoarsestMethod::Dense);
+    plan.formats[level] = match method {
+        CoarsestMethod::Dense => DENSE.to_owned(),
+        CoarsestMethod::Direct | CoarsestMethod::Smoother | CoarsestMethod::Factory(_) => {
+            format_of(a.as_ref())
+        }
+    };
+    let solver: Arc<dyn LinOp<W>> = match method {
+        CoarsestMethod::Dense => dense(whole, plan.executor)?,
+        CoarsestMethod::Factory(factory) => W::generate_by(factory().as_ref(), &a, plan.ws)?,
+        CoarsestMethod::Direct => direct(&matrices, plan.executor, plan.ws)?,
+        CoarsestMethod::Smoother => {
             let after = plan.amg.coarsest_sweeps / 2;
             let before = plan.amg.coarsest_sweeps - after;
             let smoothing = plan.amg.smoothing(level, a.size().rows);
@@ -227,34 +234,6 @@ where
         }
     };
     Ok(Cycles::coarsest(solver))
-}
-
-/// The dense factorisation; on a device the inverse, at least in single precision.
-fn dense<W: Working>(a: &Csr<W::Wide>, executor: &Executor) -> Result<Arc<dyn LinOp<W>>>
-where
-    f32: Mixes<W, W>,
-    f64: Mixes<W, W>,
-{
-    match W::Wide::inverse(a, executor)? {
-        Some(inverse) => Ok(inverse),
-        None => Ok(Arc::new(DenseLu::new(a))),
-    }
-}
-
-/// The sparse factorisation, where the cycles run.
-fn direct<W: Working>(
-    level: &Matrices<W::Wide>,
-    executor: &Executor,
-    ws: &Workspace,
-) -> Result<Arc<dyn LinOp<W>>> {
-    // The host may have set up this level for a device.
-    let a = level.a.local();
-    let a = match a.executor().shares_memory_with(executor) {
-        true => Arc::clone(a),
-        false => Arc::new(a.copy_to(executor)?),
-    };
-    let solver = level.factors.factorised(a, ws)?;
-    Ok(Arc::new(Converted::new(solver)?))
 }
 
 impl<V: Wide> Plan<'_, V> {

@@ -1,5 +1,6 @@
 //! Stencil matrices assembled cell by cell.
 
+use super::decode::inside;
 use super::lines::made_of_lines;
 use super::{Grid, Stencil, StencilMatrix};
 use crate::error::Result;
@@ -38,7 +39,7 @@ impl StencilMatrix<f64> {
                 make([x, line % ny, line / ny], &mut entries);
                 for (stream, &entry) in entries.iter().enumerate() {
                     let offset = stencil.offsets()[stream / unknowns % points];
-                    if inside(grid, line, x, offset) {
+                    if inside(grid, [x, line % ny, line / ny], offset) {
                         out[stream * nx + x] = entry;
                     }
                 }
@@ -46,9 +47,4 @@ impl StencilMatrix<f64> {
         })?;
         Self::with_unknowns(executor, grid, stencil, unknowns, values)
     }
-}
-
-fn inside(grid: Grid, line: usize, x: usize, offset: [i8; 3]) -> bool {
-    let there = x.checked_add_signed(offset[0].into());
-    there.is_some_and(|x| x < grid.length()) && grid.neighbour(line, offset).is_some()
 }

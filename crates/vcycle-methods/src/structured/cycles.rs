@@ -52,7 +52,7 @@ pub(super) enum AnyDown {
 /// The cycles from a level down.
 pub(super) struct Down<V: Scalar> {
     cycles: Cycles<V>,
-    /// Numbers by which vectors are multiplied on the way to the level's own unknowns and back.
+    /// Scales between vectors and the level's own unknowns.
     scales: Option<Arc<Vector<V>>>,
 }
 
@@ -181,7 +181,7 @@ fn over<V: Vectors>(
     (cycle, rank): (Cycle, Option<&Executor>),
     number: usize,
 ) -> Result<Down<V>> {
-    level.lead_to(below.scales);
+    level.set_next_scales(below.scales);
     let (scales, shared) = (level.scales().cloned(), level.shared());
     let operations: Box<dyn Operations<V>> = level;
     let mut cycles = Cycles::over(&below.cycles, Arc::from(operations), cycle, number)?;

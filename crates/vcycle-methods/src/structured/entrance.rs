@@ -1,4 +1,4 @@
-//! The way into the cycle: vectors of a solver are ordered cell by cell and not scaled.
+//! The entry into the cycle: vectors of a solver are ordered cell by cell and not scaled.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::vector::Vector;
 pub(super) struct Entrance<V: Vectors> {
     pub(super) cycle: Arc<dyn LinOp<V>>,
     pub(super) unknowns: usize,
-    /// Numbers by which to multiply on the way to the unknowns of the finest level and back.
+    /// Scales of the finest level: vectors are multiplied by them on entry and on return.
     pub(super) scales: Option<Arc<Vector<V>>>,
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::StencilMatrix;
 use super::cycles::Ranks;
 use super::island_basis::{REACH, extents};
-use super::island_search::{LINES, TIED, island_from, offset};
+use super::island_search::{TIED, islands_from, offset};
 use crate::arrays::{IslandBoxes, IslandFunctions, Ranges};
 use crate::error::Result;
 use crate::executor::Executor;
@@ -173,20 +173,8 @@ impl Seen {
 
     /// The islands whose first cells are in a box.
     fn islands(&self, host: &Executor, firsts: &CellBox) -> Vec<Vec<u32>> {
-        let (grid, lines) = (self.cells.grid(), self.cells.lines_of(firsts));
-        let parts = lines.flat_map(|lines| {
-            let end = lines.end;
-            lines
-                .step_by(LINES)
-                .map(move |first| first..(first + LINES).min(end))
-        });
-        let work = |lines: Range<usize>| {
-            let cells = lines.start * grid.length()..lines.end * grid.length();
-            let islands = cells.filter_map(|cell| island_from(grid, &self.links, cell as u32));
-            islands.collect::<Vec<_>>()
-        };
-        let found = host.run(size_of_val(&self.links[..]), parts.collect(), work);
-        found.into_iter().flatten().collect()
+        let lines = self.cells.lines_of(firsts);
+        islands_from(host, self.cells.grid(), &self.links, lines)
     }
 
     /// All islands that do not end beyond what is seen.

@@ -2,8 +2,11 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
+use super::lines::map_lines;
 use super::{Grid, StencilMatrix};
+use crate::executor::Executor;
 use crate::operations::islands::MOST_CELLS;
 
 /// Cells are one island whose coupling is this part of the larger diagonal entry of the two.
@@ -14,23 +17,13 @@ pub(super) const WEAK: f64 = 0.01;
 pub(super) const TIED: u32 = 1 << 31;
 /// Neighbours that come before a cell.
 const BEFORE: u32 = (1 << 13) - 1;
-/// Lines that one task looks at.
-pub(super) const LINES: usize = 32;
 
 impl StencilMatrix<f64> {
     /// Groups of cells, one unknown each, that are coupled strongly with one another and weakly with all else, by their first
     /// cells; the cells of each ascend.
     pub(super) fn islands_on_host(&self) -> Vec<Vec<u32>> {
-        let links = self.links();
-        let (grid, lines, length) = (self.grid(), self.grid().lines(), self.grid().length());
-        let tasks = (0..lines).step_by(LINES).collect();
-        let work = |first: usize| {
-            let cells = first * length..(first + LINES).min(lines) * length;
-            let islands = cells.filter_map(|cell| island_from(grid, &links, cell as u32));
-            islands.collect::<Vec<_>>()
-        };
-        let found = self.executor().run(size_of_val(&links[..]), tasks, work);
-        found.into_iter().flatten().collect()
+        let all = std::iter::once(0..self.grid().lines());
+        islands_from(self.executor(), self.grid(), &self.links(), all)
     }
 
     /// Which neighbours each own cell is coupled with strongly, a bit for each, and whether all else is more than weak; zeros for
@@ -84,8 +77,23 @@ pub(super) fn offset(step: u32) -> [i8; 3] {
     [step % 3, step / 3 % 3, step / 9].map(|place| place as i8 - 1)
 }
 
+/// The islands whose first cells are on some lines.
+pub(super) fn islands_from(
+    executor: &Executor,
+    grid: Grid,
+    links: &[u32],
+    lines: impl Iterator<Item = Range<usize>>,
+) -> Vec<Vec<u32>> {
+    let found = map_lines(executor, size_of_val(links), lines, |lines| {
+        let cells = lines.start * grid.length()..lines.end * grid.length();
+        let islands = cells.filter_map(|cell| island_from(grid, links, cell as u32));
+        islands.collect::<Vec<_>>()
+    });
+    found.into_iter().flatten().collect()
+}
+
 /// The island whose first cell this is.
-pub(super) fn island_from(grid: Grid, links: &[u32], first: u32) -> Option<Vec<u32>> {
+fn island_from(grid: Grid, links: &[u32], first: u32) -> Option<Vec<u32>> {
     let here = links[first as usize];
     if here == 0 || here & (TIED | BEFORE) != 0 {
         return None;
@@ -144,7 +152,7 @@ impl Hasher for CellHasher {
 #[cfg(test)]
 pub(super) fn pair(strength: f64) -> StencilMatrix<f64> {
     use super::Stencil;
-    let (stencil, cpu) = (Stencil::star(3), crate::executor::Executor::cpu());
+    let (stencil, cpu) = (Stencil::star(3), Executor::cpu());
     let (offsets, grid) = (stencil.offsets().to_vec(), Grid::new([6, 4, 4]).unwrap());
     let made = StencilMatrix::from_cells(&cpu, grid, stencil, 1, |[x, y, z], entries| {
         let in_pair = [y, z] == [2, 1] && (x == 1 || x == 2);

@@ -1,14 +1,13 @@
 //! Whether the coefficient of a stencil matrix has islands.
 
 use super::StencilMatrix;
+use super::lines::map_lines;
 use crate::error::Result;
 
 /// Diagonal entries of neighbours that differ by this factor are far apart.
 const RATIO: f64 = 300.0;
 /// So many cells have, on average, one that is far from its next one.
 const CELLS: usize = 200;
-/// Lines that one task looks at.
-const LINES: usize = 32;
 /// One step along each axis.
 const STEPS: [[i8; 3]; 3] = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
 
@@ -47,10 +46,8 @@ impl StencilMatrix<f64> {
 
     /// How many own cells are far from the next one along each axis.
     fn jumps_on_host(&self) -> [usize; 3] {
-        let lines = self.grid().lines();
-        let tasks = (0..lines).step_by(LINES).collect();
-        let found = self.executor().run(self.bytes(), tasks, |first: usize| {
-            let lines = first..(first + LINES).min(lines);
+        let all = std::iter::once(0..self.grid().lines());
+        let found = map_lines(self.executor(), self.bytes(), all, |lines| {
             let is_own = |line: &usize| self.part().is_none_or(|part| part.is_own_line(*line));
             lines
                 .filter(is_own)

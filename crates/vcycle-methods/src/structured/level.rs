@@ -22,10 +22,9 @@ use crate::vector::{Scalars, Vector};
 /// A level on a grid: vectors are unknown by unknown. Where it is scaled all of it is about the scaled unknowns,
 /// and the transfers to the next level scale what they move on the fly.
 pub(super) trait GridLevel<V: Vectors>: Operations<V> {
-    /// Lets the transfers lead to the unknowns of the next level: what goes there and comes back is multiplied by
-    /// its scales.
-    fn lead_to(&mut self, scales: Option<Arc<Vector<V>>>);
-    /// Numbers by which right-hand sides are multiplied on the way in, solutions on the way out.
+    /// Sets the scales of the next level, by which transfers multiply what they move.
+    fn set_next_scales(&mut self, scales: Option<Arc<Vector<V>>>);
+    /// Scales by which right-hand sides and solutions are multiplied.
     fn scales(&self) -> Option<&Arc<Vector<V>>>;
     fn storage(&self) -> Kind;
     /// The matrix as it is stored, for products in double precision.
@@ -135,7 +134,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
     }
 
     /// The same for the vectors of the next level.
-    fn lead_down(
+    fn restrict_to_next(
         &self,
         b: &Vector<V>,
         guess: Guess<'_, V>,
@@ -151,7 +150,12 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
     }
 
     /// Adds a correction from the vectors of the next level.
-    fn lead_up(&self, coarse: &Vector<V>, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+    fn prolong_from_next(
+        &self,
+        coarse: &Vector<V>,
+        x: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
         let Some(exchange) = &self.exchange else {
             return self.add(coarse, x, ws);
         };
@@ -224,10 +228,10 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         let Some(next) = &self.next else {
-            return self.lead_down(b, x, restricted, ws);
+            return self.restrict_to_next(b, x, restricted, ws);
         };
         let mut unscaled = ws.vector_like::<V, V>(restricted)?;
-        self.lead_down(b, x, &mut unscaled, ws)?;
+        self.restrict_to_next(b, x, &mut unscaled, ws)?;
         restricted.scale_rows(next, false, &unscaled)
     }
 
@@ -239,11 +243,11 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         ws: &Workspace,
     ) -> Result<()> {
         let Some(next) = &self.next else {
-            return self.lead_up(correction, x, ws);
+            return self.prolong_from_next(correction, x, ws);
         };
         let mut unscaled = ws.vector_like::<V, V>(correction)?;
         unscaled.scale_rows(next, false, correction)?;
-        self.lead_up(&unscaled, x, ws)
+        self.prolong_from_next(&unscaled, x, ws)
     }
 
     fn footprint(&self) -> Footprint {
@@ -257,7 +261,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
 }
 
 impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
-    fn lead_to(&mut self, scales: Option<Arc<Vector<V>>>) {
+    fn set_next_scales(&mut self, scales: Option<Arc<Vector<V>>>) {
         self.next = scales;
     }
 

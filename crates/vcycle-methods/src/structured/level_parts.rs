@@ -46,7 +46,7 @@ pub(super) struct LevelParts<'p> {
 }
 
 impl LevelParts<'_> {
-    /// The level and what can be told about it.
+    /// The level and its facts.
     pub(super) fn any_level(
         &self,
         survey: Option<Survey>,

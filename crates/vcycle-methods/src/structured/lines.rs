@@ -1,5 +1,7 @@
 //! Loops over the lines of a grid on several threads, and arithmetic on lines.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::executor::{Executor, cut};
 use crate::matrix::zeroed;
@@ -50,6 +52,23 @@ pub(super) fn for_lines<S: Send>(
             work(scratch, first + line, out);
         }
     });
+}
+
+/// Lines that a task of [`map_lines`] looks at, at most.
+const LINES: usize = 32;
+
+/// `work` for some of so many lines at a time, in order.
+pub(super) fn map_lines<R: Send>(
+    executor: &Executor,
+    bytes: usize,
+    lines: impl Iterator<Item = Range<usize>>,
+    work: impl Fn(Range<usize>) -> R + Sync + Send,
+) -> Vec<R> {
+    let tasks = lines.flat_map(|lines| {
+        let firsts = lines.clone().step_by(LINES);
+        firsts.map(move |first| first..(first + LINES).min(lines.end))
+    });
+    executor.run(bytes, tasks.collect(), work)
 }
 
 multiversion! {

@@ -111,7 +111,7 @@ impl Default for StructMg {
     }
 }
 
-/// Structured multigrid, ready to be applied, and what can be told about it.
+/// Structured multigrid, ready to be applied, and its report.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Generated<T: Scalar> {

@@ -1,8 +1,10 @@
 //! Scales rows and columns of a matrix in double precision while it is converted to its storage type.
 
+use std::ops::Range;
+
 use super::survey::{Sizes, range, sizes};
 use super::values::zeros;
-use super::{Offset, StencilMatrix, Storage};
+use super::{StencilMatrix, Storage};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::multiversion;
@@ -120,16 +122,21 @@ impl<'a> ScaledLine<'a> {
         &all[unknown * cells + line * length..][..length]
     }
 
-    /// Offset and unknown of the columns of a stream of entries, and the line they are on; none if it is outside.
-    fn columns(&self, stream: usize) -> (Offset, usize, Option<usize>) {
-        let r = self.a.unknowns();
+    /// Of a stream of entries the cells that have a neighbour, and the numbers `all` of these; none if all are outside.
+    fn columns<'n>(&self, all: &'n [f64], stream: usize) -> Option<(Range<usize>, &'n [f64])> {
+        let (r, length) = (self.a.unknowns(), self.a.grid().length());
         let offset = self.a.stencil().offsets()[stream / r];
-        let other = self.a.grid().neighbour(self.line, offset);
-        (offset, stream % r, other)
+        let other = self.a.grid().neighbour(self.line, offset)?;
+        let (skipped, dropped) = (usize::from(offset[0] < 0), usize::from(offset[0] > 0));
+        let numbers = self.numbers(all, stream % r, other);
+        Some((
+            skipped..length - dropped,
+            &numbers[dropped..length - skipped],
+        ))
     }
 
     /// Where the diagonal is among the values.
-    fn diagonal(&self) -> std::ops::Range<usize> {
+    fn diagonal(&self) -> Range<usize> {
         let length = self.a.grid().length();
         let stream = self.a.stencil().centre() * self.a.unknowns() + self.unknown;
         stream * length..(stream + 1) * length
@@ -161,20 +168,14 @@ impl<'a> ScaledLine<'a> {
         let rows = self.numbers(by, self.unknown, self.line);
         let streams = values.chunks(length).zip(product.chunks_mut(length));
         for (stream, (values, product)) in streams.enumerate() {
-            let (offset, unknown, Some(other)) = self.columns(stream) else {
+            let Some((cells, columns)) = self.columns(by, stream) else {
                 product.fill(0.0);
                 continue;
             };
-            let (skipped, dropped) = ends(offset);
-            let cells = skipped..length - dropped;
-            product[..skipped].fill(0.0);
-            product[length - dropped..].fill(0.0);
-            multiply_all(
-                &values[cells.clone()],
-                &rows[cells.clone()],
-                &self.numbers(by, unknown, other)[dropped..length - skipped],
-                &mut product[cells],
-            );
+            product[..cells.start].fill(0.0);
+            product[cells.end..].fill(0.0);
+            let (values, rows) = (&values[cells.clone()], &rows[cells.clone()]);
+            multiply_all(values, rows, columns, &mut product[cells]);
         }
     }
 
@@ -185,20 +186,14 @@ impl<'a> ScaledLine<'a> {
         let mut lost = vec![0.0; length];
         let streams = values.chunks(length).zip(rounded.chunks(length));
         for (stream, (values, rounded)) in streams.enumerate() {
-            let (offset, unknown, Some(other)) = self.columns(stream) else {
+            let Some((cells, ones)) = self.columns(ones, stream) else {
                 continue;
             };
             if stream * length == diagonal.start {
                 continue;
             }
-            let (skipped, dropped) = ends(offset);
-            let cells = skipped..length - dropped;
-            add_lost(
-                &values[cells.clone()],
-                &rounded[cells.clone()],
-                &self.numbers(ones, unknown, other)[dropped..length - skipped],
-                &mut lost[cells],
-            );
+            let (values, rounded) = (&values[cells.clone()], &rounded[cells.clone()]);
+            add_lost(values, rounded, ones, &mut lost[cells]);
         }
         let ones = self.numbers(ones, self.unknown, self.line);
         let cells = rounded[diagonal.clone()].iter_mut().zip(&values[diagonal]);
@@ -207,11 +202,6 @@ impl<'a> ScaledLine<'a> {
             *rounded = value - base + lost.unwrap_or(0.0);
         }
     }
-}
-
-/// Cells at the begin and at the end of a line that have no neighbour on theirs.
-fn ends(offset: Offset) -> (usize, usize) {
-    (usize::from(offset[0] < 0), usize::from(offset[0] > 0))
 }
 
 multiversion! {

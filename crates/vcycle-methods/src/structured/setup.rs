@@ -97,7 +97,7 @@ fn made_levels<'a>(
     })
 }
 
-/// The cycle and what can be told about it.
+/// The cycle and its report.
 pub(super) struct Ready {
     pub(super) cycle: AnyDown,
     pub(super) report: Report,

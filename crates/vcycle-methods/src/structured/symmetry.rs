@@ -1,14 +1,13 @@
 //! Whether a stencil matrix is symmetric.
 
 use super::StencilMatrix;
+use super::lines::map_lines;
 use super::stencil::opposite;
 use crate::error::Result;
 use crate::multiversion;
 
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
 const TOLERANCE: f64 = 1e-10;
-/// Lines that one task looks at.
-const LINES: usize = 32;
 
 impl StencilMatrix<f64> {
     /// Whether all entries are those opposite, to rounding, and the diagonal is positive. One pass over the matrix,
@@ -28,10 +27,9 @@ impl StencilMatrix<f64> {
         if !self.diagonal_lines().all(|(_, line)| positive(line)) {
             return false;
         }
-        let lines = self.grid().lines();
-        let tasks = (0..lines).step_by(LINES).collect();
-        let found = self.executor().run(self.bytes(), tasks, |first: usize| {
-            (first..(first + LINES).min(lines)).all(|line| self.is_line_symmetric(line))
+        let all = std::iter::once(0..self.grid().lines());
+        let found = map_lines(self.executor(), self.bytes(), all, |mut lines| {
+            lines.all(|line| self.is_line_symmetric(line))
         });
         found.into_iter().all(|symmetric| symmetric)
     }

@@ -70,12 +70,8 @@ impl<W: Storage> Transfer<W> {
             expected,
             Size::new(weights.len(), 1),
         )?;
-        Ok(Self {
-            fine,
-            axis,
-            unknowns,
-            weights: Buffer::from_vec(executor, weights),
-        })
+        let weights = Buffer::from_vec(executor, weights);
+        Ok(Self::of_buffer(fine, axis, unknowns, weights))
     }
 
     /// A transfer with weights that are somewhere already.
@@ -86,6 +82,11 @@ impl<W: Storage> Transfer<W> {
             unknowns,
             weights,
         }
+    }
+
+    /// The same transfer with other weights.
+    fn with_buffer<S: Storage>(&self, weights: Buffer<S>) -> Transfer<S> {
+        Transfer::of_buffer(self.fine, self.axis, self.unknowns, weights)
     }
 
     /// The grid with more cells.
@@ -126,12 +127,7 @@ impl<W: Storage> Transfer<W> {
     /// # Errors
     /// When a device has no memory for it.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
-        Ok(Self {
-            fine: self.fine,
-            axis: self.axis,
-            unknowns: self.unknowns,
-            weights: self.weights.copy_to(executor)?,
-        })
+        Ok(self.with_buffer(self.weights.copy_to(executor)?))
     }
 
     /// [`copy_to`](Self::copy_to) that copies nothing where the transfer is there already.
@@ -182,12 +178,7 @@ impl<W: Storage> Transfer<W> {
                 weights
             }
         };
-        Ok(Transfer {
-            fine: self.fine,
-            axis: self.axis,
-            unknowns: self.unknowns,
-            weights,
-        })
+        Ok(self.with_buffer(weights))
     }
 
     /// Rounded weights that keep their sums, of a device that has kernels for that.

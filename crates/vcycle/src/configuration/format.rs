@@ -20,8 +20,6 @@ pub enum MatrixFormat {
     /// Compressed rows, as it was read: nothing is copied. A device multiplies in slices of rows.
     #[default]
     Csr,
-    /// Compressed rows, of which a device puts those with the same columns side by side, wherever they stand, and multiplies in blocks of these: for high order elements.
-    CsrGrouped,
     /// Rows of equal length.
     Ell,
     /// Slices of rows of equal length.
@@ -36,15 +34,12 @@ pub enum MatrixFormat {
     Bsr,
     /// Tiles of 4 by 4 with bitmaps and all their values, as AmgT has them.
     Mbsr,
-    /// Tiles of 4 by 4 with bitmaps and the values of entries alone.
-    MbsrPacked,
 }
 
 /// Every format and its name.
-const NAMES: [(MatrixFormat, &str); 11] = [
+const NAMES: [(MatrixFormat, &str); 9] = [
     (MatrixFormat::Auto, "auto"),
     (MatrixFormat::Csr, "csr"),
-    (MatrixFormat::CsrGrouped, "csr-grouped"),
     (MatrixFormat::Ell, "ell"),
     (MatrixFormat::Sellp, "sellp"),
     (MatrixFormat::Hybrid, "hybrid"),
@@ -52,7 +47,6 @@ const NAMES: [(MatrixFormat, &str); 11] = [
     (MatrixFormat::Dense, "dense"),
     (MatrixFormat::Bsr, "bsr"),
     (MatrixFormat::Mbsr, "mbsr"),
-    (MatrixFormat::MbsrPacked, "mbsr-packed"),
 ];
 
 impl FromStr for MatrixFormat {

@@ -131,7 +131,7 @@ impl Config {
         toml::to_string(self).expect("configurations have TOML types only")
     }
 
-    fn from_value(value: Value) -> Result<Self, ConfigError> {
+    pub(crate) fn from_value(value: Value) -> Result<Self, ConfigError> {
         let mut table = section("the configuration", Some(value))?;
         let mut take = |key: &str| table.remove(key);
         let mut config = Config::default();

@@ -74,7 +74,7 @@ impl RunConfig {
         is_gpu(&self.device)
     }
 
-    /// The executor of one rank of a team, and what is to be told of its device. The cores of a machine are shared out unless
+    /// The executor of one rank of a team, and a message about its device, if there is one. The cores of a machine are shared out unless
     /// threads are given, and so are its devices ([`Executor::with_own_device`]). All ranks call it together.
     ///
     /// # Errors

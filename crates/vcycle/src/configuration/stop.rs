@@ -20,7 +20,7 @@ pub struct StopConfig {
     /// Or residual norm.
     pub atol: Option<f64>,
     /// Whether the recurrence of the method is believed when it has reached a tolerance, and the
-    /// true residual only told.
+    /// true residual only reported.
     pub trust_recurrence: bool,
     /// At most this many iterations.
     pub max_iterations: usize,

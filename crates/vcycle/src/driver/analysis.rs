@@ -1,7 +1,6 @@
-//! What the entries of a matrix tell that nobody has told, and the system that is solved for it.
+//! What the entries of a matrix tell beyond what was given, and the system that is solved for it.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::implied;
@@ -9,11 +8,10 @@ use super::storage::Wide;
 use super::{Solution, System};
 use crate::configuration::Config;
 use crate::error::Result;
-use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Nodes, Numbering};
+use crate::matrix::{Nodes, Numbering};
 use crate::multigrid::NearNullspace;
 use crate::programs;
-use crate::scalar::{Field, Scalar};
+use crate::scalar::Scalar;
 use crate::stop::Status;
 use crate::vector::{Coefficient, Vector};
 
@@ -28,13 +26,12 @@ use crate::vector::{Coefficient, Vector};
 /// system that was given.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use vcycle::{config::{Analysis, Config, System}, executor::Executor, gallery};
+/// /// use vcycle::{config::{Analysis, Config, System}, executor::Executor, gallery};
 /// let a = gallery::build("poisson5:8", &Executor::cpu())?.matrix.scale(-1.0)?;
 /// let system = System::new(Arc::new(a));
 /// let analysis = Analysis::new(&Config::default(), &system)?;
 /// assert!(analysis.messages()[0].starts_with("every diagonal entry is negative"));
-/// assert_eq!(analysis.system().matrix.entry(0, 0), Some(4.0));
+/// assert_eq!(analysis.system().matrix.whole()?.entry(0, 0), Some(4.0));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -43,20 +40,20 @@ pub struct Analysis<'s, T> {
     /// What takes its place.
     better: Option<System<T>>,
     automatic: bool,
-    pose: Pose,
+    transform: SystemTransform,
     messages: Vec<String>,
     time: Duration,
 }
 
 /// How vectors become those of the system that takes the place of the one that was given.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pose {
+pub(super) struct SystemTransform {
     negated: bool,
     /// How the unknowns are numbered anew.
     nodes: Option<Nodes>,
 }
 
-impl Pose {
+impl SystemTransform {
     /// Whether the unknowns are numbered anew.
     pub fn renumbers(&self) -> bool {
         self.nodes.is_some()
@@ -100,14 +97,16 @@ impl<'s, T: Wide> Analysis<'s, T> {
             given,
             better: None,
             automatic: config.solver.is_auto() || config.preconditioner.is_auto(),
-            pose: Pose::default(),
+            transform: SystemTransform::default(),
             messages: Vec::new(),
             time: Duration::ZERO,
         };
         let size = given.matrix.size();
         if analysis.automatic && size.rows == size.cols {
             analysis.look_for_signs()?;
-            if implied::takes_nodes(config) {
+            // Over ranks there are no levels for nodes of complex unknowns.
+            let has_levels = given.matrix.shared().is_none() || !T::KIND.is_complex();
+            if implied::takes_nodes(config) && has_levels {
                 analysis.look_for_nodes()?;
             }
         }
@@ -127,16 +126,16 @@ impl<'s, T: Wide> Analysis<'s, T> {
 
     fn look_for_signs(&mut self) -> Result<()> {
         let a = &self.given.matrix;
-        if is_negative(a)? {
+        if a.is_negative()? {
             let minus = System {
-                matrix: Arc::new(a.scale(T::Arith::from_f64(-1.0))?),
+                matrix: a.negated()?,
                 ..self.given.clone()
             };
-            (self.better, self.pose.negated) = (Some(minus), true);
-            let told = "every diagonal entry is negative: solved as -A x = -b";
-            self.messages.push(told.to_owned());
+            (self.better, self.transform.negated) = (Some(minus), true);
+            let message = "every diagonal entry is negative: solved as -A x = -b";
+            self.messages.push(message.to_owned());
         } else if !a.executor().is_device() {
-            self.messages.extend(defects(a));
+            self.messages.extend(a.defects());
         }
         Ok(())
     }
@@ -144,21 +143,21 @@ impl<'s, T: Wide> Analysis<'s, T> {
     fn look_for_nodes(&mut self) -> Result<()> {
         let system = self.system();
         let near = system.near_nullspace.as_ref();
-        let told = near.map_or(1, NearNullspace::block_size);
-        let by_matrix = || {
-            system
-                .matrix
-                .is_at_hand()
-                .then(|| Nodes::find(&system.matrix))?
+        let given = near.map_or(1, NearNullspace::block_size);
+        if given > 1 && system.matrix.shared().is_some() {
+            // Rows that ranks share are not renumbered.
+            return Ok(());
+        }
+        let vectors = near.filter(|near| !near.vectors().is_empty());
+        let fits = vectors.is_none_or(|near| fits(near, system.matrix.rows()));
+        let vectors = match system.matrix.any(!fits)? {
+            true => None,
+            false => vectors,
         };
-        let fitting = |near: &&NearNullspace| fits(near, &system.matrix);
-        let vectors = near
-            .filter(|near| !near.vectors().is_empty())
-            .filter(fitting);
-        let (found, source) = match (by_matrix(), vectors) {
+        let (found, source) = match (system.matrix.nodes()?, vectors) {
             (Some(nodes), _) => (nodes, "as the entries of the matrix show".to_owned()),
-            (None, Some(near)) if told == 1 => {
-                let Some(nodes) = implied::nodes(near) else {
+            (None, Some(near)) if given == 1 => {
+                let Some(nodes) = system.matrix.implied_nodes(near)? else {
                     return Ok(());
                 };
                 let count = near.vectors().len();
@@ -167,22 +166,24 @@ impl<'s, T: Wide> Analysis<'s, T> {
                     format!("as {count} vectors of the near-nullspace show"),
                 )
             }
-            _ => return Ok(()),
+            (None, _) => return Ok(()),
         };
-        // What was told is kept, but for the order of the rows.
-        if told > 1 && (told != found.block_size() || found.numbering() == Numbering::NodeByNode) {
+        // What was given is kept, but for the order of the rows.
+        let is_in_order = found.numbering() == Numbering::NodeByNode;
+        if given > 1 && (given != found.block_size() || is_in_order) {
             return Ok(());
         }
-        let better = numbered(system, &found, vectors)?;
+        let better = system.matrix.agree(numbered(system, &found, vectors))?;
         let (size, numbering) = (found.block_size(), found.numbering());
         let added = match found.missing() {
             0 => String::new(),
             missing => format!("; {missing} unknowns that nodes lack are added"),
         };
-        let told = format!("{size} unknowns a node, numbered {numbering}, {source}{added}");
-        self.messages.push(told);
+        self.messages.push(format!(
+            "{size} unknowns a node, numbered {numbering}, {source}{added}"
+        ));
         self.better = Some(better);
-        self.pose.nodes = (numbering != Numbering::NodeByNode).then_some(found);
+        self.transform.nodes = (!is_in_order).then_some(found);
         Ok(())
     }
 
@@ -191,14 +192,13 @@ impl<'s, T: Wide> Analysis<'s, T> {
     /// # Errors
     /// For one of another length, and when memory is short or a device fails.
     pub fn right_hand_side<'b>(&self, b: &'b Vector<T>) -> Result<Cow<'b, Vector<T>>> {
-        let fitting = Size::new(self.given.matrix.size().rows, b.cols());
-        check_size("right-hand side", fitting, b.size())?;
-        self.pose.right_hand_side(b)
+        self.given.check(b, None)?;
+        self.transform.right_hand_side(b)
     }
 
     /// How vectors become those of that system.
-    pub(super) fn pose(&self) -> &Pose {
-        &self.pose
+    pub(super) fn transform(&self) -> &SystemTransform {
+        &self.transform
     }
 
     /// The time it took.
@@ -208,19 +208,17 @@ impl<'s, T: Wide> Analysis<'s, T> {
 
     /// The solution of the system that was given.
     pub(super) fn undo(self, mut solution: Solution<T>) -> Result<Solution<T>> {
-        solution.x = self.pose.solution(solution.x)?;
+        solution.x = self.transform.solution(solution.x)?;
         let indefinite = matches!(solution.outcome.status, Status::Indefinite(_));
-        if !self.automatic && indefinite && is_negative(&self.given.matrix)? {
+        if !self.automatic && indefinite && self.given.matrix.is_negative()? {
             let why = "every diagonal entry of the matrix is negative: solve -A x = -b, as is done where solver or \
                        preconditioner is `auto`";
             solution.messages.push(why.to_owned());
         }
         // Before a solve on a device this would take the host longer than the solve.
-        if self.automatic
-            && self.given.matrix.executor().is_device()
-            && !solution.outcome.converged()
-        {
-            solution.messages.extend(defects(&self.given.matrix));
+        let on_device = self.given.matrix.executor().is_device();
+        if self.automatic && on_device && !solution.outcome.converged() {
+            solution.messages.extend(self.given.matrix.defects());
         }
         solution.messages.splice(..0, self.messages);
         solution.setup += self.time;
@@ -228,40 +226,9 @@ impl<'s, T: Wide> Analysis<'s, T> {
     }
 }
 
-/// What is wrong with the diagonal of a matrix, a sentence each, where the host can look at it.
-fn defects<T: Scalar>(a: &Csr<T>) -> Vec<String> {
-    match a.is_at_hand() && a.diagonal_signs().neither > 0 {
-        true => a.defects().sentences(),
-        false => Vec::new(),
-    }
-}
-
-/// Whether every diagonal entry is negative.
-fn is_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
-    if !begins_negative(a)? {
-        return Ok(false);
-    }
-    if a.is_at_hand() {
-        return Ok(a.diagonal_signs().negative == a.size().rows);
-    }
-    let minus = a.scale(T::Arith::from_f64(-1.0))?;
-    Ok(minus.symmetric_and_positive()?[1])
-}
-
-/// Whether the first diagonal entry is negative; of a matrix on a device nothing else is copied.
-fn begins_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
-    let (offsets, columns) = a.pattern().buffers();
-    if a.size().rows == 0 || offsets.get(1)? == 0 || columns.get(0)? != 0 {
-        return Ok(false);
-    }
-    Ok(a.values_buffer().get(0)?.to_c64().re < 0.0)
-}
-
-/// Whether vectors are as long as the matrix; otherwise the set-up says so.
-fn fits<T: Scalar>(near: &NearNullspace, a: &Csr<T>) -> bool {
-    near.vectors()
-        .iter()
-        .all(|vector| vector.len() == a.size().rows)
+/// Whether vectors have so many rows; otherwise the set-up says so.
+fn fits(near: &NearNullspace, rows: usize) -> bool {
+    near.vectors().iter().all(|vector| vector.len() == rows)
 }
 
 /// The system with its rows numbered node by node.
@@ -293,7 +260,7 @@ fn numbered<T: Scalar>(
         return Ok(system.clone().with_near_nullspace(near));
     }
     Ok(System {
-        matrix: Arc::new(nodes.gather_matrix(&system.matrix)?),
+        matrix: system.matrix.renumbered(nodes)?,
         near_nullspace: Some(near),
         guess: match &system.guess {
             None => None,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 #[cfg(feature = "direct")]
 use crate::registration::PreconditionerComponent;
 
+use super::combinations::{self, Chosen};
 use super::fitting;
-use super::rules::{self, Case, Chosen};
+use super::rules::{self, Case};
 use crate::configuration::{
     Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig,
 };
@@ -15,10 +16,6 @@ use crate::matrix::Facts;
 use crate::multigrid::NearNullspace;
 use crate::registration::{Need, Symmetry};
 use crate::scalar::Mixes;
-use crate::solver::Fgmres;
-
-/// Vectors that GMRES keeps where a cycle of its preconditioner takes less time than making one of fifty orthogonal.
-const SHORT_RESTART: usize = 20;
 
 /// One combination to try.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,19 +32,6 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn new(
-        solver: SolverConfig,
-        preconditioner: PreconditionerConfig,
-        reason: String,
-    ) -> Self {
-        Self {
-            solver,
-            preconditioner,
-            preprocessing: Preprocessing::default(),
-            reason,
-        }
-    }
-
     /// Fails where the preconditioner varies and the solver takes it for a fixed operator.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_preprocessing()?;
@@ -85,7 +69,7 @@ impl Attempt {
     pub(super) fn matched(&self) -> Option<Self> {
         let mut matched = self.clone();
         matched.preprocessing.matching = MatchingKind::Mc64;
-        matched.reason = format!("match auto: once more {}", matched.name());
+        matched.reason = format!("matching tried: {} again", matched.name());
         let is_symmetric = self.solver.has_need(Need::SymmetricPreconditioner)
             || self.preconditioner.has_need(Need::DefiniteMatrix);
         let may_help = self.preprocessing.keeps_symmetry() && !is_symmetric;
@@ -108,10 +92,9 @@ impl Attempt {
 
     /// How much of a factorisation it is: nothing, incomplete with much fill, or complete.
     pub(super) fn strength(&self) -> u8 {
-        match self.preconditioner {
-            _ if self.is_direct() => 2,
-            PreconditionerConfig::Ilut(_) => 1,
-            _ => 0,
+        match self.is_direct() {
+            true => 2,
+            false => u8::from(matches!(self.preconditioner, PreconditionerConfig::Ilut(_))),
         }
     }
 
@@ -159,6 +142,8 @@ pub struct Findings {
     pub stencil: bool,
     /// Whether it is singular, with a nullspace that is known.
     pub singular: bool,
+    /// Whether ranks share its rows.
+    pub ranks: bool,
 }
 
 impl From<Facts> for Findings {
@@ -167,13 +152,14 @@ impl From<Facts> for Findings {
             facts,
             stencil: false,
             singular: false,
+            ranks: false,
         }
     }
 }
 
 /// What a configuration means for a matrix: the combinations to try, best first.
 ///
-/// Where both are `auto`, they are those of the table in `driver/rules.rs`. Where one is given, the other is what the
+/// Where both are `auto`, they are those of the table in `driver/rules.rs`; over ranks without what needs the rows of all. Where one is given, the other is what the
 /// table has beside it. A solver for a preconditioner that was given:
 ///
 /// | matrix | solvers |
@@ -195,19 +181,29 @@ pub fn attempts<F: Into<Findings>>(
     known: Option<&NearNullspace>,
     find: impl FnOnce() -> F,
 ) -> Vec<Attempt> {
+    let found = try_attempts(config, known, || Ok(find().into()));
+    found.expect("what is found does not fail")
+}
+
+/// The same where finding may fail.
+pub(super) fn try_attempts(
+    config: &Config,
+    known: Option<&NearNullspace>,
+    find: impl FnOnce() -> crate::Result<Findings>,
+) -> crate::Result<Vec<Attempt>> {
     let (solver, preconditioner) = (&config.solver, &config.preconditioner);
     if !solver.is_auto() && !preconditioner.is_auto() {
-        return vec![chosen(config)];
+        return Ok(vec![chosen(config)]);
     }
-    let found = &find().into();
+    let found = &find()?;
     let case = Case {
         config,
         known,
         found,
     };
     let all = match (solver.is_auto(), preconditioner.is_auto()) {
-        (true, true) => rules::combinations(&case),
-        (false, _) => rules::preconditioners(&case, solver),
+        (true, true) => combinations::combinations(&case),
+        (false, _) => combinations::preconditioners(&case, solver),
         (true, false) => solver_chain(&found.facts, config)
             .into_iter()
             .map(|solver| Chosen {
@@ -219,14 +215,13 @@ pub fn attempts<F: Into<Findings>>(
             })
             .collect(),
     };
-    all.into_iter()
-        .map(|chosen| Attempt {
-            reason: reason(&found.facts, &chosen),
-            solver: chosen.solver,
-            preconditioner: chosen.preconditioner,
-            preprocessing: chosen.preprocessing,
-        })
-        .collect()
+    let attempt = |chosen: Chosen| Attempt {
+        reason: reason(found, &chosen),
+        solver: chosen.solver,
+        preconditioner: chosen.preconditioner,
+        preprocessing: chosen.preprocessing,
+    };
+    Ok(all.into_iter().map(attempt).collect())
 }
 
 /// What comes before a preconditioner, in words that follow its name.
@@ -274,38 +269,30 @@ fn solver_chain(facts: &Facts, config: &Config) -> Vec<SolverConfig> {
         || config
             .matching
             .is_some_and(|kind| kind != MatchingKind::None);
-    if preconditioner.symmetry() == Symmetry::Varying {
-        let names: &[&str] = if definite {
-            &["fcg", "fgmres"]
-        } else {
-            &["fgmres"]
-        };
-        return names.iter().map(|name| named_solver(name)).collect();
-    }
-    if preconditioner.name() == "struct-mg" && !facts.hermitian {
-        // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
-        let mut flexible = Fgmres::default();
-        flexible.restart = SHORT_RESTART;
-        return vec![SolverConfig::Fgmres(flexible), named_solver("bicgstab")];
-    }
     let is_multigrid = matches!(preconditioner, PreconditionerConfig::Amg(_));
-    let names: &[&str] = if is_multigrid && !facts.hermitian || loses_symmetry(preconditioner) {
-        &["fgmres", "bicgstab"]
+    let is_structured = matches!(preconditioner, PreconditionerConfig::StructMg(_));
+    let chain: &[fn() -> SolverConfig] = if preconditioner.symmetry() == Symmetry::Varying {
+        match definite {
+            true => &[rules::fcg, rules::fgmres],
+            false => &[rules::fgmres],
+        }
+    } else if is_structured && !facts.hermitian {
+        // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
+        &[rules::short_fgmres, rules::bicgstab]
+    } else if is_multigrid && !facts.hermitian || loses_symmetry(preconditioner) {
+        &[rules::fgmres, rules::bicgstab]
     } else if one_sided || !facts.hermitian {
-        &["gmres", "bicgstab"]
+        &[rules::gmres, rules::bicgstab]
     } else if definite {
-        &["cg", "minres", "gmres"]
+        &[rules::cg, rules::minres, rules::gmres]
     } else {
-        &["minres", "gmres"]
+        &[rules::minres, rules::gmres]
     };
-    names.iter().map(|name| named_solver(name)).collect()
+    chain.iter().map(|solver| solver()).collect()
 }
 
-fn named_solver(name: &str) -> SolverConfig {
-    name.parse().expect("auto names solvers that exist")
-}
-
-fn reason(facts: &Facts, chosen: &Chosen) -> String {
+fn reason(found: &Findings, chosen: &Chosen) -> String {
+    let facts = &found.facts;
     let symmetry = match (facts.hermitian, facts.complex, facts.symmetric) {
         (true, true, _) => "Hermitian",
         (true, false, _) => "symmetric",
@@ -334,8 +321,9 @@ fn reason(facts: &Facts, chosen: &Chosen) -> String {
         "" => String::new(),
         because => format!(", {because}"),
     };
+    let shared = if found.ranks { " over ranks" } else { "" };
     format!(
-        "auto: {} rows, {symmetry}, {diagonal}{because} → {}{with}{preset}",
+        "auto: {} rows{shared}, {symmetry}, {diagonal}{because} → {}{with}{preset}",
         facts.rows,
         chosen.solver.name()
     )
@@ -407,9 +395,7 @@ mod tests {
         let mut facts = a.facts();
         facts.hermitian = false;
         let first = &attempts(&config, None, || facts)[0];
-        let mut few = Fgmres::default();
-        few.restart = SHORT_RESTART;
-        assert_eq!(first.solver, SolverConfig::Fgmres(few));
+        assert_eq!(first.solver, rules::short_fgmres());
     }
 
     #[cfg(feature = "direct")]

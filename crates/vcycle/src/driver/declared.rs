@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::communicator::threads;
-use crate::config::{SharedSystem, solve_shared};
+use crate::config::{System, solve_system};
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
@@ -45,9 +45,9 @@ fn solve_over_ranks(solver: &SolverConfig, preconditioner: &PreconditionerConfig
     let solved = threads::run(2, |team| {
         let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
         let rows = Partition::even(whole.size().rows as u64, 1, 2);
-        let system = SharedSystem::new(Arc::new(Distributed::part_of(&rank, &whole, rows)?));
-        let b = Vector::filled(&rank, system.matrix.size().rows, 1, 1.0)?;
-        solve_shared(&config, &system, &b, &Workspace::new()).map(drop)
+        let system = System::new(Arc::new(Distributed::part_of(&rank, &whole, rows)?));
+        let b = Vector::filled(&rank, system.matrix.rows(), 1, 1.0)?;
+        solve_system(&config, &system, &b, &Workspace::new()).map(drop)
     });
     solved.map(drop)
 }

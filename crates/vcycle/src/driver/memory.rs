@@ -1,10 +1,10 @@
 //! The memory that a solve takes, estimated before it begins from what its components say of themselves.
 
-use super::Attempt;
+use super::{Attempt, System};
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::matrix::{Csr, Extent};
+use crate::matrix::Extent;
 use crate::multigrid::{Amg, NearNullspace};
 use crate::registration::{Memory, MemoryOf, Need as Wants};
 use crate::scalar::Scalar;
@@ -155,28 +155,33 @@ impl MemoryNeed {
     }
 }
 
-/// Fails where the set-up and the vectors of an attempt do not fit beside the matrix.
+/// Fails where the set-up and the vectors of an attempt do not fit beside the matrix. Ranks of one machine share its memory.
 pub(super) fn check_attempt<T: Scalar>(
     attempt: &Attempt,
-    a: &Csr<T>,
-    known: Option<&NearNullspace>,
+    system: &System<T>,
     columns: usize,
 ) -> Result<()> {
+    let a = &system.matrix;
     let extent = Extent {
-        rows: a.size().rows,
+        rows: a.rows(),
         entries: a.nonzeros(),
         value_bytes: size_of::<T>(),
     };
-    let need = MemoryNeed::of(attempt, extent, columns, known, a.executor());
+    let near = system.near_nullspace.as_ref();
+    let need = MemoryNeed::of(attempt, extent, columns, near, a.executor());
     let (solver, preconditioner) = (attempt.solver.name(), attempt.preconditioner.name());
     let what = || match preconditioner {
         "none" => format!("solver `{solver}`"),
         _ => format!("solver `{solver}` with preconditioner `{preconditioner}`"),
     };
     // The right-hand side is there.
-    let there = size_of::<T>() * a.size().rows * columns;
+    let there = size_of::<T>() * a.rows() * columns;
     let needed = need.beside_matrix().saturating_sub(there);
-    a.executor().check_need(what, needed)
+    let ranks = match a.executor().is_device() {
+        true => 1,
+        false => a.ranks_here()?,
+    };
+    a.agree(a.executor().check_need(what, needed.saturating_mul(ranks)))
 }
 
 #[cfg(test)]

@@ -1,23 +1,17 @@
 //! A set-up that is kept.
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
-use super::analysis::{Analysis, Pose};
-use super::chain::is_better;
-use super::ready::Ready;
+use super::here::Here;
+use super::root::{self, SolvedOnRoot};
 use super::sequence::Kept;
 use super::storage::Wide;
-use super::wear::Wear;
-use super::{Solution, System};
+use super::{Solution, System, SystemMatrix};
 use crate::configuration::{Config, StopConfig};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Size, check_size};
-use crate::matrix::Csr;
 use crate::multigrid::Report;
-use crate::registration::Symmetry;
-use crate::stop::Status;
 use crate::vector::Vector;
 
 /// A system that is set up once, and solved as often as there are right-hand sides.
@@ -26,11 +20,11 @@ use crate::vector::Vector;
 /// converge the next attempt is made. [`apply`](Self::apply) is the preconditioner alone, for the iterations of another
 /// program. [`update_values`](Self::update_values) is for the next matrix of the same pattern.
 ///
-/// Several threads may solve and apply at once, each with its own workspace.
+/// Several threads may solve and apply at once, each with its own workspace. Ranks that share the rows call everything
+/// together.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use vcycle::{config::{Config, Prepared, System}, executor::{Executor, Workspace}, gallery, vector::Vector};
+/// /// use vcycle::{config::{Config, Prepared, System}, executor::{Executor, Workspace}, gallery, vector::Vector};
 /// let cpu = Executor::cpu();
 /// let problem = gallery::build("poisson5:64", &cpu)?;
 /// let prepared = Prepared::new(Config::default(), System::from(problem), &Workspace::new())?;
@@ -41,16 +35,39 @@ use crate::vector::Vector;
 /// }
 /// # Ok::<(), vcycle::Error>(())
 /// ```
+///
+/// Where ranks share the rows, each has its own:
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{communicator::threads, config::{Config, Prepared, System}};
+/// use vcycle::{executor::{Executor, Workspace}, matrix::{Distributed, Duplicates}, vector::Vector};
+/// threads::run(2, |team| {
+///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+///     let own = team.rank() as u64;
+///     let a = Distributed::from_rows(&rank, vec![0, 2], vec![own, 1 - own], vec![2.0, -1.0], Duplicates::Refuse)?;
+///     let ws = Workspace::new();
+///     let prepared = Prepared::new(Config::default(), System::new(Arc::new(a)), &ws)?;
+///     let b = Vector::filled(&rank, 1, 1, 1.0)?;
+///     let solution = prepared.solve(&b, None, &prepared.config().stop, &ws)?;
+///     assert!(solution.outcome.converged());
+///     Ok(())
+/// })?;
+/// # Ok::<(), vcycle::Error>(())
+/// ```
 #[derive(Debug)]
-pub struct Prepared<T: Wide> {
-    asked: Config,
+pub struct Prepared<T: Wide = f64> {
     given: System<T>,
-    /// The system that is solved in its place, where the analysis has found a better one.
-    system: System<T>,
-    pose: Pose,
-    ready: Ready<T>,
-    kept: Kept,
-    wear: Wear,
+    place: Place<T>,
+}
+
+/// Who has set up.
+#[derive(Debug)]
+enum Place<T: Wide> {
+    /// Every rank its rows; all of them, where there is one rank.
+    Here(Box<Here<T>>),
+    /// Rank 0 for all.
+    Root(Box<SolvedOnRoot<T>>),
 }
 
 impl<T: Wide> Prepared<T> {
@@ -59,51 +76,37 @@ impl<T: Wide> Prepared<T> {
     /// # Errors
     /// When the configuration does not fit the matrix, and when no attempt's set-up succeeds.
     pub fn new(config: Config, given: System<T>, ws: &Workspace) -> Result<Self> {
-        Self::with_kept(config, given, Kept::default(), ws)
-    }
-
-    fn with_kept(asked: Config, given: System<T>, mut kept: Kept, ws: &Workspace) -> Result<Self> {
-        let analysis = Analysis::new(&asked, &given)?;
-        let mut ready = T::prepare(&asked, analysis.system(), &mut kept, ws)?;
-        let found = analysis.messages().iter().cloned();
-        ready.messages.splice(..0, found);
-        ready.setup += analysis.time();
-        let (system, pose) = (analysis.system().clone(), analysis.pose().clone());
-        Ok(Self {
-            asked,
-            given,
-            system,
-            pose,
-            ready,
-            kept,
-            wear: Wear::default(),
-        })
+        let place = match given.matrix.shared() {
+            Some(a) if root::should_gather(&config, a)? => {
+                Place::Root(Box::new(SolvedOnRoot::new(&config, &given, a, ws)?))
+            }
+            _ => Place::Here(Box::new(Here::new(config, &given, Kept::default(), ws)?)),
+        };
+        Ok(Self { given, place })
     }
 
     /// Takes other values in the same places: the levels of multigrid are [renewed](crate::multigrid::Setup), everything
     /// else is set up anew. Where the last solve took more than twice the iterations of the first, so are the levels.
+    /// [`SystemMatrix::with_values`] makes the matrix from values.
     ///
     /// # Errors
     /// For another size or pattern, and as [`new`](Self::new). The old set-up then stays.
-    pub fn update_values(&mut self, matrix: Arc<Csr<T>>, ws: &Workspace) -> Result<()> {
-        let before = &self.given.matrix;
-        check_size("update of values", before.size(), matrix.size())?;
-        if !before.pattern().same_as(matrix.pattern()) {
-            return Err(Error::InvalidStructure {
-                format: "csr",
-                reason: "update of values: the pattern is not that of the set-up".to_owned(),
-            });
-        }
+    pub fn update_values(
+        &mut self,
+        matrix: impl Into<SystemMatrix<T>>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let matrix = matrix.into();
+        self.given.matrix.check_pattern(&matrix)?;
         let given = System {
             matrix,
             ..self.given.clone()
         };
-        let kept = self.wear.kept(&mut self.kept);
-        let mut renewed = Self::with_kept(self.asked.clone(), given, kept, ws)?;
-        if renewed.kept.reused() {
-            renewed.wear = Wear::after(&self.wear);
+        match &mut self.place {
+            Place::Here(here) => here.update(&given, ws)?,
+            Place::Root(root) => root.update(&given.matrix, ws)?,
         }
-        *self = renewed;
+        self.given = given;
         Ok(())
     }
 
@@ -118,118 +121,11 @@ impl<T: Wide> Prepared<T> {
         stop: &StopConfig,
         ws: &Workspace,
     ) -> Result<Solution<T>> {
-        let fitting = Size::new(self.rows(), b.cols());
-        check_size("right-hand side", fitting, b.size())?;
-        if let Some(guess) = guess {
-            b.executor().check_same(guess.executor(), "initial guess")?;
-            check_size("initial guess", fitting, guess.size())?;
+        self.given.check(b, guess)?;
+        match &self.place {
+            Place::Here(here) => here.solve(b, guess, stop, ws),
+            Place::Root(root) => root.solve(b, guess, stop, ws),
         }
-        let b = self.pose.right_hand_side(b)?;
-        let guess = guess.map(|guess| self.pose.guess(guess)).transpose()?;
-        let guess = guess.as_deref();
-        let mut solution = self.iterate(&b, guess, stop, ws)?;
-        self.wear.note(solution.outcome.iterations);
-        let next = match self.may_be_stale(solution.outcome.status) {
-            true => Some(self.ready.place),
-            false => self.ready.chain.next(self.ready.place, &solution.outcome),
-        };
-        if let Some(next) = next {
-            solution = self.go_on(next, solution, &b, guess, stop, ws)?;
-        }
-        self.wear.note_first(solution.outcome.iterations);
-        solution.x = self.pose.solution(solution.x)?;
-        Ok(solution)
-    }
-
-    /// Whether levels of an earlier matrix may be why a solve has not converged.
-    fn may_be_stale(&self, status: Status) -> bool {
-        let has_ended_well = matches!(
-            status,
-            Status::Converged | Status::AccuracyLimit | Status::TimeLimit | Status::Interrupted
-        );
-        self.kept.reused() && !has_ended_well
-    }
-
-    fn iterate(
-        &self,
-        b: &Vector<T>,
-        guess: Option<&Vector<T>>,
-        stop: &StopConfig,
-        ws: &Workspace,
-    ) -> Result<Solution<T>> {
-        let (ready, begin) = (&self.ready, Instant::now());
-        let mut messages = Vec::new();
-        let mut b = std::borrow::Cow::Borrowed(b);
-        if let Some(nullspace) = &ready.nullspace {
-            let (consistent, told) = nullspace.consistent(&b)?;
-            b = std::borrow::Cow::Owned(consistent);
-            messages.push(told);
-        }
-        let mut x = match guess {
-            Some(guess) => guess.clone(),
-            None => match ready.iteration.start(&b, ws)? {
-                Some(x) => x,
-                None => Vector::zeros_like(&b)?,
-            },
-        };
-        let stop = ready.chain.stop(ready.place, &stop.stop()?);
-        let precision = ready.config.precision.unwrap_or_default();
-        let iteration = &ready.iteration;
-        let outcome = iteration.iterate(ready.a.as_ref(), precision, &b, &mut x, &stop, ws)?;
-        if let Some(nullspace) = &ready.nullspace {
-            nullspace.project(&mut x)?;
-        }
-        Ok(Solution {
-            x,
-            outcome,
-            config: ready.config.clone(),
-            messages,
-            setup: Default::default(),
-            solving: begin.elapsed(),
-            bytes: ready.bytes,
-            multigrid: ready.multigrid.clone(),
-            traffic: None,
-        })
-    }
-
-    /// Makes one attempt after the other, from the place `next` on; the best answer is handed over.
-    fn go_on(
-        &self,
-        next: usize,
-        mut best: Solution<T>,
-        b: &Vector<T>,
-        guess: Option<&Vector<T>>,
-        stop: &StopConfig,
-        ws: &Workspace,
-    ) -> Result<Solution<T>> {
-        let mut system = self.system.clone();
-        system.guess = guess.cloned();
-        let mut place = Some(next);
-        while let Some(tried) = place {
-            let attempt = &self.ready.chain.attempts[tried];
-            let mut config = self.asked.clone();
-            attempt.configure(&mut config);
-            config.stop = stop.clone();
-            let limit = self.ready.chain.stop(tried, &stop.stop()?).iterations;
-            config.stop.max_iterations = limit;
-            let (status, residual) = (best.outcome.status, best.outcome.relative_residual);
-            let told = format!(
-                "{status}, residual {residual:.1e}: {} set up",
-                attempt.name()
-            );
-            best.messages.push(told);
-            match T::solve_system(&config, &system, b, None, ws) {
-                Ok(other) => {
-                    place = self.ready.chain.next(tried, &other.outcome);
-                    best = better(best, other, attempt.is_direct());
-                }
-                Err(error) => {
-                    best.messages.push(format!("set-up failed: {error}"));
-                    place = Some(tried + 1).filter(|&next| next < self.ready.chain.attempts.len());
-                }
-            }
-        }
-        Ok(best)
     }
 
     /// `z = M r`: the preconditioner alone, a multigrid cycle most often. It is a fixed linear operator, and for a
@@ -240,95 +136,74 @@ impl<T: Wide> Prepared<T> {
     /// fails.
     pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let fitting = Size::new(self.rows(), r.cols());
-        check_size("apply", fitting, r.size())?;
-        check_size("apply", fitting, z.size())?;
-        let attempt = &self.ready.chain.attempts[self.ready.place];
-        if attempt.preconditioner.symmetry() == Symmetry::Varying {
-            return Err(Error::Unsupported {
-                component: format!("preconditioner `{}`", attempt.preconditioner.name()),
-                operation: "being applied by another program: it varies".to_owned(),
-            });
+        let checked = check_size("apply", fitting, r.size())
+            .and_then(|()| check_size("apply", fitting, z.size()));
+        self.given.matrix.agree(checked)?;
+        match &self.place {
+            Place::Here(here) => here.apply(r, z, ws),
+            Place::Root(root) => root.apply(r, z, ws),
         }
-        let r = self.pose.right_hand_side(r)?;
-        let Some(nullspace) = &self.ready.nullspace else {
-            return self.cycle(&r, z, ws);
-        };
-        let mut r = r.into_owned();
-        nullspace.project(&mut r)?;
-        let mut inner = Vector::zeros_like(&r)?;
-        self.ready.iteration.precondition(&r, &mut inner, ws)?;
-        nullspace.project(&mut inner)?;
-        *z = self.pose.solution(inner)?;
-        Ok(())
     }
 
-    fn cycle(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        if !self.pose.renumbers() {
-            return self.ready.iteration.precondition(r, z, ws);
-        }
-        let mut inner = Vector::zeros_like(r)?;
-        self.ready.iteration.precondition(r, &mut inner, ws)?;
-        *z = self.pose.solution(inner)?;
-        Ok(())
-    }
-
-    /// Rows of the matrix.
+    /// Rows of the matrix that this rank has.
     pub fn rows(&self) -> usize {
-        self.given.matrix.size().rows
+        self.given.matrix.rows()
     }
 
     /// The matrix that was given.
-    pub fn matrix(&self) -> &Arc<Csr<T>> {
+    pub fn matrix(&self) -> &SystemMatrix<T> {
         &self.given.matrix
     }
 
     /// The configuration with every `auto` decided.
     pub fn config(&self) -> &Config {
-        &self.ready.config
+        match &self.place {
+            Place::Here(here) => &here.ready.config,
+            Place::Root(root) => root.config(),
+        }
     }
 
-    /// What `auto` chose and why, and what else is to be said of the set-up.
+    /// What `auto` chose and why, and what else there is to report of the set-up.
     pub fn messages(&self) -> &[String] {
-        &self.ready.messages
+        match &self.place {
+            Place::Here(here) => &here.ready.messages,
+            Place::Root(root) => root.messages(),
+        }
     }
 
-    /// The levels, where the preconditioner is multigrid.
+    /// The levels, where the preconditioner is multigrid; on rank 0 alone where that has set up for all.
     pub fn report(&self) -> Option<&Report> {
-        self.ready.multigrid.as_ref()
+        match &self.place {
+            Place::Here(here) => here.ready.multigrid.as_ref(),
+            Place::Root(root) => root.report(),
+        }
     }
 
     /// Time of the set-up.
-    pub fn setup(&self) -> std::time::Duration {
-        self.ready.setup
+    pub fn setup(&self) -> Duration {
+        match &self.place {
+            Place::Here(here) => here.ready.setup,
+            Place::Root(root) => root.setup(),
+        }
     }
 
-    /// Bytes of the stored matrix and of the preconditioner.
+    /// Bytes of the stored matrix and of the preconditioner, on this rank.
     pub fn bytes(&self) -> usize {
-        self.ready.bytes
-    }
-}
-
-/// The better one of two, with the messages and the time of both.
-fn better<T>(one: Solution<T>, other: Solution<T>, is_direct: bool) -> Solution<T> {
-    let messages = [one.messages.as_slice(), &other.messages].concat();
-    let (setup, solving) = (one.setup + other.setup, one.solving + other.solving);
-    let best = match is_better(&other.outcome, is_direct, &one.outcome) {
-        true => other,
-        false => one,
-    };
-    Solution {
-        messages,
-        setup,
-        solving,
-        ..best
+        match &self.place {
+            Place::Here(here) => here.ready.bytes,
+            Place::Root(root) => root.bytes(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::executor::Executor;
     use crate::gallery;
+    use crate::matrix::Csr;
 
     fn prepared(config: &str, problem: &str) -> Prepared<f64> {
         let problem = gallery::build(problem, &Executor::cpu()).unwrap();
@@ -426,7 +301,7 @@ mod tests {
         let mut prepared = prepared(AMG, "poisson5:40");
         let b = ones(&prepared);
         let first = solve(&prepared, &b);
-        let scaled = prepared.matrix().scale(3.0).unwrap();
+        let scaled = prepared.matrix().whole().unwrap().scale(3.0).unwrap();
         prepared
             .update_values(Arc::new(scaled), &Workspace::new())
             .unwrap();

@@ -1,9 +1,13 @@
-//! Singular systems: what has to be left out of the right-hand side and of the solution.
+//! Singular systems: the null space is removed from the right-hand side and from the solution.
 
+use std::sync::Arc;
+
+use super::SystemMatrix;
 use super::modes::{VanishingSum, annihilated, orthonormal, take_out};
+use crate::communicator::Communicator;
 use crate::configuration::Nullspace;
 use crate::error::{ConfigError, Result};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Distributed};
 use crate::multigrid::NearNullspace;
 use crate::scalar::{Real, Scalar, c64};
 use crate::vector::Vector;
@@ -11,11 +15,13 @@ use crate::vector::Vector;
 /// A row or column sums to zero if its sum is less than this, relative to the sum of its moduli.
 const ZERO_SUM: f64 = 1e-11;
 /// Sums larger than this part of their moduli, all with one sign, are not made of rounding.
-pub(super) const SHIFT: f64 = 1e-15;
+const SHIFT: f64 = 1e-15;
 /// What is left of a right-hand side is rounding errors below this, relative to all of it.
-pub(super) const NOTHING_LEFT: f64 = 1e-13;
+const NOTHING_LEFT: f64 = 1e-13;
 
-/// Takes what a singular matrix annihilates out of vectors.
+/// Removes the null space of a singular matrix from vectors.
+///
+/// Of a matrix that ranks share the constants are looked for alone.
 ///
 /// ```
 /// use vcycle::{config::{Nullspace, Projection}, executor::Executor, linop::Size, matrix::{Csr, Duplicates},
@@ -35,8 +41,10 @@ pub(super) const NOTHING_LEFT: f64 = 1e-13;
 pub struct Projection {
     /// For every row the part of the matrix it belongs to, or [`KEPT`].
     parts: Vec<u32>,
-    /// Rows of each part.
+    /// Rows of each part, on all ranks.
     sizes: Vec<f64>,
+    /// The ranks that share the rows.
+    team: Option<Arc<dyn Communicator>>,
     /// Vectors of the near-nullspace that are annihilated.
     given: usize,
     /// An orthonormal basis of these without their constants.
@@ -47,10 +55,41 @@ pub struct Projection {
 const KEPT: u32 = u32::MAX;
 
 impl Projection {
-    /// What `nullspace` means for `a`; none where nothing is to be taken out.
+    /// What `nullspace` means for the matrix of a system.
+    pub(super) fn of<T: Scalar>(
+        nullspace: Nullspace,
+        a: &SystemMatrix<T>,
+        near_nullspace: Option<&NearNullspace>,
+    ) -> Result<Option<Self>> {
+        match a {
+            SystemMatrix::Whole(a) => Self::new(nullspace, a, near_nullspace),
+            SystemMatrix::Shared(a) => Self::of_ranks(nullspace, a),
+        }
+    }
+
+    /// Constants on all rows, where a symmetric matrix annihilates them. All ranks call it together.
+    fn of_ranks<T: Scalar>(nullspace: Nullspace, a: &Distributed<T>) -> Result<Option<Self>> {
+        let found = match nullspace {
+            Nullspace::None | Nullspace::NearNullspace => false,
+            Nullspace::Auto | Nullspace::Constant => ranks_annihilate_constants(a)?,
+        };
+        match nullspace {
+            Nullspace::Constant if !found => Err(untrue(
+                "`constant`, but the matrix is not symmetric with rows that sum to zero",
+            )),
+            _ => Ok(found.then(|| Self {
+                parts: vec![0; a.size().rows],
+                sizes: vec![a.rows().total() as f64],
+                team: Some(Arc::clone(a.team())),
+                ..Self::default()
+            })),
+        }
+    }
+
+    /// What `nullspace` means for `a`; none where nothing is to be removed.
     ///
     /// # Errors
-    /// When something is not annihilated as was told, and for a near-nullspace of wrong size.
+    /// When something is not annihilated as was given, and for a near-nullspace of wrong size.
     pub fn new<T: Scalar>(
         nullspace: Nullspace,
         a: &Csr<T>,
@@ -86,7 +125,8 @@ impl Projection {
     fn add_modes(&mut self, mut vectors: Vec<Vec<f64>>) {
         self.given = vectors.len();
         for vector in &mut vectors {
-            self.take_means(vector, 1);
+            let sums = self.sums(vector, 1);
+            self.subtract(&sums, vector, 1);
         }
         self.modes = orthonormal(vectors);
     }
@@ -117,38 +157,49 @@ impl Projection {
         }
     }
 
-    /// Takes everything that is annihilated from every column.
+    /// Removes everything that is annihilated from every column. Ranks that share the rows call it together.
     ///
     /// # Errors
-    /// When memory is short or a device fails.
+    /// When memory is short, a device or another rank fails.
     pub fn project<T: Scalar>(&self, x: &mut Vector<T>) -> Result<()> {
         let cols = x.cols();
         let mut values = x.to_vec();
-        self.take_means(&mut values, cols);
+        let mut sums = self.sums(&values, cols);
+        if let Some(team) = &self.team {
+            team.sum(sums.as_flattened_mut())?;
+        }
+        self.subtract(&sums, &mut values, cols);
         take_out(&self.modes, &mut values, cols);
-        *x = Vector::from_rows(x.executor(), cols, values)?;
-        Ok(())
+        x.write(&values)
     }
 
-    /// Takes the mean of each part from every column.
-    fn take_means<T: Scalar>(&self, values: &mut [T], cols: usize) {
-        for column in 0..cols {
-            let mut means = vec![c64::new(0.0, 0.0); self.sizes.len()];
-            let entries = || (column..).step_by(cols.max(1)).zip(&self.parts);
-            for (place, &part) in entries().filter(|(_, part)| **part != KEPT) {
-                means[part as usize] += values[place].to_c64();
+    /// Real and imaginary part of the sums over own rows, one column after the other, for each part.
+    fn sums<T: Scalar>(&self, values: &[T], cols: usize) -> Vec<[f64; 2]> {
+        let mut sums = vec![[0.0; 2]; self.sizes.len() * cols];
+        for (row, &part) in values.chunks_exact(cols.max(1)).zip(&self.parts) {
+            for (column, value) in row.iter().enumerate().filter(|_| part != KEPT) {
+                let (sum, value) = (&mut sums[part as usize * cols + column], value.to_c64());
+                *sum = [sum[0] + value.re, sum[1] + value.im];
             }
-            means.iter_mut().zip(&self.sizes).for_each(|(m, n)| *m /= n);
-            for (place, &part) in entries().filter(|(_, part)| **part != KEPT) {
-                values[place] = T::from_c64(values[place].to_c64() - means[part as usize]);
+        }
+        sums
+    }
+
+    /// Subtracts the mean of each part from every column.
+    fn subtract<T: Scalar>(&self, sums: &[[f64; 2]], values: &mut [T], cols: usize) {
+        for (row, &part) in values.chunks_exact_mut(cols.max(1)).zip(&self.parts) {
+            for (column, value) in row.iter_mut().enumerate().filter(|_| part != KEPT) {
+                let sum = sums[part as usize * cols + column];
+                let mean = sum.map(|sum| sum / self.sizes[part as usize]);
+                *value = T::from_c64(value.to_c64() - c64::new(mean[0], mean[1]));
             }
         }
     }
 
-    /// The part of `b` that has a solution, and what is said of the rest.
+    /// The part of `b` that has a solution, and a message on the rest.
     ///
     /// # Errors
-    /// When memory is short or a device fails.
+    /// When memory is short, a device or another rank fails.
     pub fn consistent<T: Scalar>(&self, b: &Vector<T>) -> Result<(Vector<T>, String)> {
         let mut left = b.clone();
         self.project(&mut left)?;
@@ -163,15 +214,14 @@ impl Projection {
         let share = (1.0 - (kept / all).powi(2)).max(0.0).sqrt();
         let rest = match share {
             share if share > 1e-7 => format!(
-                "the right-hand side has no solution; its part in there, {share:.1e} of it, is \
-                 left out"
+                "b has a component in the null space ({} of its norm); it was removed",
+                percent(share)
             ),
-            _ => "the right-hand side has solutions".to_owned(),
+            _ => "b has no component in the null space".to_owned(),
         };
         let what = self.annihilated();
-        let message = format!(
-            "singular: the matrix annihilates {what}; {rest}; the solution is orthogonal to that"
-        );
+        let message =
+            format!("singular: A annihilates {what}; {rest}; x is orthogonal to the null space");
         Ok((left, message))
     }
 
@@ -195,17 +245,21 @@ impl Projection {
     }
 }
 
+/// A share as a percentage of one to three digits.
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent >= 1.0 => format!("{percent:.0} %"),
+        percent => format!("{percent:.1e} %"),
+    }
+}
+
 fn untrue(reason: &str) -> crate::Error {
     ConfigError::Conflict(format!("nullspace: {reason}")).into()
 }
 
 /// Whether no row has another sum than zero; ends at the first that has.
 fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
-    let vanishes = |row: usize| {
-        let mut sum = VanishingSum::default();
-        a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
-        is_zero_sum(&sum)
-    };
+    let vanishes = |row: usize| is_zero_sum(&row_sum(a, row));
     let size = a.size();
     let square = size.rows > 0 && size.rows == size.cols;
     square && first_row_sums_to_zero(a) && (1..size.rows).all(vanishes)
@@ -214,13 +268,29 @@ fn all_rows_sum_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
 /// Whether sums are small and all of one sign: not made of rounding, but a diagonal that was added on purpose to a
 /// singular matrix, which is regular by that.
 fn is_shifted<T: Scalar>(a: &Csr<T>) -> bool {
-    let share = |row: usize| {
-        let mut sum = VanishingSum::default();
-        a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
-        sum.share()
-    };
+    let share = |row: usize| row_sum(a, row).share();
     let rows = a.size().rows;
     (0..rows).all(|row| share(row) > SHIFT) || (0..rows).all(|row| share(row) < -SHIFT)
+}
+
+/// Whether the matrix is symmetric, and its rows sum to zero but for rounding.
+fn ranks_annihilate_constants<T: Scalar>(a: &Distributed<T>) -> Result<bool> {
+    let (team, rows) = (a.team(), 0..a.size().rows);
+    let sum = |row: usize| row_sum(a.local(), row);
+    let vanish = rows.clone().all(|row| is_zero_sum(&sum(row)));
+    if a.rows().total() == 0 || team.any(!vanish)? {
+        return Ok(false);
+    }
+    let above = team.any(rows.clone().any(|row| sum(row).share() <= SHIFT))?;
+    let below = team.any(rows.clone().any(|row| sum(row).share() >= -SHIFT))?;
+    // Sums of one sign are a diagonal that was added on purpose.
+    Ok(above && below && a.symmetric_and_positive()?[0])
+}
+
+fn row_sum<T: Scalar>(a: &Csr<T>, row: usize) -> VanishingSum {
+    let mut sum = VanishingSum::default();
+    a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
+    sum
 }
 
 /// Looked at by itself, so that the others stay on their device where that is enough.
@@ -250,7 +320,7 @@ fn zero_sums<T: Scalar>(a: &Csr<T>) -> Vec<bool> {
 }
 
 /// An empty row does not count: nothing can be solved for there.
-pub(super) fn is_zero_sum(sum: &VanishingSum) -> bool {
+fn is_zero_sum(sum: &VanishingSum) -> bool {
     sum.moduli > 0.0 && sum.vanishes(ZERO_SUM)
 }
 
@@ -352,7 +422,7 @@ mod tests {
         let (left, message) = found.consistent(&b).unwrap();
         assert_eq!(left.to_vec(), [0.0; 6]);
         assert!(
-            message.contains("2 parts") && message.contains("left out"),
+            message.contains("2 parts") && message.contains("(100 % of its norm)"),
             "{message}"
         );
     }
@@ -385,8 +455,8 @@ mod tests {
         assert!(solution.outcome.converged(), "{}", solution.outcome);
         assert!(solution.outcome.iterations <= 16);
         assert!(solution.x.to_vec().iter().sum::<f64>().abs() < 1e-9);
-        assert!(solution.messages[0].starts_with("singular: the matrix annihilates constants"));
-        assert!(solution.messages[0].contains("left out"));
+        assert!(solution.messages[0].starts_with("singular: A annihilates constants"));
+        assert!(solution.messages[0].contains("it was removed"));
     }
 
     #[test]
@@ -442,7 +512,7 @@ mod tests {
             assert!(solution.outcome.iterations <= 25, "{}", solution.outcome);
             assert!(solution.multigrid.unwrap().levels.len() > 1);
             let message = &solution.messages[0];
-            let start = "singular: the matrix annihilates 3 vectors of the near-nullspace;";
+            let start = "singular: A annihilates 3 vectors of the near-nullspace;";
             assert!(message.starts_with(start), "{message}");
             let x = solution.x.to_vec();
             for mode in near.vectors() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use vcycle_core::matrix::WorkingScalar;
 
+use super::SystemMatrix;
 use super::chain::Chain;
 use super::projection::Projection;
 use super::refine::refine;
@@ -14,7 +15,6 @@ use crate::configuration::{Config, Precision};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
-use crate::matrix::Csr;
 use crate::multigrid::Report;
 use crate::scalar::Real;
 use crate::solver::Solver;
@@ -25,7 +25,7 @@ use crate::vector::Vector;
 #[derive(Debug)]
 pub struct Ready<T> {
     pub(super) iteration: Box<dyn Iteration<T>>,
-    pub(super) a: Arc<Csr<T>>,
+    pub(super) a: SystemMatrix<T>,
     pub(super) chain: Chain,
     /// Which of the attempts it is.
     pub(super) place: usize,

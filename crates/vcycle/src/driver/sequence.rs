@@ -4,8 +4,8 @@ use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::staleness::REBUILD_RATIO;
 use super::storage::Wide;
-use super::wear::TIRED;
 use super::{Solution, System};
 use crate::configuration::{Config, SolverConfig};
 use crate::error::{ConfigError, Error, Result};
@@ -24,8 +24,8 @@ use crate::vector::Vector;
 /// Solves for matrices of the same pattern in turn, as time steps and Newton iterations have them:
 /// the multigrid set-up of the first is [reused](Setup::update_values) for the others.
 ///
-/// Every matrix is solved as [`solve_system`](super::solve_system) does it. What is reused, and what
-/// is not because the pattern has changed, is told in [`Solution::messages`]. A matrix that does not
+/// Every matrix is solved as [`solve_system`](super::solve_system) does it. [`Solution::messages`] has what is reused, and what
+/// is not because the pattern has changed. A matrix that does not
 /// converge with a set-up that was reused gets its own; one that takes twice the iterations of the
 /// first is the last to use that.
 ///
@@ -83,13 +83,14 @@ impl Sequence {
             self.kept.iterations = solution.outcome.iterations;
             solution.setup += first.setup;
             solution.solving += first.solving;
-            let told = format!("{status}: set up anew");
-            solution.messages = [first.messages, vec![told], solution.messages].concat();
-        } else if iterations > TIRED * self.kept.iterations.max(1) {
+            let message = format!("{status}: set up anew");
+            solution.messages = [first.messages, vec![message], solution.messages].concat();
+        } else if iterations > REBUILD_RATIO * self.kept.iterations.max(1) {
             self.kept = Kept::default();
             let why = "more than twice the iterations of the matrix that was set up";
-            let told = format!("{why}: the next one is set up anew");
-            solution.messages.push(told);
+            solution
+                .messages
+                .push(format!("{why}: the next one is set up anew"));
         }
         Ok(solution)
     }
@@ -142,7 +143,7 @@ impl Kept {
         Ok(method)
     }
 
-    /// A hierarchy from the set-up that is kept, or else from a new one; and what is to be said.
+    /// A hierarchy from the set-up that is kept, or else from a new one; and a message.
     pub(super) fn hierarchy<W: Scalar>(
         &mut self,
         amg: &Amg,
@@ -155,20 +156,13 @@ impl Kept {
             self.reused = false;
             return Ok((amg.hierarchy_with(a, near_nullspace, ws)?, None));
         }
-        let known = self.setup.take().filter(|(asked, _)| asked == amg);
-        let updated = known.as_ref().map(|(_, setup)| setup.update_values(a, ws));
-        self.reused = matches!(updated, Some(Ok(_)));
-        let message = match updated {
-            None => None,
-            Some(Ok(hierarchy)) => {
-                self.setup = known;
-                let message = reused(hierarchy.report());
-                return Ok((hierarchy, Some(message)));
-            }
-            Some(Err(error)) => Some(anew("multigrid", error)?),
-        };
-        let (setup, hierarchy) = amg.setup_with(a, near_nullspace, ws)?;
-        self.setup = Some((amg.clone(), setup));
+        self.setup.take_if(|(asked, _)| asked != amg);
+        let update = |(_, setup): &mut (Amg, Setup)| setup.update_values(a, ws);
+        let (hierarchy, message) = renewed("multigrid", &mut self.setup, update, || {
+            let (setup, hierarchy) = amg.setup_with(a, near_nullspace, ws)?;
+            Ok(((amg.clone(), setup), hierarchy))
+        })?;
+        let message = self.message(message, hierarchy.report());
         Ok((hierarchy, message))
     }
 
@@ -181,36 +175,19 @@ impl Kept {
         ws: &Workspace,
     ) -> Result<(Arc<dyn LinOp<W>>, Option<String>)> {
         self.reused = false;
-        let mut known = self.factors.take();
-        let message = match known.as_mut().map(|known| known.update_values(a, ws)) {
-            None => None,
-            Some(Ok(inverse)) => {
-                self.factors = known;
-                let told = "direct: order and fill of an earlier set-up reused";
-                return Ok((inverse, Some(told.to_owned())));
+        let update = |known: &mut DirectSetup| known.update_values(a, ws);
+        let made = renewed("direct", &mut self.factors, update, || direct.setup(a, ws))?;
+        Ok(match made {
+            (inverse, Renewal::Anew(message)) => (inverse, message),
+            (inverse, Renewal::Reused) => {
+                let message = "direct: order and fill of an earlier set-up reused";
+                (inverse, Some(message.to_owned()))
             }
-            Some(Err(error)) => Some(anew("direct", error)?),
-        };
-        let (setup, inverse) = direct.setup(a, ws)?;
-        self.factors = Some(setup);
-        Ok((inverse, message))
-    }
-
-    /// The same for structured multigrid.
-    pub(super) fn structured<W: Mixes<W, W>>(
-        &mut self,
-        parameters: &StructMg,
-        a: &Arc<dyn LinOp<W>>,
-        ws: &Workspace,
-    ) -> Result<(Generated<W>, Option<String>)> {
-        let update = |setup: &GridSetup| setup.update_values(a, ws);
-        self.structured_by(parameters, update, || {
-            parameters.generate_with_report(a, ws)
         })
     }
 
-    /// The same over ranks; the near cells of this one may be known.
-    pub(super) fn structured_of_ranks<W: Mixes<W, W>>(
+    /// The same for structured multigrid; of rows that ranks share the near cells of this one may be known.
+    pub(super) fn structured<W: Mixes<W, W>>(
         &mut self,
         parameters: &StructMg,
         a: &Arc<dyn LinOp<W>>,
@@ -219,47 +196,67 @@ impl Kept {
     ) -> Result<(Generated<W>, Option<String>)> {
         let near = Cell::new(near);
         let known = || near.take().zip(Distributed::behind(a.as_ref()));
-        let update = |setup: &GridSetup| match known() {
+        self.structured.take_if(|(asked, _)| asked != parameters);
+        let update = |(_, setup): &mut (StructMg, GridSetup)| match known() {
             Some((near, rows)) => setup.update_of_ranks(&rows, Some(near), ws),
             None => setup.update_values(a, ws),
         };
-        self.structured_by(parameters, update, || match known() {
-            Some((near, rows)) => parameters.generate_of_ranks(&rows, near, ws),
-            None => parameters.generate_with_report(a, ws),
-        })
-    }
-
-    fn structured_by<W: Mixes<W, W>>(
-        &mut self,
-        parameters: &StructMg,
-        update: impl FnOnce(&GridSetup) -> Result<Generated<W>>,
-        generate: impl FnOnce() -> Result<Generated<W>>,
-    ) -> Result<(Generated<W>, Option<String>)> {
-        let known = self.structured.take();
-        let known = known.filter(|(asked, _)| asked == parameters);
-        let updated = known.as_ref().map(|(_, setup)| update(setup));
-        self.reused = matches!(updated, Some(Ok(_)));
-        let message = match updated {
-            None => None,
-            Some(Ok(made)) => {
-                self.structured = known;
-                let message = reused(&made.report);
-                return Ok((made, Some(message)));
-            }
-            Some(Err(error)) => Some(anew("multigrid", error)?),
-        };
-        let made = generate()?;
-        self.structured = Some((parameters.clone(), made.setup.clone()));
+        let (made, message) = renewed("multigrid", &mut self.structured, update, || {
+            let made = match known() {
+                Some((near, rows)) => parameters.generate_of_ranks(&rows, near, ws)?,
+                None => parameters.generate_with_report(a, ws)?,
+            };
+            Ok(((parameters.clone(), made.setup.clone()), made))
+        })?;
+        let message = self.message(message, &made.report);
         Ok((made, message))
     }
+
+    /// Notes whether levels were reused, and says so.
+    fn message(&mut self, renewal: Renewal, report: &Report) -> Option<String> {
+        self.reused = matches!(renewal, Renewal::Reused);
+        match renewal {
+            Renewal::Anew(message) => message,
+            Renewal::Reused => {
+                let levels = report.levels.len();
+                Some(format!(
+                    "multigrid: {levels} levels of an earlier set-up reused"
+                ))
+            }
+        }
+    }
 }
 
-fn reused(report: &Report) -> String {
-    let levels = report.levels.len();
-    format!("multigrid: {levels} levels of an earlier set-up reused")
+/// How something was made.
+enum Renewal {
+    /// From what was kept.
+    Reused,
+    /// From nothing, with the reason where something was kept.
+    Anew(Option<String>),
 }
 
-/// What is said about a matrix that an earlier set-up is not for; other errors are passed on.
+/// What a set-up that is kept makes of other values, or else a new one, which is kept.
+fn renewed<S, M>(
+    what: &str,
+    kept: &mut Option<S>,
+    update: impl FnOnce(&mut S) -> Result<M>,
+    make: impl FnOnce() -> Result<(S, M)>,
+) -> Result<(M, Renewal)> {
+    let mut known = kept.take();
+    let message = match known.as_mut().map(update) {
+        None => None,
+        Some(Ok(made)) => {
+            *kept = known;
+            return Ok((made, Renewal::Reused));
+        }
+        Some(Err(error)) => Some(anew(what, error)?),
+    };
+    let (setup, made) = make()?;
+    *kept = Some(setup);
+    Ok((made, Renewal::Anew(message)))
+}
+
+/// The message on a matrix that an earlier set-up is not for; other errors are passed on.
 fn anew(what: &str, error: Error) -> Result<String> {
     match error {
         Error::InvalidStructure { .. } | Error::SizeMismatch { .. } | Error::NotAStencil { .. } => {
@@ -304,10 +301,10 @@ mod tests {
         );
         assert_eq!(second.outcome.iterations, first.outcome.iterations);
         for other in ["poisson9:40", "poisson5:41"] {
-            let told = solve(&mut steps, matrix(other)).messages.concat();
+            let messages = solve(&mut steps, matrix(other)).messages.concat();
             assert!(
-                told.starts_with("multigrid: set up anew: update of values"),
-                "{told}"
+                messages.starts_with("multigrid: set up anew: update of values"),
+                "{messages}"
             );
         }
     }
@@ -318,17 +315,17 @@ mod tests {
         let mut steps = Sequence::new(Config::from_toml(config).unwrap());
         let first = solve(&mut steps, matrix("poisson7:8"));
         let second = solve(&mut steps, matrix("poisson7:8").scale(1e8).unwrap());
-        let told = second.messages.concat();
+        let messages = second.messages.concat();
         assert!(
-            told.contains("levels of an earlier set-up reused"),
-            "{told}"
+            messages.contains("levels of an earlier set-up reused"),
+            "{messages}"
         );
-        assert!(told.contains("scaled into the range"), "{told}");
+        assert!(messages.contains("scaled into the range"), "{messages}");
         let counts = [&first, &second].map(|solution| solution.outcome.iterations);
         assert!(counts[0].abs_diff(counts[1]) <= 1, "{counts:?}");
         for other in ["poisson27:8", "poisson7:9"] {
-            let told = solve(&mut steps, matrix(other)).messages.concat();
-            assert!(told.contains("set up anew"), "{told}");
+            let messages = solve(&mut steps, matrix(other)).messages.concat();
+            assert!(messages.contains("set up anew"), "{messages}");
         }
     }
 
@@ -336,10 +333,10 @@ mod tests {
     #[test]
     fn factors_share_their_order() {
         let mut steps = Sequence::new(Config::from_toml("solver = \"direct\"").unwrap());
-        let mut told = |a| solve(&mut steps, a).messages.concat();
-        assert!(!told(matrix("poisson5:12")).contains("reused"));
-        assert!(told(matrix("poisson5:12").scale(3.0).unwrap()).contains("fill of an earlier"));
-        assert!(told(matrix("poisson9:12")).contains("direct: set up anew"));
+        let mut messages = |a| solve(&mut steps, a).messages.concat();
+        assert!(!messages(matrix("poisson5:12")).contains("reused"));
+        assert!(messages(matrix("poisson5:12").scale(3.0).unwrap()).contains("fill of an earlier"));
+        assert!(messages(matrix("poisson9:12")).contains("direct: set up anew"));
     }
 
     #[test]
@@ -360,8 +357,11 @@ mod tests {
         solve(&mut steps, matrix("aniso5:64,0.001"));
         // The other direction is the strong one now: groups along the first are wrong.
         let turned = matrix("aniso5:64,0.001,90");
-        let told = solve(&mut steps, turned.clone()).messages.concat();
-        assert!(told.contains("reused") && told.contains("anew"), "{told}");
+        let messages = solve(&mut steps, turned.clone()).messages.concat();
+        assert!(
+            messages.contains("reused") && messages.contains("anew"),
+            "{messages}"
+        );
         assert!(
             !solve(&mut steps, turned)
                 .messages

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::System;
+use super::root;
 use super::storage::Wide;
 use crate::communicator::Traffic;
 use crate::configuration::Config;
@@ -71,17 +72,26 @@ pub fn solve<T: Wide>(
     solve_system(config, &System::new(Arc::clone(a)), b, ws)
 }
 
-/// [`solve`] for a system of which more is known than its matrix.
+/// [`solve`] for a system of which more is known than its matrix, or whose rows ranks share.
+///
+/// Ranks call it together, with the same configuration and their own rows of everything. Every rank gets its rows of the
+/// solution, and the same outcome. Where all of them use the same device, rank 0 solves for all as it does alone, unless
+/// `gather-rows` of multigrid is 0; then it has the levels to show, and its log the observers.
 ///
 /// # Errors
-/// As [`solve`], and when what is known does not fit the matrix.
+/// As [`solve`], and when what is known does not fit the matrix; over ranks for what is not made for them, with what to use
+/// instead, and when another rank has failed.
 pub fn solve_system<T: Wide>(
     config: &Config,
     system: &System<T>,
     b: &Vector<T>,
     ws: &Workspace,
 ) -> Result<Solution<T>> {
-    T::solve_system(config, system, b, None, ws)
+    system.check(b, system.guess.as_ref())?;
+    match system.matrix.shared() {
+        Some(a) if root::should_gather(config, a)? => root::solve(config, system, a, b, ws),
+        _ => T::solve_system(config, system, b, None, ws),
+    }
 }
 
 #[cfg(test)]

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use super::analysis::Analysis;
 use super::ready::Ready;
 use super::sequence::Kept;
-use super::shared::{self, SharedSystem};
 use super::tries::Tries;
-use super::{Attempt, Solution, System};
+use super::{Solution, System};
 use crate::configuration::{Config, MatrixFormat};
 use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
-use crate::linop::LinOp;
-use crate::matrix::{Csr, Distributed, Format, Tiles};
+use crate::matrix::{Csr, Format};
 use crate::scalar::{Kind, c32, c64};
 use crate::vector::Vector;
 use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
@@ -42,22 +40,6 @@ pub trait Wide: WorkingScalar<Wide = Self> {
         kept: &mut Kept,
         ws: &Workspace,
     ) -> Result<Ready<Self>>;
-
-    /// [`solve_shared`](super::solve_shared) where all ranks take part.
-    #[doc(hidden)]
-    fn solve_by_ranks(
-        config: &Config,
-        system: &SharedSystem<Self>,
-        b: &Vector<Self>,
-        ws: &Workspace,
-    ) -> Result<Solution<Self>>;
-
-    /// The set-up of an attempt over ranks.
-    #[doc(hidden)]
-    fn set_up_by_ranks(
-        solve: &mut shared::Solve<'_, Self>,
-        attempt: &mut Attempt,
-    ) -> Result<shared::Ready<Self>>;
 }
 
 macro_rules! wide {
@@ -91,25 +73,6 @@ macro_rules! wide {
                     _ => Tries::<Self, $narrow>::new(config, system, kept, ws)?.prepare(),
                 }
             }
-
-            fn solve_by_ranks(
-                config: &Config,
-                system: &SharedSystem<Self>,
-                b: &Vector<Self>,
-                ws: &Workspace,
-            ) -> Result<Solution<Self>> {
-                shared::solve_by_ranks(config, system, b, ws)
-            }
-
-            fn set_up_by_ranks(
-                solve: &mut shared::Solve<'_, Self>,
-                attempt: &mut Attempt,
-            ) -> Result<shared::Ready<Self>> {
-                match solve.precision().working {
-                    Unit::Double => shared::set_up::<Self, Self>(solve, attempt),
-                    _ => shared::set_up::<Self, $narrow>(solve, attempt),
-                }
-            }
         }
     )*};
 }
@@ -134,19 +97,8 @@ pub(super) fn store_matrix<W: WorkingScalar>(
     W::store_matrix(a, kind, arrangement)
 }
 
-/// The same for a matrix that ranks share, which call it together.
-///
-/// # Errors
-/// For an entry that does not fit, complex matrices in half precision, and when another rank has failed.
-pub(super) fn store_shared<W: WorkingScalar>(
-    a: &Arc<Distributed<W::Wide>>,
-    unit: Unit,
-) -> Result<Arc<dyn LinOp<W>>> {
-    W::store_shared(a, kind_of::<W>(unit)?)
-}
-
 /// What a matrix for vectors of `W` is stored in.
-fn kind_of<W: WorkingScalar>(unit: Unit) -> Result<Kind, ConfigError> {
+pub(super) fn kind_of<W: WorkingScalar>(unit: Unit) -> Result<Kind, ConfigError> {
     let reason = "complex matrices are stored in dp or sp";
     let kind = unit.kind(W::KIND.is_complex());
     kind.ok_or_else(|| bad_precision(unit.name(), reason))
@@ -156,7 +108,6 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
     Ok(match format {
         MatrixFormat::Auto => Arrangement::Auto,
         MatrixFormat::Csr => Arrangement::Rows,
-        MatrixFormat::CsrGrouped => Arrangement::Grouped,
         MatrixFormat::Ell => Arrangement::As(Format::Ell),
         MatrixFormat::Sellp => Arrangement::As(Format::SellP),
         MatrixFormat::Hybrid => Arrangement::As(Format::Hybrid),
@@ -167,8 +118,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
             return Err(ConfigError::Conflict(reason.to_owned()));
         }
         MatrixFormat::Bsr => Arrangement::Blocks(block_size),
-        MatrixFormat::Mbsr => Arrangement::Tiles(Tiles::Dense),
-        MatrixFormat::MbsrPacked => Arrangement::Tiles(Tiles::Packed),
+        MatrixFormat::Mbsr => Arrangement::Tiles,
     })
 }
 
@@ -176,9 +126,7 @@ fn arrangement(format: MatrixFormat, block_size: usize) -> Result<Arrangement, C
 pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFormat {
     let is_in_blocks = |stored: String| stored.starts_with("bsr");
     match matrix.arrangement {
-        Arrangement::Grouped => MatrixFormat::CsrGrouped,
-        Arrangement::Tiles(Tiles::Dense) => MatrixFormat::Mbsr,
-        Arrangement::Tiles(Tiles::Packed) => MatrixFormat::MbsrPacked,
+        Arrangement::Tiles => MatrixFormat::Mbsr,
         _ if matrix.operator.stored_as().is_some_and(is_in_blocks) => MatrixFormat::Bsr,
         Arrangement::Auto => MatrixFormat::Auto,
         Arrangement::As(format) => format.into(),

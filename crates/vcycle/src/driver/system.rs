@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::SystemMatrix;
 use crate::error::Result;
-use crate::executor::Executor;
 use crate::gallery::Problem;
 use crate::io::AnyMatrix;
-use crate::matrix::{Csr, Facts};
+use crate::linop::{Size, check_size};
+use crate::matrix::Facts;
 use crate::multigrid::NearNullspace;
 use crate::scalar::{Scalar, c64};
 use crate::vector::Vector;
@@ -28,11 +29,39 @@ use crate::vector::Vector;
 /// assert!(solution.outcome.converged());
 /// # Ok::<(), vcycle::Error>(())
 /// ```
+///
+/// Where ranks share the rows, each of them has its own rows of everything, and they call everything together:
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{communicator::threads, config::{Config, System, solve_system}};
+/// use vcycle::{executor::{Executor, Workspace}, matrix::{Distributed, Duplicates}, vector::Vector};
+/// let iterations = threads::run(3, |team| {
+///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+///     // A line of 300 points; every rank has 100 of them.
+///     let own = 100 * team.rank() as u64..100 * (team.rank() as u64 + 1);
+///     let (mut offsets, mut columns, mut values) = (vec![0], vec![], vec![]);
+///     for row in own {
+///         for column in row.saturating_sub(1)..=(row + 1).min(299) {
+///             columns.push(column);
+///             values.push(if column == row { 2.0 } else { -1.0 });
+///         }
+///         offsets.push(columns.len());
+///     }
+///     let a = Distributed::from_rows(&rank, offsets, columns, values, Duplicates::Refuse)?;
+///     let b = Vector::filled(&rank, 100, 1, 1.0)?;
+///     let solution = solve_system(&Config::default(), &System::new(Arc::new(a)), &b, &Workspace::new())?;
+///     assert!(solution.outcome.converged());
+///     Ok(solution.outcome.iterations)
+/// })?;
+/// assert_eq!(iterations, vec![iterations[0]; 3]);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct System<T> {
+pub struct System<T = f64> {
     /// The matrix.
-    pub matrix: Arc<Csr<T>>,
+    pub matrix: SystemMatrix<T>,
     /// What it nearly annihilates, and the unknowns of a node; multigrid wants to know.
     pub near_nullspace: Option<NearNullspace>,
     /// Where iterations start, if not from zero.
@@ -40,10 +69,11 @@ pub struct System<T> {
 }
 
 impl<T> System<T> {
-    /// A matrix of which nothing more is known.
-    pub fn new(matrix: Arc<Csr<T>>) -> Self {
+    /// A matrix of which nothing more is known: a [`Csr`](crate::matrix::Csr), or the rows of this rank of a
+    /// [`Distributed`](crate::matrix::Distributed).
+    pub fn new(matrix: impl Into<SystemMatrix<T>>) -> Self {
         Self {
-            matrix,
+            matrix: matrix.into(),
             near_nullspace: None,
             guess: None,
         }
@@ -69,36 +99,30 @@ impl<T> System<T> {
 }
 
 impl<T: Scalar> System<T> {
-    /// What [`attempts`](super::attempts) chooses by. Where a matrix on a device is symmetric with a
-    /// positive diagonal, which is found out there, its size is all that counts: nothing travels.
-    pub fn facts(&self) -> Facts {
-        let a = &self.matrix;
-        let on_device = a.executor().has_kernels_for(T::KIND);
-        if !on_device || !matches!(a.symmetric_and_positive(), Ok([true, true])) {
-            return a.facts();
-        }
-        let mut facts = self.definite_facts();
-        facts.jumps = self.near_nullspace.is_none() && a.has_jumps().unwrap_or(false);
-        facts
+    /// What [`attempts`](super::attempts) chooses by.
+    ///
+    /// # Errors
+    /// When another rank has failed.
+    pub fn facts(&self) -> Result<Facts> {
+        self.matrix.facts(self.near_nullspace.as_ref())
     }
 
-    /// What counts of a matrix that is known to be symmetric with a positive diagonal.
-    pub(super) fn definite_facts(&self) -> Facts {
-        let a = &self.matrix;
-        let mut facts = Csr::<T>::identity(&Executor::reference(), 1).facts();
-        (facts.rows, facts.columns) = (a.size().rows, a.size().cols);
-        facts.nonzeros = a.nonzeros();
-        // Nobody has looked.
-        facts.strongly_dominant_rows = 0.0;
-        facts.on_device = a.executor().is_device();
-        facts
+    /// Fails for operands of another size than the matrix, on any rank.
+    pub(super) fn check(&self, b: &Vector<T>, guess: Option<&Vector<T>>) -> Result<()> {
+        let fitting = Size::new(self.matrix.rows(), b.cols());
+        let checked = check_size("right-hand side", fitting, b.size()).and_then(|()| {
+            let Some(guess) = guess else { return Ok(()) };
+            b.executor().check_same(guess.executor(), "initial guess")?;
+            check_size("initial guess", fitting, guess.size())
+        });
+        self.matrix.agree(checked)
     }
 }
 
 impl From<Problem> for System<f64> {
     fn from(problem: Problem) -> Self {
         Self {
-            matrix: Arc::new(problem.matrix),
+            matrix: Arc::new(problem.matrix).into(),
             near_nullspace: problem.near_nullspace,
             guess: None,
         }
@@ -130,8 +154,8 @@ impl AnySystem {
     /// When the device has no room, or fails.
     pub fn bring(&self) -> Result<()> {
         match self {
-            Self::Real(system) => system.matrix.bring(),
-            Self::Complex(system) => system.matrix.bring(),
+            Self::Real(system) => system.matrix.whole()?.bring(),
+            Self::Complex(system) => system.matrix.whole()?.bring(),
         }
     }
 }
@@ -167,7 +191,7 @@ mod tests {
                 all.map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
                     .collect()
             };
-            assert_eq!(names(there.facts()), names(a.facts()), "{problem}");
+            assert_eq!(names(there.facts().unwrap()), names(a.facts()), "{problem}");
         }
     }
 }

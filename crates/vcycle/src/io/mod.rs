@@ -1,6 +1,6 @@
 //! Matrices and vectors in files.
 //!
-//! The extension tells the format, or the first bytes of a stream ([`MatrixReader::read_stream`]):
+//! The extension decides the format, or the first bytes of a stream ([`MatrixReader::read_stream`]):
 //!
 //! | extension | contents | read | written |
 //! |---|---|---|---|
@@ -295,7 +295,7 @@ fn unsuited(format: &'static str, what: &'static str) -> Problem {
     Problem::Unsuited { format, what }
 }
 
-/// A file format, told by the extension.
+/// A file format, recognised by the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileFormat {
     MatrixMarket(Compression),

@@ -1,4 +1,4 @@
-//! Matrices from a stream without a name, such as standard input: the first bytes tell the format.
+//! Matrices from a stream without a name, such as standard input: the first bytes decide the format.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::{AnyMatrix, MatrixReader, Progress, matrix_market, npy, npz};
 use crate::error::{Fault, Problem, Result, in_file};
 use crate::executor::Executor;
 
-/// As many bytes as are needed to tell any format.
+/// As many bytes as are needed to recognise any format.
 const HEAD: u64 = 6;
 
 impl MatrixReader {

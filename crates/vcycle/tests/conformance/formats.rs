@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{LinOp, Size, Transpose};
-use vcycle::matrix::{Bsr, Coo, Csr, Dense, Ell, Hybrid, Mbsr, SellP, Tiles};
+use vcycle::matrix::{Bsr, Coo, Csr, Dense, Ell, Hybrid, Mbsr, SellP};
 use vcycle::scalar::{Mixes, Scalar, c64, f16};
 use vcycle::vector::{Coefficient, Vector};
 
@@ -26,8 +26,6 @@ fn formats<T: Mixes<T, T>>(a: &Csr<T>) -> Vec<(&'static str, Arc<dyn LinOp<T>>)>
     if let Ok(mbsr) = Mbsr::from_csr(a) {
         all.push(("mbsr", Arc::new(mbsr)));
     }
-    let packed = Mbsr::in_tiles(a, Tiles::Packed).unwrap();
-    all.push(("mbsr-packed", Arc::new(packed)));
     for block in [Size::square(2), Size::square(3), Size::new(1, 5)] {
         if let Ok(bsr) = Bsr::from_csr(a, block) {
             all.push(("bsr", Arc::new(bsr)));

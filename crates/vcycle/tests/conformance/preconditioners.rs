@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
+use vcycle::config::PreconditionerConfig;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{Factory, LinOp, Transpose};
-use vcycle::precond::{
-    BlockJacobi, Fsai, HybridGs, Ic0, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi, MulticolourGs,
-    ParIct, ParIlu, ParIlut, Sor, Ssor,
-};
 use vcycle::scalar::{Field, Mixes, c64};
 use vcycle::vector::Vector;
 use vcycle::{Error, Result};
@@ -16,25 +13,12 @@ use crate::matrices::{tridiagonal, vector};
 
 const ROWS: usize = 1000;
 
-fn factories<T: Mixes<T, T>>() -> Vec<Arc<dyn Factory<T>>> {
-    vec![
-        Arc::new(Jacobi::default()),
-        Arc::new(L1Jacobi::default()),
-        Arc::new(BlockJacobi::default()),
-        Arc::new(Sor::default()),
-        Arc::new(Ssor::default()),
-        Arc::new(MulticolourGs::default()),
-        Arc::new(HybridGs::default()),
-        Arc::new(Ilu0::default()),
-        Arc::new(Ic0::default()),
-        Arc::new(Iluk::default()),
-        Arc::new(Ilut::default()),
-        Arc::new(ParIlu::default()),
-        Arc::new(ParIlut::default()),
-        Arc::new(ParIct::default()),
-        Arc::new(Isai::default()),
-        Arc::new(Fsai::default()),
-    ]
+const NAMES: &str = "jacobi l1-jacobi block-jacobi sor ssor multicolour-gs hybrid-gs ilu0 ic0 iluk ilut parilu parilut \
+                     parict isai fsai";
+
+fn factory<T: Mixes<T, T>>(name: &str) -> Arc<dyn Factory<T>> {
+    let component: PreconditionerConfig = name.parse().unwrap();
+    component.factory().unwrap().expect("it is not `none`")
 }
 
 /// `M x` and `M^H x` on two columns.
@@ -55,7 +39,7 @@ fn applied<T: Mixes<T, T>>(
 }
 
 fn check<T: Mixes<T, T>>(executor: &Executor) {
-    for factory in factories::<T>() {
+    for factory in NAMES.split_whitespace().map(factory::<T>) {
         let here = match applied(factory.as_ref(), executor) {
             // Devices have no blocks of complex numbers.
             Err(Error::Unsupported { .. }) if T::KIND.is_complex() && executor.is_device() => {

@@ -2,40 +2,29 @@
 
 use std::sync::Arc;
 
+use vcycle::config::SolverConfig;
 use vcycle::executor::Executor;
 use vcycle::linop::LinOp;
 use vcycle::precond::Jacobi;
-use vcycle::scalar::{Field, Mixes, Scalar, c64};
-use vcycle::solver::{
-    Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
-    Ir, Method, Minres, PipeCg, PipeGmres, Recycling, Solver, SolverFactory,
-};
+use vcycle::scalar::{Field, Mixes, c64};
+use vcycle::solver::{Method, Solver, SolverFactory};
 use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::Vector;
 
 use crate::matrices::{tridiagonal, vector};
 
-/// Every method there is, and whether it needs a Hermitian positive definite matrix.
-fn methods<T: Scalar>() -> Vec<(Arc<dyn Method<T>>, bool)> {
-    vec![
-        (Arc::new(Cg::default()), true),
-        (Arc::new(Fcg::default()), true),
-        (Arc::new(PipeCg::default()), true),
-        (Arc::new(Minres::default()), true),
-        (Arc::new(Chebyshev::default()), true),
-        (Arc::new(Bicg::default()), false),
-        (Arc::new(Bicgstab::default()), false),
-        (Arc::new(Cgs::default()), false),
-        (Arc::new(Gmres::default()), false),
-        (Arc::new(Fgmres::default()), false),
-        (Arc::new(PipeGmres::default()), false),
-        (Arc::new(Idr::default()), false),
-        (Arc::new(Gcr::default()), false),
-        (Arc::new(BlockCg::default()), true),
-        (Arc::new(BlockGmres::default()), false),
-        (Arc::new(Recycling::new(GcroDr::default())), false),
-        (Arc::new(Ir::default()), false),
-    ]
+/// Those that need a Hermitian positive definite matrix.
+const DEFINITE: [&str; 6] = ["cg", "fcg", "pipecg", "minres", "chebyshev", "block-cg"];
+
+/// Every iterative method there is, and whether it needs a Hermitian positive definite matrix.
+fn methods<T: Mixes<T, T>>() -> Vec<(Arc<dyn Method<T>>, bool)> {
+    let all = SolverConfig::all().into_iter();
+    let iterative = all.filter(|solver| !["auto", "direct"].contains(&solver.name()));
+    let method = |solver: SolverConfig| {
+        let is_definite = DEFINITE.contains(&solver.name());
+        (solver.method().unwrap(), is_definite)
+    };
+    iterative.map(method).collect()
 }
 
 fn solver<T: Mixes<T, T>>(

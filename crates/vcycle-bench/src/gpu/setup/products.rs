@@ -1,11 +1,6 @@
 //! Products of sparse matrices beside cuSPARSE.
 
-use std::sync::Arc;
-
-use vcycle::executor::Workspace;
-use vcycle::linop::{LinOp, Size};
-use vcycle::matrix::{Csr, Mbsr, ProductWay, Tiles, galerkin};
-use vcycle::multigrid::Amg;
+use vcycle::matrix::{Csr, Mbsr};
 use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
 use vcycle::multigrid::strength::{Classical, Strength};
@@ -24,9 +19,6 @@ const FULL: [&str; 4] = [
     "elasticity:60x20x20",
 ];
 const SMALL: [&str; 2] = ["poisson7:20", "elasticity:8x4x4"];
-/// Several unknowns a node.
-const FULL_SYSTEMS: [&str; 2] = ["elasticity:60x20x20", "elasticity:60x60x60"];
-const SMALL_SYSTEMS: [&str; 1] = ["elasticity:8x4x4"];
 /// Entries that tiles have to have in the mean to be multiplied.
 const LEAST_FILLED: f64 = 3.0;
 /// Results of more entries than this are compared by their number alone.
@@ -79,17 +71,16 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
          3 after one that is not timed, memory of the results included: as the device chooses, and in tiles of 4 by 4 with bitmaps, where these have {LEAST_FILLED} entries \
          or more, with the way there and back. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
     ))?;
-    in_blocks(bench, report, &mut profiles)?;
     profiles.iter().try_for_each(|words| report.add(words))
 }
 
 /// The time of a product in tiles; what is wrong in its place where the result is not `expected`, and nothing where tiles would be
 /// nearly empty.
 fn in_tiles(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>, expected: &Csr<f64>) -> Result<String> {
-    if entries_a_tile(a)?.min(entries_a_tile(b)?) < LEAST_FILLED {
+    if entries_a_tile(a).min(entries_a_tile(b)) < LEAST_FILLED {
         return Ok(String::new());
     }
-    let (time, found) = best(bench, &mut || Ok(a.multiply_in_way(b, ProductWay::Tiles)?))?;
+    let (time, found) = best(bench, &mut || Ok(a.multiply_in_tiles(b)?))?;
     Ok(match difference(&found, expected) {
         Ok(apart) if apart <= SAME => format!("{time:.2}"),
         Ok(apart) => format!("{apart:.0e} apart"),
@@ -97,92 +88,11 @@ fn in_tiles(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>, expected: &Csr<f64>)
     })
 }
 
-/// Entries of a tile of 4 by 4, in the mean.
-fn entries_a_tile(a: &Csr<f64>) -> Result<f64> {
-    let tiles = Mbsr::in_tiles(a, Tiles::Packed)?;
-    Ok(a.nonzeros() as f64 / tiles.blc_idx().len().max(1) as f64)
-}
-
-/// Products of systems by entries and in blocks.
-fn in_blocks(
-    bench: &SetupBench,
-    report: &mut MarkdownReport,
-    profiles: &mut Vec<String>,
-) -> Result<()> {
-    let mut table =
-        Table::new("matrix | product | entries | by entries | in blocks | times | apart");
-    for problem in bench.names(&FULL_SYSTEMS, &SMALL_SYSTEMS) {
-        let Some([rows, blocks]) = System::new(bench, problem)? else {
-            continue;
-        };
-        eprintln!("{problem}, products in blocks");
-        for (name, product) in PRODUCTS {
-            let (by_entries, expected) = best(bench, &mut || product(&rows))?;
-            let (time, found) = best(bench, &mut || product(&blocks))?;
-            if bench.asked.counts {
-                let words = counts::whole(&bench.gpu.device, &mut |_| product(&blocks))?;
-                profiles.push(format!("{problem} in blocks, {name}: {words}"));
-            }
-            table.row(format!(
-                "{problem} | {name} | {} | {by_entries:.2} | {time:.2} | {:.2} | {}",
-                found.nonzeros(),
-                by_entries / time,
-                apart(&found, &expected)
-            ));
-        }
-    }
-    report.add(table)?;
-    report.add(
-        "P: smoothed aggregation with the six rigid-body modes. Blocks of 3 by 3 in A, 3 by 6 in P and 6 by 3 in R, known before.",
-    )
-}
-
-/// A matrix and the ways to the next level and back.
-struct System {
-    r: Csr<f64>,
-    a: Csr<f64>,
-    p: Csr<f64>,
-}
-
-/// Products of a system, by name.
-type Named = (&'static str, fn(&System) -> Result<Csr<f64>>);
-const PRODUCTS: [Named; 3] = [
-    ("A A", |of| Ok(of.a.multiply(&of.a)?)),
-    ("A P", |of| Ok(of.a.multiply(&of.p)?)),
-    ("R A P", |of| Ok(galerkin(&of.r, &of.a, &of.p)?)),
-];
-
-impl System {
-    /// With which the device multiplies in rows, and in blocks; none where nodes have one unknown.
-    fn new(bench: &SetupBench, problem: &str) -> Result<Option<[Self; 2]>> {
-        let system = bench.gpu.problem(problem)?;
-        let Some(near) = &system.near_nullspace else {
-            return Ok(None);
-        };
-        let ways = Size::new(near.block_size(), near.vectors().len());
-        let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.gpu.executor)?);
-        let mut amg = Amg::default();
-        amg.coarsening = "sa".parse()?;
-        let ws = Workspace::new();
-        let (setup, _) = amg.setup_with(&there, near, &ws)?;
-        let mut levels = setup.matrices(&there, &ws)?;
-        let finest = levels.swap_remove(0);
-        let (Some(r), Some(p)) = (finest.restriction, finest.prolongation) else {
-            return Err("there is no second level".into());
-        };
-        let stored = |block: fn(Size) -> Option<Size>| -> Result<Self> {
-            let of = |matrix: &Csr<f64>, size: Size| {
-                matrix
-                    .copy_to(&bench.gpu.executor)?
-                    .on_device_in(block(size))
-            };
-            Ok(Self {
-                r: of(&r, ways.transposed())?,
-                a: of(&finest.a, Size::square(ways.rows))?,
-                p: of(&p, ways)?,
-            })
-        };
-        Ok(Some([stored(|_| None)?, stored(Some)?]))
+/// Entries of a tile of 4 by 4, in the mean; none where tiles would be nearly empty.
+fn entries_a_tile(a: &Csr<f64>) -> f64 {
+    match Mbsr::from_csr(a) {
+        Ok(tiles) => a.nonzeros() as f64 / tiles.blc_idx().len().max(1) as f64,
+        Err(_) => 0.0,
     }
 }
 
@@ -205,15 +115,6 @@ fn difference(found: &Csr<f64>, expected: &Csr<f64>) -> std::result::Result<f64,
     Ok(apart / expected.norm_max())
 }
 
-/// The same for a table.
-fn apart(found: &Csr<f64>, expected: &Csr<f64>) -> String {
-    match difference(found, expected) {
-        Ok(_) if found.nonzeros() > COMPARED => "same number".to_owned(),
-        Ok(apart) => format!("{apart:.0e}"),
-        Err(what) => what,
-    }
-}
-
 /// Milliseconds of the best of some products, after one that is not timed, and the last.
 fn best<M>(bench: &SetupBench, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
     drop(make()?);
@@ -231,12 +132,11 @@ fn other_product(
 ) -> Result<(f64, String)> {
     let factors = [cusparse.matrix(a)?, cusparse.matrix(b)?];
     let (best, last) = best(bench, &mut || cusparse.product(&factors[0], &factors[1]))?;
-    if last.entries() != c.nonzeros() {
-        return Ok((best, format!("{} entries", last.entries())));
-    }
-    if last.entries() > COMPARED {
-        return Ok((best, "same number".to_owned()));
-    }
     let other = last.to_csr(&c.executor().on_host())?;
-    Ok((best, apart(c, &other)))
+    let apart = match difference(c, &other) {
+        Ok(_) if c.nonzeros() > COMPARED => "same number".to_owned(),
+        Ok(apart) => format!("{apart:.0e}"),
+        Err(what) => what,
+    };
+    Ok((best, apart))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::log::{Log, Profile};
-use vcycle::matrix::{Csr, ProductWay, Tiles};
+use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, Hierarchy, LevelFormat};
 use vcycle::vector::Vector;
 
@@ -181,7 +181,7 @@ fn add(sums: &mut Sums, seconds: Sums) {
 
 fn with_vector(cusparse: &Cusparse, a: &Csr<f64>, seconds: f64, sums: &mut Sums) -> Result<()> {
     let (microseconds, _) = cusparse.best(a, &vec![1.0; a.size().cols], 1)?;
-    let tiles = a.in_tiles(Tiles::Dense)?;
+    let tiles = a.in_tiles()?;
     let ours = timed::<f64, f64>(a, seconds)?;
     add(
         sums,
@@ -198,7 +198,7 @@ fn of_matrices(cusparse: &Cusparse, [a, b]: [&Csr<f64>; 2], sums: &mut Sums) -> 
     let theirs = [cusparse.matrix(a)?, cusparse.matrix(b)?];
     let seconds = [
         product_time(a, &mut || Ok(a.multiply(b)?))?,
-        product_time(a, &mut || Ok(a.multiply_in_way(b, ProductWay::Tiles)?))?,
+        product_time(a, &mut || Ok(a.multiply_in_tiles(b)?))?,
         product_time(a, &mut || cusparse.product(&theirs[0], &theirs[1]))?,
     ];
     add(sums, seconds);

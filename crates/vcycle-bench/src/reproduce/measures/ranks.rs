@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vcycle::communicator::threads;
-use vcycle::config::{Config, RunConfig, SharedSystem, solve_shared};
+use vcycle::config::{Config, RunConfig, System, solve_system};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery::{self, Problem};
 use vcycle::matrix::{Distributed, Partition};
@@ -63,11 +63,11 @@ fn solve(
         let (rank, _) = run.executor_of_rank(&team)?;
         let (a, b) = part(problem, whole.as_ref(), &rank)?;
         let b = Vector::from_column(&rank, b);
-        let system = SharedSystem::new(Arc::new(a));
+        let system = System::new(Arc::new(a));
         let mut best: Vec<Option<Solved>> = vec![None; configs.len()];
         for _ in 0..rounds {
             for (config, best) in configs.iter().zip(&mut best) {
-                let solution = solve_shared(config, &system, &b, &Workspace::new())?;
+                let solution = solve_system(config, &system, &b, &Workspace::new())?;
                 let seconds = (solution.setup + solution.solving).as_secs_f64();
                 if best.is_none_or(|best| seconds < best.seconds) {
                     *best = Some(Solved {

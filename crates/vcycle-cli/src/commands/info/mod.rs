@@ -72,7 +72,7 @@ fn tell<T: Wide>(
     system: &System<T>,
     progress: &Progress,
 ) -> Result<()> {
-    let a = &system.matrix;
+    let a = system.matrix.whole()?;
     if let Some(path) = &args.plot_coarsening {
         picture::write(path, amg, source, a)?;
     }
@@ -85,8 +85,9 @@ fn tell<T: Wide>(
     let tries = match square {
         true => {
             let solved = analysis.system();
-            let mut found = Findings::from(solved.matrix.facts());
-            found.stencil = find_stencil(&solved.matrix).is_ok();
+            let a = solved.matrix.whole()?;
+            let mut found = Findings::from(a.facts());
+            found.stencil = find_stencil(a).is_ok();
             attempts(&config, solved.near_nullspace.as_ref(), || found)
         }
         false => Vec::new(),

@@ -36,7 +36,9 @@ pub fn opened(config: &Config, source: &str) -> Result<(Opened, Option<Problem>)
 /// What the last solve of the same kind needed is made ready while the matrix is on its way.
 fn open(config: &Config, source: &str) -> Result<Opened> {
     let executor = config.run.executor()?;
-    let again = Again::begin(&executor, format!("solve {source} {config:?}"));
+    let config = serde_json::to_string(config).expect("configurations are plain data");
+    let version = env!("CARGO_PKG_VERSION");
+    let again = Again::begin(&executor, format!("{version} solve {source} {config}"));
     Ok(Opened { executor, again })
 }
 

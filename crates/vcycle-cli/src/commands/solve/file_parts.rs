@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use vcycle::config::SharedSystem;
+use vcycle::config::System;
 use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{self, AnyVector, MatrixReader};
@@ -25,7 +25,7 @@ pub struct FileParts {
 
 impl FileParts {
     /// Whether the ranks of a solve can read its file in parts: nothing else needs the whole matrix.
-    pub fn is_meant(args: &SolveArgs, kind: PartitionKind) -> bool {
+    pub fn can_read_parts(args: &SolveArgs, kind: PartitionKind) -> bool {
         let (source, rhs) = (args.input.source.as_str(), args.rhs.as_deref());
         let is_plain_rhs = |rhs| rhs == "ones" || is_real_file(Path::new(rhs));
         kind == PartitionKind::Rows
@@ -63,7 +63,7 @@ impl FileParts {
     }
 
     /// Own rows of the matrix and of the right-hand side.
-    pub fn part(&self, rank: &Executor) -> vcycle::Result<(SharedSystem, Vector<f64>)> {
+    pub fn part(&self, rank: &Executor) -> vcycle::Result<(System, Vector<f64>)> {
         let a = self.reader.read_in_parts(Path::new(&self.source), rank)?;
         let (team, rows) = (a.team(), a.rows().total() as usize);
         let size = self.b.as_ref().map(Vector::size);
@@ -81,7 +81,7 @@ impl FileParts {
                 Vector::from_rows(rank, cols, own)?
             }
         };
-        Ok((SharedSystem::new(Arc::new(a)), b))
+        Ok((System::new(Arc::new(a)), b))
     }
 }
 

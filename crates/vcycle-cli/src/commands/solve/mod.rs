@@ -4,7 +4,6 @@ mod configuration;
 mod early;
 mod file_parts;
 mod files;
-mod led;
 mod order;
 mod parts;
 mod ranks;
@@ -21,7 +20,7 @@ use vcycle::programs::Again;
 use self::configuration::configuration;
 use self::early::Opened;
 use self::files::check_folders;
-use self::led::Led;
+use self::ranks::Launch;
 use self::task::Task;
 use crate::args::{PartitionKind, SolveArgs};
 use crate::error::{CliError, Result};
@@ -38,10 +37,10 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
     config.stop.stop()?;
     check_folders(args)?;
     if let Some(count) = args.ranks {
-        return ranks::by_threads(args, &config, count);
+        return ranks::solve(args, &config, &Launch::Threads(count));
     }
     if is_launched {
-        return ranks::by_processes(args, &config);
+        return ranks::solve(args, &config, &Launch::Processes(mpi::world()?));
     }
     if args.partition != PartitionKind::Rows {
         return Err(CliError::Option {
@@ -49,18 +48,17 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
             reason: "is for several ranks: `--ranks N`, or mpirun".to_owned(),
         });
     }
-    alone(args, config, None)
+    alone(args, config)
 }
 
-/// Solves in one process, for ranks that leave it to this one if there are such.
-fn alone(args: &SolveArgs, config: Config, led: Option<Led>) -> Result<ExitCode> {
+/// Solves in one process.
+fn alone(args: &SolveArgs, config: Config) -> Result<ExitCode> {
     let (Opened { executor, again }, made) = early::opened(&config, &args.input.source)?;
     let task = Task {
         args,
         config,
         executor,
         made: Cell::new(made),
-        led,
     };
     let (system, read) = task.read(&args.input.source)?;
     again.iter().for_each(Again::note);

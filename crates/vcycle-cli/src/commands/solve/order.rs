@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vcycle::config::Wide;
+use vcycle::config::{System, Wide};
 use vcycle::gallery;
 use vcycle::matrix::{Csr, GridOrder, Permutation, recursive_bisection};
 use vcycle::multigrid::NearNullspace;
@@ -47,35 +47,27 @@ pub fn order<T: Wide>(
     }
 }
 
-/// A system as one process has it, to be numbered anew.
-pub struct Renumbered<T> {
-    pub matrix: Arc<Csr<T>>,
-    pub near_nullspace: Option<NearNullspace>,
-    pub b: Vector<T>,
-    pub guess: Option<Vector<T>>,
-}
-
-impl<T: Wide> Renumbered<T> {
-    /// The same in another order.
-    pub fn by(self, order: &Permutation) -> Result<Self> {
-        let moved = |vector: &Vector<T>| -> vcycle::Result<Vector<T>> {
-            let mut moved = vector.clone();
-            order.apply(vector, &mut moved)?;
-            Ok(moved)
-        };
-        let of_order = |values: &Vec<f64>| {
-            let rows = order.order().iter();
-            rows.map(|&row| values[row as usize]).collect()
-        };
-        let near = self.near_nullspace.map(|near| {
-            let vectors = near.vectors().iter().map(of_order).collect();
-            NearNullspace::new(near.block_size(), vectors)
-        });
-        Ok(Self {
-            matrix: Arc::new(self.matrix.permute_symmetric(order)?),
-            near_nullspace: near.transpose()?,
-            b: moved(&self.b)?,
-            guess: self.guess.as_ref().map(moved).transpose()?,
-        })
+/// A system and its right-hand side in another order.
+pub fn renumbered<T: Wide>(
+    system: &System<T>,
+    b: &Vector<T>,
+    order: &Permutation,
+) -> Result<(System<T>, Vector<T>)> {
+    let moved = |vector: &Vector<T>| -> vcycle::Result<Vector<T>> {
+        let mut moved = vector.clone();
+        order.apply(vector, &mut moved)?;
+        Ok(moved)
+    };
+    let of_order = |values: &Vec<f64>| {
+        let rows = order.order().iter();
+        rows.map(|&row| values[row as usize]).collect()
+    };
+    let matrix = system.matrix.whole()?.permute_symmetric(order)?;
+    let mut other = System::new(Arc::new(matrix));
+    if let Some(near) = &system.near_nullspace {
+        let vectors = near.vectors().iter().map(of_order).collect();
+        other.near_nullspace = Some(NearNullspace::new(near.block_size(), vectors)?);
     }
+    other.guess = system.guess.as_ref().map(moved).transpose()?;
+    Ok((other, moved(b)?))
 }

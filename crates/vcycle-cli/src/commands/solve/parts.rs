@@ -3,25 +3,23 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use vcycle::config::{AnySystem, Config, SharedSystem, System, Wide};
+use vcycle::config::{AnySystem, Config, System, Wide};
 use vcycle::executor::Executor;
 use vcycle::gallery;
-use vcycle::matrix::{Csr, Distributed, GridOrder, Partition, Permutation};
+use vcycle::matrix::{Distributed, GridOrder, Partition, Permutation};
 use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::c64;
 use vcycle::vector::Vector;
 
-use super::order::{Renumbered, order};
+use super::order::{order, renumbered};
 use super::task::{Reading, Task};
 use crate::args::{PartitionKind, SolveArgs};
 use crate::error::Result;
 
 /// A system as one rank or all of them have read it.
 pub struct Whole<T> {
-    pub matrix: Arc<Csr<T>>,
-    near_nullspace: Option<NearNullspace>,
+    pub system: System<T>,
     b: Vector<T>,
-    guess: Option<Vector<T>>,
     /// The order that all of these are in, if not their own.
     order: Option<Permutation>,
     pub reading: Reading,
@@ -34,7 +32,7 @@ pub enum AnyWhole {
 }
 
 /// Own rows of a system and of a right-hand side.
-pub type Own<T> = (SharedSystem<T>, Vector<T>);
+pub type Own<T> = (System<T>, Vector<T>);
 
 /// How ranks are told of what a rank has read.
 #[derive(Clone, Copy)]
@@ -67,7 +65,7 @@ pub fn made(problem: &str, order: Option<GridOrder>, rank: &Executor) -> vcycle:
         }
     };
     let b = Vector::from_column(rank, b);
-    Ok((SharedSystem::new(Arc::new(a)), b))
+    Ok((System::new(Arc::new(a)), b))
 }
 
 /// Reads a system, and numbers its rows as a partition asks for.
@@ -82,10 +80,9 @@ pub fn read(
         config: config.clone(),
         executor: host.clone(),
         made: Cell::default(),
-        led: None,
     };
     let (system, reading) = task.read(&args.input.source)?;
-    reading.end();
+    reading.progress.end();
     Ok(match system {
         AnySystem::Real(system) => AnyWhole::Real(whole(&task, kind, &system, reading)?),
         AnySystem::Complex(system) => AnyWhole::Complex(whole(&task, kind, &system, reading)?),
@@ -100,28 +97,19 @@ fn whole<T: Wide>(
     mut reading: Reading,
 ) -> Result<Whole<T>> {
     let args = task.args;
-    let b = reading.right_hand_side(&system.matrix, args.rhs.as_deref())?;
-    let System {
-        matrix,
-        near_nullspace,
-        guess,
-        ..
-    } = task.known(system, &b)?;
-    let order = order(kind, &args.input.source, &matrix, near_nullspace.as_ref())?;
-    let mut all = Renumbered {
-        matrix,
-        near_nullspace,
-        b,
-        guess,
+    let b = reading
+        .source
+        .right_hand_side(system.matrix.whole()?, args.rhs.as_deref())?;
+    let system = task.known(system, &b)?;
+    let near = system.near_nullspace.as_ref();
+    let order = order(kind, &args.input.source, system.matrix.whole()?, near)?;
+    let (system, b) = match &order {
+        None => (system, b),
+        Some(order) => renumbered(&system, &b, order)?,
     };
-    if let Some(order) = &order {
-        all = all.by(order)?;
-    }
     Ok(Whole {
-        matrix: all.matrix,
-        near_nullspace: all.near_nullspace,
-        b: all.b,
-        guess: all.guess,
+        system,
+        b,
         order,
         reading,
     })
@@ -160,29 +148,29 @@ impl<'w, T: Wide> Known<'w, T> {
         }
         let team = rank.team().expect("a rank has a team");
         let whole = self.whole();
-        let near = whole.and_then(|whole| whole.near_nullspace.as_ref());
+        let near = whole.and_then(|whole| whole.system.near_nullspace.as_ref());
         let counts = [
             near.map_or(1, NearNullspace::block_size),
             near.map_or(0, |near| near.vectors().len()),
             usize::from(near.is_some()),
             whole.map_or(0, |whole| whole.b.cols()),
-            usize::from(whole.is_some_and(|whole| whole.guess.is_some())),
+            usize::from(whole.is_some_and(|whole| whole.system.guess.is_some())),
         ];
         let counts = counts.map(|count| count as u64);
-        let mut told = [0; 5];
-        for (told, count) in told.iter_mut().zip(counts) {
-            *told = team.all_numbers(count)?[0] as usize;
+        let mut of_first = [0; 5];
+        for (of_first, count) in of_first.iter_mut().zip(counts) {
+            *of_first = team.all_numbers(count)?[0] as usize;
         }
-        let [block, vectors, is_known, cols, is_guessed] = told;
+        let [block, vectors, is_known, cols, is_guessed] = of_first;
         let matrix = match self {
             Self::ByAll(whole) => {
-                let rows = whole.matrix.size().rows as u64;
-                let rows = Partition::even(rows, block as u64, team.size());
-                Distributed::part_of(rank, &whole.matrix, rows)?
+                let whole = whole.system.matrix.whole()?;
+                let rows = Partition::even(whole.size().rows as u64, block as u64, team.size());
+                Distributed::part_of(rank, whole, rows)?
             }
             Self::ByFirst(_) | Self::InParts(_) => {
-                let matrix = whole.map(|whole| whole.matrix.as_ref());
-                Distributed::spread(rank, matrix, block)?
+                let matrix = whole.map(|whole| whole.system.matrix.whole()).transpose()?;
+                Distributed::spread(rank, matrix.map(Arc::as_ref), block)?
             }
         };
         let leads = team.rank() == 0;
@@ -202,11 +190,11 @@ impl<'w, T: Wide> Known<'w, T> {
         let guess = match is_guessed {
             0 => None,
             _ => {
-                let guess = whole.and_then(|whole| whole.guess.as_ref());
+                let guess = whole.and_then(|whole| whole.system.guess.as_ref());
                 Some(spread(guess.map(Vector::to_vec), cols)?)
             }
         };
-        let mut system = SharedSystem::new(Arc::new(matrix));
+        let mut system = System::new(Arc::new(matrix));
         if is_known > 0 {
             system = system.with_near_nullspace(NearNullspace::new(block, modes)?);
         }

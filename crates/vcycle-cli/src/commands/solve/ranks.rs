@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use vcycle::Error;
 use vcycle::communicator::{Communicator, mpi, threads};
-use vcycle::config::{Config, PreconditionerConfig, Solution, Wide, solve_shared};
+use vcycle::config::{Config, PreconditionerConfig, Solution, Wide, solve_system};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::io::write_vector;
@@ -18,7 +18,6 @@ use vcycle::vector::Vector;
 
 use super::file_parts::FileParts;
 use super::files::{Written, write_files};
-use super::led;
 use super::order::of_grid;
 use super::parts::{AnyWhole, Known, Own, Parts, Whole, made, read};
 use super::records::Records;
@@ -39,38 +38,108 @@ struct Answer<T> {
     trace: ChromeTrace,
 }
 
-/// Solves with ranks that are threads.
-pub fn by_threads(args: &SolveArgs, config: &Config, ranks: usize) -> Result<ExitCode> {
-    let kind = partition(args, config)?;
-    let begun = format!("{ranks} ranks, threads of one process");
-    if led::is_of_threads(config, ranks) {
-        return led::solve(args, config, ranks, begun);
+/// How ranks were started.
+pub enum Launch {
+    /// As so many threads.
+    Threads(usize),
+    /// As processes, by a launcher of MPI.
+    Processes(Arc<dyn Communicator>),
+}
+
+impl Launch {
+    /// Whether this process reads what one reads for all.
+    fn leads(&self) -> bool {
+        match self {
+            Self::Threads(_) => true,
+            Self::Processes(team) => team.rank() == 0,
+        }
     }
-    let begun = begun.as_str();
+
+    /// Whether it holds on any process.
+    fn any(&self, holds: bool) -> vcycle::Result<bool> {
+        match self {
+            Self::Threads(_) => Ok(holds),
+            Self::Processes(team) => team.any(holds),
+        }
+    }
+
+    fn message(&self) -> vcycle::Result<String> {
+        Ok(match self {
+            Self::Threads(ranks) => format!("{ranks} ranks, threads of one process"),
+            Self::Processes(team) => {
+                format!("{} processes under {}", team.size(), mpi::version()?)
+            }
+        })
+    }
+
+    /// Solves what this process has read; threads all see it.
+    fn solve_whole<T: Wide>(
+        &self,
+        args: &SolveArgs,
+        config: &Config,
+        whole: Option<&Whole<T>>,
+    ) -> Result<ExitCode> {
+        let known = match (self, whole) {
+            (Self::Threads(_), Some(whole)) => Known::ByAll(whole),
+            (_, whole) => Known::ByFirst(whole),
+        };
+        self.solve(args, config, known)
+    }
+
+    fn solve<T: Wide>(
+        &self,
+        args: &SolveArgs,
+        config: &Config,
+        known: Known<'_, T>,
+    ) -> Result<ExitCode> {
+        let begun = self.message()?;
+        match self {
+            Self::Threads(ranks) => {
+                let solve = |team| solve_as_rank(args, config, &team, known, &begun);
+                let answers = threads::run(*ranks, solve)?;
+                let answer = answers.into_iter().flatten().next();
+                finish(args, known.whole(), answer.expect("rank 0 has an answer"))
+            }
+            Self::Processes(team) => {
+                let answer = solve_as_rank(args, config, team, known, &begun)?;
+                let status = match answer {
+                    Some(answer) => finish(args, known.whole(), answer)?,
+                    None => ExitCode::SUCCESS,
+                };
+                together(team.as_ref(), status)
+            }
+        }
+    }
+}
+
+/// Solves with several ranks. Each makes or reads its own rows where it can; otherwise one reads for all.
+pub fn solve(args: &SolveArgs, config: &Config, launch: &Launch) -> Result<ExitCode> {
+    if let Launch::Processes(team) = launch {
+        same_options(team.as_ref())?;
+    }
+    let kind = partition(args, config)?;
     if let Some(problem) = in_parts(args, kind) {
         let order = order_of_parts(kind, problem)?;
         let of_rank = |rank: &Executor| made(problem, order, rank);
-        return run(
-            args,
-            config,
-            (ranks, begun),
-            parts(problem, order, &of_rank),
-        );
+        return launch.solve(args, config, parts(problem, order, &of_rank));
     }
     let host = host(config)?;
-    if FileParts::is_meant(args, kind) {
-        let file = FileParts::new(args, &host, true)?;
+    // A file need not be at hand on every machine.
+    if !launch.any(!FileParts::can_read_parts(args, kind))? {
+        let file = FileParts::new(args, &host, launch.leads())?;
         let of_rank = |rank: &Executor| file.part(rank);
-        return run(
-            args,
-            config,
-            (ranks, begun),
-            parts(file.name(), None, &of_rank),
-        );
+        return launch.solve(args, config, parts(file.name(), None, &of_rank));
     }
-    match read(args, config, kind, &host)? {
-        AnyWhole::Real(whole) => run(args, config, (ranks, begun), Known::ByAll(&whole)),
-        AnyWhole::Complex(whole) => run(args, config, (ranks, begun), Known::ByAll(&whole)),
+    let whole = match launch.leads() {
+        true => Some(read(args, config, kind, &host)?),
+        false => None,
+    };
+    let is_complex = launch.any(matches!(whole, Some(AnyWhole::Complex(_))))?;
+    match &whole {
+        Some(AnyWhole::Real(whole)) => launch.solve_whole(args, config, Some(whole)),
+        Some(AnyWhole::Complex(whole)) => launch.solve_whole(args, config, Some(whole)),
+        None if is_complex => launch.solve_whole::<c64>(args, config, None),
+        None => launch.solve_whole::<f64>(args, config, None),
     }
 }
 
@@ -85,83 +154,6 @@ fn parts<'w, T>(
         order,
         of_rank,
     })
-}
-
-/// Solves with so many threads.
-fn run<T: Wide>(
-    args: &SolveArgs,
-    config: &Config,
-    (ranks, begun): (usize, &str),
-    known: Known<'_, T>,
-) -> Result<ExitCode> {
-    let answers = threads::run(ranks, |team| solve(args, config, &team, known, begun))?;
-    let answer = answers.into_iter().flatten().next();
-    finish(args, known.whole(), answer.expect("rank 0 has an answer"))
-}
-
-/// Solves with the processes that a launcher of MPI has started.
-pub fn by_processes(args: &SolveArgs, config: &Config) -> Result<ExitCode> {
-    let team = mpi::world()?;
-    same_options(team.as_ref())?;
-    let kind = partition(args, config)?;
-    let begun = format!("{} processes under {}", team.size(), mpi::version()?);
-    if led::is_of_team(config, team.as_ref())? {
-        let status = match team.rank() {
-            0 => led::solve(args, config, team.size(), begun)?,
-            _ => ExitCode::SUCCESS,
-        };
-        return together(team.as_ref(), status);
-    }
-    let begun = begun.as_str();
-    if let Some(problem) = in_parts(args, kind) {
-        let order = order_of_parts(kind, problem)?;
-        let of_rank = |rank: &Executor| made(problem, order, rank);
-        return take_part(
-            args,
-            config,
-            (&team, begun),
-            parts(problem, order, &of_rank),
-        );
-    }
-    let (host, leads) = (host(config)?, team.rank() == 0);
-    // A file need not be at hand on every machine.
-    if !team.any(!FileParts::is_meant(args, kind))? {
-        let file = FileParts::new(args, &host, leads)?;
-        let of_rank = |rank: &Executor| file.part(rank);
-        return take_part(
-            args,
-            config,
-            (&team, begun),
-            parts(file.name(), None, &of_rank),
-        );
-    }
-    let whole = leads.then(|| read(args, config, kind, &host)).transpose()?;
-    let is_complex = team.any(matches!(whole, Some(AnyWhole::Complex(_))))?;
-    match &whole {
-        Some(AnyWhole::Real(whole)) => {
-            take_part(args, config, (&team, begun), Known::ByFirst(Some(whole)))
-        }
-        Some(AnyWhole::Complex(whole)) => {
-            take_part(args, config, (&team, begun), Known::ByFirst(Some(whole)))
-        }
-        None if is_complex => take_part::<c64>(args, config, (&team, begun), Known::ByFirst(None)),
-        None => take_part::<f64>(args, config, (&team, begun), Known::ByFirst(None)),
-    }
-}
-
-/// Solves with the other processes.
-fn take_part<T: Wide>(
-    args: &SolveArgs,
-    config: &Config,
-    (team, begun): (&Arc<dyn Communicator>, &str),
-    known: Known<'_, T>,
-) -> Result<ExitCode> {
-    let answer = solve(args, config, team, known, begun)?;
-    let status = match answer {
-        Some(answer) => finish(args, known.whole(), answer)?,
-        None => ExitCode::SUCCESS,
-    };
-    together(team.as_ref(), status)
 }
 
 /// Ends all processes as the first one ends.
@@ -240,7 +232,7 @@ fn host(config: &Config) -> vcycle::Result<Executor> {
 }
 
 /// Solves as one rank; rank 0 has the answer.
-fn solve<T: Wide>(
+fn solve_as_rank<T: Wide>(
     args: &SolveArgs,
     config: &Config,
     team: &Arc<dyn Communicator>,
@@ -259,12 +251,13 @@ fn solve<T: Wide>(
         true => Workspace::with_log(records.log(args, &progress)),
         false => Workspace::new(),
     };
-    let solution = solve_shared(config, &system, &b, &ws);
+    let solution = solve_system(config, &system, &b, &ws);
     progress.end();
     let mut solution = solution?;
-    let ranks = all_ranks(&system.matrix, &solution)?;
-    let x = system.matrix.gathered_values(&solution.x.to_vec())?;
-    let nonzeros = system.matrix.total_nonzeros()? as usize;
+    let a = system.matrix.shared().expect("ranks share the rows");
+    let ranks = all_ranks(a, &solution)?;
+    let x = a.gathered_values(&solution.x.to_vec())?;
+    let nonzeros = a.total_nonzeros()? as usize;
     if !leads {
         return Ok(None);
     }
@@ -272,13 +265,16 @@ fn solve<T: Wide>(
     solution.messages.insert(0, begun.to_owned());
     solution.messages.splice(1..1, sharing);
     let extent = Extent {
-        rows: system.matrix.rows().total() as usize,
+        rows: a.rows().total() as usize,
         nonzeros,
-        bytes: system.matrix.bytes(),
+        bytes: a.bytes(),
     };
     let (name, reading) = match (&known, known.whole()) {
         (Known::InParts(parts), _) => (parts.name, spreading),
-        (_, Some(whole)) => (whole.reading.name(), whole.reading.time() + spreading),
+        (_, Some(whole)) => (
+            whole.reading.source.name.as_str(),
+            whole.reading.time + spreading,
+        ),
         (_, None) => ("", spreading),
     };
     let mut summary = Summary::new(name, extent, rank, &solution, reading);
@@ -331,8 +327,8 @@ fn finish<T: Wide>(
     }
     if let Some(whole) = whole {
         let written = Written {
-            source: whole.reading.source(),
-            a: &whole.matrix,
+            source: &whole.reading.source,
+            a: whole.system.matrix.whole()?,
             solution: &answer.solution,
             summary,
             profile: &answer.profile,

@@ -9,11 +9,9 @@ use vcycle::config::{self, AnySystem, Config, MemoryNeed, Sequence, System, Wide
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery::Problem;
 use vcycle::io::write_vector;
-use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
 
 use super::files::{Written, numbered, write_files};
-use super::led::Led;
 use super::records::Records;
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
@@ -32,43 +30,13 @@ pub struct Task<'t> {
     pub executor: Executor,
     /// The first problem, where it was made while a device was opened.
     pub made: Cell<Option<Problem>>,
-    /// The ranks it is done for, if it is.
-    pub led: Option<Led>,
 }
 
 /// How and from where a system was read.
 pub struct Reading {
-    source: Source,
-    progress: Progress,
-    time: Duration,
-}
-
-impl Reading {
-    pub fn name(&self) -> &str {
-        &self.source.name
-    }
-
-    pub fn source(&self) -> &Source {
-        &self.source
-    }
-
-    /// Wipes the progress of what has been read.
-    pub fn end(&self) {
-        self.progress.end();
-    }
-
-    pub fn time(&self) -> Duration {
-        self.time
-    }
-
-    /// The right-hand side asked for, or that of the source.
-    pub fn right_hand_side<T: Wide>(
-        &mut self,
-        a: &Csr<T>,
-        spec: Option<&str>,
-    ) -> Result<Vector<T>> {
-        self.source.right_hand_side(a, spec)
-    }
+    pub source: Source,
+    pub progress: Progress,
+    pub time: Duration,
 }
 
 impl Task<'_> {
@@ -108,14 +76,14 @@ impl Task<'_> {
         let then = &self.args.then;
         let kept = (!then.is_empty()).then_some(&mut steps);
         let mut summary = self.solve_one(first, reading, kept, 1)?;
-        self.print(&overview(&summary), &summary);
+        show(self.args, &overview(&summary), &summary);
         for (number, source) in (2..).zip(then) {
             let (system, reading) = self.read(source)?;
             let system = system.of::<T>().ok_or_else(|| mixed(source))?;
             let next = self.solve_one(system, reading, Some(&mut steps), number)?;
             let mut rows = overview(&next);
             rows.retain(|(title, _)| ["matrix", "time", "note"].contains(title));
-            self.print(&rows, &next);
+            show(self.args, &rows, &next);
             summary.then.push(next);
         }
         if self.args.json {
@@ -138,8 +106,10 @@ impl Task<'_> {
         if self.args.plot_coarsening.is_some() {
             picture::drawable(&reading.source)?;
         }
-        let a = &system.matrix;
-        let b = reading.right_hand_side(a, self.args.rhs.as_deref())?;
+        let a = system.matrix.whole()?;
+        let b = reading
+            .source
+            .right_hand_side(a, self.args.rhs.as_deref())?;
         let records = Records::default();
         let ws = Workspace::with_log(records.log(self.args, &reading.progress));
         let known = self.known(&system, &b)?;
@@ -148,19 +118,14 @@ impl Task<'_> {
             Some(steps) => steps.solve(&known, &b, &ws),
         };
         reading.progress.end();
-        let mut solution = solution?;
-        let told = self.led.iter().flat_map(|led| &led.told).cloned();
-        solution.messages.splice(..0, told);
-        let mut summary = Summary::new(
+        let solution = solution?;
+        let summary = Summary::new(
             &reading.source.name,
             a.as_ref().into(),
             &self.executor,
             &solution,
             reading.time,
         );
-        if let Some(led) = &self.led {
-            summary.ranks = led.summaries(a);
-        }
         if let Some(path) = &self.args.output {
             write_vector(numbered(path, number), &solution.x)?;
         }
@@ -178,18 +143,13 @@ impl Task<'_> {
 
     /// The matrix and what the options or else the problem tell of it.
     pub fn known<T: Wide>(&self, system: &System<T>, b: &Vector<T>) -> Result<System<T>> {
-        let told = near_nullspace(&self.args.known, &self.executor)?;
+        let given = near_nullspace(&self.args.known, &self.executor)?;
         let mut known = system.clone();
-        known.near_nullspace = told.or(known.near_nullspace);
+        known.near_nullspace = given.or(known.near_nullspace);
         if let Some(path) = &self.args.x0 {
             known.guess = Some(input::guess(path, b)?);
         }
         Ok(known)
-    }
-
-    /// For people: facts, convergence and verdict.
-    fn print(&self, rows: &[(&'static str, String)], summary: &Summary) {
-        show(self.args, rows, summary);
     }
 }
 

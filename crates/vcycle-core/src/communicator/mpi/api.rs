@@ -157,7 +157,7 @@ impl Api {
         Err(Error::Team(reason))
     }
 
-    /// Starts MPI unless somebody has.
+    /// Starts MPI unless it was started before.
     pub fn start(&self) -> Result<()> {
         let (mut begun, mut level) = (0, 0);
         // SAFETY: all pointers are to variables, or null where MPI allows it.

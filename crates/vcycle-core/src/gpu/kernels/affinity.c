@@ -2,6 +2,8 @@
 //
 // Test vectors are single numbers, those of an unknown side by side; a thread has one of them at a time.
 
+#include "tiles.h"
+
 // Rows that one thread relaxes one after the other; those of others are as they were before the sweep.
 #define CHUNK 64
 #define FOR_VECTORS(k) for (u32 k = part_of_row(); k < vectors; k += ROW_THREADS)
@@ -10,10 +12,12 @@ KERNEL affinity_start(u64 size, GLOBAL f32 *RESTRICT x) {
     FOR_ITEMS(k, size) x[k] = (f32)scattered(k);
 }
 
+#define GRAPH GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
+#define MATRIX GRAPH, GLOBAL const f64 *RESTRICT values
+
 // A sweep of Gauss-Seidel for `A x = 0` within each chunk, forwards or backwards.
-KERNEL affinity_sweep(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                      GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RESTRICT diagonal, u32 vectors,
-                      u32 forwards, GLOBAL const f32 *RESTRICT x, GLOBAL f32 *next) {
+KERNEL affinity_sweep(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal, u32 vectors, u32 forwards,
+                      GLOBAL const f32 *RESTRICT x, GLOBAL f32 *next) {
     FOR_ROWS(chunk, (rows + CHUNK - 1) / CHUNK) {
         const u64 begin = chunk * CHUNK, end = min(begin + CHUNK, rows);
         FOR_VECTORS(k) for (u64 step = 0; step < end - begin; step++) {
@@ -44,8 +48,8 @@ KERNEL affinity_normalise(u64 rows, u32 vectors, GLOBAL f32 *RESTRICT x) {
 }
 
 // One over the square of the sine of the angle between the numbers of both unknowns, without cancellation.
-KERNEL affinity_closeness(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                          u32 vectors, GLOBAL const f32 *RESTRICT x, GLOBAL f64 *RESTRICT closeness) {
+KERNEL affinity_closeness(u64 rows, GRAPH, u32 vectors, GLOBAL const f32 *RESTRICT x,
+                          GLOBAL f64 *RESTRICT closeness) {
     FOR_ROWS(row, rows) FOR_ENTRIES(place, offsets, row) {
         const u64 column = columns[place];
         f32 sum = 0;

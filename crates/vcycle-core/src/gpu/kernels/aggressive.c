@@ -1,6 +1,9 @@
 // The graph of coarse unknowns that strong couplings connect over at most two steps, as
 // multigrid/coarsen/aggressive.rs has it for one path.
 
+#include "tiles.h"
+#include "tables.h"
+
 #define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
 
 // The unknowns that have a number, by their numbers.
@@ -24,9 +27,7 @@ KERNEL aggressive_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
 }
 
 KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
-                         GLOBAL const u32 *RESTRICT degrees, GLOBAL u32 *RESTRICT lengths,
-                         GLOBAL u8 *RESTRICT bins,
-                         GLOBAL u32 *counters) {
+                         GLOBAL const u32 *RESTRICT degrees, BINNED) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
@@ -55,10 +56,8 @@ FUNCTION u32 add_coarse(Table t, u32 point, u32 own, GRAPH, GLOBAL const u32 *co
     return keys < FULL ? keys : FULL;
 }
 
-KERNEL aggressive_rows(u64 items, GLOBAL const u32 *RESTRICT list,
-                       GLOBAL const u64 *RESTRICT starts, GLOBAL const u32 *RESTRICT points, GRAPH,
-                       GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT out_columns,
-                       GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+KERNEL aggressive_rows(LISTED, GLOBAL const u32 *RESTRICT points, GRAPH, GLOBAL const u32 *RESTRICT coarse,
+                       MADE) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;

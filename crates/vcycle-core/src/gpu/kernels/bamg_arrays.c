@@ -1,12 +1,15 @@
 // What there is to do before and after the rows of an interpolation of test vectors are made.
 
+#include "tiles.h"
+
+#define GRAPH GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
+
 // Rows of this length stand for unknowns that become coarse.
 #define PROMOTED 0xffffffffu
 #define IS_COARSE(row) (coarse[row] != NONE || lengths[row] == PROMOTED)
 
 // How many neighbours of each unknown are coarse.
-KERNEL bamg_count_near(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                       GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT counts) {
+KERNEL bamg_count_near(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT counts) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         u32 count = 0;
@@ -18,8 +21,7 @@ KERNEL bamg_count_near(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL cons
 }
 
 // These neighbours.
-KERNEL bamg_fill_near(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                      GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
+KERNEL bamg_fill_near(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
                       GLOBAL u32 *RESTRICT out) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {

@@ -1,3 +1,7 @@
+#include "batch.h"
+#include "batch_inverse.h"
+#pragma block 64
+
 // Many small systems A x = b of one pattern: a block solves one system from its first to its last iteration and takes the next.
 //
 // Definitions: those of batch.h and batch_inverse.h; RESTART, the room of the basis of GMRES; METHOD, one of
@@ -183,11 +187,9 @@ FUNCTION u32 iterate(Run run, LOCAL A *vectors, GLOBAL A *basis, LOCAL A *small,
 #define SMALL 1
 #endif
 
-KERNEL batch_solve(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const u32 *lengths,
-                   GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, Real rtol, Real atol,
-                   u32 most, GLOBAL u32 *ended, u32 kept, GLOBAL A *bases, u32 size, u32 below,
-                   u32 forward, u32 backward, GLOBAL const u32 *order, GLOBAL const u32 *starts, u32 factors_size,
-                   GLOBAL A *rooms, u32 room_size, GLOBAL A *row_rooms) {
+KERNEL batch_solve(BATCH, u32 kept, GLOBAL A *bases, u32 size, u32 below, u32 forward, u32 backward,
+                   GLOBAL const u32 *order, GLOBAL const u32 *starts, u32 factors_size, GLOBAL A *rooms,
+                   u32 room_size, GLOBAL A *row_rooms) {
     LOCAL_ARRAY(A, x, ROWS);
     LOCAL_ARRAY(A, r, ROWS);
     LOCAL_ARRAY(A, vectors, VECTORS * ROWS);

@@ -5,6 +5,12 @@
 
 #define A ARITH(T)
 #define Real REAL(A)
+
+// What all kernels of batches are given: the matrices, right-hand sides and solutions, when to stop, and how systems ended.
+#define BATCH                                                                                      \
+    u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const u32 *lengths,        \
+        GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs,      \
+        Real rtol, Real atol, u32 most, GLOBAL u32 *ended
 #define FOR_ROWS(row) for (u32 row = thread_of_block(); row < rows; row += BLOCK)
 
 #if FACTORS > 0

@@ -3,6 +3,9 @@
 //
 // Definitions: those of batch.h.
 
+#include "batch.h"
+#pragma block 64
+
 // Up to so many entries below the diagonal all threads look for the pivot by themselves, which takes no barrier.
 #define ALONE 16
 
@@ -126,10 +129,8 @@ FUNCTION void fill(Band lu, Matrix a, u32 size) {
     BARRIER();
 }
 
-KERNEL batch_direct(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const u32 *lengths,
-                    GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, Real rtol,
-                    Real atol, u32 most, GLOBAL u32 *ended, u32 below, u32 reach, u32 base, u32 stride,
-                    u32 lanes, u32 factors_size, GLOBAL A *rooms) {
+KERNEL batch_direct(BATCH, u32 below, u32 reach, u32 base, u32 stride, u32 lanes, u32 factors_size,
+                    GLOBAL A *rooms) {
     LOCAL_ARRAY(A, x, ROWS);
     LOCAL_ARRAY(A, r, ROWS);
     LOCAL_ARRAY(A, inverses, ROWS);

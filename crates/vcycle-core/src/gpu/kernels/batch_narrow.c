@@ -3,6 +3,9 @@
 //
 // Definitions: T, the type of values; HALF; AT_ONCE, rows that a thread loads at once, while it works on those before.
 
+#include "batch.h"
+#pragma block 32
+
 // Entries of a row of the matrix, and of U once rows were exchanged.
 #define WIDE (2 * HALF + 1)
 // Of a row of U over its pivot: the other entries, then the right-hand side.
@@ -182,10 +185,7 @@ FUNCTION Real backward(System s) {
     return residual;
 }
 
-KERNEL_OF(4) batch_narrow(u32 systems, u32 rows, u32 width, GLOBAL const u32 *columns, GLOBAL const u32 *lengths,
-                          GLOBAL const u32 *diagonal, GLOBAL const T *values, GLOBAL const T *bs, GLOBAL T *xs, Real rtol,
-                          Real atol, u32 most, GLOBAL u32 *ended, GLOBAL const T *bands, GLOBAL A *rooms,
-                          u32 side_by_side) {
+KERNEL_OF(4) batch_narrow(BATCH, GLOBAL const T *bands, GLOBAL A *rooms, u32 side_by_side) {
     for (u64 system = thread_of_grid(); system < systems; system += threads_of_grid()) {
         u64 first = side_by_side ? system : system * rows, step = side_by_side ? systems : 1;
         GLOBAL A *upper = rooms + thread_of_grid();

@@ -1,5 +1,8 @@
 // Rows whose entries are made in tables of different sizes, put together.
 
+#include "tiles.h"
+#include "tables.h"
+
 // The bins of rows whose lengths are known; `counters` are zeros before.
 KERNEL binned_classes(u64 rows, GLOBAL const u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins,
                       GLOBAL u32 *counters) {

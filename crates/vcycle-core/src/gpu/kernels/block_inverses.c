@@ -3,16 +3,20 @@
 // Definitions: T, the type of the matrix, and ACC, its arithmetic; S, a type inverses are stored in; SIZE, a
 // power of two that no block exceeds.
 
+// Few threads: what blocks of 32 rows have in local memory together is 32 KiB then.
+#pragma block 128
+
 #define FINITE(value) ((value) - (value) == 0)
 #define ABS(value) ((value) < 0 ? -(value) : (value))
 #define ACCURACY 0.1
 #define FULL 0
 #define SINGLE 1
 #define HALF 2
+#define GRAPH GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
+#define MATRIX GRAPH, GLOBAL const T *RESTRICT values
 
 // Whether each row has the pattern of the one before.
-KERNEL blocks_alike(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                    GLOBAL u32 *RESTRICT alike) {
+KERNEL blocks_alike(u64 rows, GRAPH, GLOBAL u32 *RESTRICT alike) {
     FOR_ITEMS(row, rows) {
         const u64 begin = offsets[row], length = offsets[row + 1] - begin;
         bool same = row > 0 && begin - offsets[row - 1] == length;
@@ -122,9 +126,8 @@ FUNCTION u32 eliminate(u32 step, u32 n, u32 lane, LOCAL ACC *a, LOCAL ACC *facto
 // The inverse of every block in turn for SIZE threads, `most * most` numbers apart, and its precision. Blocks
 // are transposed before and after. `found` is the first row of the first that is singular, then how many blocks
 // have which precision.
-KERNEL block_inverses(u64 count, u32 most, u32 adaptive, GLOBAL const u32 *RESTRICT starts,
-                      GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                      GLOBAL const T *RESTRICT values, GLOBAL ACC *RESTRICT inverses,
+KERNEL block_inverses(u64 count, u32 most, u32 adaptive, GLOBAL const u32 *RESTRICT starts, MATRIX,
+                      GLOBAL ACC *RESTRICT inverses,
                       GLOBAL u32 *RESTRICT precisions, GLOBAL u32 *found) {
     LOCAL_ARRAY(ACC, memory, BLOCK * SIZE);
     LOCAL_ARRAY(ACC, all_factors, BLOCK);

@@ -9,6 +9,10 @@
 // than SIZE blocks. It takes the blocks of A in their order, looks up the blocks of B among those of C, one a thread, and adds rows
 // of their products, one a thread. These are different sums, so that there are no atomics.
 
+#include "teams.h"
+#include "sorted.h"
+#pragma block 128
+
 #define ENTRIES (HEIGHT * BREADTH)
 
 // ---- from rows to blocks and back

@@ -1,5 +1,7 @@
 // Dense blocks in sparse rows, for by_rows.c: blocks of `height` rows and `width` columns.
 
+#include "rows.h"
+
 #define PADDED 0
 #define MATRIX_PARAMETERS                                                                          \
     u32 height, u32 width, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
@@ -33,3 +35,5 @@ FUNCTION u32 column_of(const PRIVATE Matrix *a, const PRIVATE Row *row, u32 k) {
     const u64 block = row->first + k / a->width;
     return a->columns[block] * a->width + k % a->width;
 }
+
+#include "by_rows.h"

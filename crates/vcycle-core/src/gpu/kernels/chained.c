@@ -1,6 +1,8 @@
 // The product of two prolongations whose rows have up to MOST entries, each row truncated as soon as it is made: a thread
 // has all of it.
 
+#include "tiles.h"
+
 #define MOST 4
 #define PRODUCTS (MOST * MOST)
 

@@ -1,5 +1,8 @@
 // Colours of rows, as precond/multicolour.rs has them. A pattern of symmetric positions.
 
+#include "tiles.h"
+#include "fronts.h"
+
 // The first colour that no row before has which is coupled to this one.
 FUNCTION u32 first_free(u32 row, GRAPH(serves), GLOBAL const u32 *colours) {
     for (u32 first = 0;; first += 32) {

@@ -5,6 +5,8 @@
 // and of one that goes on in `tails`; `coo_ends` adds them up, in the order of the chunks. Rows without entries are finished by `coo_empty`.
 // Definitions beside those of rows.h: THREADS threads that add up the parts of a row.
 
+#include "rows.h"
+
 #define EACH 4
 #define CHUNK (EACH * BLOCK)
 #define NO_ROW 0xffffffffu

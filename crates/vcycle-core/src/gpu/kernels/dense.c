@@ -1,5 +1,7 @@
 // Dense rows, one after the other, for by_rows.c.
 
+#include "rows.h"
+
 #define PADDED 0
 #define MATRIX_PARAMETERS u32 width
 #define MATRIX {width}
@@ -21,3 +23,5 @@ FUNCTION u64 value_of(const PRIVATE Matrix *a, const PRIVATE Row *row, u32 k) {
     return row->first + k;
 }
 FUNCTION u32 column_of(const PRIVATE Matrix *a, const PRIVATE Row *row, u32 k) { return k; }
+
+#include "by_rows.h"

@@ -44,7 +44,6 @@
 //                               of u32 in global or local memory; each gives the value before
 //   BITS_SET(flags)             how many bits of a u32 are set
 //   FOR_ITEMS(i, n)             i from 0 to n - 1, shared by all threads of the grid
-// Small matrices are multiplied by MMA, which is explained in mma.h.
 
 #if defined(__HIP__) || defined(__HIPCC__) || defined(__HIPCC_RTC__)
 #define DIALECT_HIP 1

@@ -3,6 +3,8 @@
 // Slot s of row r stands at `offsets[slice] + s * slice_rows + r % slice_rows`, columns before
 // padding. Without `offsets` there is one slice of `slots` slots.
 
+#include "rows.h"
+
 #define PADDED 1
 #define MATRIX_PARAMETERS                                                                          \
     u64 slice_rows, u32 slots, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
@@ -35,3 +37,5 @@ FUNCTION u64 value_of(const PRIVATE Matrix *a, const PRIVATE Row *row, u32 k) {
 FUNCTION u32 column_of(const PRIVATE Matrix *a, const PRIVATE Row *row, u32 k) {
     return a->columns[row->first + k * a->slice_rows];
 }
+
+#include "by_rows.h"

@@ -5,6 +5,9 @@
 //
 // Every number is formed by one thread, in the order of the host, so that its pattern comes out as well.
 
+#include "tiles.h"
+#include "fsai_system.h"
+
 // ---- growth
 
 // `g A` up to the diagonal.
@@ -232,17 +235,20 @@ FUNCTION u32 make_row(PRIVATE Row *r, const PRIVATE Matrix *a, const PRIVATE Gro
 #define TABLE_MEMORY GIVEN_ROW_MEMORY
 #endif
 
+// The matrix, the pattern rows begin with, and what is made.
+#define MATRIX                                                                                     \
+    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
+        GLOBAL const ACC *RESTRICT values
+#define START GLOBAL const u64 *RESTRICT start_offsets, GLOBAL const u32 *RESTRICT start_columns
+#define ROWS                                                                                       \
+    GLOBAL const u64 *RESTRICT rooms, GLOBAL u32 *RESTRICT out_columns,                            \
+        GLOBAL ACC *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, GLOBAL u32 *failed
+
 // Makes the rows of a list, each at its place in `rooms`. Rows whose table is too small go to the list
 // `again`; `failed` is the first row where the matrix is not positive definite.
-KERNEL fsai_rows(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT sizes,
-                 GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                 GLOBAL const ACC *RESTRICT values,
-                 GLOBAL const ACC *RESTRICT diagonal, GLOBAL const ACC *RESTRICT inverses,
-                 GLOBAL const u64 *RESTRICT start_offsets,
-                 GLOBAL const u32 *RESTRICT start_columns, u32 steps, u32 step_size, ACC tolerance,
-                 ACC share, ACC rounding, GLOBAL const u64 *RESTRICT rooms,
-                 GLOBAL u32 *RESTRICT out_columns, GLOBAL ACC *RESTRICT out_values,
-                 GLOBAL u32 *RESTRICT lengths, GLOBAL u32 *failed, GLOBAL u32 *again,
+KERNEL fsai_rows(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT sizes, MATRIX,
+                 GLOBAL const ACC *RESTRICT diagonal, GLOBAL const ACC *RESTRICT inverses, START, u32 steps,
+                 u32 step_size, ACC tolerance, ACC share, ACC rounding, ROWS, GLOBAL u32 *again,
                  GLOBAL u32 *again_count, u32 all_most, u32 all_slots, GLOBAL ACC *all_numbers,
                  GLOBAL u32 *all_patterns, GLOBAL ACC *all_sums, GLOBAL u32 *all_keys) {
     ROW_MEMORY(ACC, numbers, all_numbers, MOST * (MOST + 1) / 2 + 2 * MOST)

@@ -7,6 +7,9 @@
 // to so many entries, joined of up to JOINED rows, in its registers. Without, a team has SIZE entries in
 // local memory, and ITEM is u64.
 
+#include "teams.h"
+#pragma block 128
+
 #define LEFT GLOBAL const u64 *RESTRICT r_offsets, GLOBAL const u32 *RESTRICT r_columns
 #define CLASSES 6
 #define JOINED 4

@@ -1,5 +1,7 @@
 // Rows grouped by the classes of their sizes.
 
+#include "classes.h"
+
 // How many rows each class has, added to `counts`, and behind these the largest size of all.
 KERNEL count_classes(u64 rows, GLOBAL const u32 *RESTRICT sizes, GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, own, KINDS + 1);

@@ -8,11 +8,11 @@ KERNEL halo_pack(u64 rows, u32 cols, GLOBAL const u32 *RESTRICT numbers, GLOBAL 
 }
 #elif defined(WORD)
 // Up to three runs of words, copied to other places: those of other ranks come through memory of the host.
-KERNEL halo_move(u64 n0, GLOBAL const WORD *from0, GLOBAL WORD *to0, u64 n1, GLOBAL const WORD *from1,
-                 GLOBAL WORD *to1, u64 n2, GLOBAL const WORD *from2, GLOBAL WORD *to2) {
-    FOR_ITEMS(i, n0) to0[i] = from0[i];
-    FOR_ITEMS(j, n1) to1[j] = from1[j];
-    FOR_ITEMS(k, n2) to2[k] = from2[k];
+#define RUN(name) u64 name##_n, GLOBAL const WORD *name##_from, GLOBAL WORD *name##_to
+KERNEL halo_move(RUN(a), RUN(b), RUN(c)) {
+    FOR_ITEMS(i, a_n) a_to[i] = a_from[i];
+    FOR_ITEMS(j, b_n) b_to[j] = b_from[j];
+    FOR_ITEMS(k, c_n) c_to[k] = c_from[k];
 }
 #else
 // y += alpha d B x for some rows, with one number d a row, or without.

@@ -2,6 +2,9 @@
 //
 // Definitions: ACC, the type they are computed in.
 
+#include "tiles.h"
+#include "fronts.h"
+
 // Eliminates what a row has before the diagonal; the columns of a row stand in order.
 FUNCTION void eliminate(u32 row, GRAPH(needs), GLOBAL const u64 *RESTRICT diagonal, GLOBAL ACC *values) {
     const u64 end = needs_offsets[row + 1];

@@ -4,10 +4,16 @@
 // Definitions: DISTANT, whether coarse neighbours of fine neighbours are in the set; OWN, whether
 // the point itself is; DIRECT, whether the weights are those of direct interpolation.
 
+#include "tiles.h"
+#include "tables.h"
+
 #define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
 #define MATRIX                                                                                     \
     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
         GLOBAL const NUMBER *RESTRICT values
+#define NEAR                                                                                       \
+    GLOBAL const u64 *RESTRICT n_offsets, GLOBAL const u32 *RESTRICT n_columns,                    \
+        GLOBAL const NUMBER *RESTRICT n_values
 
 // ---- the coarse unknowns near fine ones, few of all and looked at many times
 
@@ -116,8 +122,7 @@ KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const NUMBER *RESTRICT diagonal
 // there are rows for these unknowns alone.
 KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
                           GLOBAL const u32 *RESTRICT coarse, GLOBAL const u32 *RESTRICT degrees,
-                          u32 max_elements, GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
-                          GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
+                          u32 max_elements, GLOBAL u32 *RESTRICT rooms, BINNED) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
@@ -371,13 +376,9 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
 }
 
 // The rows of a list; their entries go to the room they have.
-KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
-                        GLOBAL const u64 *RESTRICT starts, GLOBAL const u32 *RESTRICT points,
-                        MATRIX, GRAPH, GLOBAL const u64 *RESTRICT n_offsets,
-                        GLOBAL const u32 *RESTRICT n_columns, GLOBAL const NUMBER *RESTRICT n_values,
+KERNEL interpolate_rows(LISTED, GLOBAL const u32 *RESTRICT points, MATRIX, GRAPH, NEAR,
                         GLOBAL const NUMBER *RESTRICT diagonal, GLOBAL const u32 *RESTRICT coarse,
-                        u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
-                        GLOBAL NUMBER *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+                        u32 max_elements, f64 factor, MADE) {
     LOCAL_ARRAY(u32, slots, BLOCK);
     LOCAL_ARRAY(u32, counts, BLOCK);
     LOCAL_ARRAY(u64, begins, BLOCK);
@@ -418,8 +419,7 @@ KERNEL interpolate_rows(u64 items, GLOBAL const u32 *RESTRICT list,
 // ---- shorter rows of a prolongation that is there
 
 KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_elements,
-                       GLOBAL u32 *RESTRICT rooms, GLOBAL u32 *RESTRICT lengths,
-                       GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
+                       GLOBAL u32 *RESTRICT rooms, BINNED) {
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
         const u64 row = first + row_of_block();
@@ -435,9 +435,7 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
     }
 }
 
-KERNEL truncate_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
-                     MATRIX, u32 max_elements, f64 factor, GLOBAL u32 *RESTRICT out_columns,
-                     GLOBAL NUMBER *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, TABLES) {
+KERNEL truncate_rows(LISTED, MATRIX, u32 max_elements, f64 factor, MADE) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE, sorted = upper_half(t);

@@ -2,6 +2,9 @@
 // cell, as structured/island_search.rs finds them. Each has a function z and the product A z on a box of cells
 // around it, as structured/island_basis.rs makes them.
 
+#include "stencil_box.h"
+#pragma block 512
+
 // ---- which cells are islands
 
 #define TIED 0x80000000u

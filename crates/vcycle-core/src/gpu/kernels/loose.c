@@ -2,6 +2,8 @@
 //
 // Definitions: the arithmetic type ACC.
 
+#include "tiles.h"
+
 // Moves rows together.
 KERNEL gather_rows(u64 rows, GLOBAL const u64 *RESTRICT from, GLOBAL const u32 *RESTRICT columns,
                    GLOBAL const ACC *RESTRICT values, GLOBAL const u64 *RESTRICT to,

@@ -4,6 +4,9 @@
 // smallest of all is the next column of C. Of the values: types TA, TB, TC as they are stored, ACC to
 // add in; a thread adds in the order of the columns of A. With KNOWN columns values alone are written.
 
+#include "teams.h"
+#pragma block 128
+
 #define END 0xffffffffu
 #define OWN (THREADS * LISTS / TEAM)
 // Where a thread has so many that they are in memory anyway a loop is as good.

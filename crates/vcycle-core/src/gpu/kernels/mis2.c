@@ -1,12 +1,13 @@
 // Groups around roots that are more than two couplings apart, as multigrid/coarsen/mis2.rs has
 // them. The graph is symmetric. Rows from `begin` to `end` are decided on here; others are those of other ranks.
 
+#include "tiles.h"
+
 #define OUT 0
 #define ROOT U64(0xffffffffffffffff)
 
 #define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define DECIDED u64 begin, u64 end
-#define LIST DECIDED, GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
 
 FUNCTION bool is_decided(u64 row, DECIDED) { return begin <= row && row < end; }
 
@@ -45,8 +46,7 @@ FUNCTION u64 largest_near(GRAPH, u32 row, bool valid, GLOBAL const u64 *of, LOCA
 }
 
 // The largest rank among a row and its neighbours. Rows stay in the list while it can change.
-KERNEL mis2_near(GRAPH, LIST, GLOBAL const u64 *RESTRICT ranks, GLOBAL u64 *RESTRICT nearby,
-                 GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+KERNEL mis2_near(GRAPH, DECIDED, LIST, GLOBAL const u64 *RESTRICT ranks, GLOBAL u64 *RESTRICT nearby, NEXT) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : end - begin;
@@ -62,8 +62,7 @@ KERNEL mis2_near(GRAPH, LIST, GLOBAL const u64 *RESTRICT ranks, GLOBAL u64 *REST
 }
 
 // Open rows whose rank is the largest within two couplings are roots, those near a root are out.
-KERNEL mis2_decide(GRAPH, LIST, GLOBAL const u64 *RESTRICT nearby, GLOBAL u64 *RESTRICT ranks,
-                   GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+KERNEL mis2_decide(GRAPH, DECIDED, LIST, GLOBAL const u64 *RESTRICT nearby, GLOBAL u64 *RESTRICT ranks, NEXT) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : end - begin;

@@ -6,6 +6,8 @@
 //
 // Every number is formed in the order of the host, without fused products, so that its choices come out as well.
 
+#include "tiles.h"
+
 // Directions of the near-kernel smaller than this beside the largest do not count.
 #define DEPENDENT 1e-8
 
@@ -142,12 +144,18 @@ FUNCTION void correct(const PRIVATE Sorted *s, u32 vectors, u32 kept) {
     }
 }
 
+// Rows of a pattern, those of a list.
+#define ROWS                                                                                       \
+    u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT offsets,                 \
+        GLOBAL const u32 *RESTRICT columns
+// The vectors of a near-kernel, and memory for rows that are too long for that of a block.
+#define NEAR                                                                                       \
+    u32 vectors, u64 cols, GLOBAL const f64 *RESTRICT near_values, u32 all_most,                   \
+        GLOBAL f64 *all_numbers, GLOBAL u32 *all_words
+
 // The rows of a list without their smallest entries, each from its old place on.
-KERNEL filter_rows(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT offsets,
-                   GLOBAL const u32 *RESTRICT columns, GLOBAL const f64 *RESTRICT values, f64 share,
-                   GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values,
-                   GLOBAL u32 *RESTRICT lengths, u32 vectors, u64 cols, GLOBAL const f64 *RESTRICT near_values,
-                   u32 all_most, GLOBAL f64 *all_numbers, GLOBAL u32 *all_words) {
+KERNEL filter_rows(ROWS, GLOBAL const f64 *RESTRICT values, f64 share, GLOBAL u32 *RESTRICT out_columns,
+                   GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, NEAR) {
     ROW_MEMORY(f64, numbers, all_numbers, (VECTORS + 2) * MOST + 2 * VECTORS)
     ROW_MEMORY(u32, words, all_words, 3 * MOST)
     const NearKernel near = {vectors, cols, near_values};
@@ -241,13 +249,13 @@ FUNCTION void project(const PRIVATE Change *c, const PRIVATE NearKernel *near) {
     }
 }
 
+#define MATRIX(name)                                                                               \
+    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns,          \
+        GLOBAL const f64 *RESTRICT name##_values
+
 // What is in the space of changes of `A X`, at the places of `X`; zero in rows that are `fixed`, if any are.
-KERNEL energy_rows(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT offsets,
-                   GLOBAL const u32 *RESTRICT columns, GLOBAL const f64 *RESTRICT values,
-                   GLOBAL const u64 *RESTRICT a_offsets, GLOBAL const u32 *RESTRICT a_columns,
-                   GLOBAL const f64 *RESTRICT a_values, GLOBAL const u32 *RESTRICT fixed,
-                   GLOBAL f64 *RESTRICT out, u32 vectors, u64 cols, GLOBAL const f64 *RESTRICT near_values,
-                   u32 all_most, GLOBAL f64 *all_numbers, GLOBAL u32 *all_words) {
+KERNEL energy_rows(ROWS, GLOBAL const f64 *RESTRICT values, MATRIX(a), GLOBAL const u32 *RESTRICT fixed,
+                   GLOBAL f64 *RESTRICT out, NEAR) {
     ROW_MEMORY(f64, numbers, all_numbers, (VECTORS + 2) * MOST + 2 * VECTORS)
     ROW_MEMORY(u32, words, all_words, 3 * MOST)
     const NearKernel near = {vectors, cols, near_values};

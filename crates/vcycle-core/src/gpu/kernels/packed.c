@@ -2,6 +2,7 @@
 // code stands for is the code times the scale of its vector. Of many columns each is a launch of its own: N is 1 then, else 4.
 
 #define A ARITH(T)
+#define S CODE
 
 typedef short i16;
 #define arith_i32 f64

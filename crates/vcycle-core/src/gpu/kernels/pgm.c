@@ -1,10 +1,11 @@
 // Pairs of unknowns that are each other's strongest neighbour, as multigrid/coarsen/pgm.rs has them.
 
+#include "tiles.h"
+
 #define PAIR_SHARE 0.25f
 
 #define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define COUPLINGS GRAPH, GLOBAL const f32 *RESTRICT weights, GLOBAL const f32 *RESTRICT heaviest
-#define LIST GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
 
 // Whether a row has any coupling, and the size of its diagonal.
 KERNEL pgm_coupled(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL u8 *RESTRICT coupled,
@@ -152,7 +153,7 @@ FUNCTION u32 strongest(COUPLINGS, u64 seed, u32 row, GLOBAL const u32 *partners,
 
 // Every listed row points to its strongest free neighbour; those that have one are listed again.
 KERNEL pgm_choose(COUPLINGS, u64 seed, LIST, GLOBAL const u32 *RESTRICT partners,
-                  GLOBAL u32 *RESTRICT choices, GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+                  GLOBAL u32 *RESTRICT choices, NEXT) {
     CANDIDATES
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : rows;
@@ -170,8 +171,7 @@ KERNEL pgm_choose(COUPLINGS, u64 seed, LIST, GLOBAL const u32 *RESTRICT partners
 }
 
 // Two that point to each other are a pair; the others are listed again.
-KERNEL pgm_pair(LIST, GLOBAL const u32 *RESTRICT choices, GLOBAL u32 *RESTRICT partners,
-                GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+KERNEL pgm_pair(LIST, GLOBAL const u32 *RESTRICT choices, GLOBAL u32 *RESTRICT partners, NEXT) {
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = *size;
     FOR_BLOCKS_OF_ROWS(first, items) {

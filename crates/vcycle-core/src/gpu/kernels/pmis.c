@@ -1,14 +1,14 @@
 // A maximal independent set of the strong couplings, as multigrid/coarsen/pmis.rs has it. Rows from `begin` to `end` are decided
 // on here; others are those of other ranks.
 
+#include "tiles.h"
+
 #define OPEN 0
 #define COARSE 1
 #define FINE 2
 
 #define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
-// A list of rows; without one all rows.
 #define DECIDED u64 begin, u64 end
-#define LIST GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
 
 KERNEL pmis_influences(u64 entries, GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *counts) {
     FOR_ITEMS(place, entries) ATOMIC_ADD(counts + columns[place], 1);
@@ -53,7 +53,7 @@ KERNEL pmis_compare(GRAPH, LIST, u32 round, GLOBAL const u64 *RESTRICT measures,
 // Open rows that were not beaten are coarse, those that depend on a coarse one are fine, and the
 // others make the next list, with open rows of other ranks.
 KERNEL pmis_decide(GRAPH, LIST, DECIDED, u32 round, GLOBAL const u32 *RESTRICT beaten, GLOBAL u8 *state,
-                   GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size) {
+                   NEXT) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : rows;

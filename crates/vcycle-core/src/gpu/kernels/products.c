@@ -17,6 +17,12 @@
 // ONCE: rows are not counted before. Each is left in the room that there is for it, and moved when all are known; what has more
 // entries is made again in a larger table.
 
+#include "teams.h"
+#include "classes.h"
+#include "product_tables.h"
+#include "several_rows.h"
+#pragma block 128
+
 // ---- how much there is to do
 
 // The level of a row with so many products, of rows with `size` entries or fewer: those with most products come first.

@@ -1,5 +1,7 @@
 // What relaxation needs to know of a matrix.
 
+#include "tiles.h"
+
 #define MATRIX                                                                                     \
     u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
         GLOBAL const f64 *RESTRICT values

@@ -16,6 +16,10 @@
 // the type of marks; CODED, whether there are codes; COLUMNS, and SEVERAL where vectors have several columns;
 // CHUNK; BLOCKS.
 
+#include "rows.h"
+#include "row_columns.h"
+#pragma block 64
+
 #define LANES 32
 #define SLICES_OF_BLOCK (BLOCK / LANES)
 

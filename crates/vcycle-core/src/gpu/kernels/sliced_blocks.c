@@ -11,11 +11,11 @@
 // Definitions beside those of rows.h and block_place.h: THREADS lanes for each strip, a power of two up to WIDTH and 32; MARK, u8 or
 // u32, the type of marks; CODED, whether there are codes; RAGGED, whether the last strip or the last blocks of strips reach beyond the matrix; 
 // COLUMNS, 1, 2 or 4, which divides the columns of the vectors; SHARED, whether there are more columns than those.
-//
-// PACKED: blocks are tiles of 4 by 4 of which only entries have values. A lane has a map of 16 bits for every step, none where it has no tile, and its values
-// one after the other, beside those of the other lanes of its slice.
-//
-// LISTED: strips are of rows that are listed, those of like patterns one after the other.
+
+#include "rows.h"
+#include "row_columns.h"
+#include "block_place.h"
+#pragma block 128
 
 // Blocks whose loads are on their way together: as many as leave registers for other threads.
 #if IN_FLIGHT == 1 || ENTRIES * COLUMNS > 12
@@ -54,43 +54,6 @@
 #define VALUE(p) (*(p))
 #endif
 
-#if PACKED
-// The tile of a lane whose values begin at `values`; returns how many it has.
-FUNCTION u32 load_tile(GLOBAL const M *values, u32 map, PRIVATE ARITH(M) *tile) {
-    u32 count = 0;
-    FOR(k, ENTRIES) {
-        const u32 bit = map >> k & 1;
-        tile[k] = bit ? PASTE(widen_, M)(values[count * LANES]) : 0;
-        count += bit;
-    }
-    return count;
-}
-// Steps follow each other. The map of the next one is loaded with the values of this one.
-#define MAPS_OF_LANE                                                                               \
-    GLOBAL const u16 *map_of_step = maps + (u64)here.x * LANES + lane_of_slice;                    \
-    GLOBAL const M *tile = values + firsts[min(slice, slices - 1)] * LANES + lane_of_slice;        \
-    u32 map = width ? map_of_step[0] : 0;
-#define LOAD_BLOCK(s, to)                                                                          \
-    {                                                                                              \
-        const u32 next_map = map_of_step[(u64)min(s + 1, width - 1) * LANES];                      \
-        tile += load_tile(tile, map, to) * LANES;                                                  \
-        map = next_map;                                                                            \
-    }
-#define MAP_PARAMETERS GLOBAL const u16 *RESTRICT maps, GLOBAL const u64 *RESTRICT firsts,
-#else
-#define MAPS_OF_LANE
-#define LOAD_BLOCK(s, to) load_block(mine + (u64)s * (ENTRIES * LANES), lane_of_slice, to);
-#define MAP_PARAMETERS
-#endif
-
-#if LISTED
-#define LIST_PARAMETERS GLOBAL const u32 *RESTRICT listed,
-#define ROW_AT(place) listed[place]
-#else
-#define LIST_PARAMETERS
-#define ROW_AT(place) (place)
-#endif
-
 // The block of a lane, from the first value of its step on.
 FUNCTION void load_block(GLOBAL const M *step, u32 own, PRIVATE ARITH(M) *values) {
     FOR(k, ENTRIES / VECTOR) VALUES(step, k * LANES + own, values + k * VECTOR);
@@ -116,7 +79,7 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 
 // Of several columns a step leaves few registers for loads of the next ones: the values of the AHEAD-th step from here are brought near without. Each of the
 // threads that share a strip asks for one vector.
 #define AHEAD 2
-#if SHARED && !PACKED
+#if SHARED
 #define LOOK_AHEAD                                                                                 \
     if (own < ENTRIES / VECTOR)                                                                    \
         PREFETCH(mine + (u64)min(t + AHEAD, width - 1) * (ENTRIES * LANES) +                       \
@@ -135,7 +98,7 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 
             const u32 s = step;                                                                    \
             load_inputs(x, (u64)(place_of_block) * BREADTH, last_input, cols, column,              \
                         inputs_of[k]);                                                             \
-            LOAD_BLOCK(s, factors[k])                                                              \
+            load_block(mine + (u64)s * (ENTRIES * LANES), lane_of_slice, factors[k]);              \
         }                                                                                          \
         LOOK_AHEAD                                                                                 \
         FOR(k, FLIGHT)                                                                             \
@@ -166,8 +129,7 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u
                      u32 input_rows,
                      GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,
                      GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,
-                     GLOBAL const u8 *RESTRICT codes, MAP_PARAMETERS LIST_PARAMETERS
-                     GLOBAL const M *RESTRICT values,
+                     GLOBAL const u8 *RESTRICT codes, GLOBAL const M *RESTRICT values,
                      GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
@@ -195,7 +157,6 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u
         for (u32 part = is_there ? first : THREADS; part < THREADS; part += lanes) {
             const u32 lane_of_slice = at * THREADS + part;
             const u32 steps = (mark + THREADS - 1 - part) / THREADS;
-            MAPS_OF_LANE
             if (THREADS == 1 && bytes == 0) {
                 SUM_OF_STEPS
             } else if (!CODED || bytes == 0) {
@@ -209,13 +170,11 @@ sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u
             }
         }
         FOR(r, HEIGHT) {
-            const u64 place = strip * HEIGHT + r;
-            const bool has_row = is_there && (!RAGGED || place < rows);
+            const u64 row = strip * HEIGHT + r;
+            const bool has_row = is_there && (!RAGGED || row < rows);
             FOR(i, COLUMNS) totals[r][i] = TILE_SUM(ACC, totals[r][i], lanes, scratch);
-            if (has_row && first == r % lanes) {
-                const u64 row = ROW_AT(place);
+            if (has_row && first == r % lanes)
                 FINISH_COLUMNS(row, column, totals[r])
-            }
         }
     }
 }

@@ -2,6 +2,9 @@
 // multigrid/interpolate/smoothed.rs has it. FILTERED says whether weak entries of A are added to
 // the diagonal.
 
+#include "tiles.h"
+#include "tables.h"
+
 #define MATRIX                                                                                     \
     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
         GLOBAL const NUMBER *RESTRICT values
@@ -57,8 +60,7 @@ FUNCTION bool is_kept(u64 row, u32 column, GRAPH) {
 }
 
 // The bin of a row.
-KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, GLOBAL u32 *RESTRICT lengths,
-                       GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters) {
+KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, BINNED) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
@@ -103,10 +105,8 @@ FUNCTION NUMBER add_factors(NUMBER sum, u32 column, Factors f, u32 entries, TENT
 
 // The entries of a row of the product, by increasing column, or (COUNT) how many they are. Sums are formed in the order of the
 // columns of A.
-KERNEL smoothed_rows(u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts,
-                     MATRIX, GRAPH, TENTATIVE, GLOBAL const NUMBER *RESTRICT diagonal, f64 factor,
-                     GLOBAL u32 *RESTRICT out_columns, GLOBAL NUMBER *RESTRICT out_values,
-                     GLOBAL u32 *RESTRICT lengths, TABLES) {
+KERNEL smoothed_rows(LISTED, MATRIX, GRAPH, TENTATIVE, GLOBAL const NUMBER *RESTRICT diagonal, f64 factor,
+                     MADE) {
     LOCAL_ARRAY(NUMBER, weights, BLOCK);
     LOCAL_ARRAY(u64, begins, BLOCK);
     LOCAL_ARRAY(u32, counts, BLOCK);
@@ -177,10 +177,7 @@ KERNEL tentative_ones(u64 rows, GLOBAL u64 *RESTRICT offsets, GLOBAL NUMBER *RES
 }
 
 // Values of T - factor D^-1 C on the pattern of C, whose rows have all columns that those of T have.
-KERNEL smoothed_step(u64 rows, f64 factor, GLOBAL const NUMBER *RESTRICT diagonal,
-                     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                     GLOBAL const NUMBER *RESTRICT values, GLOBAL const u64 *RESTRICT t_offsets,
-                     GLOBAL const u32 *RESTRICT t_columns, GLOBAL const NUMBER *RESTRICT t_values,
+KERNEL smoothed_step(u64 rows, f64 factor, GLOBAL const NUMBER *RESTRICT diagonal, MATRIX, TENTATIVE,
                      GLOBAL NUMBER *RESTRICT out) {
     FOR_ITEMS(row, rows) {
         const NUMBER scale = OVER(NUMBER, OF_REAL(NUMBER, -factor), diagonal[row]);

@@ -3,14 +3,17 @@
 // With LATER only neighbours count that a forward sweep (stencil_sweep.c) changes after the cell.
 // That is what such a sweep from zero leaves of the right-hand side, with the sign turned.
 
+#include "rows.h"
+#include "stencil.h"
+#pragma block 128
+
 #if UNKNOWNS == 1 && CELLS == 4 && !LATER
 #define PRODUCT_KERNEL KERNEL_OF(8)
 #else
 #define PRODUCT_KERNEL KERNEL
 #endif
 
-PRODUCT_KERNEL stencil_product(u32 nx, u32 ny, u32 nz, float base,
-                               GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x,
+PRODUCT_KERNEL stencil_product(GRID, GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x,
                                FINISH_PARAMETERS) {
     const Finish f = FINISH_OPERANDS;
     const u32 parts = (nx + CELLS - 1) / CELLS;

@@ -9,6 +9,9 @@
 // 4 needs; LINE_0 to LINE_8 for the lines around, y fastest: which of their cells before, beside
 // and behind are neighbours, as 1, 2 and 4.
 
+// Cells along each axis, and what diagonal entries are beside what is stored of them.
+#define GRID u32 nx, u32 ny, u32 nz, float base
+
 #define LINES                                                                                      \
     ((u32)LINE_0 | LINE_1 << 3 | LINE_2 << 6 | LINE_3 << 9 | LINE_4 << 12 | LINE_5 << 15 |         \
      LINE_6 << 18 | LINE_7 << 21 | LINE_8 << 24)

@@ -2,6 +2,8 @@
 //
 // Definitions: the type M that values are stored in.
 
+#include "stencil_box.h"
+
 FUNCTION u32 along(Cell c, u32 axis) { return axis == 0 ? c.x : axis == 1 ? c.y : c.z; }
 FUNCTION Cell moved(Cell c, u32 axis, u32 by) {
     const Cell other = {c.x + (axis == 0) * by, c.y + (axis == 1) * by, c.z + (axis == 2) * by};
@@ -392,10 +394,12 @@ KERNEL stencil_store_weights(u64 cells, u32 length, GLOBAL const f64 *RESTRICT w
     }
 }
 
+#define MATRIX                                                                                     \
+    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
+        GLOBAL const f64 *RESTRICT entries
+
 // The values of a CSR matrix; found is set if one that is not zero is at no step.
-KERNEL stencil_of_rows(BOX_PARAMETERS, GLOBAL const u64 *RESTRICT offsets,
-                       GLOBAL const u32 *RESTRICT columns, GLOBAL const f64 *RESTRICT entries,
-                       GLOBAL f64 *RESTRICT values, GLOBAL u32 *found) {
+KERNEL stencil_of_rows(BOX_PARAMETERS, MATRIX, GLOBAL f64 *RESTRICT values, GLOBAL u32 *found) {
     const Box b = BOX;
     FOR_ITEMS(row, cells_of(&b) * unknowns) {
         const Cell c = cell_of(&b, row / unknowns);

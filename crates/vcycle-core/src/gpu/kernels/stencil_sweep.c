@@ -5,6 +5,9 @@
 // BACKWARD goes from odd to even planes, lines and cells. LONG lines do not fit a block: it does them
 // part by part.
 
+#include "stencil.h"
+#pragma block 128
+
 // Changes cell k; `numbers` are those of the line around it, `own` the entries on the line.
 FUNCTION void relax(u32 k, ACC base, PRIVATE ARITH(M) (*own)[CELLS], const PRIVATE ACC *rests,
                     PRIVATE ACC *numbers) {
@@ -22,9 +25,8 @@ FUNCTION void relax(u32 k, ACC base, PRIVATE ARITH(M) (*own)[CELLS], const PRIVA
 #define SWEEP_KERNEL KERNEL
 #endif
 
-SWEEP_KERNEL stencil_sweep(u32 nx, u32 ny, u32 nz, float base, u32 odd_y, u32 odd_z,
-                           GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT b,
-                           GLOBAL X *x) {
+SWEEP_KERNEL stencil_sweep(GRID, u32 odd_y, u32 odd_z, GLOBAL const M *RESTRICT values,
+                           GLOBAL const X *RESTRICT b, GLOBAL X *x) {
     LOCAL_ARRAY(ACC, changed, BLOCK);
     const u32 parts = (nx + CELLS - 1) / CELLS, width = parts < BLOCK ? parts : BLOCK;
     const u32 slot = thread_of_block() / width, lines = BLOCK / width;

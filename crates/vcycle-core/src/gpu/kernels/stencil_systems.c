@@ -5,6 +5,9 @@
 // contributes to unknown i, and so loads no more than a thread does for cells of one unknown. One
 // of them then eliminates.
 
+#include "stencil.h"
+#pragma block 512
+
 #define PAIRS (UNKNOWNS * UNKNOWNS)
 // Cells of a thread that have one colour.
 #define OF_COLOUR (CELLS / 2)
@@ -42,9 +45,8 @@ FUNCTION void solve_cell(const LOCAL ACC *blocks, LOCAL ACC *rests, u32 stride) 
     FOR(i, UNKNOWNS) rests[i * UNKNOWNS * stride] = rest[i];
 }
 
-KERNEL_OF(2) stencil_systems(u32 nx, u32 ny, u32 nz, float base, u32 odd_y, u32 odd_z,
-                             GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT b,
-                             GLOBAL X *x) {
+KERNEL_OF(2) stencil_systems(GRID, u32 odd_y, u32 odd_z, GLOBAL const M *RESTRICT values,
+                             GLOBAL const X *RESTRICT b, GLOBAL X *x) {
     // Of every thread: entries of the diagonal blocks of the cells of a colour, and what is left.
     LOCAL_ARRAY(ACC, blocks, OF_COLOUR * BLOCK);
     LOCAL_ARRAY(ACC, rests, CELLS * BLOCK);

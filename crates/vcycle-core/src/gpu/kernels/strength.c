@@ -1,5 +1,7 @@
 // The graph of strong couplings. MEASURE is one of these.
 
+#include "tiles.h"
+
 #define CLASSICAL 0
 #define SYMMETRIC 1
 #define ABSOLUTE 2

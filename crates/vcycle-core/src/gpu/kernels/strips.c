@@ -4,6 +4,9 @@
 //
 // Definitions beside those of block_place.h and strip.h: THREADS lanes for each strip, MARK the type of marks, WORD that values are moved in.
 
+#include "block_place.h"
+#include "strip.h"
+
 #define NO_BLOCK 0xffffffffu
 
 // The next block, which is taken away.
@@ -57,9 +60,8 @@ KERNEL block_norms(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
 }
 #endif
 
-// Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c. Strips are of the rows that are `listed`, where they are.
-KERNEL place_blocks(STRIP_ROWS, GLOBAL const u32 *RESTRICT listed, u64 slices,
-                    GLOBAL const u32 *RESTRICT order,
+// Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c.
+KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order,
                     GLOBAL const u64 *RESTRICT block_offsets,
                     GLOBAL const u32 *RESTRICT block_columns, GLOBAL const uint2 *RESTRICT starts,
                     GLOBAL const MARK *RESTRICT marks, GLOBAL const WORD *RESTRICT values,
@@ -72,9 +74,8 @@ KERNEL place_blocks(STRIP_ROWS, GLOBAL const u32 *RESTRICT listed, u64 slices,
         const bool is_aligned = THREADS == 1 && next.y == here.y, is_there = slot < strips;
         const u64 strip = is_there && order ? order[slot] : slot;
         const u64 block_end = is_there ? block_offsets[strip + 1] : 0;
-        const u64 place = strip * HEIGHT + within;
-        const bool has_row = is_there && place < rows;
-        const u64 row = has_row && listed ? listed[place] : place;
+        const u64 row = strip * HEIGHT + within;
+        const bool has_row = is_there && row < rows;
         const u64 end = has_row ? offsets[row + 1] : 0;
         const u32 mark = is_there ? marks[slot] : 0;
         u64 block = is_there ? block_offsets[strip] + own % THREADS : 0;

@@ -3,6 +3,8 @@
 //
 // Definitions: ACC, the type they are computed in.
 
+#include "tiles.h"
+
 #define PATTERN                                                                                    \
     u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
         GLOBAL const u64 *RESTRICT diagonal

@@ -14,10 +14,15 @@ typedef struct {
     u32 capacity;
 } Table;
 
-// What a kernel is given: a list of the rows whose table was too small, and tables in global memory.
-#define TABLES                                                                                     \
-    GLOBAL u32 *again, GLOBAL u32 *again_count, GLOBAL u32 *all_keys, GLOBAL NUMBER *all_sums,     \
+// What a kernel that makes rows is given: which rows, and where each starts; then the rows, a list of those whose table was too
+// small, and tables in global memory.
+#define LISTED u64 items, GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT starts
+#define MADE                                                                                       \
+    GLOBAL u32 *RESTRICT out_columns, GLOBAL NUMBER *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, \
+        GLOBAL u32 *again, GLOBAL u32 *again_count, GLOBAL u32 *all_keys, GLOBAL NUMBER *all_sums, \
         u32 all_capacity
+// What a kernel is given that looks for the bins of rows.
+#define BINNED GLOBAL u32 *RESTRICT lengths, GLOBAL u8 *RESTRICT bins, GLOBAL u32 *counters
 // The table of this tile.
 #ifdef CAPACITY
 #define TABLE_MEMORY                                                                               \

@@ -1,6 +1,8 @@
 // The tentative prolongation of vectors, as multigrid/interpolate/tentative.rs has it: on the rows of each group
 // they are factorised, by two passes of modified Gram-Schmidt.
 
+#include "tiles.h"
+
 // The nodes of each group, `block` unknowns each; `rows` unknowns in all, and `m` vectors.
 typedef struct {
     GLOBAL const u32 *nodes;

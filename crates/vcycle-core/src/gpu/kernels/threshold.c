@@ -2,9 +2,13 @@
 //
 // Definitions: ACC, the type of the values.
 
+#include "tiles.h"
+
 #define GRAPH(name)                                                                                \
     GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns
-#define MATRIX(name) GRAPH(name), GLOBAL const ACC *RESTRICT name##_values
+#define MATRIX(name)                                                                               \
+    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns,          \
+        GLOBAL const ACC *RESTRICT name##_values
 // Factors side by side, with the places of the diagonal.
 #define FACTORS u64 rows, MATRIX(f), GLOBAL const u64 *RESTRICT diagonal
 

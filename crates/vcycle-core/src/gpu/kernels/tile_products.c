@@ -3,16 +3,49 @@
 // Bit 4 r + c of the map of a tile tells whether row r has an entry in column c; all 16 values are stored, row by row. The tiles of C are known.
 //
 // A block of threads has two rows of tiles of C, which read the same tiles of B where both have a tile in a column of A: eight rows of A by four, times four rows of B
-// by eight columns, is one small product of mma.h. Sums of SIZE tiles of each row are in local memory; rows with more tiles are made window after window. A tile of B goes to
+// by eight columns, is one small product (mma_tile). Sums of SIZE tiles of each row are in local memory; rows with more tiles are made window after window. A tile of B goes to
 // different sums than its neighbours, and the rows of B come one after the other: sums are formed in the order of the columns of A, without atomics.
 //
 // Tensor cores multiply where one of both tiles of A has DENSE entries or more; AmgT has 10. Else every entry of A is multiplied with the row of B that it meets.
+
+#include "sorted.h"
+#pragma block 128
 
 #define NONE 0xffffffffu
 #define SLOTS 16
 // Threads that multiply together, and tiles of B that a block multiplies with at a time.
 #define TOGETHER 32
 #define STEP (BLOCK / TOGETHER * 2)
+
+// ---- 8 by 4 times 4 by 8
+//
+// mma_tile(totals, a, b, scratch) is totals += a b, on tensor cores for f64 where kernels can use them. Of each 32 threads number 4 g + t has row g and column t of
+// a, row t and column g of b, and in totals row g, columns 2 t and 2 t + 1. All threads of a block have to call it, with MMA_SCRATCH numbers in local memory.
+
+#define IS_f64 1
+#if PASTE(IS_, T) && defined(DIALECT_CUDA) && !defined(DIALECT_HIP) && __CUDA_ARCH__ >= 800
+#define MMA_SCRATCH 1
+FUNCTION void mma_tile(f64 *totals, f64 a, f64 b, f64 *scratch) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(totals[0]), "+d"(totals[1])
+        : "d"(a), "d"(b));
+}
+#else // through local memory: all of a, then all of b
+#define MMA_SCRATCH (2 * BLOCK)
+FUNCTION void mma_tile(PRIVATE T *totals, T a, T b, LOCAL T *scratch) {
+    const u32 own = thread_of_block() % TOGETHER, g = own / 4, t = own % 4;
+    LOCAL T *team = scratch + (thread_of_block() - own);
+    BARRIER();
+    team[own] = a;
+    team[BLOCK + own] = b;
+    BARRIER();
+    for (u32 i = 0; i < 2; ++i)
+        for (u32 q = 0; q < 4; ++q)
+            totals[i] += team[4 * g + q] * team[BLOCK + 4 * (2 * t + i) + q];
+}
+#endif
+
+// ---- the product
 
 // The entries of the product of two tiles.
 FUNCTION u32 map_product(u32 a, u32 b) {
@@ -52,7 +85,7 @@ KERNEL tile_product(u64 strips, TILES_OF(a), TILES_OF(b), GLOBAL const u64 *REST
     LOCAL_ARRAY(u32, maps, 2 * SIZE);
     LOCAL_ARRAY(u32, places, 2 * BLOCK);
     LOCAL_ARRAY(T, factor, 2 * SLOTS);
-    LOCAL_ARRAY(T, scratch, MMA_TILE_SCRATCH(T));
+    LOCAL_ARRAY(T, scratch, MMA_SCRATCH);
     LOCAL_ARRAY(u32, bounds, 4);
     const u32 member = thread_of_block(), g = member % TOGETHER / 4, t = member % 4;
     // Bounds of tiles in the window are told in turns, so that nobody waits until they are read.
@@ -148,7 +181,7 @@ KERNEL tile_product(u64 strips, TILES_OF(a), TILES_OF(b), GLOBAL const u64 *REST
                             const u32 place = its < last ? places[g / 4 * BLOCK + its] : NONE;
                             T totals[2] = {0, 0};
                             if (is_dense)
-                                MMA_TILE(T, totals, own, values[k], scratch);
+                                mma_tile(totals, own, values[k], scratch);
                             else if (place != NONE)
                                 add_entries(factor + g * 4, row_map, tiles + its * SLOTS + t % 2 * 2,
                                             totals);

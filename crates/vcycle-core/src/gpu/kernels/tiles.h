@@ -130,6 +130,10 @@ FUNCTION f64 block_largest(f64 value, LOCAL f64 *scratch) {
     return value;
 }
 
+// A list of rows, without one all of them, and the list that is made for the next round.
+#define LIST GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT size
+#define NEXT GLOBAL u32 *RESTRICT next, GLOBAL u32 *next_size
+
 // Adds a value to a list where it is wanted; all threads of a block have to come here, with
 // `scratch` two numbers. The order of the list is any.
 FUNCTION void append(bool wanted, u32 value, GLOBAL u32 *list, GLOBAL u32 *size,

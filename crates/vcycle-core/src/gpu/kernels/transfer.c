@@ -81,11 +81,13 @@ FUNCTION ACC restrict_y(const PRIVATE Place *p, u32 fx, GLOBAL const X *q, GLOBA
     return sum;
 }
 
+// The fine grid, coarse cells, weights along each axis and one number a row, or none.
+#define TRANSFER                                                                                   \
+    u32 nx, u32 ny, u32 nz, u32 cells, GLOBAL const W *RESTRICT wx, GLOBAL const W *RESTRICT wy,   \
+        GLOBAL const W *RESTRICT wz, GLOBAL const X *RESTRICT q
+
 // coarse = P^T (q fine)
-KERNEL transfer_restrict(u32 nx, u32 ny, u32 nz, u32 cells, GLOBAL const W *RESTRICT wx,
-                         GLOBAL const W *RESTRICT wy, GLOBAL const W *RESTRICT wz,
-                         GLOBAL const X *RESTRICT q, GLOBAL const X *RESTRICT fine,
-                         GLOBAL X *RESTRICT coarse) {
+KERNEL transfer_restrict(TRANSFER, GLOBAL const X *RESTRICT fine, GLOBAL X *RESTRICT coarse) {
     if (thread_of_grid() >= cells)
         return;
     const Place p = place_of(nx, ny, nz, wx, wy, wz);
@@ -112,10 +114,7 @@ FUNCTION ACC between(GLOBAL const W *w, u32 nx, u32 line, u32 x, ACC here, ACC n
 }
 
 // fine = q P coarse, or added to it
-KERNEL transfer_prolong(u32 nx, u32 ny, u32 nz, u32 cells, GLOBAL const W *RESTRICT wx,
-                        GLOBAL const W *RESTRICT wy, GLOBAL const W *RESTRICT wz,
-                        GLOBAL const X *RESTRICT q, u32 add, GLOBAL const X *RESTRICT coarse,
-                        GLOBAL X *RESTRICT fine) {
+KERNEL transfer_prolong(TRANSFER, u32 add, GLOBAL const X *RESTRICT coarse, GLOBAL X *RESTRICT fine) {
     if (thread_of_grid() >= cells)
         return;
     const Place p = place_of(nx, ny, nz, wx, wy, wz);

@@ -1,5 +1,8 @@
 // Rows and columns exchanged: entries are counted and put down in any order, then each row is sorted.
 
+#include "teams.h"
+#pragma block 128
+
 KERNEL count_columns(u64 entries, GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *counts) {
     FOR_ITEMS(entry, entries) ATOMIC_ADD(&counts[columns[entry]], 1);
 }

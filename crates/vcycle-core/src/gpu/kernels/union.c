@@ -17,11 +17,10 @@
         }                                                                                          \
     }
 
-#define TWO_PATTERNS                                                                               \
-    u64 rows, GLOBAL const u64 *RESTRICT a_offsets, GLOBAL const u32 *RESTRICT a_columns,          \
-        GLOBAL const u64 *RESTRICT b_offsets, GLOBAL const u32 *RESTRICT b_columns
+#define GRAPH(name)                                                                                \
+    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns
 
-KERNEL union_count(TWO_PATTERNS, GLOBAL u32 *RESTRICT counts) {
+KERNEL union_count(u64 rows, GRAPH(a), GRAPH(b), GLOBAL u32 *RESTRICT counts) {
     FOR_ITEMS(row, rows) {
         u32 count = 0;
         MERGE((void)column; ++count)
@@ -29,7 +28,8 @@ KERNEL union_count(TWO_PATTERNS, GLOBAL u32 *RESTRICT counts) {
     }
 }
 
-KERNEL union_fill(TWO_PATTERNS, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT columns) {
+KERNEL union_fill(u64 rows, GRAPH(a), GRAPH(b), GLOBAL const u64 *RESTRICT offsets,
+                  GLOBAL u32 *RESTRICT columns) {
     FOR_ITEMS(row, rows) {
         u64 place = offsets[row];
         MERGE(columns[place++] = column)

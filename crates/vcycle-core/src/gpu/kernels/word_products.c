@@ -7,6 +7,10 @@
 // Sums stand in local memory, or where they are to stand if there are more than SIZE of them. They are formed in the order of the columns of A, as those
 // of products.c.
 
+#include "teams.h"
+#include "several_rows.h"
+#pragma block 128
+
 #define EMPTY 0xffffffffu
 
 // ---- words of B and spans of C

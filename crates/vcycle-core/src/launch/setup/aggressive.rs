@@ -2,63 +2,61 @@
 
 use std::sync::Arc;
 
+use super::Queue;
 use super::binned::{Binned, Maker, NO_TABLE};
-use super::tiles::{graph, shape, tile_file};
-use super::{Queue, number, read, write};
-use crate::arrays::Pattern;
+use super::pmis::{Numbered, composed, pmis};
+use super::tiles::shape;
+use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::File;
+use crate::gpu::kernels::aggressive as kernels;
 use crate::size::Size;
-
-pub(super) const FILE: File = tile_file!("aggressive.c", "tables.h");
 
 /// The `count` unknowns that have a number, by their numbers.
 pub fn points(queue: Queue<'_>, coarse: &Buffer<u32>, count: usize) -> Result<Buffer<u32>> {
     let (rows, mut points) = (coarse.len(), queue.room(count)?);
-    let arguments = [number(rows), read(coarse)?, write(&mut points)?];
-    queue.rows(
-        FILE,
-        "aggressive_points",
-        &[NO_TABLE],
-        (rows, 1),
-        &arguments,
-    )?;
+    kernels::aggressive_points(rows, coarse, &mut points)?
+        .with(&[NO_TABLE])
+        .rows(&queue, (rows, 1))?;
     Ok(points)
 }
 
+/// A second independent set among the coarse unknowns of the `first`, coupled where a path of two strong couplings
+/// leads from one to the other. None on the host.
+pub fn aggressive(
+    strength: &Pattern,
+    seed: u64,
+    (first, count): (&Buffer<u32>, usize),
+) -> Result<Option<Numbered>> {
+    let Some(queue) = Queue::of(strength.executor()) else {
+        return Ok(None);
+    };
+    let first = first.brought(strength.executor())?;
+    let graph = distance_two(queue, strength, (&first, count))?;
+    let (among, count) = pmis(&graph, seed, true)?.expect("on the device of the graph");
+    Ok(Some((composed(queue, &first, &among)?, count)))
+}
+
 /// The coarse unknowns that are reached over one or two strong couplings.
-pub fn distance_two(
+fn distance_two(
     queue: Queue<'_>,
     strength: &Pattern,
     (coarse, count): (&Buffer<u32>, usize),
 ) -> Result<Arc<Pattern>> {
     let points = points(queue, coarse, count)?;
     let shape = shape(strength);
-    let graph = graph(strength)?;
     let mut degrees = queue.room::<u32>(shape.0)?;
-    let known = [number(shape.0), graph[0], graph[1], read(coarse)?];
-    let arguments = [&known[..], &[write(&mut degrees)?]].concat();
-    queue.rows(FILE, "aggressive_degrees", &[NO_TABLE], shape, &arguments)?;
+    kernels::aggressive_degrees(shape.0, strength, coarse, &mut degrees)?
+        .with(&[NO_TABLE])
+        .rows(&queue, shape)?;
     let rows = points.len();
     let mut binned = Binned::new(queue, Size::square(rows))?;
-    let points_argument = read(&points)?;
-    let known = [
-        number(rows),
-        points_argument,
-        graph[0],
-        graph[1],
-        read(&degrees)?,
-    ];
-    let arguments = [&known[..], &binned.arguments()?].concat();
-    let shape = (rows, shape.1);
-    queue.rows(FILE, "aggressive_bounds", &[NO_TABLE], shape, &arguments)?;
-    let maker = Maker {
-        file: FILE,
-        kernel: "aggressive_rows",
+    kernels::aggressive_bounds(rows, &points, strength, &degrees, binned.parts())?
+        .with(&[NO_TABLE])
+        .rows(&queue, (rows, shape.1))?;
+    let made: Csr<f64> = binned.counted(&Maker {
         defines: &[],
-        arguments: &[points_argument, graph[0], graph[1], read(coarse)?],
-    };
-    let made = binned.counted::<f64>(&maker)?;
+        kernel: &|listed, made| kernels::aggressive_rows(listed, &points, strength, coarse, made),
+    })?;
     Ok(Arc::clone(made.pattern()))
 }

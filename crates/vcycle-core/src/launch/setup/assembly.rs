@@ -1,14 +1,13 @@
 //! Triplets become entries.
 
-use super::{Queue, number, read, write};
+use super::Queue;
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, kernels::assembly as kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("assembly.c");
 /// Kernels without values are compiled with this.
 const PLAIN: [Define; 1] = [("T", "f64")];
 
@@ -31,13 +30,9 @@ impl Queue<'_> {
     ) -> Result<Option<usize>> {
         let mut first = self.filled(1, u32::MAX)?;
         let len = indices.len();
-        let arguments = [
-            number(len),
-            number(limit),
-            read(indices)?,
-            write(&mut first)?,
-        ];
-        self.items(FILE, "check_indices", &PLAIN, len, &arguments)?;
+        kernels::check_indices(len, limit, indices, &mut first)?
+            .with(&PLAIN)
+            .items(self, len)?;
         let first = first.get(0)?;
         Ok((first != u32::MAX).then_some(first as usize))
     }
@@ -54,25 +49,26 @@ impl Queue<'_> {
         let (triplets, places) = self.bucketed(&self.gathered(&by_column, rows)?, size.rows)?;
         let order = self.gathered(&places, &by_column)?;
         let mut marks = self.room(len)?;
-        let operands = [number(len), read(&order)?, read(rows)?, read(columns)?];
-        let arguments = [&operands[..], &[write(&mut marks)?]].concat();
-        self.items(FILE, "mark_first", &PLAIN, len, &arguments)?;
+        kernels::mark_first(len, &order, rows, columns, &mut marks)?
+            .with(&PLAIN)
+            .items(self, len)?;
         let (entries, count) = self.offsets(&marks)?;
         let (mut found, mut starts) = (self.room(count)?, self.zeros::<usize>(count + 1)?);
-        let arguments = [
-            number(len),
-            read(&order)?,
-            read(columns)?,
-            read(&marks)?,
-            read(&entries)?,
-            write(&mut found)?,
-            write(&mut starts)?,
-        ];
-        self.items(FILE, "fill_entries", &PLAIN, len, &arguments)?;
+        kernels::fill_entries(
+            len,
+            &order,
+            columns,
+            &marks,
+            &entries,
+            &mut found,
+            &mut starts,
+        )?
+        .with(&PLAIN)
+        .items(self, len)?;
         let mut offsets = self.room(size.rows + 1)?;
-        let operands = [number(size.rows + 1), read(&triplets)?, read(&entries)?];
-        let arguments = [&operands[..], &[write(&mut offsets)?]].concat();
-        self.items(FILE, "row_offsets", &PLAIN, size.rows + 1, &arguments)?;
+        kernels::row_offsets(size.rows + 1, &triplets, &entries, &mut offsets)?
+            .with(&PLAIN)
+            .items(self, size.rows + 1)?;
         Ok(Sorted {
             pattern: Pattern::of_buffers(size, offsets, found),
             order,
@@ -88,8 +84,9 @@ impl Queue<'_> {
     ) -> Result<(Buffer<usize>, Buffer<u32>)> {
         let len = indices.len();
         let mut offsets = self.room(len + 1)?;
-        let arguments = [number(len + 1), write(&mut offsets)?];
-        self.items(FILE, "count_up", &PLAIN, len + 1, &arguments)?;
+        kernels::count_up(len + 1, &mut offsets)?
+            .with(&PLAIN)
+            .items(self, len + 1)?;
         let single = Pattern::of_buffers(Size::new(len, limit), offsets, indices.clone());
         let buckets = self.transpose_pattern(&single)?;
         let (offsets, places) = buckets.buffers();
@@ -98,9 +95,9 @@ impl Queue<'_> {
 
     pub(super) fn gathered(&self, places: &Buffer<u32>, from: &Buffer<u32>) -> Result<Buffer<u32>> {
         let mut out = self.room(places.len())?;
-        let len = number(places.len());
-        let arguments = [len, read(places)?, read(from)?, write(&mut out)?];
-        self.items(FILE, "gather", &PLAIN, places.len(), &arguments)?;
+        kernels::gather(places.len(), places, from, &mut out)?
+            .with(&PLAIN)
+            .items(self, places.len())?;
         Ok(out)
     }
 
@@ -113,10 +110,8 @@ impl Queue<'_> {
     ) -> Result<Buffer<T>> {
         let entries = starts.len() - 1;
         let mut out = self.room(entries)?;
-        let operands = [number(entries), read(starts)?, read(order)?, read(values)?];
-        let arguments = [&operands[..], &[write(&mut out)?]].concat();
-        let types = [("T", self.gpu.real(T::KIND)?)];
-        self.items(FILE, "sum_triplets", &types, entries, &arguments)?;
+        self.gpu.real(T::KIND)?;
+        kernels::sum_triplets(entries, starts, order, values, &mut out)?.items(self, entries)?;
         Ok(out)
     }
 }

@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::binned::Again;
 use super::groups::literal;
-use super::tiles::{NOTHING, graph, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::kernels::{bamg as kernels, bamg_arrays as arrays};
+use crate::gpu::{Define, Read};
 use crate::launch::rows::power;
 use crate::size::Size;
 
-pub(super) const FILE: File = tile_file!("bamg.c", "bamg_fit.h");
-pub(super) const ARRAYS: File = tile_file!("bamg_arrays.c");
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;
 /// Farther neighbours are not looked for.
@@ -118,8 +115,8 @@ impl FittedLevel<'_> {
         let mut left: Option<Again> = None;
         for tables in TABLES {
             let (count, list) = match &left {
-                None => (rows, NOTHING),
-                Some(left) => (left.count.get(0)? as usize, read(&left.list)?),
+                None => (rows, Read::default()),
+                Some(left) => (left.count.get(0)? as usize, left.list.pointer()?),
             };
             if count == 0 {
                 break;
@@ -144,21 +141,19 @@ impl FittedLevel<'_> {
     /// The coarse ones among the neighbours of every unknown.
     fn coarse_neighbours(&self) -> Result<Pattern> {
         let (queue, shape) = (self.queue, shape(self.strength));
-        let [offsets, columns] = graph(self.strength)?;
-        let known = [number(shape.0), offsets, columns, read(self.coarse)?];
         let mut counts = queue.room(shape.0)?;
-        let arguments = [&known[..], &[write(&mut counts)?]].concat();
-        queue.rows(ARRAYS, "bamg_count_near", &[], shape, &arguments)?;
+        arrays::bamg_count_near(shape.0, self.strength, self.coarse, &mut counts)?
+            .rows(&queue, shape)?;
         let (starts, entries) = queue.offsets(&counts)?;
         let mut columns = queue.room(entries)?;
-        let arguments = [&known[..], &[read(&starts)?, write(&mut columns)?]].concat();
-        queue.rows(ARRAYS, "bamg_fill_near", &[], shape, &arguments)?;
+        arrays::bamg_fill_near(shape.0, self.strength, self.coarse, &starts, &mut columns)?
+            .rows(&queue, shape)?;
         Ok(Pattern::of_buffers(self.strength.size(), starts, columns))
     }
 
     fn make(
         &self,
-        (count, list): (usize, Argument),
+        (count, list): (usize, Read<u32>),
         tables: Tables,
         near: &Pattern,
         vectors: &Buffer<f64>,
@@ -177,34 +172,6 @@ impl FittedLevel<'_> {
         let memory = tables.memory(room).map(|size| (tiles * size).max(1));
         let mut numbers = queue.room::<f64>(memory[0])?;
         let mut words = queue.room::<u32>(memory[1])?;
-        let [offsets, columns] = graph(self.strength)?;
-        let [near_offsets, near_columns] = graph(near)?;
-        let limits = &self.limits;
-        let arguments = [
-            number(count),
-            list,
-            number(self.strength.size().rows),
-            offsets,
-            columns,
-            read(self.coarse)?,
-            near_offsets,
-            near_columns,
-            read(vectors)?,
-            word(width),
-            word(limits.min_distance),
-            word(limits.max_distance),
-            Argument::F64(limits.residual),
-            Argument::F64(limits.norm),
-            write(&mut loose.columns)?,
-            write(&mut loose.values)?,
-            write(&mut loose.lengths)?,
-            write(&mut again.list)?,
-            write(&mut again.count)?,
-            word(tables.met),
-            word(tables.near),
-            write(&mut numbers)?,
-            write(&mut words)?,
-        ];
         let lanes = queue.tile(LANES.min(queue.gpu.width()));
         let space = if tables.is_local { "LOCAL" } else { "GLOBAL" };
         let mut defines: Vec<Define> = vec![
@@ -217,39 +184,68 @@ impl FittedLevel<'_> {
             let slots = [tables.met, tables.near].map(literal);
             defines.extend([("MET", slots[0]), ("NEAR", slots[1])]);
         }
-        let file = File {
-            block: (together * lanes) as u32,
-            ..FILE
-        };
-        queue.blocks(file, "bamg_rows", &defines, blocks, &arguments)
+        let limits = &self.limits;
+        kernels::bamg_rows(
+            count,
+            list,
+            self.strength,
+            self.coarse,
+            near,
+            vectors,
+            width,
+            limits.min_distance,
+            limits.max_distance,
+            limits.residual,
+            limits.norm,
+            &mut loose.columns,
+            &mut loose.values,
+            &mut loose.lengths,
+            &mut again.list,
+            &mut again.count,
+            tables.met,
+            tables.near,
+            &mut numbers,
+            &mut words,
+        )?
+        .block((together * lanes) as u32)
+        .with(&defines)
+        .run(queue.gpu, blocks)
     }
 
     /// The prolongation of rows that lie apart.
     fn gathered(&self, loose: &Loose) -> Result<Fitted> {
         let (queue, rows) = (self.queue, self.strength.size().rows);
-        let known = [number(rows), read(self.coarse)?, read(&loose.lengths)?];
-        let items = |name, arguments: &[Argument]| {
-            queue.items(ARRAYS, name, &[("LANES", "1")], rows, arguments)
-        };
+        let (alone, lengths) = ([("LANES", "1")], &loose.lengths);
         let mut flags = queue.room(rows)?;
-        items("bamg_coarse", &[&known[..], &[write(&mut flags)?]].concat())?;
+        arrays::bamg_coarse(rows, self.coarse, lengths, &mut flags)?
+            .with(&alone)
+            .items(&queue, rows)?;
         let (before, count) = queue.offsets(&flags)?;
         let (mut numbers, mut counts) = (queue.room(rows)?, flags);
-        let results = [read(&before)?, write(&mut numbers)?, write(&mut counts)?];
-        items("bamg_numbers", &[&known[..], &results].concat())?;
+        arrays::bamg_numbers(
+            rows,
+            self.coarse,
+            lengths,
+            &before,
+            &mut numbers,
+            &mut counts,
+        )?
+        .with(&alone)
+        .items(&queue, rows)?;
         let (offsets, entries) = queue.offsets(&counts)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        let arguments = [
-            number(rows),
-            word(self.vectors.len()),
-            read(&loose.columns)?,
-            read(&loose.values)?,
-            read(&numbers)?,
-            read(&offsets)?,
-            write(&mut columns)?,
-            write(&mut values)?,
-        ];
-        items("bamg_gather", &arguments)?;
+        arrays::bamg_gather(
+            rows,
+            self.vectors.len(),
+            &loose.columns,
+            &loose.values,
+            &numbers,
+            &offsets,
+            &mut columns,
+            &mut values,
+        )?
+        .with(&alone)
+        .items(&queue, rows)?;
         let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, columns);
         Ok((Csr::of_buffers(&Arc::new(pattern), values), numbers, count))
     }

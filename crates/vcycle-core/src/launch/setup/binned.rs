@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::groups::literal;
-use super::tiles::{NOTHING, at, number_of, tile_file, word};
-use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::{Define, Given, Launch, Passes, Read, Write, kernels::binned as kernels};
 use crate::launch::rows::power;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = tile_file!("binned.c", "tables.h");
 /// The definitions of kernels that look at bins and use no table.
 pub(super) const NO_TABLE: Define = ("SPACE", "GLOBAL");
 /// Blocks for every compute unit that have tables in global memory.
@@ -61,12 +57,24 @@ pub(super) struct Binned<'q> {
     counters: Buffer<u32>,
 }
 
-/// The kernel that makes the rows, and what comes between the rows and the results.
-pub(super) struct Maker<'a> {
-    pub file: File,
-    pub kernel: &'static str,
+/// What `LISTED` of `kernels/tables.h` stands for.
+pub(super) type Listed = (u64, Read<u32>, Read<u64>);
+/// What `MADE` stands for.
+pub(super) type Made<V> = Given<(
+    Write<u32>,
+    Write<V>,
+    Write<u32>,
+    Write<u32>,
+    Write<u32>,
+    Write<u32>,
+    Write<V>,
+    u32,
+)>;
+
+/// The kernel that makes the rows, with definitions of its own.
+pub(super) struct Maker<'a, V, const N: usize> {
     pub defines: &'a [Define],
-    pub arguments: &'a [Argument],
+    pub kernel: &'a dyn Fn(Listed, Made<V>) -> Result<Launch<'static, N>>,
 }
 
 /// Rows of coarse unknowns, which are one entry each.
@@ -95,10 +103,10 @@ impl Rooms {
     }
 
     /// Where sizes are to be written.
-    pub(super) fn argument(&mut self) -> Result<Argument> {
+    pub(super) fn sizes(&mut self) -> Option<&mut Buffer<u32>> {
         match self {
-            Self::Alike(_) => Ok(NOTHING),
-            Self::Sizes(sizes) => write(sizes),
+            Self::Alike(_) => None,
+            Self::Sizes(sizes) => Some(sizes),
         }
     }
 }
@@ -115,25 +123,26 @@ impl<'q> Binned<'q> {
         })
     }
 
-    /// The last arguments of a kernel that finds out.
-    pub(super) fn arguments(&mut self) -> Result<[Argument; 3]> {
-        Ok([
-            write(&mut self.lengths)?,
-            write(&mut self.bins)?,
-            write(&mut self.counters)?,
-        ])
+    /// What `BINNED` of the kernels stands for.
+    pub(super) fn parts(&mut self) -> (&mut Buffer<u32>, &mut Buffer<u8>, &mut Buffer<u32>) {
+        (&mut self.lengths, &mut self.bins, &mut self.counters)
     }
 
     /// The matrix, whose rows are counted before they are made.
-    pub(super) fn counted<V: Scalar>(mut self, maker: &Maker<'_>) -> Result<Csr<V>> {
+    pub(super) fn counted<V: Scalar, const N: usize>(
+        mut self,
+        maker: &Maker<'_, V, N>,
+    ) -> Result<Csr<V>> {
         let order = self.order()?;
-        self.make::<V>(&order, maker, ("COUNT", "1"), [NOTHING; 3])?;
+        let nowhere = (Read::default(), Write::default(), Write::default());
+        self.make(&order, maker, ("COUNT", "1"), nowhere)?;
         let (offsets, entries) = self.queue.offsets(&self.lengths)?;
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
-        let places = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
         self.classify()?;
         let order = self.order()?;
-        self.make::<V>(&order, maker, ("COUNT", "0"), places)?;
+        let out = (columns.pointer_mut()?, values.pointer_mut()?);
+        let places = ((&offsets).pass()?, out.0, out.1);
+        self.make(&order, maker, ("COUNT", "0"), places)?;
         let pattern = Arc::new(Pattern::of_buffers(self.size, offsets, columns));
         Ok(Csr::of_buffers(&pattern, values))
     }
@@ -142,18 +151,17 @@ impl<'q> Binned<'q> {
     fn classify(&mut self) -> Result<()> {
         let (queue, rows) = (self.queue, self.size.rows);
         self.counters = queue.zeros(BINS.len() + 1)?;
-        let known = [number(rows), read(&self.lengths)?];
-        let found = [write(&mut self.bins)?, write(&mut self.counters)?];
-        let arguments = [known, found].concat();
-        queue.rows(FILE, "binned_classes", &[NO_TABLE], (rows, 1), &arguments)
+        kernels::binned_classes(rows, &self.lengths, &mut self.bins, &mut self.counters)?
+            .with(&[NO_TABLE])
+            .rows(&queue, (rows, 1))
     }
 
     /// The matrix, whose rows are made with padding between them (`rooms`) and then moved together.
-    pub(super) fn gathered<V: Scalar>(
+    pub(super) fn gathered<V: Scalar, const N: usize>(
         mut self,
         rooms: &Rooms,
         alone: Option<Alone<'_>>,
-        maker: &Maker<'_>,
+        maker: &Maker<'_, V, N>,
     ) -> Result<Csr<V>> {
         let queue = self.queue;
         let (starts, room, total) = match rooms {
@@ -163,32 +171,13 @@ impl<'q> Binned<'q> {
                 (Some(starts), 0, total)
             }
         };
-        let starts = starts.as_ref().map_or(Ok(NOTHING), read)?;
         let (mut loose, mut weights) = (queue.room::<u32>(total)?, queue.room::<V>(total)?);
         let order = self.order()?;
-        let places = [starts, write(&mut loose)?, write(&mut weights)?];
-        self.make::<V>(&order, maker, ("COUNT", "0"), places)?;
-        let (offsets, entries) = queue.offsets(&self.lengths)?;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        let points = alone.and_then(|alone| alone.points);
-        let coarse = alone.map(|alone| alone.coarse);
-        let arguments = [
-            number(self.size.rows),
-            points.map_or(Ok(NOTHING), read)?,
-            coarse.map_or(Ok(NOTHING), read)?,
-            word(room),
-            starts,
-            read(&loose)?,
-            read(&weights)?,
-            read(&offsets)?,
-            write(&mut columns)?,
-            write(&mut values)?,
-        ];
-        let shape = (self.size.rows, 1);
-        let defines = [&[NO_TABLE], number_of::<V>()].concat();
-        queue.rows(FILE, "binned_gather", &defines, shape, &arguments)?;
-        let pattern = Arc::new(Pattern::of_buffers(self.size, offsets, columns));
-        Ok(Csr::of_buffers(&pattern, values))
+        let out = (loose.pointer_mut()?, weights.pointer_mut()?);
+        let places = (starts.as_ref().pass()?, out.0, out.1);
+        self.make(&order, maker, ("COUNT", "0"), places)?;
+        let loose = (starts.as_ref(), &loose, &weights);
+        gathered_rows(queue, self.size, (&self.lengths, room), alone, loose)
     }
 
     /// The rows, bin after bin.
@@ -196,34 +185,33 @@ impl<'q> Binned<'q> {
         let (queue, rows) = (self.queue, self.size.rows);
         let mut order = queue.room(rows)?;
         let mut sizes = queue.zeros::<u32>(BINS.len())?;
-        let known = [number(rows), read(&self.bins)?, read(&self.counters)?];
-        let arguments = [&known[..], &[write(&mut sizes)?, write(&mut order)?]].concat();
-        queue.rows(FILE, "binned_collect", &[NO_TABLE], (rows, 1), &arguments)?;
+        kernels::binned_collect(rows, &self.bins, &self.counters, &mut sizes, &mut order)?
+            .with(&[NO_TABLE])
+            .rows(&queue, (rows, 1))?;
         Ok(order)
     }
 
     /// Makes all rows, each from its start in arrays of columns and values on; those of which more
     /// came than was expected in larger tables.
-    fn make<V: Scalar>(
+    fn make<V: Scalar, const N: usize>(
         &mut self,
         order: &Buffer<u32>,
-        maker: &Maker<'_>,
+        maker: &Maker<'_, V, N>,
         mode: Define,
-        [starts, columns, values]: [Argument; 3],
+        (starts, columns, values): (Read<u64>, Write<u32>, Write<V>),
     ) -> Result<()> {
         let counts = self.counters.host()?;
         let keys = counts[BINS.len()] as usize;
-        let out = [columns, values, write(&mut self.lengths)?];
+        let out = (columns, values, self.lengths.pointer_mut()?);
         let mut again = Again::new(self.queue, self.size.rows)?;
-        let mut first = 0;
-        let launch = |bin: &Bin, count: usize, list: Argument, again: &mut Again| {
-            let rows = [number(count), list, starts];
-            let arguments = [&rows[..], maker.arguments, &out, &again.arguments()?].concat();
-            bin.launch::<V>(self.queue, maker, mode, (count, keys), arguments)
+        let launch = |bin: &Bin, (count, list): (usize, Read<u32>), again: &mut Again| {
+            let rows = (count as u64, list, starts);
+            bin.launch(self.queue, maker, mode, (rows, keys), out, again)
         };
+        let mut list = order.pointer()?;
         for (bin, &count) in BINS.iter().zip(counts) {
-            launch(bin, count as usize, at(order.device()?, first), &mut again)?;
-            first += count as usize;
+            launch(bin, (count as usize, list), &mut again)?;
+            list = list.at(count as usize);
         }
         for bin in &BINS[1..] {
             let left = again.count.get(0)? as usize;
@@ -231,11 +219,40 @@ impl<'q> Binned<'q> {
                 break;
             }
             let mut next = Again::new(self.queue, left)?;
-            launch(bin, left, read(&again.list)?, &mut next)?;
+            launch(bin, (left, again.list.pointer()?), &mut next)?;
             again = next;
         }
         Ok(())
     }
+}
+
+/// Rows that were made with padding between them, moved together: so many entries of each, from its start or the `room` of every row on.
+/// Rows of coarse unknowns have one entry.
+pub(super) fn gathered_rows<V: Scalar>(
+    queue: Queue<'_>,
+    size: Size,
+    (lengths, room): (&Buffer<u32>, usize),
+    alone: Option<Alone<'_>>,
+    (starts, loose, weights): (Option<&Buffer<usize>>, &Buffer<u32>, &Buffer<V>),
+) -> Result<Csr<V>> {
+    let (offsets, entries) = queue.offsets(lengths)?;
+    let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+    kernels::binned_gather(
+        size.rows,
+        alone.and_then(|alone| alone.points),
+        alone.map(|alone| alone.coarse),
+        room,
+        starts,
+        loose,
+        weights,
+        &offsets,
+        &mut columns,
+        &mut values,
+    )?
+    .with(&[NO_TABLE])
+    .rows(&queue, (size.rows, 1))?;
+    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+    Ok(Csr::of_buffers(&pattern, values))
 }
 
 /// Rows whose tables were too small.
@@ -252,22 +269,20 @@ impl Again {
             count: queue.zeros(1)?,
         })
     }
-
-    fn arguments(&mut self) -> Result<[Argument; 2]> {
-        Ok([write(&mut self.list)?, write(&mut self.count)?])
-    }
 }
 
 impl Bin {
     /// Makes `rows` rows whose tables have at most `keys` keys.
-    fn launch<V: Scalar>(
+    fn launch<V: Scalar, const N: usize>(
         &self,
         queue: Queue<'_>,
-        maker: &Maker<'_>,
+        maker: &Maker<'_, V, N>,
         mode: Define,
-        (rows, keys): (usize, usize),
-        mut arguments: Vec<Argument>,
+        (listed, keys): (Listed, usize),
+        (columns, values, lengths): (Write<u32>, Write<V>, Write<u32>),
+        again: &mut Again,
     ) -> Result<()> {
+        let rows = listed.0 as usize;
         if rows == 0 {
             return Ok(());
         }
@@ -276,26 +291,43 @@ impl Bin {
             all if rows < FEW => (all, self.rows * self.lanes / all),
             _ => (self.lanes, self.rows),
         };
-        let file = File {
-            block: (rows_of_block * lanes) as u32,
-            ..maker.file
-        };
-        let shape = [mode, ("LANES", power(lanes))];
-        let mut defines = [maker.defines, &shape, number_of::<V>()].concat();
-        if let Some(capacity) = self.capacity {
-            defines.extend([("SPACE", "LOCAL"), ("CAPACITY", literal(capacity))]);
-            arguments.extend([NOTHING, NOTHING, word(0)]);
+        let mut blocks = rows.div_ceil(rows_of_block);
+        let mut defines = [maker.defines, &[mode, ("LANES", power(lanes))]].concat();
+        let capacity = match self.capacity {
             // Neighbouring rows at the same time: see `Group::blocks`.
-            let blocks = rows.div_ceil(rows_of_block);
-            return queue.blocks(file, maker.kernel, &defines, blocks, &arguments);
-        }
-        let units = queue.gpu.device().properties().compute_units;
-        let blocks = rows.div_ceil(rows_of_block).min(units * BLOCKS_PER_UNIT);
-        let capacity = 2 * keys.next_power_of_two();
+            Some(capacity) => {
+                defines.extend([("SPACE", "LOCAL"), ("CAPACITY", literal(capacity))]);
+                0
+            }
+            None => {
+                defines.push(("SPACE", "GLOBAL"));
+                let units = queue.gpu.device().properties().compute_units;
+                blocks = blocks.min(units * BLOCKS_PER_UNIT);
+                2 * keys.next_power_of_two()
+            }
+        };
         let slots = blocks * rows_of_block * capacity;
-        let (mut table_keys, mut sums) = (queue.room::<u32>(slots)?, queue.room::<V>(slots)?);
-        defines.push(("SPACE", "GLOBAL"));
-        arguments.extend([write(&mut table_keys)?, write(&mut sums)?, word(capacity)]);
-        queue.blocks(file, maker.kernel, &defines, blocks, &arguments)
+        let mut tables = match slots {
+            0 => None,
+            _ => Some((queue.room::<u32>(slots)?, queue.room::<V>(slots)?)),
+        };
+        let (table_keys, sums) = match &mut tables {
+            Some((keys, sums)) => (keys.pointer_mut()?, sums.pointer_mut()?),
+            None => Default::default(),
+        };
+        let made = (
+            columns,
+            values,
+            lengths,
+            again.list.pointer_mut()?,
+            again.count.pointer_mut()?,
+            table_keys,
+            sums,
+            capacity as u32,
+        );
+        (maker.kernel)(listed, Given(made))?
+            .block((rows_of_block * lanes) as u32)
+            .with(&defines)
+            .run(queue.gpu, blocks)
     }
 }

@@ -13,12 +13,12 @@ use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, File, kernels};
 use crate::launch::layout::Layout;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("block_products.c", TEAM_BLOCK, "teams.h", "sorted.h");
+pub(super) const FILE: File = kernels::block_products::FILE;
 /// Columns of a block that kernels have, at most.
 const LARGEST: usize = 6;
 /// Bytes of local memory that the sums of a block of threads take.
@@ -43,7 +43,7 @@ struct Blocked<'m, T: Scalar> {
 /// The blocks of a matrix, if its device is known to multiply in them.
 fn known_blocks(pattern: &Pattern) -> Option<(Size, &Pattern)> {
     match pattern.known_layout()? {
-        Layout::Blocks(strips) if strips.is_whole() => Some((strips.block, &strips.pattern)),
+        Layout::Blocks(strips) if !strips.is_ragged() => Some((strips.block, &strips.pattern)),
         _ => None,
     }
 }

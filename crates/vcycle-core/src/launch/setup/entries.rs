@@ -1,18 +1,13 @@
 //! Checks of entries, and numbers for every row or of all of them.
 
-use vcycle_gpu::Argument;
-
-use super::tiles::NOTHING;
-use super::{Queue, number, read, write};
+use super::Queue;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File, kernel_file};
-use crate::launch::scalars;
-use crate::scalar::{Field, Kind, Scalar};
+use crate::gpu::{Define, Write, kernels::entries as kernels};
+use crate::scalar::{Field, RealOf, Scalar};
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("entries.c");
 /// Kernels without values are compiled with these.
 const PLAIN: [Define; 2] = [("T", "f64"), ("S", "f64")];
 /// Blocks of a reduction.
@@ -48,24 +43,16 @@ impl Queue<'_> {
         found: Option<&mut Buffer<u32>>,
     ) -> Result<Buffer<S>> {
         let mut out = self.room(values.len())?;
-        let types = [("T", T::KIND.name()), ("S", S::KIND.name())];
-        let found = found.map_or(Ok(NOTHING), write)?;
-        let arguments = [number(values.len()), read(values)?, write(&mut out)?, found];
-        self.items(FILE, "convert", &types, values.len(), &arguments)?;
+        kernels::convert(values.len(), values, &mut out, found)?.items(self, values.len())?;
         Ok(out)
     }
 
     /// All values times a factor.
     pub fn scaled<T: Scalar>(&self, values: &Buffer<T>, factor: T::Arith) -> Result<Buffer<T>> {
         let mut out = self.room(values.len())?;
-        let factor = scalars::number(factor);
-        let arguments = [
-            number(values.len()),
-            factor,
-            read(values)?,
-            write(&mut out)?,
-        ];
-        self.items(FILE, "scale", &Self::types::<T>(), values.len(), &arguments)?;
+        kernels::scale(values.len(), factor, values, &mut out)?
+            .with(&stored::<T>())
+            .items(self, values.len())?;
         Ok(out)
     }
 
@@ -88,27 +75,34 @@ impl Queue<'_> {
         differ: &mut Buffer<u32>,
     ) -> Result<()> {
         let words = a.bytes() / 4;
-        let arguments = [number(words), read(a)?, read(b)?, write(differ)?];
-        self.items(FILE, "compare", &PLAIN, words, &arguments)
+        let (a, b) = (a.pointer()?.cast(), b.pointer()?.cast());
+        kernels::compare(words, a, b, differ)?
+            .with(&PLAIN)
+            .items(self, words)
     }
 
     /// The first row with an entry that is no number.
     pub fn not_finite<T: Scalar>(&self, a: &Csr<T>) -> Result<Option<usize>> {
         let (values, mut found) = (a.values_buffer(), self.zeros::<u32>(1)?);
-        let arguments = [number(values.len()), read(values)?, write(&mut found)?];
-        let types = Self::types::<T>();
-        self.items(FILE, "check_values", &types, values.len(), &arguments)?;
-        match found.get(0)? {
-            0 => Ok(None),
-            _ => Ok(self.find("check_rows", a, a.size().rows, &[])?[0]),
+        kernels::check_values(values.len(), values, &mut found)?
+            .with(&stored::<T>())
+            .items(self, values.len())?;
+        if found.get(0)? == 0 {
+            return Ok(None);
         }
+        let mut first = self.filled(2, NOWHERE)?;
+        kernels::check_rows(a, &mut first)?
+            .with(&stored::<T>())
+            .items(self, a.size().rows)?;
+        Ok(rows_of(&first)?[0])
     }
 
     /// Whether any row has no entries.
     pub fn has_empty_rows(&self, a: &Pattern) -> Result<bool> {
         let (rows, mut found) = (a.size().rows, self.zeros::<u32>(1)?);
-        let arguments = [number(rows), read(a.buffers().0)?, write(&mut found)?];
-        self.items(FILE, "check_empty", &PLAIN, rows, &arguments)?;
+        kernels::check_empty(rows, a.buffers().0, &mut found)?
+            .with(&PLAIN)
+            .items(self, rows)?;
         Ok(found.get(0)? != 0)
     }
 
@@ -116,13 +110,12 @@ impl Queue<'_> {
     /// to the larger of both and to the diagonal of both rows, and the first whose diagonal is not
     /// positive.
     pub fn check_symmetry<T: Scalar>(&self, a: &Csr<T>, tolerances: [f64; 2]) -> Result<Found> {
-        // In the type of real parts.
-        let tolerances = tolerances.map(|value| match T::Arith::KIND {
-            Kind::F32 | Kind::C32 => Argument::F32(value as f32),
-            _ => Argument::F64(value),
-        });
-        let items = a.size().rows * SHARES;
-        self.find("check_symmetry", a, items, &tolerances)
+        let [tolerance, cancelled] = tolerances.map(RealOf::<T>::from_f64);
+        let mut first = self.filled(2, NOWHERE)?;
+        kernels::check_symmetry(a, tolerance, cancelled, &mut first)?
+            .with(&stored::<T>())
+            .items(self, a.size().rows * SHARES)?;
+        rows_of(&first)
     }
 
     /// The first row whose columns do not increase or are out of range.
@@ -133,15 +126,11 @@ impl Queue<'_> {
         columns: &Buffer<u32>,
     ) -> Result<Option<usize>> {
         let mut first = self.filled(2, NOWHERE)?;
-        let sizes = [
-            number(size.rows),
-            Argument::U32(size.cols as u32),
-            number(columns.len()),
-        ];
-        let arrays = [read(offsets)?, read(columns)?, write(&mut first)?];
-        let arguments = [&sizes[..], &arrays].concat();
-        self.items(FILE, "check_order", &PLAIN, size.rows, &arguments)?;
-        Ok(found(&first)?[0])
+        let (rows, entries) = (size.rows, columns.len());
+        kernels::check_order(rows, size.cols, entries, offsets, columns, &mut first)?
+            .with(&PLAIN)
+            .items(self, rows)?;
+        Ok(rows_of(&first)?[0])
     }
 
     /// Whether all rows have one entry.
@@ -151,9 +140,10 @@ impl Queue<'_> {
             return Ok(false);
         }
         let mut first = self.filled(2, NOWHERE)?;
-        let arguments = [number(rows), read(offsets)?, write(&mut first)?];
-        self.items(FILE, "check_single", &PLAIN, rows + 1, &arguments)?;
-        Ok(found(&first)?[0].is_none())
+        kernels::check_single(rows, offsets, &mut first)?
+            .with(&PLAIN)
+            .items(self, rows + 1)?;
+        Ok(rows_of(&first)?[0].is_none())
     }
 
     /// `weight` over the diagonal, which begins in a column, or (`sums`) over the sums of absolute values of rows; the first
@@ -165,38 +155,39 @@ impl Queue<'_> {
         weight: f64,
     ) -> Result<(Buffer<T>, Found)> {
         let mut out = self.room(a.size().rows)?;
-        let weight = scalars::number(T::Arith::from_f64(weight));
-        let more = [
-            Argument::U32(diagonal as u32),
-            Argument::U32(sums.into()),
-            weight,
-            write(&mut out)?,
-        ];
-        let found = self.find("invert", a, a.size().rows * SHARES, &more)?;
-        Ok((out, found))
+        let (weight, mut first) = (T::Arith::from_f64(weight), self.filled(2, NOWHERE)?);
+        kernels::invert(a, diagonal, sums, weight, &mut out, &mut first)?
+            .with(&stored::<T>())
+            .items(self, a.size().rows * SHARES)?;
+        Ok((out, rows_of(&first)?))
     }
 
     /// The diagonal; zero where no entry is stored.
     pub fn diagonal<T: Scalar>(&self, a: &Csr<T>) -> Result<Buffer<T>> {
         let mut out = self.room(a.size().rows.min(a.size().cols))?;
-        let arguments = [&self.matrix(a, out.len())?[..], &[write(&mut out)?]].concat();
-        self.items(FILE, "diagonal", &Self::types::<T>(), out.len(), &arguments)?;
+        let (offsets, columns) = a.pattern().buffers();
+        let (rows, values) = (out.len(), a.values_buffer());
+        kernels::diagonal((rows, offsets, columns, values), &mut out)?
+            .with(&stored::<T>())
+            .items(self, rows)?;
         Ok(out)
     }
 
     /// The conjugate values.
     pub fn conjugated<T: Scalar>(&self, mut values: Buffer<T>) -> Result<Buffer<T>> {
         let count = values.len();
-        let arguments = [number(count), write(&mut values)?];
-        self.items(FILE, "conjugate", &Self::types::<T>(), count, &arguments)?;
+        kernels::conjugate(count, &mut values)?
+            .with(&stored::<T>())
+            .items(self, count)?;
         Ok(values)
     }
 
     /// The sizes of all entries, with the other sign beside the diagonal.
     pub fn magnitudes<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<f64>> {
         let (rows, mut sizes) = (a.size().rows, self.room(a.nonzeros())?);
-        let arguments = [&self.matrix(a, rows)?[..], &[write(&mut sizes)?]].concat();
-        self.items(FILE, "magnitudes", &Self::types::<T>(), rows, &arguments)?;
+        kernels::magnitudes(a, &mut sizes)?
+            .with(&stored::<T>())
+            .items(self, rows)?;
         Ok(Csr::of_buffers(a.pattern(), sizes))
     }
 
@@ -216,10 +207,9 @@ impl Queue<'_> {
         diagonal: usize,
     ) -> Result<Vec<Extremes>> {
         let mut found = self.room::<f64>(3 * matrices.len())?;
-        let to = found.device_mut()?;
+        let to = found.pointer_mut()?;
         for (number, a) in matrices.iter().enumerate() {
-            let to = to + (3 * number * size_of::<f64>()) as u64;
-            self.find_extremes(a, diagonal, Argument::Address(to))?;
+            self.find_extremes(a, diagonal, to.at(3 * number))?;
         }
         let of = |found: &[f64]| Extremes {
             largest: found[0],
@@ -230,49 +220,25 @@ impl Queue<'_> {
     }
 
     /// Writes three numbers.
-    fn find_extremes<T: Scalar>(&self, a: &Csr<T>, diagonal: usize, to: Argument) -> Result<()> {
+    fn find_extremes<T: Scalar>(&self, a: &Csr<T>, diagonal: usize, to: Write<f64>) -> Result<()> {
         let rows = a.size().rows;
-        let blocks = (rows * SHARES).div_ceil(FILE.block as usize);
+        let blocks = (rows * SHARES).div_ceil(kernels::FILE.block as usize);
         // Without rows one block says so.
         let blocks = blocks.clamp(1, REDUCTION);
         let mut partials = self.room::<f64>(3 * blocks)?;
-        let [_, counter] = self.gpu.reduction();
-        let more = [
-            Argument::U32(diagonal as u32),
-            write(&mut partials)?,
-            counter,
-            to,
-        ];
-        let arguments = [&self.matrix(a, rows)?[..], &more].concat();
-        self.blocks(FILE, "extremes", &Self::types::<T>(), blocks, &arguments)
-    }
-
-    fn types<T: Scalar>() -> [Define; 2] {
-        [("T", T::KIND.name()), ("S", T::KIND.name())]
-    }
-
-    fn matrix<T: Scalar>(&self, a: &Csr<T>, rows: usize) -> Result<[Argument; 4]> {
-        let [offsets, columns] = a.pattern().device()?.map(Argument::Address);
-        Ok([number(rows), offsets, columns, read(a.values_buffer())?])
-    }
-
-    /// A kernel that goes through the rows of a matrix and looks for two of them.
-    fn find<T: Scalar>(
-        &self,
-        name: &'static str,
-        a: &Csr<T>,
-        items: usize,
-        more: &[Argument],
-    ) -> Result<Found> {
-        let mut first = self.filled(2, NOWHERE)?;
-        let matrix = self.matrix(a, a.size().rows)?;
-        let arguments = [&matrix[..], more, &[write(&mut first)?]].concat();
-        self.items(FILE, name, &Self::types::<T>(), items, &arguments)?;
-        found(&first)
+        kernels::extremes(a, diagonal, &mut partials, self.gpu.counter(), to)?
+            .with(&stored::<T>())
+            .run(self.gpu, blocks)
     }
 }
 
-fn found(first: &Buffer<u32>) -> Result<Found> {
+/// What the kernel that converts would store: other kernels of its program have one type alone.
+fn stored<T: Scalar>() -> [Define; 1] {
+    [("S", T::NAME)]
+}
+
+/// Rows that were found; those that were not are [`NOWHERE`].
+fn rows_of(first: &Buffer<u32>) -> Result<Found> {
     let first = first.host()?;
     let row = |row: u32| (row != NOWHERE).then_some(row as usize);
     Ok([row(first[0]), row(first[1])])

@@ -1,19 +1,14 @@
 //! Methods in which a row depends on rows before it (colouring, incomplete factors), done front by front.
 
-use vcycle_gpu::Argument;
-
-use super::groups::literal;
-use super::tiles::{graph, tile_file, word};
-use super::{BLOCK, Queue, number, read, write};
+use super::{BLOCK, Queue};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
-use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::executor::{Buffer, Element};
+use crate::gpu::kernels::{colours, ilu0};
+use crate::gpu::{Define, Launch, Write};
 use crate::scalar::Scalar;
 
-pub(super) const COLOURS: File = tile_file!("colours.c", "fronts.h");
-pub(super) const ILU: File = tile_file!("ilu0.c", "fronts.h");
-/// Rows of a front that one block works on alone, at most.
+/// Rows of a front that one block works on alone, at most; the kernels are told.
 const WIDE: usize = 1024;
 /// Wide fronts between two looks at what is left.
 const WIDE_FRONTS: usize = 16;
@@ -26,8 +21,12 @@ const NARROW_LAUNCHES: usize = 64;
 /// symmetric. None where rows depend on each other one by one.
 pub fn colours(queue: Queue<'_>, pattern: &Pattern) -> Result<Option<Buffer<u32>>> {
     let mut colours = queue.room(pattern.size().rows)?;
-    let mut fronts = Fronts::new(queue, COLOURS, &[], pattern)?;
-    let is_done = fronts.run("colours_front", pattern, &[write(&mut colours)?])?;
+    let mut fronts = Fronts::new(queue, pattern.size().rows)?;
+    colours::fronts_start(fronts.rows(), pattern, fronts.parts()?)?
+        .with(&COMMON)
+        .items(&queue, fronts.rows())?;
+    let is_done =
+        fronts.run(|turns, fronts| colours::colours_front(turns, pattern, fronts, &mut colours))?;
     Ok(is_done.then_some(colours))
 }
 
@@ -40,53 +39,67 @@ pub fn ilu0<T: Scalar>(
 ) -> Result<Option<Buffer<T::Arith>>> {
     let mut values = queue.convert::<T, T::Arith>(a.values_buffer())?;
     let diagonal = Buffer::from_vec(queue.executor, diagonal.to_vec());
-    let arithmetic = [("ACC", queue.gpu.real(T::Arith::KIND)?)];
-    let mut fronts = Fronts::new(queue, ILU, &arithmetic, a.pattern())?;
-    let [offsets, columns] = graph(a.pattern())?;
-    let operands = [offsets, columns, read(&diagonal)?, write(&mut values)?];
+    queue.gpu.real(T::Arith::KIND)?;
+    let mut fronts = Fronts::new(queue, a.size().rows)?;
+    let arithmetic = [COMMON[0], COMMON[1], ("ACC", <T::Arith as Element>::NAME)];
+    ilu0::fronts_start(fronts.rows(), a.pattern(), fronts.parts()?)?
+        .with(&arithmetic)
+        .items(&queue, fronts.rows())?;
     let transposed = a.pattern().transpose()?;
-    let is_done = fronts.run("ilu0_front", &transposed, &operands)?;
+    let is_done = fronts.run(|turns, fronts| {
+        ilu0::ilu0_front(
+            turns,
+            &transposed,
+            fronts,
+            a.pattern(),
+            &diagonal,
+            &mut values,
+        )
+    })?;
     Ok(is_done.then_some(values))
 }
+
+/// The definitions of both programs.
+const COMMON: [Define; 2] = [("LANES", "1"), ("WIDE", "1024")];
 
 /// Rows that wait for those before them.
 struct Fronts<'q> {
     queue: Queue<'q>,
-    file: File,
-    defines: Vec<Define>,
     waits: Buffer<u32>,
     order: Buffer<u32>,
     /// Where the front begins and ends in the order, and where the order ends.
     state: Buffer<u32>,
 }
 
+/// What `FRONTS` of the kernels stands for.
+type FrontsParts = (Write<u32>, Write<u32>, Write<u32>, Write<u32>);
+
 impl<'q> Fronts<'q> {
-    /// Every row waits for those before it that `needs` has.
-    fn new(queue: Queue<'q>, file: File, defines: &[Define], needs: &Pattern) -> Result<Self> {
-        let rows = needs.size().rows;
-        let common: [Define; 2] = [("LANES", "1"), ("WIDE", literal(WIDE))];
-        let mut made = Self {
+    fn new(queue: Queue<'q>, rows: usize) -> Result<Self> {
+        Ok(Self {
             queue,
-            file,
-            defines: [&common[..], defines].concat(),
             waits: queue.room(rows)?,
             order: queue.room(rows)?,
             state: queue.zeros(3)?,
-        };
-        let arguments = [&[number(rows)][..], &graph(needs)?, &made.arguments()?].concat();
-        queue.items(file, "fronts_start", &made.defines, rows, &arguments)?;
-        Ok(made)
+        })
     }
 
-    fn arguments(&mut self) -> Result<[Argument; 4]> {
-        let [_, counter] = self.queue.gpu.reduction();
-        let (waits, order) = (write(&mut self.waits)?, write(&mut self.order)?);
-        Ok([waits, order, write(&mut self.state)?, counter])
+    fn rows(&self) -> usize {
+        self.order.len()
     }
 
-    /// A kernel for front after front; `serves` has the rows that need each row. Whether they were few enough.
-    fn run(&mut self, name: &'static str, serves: &Pattern, operands: &[Argument]) -> Result<bool> {
-        let rows = self.order.len();
+    fn parts(&mut self) -> Result<FrontsParts> {
+        let (waits, order) = (self.waits.pointer_mut()?, self.order.pointer_mut()?);
+        let counter = self.queue.gpu.counter();
+        Ok((waits, order, self.state.pointer_mut()?, counter))
+    }
+
+    /// A kernel for front after front, so many turns in a launch. Whether fronts were few enough.
+    fn run<const N: usize>(
+        &mut self,
+        mut kernel: impl FnMut(usize, FrontsParts) -> Result<Launch<'static, N>>,
+    ) -> Result<bool> {
+        let rows = self.rows();
         let most = self.queue.most_blocks();
         let wide = rows.div_ceil(BLOCK as usize).min(most);
         // Before the first front it is empty.
@@ -96,12 +109,9 @@ impl<'q> Fronts<'q> {
                 true => (NARROW_FRONTS, 1, 1),
                 false => (1, wide, WIDE_FRONTS),
             };
-            let fronts = self.arguments()?;
-            let graph = graph(serves)?;
-            let arguments = [&[word(turns)][..], &graph, &fronts, operands].concat();
+            let kernel = kernel(turns, self.parts()?)?.with(&COMMON);
             for _ in 0..launches {
-                let (file, defines) = (self.file, &self.defines);
-                self.queue.blocks(file, name, defines, blocks, &arguments)?;
+                kernel.run(self.queue.gpu, blocks)?;
             }
             let state = self.state.host()?;
             (done, width) = (state[0] as usize, (state[1] - state[0]) as usize);

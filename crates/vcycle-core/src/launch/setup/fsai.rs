@@ -4,23 +4,20 @@ mod shape;
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
 use self::shape::{LOCAL_ENTRIES, RowShape, SIZE_STEP};
+use super::Queue;
 use super::binned::Again;
 use super::groups::Groups;
-use super::tiles::{NOTHING, graph, tile_file, word};
-use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::kernels::{fsai as kernels, fsai_arrays as arrays};
+use crate::gpu::{Define, Read};
 use crate::launch::rows::threads_for;
-use crate::launch::scalars;
 use crate::scalar::Field;
 
-pub(super) const FILE: File = tile_file!("fsai.c", "fsai_system.h");
-pub(super) const ARRAYS: File = tile_file!("fsai_arrays.c");
+/// Kernels with a thread for every row.
+const ALONE: [Define; 1] = [("LANES", "1")];
 const NOWHERE: u32 = u32::MAX;
 /// Slots of a table in local memory.
 const LOCAL_SLOTS: std::ops::RangeInclusive<usize> = 64..=2048;
@@ -81,7 +78,7 @@ impl<'a, A: Field> Rows<'a, A> {
         most: usize,
     ) -> Result<std::result::Result<Csr<A>, Obstacle>> {
         let (queue, rows) = (self.queue, self.a.size().rows);
-        let start = start.map_or(Ok([NOTHING; 2]), graph)?;
+        queue.gpu.real(A::KIND)?;
         let mut looked = Looked {
             start,
             sizes: queue.room(rows)?,
@@ -106,9 +103,8 @@ impl<'a, A: Field> Rows<'a, A> {
         self.make_all(&looked, longest as usize, &mut loose)?;
         Ok(match loose.failed.get(0)? {
             NOWHERE => {
-                let (size, starts) = (self.a.size(), read(&loose.starts)?);
                 let rows = (&loose.columns, &loose.values);
-                Ok(queue.gathered_rows(size, starts, rows, &loose.lengths)?)
+                Ok(queue.gathered_rows(self.a.size(), &loose.starts, rows, &loose.lengths)?)
             }
             row => Err(Obstacle::NotPositive(row as usize)),
         })
@@ -117,63 +113,52 @@ impl<'a, A: Field> Rows<'a, A> {
     /// The matrix without entries below a threshold, relative to both diagonals.
     pub fn large(&self, threshold: f64) -> Result<Csr<A>> {
         let (queue, rows) = (self.queue, self.a.size().rows);
-        let least = scalars::number(A::from_f64(threshold * threshold));
-        let known = [&self.matrix()?[..], &[least]].concat();
+        queue.gpu.real(A::KIND)?;
+        let least = A::from_f64(threshold * threshold);
         let mut counts = queue.room(rows)?;
-        let arguments = [&known[..], &[write(&mut counts)?]].concat();
-        self.items("fsai_count_large", &arguments)?;
+        arrays::fsai_count_large(rows, self.a, &self.diagonal, least, &mut counts)?
+            .with(&ALONE)
+            .items(&queue, rows)?;
         let (offsets, entries) = queue.offsets(&counts)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        self.items("fsai_fill_large", &[&known[..], &out].concat())?;
+        arrays::fsai_fill_large(
+            rows,
+            self.a,
+            &self.diagonal,
+            least,
+            &offsets,
+            &mut columns,
+            &mut values,
+        )?
+        .with(&ALONE)
+        .items(&queue, rows)?;
         let pattern = Pattern::of_buffers(self.a.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
     }
 
-    /// Row offsets, columns, values and the diagonal, after the number of rows.
-    fn matrix(&self) -> Result<[Argument; 5]> {
-        let [offsets, columns] = graph(self.a.pattern())?;
-        let values = read(self.a.values_buffer())?;
-        let rows = number(self.a.size().rows);
-        Ok([rows, offsets, columns, values, read(&self.diagonal)?])
-    }
-
-    fn accumulator(&self) -> Result<Define> {
-        Ok(("ACC", self.queue.gpu.real(A::KIND)?))
-    }
-
-    /// A kernel with a thread for every row.
-    fn items(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
-        let defines = [self.accumulator()?, ("LANES", "1")];
-        let rows = self.a.size().rows;
-        self.queue.items(ARRAYS, name, &defines, rows, arguments)
-    }
-
     /// Sizes of rows, the space to be left for each, and what `fsai_sizes` finds.
-    fn look(&self, looked: &mut Looked<A>, rooms: &mut Buffer<u32>) -> Result<[u32; 4]> {
+    fn look(&self, looked: &mut Looked<'_, A>, rooms: &mut Buffer<u32>) -> Result<[u32; 4]> {
         let mut found = Buffer::from_vec(self.queue.executor, vec![NOWHERE, NOWHERE, 0, 0]);
-        let [rows, offsets, _, _, diagonal] = self.matrix()?;
-        let grown = word(self.growth.steps * self.growth.step_size);
-        let [start_offsets, start_columns] = looked.start;
-        let arguments = [
+        let rows = self.a.size().rows;
+        arrays::fsai_sizes(
             rows,
-            offsets,
-            diagonal,
-            start_offsets,
-            start_columns,
-            grown,
-            write(&mut looked.sizes)?,
-            write(rooms)?,
-            write(&mut looked.inverses)?,
-            write(&mut found)?,
-        ];
-        self.items("fsai_sizes", &arguments)?;
+            self.a.pattern().buffers().0,
+            &self.diagonal,
+            looked.start,
+            self.growth.steps * self.growth.step_size,
+            &mut looked.sizes,
+            rooms,
+            &mut looked.inverses,
+            &mut found,
+        )?
+        .with(&ALONE)
+        .items(&self.queue, rows)?;
         let found = found.host()?;
         Ok([found[0], found[1], found[2], found[3]])
     }
 
     /// Makes all rows, those of similar size together, at last those whose tables were too small.
-    fn make_all(&self, looked: &Looked<A>, longest: usize, loose: &mut Loose<A>) -> Result<()> {
+    fn make_all(&self, looked: &Looked<'_, A>, longest: usize, loose: &mut Loose<A>) -> Result<()> {
         let groups = Groups::new(&self.queue, &looked.sizes)?;
         let largest = groups.largest();
         let mut again = Again::new(self.queue, self.a.size().rows)?;
@@ -182,7 +167,8 @@ impl<'a, A: Field> Rows<'a, A> {
                 true => self.local(group.size.min(largest)),
                 false => self.global(largest, longest),
             };
-            self.make((group.count, group.rows), shape, looked, loose, &mut again)?;
+            let rows = (group.count, Read::of(group.rows));
+            self.make(rows, shape, looked, loose, &mut again)?;
         }
         let most = *LOCAL_SLOTS.end();
         let larger = self.local(largest.min(LOCAL_ENTRIES)).with_slots::<A>(most);
@@ -193,7 +179,7 @@ impl<'a, A: Field> Rows<'a, A> {
         for shape in shapes.into_iter().flatten() {
             let left = again.count.get(0)? as usize;
             let mut next = Again::new(self.queue, left.max(1))?;
-            let rows = (left, read(&again.list)?);
+            let rows = (left, again.list.pointer()?);
             self.make(rows, shape, looked, loose, &mut next)?;
             again = next;
         }
@@ -250,9 +236,9 @@ impl<'a, A: Field> Rows<'a, A> {
 
     fn make(
         &self,
-        (count, list): (usize, Argument),
+        (count, list): (usize, Read<u32>),
         shape: RowShape,
-        looked: &Looked<A>,
+        looked: &Looked<'_, A>,
         loose: &mut Loose<A>,
         again: &mut Again,
     ) -> Result<()> {
@@ -273,52 +259,46 @@ impl<'a, A: Field> Rows<'a, A> {
         let mut patterns = queue.room::<u32>(room(system.words))?;
         let mut sums = queue.room::<A>(room(table.numbers))?;
         let mut keys = queue.room::<u32>(room(table.words))?;
-        let [_, offsets, columns, values, diagonal] = self.matrix()?;
         let growth = &self.growth;
-        let real = |value: f64| scalars::number(A::from_f64(value));
-        let arguments = [
-            number(count),
+        kernels::fsai_rows(
+            count,
             list,
-            read(&looked.sizes)?,
-            offsets,
-            columns,
-            values,
-            diagonal,
-            read(&looked.inverses)?,
-            looked.start[0],
-            looked.start[1],
-            word(growth.steps),
-            word(growth.step_size),
-            real(growth.tolerance),
-            real(growth.filter * growth.filter),
-            real(growth.rounding),
-            read(&loose.starts)?,
-            write(&mut loose.columns)?,
-            write(&mut loose.values)?,
-            write(&mut loose.lengths)?,
-            write(&mut loose.failed)?,
-            write(&mut again.list)?,
-            write(&mut again.count)?,
-            word(shape.most),
-            word(shape.slots),
-            write(&mut numbers)?,
-            write(&mut patterns)?,
-            write(&mut sums)?,
-            write(&mut keys)?,
-        ];
-        let file = File {
-            block: (shape.together * shape.lanes) as u32,
-            ..FILE
-        };
-        let defines = [&[self.accumulator()?][..], &shape.defines()].concat();
-        queue.blocks(file, "fsai_rows", &defines, blocks, &arguments)
+            &looked.sizes,
+            self.a,
+            &self.diagonal,
+            &looked.inverses,
+            looked.start,
+            growth.steps,
+            growth.step_size,
+            A::from_f64(growth.tolerance),
+            A::from_f64(growth.filter * growth.filter),
+            A::from_f64(growth.rounding),
+            (
+                &loose.starts,
+                &mut loose.columns,
+                &mut loose.values,
+                &mut loose.lengths,
+                &mut loose.failed,
+            ),
+            &mut again.list,
+            &mut again.count,
+            shape.most,
+            shape.slots,
+            &mut numbers,
+            &mut patterns,
+            &mut sums,
+            &mut keys,
+        )?
+        .block((shape.together * shape.lanes) as u32)
+        .with(&shape.defines())
+        .run(queue.gpu, blocks)
     }
 }
 
 /// What is found out of the rows before they are made.
-struct Looked<A> {
+struct Looked<'a, A> {
     /// The pattern to begin with.
-    start: [Argument; 2],
+    start: Option<&'a Pattern>,
     /// The most entries of each.
     sizes: Buffer<u32>,
     /// The reciprocals of the diagonal.

@@ -10,11 +10,11 @@ use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, File, kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("grouped.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File = kernels::grouped::FILE;
 /// Most entries of a class of rows, as in `kernels/grouped.c`, and the threads that share a row.
 const CLASSES: [(usize, usize); 6] = [
     (16, 1),
@@ -58,8 +58,8 @@ impl<T: Scalar> Grouped<'_, T> {
         let mut classes = self.classify()?;
         let mut lengths = queue.room::<u32>(rows)?;
         self.make(None, &classes, &[], &[write(&mut lengths)?])?;
-        let total = at(classes.counts.device_mut()?, CLASSES.len() + 2);
-        let offsets = queue.scan(&lengths, total)?;
+        let total = classes.counts.pointer_mut()?.at(CLASSES.len() + 2);
+        let offsets = queue.scan(&lengths, total.cast::<u64>())?;
         let found = classes.counts.host()?;
         let [too_long, empty, low, high] = found[CLASSES.len()..] else {
             unreachable!("as many as asked for");

@@ -3,12 +3,12 @@
 use vcycle_gpu::Argument;
 
 use super::tiles::at;
-use super::{FILE, Queue, number, read, write};
+use super::{Queue, number, read, write};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{BLOCK, Define, File, kernel_file};
+use crate::gpu::{Define, File, kernels};
 
-pub(super) const GROUPS: File = kernel_file!("groups.c", BLOCK, "classes.h");
+pub(super) const GROUPS: File = kernels::groups::FILE;
 /// Classes of sizes: up to 8, 16 and so on, 8192 and all others; as in `kernels/classes.h`.
 const CLASSES: usize = 12;
 const SMALLEST: usize = 8;
@@ -238,8 +238,7 @@ impl Queue<'_> {
     pub(crate) fn lengths(&self, offsets: &Buffer<usize>) -> Result<Buffer<u32>> {
         let rows = offsets.len() - 1;
         let mut lengths = self.room(rows)?;
-        let arguments = [number(rows), read(offsets)?, write(&mut lengths)?];
-        self.items(FILE, "lengths", &[], rows, &arguments)?;
+        kernels::arrays::lengths(rows, offsets, &mut lengths)?.items(self, rows)?;
         Ok(lengths)
     }
 }

@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::binned::{Alone, Binned, Maker, NO_TABLE, Rooms};
-use super::tiles::{NOTHING, graph, matrix, number_of, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::tiles::{number_of, shape};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::{Define, kernels::interpolate as kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
-
-pub(super) const FILE: File = tile_file!("interpolate.c", "tables.h");
 
 /// The mark of strong couplings in the columns of `near`.
 const STRONG: usize = 1 << 31;
@@ -73,28 +69,40 @@ impl<V: Scalar> StrongMatrix<'_, V> {
             return Err(queue.gpu.lacks("csr", "interpolation for so many unknowns"));
         }
         let defines = method.defines();
-        let looked_at = [&defines[..], &[NO_TABLE], number_of::<V>()].concat();
+        let looked_at = [&defines[..], &[NO_TABLE]].concat();
         let diagonal = queue.diagonal(self.a)?;
         let (near, degrees) = self.near(&diagonal, &looked_at)?;
         let rows = points.map_or(self.a.size().rows, Buffer::len);
         let mut binned = Binned::new(queue, Size::new(rows, self.coarse_count))?;
         let mut rooms = Rooms::new(queue, rows, max_elements)?;
-        let points_argument = points.map_or(Ok(NOTHING), read)?;
-        let (strong, coarse) = (graph(self.strength)?, read(self.coarse)?);
-        let known = [coarse, read(&degrees)?, word(max_elements)];
-        let room = [rooms.argument()?];
-        let arguments = [&[number(rows), points_argument], &strong[..], &known].concat();
-        let arguments = [&arguments[..], &room, &binned.arguments()?].concat();
-        let shape = (rows, shape(self.strength).1);
-        queue.rows(FILE, "interpolate_bounds", &looked_at, shape, &arguments)?;
-        let operands = [&[points_argument], &matrix(self.a)?[..], &strong].concat();
-        let known = [read(&diagonal)?, coarse];
-        let limits = [word(max_elements), Argument::F64(factor)];
+        kernels::interpolate_bounds(
+            rows,
+            points,
+            self.strength,
+            self.coarse,
+            &degrees,
+            max_elements,
+            rooms.sizes(),
+            binned.parts(),
+        )?
+        .with(&[&looked_at[..], number_of::<V>()].concat())
+        .rows(&queue, (rows, shape(self.strength).1))?;
         let maker = Maker {
-            file: FILE,
-            kernel: "interpolate_rows",
             defines: &defines,
-            arguments: &[&operands[..], &matrix(&near)?, &known, &limits].concat(),
+            kernel: &|listed, made| {
+                kernels::interpolate_rows(
+                    listed,
+                    points,
+                    self.a,
+                    self.strength,
+                    &near,
+                    &diagonal,
+                    self.coarse,
+                    max_elements,
+                    factor,
+                    made,
+                )
+            },
         };
         let alone = Alone {
             points,
@@ -107,18 +115,33 @@ impl<V: Scalar> StrongMatrix<'_, V> {
     /// with, or have the other sign than the diagonal; how many of every row are strong.
     fn near(&self, diagonal: &Buffer<V>, defines: &[Define]) -> Result<(Csr<V>, Buffer<u32>)> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
-        let known = [read(diagonal)?, read(self.coarse)?];
-        let given = [&[number(shape.0)], &matrix(self.a)?[..]].concat();
-        let given = [&given[..], &graph(self.strength)?, &known].concat();
-        let (mut counts, mut degrees) = (queue.room(shape.0)?, queue.room(shape.0)?);
-        let found = [write(&mut counts)?, write(&mut degrees)?];
-        let arguments = [&given[..], &found].concat();
-        queue.rows(FILE, "near_count", defines, shape, &arguments)?;
+        let (rows, coarse) = (shape.0, self.coarse);
+        let (mut counts, mut degrees) = (queue.room(rows)?, queue.room(rows)?);
+        kernels::near_count(
+            rows,
+            self.a,
+            self.strength,
+            diagonal,
+            coarse,
+            &mut counts,
+            &mut degrees,
+        )?
+        .with(defines)
+        .rows(&queue, shape)?;
         let (offsets, entries) = queue.offsets(&counts)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        let results = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        let arguments = [&given[..], &results].concat();
-        queue.rows(FILE, "near_fill", defines, shape, &arguments)?;
+        kernels::near_fill(
+            rows,
+            self.a,
+            self.strength,
+            diagonal,
+            coarse,
+            &offsets,
+            &mut columns,
+            &mut values,
+        )?
+        .with(defines)
+        .rows(&queue, shape)?;
         let pattern = Arc::new(Pattern::of_buffers(self.a.size(), offsets, columns));
         Ok((Csr::of_buffers(&pattern, values), degrees))
     }
@@ -134,17 +157,13 @@ pub fn truncated(
     let defines = WeightMethod::Direct.defines();
     let mut binned = Binned::new(queue, p.size())?;
     let mut rooms = Rooms::new(queue, rows, max_elements)?;
-    let known = [number(rows), graph(p.pattern())?[0], word(max_elements)];
-    let room = [rooms.argument()?];
-    let arguments = [&known[..], &room, &binned.arguments()?].concat();
-    let looked_at = [&defines[..], &[NO_TABLE]].concat();
-    queue.rows(FILE, "truncate_bounds", &looked_at, (rows, 1), &arguments)?;
-    let limits = [word(max_elements), Argument::F64(factor)];
+    let offsets = p.pattern().buffers().0;
+    kernels::truncate_bounds(rows, offsets, max_elements, rooms.sizes(), binned.parts())?
+        .with(&[&defines[..], &[NO_TABLE]].concat())
+        .rows(&queue, (rows, 1))?;
     let maker = Maker {
-        file: FILE,
-        kernel: "truncate_rows",
         defines: &defines,
-        arguments: &[&matrix(p)?[..], &limits].concat(),
+        kernel: &|listed, made| kernels::truncate_rows(listed, p, max_elements, factor, made),
     };
     binned.gathered(&rooms, None, &maker)
 }

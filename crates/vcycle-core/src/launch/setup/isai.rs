@@ -1,13 +1,12 @@
 //! Incomplete sparse approximate inverses.
 
-use super::{BLOCK, Queue, number, read, write};
+use super::{BLOCK, Queue};
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{File, kernel_file};
+use crate::gpu::kernels::isai as kernels;
 use crate::scalar::Scalar;
 
-pub(super) const FILE: File = kernel_file!("isai.c");
 /// Entries of a row, at most, whose system a thread solves.
 const LONGEST: usize = 64;
 /// Bytes that the systems of all threads may take together.
@@ -36,18 +35,6 @@ pub fn inverse<T: Scalar>(
     let starts = Buffer::from_vec(queue.executor, offsets.to_vec());
     let pattern = Buffer::from_vec(queue.executor, columns.to_vec());
     let mut out = queue.room(columns.len())?;
-    let of_a = a.pattern().buffers();
-    let arguments = [
-        number(rows),
-        read(of_a.0)?,
-        read(of_a.1)?,
-        read(a.values_buffer())?,
-        read(&starts)?,
-        read(&pattern)?,
-        write(&mut rooms)?,
-        write(&mut out)?,
-    ];
-    let types = [("T", T::KIND.name())];
-    queue.blocks(FILE, "isai_rows", &types, blocks, &arguments)?;
+    kernels::isai_rows(rows, a, &starts, &pattern, &mut rooms, &mut out)?.run(queue.gpu, blocks)?;
     Ok(Some(out))
 }

@@ -1,14 +1,14 @@
 //! How islands of stencil matrices are found, and their functions made.
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::stencil::StencilBox;
-use super::{Queue, read, write};
 use crate::arrays::{IslandBoxes, IslandFunctions, Ranges};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::launch::islands::{FILE, PARTS};
+use crate::gpu::kernels::islands as kernels;
 
+/// Blocks of an island where cells are by themselves, as in the kernels.
+pub(crate) const PARTS: usize = 16;
 /// Numbers before the islands that are found, as in `kernels/islands.c`.
 const HEAD: usize = 4;
 /// Numbers of an island that is found.
@@ -73,9 +73,7 @@ impl Queue<'_> {
         let table = Buffer::from_vec(self.executor, boxes.table(|place| cells[place]));
         let [z, az] = self.island_numbers(shape, values, rules, (&boxes, &table, &members))?;
         let mut weights = self.room::<f64>(boxes.boxes.len())?;
-        let arguments = [read(&table)?, read(&z)?, read(&az)?, write(&mut weights)?];
-        let blocks = boxes.boxes.len();
-        self.blocks(FILE, "island_weights", &[], blocks, &arguments)?;
+        kernels::island_weights(&table, &z, &az, &mut weights)?.run(self.gpu, boxes.boxes.len())?;
         Ok(IslandFunctions {
             boxes,
             table,
@@ -99,29 +97,27 @@ impl Queue<'_> {
         let mut firsts = self.room::<u32>(cells)?;
         let mut members = self.room::<u32>(cells)?;
         let mut found = self.zeros::<u32>(HEAD + RECORD * most)?;
-        let shared = shape.arguments();
-        let own = [
-            Argument::U32(rules.cut),
-            Argument::F64(rules.strong),
-            Argument::F64(rules.weak),
-            read(values)?,
-            write(&mut links)?,
-            write(&mut firsts)?,
-            write(&mut found)?,
-        ];
-        let arguments = [&shared[..], &own].concat();
-        self.items(FILE, "island_links", &[], cells, &arguments)?;
-        let own = [
-            Argument::U32(most as u32),
-            read(&links)?,
-            read(&firsts)?,
-            write(&mut found)?,
-            write(&mut members)?,
-        ];
-        let arguments = [&shared[..], &own].concat();
+        kernels::island_links(
+            shape.parts(),
+            rules.cut,
+            rules.strong,
+            rules.weak,
+            values,
+            &mut links,
+            &mut firsts,
+            &mut found,
+        )?
+        .items(self, cells)?;
         let units = self.gpu.device().properties().compute_units;
-        let blocks = (units * SEARCHES_PER_UNIT).min(cells);
-        self.blocks(FILE, "island_search", &[], blocks, &arguments)?;
+        kernels::island_search(
+            shape.parts(),
+            most,
+            &links,
+            &firsts,
+            &mut found,
+            &mut members,
+        )?
+        .run(self.gpu, (units * SEARCHES_PER_UNIT).min(cells))?;
         Ok((records(&found, most, cells)?, members))
     }
 
@@ -133,27 +129,17 @@ impl Queue<'_> {
         rules: &IslandRules,
         (boxes, table, members): (&IslandBoxes, &Buffer<u32>, &Buffer<u32>),
     ) -> Result<[Buffer<f64>; 2]> {
-        let (islands, shared) = (boxes.boxes.len(), shape.arguments());
+        let islands = boxes.boxes.len();
         let mut z = self.zeros::<f64>(boxes.cells())?;
         let mut other = self.room::<f64>(boxes.cells())?;
-        let own = [read(table)?, read(members)?, write(&mut z)?];
-        let arguments = [&shared[..], &own].concat();
-        self.blocks(FILE, "island_marks", &[], islands, &arguments)?;
+        kernels::island_marks(shape.parts(), table, members, &mut z)?.run(self.gpu, islands)?;
         for _ in 0..rules.steps {
-            let own = [
-                Argument::F64(rules.least),
-                read(values)?,
-                read(table)?,
-                read(&z)?,
-                write(&mut other)?,
-            ];
-            let arguments = [&shared[..], &own].concat();
-            self.blocks(FILE, "island_step", &[], islands * PARTS, &arguments)?;
+            kernels::island_step(shape.parts(), rules.least, values, table, &z, &mut other)?
+                .run(self.gpu, islands * PARTS)?;
             std::mem::swap(&mut z, &mut other);
         }
-        let own = [read(values)?, read(table)?, read(&z)?, write(&mut other)?];
-        let arguments = [&shared[..], &own].concat();
-        self.blocks(FILE, "island_products", &[], islands * PARTS, &arguments)?;
+        kernels::island_products(shape.parts(), values, table, &z, &mut other)?
+            .run(self.gpu, islands * PARTS)?;
         Ok([z, other])
     }
 }

@@ -1,11 +1,9 @@
 //! Lists of the rows that are still undecided between rounds.
 
-use vcycle_gpu::Argument;
-
-use super::tiles::{NOTHING, at};
-use super::{Queue, read, write};
+use super::Queue;
 use crate::error::Result;
 use crate::executor::Buffer;
+use crate::gpu::{Read, Write};
 
 /// Sizes that are kept before they are set to zero again.
 const SIZES: usize = 64;
@@ -34,22 +32,19 @@ impl<'q> Lists<'q> {
     }
 
     /// The list that is read, and its size.
-    pub(super) fn current(&self) -> Result<[Argument; 2]> {
+    pub(super) fn current(&self) -> Result<(Read<u32>, Read<u32>)> {
         if self.turn == 0 {
-            return Ok([NOTHING; 2]);
+            return Ok(Default::default());
         }
-        let sizes = self.sizes.device()?;
-        Ok([
-            read(&self.lists[self.turn % 2])?,
-            at(sizes, self.turn % SIZES),
-        ])
+        let size = self.sizes.pointer()?.at(self.turn % SIZES);
+        Ok((self.lists[self.turn % 2].pointer()?, size))
     }
 
     /// The list that is written, and its size, which is zero.
-    pub(super) fn next(&mut self) -> Result<[Argument; 2]> {
+    pub(super) fn next(&mut self) -> Result<(Write<u32>, Write<u32>)> {
         let next = self.turn + 1;
-        let list = write(&mut self.lists[next % 2])?;
-        Ok([list, at(self.sizes.device_mut()?, next % SIZES)])
+        let list = self.lists[next % 2].pointer_mut()?;
+        Ok((list, self.sizes.pointer_mut()?.at(next % SIZES)))
     }
 
     /// What was written is read from now on.
@@ -58,8 +53,8 @@ impl<'q> Lists<'q> {
     }
 
     /// Where a kernel may leave a note: a number that is zero before.
-    pub(super) fn note(&mut self) -> Result<Argument> {
-        Ok(at(self.sizes.device_mut()?, SIZES))
+    pub(super) fn note(&mut self) -> Result<Write<u32>> {
+        Ok(self.sizes.pointer_mut()?.at(SIZES))
     }
 
     /// How many rows are left; the host waits.

@@ -2,14 +2,14 @@
 
 use vcycle_gpu::Argument;
 
-use super::groups::{Group, Groups, TEAM_BLOCK, literal};
+use super::groups::{Group, Groups, literal};
 use super::{Queue, number, write};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, File, kernels};
 
-pub(super) const FILE: File = kernel_file!("merged.c", TEAM_BLOCK, "teams.h");
+pub(super) const FILE: File = kernels::merged::FILE;
 /// The most rows of `B` that a row of `A` may name.
 const MOST: usize = 128;
 /// Rows of `B` and products for a row, in the mean, up to which this is faster than tables, measured on

@@ -1,42 +1,48 @@
 //! Groups around roots that are more than two couplings apart.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::lists::Lists;
-use super::pmis::numbered;
+use super::pmis::{Numbered, numbered};
 use super::sharing::{Alone, Sharing, decided};
-use super::tiles::{graph, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::tiles::shape;
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::File;
+use crate::gpu::kernels::mis2 as kernels;
 
-pub(super) const FILE: File = tile_file!("mis2.c");
-/// Whether every coupling of own rows has its counterpart.
-pub fn is_symmetric(queue: Queue<'_>, pattern: &Pattern, own: &Range<usize>) -> Result<bool> {
+/// The graph itself, or what `symmetric` makes of it where a coupling of own rows has no counterpart.
+fn made_symmetric(
+    queue: Queue<'_>,
+    strength: &Arc<Pattern>,
+    own: &Range<usize>,
+    symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
+) -> Result<Arc<Pattern>> {
     let mut count = queue.zeros::<u32>(1)?;
-    let shape = shape(pattern);
-    let arguments = [
-        &[number(shape.0)],
-        &graph(pattern)?[..],
-        &decided(own),
-        &[write(&mut count)?],
-    ]
-    .concat();
-    queue.rows(FILE, "one_way", &[], shape, &arguments)?;
-    Ok(count.get(0)? == 0)
+    kernels::one_way(strength, decided(own), &mut count)?.rows(&queue, shape(strength))?;
+    match count.get(0)? {
+        0 => Ok(Arc::clone(strength)),
+        _ => symmetric(),
+    }
 }
 
-/// For every node of a symmetric graph its group or `NONE`, and the number of groups. `seed` has
-/// been mixed.
-pub fn mis2(queue: Queue<'_>, strength: &Pattern, seed: u64) -> Result<(Buffer<u32>, usize)> {
-    let ranks = roots(queue, strength, seed, &Alone)?;
-    let flags = flags(queue, &ranks, &(0..strength.size().rows))?;
-    let (groups, count) = numbered(queue, &flags)?;
-    Ok((joined(queue, strength, groups, &Alone)?, count))
+/// Groups around a distance-two independent set; `symmetric` makes the graph for couplings that are not, and `seed` has been
+/// mixed. None on the host.
+pub fn mis2(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
+) -> Result<Option<Numbered>> {
+    let Some(queue) = Queue::of(strength.executor()) else {
+        return Ok(None);
+    };
+    let all = 0..strength.size().rows;
+    let graph = made_symmetric(queue, strength, &all, symmetric)?;
+    let ranks = roots(queue, &graph, seed, &Alone)?;
+    let (groups, count) = numbered(queue, &flags(queue, &ranks, &all)?)?;
+    Ok(Some((joined(queue, &graph, groups, &Alone)?, count)))
 }
 
 /// Groups of own rows of a symmetric graph, as `renumbered` takes them.
@@ -53,60 +59,56 @@ pub struct OwnGroups {
 /// Says that a number is that of another row.
 pub const FOREIGN: u32 = 1 << 31;
 
-/// The groups of own rows. `seed` has been mixed.
+/// The same for own rows, where others are those of other ranks.
 pub fn mis2_near(
-    queue: Queue<'_>,
-    strength: &Pattern,
+    strength: &Arc<Pattern>,
     seed: u64,
     near: &dyn Sharing,
-) -> Result<OwnGroups> {
+    symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
+) -> Result<Option<OwnGroups>> {
+    let Some(queue) = Queue::of(strength.executor()) else {
+        return Ok(None);
+    };
     let rows = strength.size().rows;
     let own = near.own(rows);
+    let strength = &made_symmetric(queue, strength, &own, symmetric)?;
     let ranks = roots(queue, strength, seed, near)?;
     let mut of_rows = queue.room(rows)?;
-    let arguments = [number(rows), read(&ranks)?, write(&mut of_rows)?];
-    queue.rows(FILE, "mis2_rows", &[], (rows, 1), &arguments)?;
+    kernels::mis2_rows(rows, &ranks, &mut of_rows)?.rows(&queue, (rows, 1))?;
     let of_rows = joined(queue, strength, of_rows, near)?;
     let (roots, count) = numbered(queue, &flags(queue, &ranks, &own)?)?;
     let mut groups = queue.room(own.len())?;
-    let known = [read(&of_rows)?, read(&roots)?, write(&mut groups)?];
-    let arguments = [&decided(&own)[..], &known].concat();
-    queue.rows(FILE, "mis2_groups", &[], (own.len(), 1), &arguments)?;
-    Ok(OwnGroups {
+    kernels::mis2_groups(decided(&own), &of_rows, &roots, &mut groups)?
+        .rows(&queue, (own.len(), 1))?;
+    Ok(Some(OwnGroups {
         groups,
         roots,
         count,
-    })
+    }))
 }
 
 /// The number of the [group](OwnGroups::groups) of every row on the next level: those of own roots follow `before` others,
 /// those of other rows are given.
+///
+/// # Panics
+/// When the groups are on the host.
 pub fn renumbered(
-    queue: Queue<'_>,
     groups: &Buffer<u32>,
     own: &Range<usize>,
     (before, others): (usize, Vec<u32>),
 ) -> Result<Buffer<u32>> {
+    let queue = Queue::of(groups.executor()).expect("the groups are on a device");
     let rows = own.len() + others.len();
     let (others, mut numbers) = (Buffer::from_vec(queue.executor, others), queue.room(rows)?);
-    let known = [word(before), read(groups)?, read(&others)?];
-    let arguments = [
-        &[number(rows)],
-        &decided(own)[..],
-        &known,
-        &[write(&mut numbers)?],
-    ]
-    .concat();
-    queue.rows(FILE, "mis2_renumbered", &[], (rows, 1), &arguments)?;
+    kernels::mis2_renumbered(rows, decided(own), before, groups, &others, &mut numbers)?
+        .rows(&queue, (rows, 1))?;
     Ok(numbers)
 }
 
 /// Which own rows are roots.
 fn flags(queue: Queue<'_>, ranks: &Buffer<u64>, own: &Range<usize>) -> Result<Buffer<u32>> {
     let mut flags = queue.room(own.len())?;
-    let results = [read(ranks)?, write(&mut flags)?];
-    let arguments = [&decided(own)[..], &results].concat();
-    queue.rows(FILE, "mis2_flags", &[], (own.len(), 1), &arguments)?;
+    kernels::mis2_flags(decided(own), ranks, &mut flags)?.rows(&queue, (own.len(), 1))?;
     Ok(flags)
 }
 
@@ -118,14 +120,11 @@ fn joined(
     near: &dyn Sharing,
 ) -> Result<Buffer<u32>> {
     let shape = shape(strength);
-    let graph = [&[number(shape.0)], &graph(strength)?[..]].concat();
-    for join in ["mis2_join_root", "mis2_join_most"] {
-        let mut joined = queue.room(shape.0)?;
-        let arguments = [&graph[..], &[read(&groups)?, write(&mut joined)?]].concat();
-        queue.rows(FILE, join, &[], shape, &arguments)?;
-        groups = joined;
-        near.refresh_rows(&mut groups)?;
-    }
+    let mut joined = queue.room(shape.0)?;
+    kernels::mis2_join_root(strength, &groups, &mut joined)?.rows(&queue, shape)?;
+    near.refresh_rows(&mut joined)?;
+    kernels::mis2_join_most(strength, &joined, &mut groups)?.rows(&queue, shape)?;
+    near.refresh_rows(&mut groups)?;
     Ok(groups)
 }
 
@@ -139,29 +138,30 @@ fn roots(
     let (rows, length) = shape(strength);
     let own = near.own(rows);
     let shape = (own.len(), length);
-    let graph = graph(strength)?;
     let (mut ranks, mut nearby) = (queue.room::<u64>(rows)?, queue.room::<u64>(rows)?);
-    let numbers = [
-        number(own.start),
-        Argument::U64(near.first()),
-        Argument::U64(seed),
-    ];
-    let results = [write(&mut ranks)?, write(&mut nearby)?];
-    let arguments = [&[number(rows), graph[0]], &numbers[..], &results].concat();
-    queue.rows(FILE, "mis2_start", &[], (rows, 1), &arguments)?;
+    let (offsets, _) = strength.buffers();
+    kernels::mis2_start(
+        rows,
+        offsets,
+        own.start,
+        near.first(),
+        seed,
+        &mut ranks,
+        &mut nearby,
+    )?
+    .rows(&queue, (rows, 1))?;
     near.refresh_words(&mut ranks)?;
-    let graph = [&[number(rows)], &graph[..], &decided(&own)].concat();
     let (mut beside, mut open) = (Lists::new(queue, own.len())?, Lists::new(queue, own.len())?);
     loop {
         for _ in 0..near.rounds() {
-            let changed = [read(&ranks)?, write(&mut nearby)?];
-            let arguments = [&graph[..], &beside.current()?, &changed, &beside.next()?].concat();
-            queue.rows(FILE, "mis2_near", &[], shape, &arguments)?;
+            let (list, next) = (beside.current()?, beside.next()?);
+            kernels::mis2_near(strength, decided(&own), list, &ranks, &mut nearby, next)?
+                .rows(&queue, shape)?;
             beside.advance();
             near.refresh_words(&mut nearby)?;
-            let changed = [read(&nearby)?, write(&mut ranks)?];
-            let arguments = [&graph[..], &open.current()?, &changed, &open.next()?].concat();
-            queue.rows(FILE, "mis2_decide", &[], shape, &arguments)?;
+            let (list, next) = (open.current()?, open.next()?);
+            kernels::mis2_decide(strength, decided(&own), list, &nearby, &mut ranks, next)?
+                .rows(&queue, shape)?;
             open.advance();
             near.refresh_words(&mut ranks)?;
         }

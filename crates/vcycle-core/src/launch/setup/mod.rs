@@ -11,15 +11,13 @@
 //! ```
 //!
 //! ```text
-//! const FILE: File = kernel_file!("mine.c");
 //! let mut counts = queue.room::<u32>(rows)?;
-//! queue.items(FILE, "mine", &[], rows, &[number(rows), read(offsets)?, write(&mut counts)?])?;
+//! kernels::mine::mine(rows, offsets, &mut counts)?.items(&queue, rows)?;
 //! let (offsets, entries) = queue.offsets(&counts)?;
 //! ```
 
 pub mod affinity;
 pub mod aggressive;
-mod alike;
 mod assembly;
 pub mod bamg;
 mod binned;
@@ -42,7 +40,6 @@ mod merged;
 pub mod mis2;
 mod multiply;
 pub mod near_kernel;
-pub mod parts;
 pub mod pgm;
 pub mod pmis;
 mod products;
@@ -70,69 +67,16 @@ use vcycle_gpu::Argument;
 
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
-use crate::gpu::{BLOCK, Define, File, Gpu, kernel_file};
+use crate::gpu::{BLOCK, Define, File, Gpu, Launch, kernels};
 use crate::scalar::Scalar;
 
-pub(crate) use alike::Alike;
 pub(crate) use assembly::Sorted;
 pub use entries::Extremes;
 pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
-pub use multiply::ProductWay;
 pub(crate) use products::{Factors, Product};
 pub(crate) use slices::{CHUNK, LANES, Slices, Survey};
-pub(crate) use strips::{BlockKind, Strips, digit, vector_of};
-
-const FILE: File = kernel_file!("arrays.c");
-
-/// The files of kernels that set-ups launch.
-pub(super) const FILES: &[File] = &[
-    FILE,
-    affinity::FILE,
-    aggressive::FILE,
-    alike::FILE,
-    assembly::FILE,
-    bamg::ARRAYS,
-    bamg::FILE,
-    binned::FILE,
-    block_products::FILE,
-    blocks::FILE,
-    chained::FILE,
-    entries::FILE,
-    fronts::COLOURS,
-    fronts::ILU,
-    fsai::ARRAYS,
-    fsai::FILE,
-    grouped::FILE,
-    groups::GROUPS,
-    interpolate::FILE,
-    invert::FILE,
-    isai::FILE,
-    loose::FILE,
-    mbsr::FILE,
-    merged::FILE,
-    mis2::FILE,
-    near_kernel::FILE,
-    parts::FILE,
-    pgm::FILE,
-    pmis::FILE,
-    products::FILE,
-    radius::FILE,
-    radius::SCATTERED,
-    slices::FILE,
-    smoothed::FILE,
-    stencil::FILE,
-    strength::FILE,
-    strips::FILE,
-    sweeps::FILE,
-    tentative::FILE,
-    threshold::FILE,
-    tile_products::FILE,
-    transpose::FILE,
-    triangles::FILE,
-    union::FILE,
-    word_products::FILE,
-];
+pub(crate) use strips::{Strips, digit, vector_of};
 
 /// Blocks for every compute unit: enough to hide the latency of memory.
 const BLOCKS_PER_UNIT: usize = 32;
@@ -173,29 +117,23 @@ impl<'e> Queue<'e> {
     /// `len` times `value`.
     pub(crate) fn filled(&self, len: usize, value: u32) -> Result<Buffer<u32>> {
         let mut values = self.room(len)?;
-        let arguments = [number(len), Argument::U32(value), write(&mut values)?];
-        self.items(FILE, "fill", &[], len, &arguments)?;
+        kernels::arrays::fill(len, value, &mut values)?.items(self, len)?;
         Ok(values)
     }
 
     /// Indices in 64 bits.
     pub(crate) fn widened(&self, indices: &Buffer<u32>) -> Result<Buffer<usize>> {
-        self.indices("widen_indices", indices)
+        let mut out = self.room(indices.len())?;
+        kernels::arrays::widen_indices(indices.len(), indices, &mut out)?
+            .items(self, indices.len())?;
+        Ok(out)
     }
 
     /// Indices in 32 bits; what does not fit becomes the largest number.
     pub(crate) fn narrowed(&self, indices: &Buffer<usize>) -> Result<Buffer<u32>> {
-        self.indices("narrow_indices", indices)
-    }
-
-    fn indices<T: Element, S: Element>(
-        &self,
-        name: &'static str,
-        indices: &Buffer<T>,
-    ) -> Result<Buffer<S>> {
         let mut out = self.room(indices.len())?;
-        let arguments = [number(indices.len()), read(indices)?, write(&mut out)?];
-        self.items(FILE, name, &[], indices.len(), &arguments)?;
+        kernels::arrays::narrow_indices(indices.len(), indices, &mut out)?
+            .items(self, indices.len())?;
         Ok(out)
     }
 
@@ -232,6 +170,14 @@ impl<'e> Queue<'e> {
     /// Blocks that keep the device busy.
     pub(crate) fn most_blocks(&self) -> usize {
         self.gpu.device().properties().compute_units * BLOCKS_PER_UNIT
+    }
+}
+
+impl<const N: usize> Launch<'_, N> {
+    /// Queues a kernel that shares `items` among its threads with `FOR_ITEMS`.
+    pub(crate) fn items(&self, queue: &Queue<'_>, items: usize) -> Result<()> {
+        let blocks = items.div_ceil(self.file.block as usize);
+        self.run(queue.gpu, blocks.min(queue.most_blocks()))
     }
 }
 

@@ -8,44 +8,13 @@ use crate::arrays::Csr;
 use crate::error::Result;
 use crate::scalar::Scalar;
 
-/// How a device finds the columns of a product of sparse matrices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ProductWay {
-    /// What is likely to be fastest.
-    #[default]
-    Auto,
-    /// By tables, or by merging short rows.
-    Tables,
-    /// The same with entries counted first, always.
-    Counted,
-    /// By words of 32 columns; by tables where rows span too many.
-    Words,
-    /// In tiles of 4 by 4 with bitmaps, for values that are added in their own type.
-    Tiles,
-}
-
 impl Queue<'_> {
     /// `A B`, in blocks where the device is known to multiply in such with both.
     pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
         if let Some(product) = self.multiply_blocks(a, b)? {
             return Ok(product);
         }
-        self.multiply_in_way(a, b, ProductWay::Auto)
-    }
-
-    /// `A B` by entries, in a way that is asked for.
-    pub(crate) fn multiply_in_way<T: Scalar>(
-        &self,
-        a: &Csr<T>,
-        b: &Csr<T>,
-        way: ProductWay,
-    ) -> Result<Csr<T>> {
-        if way == ProductWay::Tiles
-            && let Some(product) = self.multiply_in_tiles(a, b)?
-        {
-            return Ok(product);
-        }
-        let product = Product::in_way(*self, a.pattern(), b.pattern(), way)?;
+        let product = Product::new(*self, a.pattern(), b.pattern())?;
         product.whole(Factors { a, b, p: None }, true)
     }
 

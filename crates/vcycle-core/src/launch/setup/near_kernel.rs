@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::groups::{Groups, literal};
-use super::loose;
-use super::tiles::{graph, matrix, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::tiles::shape;
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::kernels::{loose, near_kernel as kernels};
+use crate::gpu::{Define, Launch, Passes, Read, Write};
 use crate::launch::rows::power;
 
-pub(super) const FILE: File = tile_file!("near_kernel.c");
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;
 /// Rows of up to so many entries have local memory.
@@ -74,25 +71,32 @@ impl<'a> NearRows<'a> {
     }
 
     /// Runs a kernel for all rows, those of similar length together.
-    fn each(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
+    fn each<const N: usize>(
+        &self,
+        mut kernel: impl FnMut(ListedRows, NearParts) -> Result<Launch<'static, N>>,
+    ) -> Result<()> {
         for group in self.groups.each(LONG.most, (1, 32))? {
             let (shape, is_local) = match group.size {
                 size if size <= SHORT.most => (SHORT, true),
                 size if size <= LONG.most => (LONG, true),
                 _ => (RowShape::new(self.groups.largest(), 32, 2), false),
             };
-            self.run(name, (group.count, group.rows), shape, is_local, arguments)?;
+            self.run(
+                (group.count, Read::of(group.rows)),
+                shape,
+                is_local,
+                &mut kernel,
+            )?;
         }
         Ok(())
     }
 
-    fn run(
+    fn run<const N: usize>(
         &self,
-        name: &'static str,
-        (count, list): (usize, Argument),
+        (count, list): (usize, Read<u32>),
         shape: RowShape,
         is_local: bool,
-        arguments: &[Argument],
+        kernel: &mut impl FnMut(ListedRows, NearParts) -> Result<Launch<'static, N>>,
     ) -> Result<()> {
         let queue = self.queue;
         let room = self.width.max(1).next_power_of_two();
@@ -103,19 +107,16 @@ impl<'a> NearRows<'a> {
             false => (blocks.min(BLOCKS), blocks.min(BLOCKS) * shape.together),
         };
         let memory = shape.memory(room).map(|size| (tiles * size).max(1));
-        let (mut numbers, mut words) = (queue.room::<f64>(memory[0])?, queue.room(memory[1])?);
-        let [offsets, columns] = graph(self.pattern)?;
-        let words: &mut Buffer<u32> = &mut words;
-        let (first, last) = (
-            [number(count), list, offsets, columns],
-            [
-                word(self.width),
-                number(self.pattern.size().cols),
-                read(&self.vectors)?,
-                word(shape.most),
-                write(&mut numbers)?,
-                write(words)?,
-            ],
+        let mut numbers = queue.room::<f64>(memory[0])?;
+        let mut words = queue.room::<u32>(memory[1])?;
+        let (offsets, columns) = self.pattern.pass()?;
+        let near = (
+            self.width as u32,
+            self.pattern.size().cols as u64,
+            self.vectors.pointer()?,
+            shape.most as u32,
+            numbers.pointer_mut()?,
+            words.pointer_mut()?,
         );
         let space = if is_local { "LOCAL" } else { "GLOBAL" };
         let mut defines: Vec<Define> = vec![
@@ -127,14 +128,16 @@ impl<'a> NearRows<'a> {
         if is_local {
             defines.push(("MOST", literal(shape.most)));
         }
-        let file = File {
-            block: (shape.together * lanes) as u32,
-            ..FILE
-        };
-        let arguments = [&first[..], arguments, &last].concat();
-        queue.blocks(file, name, &defines, blocks, &arguments)
+        kernel((count as u64, list, offsets, columns), near)?
+            .block((shape.together * lanes) as u32)
+            .with(&defines)
+            .run(queue.gpu, blocks)
     }
 }
+
+/// What `ROWS` and `NEAR` of the kernels stand for.
+type ListedRows = (u64, Read<u32>, Read<u64>, Read<u32>);
+type NearParts = (u32, u64, Read<f64>, u32, Write<f64>, Write<u32>);
 
 /// A matrix whose rows have their largest entries alone, as few as have the share `kept` of the absolute sum, changed so
 /// that they map the vectors as before. None where there are too many vectors.
@@ -149,15 +152,19 @@ pub fn shortened(
     };
     let (mut columns, mut values) = (queue.room(a.nonzeros())?, queue.room::<f64>(a.nonzeros())?);
     let mut lengths = queue.zeros::<u32>(a.size().rows)?;
-    let arguments = [
-        read(a.values_buffer())?,
-        Argument::F64(kept),
-        write(&mut columns)?,
-        write(&mut values)?,
-        write(&mut lengths)?,
-    ];
-    rows.each("filter_rows", &arguments)?;
-    let starts = graph(a.pattern())?[0];
+    rows.each(|rows, near| {
+        let (columns, values) = (&mut columns, &mut values);
+        kernels::filter_rows(
+            rows,
+            a.values_buffer(),
+            kept,
+            columns,
+            values,
+            &mut lengths,
+            near,
+        )
+    })?;
+    let starts = a.pattern().buffers().0;
     queue
         .gathered_rows(a.size(), starts, (&columns, &values), &lengths)
         .map(Some)
@@ -194,16 +201,9 @@ impl<'a> EnergySpace<'a> {
     /// What is in the space of `A X`, for the values of `X`.
     pub fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
         let mut out = self.rows.queue.room::<f64>(x.rows())?;
-        let [offsets, columns, values] = matrix(self.a)?;
-        let arguments = [
-            read(x.buffer())?,
-            offsets,
-            columns,
-            values,
-            read(&self.fixed)?,
-            write(&mut out)?,
-        ];
-        self.rows.each("energy_rows", &arguments)?;
+        self.rows.each(|rows, near| {
+            kernels::energy_rows(rows, x.buffer(), self.a, &self.fixed, &mut out, near)
+        })?;
         Ok(Vector::of_buffer(out))
     }
 
@@ -211,21 +211,9 @@ impl<'a> EnergySpace<'a> {
     pub fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
         let NearRows { queue, pattern, .. } = self.rows;
         let mut out = queue.room::<f64>(x.rows())?;
-        let arguments = [
-            number(pattern.size().rows),
-            graph(pattern)?[0],
-            read(&self.diagonal)?,
-            read(x.buffer())?,
-            write(&mut out)?,
-        ];
-        let defines = [("ACC", "f64")];
-        queue.rows(
-            loose::FILE,
-            "over_diagonal",
-            &defines,
-            shape(pattern),
-            &arguments,
-        )?;
+        let (rows, offsets) = (pattern.size().rows, pattern.buffers().0);
+        loose::over_diagonal(rows, offsets, &self.diagonal, x.buffer(), &mut out)?
+            .rows(&queue, shape(pattern))?;
         Ok(Vector::of_buffer(out))
     }
 }

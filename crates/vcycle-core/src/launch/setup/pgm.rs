@@ -1,18 +1,15 @@
 //! Pairs of unknowns that are each other's strongest neighbour.
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::lists::Lists;
 use super::pmis::composed;
 use super::smoothed::constants;
-use super::tiles::{NOTHING, graph, matrix, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::File;
+use crate::gpu::{Passes, Read, kernels::pgm as kernels};
 
-pub(super) const FILE: File = tile_file!("pgm.c");
 /// Rounds before the first look at what is left, and between two.
 const FIRST_LOOK: usize = 8;
 const LOOK: usize = 4;
@@ -39,14 +36,16 @@ pub struct Found {
 }
 
 /// `pairs`, and pairs of these, so many `times`; `collapsed` makes the matrix `P^T A P` between two of them. `rounds`
-/// of a matching are side by side. None unless the pattern is symmetric.
+/// of a matching are side by side. None unless the pattern is symmetric, and on the host.
 pub fn pgm(
-    queue: Queue<'_>,
     a: &Csr<f64>,
     (times, rounds): (usize, usize),
     (pairs, seed): (Pairs, u64),
     collapsed: impl Fn(&Csr<f64>, &Csr<f64>) -> Result<Csr<f64>>,
 ) -> Result<Option<Found>> {
+    let Some(queue) = Queue::of(a.executor()) else {
+        return Ok(None);
+    };
     let (mut matching, mut weights) = first(queue, a, times > 1, seed)?;
     matching.allow(pairs)?;
     let Some(mut all) = matching.groups(rounds, false)? else {
@@ -74,24 +73,23 @@ fn first<'a>(
     seed: u64,
 ) -> Result<(Matching<'a>, Csr<f64>)> {
     let (pattern, shape) = (a.pattern(), shape(a.pattern()));
-    let given = [&[number(shape.0)], &matrix(a)?[..]].concat();
     let (mut coupled, mut diagonal) = (queue.room::<u8>(shape.0)?, queue.room::<f64>(shape.0)?);
-    let found = [write(&mut coupled)?, write(&mut diagonal)?];
-    let arguments = [&given[..], &found].concat();
-    queue.rows(FILE, "pgm_coupled", &[], shape, &arguments)?;
+    kernels::pgm_coupled(pattern, a.values_buffer(), &mut coupled, &mut diagonal)?
+        .rows(&queue, shape)?;
     let mut values = queue.room(if kept { a.nonzeros() } else { 0 })?;
     let mut matching = Matching::empty(queue, pattern, seed)?;
-    let found = [
-        read(&diagonal)?,
-        read(&coupled)?,
-        if kept { write(&mut values)? } else { NOTHING },
-        write(&mut matching.weights)?,
-        write(&mut matching.heaviest)?,
-        write(&mut matching.partners)?,
+    kernels::pgm_first(
+        pattern,
+        a.values_buffer(),
+        &diagonal,
+        &coupled,
+        kept.then_some(&mut values),
+        &mut matching.weights,
+        &mut matching.heaviest,
+        &mut matching.partners,
         matching.lists.note()?,
-    ];
-    let arguments = [&given[..], &found].concat();
-    queue.rows(FILE, "pgm_first", &[], shape, &arguments)?;
+    )?
+    .rows(&queue, shape)?;
     let modulus = match kept {
         true => Csr::of_buffers(pattern, values),
         false => a.clone(),
@@ -109,6 +107,8 @@ struct Matching<'a> {
     lists: Lists<'a>,
     seed: u64,
 }
+
+type Couplings = (u64, Read<u64>, Read<u32>, Read<f32>, Read<f32>);
 
 impl<'a> Matching<'a> {
     fn empty(queue: Queue<'a>, pattern: &'a Pattern, seed: u64) -> Result<Self> {
@@ -128,15 +128,15 @@ impl<'a> Matching<'a> {
     fn new(queue: Queue<'a>, a: &'a Csr<f64>, seed: u64) -> Result<Self> {
         let mut matching = Self::empty(queue, a.pattern(), seed)?;
         let diagonal = queue.diagonal(a)?;
-        let shape = shape(a.pattern());
-        let results = [
-            read(&diagonal)?,
-            write(&mut matching.weights)?,
-            write(&mut matching.heaviest)?,
-            write(&mut matching.partners)?,
-        ];
-        let arguments = [&[number(shape.0)], &matrix(a)?[..], &results].concat();
-        queue.rows(FILE, "pgm_weights", &[], shape, &arguments)?;
+        kernels::pgm_weights(
+            a.pattern(),
+            a.values_buffer(),
+            &diagonal,
+            &mut matching.weights,
+            &mut matching.heaviest,
+            &mut matching.partners,
+        )?
+        .rows(&queue, shape(a.pattern()))?;
         Ok(matching)
     }
 
@@ -148,24 +148,11 @@ impl<'a> Matching<'a> {
         Ok(())
     }
 
-    /// What `COUPLINGS` and the seed stand for.
-    fn couplings(&self) -> Result<Vec<Argument>> {
-        let [offsets, columns] = graph(self.pattern)?;
-        let weights = [read(&self.weights)?, read(&self.heaviest)?];
-        let rows = number(self.pattern.size().rows);
-        Ok([
-            &[rows, offsets, columns],
-            &weights[..],
-            &[Argument::U64(self.seed)],
-        ]
-        .concat())
-    }
-
-    /// Queues a kernel for so many rows.
-    fn launch(&self, name: &'static str, rows: usize, arguments: &[Argument]) -> Result<()> {
-        let shape = (rows, shape(self.pattern).1);
-        let arguments = [&self.couplings()?[..], arguments].concat();
-        self.queue.rows(FILE, name, &[], shape, &arguments)
+    /// What `COUPLINGS` of the kernels stands for: the graph, its weights and the heaviest of each row.
+    fn couplings(&self) -> Result<Couplings> {
+        let (rows, offsets, columns) = self.pattern.pass()?;
+        let (weights, heaviest) = (self.weights.pointer()?, self.heaviest.pointer()?);
+        Ok((rows, offsets, columns, weights, heaviest))
     }
 
     /// The groups; `rounds` are side by side. With `keep_alone` rows without any coupling are groups.
@@ -178,25 +165,21 @@ impl<'a> Matching<'a> {
         let mut flags = queue.room(rows)?;
         // The number of groups, and of rows without one.
         let mut totals = queue.zeros::<u64>(2)?;
-        let all = totals.device_mut()?;
-        let found = [
-            word(usize::from(keep_alone)),
-            read(&self.partners)?,
-            write(&mut choices)?,
-            write(&mut flags)?,
-            Argument::Address(all + 8),
-        ];
-        self.launch("pgm_flags", rows, &found)?;
-        let sums = queue.scan(&flags, Argument::Address(all))?;
+        let all = totals.pointer_mut()?;
+        kernels::pgm_flags(
+            self.couplings()?,
+            self.seed,
+            keep_alone,
+            &self.partners,
+            &mut choices,
+            &mut flags,
+            all.at(1).cast::<u32>(),
+        )?
+        .rows(&queue, shape(self.pattern))?;
+        let sums = queue.scan(&flags, all)?;
         let mut groups = flags;
-        let arguments = [
-            number(rows),
-            read(&sums)?,
-            read(&self.partners)?,
-            read(&choices)?,
-            write(&mut groups)?,
-        ];
-        queue.rows(FILE, "pgm_groups", &[], (rows, 1), &arguments)?;
+        kernels::pgm_groups(rows, &sums, &self.partners, &choices, &mut groups)?
+            .rows(&queue, (rows, 1))?;
         let totals = totals.host()?;
         Ok(Some(Found {
             groups,
@@ -212,13 +195,19 @@ impl<'a> Matching<'a> {
         for round in 1..=rounds {
             // About as many are left as a rule; where there are more, threads have several.
             let left = (rows >> (round / 2).min(LEAST_LEFT)).max(1);
-            let changed = [read(&self.partners)?, write(&mut choices)?];
-            let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
-            self.launch("pgm_choose", left, &arguments)?;
+            let (list, next) = (self.lists.current()?, self.lists.next()?);
+            kernels::pgm_choose(
+                self.couplings()?,
+                self.seed,
+                list,
+                &self.partners,
+                &mut choices,
+                next,
+            )?
+            .rows(&queue, (left, shape(self.pattern).1))?;
             self.lists.advance();
-            let changed = [read(&choices)?, write(&mut self.partners)?];
-            let arguments = [&self.lists.current()?[..], &changed, &self.lists.next()?].concat();
-            queue.rows(FILE, "pgm_pair", &[], (left, 1), &arguments)?;
+            let (list, next) = (self.lists.current()?, self.lists.next()?);
+            kernels::pgm_pair(list, &choices, &mut self.partners, next)?.rows(&queue, (left, 1))?;
             self.lists.advance();
             if round >= FIRST_LOOK && (round - FIRST_LOOK).is_multiple_of(LOOK) {
                 match self.lists.look()? {
@@ -228,9 +217,9 @@ impl<'a> Matching<'a> {
                 }
             }
         }
-        let arguments = [read(&choices)?, write(&mut self.partners)?];
-        let arguments = [&self.couplings()?[..], &arguments].concat();
-        queue.rows(FILE, "pgm_rest", &[], (1, 1), &arguments)?;
+        let couplings = self.couplings()?;
+        kernels::pgm_rest(couplings, self.seed, &choices, &mut self.partners)?
+            .rows(&queue, (1, 1))?;
         Ok(Some(choices))
     }
 }

@@ -11,25 +11,17 @@ use vcycle_gpu::Argument;
 
 use super::groups::{Group, Groups, TEAM_BLOCK};
 use super::merged::Merged;
-use super::multiply::ProductWay;
 use super::tiles::NOTHING;
 use super::word_products::ByWords;
 use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, File, kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!(
-    "products.c",
-    TEAM_BLOCK,
-    "teams.h",
-    "classes.h",
-    "product_tables.h",
-    "several_rows.h"
-);
+pub(super) const FILE: File = kernels::products::FILE;
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;
 /// The same for complex numbers, which take twice the memory.
@@ -52,7 +44,11 @@ pub(crate) struct Product<'p> {
     merged: Option<Merged<'p>>,
     /// Whether the rows of `B` are sorted.
     has_sorted_rows: bool,
-    way: ProductWay,
+    /// Whether words of columns come into question for whole products, and whether they are taken without a look at what they save.
+    words: Option<bool>,
+    /// Whether rows may be made before they are counted, and those of few words by these.
+    in_one_pass: bool,
+    by_spans: bool,
 }
 
 impl<'p> Product<'p> {
@@ -61,28 +57,12 @@ impl<'p> Product<'p> {
     /// # Errors
     /// When the device cannot number the columns of a table.
     pub(crate) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
-        Self::in_way(queue, a, b, ProductWay::Auto)
-    }
-
-    /// The same in a way that is asked for.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(crate) fn in_way(
-        queue: Queue<'p>,
-        a: &'p Pattern,
-        b: &'p Pattern,
-        way: ProductWay,
-    ) -> Result<Self> {
         let product = Self::by_tables(queue, a, b)?;
-        let merged = match way {
-            ProductWay::Words => None,
-            _ => Merged::new(queue, a, b)?,
-        };
+        let merged = Merged::new(queue, a, b)?;
         Ok(Self {
+            words: merged.is_none().then_some(false),
             merged,
             has_sorted_rows: true,
-            way,
             ..product
         })
     }
@@ -100,7 +80,9 @@ impl<'p> Product<'p> {
             maps: None,
             merged: None,
             has_sorted_rows: false,
-            way: ProductWay::Auto,
+            words: None,
+            in_one_pass: true,
+            by_spans: true,
         })
     }
 
@@ -134,18 +116,9 @@ impl<'p> Product<'p> {
         self.merged.as_ref().filter(|merged| !merged.counts_alone)
     }
 
-    /// Whether words of columns come into question, and whether they are asked for.
-    fn words(&self) -> Option<bool> {
-        match self.way {
-            ProductWay::Tables | ProductWay::Counted | ProductWay::Tiles => None,
-            _ if self.merged.is_some() || !self.has_sorted_rows => None,
-            way => Some(way == ProductWay::Words),
-        }
-    }
-
     /// By words, where that is likely to be faster than by tables.
     fn by_words(&self) -> Result<Option<ByWords<'p>>> {
-        match self.words() {
+        match self.words {
             Some(is_asked) => ByWords::new(self.queue, self.a, self.b, is_asked),
             None => Ok(None),
         }
@@ -192,7 +165,7 @@ impl<'p> Product<'p> {
         let mut values = self.queue.room(c.nonzeros())?;
         let mut out = [read(offsets)?, read(columns)?, write(&mut values)?];
         let patterns = (self.a, self.b);
-        let by_words = match self.words().filter(|_| are_plain::<C>()) {
+        let by_words = match self.words.filter(|_| are_plain::<C>()) {
             Some(is_asked) => ByWords::known(self.queue, patterns, c, is_asked)?,
             None => None,
         };
@@ -360,6 +333,37 @@ impl<'p> Product<'p> {
             blocks,
             keys,
         })
+    }
+}
+
+/// What is compared in tests, and otherwise chosen.
+#[cfg(test)]
+impl Product<'_> {
+    /// By tables, or merged.
+    pub(crate) fn without_words(self) -> Self {
+        Self {
+            words: None,
+            by_spans: false,
+            ..self
+        }
+    }
+
+    /// The same with entries counted first.
+    pub(crate) fn counted_first(self) -> Self {
+        Self {
+            in_one_pass: false,
+            ..self.without_words()
+        }
+    }
+
+    /// By words of 32 columns, unless rows span too many.
+    pub(crate) fn with_words(self) -> Self {
+        Self {
+            words: Some(true),
+            merged: None,
+            by_spans: false,
+            ..self
+        }
     }
 }
 

@@ -1,22 +1,17 @@
 //! Spectral radii by the power method, which relaxation needs.
 
-use super::tiles::{matrix, shape, tile_file};
-use super::{Queue, number, read, write};
+use super::Queue;
+use super::tiles::shape;
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::File;
+use crate::gpu::kernels::{radius, scattered};
 use crate::scalar::Scalar;
-
-pub(super) const FILE: File = tile_file!("radius.c");
-pub(super) const SCATTERED: File = tile_file!("scattered.c");
 
 /// Numbers in -1..1 that look random.
 pub fn scattered<T: Scalar>(queue: Queue<'_>, rows: usize) -> Result<Buffer<T>> {
     let mut values = queue.room(rows)?;
-    let arguments = [number(rows), write(&mut values)?];
-    let types = [("T", T::KIND.name())];
-    queue.rows(SCATTERED, "scatter", &types, (rows, 1), &arguments)?;
+    scattered::scatter(rows, &mut values)?.rows(&queue, (rows, 1))?;
     Ok(values)
 }
 
@@ -34,18 +29,14 @@ pub(super) fn power_method(
     let blocks = queue.most_blocks();
     let mut partials = queue.zeros::<f64>(blocks)?;
     let mut norm = queue.room::<f64>(1)?;
-    let arguments = [number(rows), write(&mut v)?, write(&mut partials)?];
-    queue.rows(FILE, "radius_start", &[], (rows, 1), &arguments)?;
+    radius::radius_start(rows, &mut v, &mut partials)?.rows(&queue, (rows, 1))?;
     for step in 0..=steps {
-        let arguments = [number(blocks), read(&partials)?, write(&mut norm)?];
-        queue.rows(FILE, "radius_norm", &[], (1, 1), &arguments)?;
+        radius::radius_norm(blocks, &partials, &mut norm)?.rows(&queue, (1, 1))?;
         if step == steps {
             break;
         }
-        let operands = [read(diagonal)?, read(&norm)?, read(&v)?];
-        let results = [write(&mut next)?, write(&mut partials)?];
-        let arguments = [&[number(rows)], &matrix(a)?[..], &operands, &results].concat();
-        queue.rows(FILE, "radius_step", &[], shape, &arguments)?;
+        radius::radius_step(a, diagonal, &norm, &v, &mut next, &mut partials)?
+            .rows(&queue, shape)?;
         std::mem::swap(&mut v, &mut next);
     }
     norm.get(0)

@@ -1,29 +1,12 @@
 //! Prefix sums, and row offsets made of them.
 
-use vcycle_gpu::Argument;
-
-use super::tiles::NOTHING;
-use super::{BLOCK, FILE, Queue, number, read, write};
+use super::{BLOCK, Queue};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
+use crate::gpu::{Passes, Write, kernels};
 
 /// Values of a tile, as in `kernels/arrays.c`.
 const TILE: usize = 8 * BLOCK as usize;
-
-/// What can be summed.
-pub(super) trait Count: Element {
-    /// Its type in kernels.
-    const NAME: &'static str;
-}
-
-impl Count for u32 {
-    const NAME: &'static str = "u32";
-}
-
-/// Two numbers side by side, neither of whose sums needs more than 32 bits.
-impl Count for u64 {
-    const NAME: &'static str = "u64";
-}
 
 impl Queue<'_> {
     /// Where runs of so many entries begin that follow each other, and at the end their sum, which
@@ -35,12 +18,12 @@ impl Queue<'_> {
     }
 
     /// The same with further numbers that the host is to be told: all of `told`, the first of which becomes the sum.
-    pub(super) fn offsets_and_told<C: Count>(
+    pub(super) fn offsets_and_told<C: Element>(
         &self,
         counts: &Buffer<C>,
         told: &mut Buffer<u64>,
     ) -> Result<(Buffer<usize>, Vec<u64>)> {
-        let total = write(told)?;
+        let total = told.pointer_mut()?;
         let sums = self.sums_of_tiles(counts, total)?;
         if sums.is_none() {
             let offsets = self.scan_tiles(counts, None, total)?;
@@ -52,54 +35,45 @@ impl Queue<'_> {
         Ok((offsets, coming.wait()?))
     }
 
-    /// Offsets without waiting for the sum, which is written to `total`, a `u64`, as well.
-    pub(super) fn scan<C: Count>(
+    /// Offsets of counts (`u32`, or `u64` for two numbers side by side, neither of whose sums needs more than 32 bits) without
+    /// waiting for the sum, which is written to `total` as well.
+    pub(super) fn scan<C: Element>(
         &self,
         counts: &Buffer<C>,
-        total: Argument,
+        total: impl Passes<Write<u64>>,
     ) -> Result<Buffer<usize>> {
+        let total = total.pass()?;
         let sums = self.sums_of_tiles(counts, total)?;
         self.scan_tiles(counts, sums.as_ref(), total)
     }
 
     /// The sums before every tile; none where there is one tile.
-    fn sums_of_tiles<C: Count>(
+    fn sums_of_tiles<C: Element>(
         &self,
         counts: &Buffer<C>,
-        total: Argument,
+        total: Write<u64>,
     ) -> Result<Option<Buffer<u64>>> {
         let tiles = counts.len().div_ceil(TILE);
         if tiles <= 1 {
             return Ok(None);
         }
         let mut sums = self.room::<u64>(tiles)?;
-        let [_, counter] = self.gpu.reduction();
-        let given = [number(counts.len()), read(counts)?];
-        let arguments = [given[0], given[1], write(&mut sums)?, total, counter];
-        let types = [("COUNT", C::NAME)];
-        self.blocks(FILE, "sum_tiles", &types, tiles, &arguments)?;
+        let counter = self.gpu.counter();
+        kernels::arrays::sum_tiles(counts.len(), counts, &mut sums, total, counter)?
+            .run(self.gpu, tiles)?;
         Ok(Some(sums))
     }
 
-    fn scan_tiles<C: Count>(
+    fn scan_tiles<C: Element>(
         &self,
         counts: &Buffer<C>,
         sums: Option<&Buffer<u64>>,
-        total: Argument,
+        total: Write<u64>,
     ) -> Result<Buffer<usize>> {
         let len = counts.len();
         let mut offsets = self.room::<usize>(len + 1)?;
-        let before = sums.map_or(Ok(NOTHING), read)?;
-        let given = [number(len), read(counts)?];
-        let arguments = [given[0], given[1], before, total, write(&mut offsets)?];
-        let blocks = len.div_ceil(TILE).max(1);
-        self.blocks(
-            FILE,
-            "scan_tiles",
-            &[("COUNT", C::NAME)],
-            blocks,
-            &arguments,
-        )?;
+        kernels::arrays::scan_tiles(len, counts, sums, total, &mut offsets)?
+            .run(self.gpu, len.div_ceil(TILE).max(1))?;
         Ok(offsets)
     }
 }

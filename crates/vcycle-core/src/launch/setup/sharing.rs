@@ -2,9 +2,6 @@
 
 use std::ops::Range;
 
-use vcycle_gpu::Argument;
-
-use super::number;
 use crate::error::Result;
 use crate::executor::Buffer;
 
@@ -74,6 +71,6 @@ impl Sharing for Alone {
 }
 
 /// Where own rows begin and end.
-pub(super) fn decided(own: &Range<usize>) -> [Argument; 2] {
-    [number(own.start), number(own.end)]
+pub(super) fn decided(own: &Range<usize>) -> (usize, usize) {
+    (own.start, own.end)
 }

@@ -7,11 +7,11 @@ use super::{Queue, number, read, write};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, File, Write, kernels};
 use crate::launch::rows::power;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("slices.c");
+pub(super) const FILE: File = kernels::slices::FILE;
 /// The same with a block for every slice.
 const BY_SLICES: File = File {
     block: LANES as u32,
@@ -265,11 +265,6 @@ impl Survey {
         })
     }
 
-    /// Whether no row is cut into parts with so many lanes for each, of rows with so many entries in the mean.
-    pub(crate) fn fits(&self, threads: usize, mean: usize) -> bool {
-        self.longest <= longest_in_slices(threads, mean)
-    }
-
     /// Blocks that a sample of rows was looked at for, with how many it has and how many entries are in them.
     pub(crate) fn shapes(&self) -> impl Iterator<Item = (Size, [usize; 2])> {
         let shape = |(k, found): (usize, &[u32; 2])| {
@@ -384,7 +379,7 @@ impl<'w> KernelInputs<'w> {
         let all = totals.device_mut()?;
         let formed = [write(&mut sizes)?, Argument::Address(all + 8)];
         self.launch(BY_SLICES, "form", WORDS, self.slices * LANES, &formed)?;
-        let starts = queue.scan(&sizes, Argument::Address(all))?;
+        let starts = queue.scan(&sizes, Write::new(all))?;
         let totals = totals.host()?;
         let [step_count, unit_count] = [totals[0] as u32, (totals[0] >> 32) as u32];
         let mut made = Slices {

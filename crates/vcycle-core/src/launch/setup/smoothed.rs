@@ -3,21 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::binned::{Binned, Maker, NO_TABLE};
 use super::radius::power_method;
-use super::tiles::{NOTHING, graph, matrix, number_of, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::{Define, kernels::smoothed as kernels};
 use crate::launch::layout::Purpose;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = tile_file!("smoothed.c", "tables.h");
 /// The definitions of kernels that look at no matrix.
 const PLAIN: [Define; 2] = [NO_TABLE, ("FILTERED", "0")];
 
@@ -35,10 +32,9 @@ pub fn constants(
     let flags = flags(queue, groups, block)?;
     let (offsets, entries) = queue.offsets(&flags)?;
     let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-    let results = [write(&mut columns)?, write(&mut values)?];
-    let known = [number(rows), word(block), read(groups)?, read(&offsets)?];
-    let arguments = [known.as_slice(), &results].concat();
-    queue.rows(FILE, "tentative_entries", &PLAIN, (rows, 1), &arguments)?;
+    kernels::tentative_entries(rows, block, groups, &offsets, &mut columns, &mut values)?
+        .with(&PLAIN)
+        .rows(&queue, (rows, 1))?;
     let size = Size::new(rows, count * block);
     let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
     Ok(Csr::of_buffers(&pattern, values))
@@ -48,8 +44,9 @@ pub fn constants(
 fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>> {
     let rows = groups.len();
     let (mut offsets, mut values) = (queue.room(rows + 1)?, queue.room(rows)?);
-    let arguments = [number(rows), write(&mut offsets)?, write(&mut values)?];
-    queue.rows(FILE, "tentative_ones", &PLAIN, (rows + 1, 1), &arguments)?;
+    kernels::tentative_ones(rows, &mut offsets, &mut values)?
+        .with(&PLAIN)
+        .rows(&queue, (rows + 1, 1))?;
     let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, groups.clone());
     pattern.tell_single_entries();
     Ok(Csr::of_buffers(&Arc::new(pattern), values).of_ones())
@@ -59,9 +56,9 @@ fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>
 fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
     let rows = numbers.len() * block;
     let mut flags = queue.room(rows)?;
-    let known = [number(rows), word(block), read(numbers)?];
-    let arguments = [known.as_slice(), &[write(&mut flags)?]].concat();
-    queue.rows(FILE, "tentative_flags", &PLAIN, (rows, 1), &arguments)?;
+    kernels::tentative_flags(rows, block, numbers, &mut flags)?
+        .with(&PLAIN)
+        .rows(&queue, (rows, 1))?;
     Ok(flags)
 }
 
@@ -85,13 +82,18 @@ impl<'a, V: Scalar> Filtered<'a, V> {
         let shape = shape(a.pattern());
         let mut diagonal = queue.room(shape.0)?;
         let mut bounds = queue.room::<f64>(queue.most_blocks())?;
-        let [_, counter] = queue.gpu.reduction();
-        let results = [write(&mut diagonal)?, write(&mut bounds)?, counter];
-        let known = [&[number(shape.0)][..], &matrix(a)?, &strong(filter)?].concat();
-        let rows = [number(rows.start), number(rows.end)];
-        let arguments = [&known[..], &rows, &results].concat();
-        let defines = [&defines(filter)[..], number_of::<V>()].concat();
-        queue.rows(FILE, "smoothed_diagonal", &defines, shape, &arguments)?;
+        kernels::smoothed_diagonal(
+            shape.0,
+            a,
+            filter,
+            rows.start,
+            rows.end,
+            &mut diagonal,
+            &mut bounds,
+            queue.gpu.counter(),
+        )?
+        .with(&defines(filter))
+        .rows(&queue, shape)?;
         // Of no rows there are no blocks.
         let bound = if shape.0 == 0 { 0.0 } else { bounds.get(0)? };
         Ok(Self {
@@ -111,21 +113,17 @@ impl<'a, V: Scalar> Filtered<'a, V> {
     /// `(I - factor D^-1 A) T`.
     pub fn smoothed(&self, t: &Csr<V>, factor: f64) -> Result<Csr<V>> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
-        let operands = [&matrix(self.a)?[..], &strong(self.filter)?, &matrix(t)?].concat();
+        let (a, filter) = (self.a, self.filter);
         let mut binned = Binned::new(queue, Size::new(shape.0, t.size().cols))?;
-        let arguments = [&[number(shape.0)][..], &operands, &binned.arguments()?].concat();
-        let filtered = defines(self.filter);
-        let defines = [&filtered[..], number_of::<V>()].concat();
-        queue.rows(FILE, "smoothed_bounds", &defines, shape, &arguments)?;
+        let filtered = defines(filter);
+        kernels::smoothed_bounds(shape.0, a, filter, t, binned.parts())?
+            .with(&filtered)
+            .rows(&queue, shape)?;
         let maker = Maker {
-            file: FILE,
-            kernel: "smoothed_rows",
             defines: &filtered[1..],
-            arguments: &[
-                &operands[..],
-                &[read(&self.diagonal)?, Argument::F64(factor)],
-            ]
-            .concat(),
+            kernel: &|listed, made| {
+                kernels::smoothed_rows(listed, a, filter, t, &self.diagonal, factor, made)
+            },
         };
         binned.counted(&maker)
     }
@@ -156,11 +154,9 @@ impl Filtered<'_> {
     fn step(&self, t: &Csr<f64>, factor: f64, product: &Csr<f64>) -> Result<Csr<f64>> {
         let rows = product.size().rows;
         let mut values = self.queue.room(product.nonzeros())?;
-        let given = [number(rows), Argument::F64(factor), read(&self.diagonal)?];
-        let factors = [matrix(product)?, matrix(t)?].concat();
-        let arguments = [&given[..], &factors, &[write(&mut values)?]].concat();
-        self.queue
-            .rows(FILE, "smoothed_step", &PLAIN, (rows, 1), &arguments)?;
+        kernels::smoothed_step(rows, factor, &self.diagonal, product, t, &mut values)?
+            .with(&PLAIN)
+            .rows(&self.queue, (rows, 1))?;
         Ok(Csr::of_buffers(product.pattern(), values))
     }
 }
@@ -170,8 +166,4 @@ fn defines(filter: Option<&Pattern>) -> [Define; 2] {
         NO_TABLE,
         ("FILTERED", if filter.is_some() { "1" } else { "0" }),
     ]
-}
-
-fn strong(filter: Option<&Pattern>) -> Result<[Argument; 2]> {
-    filter.map_or(Ok([NOTHING; 2]), graph)
 }

@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
-use super::tiles::{matrix, shape, tile_file};
-use super::{Queue, number, read, write};
+use super::Queue;
+use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::File;
-
-pub(super) const FILE: File = tile_file!("strength.c");
+use crate::gpu::{Launch, kernels::strength as kernels};
 
 /// A measure of strength that has kernels.
 #[derive(Clone, Copy, Debug)]
@@ -57,11 +53,11 @@ struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    fn launch(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
-        let (a, shape) = (self.a, shape(self.a.pattern()));
+    fn launch<const N: usize>(&self, kernel: Launch<'_, N>) -> Result<()> {
         let defines = [("MEASURE", self.measure.name())];
-        let arguments = [&[number(shape.0)], &matrix(a)?[..], arguments].concat();
-        self.queue.rows(FILE, name, &defines, shape, &arguments)
+        kernel
+            .with(&defines)
+            .rows(&self.queue, shape(self.a.pattern()))
     }
 
     /// What couplings depend on beside the entry, the smallest strong one of every row, and how many are strong.
@@ -72,62 +68,75 @@ impl Measured<'_> {
             measure,
             DeviceMeasure::Classical { .. } | DeviceMeasure::Absolute
         ) {
-            self.launch("strength_scales", &[write(&mut scales)?])?;
+            self.launch(kernels::strength_scales(self.a, &mut scales)?)?;
         }
         let max_row_sum = match measure {
             DeviceMeasure::Classical { max_row_sum } => max_row_sum,
             _ => 1.0,
         };
         let (mut least, mut counts) = (queue.room::<f64>(rows)?, queue.room::<u32>(rows)?);
-        let [threshold, max_row_sum] = [threshold, max_row_sum].map(Argument::F64);
-        let results = [write(&mut scales)?, write(&mut least)?, write(&mut counts)?];
-        let arguments = [&[threshold, max_row_sum], &results[..]].concat();
-        self.launch("strength_count", &arguments)?;
+        self.launch(kernels::strength_count(
+            self.a,
+            threshold,
+            max_row_sum,
+            &mut scales,
+            &mut least,
+            &mut counts,
+        )?)?;
         Ok((scales, least, counts))
     }
 }
 
-/// For every row the columns it strongly depends on.
-pub fn graph(
-    queue: Queue<'_>,
+/// For every row the columns it strongly depends on; none on the host.
+pub fn strong_couplings(
     a: &Csr<f64>,
     measure: DeviceMeasure,
     threshold: f64,
-) -> Result<Arc<Pattern>> {
+) -> Result<Option<Arc<Pattern>>> {
+    let Some(queue) = Queue::of(a.executor()) else {
+        return Ok(None);
+    };
     let measured = Measured { queue, a, measure };
     let (scales, least, counts) = measured.counted(threshold)?;
     let (offsets, entries) = queue.offsets(&counts)?;
     let mut columns = queue.room(entries)?;
-    let known = [read(&scales)?, read(&least)?, read(&offsets)?];
-    let arguments = [&known[..], &[write(&mut columns)?]].concat();
-    measured.launch("strength_fill", &arguments)?;
-    Ok(Arc::new(Pattern::of_buffers(a.size(), offsets, columns)))
+    let kernel = kernels::strength_fill(a, &scales, &least, &offsets, &mut columns)?;
+    measured.launch(kernel)?;
+    let pattern = Pattern::of_buffers(a.size(), offsets, columns);
+    Ok(Some(Arc::new(pattern)))
 }
 
 /// The threshold that so many couplings reach, or as many more as are equal to the last of them; infinite for none.
+/// Nothing on the host.
 pub fn threshold_for(
-    queue: Queue<'_>,
     a: &Csr<f64>,
     measure: DeviceMeasure,
     mut wanted: usize,
-) -> Result<f64> {
+) -> Result<Option<f64>> {
+    let Some(queue) = Queue::of(a.executor()) else {
+        return Ok(None);
+    };
     let measured = Measured { queue, a, measure };
     let (scales, references, _) = measured.counted(1.0)?;
     let mut prefix = 0_u64;
     for (shift, width) in DIGITS {
         let mut counts = queue.zeros::<u32>(MOST_DIGITS)?;
-        let known = [read(&scales)?, read(&references)?];
-        let digit = [Argument::U32(shift), Argument::U32(width)];
-        let rest = [Argument::U64(prefix), write(&mut counts)?];
-        let arguments = [&known[..], &digit, &rest].concat();
-        measured.launch("strength_digits", &arguments)?;
+        measured.launch(kernels::strength_digits(
+            a,
+            &scales,
+            &references,
+            shift,
+            width,
+            prefix,
+            &mut counts,
+        )?)?;
         let counts = counts.host()?;
         if prefix == 0 && shift == DIGITS[0].0 {
             let all = counts.iter().map(|&count| count as usize).sum();
             wanted = wanted.min(all);
         }
         if wanted == 0 {
-            return Ok(f64::INFINITY);
+            return Ok(Some(f64::INFINITY));
         }
         let mut found = counts.len() - 1;
         while (counts[found] as usize) < wanted {
@@ -136,5 +145,5 @@ pub fn threshold_for(
         }
         prefix = prefix << width | found as u64;
     }
-    Ok(f64::from_bits(prefix))
+    Ok(Some(f64::from_bits(prefix)))
 }

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use vcycle_gpu::Argument;
 
-use super::alike::Alike;
-use super::mbsr::PackedTiles;
 use super::slices::Survey;
 use super::tiles::NOTHING;
 use super::transpose::word;
@@ -13,19 +11,11 @@ use super::{LANES, Queue, Slices, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File};
+use crate::gpu::{Define, File, kernels};
 use crate::launch::rows::power;
 use crate::size::Size;
 
-pub(super) const FILE: File = File {
-    name: "strips.c",
-    text: concat!(
-        include_str!("../../gpu/kernels/block_place.h"),
-        include_str!("../../gpu/kernels/strip.h"),
-        include_str!("../../gpu/kernels/strips.c")
-    ),
-    block: crate::gpu::BLOCK,
-};
+pub(super) const FILE: File = kernels::strips::FILE;
 
 /// Where the blocks of a matrix stand.
 #[derive(Clone, Debug)]
@@ -37,34 +27,11 @@ pub(crate) struct Strips {
     /// The blocks: a row for every strip.
     pub pattern: Pattern,
     pub slices: Slices,
-    /// Whether tensor cores multiply with several columns, where they can.
-    pub for_tensors: bool,
-    /// What tells entries from zeros, where only those are stored.
-    pub packed: Option<PackedTiles>,
-    /// The rows of strips, where they are not in their own order.
-    pub listed: Option<Buffer<u32>>,
 }
-
-/// What is stored of blocks, and who multiplies with them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BlockKind {
-    /// All values.
-    Dense,
-    /// All values, for tensor cores.
-    Tensors,
-    /// Of tiles of 4 by 4 those of entries.
-    Packed,
-    /// All values, of rows that are put together: the last ones have nothing in common, and long strips.
-    OfLikeRows,
-}
-
-/// Lanes of a strip for tensor cores: the blocks that they multiply at a time are side by side.
-const TENSOR_LANES: usize = 4;
 
 impl Strips {
     /// The blocks of a matrix with that pattern; none where they do not fill it, are too large for a
-    /// kernel, or where some strips have far more than others. The last ones may reach beyond the matrix. For tensor cores strips
-    /// have the lanes that these multiply at a time.
+    /// kernel, or where some strips have far more than others. The last ones may reach beyond the matrix.
     ///
     /// # Errors
     /// When the device has no memory for them.
@@ -73,63 +40,23 @@ impl Strips {
         pattern: &Pattern,
         block: Size,
         least_filled: usize,
-        kind: BlockKind,
     ) -> Result<Option<Self>> {
         let Some(blocks) = block_pattern(queue, pattern, block, least_filled)? else {
             return Ok(None);
         };
         let (strips, count) = (blocks.size().rows, blocks.nonzeros());
-        let for_tensors = kind == BlockKind::Tensors;
-        let mut threads = match for_tensors {
-            true => TENSOR_LANES,
-            false => lanes_for(strips, count / strips.max(1), queue.gpu.width()),
-        };
+        let threads = lanes_for(strips, count / strips.max(1), queue.gpu.width());
         let survey = Survey::of_lengths(queue, &blocks)?;
-        let mean = count / strips.max(1);
-        let most = queue.gpu.width().min(LANES);
-        while kind == BlockKind::OfLikeRows && threads < most && !survey.fits(threads, mean) {
-            threads *= 2;
-        }
         let slices = Slices::surveyed(queue, &blocks, &survey, threads)?;
         if slices.parts.is_some() {
             return Ok(None);
         }
-        let packed = match kind {
-            BlockKind::Packed => Some(PackedTiles::new(queue, pattern, &blocks, &slices)?),
-            _ => None,
-        };
         Ok(Some(Self {
             block,
             size: pattern.size(),
             pattern: blocks,
             slices,
-            for_tensors,
-            packed,
-            listed: None,
         }))
-    }
-
-    /// Blocks of the rows of a pattern that stand in another order, those of like columns one after the other.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(crate) fn of_like_rows(
-        queue: &Queue<'_>,
-        rows: &Alike,
-        block: Size,
-        least_filled: usize,
-    ) -> Result<Option<Self>> {
-        let kind = BlockKind::OfLikeRows;
-        let strips = Self::new(queue, &rows.pattern, block, least_filled, kind)?;
-        Ok(strips.map(|strips| Self {
-            listed: Some(rows.order.clone()),
-            ..strips
-        }))
-    }
-
-    /// Whether strips are of rows that follow each other, and no block reaches beyond the matrix.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.listed.is_none() && !self.is_ragged()
     }
 
     /// Whether some blocks reach beyond the matrix.
@@ -144,9 +71,6 @@ impl Strips {
         pattern: &Pattern,
         values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
-        if let Some(packed) = &self.packed {
-            return packed.place(queue, (pattern, &self.pattern, &self.slices), values);
-        }
         let (offsets, columns) = pattern.buffers();
         let (block_offsets, block_columns) = self.pattern.buffers();
         let (own, entries) = (&self.slices, self.block.rows * self.block.cols);
@@ -159,7 +83,6 @@ impl Strips {
             number(self.size.rows),
             read(offsets)?,
             read(columns)?,
-            self.listed.as_ref().map_or(Ok(NOTHING), read)?,
             number(slices),
             order.map_or(Ok(NOTHING), read)?,
             read(block_offsets)?,

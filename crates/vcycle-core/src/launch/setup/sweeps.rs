@@ -1,16 +1,12 @@
 //! Fixed-point sweeps of incomplete factors.
 
-use vcycle_gpu::Argument;
-
-use super::tiles::{NOTHING, graph, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::Queue;
+use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::{Launch, Passes, Read, kernels::sweeps as kernels};
 use crate::scalar::Scalar;
-
-pub(super) const FILE: File = tile_file!("sweeps.c");
 
 /// Which factors are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +56,10 @@ pub(super) struct Sweeps<'a, A> {
     pattern: &'a Pattern,
     values: Buffer<A>,
     diagonal: Buffer<usize>,
-    types: [Define; 1],
     factorisation: Factorisation,
 }
+
+type Places = (u64, Read<u64>, Read<u32>, Read<u64>);
 
 impl<'a, A: Scalar> Sweeps<'a, A> {
     /// With values on a pattern whose rows have their diagonal entry at the given places.
@@ -73,12 +70,12 @@ impl<'a, A: Scalar> Sweeps<'a, A> {
         diagonal: Buffer<usize>,
         factorisation: Factorisation,
     ) -> Result<Self> {
+        queue.gpu.real(A::KIND)?;
         Ok(Self {
             queue,
             pattern,
             values,
             diagonal,
-            types: [("ACC", queue.gpu.real(A::KIND)?)],
             factorisation,
         })
     }
@@ -107,11 +104,17 @@ impl<'a, A: Scalar> Sweeps<'a, A> {
     }
 
     fn sweep(&self, old: &Buffer<A>, next: &mut Buffer<A>) -> Result<()> {
-        let name = match self.factorisation {
-            Factorisation::Lu => "sweep_lu",
-            Factorisation::Cholesky => "sweep_cholesky",
-        };
-        self.launch(name, &[read(&self.values)?, read(old)?, write(next)?])
+        match self.factorisation {
+            Factorisation::Lu => {
+                self.launch(kernels::sweep_lu(self.places()?, &self.values, old, next)?)
+            }
+            Factorisation::Cholesky => self.launch(kernels::sweep_cholesky(
+                self.places()?,
+                &self.values,
+                old,
+                next,
+            )?),
+        }
     }
 
     /// The norm of a difference on the pattern, scaled to a unit diagonal.
@@ -119,46 +122,50 @@ impl<'a, A: Scalar> Sweeps<'a, A> {
         let queue = self.queue;
         let mut partials = queue.room::<f64>(queue.most_blocks())?;
         let mut norm = queue.room::<f64>(1)?;
-        let [_, counter] = queue.gpu.reduction();
-        let operands = [
-            read(&self.values)?,
-            read(x)?,
-            y.map_or(Ok(NOTHING), read)?,
-            write(&mut partials)?,
+        let counter = queue.gpu.counter();
+        self.launch(kernels::sweep_distance(
+            self.places()?,
+            &self.values,
+            x,
+            y,
+            &mut partials,
             counter,
-            write(&mut norm)?,
-        ];
-        self.launch("sweep_distance", &operands)?;
+            &mut norm,
+        )?)?;
         norm.get(0)
     }
 
     /// The factors themselves: what was swept, over pivots or their roots. None where a pivot has no root.
     pub(super) fn divided(&self, mut values: Buffer<A>) -> Result<Option<Buffer<A>>> {
         let (queue, rows) = (self.queue, self.pattern.size().rows);
-        let roots = word(usize::from(self.factorisation == Factorisation::Cholesky));
+        let roots = self.factorisation == Factorisation::Cholesky;
         let (mut pivots, mut found) = (queue.room::<A>(rows)?, queue.zeros::<u32>(1)?);
-        let arguments = [
-            number(rows),
-            read(&self.diagonal)?,
-            read(&values)?,
+        kernels::sweep_pivots(
+            rows,
+            &self.diagonal,
+            &values,
             roots,
-            write(&mut pivots)?,
-            write(&mut found)?,
-        ];
-        queue.rows(FILE, "sweep_pivots", &self.types, (rows, 1), &arguments)?;
-        self.launch(
-            "sweep_divide",
-            &[read(&pivots)?, roots, write(&mut values)?],
-        )?;
+            &mut pivots,
+            &mut found,
+        )?
+        .rows(&queue, (rows, 1))?;
+        self.launch(kernels::sweep_divide(
+            self.places()?,
+            &pivots,
+            roots,
+            &mut values,
+        )?)?;
         Ok((found.get(0)? == 0).then_some(values))
     }
 
+    /// What `PATTERN` of the kernels stands for: rows, offsets, columns and places of the diagonal.
+    fn places(&self) -> Result<Places> {
+        let (rows, offsets, columns) = self.pattern.pass()?;
+        Ok((rows, offsets, columns, (&self.diagonal).pass()?))
+    }
+
     /// A kernel for all rows.
-    fn launch(&self, name: &'static str, operands: &[Argument]) -> Result<()> {
-        let shape = shape(self.pattern);
-        let [offsets, columns] = graph(self.pattern)?;
-        let pattern = [number(shape.0), offsets, columns, read(&self.diagonal)?];
-        let arguments = [&pattern[..], operands].concat();
-        self.queue.rows(FILE, name, &self.types, shape, &arguments)
+    fn launch<const N: usize>(&self, kernel: Launch<'_, N>) -> Result<()> {
+        kernel.rows(&self.queue, shape(self.pattern))
     }
 }

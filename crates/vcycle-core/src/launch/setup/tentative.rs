@@ -2,18 +2,13 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::smoothed::constants;
-use super::tiles::{graph, tile_file, word};
-use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::File;
+use crate::gpu::kernels::tentative as kernels;
 use crate::size::Size;
-
-pub(super) const FILE: File = tile_file!("tentative.c");
 
 /// Groups of nodes.
 #[derive(Clone, Copy, Debug)]
@@ -49,19 +44,20 @@ pub fn tentative(
     let members = queue.transpose_pattern(members.pattern())?;
     let mut q = queue.room::<f64>(rows * m)?;
     let mut coarse = queue.zeros::<f64>(count * m * m)?;
-    let shape = [word(nodes.block), word(m)];
-    let known = [number(count), number(rows), shape[0], shape[1]];
-    let operands = [Argument::F64(dependent), read(&vectors)?];
-    let [offsets, list] = graph(&members)?;
-    let results = [write(&mut q)?, write(&mut coarse)?];
-    let arguments = [
-        &known[..],
-        &[operands[0], offsets, list, operands[1]],
-        &results,
-    ]
-    .concat();
-    let length = rows.div_ceil(count.max(1));
-    queue.rows(FILE, "tentative_factors", &[], (count, length), &arguments)?;
+    let (offsets, list) = members.buffers();
+    kernels::tentative_factors(
+        count,
+        rows,
+        nodes.block,
+        m,
+        dependent,
+        offsets,
+        list,
+        &vectors,
+        &mut q,
+        &mut coarse,
+    )?
+    .rows(&queue, (count, rows.div_ceil(count.max(1))))?;
     let t = gathered(queue, nodes, m, &q)?;
     let coarse = coarse.host()?;
     let coarse = coarse.chunks((count * m).max(1)).map(<[f64]>::to_vec);
@@ -73,21 +69,22 @@ pub fn tentative(
 /// What is not zero of the `m` numbers of every row.
 fn gathered(queue: Queue<'_>, nodes: Grouping<'_>, m: usize, q: &Buffer<f64>) -> Result<Csr<f64>> {
     let rows = nodes.rows();
-    let known = [
-        number(rows),
-        word(nodes.block),
-        word(m),
-        read(nodes.groups)?,
-        read(q)?,
-    ];
     let mut counts = queue.room(rows)?;
-    let arguments = [&known[..], &[write(&mut counts)?]].concat();
-    queue.rows(FILE, "tentative_counts", &[], (rows, 1), &arguments)?;
+    kernels::tentative_counts(rows, nodes.block, m, nodes.groups, q, &mut counts)?
+        .rows(&queue, (rows, 1))?;
     let (offsets, entries) = queue.offsets(&counts)?;
     let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-    let results = [write(&mut columns)?, write(&mut values)?];
-    let arguments = [&known[..], &[read(&offsets)?], &results].concat();
-    queue.rows(FILE, "tentative_fill", &[], (rows, 1), &arguments)?;
+    kernels::tentative_fill(
+        rows,
+        nodes.block,
+        m,
+        nodes.groups,
+        q,
+        &offsets,
+        &mut columns,
+        &mut values,
+    )?
+    .rows(&queue, (rows, 1))?;
     let size = Size::new(rows, nodes.count * m);
     let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
     Ok(Csr::of_buffers(&pattern, values))

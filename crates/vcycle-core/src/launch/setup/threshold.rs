@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::sweeps::{Factorisation, Sweeping, Sweeps};
-use super::tiles::{graph, shape, tile_file, word};
-use super::{Queue, number, read, write};
+use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File};
+use crate::gpu::kernels::threshold as kernels;
 use crate::scalar::Scalar;
 
-pub(super) const FILE: File = tile_file!("threshold.c");
 /// Digits that are counted at once, as in the kernels.
 const BINS: usize = 2048;
 /// The digits of a word, the first ones first: how far they are from the end, and which bits they have then.
@@ -37,12 +34,12 @@ pub struct Threshold {
 /// The factors on the pattern that the steps find: `L` with a unit diagonal and `U`, side by side, or `L` alone. None where a sweep
 /// enlarges the residual or a pivot has no root.
 pub fn factors<A: Scalar>(queue: Queue<'_>, a: &Csr<A>, how: Threshold) -> Result<Option<Csr<A>>> {
+    queue.gpu.real(A::KIND)?;
     let search = Search {
         queue,
         a,
         factorisation: how.factorisation,
         exact: how.exact,
-        types: [("ACC", queue.gpu.real(A::KIND)?)],
     };
     let mut f = a.clone();
     for _ in 0..how.steps {
@@ -64,14 +61,13 @@ pub fn factors<A: Scalar>(queue: Queue<'_>, a: &Csr<A>, how: Threshold) -> Resul
 }
 
 /// The last key that is kept of a triangle.
-type Key = [u32; 3];
+type Key = (u32, u32, u32);
 
 struct Search<'a, A> {
     queue: Queue<'a>,
     a: &'a Csr<A>,
     factorisation: Factorisation,
     exact: f64,
-    types: [Define; 1],
 }
 
 impl<A: Scalar> Search<'_, A> {
@@ -87,40 +83,30 @@ impl<A: Scalar> Search<'_, A> {
         };
         let wider = Arc::new(self.queue.union(self.a.pattern(), product.pattern())?);
         let mut values = self.queue.room(wider.nonzeros())?;
-        let [a, f, p] = [matrix(self.a)?, matrix(f)?, matrix(&product)?];
-        let operands = [&graph(&wider)?[..], &a, &f, &p, &[write(&mut values)?]].concat();
-        self.rows("candidates", &wider, &operands)?;
+        kernels::candidates(wider.size().rows, &*wider, self.a, f, &product, &mut values)?
+            .rows(&self.queue, shape(&wider))?;
         Ok(Csr::of_buffers(&wider, values))
     }
 
     /// `L` with a unit diagonal and `U`.
     fn triangles(&self, f: &Csr<A>) -> Result<(Csr<A>, Csr<A>)> {
-        let (queue, size, rows) = (self.queue, f.size(), f.size().rows);
+        let (queue, size) = (self.queue, f.size());
         let diagonal = self.diagonal(f.pattern())?;
-        let (mut lower, mut upper) = (queue.room::<u32>(rows)?, queue.room::<u32>(rows)?);
-        let arguments = [
-            number(rows),
-            read(f.pattern().buffers().0)?,
-            read(&diagonal)?,
-            write(&mut lower)?,
-            write(&mut upper)?,
-        ];
-        self.items("count_triangles", rows, &arguments)?;
+        let [lower, upper] = self.lengths(f.pattern(), &diagonal)?;
         let (l_offsets, l_entries) = queue.offsets(&lower)?;
         let (u_offsets, u_entries) = queue.offsets(&upper)?;
         let (mut l_columns, mut l_values) = (queue.room(l_entries)?, queue.room(l_entries)?);
         let (mut u_columns, mut u_values) = (queue.room(u_entries)?, queue.room(u_entries)?);
-        let results = [
-            read(&diagonal)?,
-            read(&l_offsets)?,
-            write(&mut l_columns)?,
-            write(&mut l_values)?,
-            read(&u_offsets)?,
-            write(&mut u_columns)?,
-            write(&mut u_values)?,
-        ];
-        let operands = [&matrix(f)?[..], &results].concat();
-        self.rows("fill_triangles", f.pattern(), &operands)?;
+        kernels::fill_triangles(
+            (f.size().rows, f, &diagonal),
+            &l_offsets,
+            &mut l_columns,
+            &mut l_values,
+            &u_offsets,
+            &mut u_columns,
+            &mut u_values,
+        )?
+        .rows(&queue, shape(f.pattern()))?;
         let l = Arc::new(Pattern::of_buffers(size, l_offsets, l_columns));
         let u = Arc::new(Pattern::of_buffers(size, u_offsets, u_columns));
         Ok((Csr::of_buffers(&l, l_values), Csr::of_buffers(&u, u_values)))
@@ -128,38 +114,35 @@ impl<A: Scalar> Search<'_, A> {
 
     /// What stands up to the diagonal.
     fn lower(&self, a: &Csr<A>) -> Result<Csr<A>> {
-        let (queue, rows) = (self.queue, a.size().rows);
+        let queue = self.queue;
         let diagonal = self.diagonal(a.pattern())?;
-        let (mut lower, mut upper) = (queue.room::<u32>(rows)?, queue.room::<u32>(rows)?);
-        let arguments = [
-            number(rows),
-            read(a.pattern().buffers().0)?,
-            read(&diagonal)?,
-            write(&mut lower)?,
-            write(&mut upper)?,
-        ];
-        self.items("count_triangles", rows, &arguments)?;
+        let [lower, _] = self.lengths(a.pattern(), &diagonal)?;
         let (offsets, entries) = queue.offsets(&lower)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        let results = [
-            read(&diagonal)?,
-            read(&offsets)?,
-            write(&mut columns)?,
-            write(&mut values)?,
-        ];
-        let operands = [&matrix(a)?[..], &results].concat();
-        self.rows("fill_lower", a.pattern(), &operands)?;
+        let factors = (a.size().rows, a, &diagonal);
+        kernels::fill_lower(factors, &offsets, &mut columns, &mut values)?
+            .rows(&queue, shape(a.pattern()))?;
         let pattern = Arc::new(Pattern::of_buffers(a.size(), offsets, columns));
         Ok(Csr::of_buffers(&pattern, values))
+    }
+
+    /// Entries of every row up to the diagonal, and from there on.
+    fn lengths(&self, pattern: &Pattern, diagonal: &Buffer<usize>) -> Result<[Buffer<u32>; 2]> {
+        let (queue, rows) = (self.queue, pattern.size().rows);
+        let (mut lower, mut upper) = (queue.room(rows)?, queue.room(rows)?);
+        kernels::count_triangles(rows, pattern.buffers().0, diagonal, &mut lower, &mut upper)?
+            .with(&[("ACC", A::NAME)])
+            .rows(&queue, (rows, 1))?;
+        Ok([lower, upper])
     }
 
     /// The places of the diagonal, which every row has.
     fn diagonal(&self, pattern: &Pattern) -> Result<Buffer<usize>> {
         let rows = pattern.size().rows;
         let mut diagonal = self.queue.room(rows)?;
-        let [offsets, columns] = graph(pattern)?;
-        let arguments = [number(rows), offsets, columns, write(&mut diagonal)?];
-        self.items("places_of_diagonal", rows, &arguments)?;
+        kernels::places_of_diagonal(rows, pattern, &mut diagonal)?
+            .with(&[("ACC", A::NAME)])
+            .rows(&self.queue, (rows, 1))?;
         Ok(diagonal)
     }
 
@@ -177,13 +160,8 @@ impl<A: Scalar> Search<'_, A> {
         Self: 'p,
     {
         let mut values = self.queue.room(pattern.nonzeros())?;
-        let operands = [
-            &graph(pattern)?[..],
-            &matrix(self.a)?,
-            &[write(&mut values)?],
-        ]
-        .concat();
-        self.rows("spread", pattern, &operands)?;
+        kernels::spread(pattern.size().rows, pattern, self.a, &mut values)?
+            .rows(&self.queue, shape(pattern))?;
         let diagonal = self.diagonal(pattern)?;
         Sweeps::new(self.queue, pattern, values, diagonal, self.factorisation)
     }
@@ -202,21 +180,24 @@ impl<A: Scalar> Search<'_, A> {
         let (queue, rows) = (self.queue, f.size().rows);
         let diagonal = self.diagonal(f.pattern())?;
         let mut sizes = queue.room::<u32>(f.nonzeros())?;
-        let factors = [&matrix(f)?[..], &[read(&diagonal)?]].concat();
-        let operands = [&factors[..], &[write(&mut sizes)?]].concat();
-        self.rows("sizes", f.pattern(), &operands)?;
+        let factors = (rows, f, &diagonal);
+        kernels::sizes(factors, &mut sizes)?.rows(&queue, shape(f.pattern()))?;
         let lower = self.last_key(f.pattern(), (&diagonal, &sizes), false, rooms[0])?;
         let upper = self.last_key(f.pattern(), (&diagonal, &sizes), true, rooms[1])?;
-        let keys = [lower, upper].concat().into_iter().map(Argument::U32);
-        let mut arguments = [&[number(rows)], &factors[..], &[read(&sizes)?]].concat();
-        arguments.extend(keys);
         let mut counts = queue.room::<u32>(rows)?;
-        let counted = [&arguments[..], &[write(&mut counts)?]].concat();
-        self.items("count_kept", rows, &counted)?;
+        kernels::count_kept(factors, &sizes, lower, upper, &mut counts)?.rows(&queue, (rows, 1))?;
         let (offsets, entries) = queue.offsets(&counts)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        let results = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        self.items("fill_kept", rows, &[&arguments[..], &results].concat())?;
+        kernels::fill_kept(
+            factors,
+            &sizes,
+            lower,
+            upper,
+            &offsets,
+            &mut columns,
+            &mut values,
+        )?
+        .rows(&queue, (rows, 1))?;
         let pattern = Arc::new(Pattern::of_buffers(f.size(), offsets, columns));
         Ok(Csr::of_buffers(&pattern, values))
     }
@@ -230,9 +211,9 @@ impl<A: Scalar> Search<'_, A> {
         room: usize,
     ) -> Result<Key> {
         // The larger index of no entry is zero: nothing has a key as small.
-        let (mut key, mut left) = ([0; 3], room);
+        let (mut key, mut left) = ([0_u32; 3], room);
         if room == 0 {
-            return Ok(key);
+            return Ok(key.into());
         }
         for at in 0..key.len() {
             for (place, (shift, digits)) in DIGITS.into_iter().enumerate() {
@@ -242,14 +223,23 @@ impl<A: Scalar> Search<'_, A> {
                     u32::MAX << DIGITS[place - 1].0
                 };
                 let mut bins = self.queue.zeros::<u32>(BINS)?;
-                let mut operands = graph(pattern)?.to_vec();
-                operands.extend([read(diagonal)?, read(sizes)?, word(usize::from(upper))]);
-                operands.extend(key.map(Argument::U32));
-                operands.extend([word(at), Argument::U32(known), Argument::U32(shift)]);
-                operands.extend([Argument::U32(digits), write(&mut bins)?]);
-                self.rows("count_digits", pattern, &operands)?;
+                kernels::count_digits(
+                    pattern.size().rows,
+                    pattern,
+                    diagonal,
+                    sizes,
+                    upper,
+                    Key::from(key),
+                    at,
+                    known,
+                    shift,
+                    digits,
+                    &mut bins,
+                )?
+                .with(&[("ACC", A::NAME)])
+                .rows(&self.queue, shape(pattern))?;
                 let Some((digit, before, here)) = bin_of(bins.host()?, left) else {
-                    return Ok([u32::MAX; 3]);
+                    return Ok([u32::MAX; 3].into());
                 };
                 key[at] |= digit << shift;
                 left -= before;
@@ -257,22 +247,11 @@ impl<A: Scalar> Search<'_, A> {
                     // All with this digit have room.
                     key[at] |= !(u32::MAX << shift);
                     key[at + 1..].fill(u32::MAX);
-                    return Ok(key);
+                    return Ok(key.into());
                 }
             }
         }
-        Ok(key)
-    }
-
-    fn rows(&self, name: &'static str, pattern: &Pattern, operands: &[Argument]) -> Result<()> {
-        let shape = shape(pattern);
-        let arguments = [&[number(shape.0)], operands].concat();
-        self.queue.rows(FILE, name, &self.types, shape, &arguments)
-    }
-
-    fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
-        let shape = (items, 1);
-        self.queue.rows(FILE, name, &self.types, shape, arguments)
+        Ok(key.into())
     }
 }
 
@@ -287,10 +266,4 @@ fn bin_of(bins: &[u32], rank: usize) -> Option<(u32, usize, usize)> {
         before += count;
     }
     None
-}
-
-/// Row offsets, columns and values.
-fn matrix<A: Scalar>(a: &Csr<A>) -> Result<[Argument; 3]> {
-    let [offsets, columns] = graph(a.pattern())?;
-    Ok([offsets, columns, read(a.values_buffer())?])
 }

@@ -4,20 +4,20 @@ use vcycle_gpu::Argument;
 
 use super::products::{Product, are_plain};
 use super::{Queue, number, read, write};
-use crate::arrays::{Csr, SLOTS, TileArrays, Tiles};
+use crate::arrays::{Csr, SLOTS, TileArrays};
 use crate::error::Result;
-use crate::gpu::{File, kernel_file};
+use crate::gpu::{File, kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernel_file!("tile_products.c", 128, "mma.h", "sorted.h");
+pub(super) const FILE: File = kernels::tile_products::FILE;
 /// Tiles of a row of which a block has the sums at a time: for short rows and long ones.
 const WINDOWS: [(usize, &str); 2] = [(64, "64"), (128, "128")];
 
 impl Queue<'_> {
     /// `A B` of matrices in dense tiles. Tiles of the product are found by their columns and maps in two passes, one that counts them and one that lists
     /// them, with rows of tiles grouped by how many there may be.
-    pub(crate) fn multiply_tiles<T: Scalar>(
+    fn multiply_tiles<T: Scalar>(
         &self,
         a: &TileArrays<T>,
         b: &TileArrays<T>,
@@ -45,25 +45,19 @@ impl Queue<'_> {
         let blocks = strips.div_ceil(2);
         self.blocks(FILE, "tile_product", &defines, blocks, &arguments)?;
         Ok(TileArrays {
-            tiles: Tiles::Dense,
             pattern,
             maps,
-            firsts: None,
             values,
         })
     }
 
-    /// `A B` of matrices in rows, in tiles on the way; none for values that are not added in their own type.
-    pub(super) fn multiply_in_tiles<T: Scalar>(
-        &self,
-        a: &Csr<T>,
-        b: &Csr<T>,
-    ) -> Result<Option<Csr<T>>> {
+    /// `A B` of matrices in rows, in tiles on the way; by entries for values that are not added in their own type.
+    pub(crate) fn multiply_in_tiles<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
         if !are_plain::<T>() {
-            return Ok(None);
+            return self.multiply(a, b);
         }
         let tiled = |m: &Csr<T>| -> Result<TileArrays<T>> {
-            self.fill_tiles(m, Tiles::Dense, self.tile_pattern(m.pattern())?)
+            self.fill_tiles(m, self.tile_pattern(m.pattern())?)
         };
         let left = tiled(a)?;
         let right = match std::ptr::eq(a, b) {
@@ -72,7 +66,7 @@ impl Queue<'_> {
         };
         let product = self.multiply_tiles(&left, right.as_ref().unwrap_or(&left))?;
         let size = Size::new(a.size().rows, b.size().cols);
-        self.rows_of_tiles(&product, size).map(Some)
+        self.rows_of_tiles(&product, size)
     }
 }
 

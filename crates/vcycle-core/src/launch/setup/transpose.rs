@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
-use super::groups::{Group, Groups, TEAM_BLOCK};
-use super::tiles::NOTHING;
-use super::{Queue, number, read, write};
+use super::Queue;
+use super::groups::{Group, Groups};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Bits, Define, Null, Read, Write, kernels::transpose as kernels};
 use crate::scalar::Scalar;
 
-pub(super) const FILE: File = kernel_file!("transpose.c", TEAM_BLOCK, "teams.h");
 /// Lengths of rows that are sorted in local memory.
 const LOCAL: usize = 2048;
 /// Entries for every thread of a team, and most threads, measured on an H200.
@@ -61,51 +57,55 @@ impl Queue<'_> {
         let (size, entries) = (a.size().transposed(), a.nonzeros());
         let (offsets, columns) = a.buffers();
         let mut counts = self.zeros::<u32>(size.rows)?;
-        let arguments = [number(entries), read(columns)?, write(&mut counts)?];
-        self.items(FILE, "count_columns", &PLAIN, entries, &arguments)?;
+        kernels::count_columns(entries, columns, &mut counts)?
+            .with(&PLAIN)
+            .items(self, entries)?;
         let mut total = self.room::<u64>(1)?;
-        let t_offsets = self.scan(&counts, write(&mut total)?)?;
+        let t_offsets = self.scan(&counts, &mut total)?;
         // Of short rows nobody has to know which are longer.
         let groups = match entries <= MEAN_SHORT * size.rows {
             true => None,
             false => Some(Groups::new(self, &counts)?),
         };
         let mut t_columns = self.room(entries)?;
-        let given = [read(offsets)?, read(columns)?];
-        let arguments = [
-            number(size.cols),
-            given[0],
-            given[1],
-            read(&t_offsets)?,
-            write(&mut counts)?,
-            write(&mut t_columns)?,
-        ];
-        self.items(FILE, "put_down", &PLAIN, size.cols, &arguments)?;
-        let mut t_values = self.room(values.map_or(0, Buffer::len))?;
-        let transpose = [
-            given[0],
-            given[1],
-            values.map_or(Ok(NOTHING), read)?,
-            read(&t_offsets)?,
-            write(&mut t_columns)?,
-            write(&mut t_values)?,
-        ];
+        kernels::put_down(
+            size.cols,
+            offsets,
+            columns,
+            &t_offsets,
+            &mut counts,
+            &mut t_columns,
+        )?
+        .with(&PLAIN)
+        .items(self, size.cols)?;
+        let mut t_values = self.room::<T>(values.map_or(0, Buffer::len))?;
+        let transpose = (
+            offsets.pointer()?.cast(),
+            columns.pointer()?,
+            values
+                .map(Buffer::pointer)
+                .transpose()?
+                .unwrap_or_default()
+                .bits(),
+            t_offsets.pointer()?.cast(),
+            t_columns.pointer_mut()?,
+            t_values.pointer_mut()?.bits(),
+        );
         match groups {
-            Some(groups) => self.finish::<T>(&groups, &transpose)?,
-            None => self.finish_short::<T>(size.rows, counts, &transpose)?,
+            Some(groups) => self.finish::<T>(&groups, transpose)?,
+            None => self.finish_short::<T>(size.rows, counts, transpose)?,
         }
         Ok((Pattern::of_buffers(size, t_offsets, t_columns), t_values))
     }
 
     /// Sorts the rows of all groups.
-    fn finish<T>(&self, groups: &Groups, transpose: &[Argument]) -> Result<()> {
+    fn finish<T>(&self, groups: &Groups, transpose: TransposeParts) -> Result<()> {
         let word = [("WORD", word::<T>())];
         for group in groups.each(LOCAL, TEAMS)? {
             let defines = [&group.defines(group.size)[..], &word].concat();
-            let rows = [number(group.count), NOTHING, group.rows];
-            let arguments = [&rows[..], transpose].concat();
-            let blocks = group.blocks(self, 0);
-            self.blocks(FILE, "finish_rows", &defines, blocks, &arguments)?;
+            kernels::finish_rows(group.count, Null, Read::of(group.rows), transpose)?
+                .with(&defines)
+                .run(self.gpu, group.blocks(self, 0))?;
         }
         Ok(())
     }
@@ -116,20 +116,30 @@ impl Queue<'_> {
         &self,
         rows: usize,
         mut longer: Buffer<u32>,
-        transpose: &[Argument],
+        transpose: TransposeParts,
     ) -> Result<()> {
         let mut count = self.zeros::<u32>(1)?;
-        let listed = [write(&mut longer)?, write(&mut count)?];
-        let arguments = [&[number(rows)], transpose, &listed].concat();
         let word = ("WORD", word::<T>());
-        let plain = [PLAIN[0], PLAIN[1], PLAIN[2], word];
-        self.items(FILE, "finish_short", &plain, rows, &arguments)?;
+        kernels::finish_short(rows, transpose, &mut longer, &mut count)?
+            .with(&[PLAIN[0], PLAIN[1], PLAIN[2], word])
+            .items(self, rows)?;
         let group = Group::long(rows.min(LONGER), &longer, LOCAL)?;
         let defines = [&group.defines(0)[..], &[word]].concat();
-        let arguments = [&[number(0), read(&count)?, group.rows], transpose].concat();
-        self.blocks(FILE, "finish_rows", &defines, group.count, &arguments)
+        kernels::finish_rows(0_usize, &count, &longer, transpose)?
+            .with(&defines)
+            .run(self.gpu, group.count)
     }
 }
+
+/// What `TRANSPOSE` of the kernels stands for.
+type TransposeParts = (
+    Read<u64>,
+    Read<u32>,
+    Read<Bits>,
+    Read<u64>,
+    Write<u32>,
+    Write<Bits>,
+);
 
 /// The type in which values of so many bytes are moved.
 pub(super) fn word<T>() -> &'static str {

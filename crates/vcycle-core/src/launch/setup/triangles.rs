@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Queue, number, read, write};
+use super::Queue;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
-use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::executor::{Buffer, Element};
+use crate::gpu::{Define, Passes, Read, kernels::triangles as kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
-use vcycle_gpu::Argument;
-
-pub(super) const FILE: File = kernel_file!("triangles.c");
 
 /// Steps between two looks at whether levels still grow, and most levels: with more of them rows wait for each other too often.
 const STEPS: usize = 16;
@@ -56,15 +53,12 @@ pub fn triangle<T: Scalar>(
     unit: bool,
 ) -> Result<Option<std::result::Result<LevelTriangle<T>, Flaw>>> {
     let rows = sides.pattern.size().rows;
-    let types = [
-        ("T", queue.gpu.real(T::KIND)?),
-        ("ACC", queue.gpu.real(T::Arith::KIND)?),
-    ];
+    queue.gpu.real(T::KIND)?;
     let split = Split {
         queue,
         sides,
         lower,
-        types,
+        types: [("T", T::NAME), ("ACC", T::Arith::NAME)],
     };
     let Some((levels, count)) = split.levels()? else {
         return Ok(None);
@@ -98,6 +92,7 @@ struct Split<'a, T: Scalar> {
     queue: Queue<'a>,
     sides: &'a Sides<'a, T>,
     lower: bool,
+    /// For kernels that are not given values of both types.
     types: [Define; 2],
 }
 
@@ -106,14 +101,10 @@ impl<T: Scalar> Split<'_, T> {
         self.sides.pattern.size().rows
     }
 
-    /// A kernel for all rows of the pattern.
-    fn launch(&self, name: &'static str, operands: &[Argument]) -> Result<()> {
-        let [offsets, columns] = self.sides.pattern.device()?.map(Argument::Address);
-        let lower = Argument::U32(u32::from(self.lower));
-        let pattern = [number(self.rows()), offsets, columns, lower];
-        let arguments = [&pattern[..], operands].concat();
-        self.queue
-            .items(FILE, name, &self.types, self.rows(), &arguments)
+    /// What `PATTERN` of the kernels stands for: rows, offsets, columns and which triangle it is.
+    fn pattern(&self) -> Result<(u64, Read<u64>, Read<u32>, u32)> {
+        let (rows, offsets, columns) = self.sides.pattern.pass()?;
+        Ok((rows, offsets, columns, self.lower.into()))
     }
 
     /// The level of every row, and how many there are.
@@ -122,12 +113,9 @@ impl<T: Scalar> Split<'_, T> {
         let mut changed = self.queue.filled(1, 0)?;
         for first in (1..MOST_LEVELS).step_by(STEPS) {
             for step in first..first + STEPS {
-                let operands = [
-                    Argument::U32(step as u32),
-                    write(&mut levels)?,
-                    write(&mut changed)?,
-                ];
-                self.launch("triangle_levels_step", &operands)?;
+                kernels::triangle_levels_step(self.pattern()?, step, &mut levels, &mut changed)?
+                    .with(&self.types)
+                    .items(&self.queue, self.rows())?;
             }
             if (changed.get(0)? as usize) + 1 < first + STEPS {
                 let most = self.largest(&levels)?;
@@ -149,36 +137,32 @@ impl<T: Scalar> Split<'_, T> {
     fn filled(&self, order: &Buffer<u32>) -> Result<(Csr<T>, u32)> {
         let queue = self.queue;
         let mut counts = queue.room::<u32>(self.rows())?;
-        self.launch("triangle_counts", &[write(&mut counts)?])?;
+        kernels::triangle_counts(self.pattern()?, &mut counts)?
+            .with(&self.types)
+            .items(&queue, self.rows())?;
         let (starts, entries) = queue.offsets(&queue.gathered(order, &counts)?)?;
         let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
         let mut found = queue.filled(1, u32::MAX)?;
-        let operands = [
-            read(order)?,
-            read(&starts)?,
-            read(self.sides.values)?,
-            write(&mut columns)?,
-            write(&mut values)?,
-            write(&mut found)?,
-        ];
-        self.launch("triangle_fill", &operands)?;
+        kernels::triangle_fill(
+            self.pattern()?,
+            order,
+            &starts,
+            self.sides.values,
+            &mut columns,
+            &mut values,
+            &mut found,
+        )?
+        .items(&queue, self.rows())?;
         let pattern = Pattern::of_buffers(Size::square(self.rows()), starts, columns);
         Ok((Csr::of_buffers(&Arc::new(pattern), values), found.get(0)?))
     }
 
     fn pivots(&self, order: &Buffer<u32>, found: &mut Buffer<u32>) -> Result<Buffer<T::Arith>> {
         let mut inverse = self.queue.room::<T::Arith>(self.rows())?;
-        let arguments = [
-            number(self.rows()),
-            read(order)?,
-            read(self.sides.pivots.0)?,
-            read(self.sides.pivots.1)?,
-            write(&mut inverse)?,
-            write(found)?,
-        ];
-        let types = &self.types;
-        self.queue
-            .items(FILE, "triangle_pivots", types, self.rows(), &arguments)?;
+        let (places, values) = self.sides.pivots;
+        kernels::triangle_pivots(self.rows(), order, places, values, &mut inverse, found)?
+            .with(&self.types[..1])
+            .items(&self.queue, self.rows())?;
         Ok(inverse)
     }
 }

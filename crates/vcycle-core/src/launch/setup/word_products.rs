@@ -11,12 +11,11 @@ use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernel_file};
+use crate::gpu::{Define, File, Write, kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File =
-    kernel_file!("word_products.c", TEAM_BLOCK, "teams.h", "several_rows.h");
+pub(super) const FILE: File = kernels::word_products::FILE;
 /// Entries of a row of `B` and products for a row, in the mean, and products in all, from which it is worth looking closer. Without these limits an H200 took
 /// 8 to 10 % longer for `R (A P)` of `beam:o3,l3` and `poisson27:128`, which stayed with tables.
 const LEAST_ROW: f64 = 20.0;
@@ -88,7 +87,7 @@ impl<'p> ByWords<'p> {
         // The number of words and the largest span, which the host is told together.
         let mut told = queue.zeros::<u64>(2)?;
         let to = told.device_mut()?;
-        let offsets = queue.scan(&counts, Argument::Address(to))?;
+        let offsets = queue.scan(&counts, Write::new(to))?;
         let [a_offsets, a_columns] = a.device()?.map(Argument::Address);
         let left = [number(a.size().rows), a_offsets, a_columns, read(&bounds)?];
         let most = Argument::Address(to + size_of::<u64>() as u64);

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use super::Csr;
-use crate::arrays::{TILE, Tiles};
+use crate::arrays::TILE;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::launch::layout::Shape;
 use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
@@ -73,37 +72,15 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// When the device has no memory for it.
     pub fn on_device_in(&self, block: Option<Size>) -> Result<Self> {
-        operations::laid_out(self, block.map_or(Shape::Rows, Shape::Blocks))
+        operations::laid_out(self, block)
     }
 
     /// The same matrix, with which its device multiplies in [tiles](super::super::Mbsr) of 4 by 4.
     ///
     /// # Errors
     /// When the device has no memory for it.
-    pub fn in_tiles(&self, tiles: Tiles) -> Result<Self> {
-        let shape = match tiles {
-            Tiles::Dense => Shape::Blocks(TILE),
-            Tiles::Packed => Shape::Packed,
-        };
-        operations::laid_out(self, shape)
-    }
-
-    /// The same matrix, of which its device puts rows with the same columns side by side, wherever they stand, and multiplies in blocks of these, as with
-    /// high order elements; row by row where there are none.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
-    pub fn grouped(&self) -> Result<Self> {
-        operations::grouped(self)
-    }
-
-    /// The same matrix, with which its device multiplies in blocks of at most four rows and columns; by tensor cores, where it has them, for vectors of 8, 16,
-    /// 24 .. columns: values and vectors of the same type, or values in half precision and vectors in single.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
-    pub fn for_tensor_cores(&self, block: Size) -> Result<Self> {
-        operations::laid_out(self, Shape::Tensors(block))
+    pub fn in_tiles(&self) -> Result<Self> {
+        operations::laid_out(self, Some(TILE))
     }
 
     /// Whether the layout for products with it is made already.

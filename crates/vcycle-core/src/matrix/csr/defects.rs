@@ -35,10 +35,10 @@ impl Defects {
     /// A sentence for each.
     pub fn sentences(&self) -> Vec<String> {
         let rows = |count: usize| if count == 1 { "row" } else { "rows" };
-        let mut told = Vec::new();
+        let mut sentences = Vec::new();
         let mut say = |count: usize, sentence: String| {
             if count > 0 {
-                told.push(sentence);
+                sentences.push(sentence);
             }
         };
         let (zero, columns) = (self.zero_rows, self.zero_columns);
@@ -59,7 +59,7 @@ impl Defects {
              and no couplings with each other"
         );
         say(block, saddle);
-        told
+        sentences
     }
 }
 
@@ -225,9 +225,9 @@ mod tests {
         let defects = a.defects();
         assert_eq!((defects.zero_rows, defects.zero_columns), (1, 1));
         assert_eq!((defects.repeated_rows, defects.zero_block), (1, 0));
-        let told = defects.sentences();
-        assert_eq!(told[0], "singular: 1 row of zeros");
-        assert_eq!(told.len(), 3);
+        let sentences = defects.sentences();
+        assert_eq!(sentences[0], "singular: 1 row of zeros");
+        assert_eq!(sentences.len(), 3);
     }
 
     #[test]

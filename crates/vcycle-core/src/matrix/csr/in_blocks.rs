@@ -1,8 +1,7 @@
 //! Products of devices with matrices in blocks, compared with the host.
 
-use super::Csr;
-use super::testing::{grid, nodes, random};
-use crate::arrays::Tiles;
+use super::testing::{grid, nodes, of_rows, random};
+use super::{Csr, Duplicates};
 use crate::executor::Executor;
 use crate::linop::{LinOp, Size, Sweep};
 use crate::scalar::{Mixes, Scalar, bf16, f16};
@@ -15,21 +14,15 @@ const HOST: Executor = Executor::Reference;
 /// A matrix of blocks at random places, in which some entries are missing.
 fn of_blocks(size: Size, block: Size, density: f64) -> Csr<f64> {
     let places = random::<f64>(&HOST, size.rows, size.cols, density, 7);
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..size.rows * block.rows {
-        for &place in places.row(row / block.rows).0 {
-            for within in 0..block.cols {
-                let column = place as usize * block.cols + within;
-                if (row + 3 * column) % 11 != 5 {
-                    columns.push(column as u32);
-                    values.push(((row * 5 + column * 3) % 17) as f64 / 8.0 - 1.0);
-                }
-            }
-        }
-        offsets.push(columns.len());
-    }
     let size = Size::new(size.rows * block.rows, size.cols * block.cols);
-    Csr::from_canonical(&HOST, size, offsets, columns, values)
+    of_rows(&HOST, size, Duplicates::Refuse, |row| {
+        let places = places.row(row / block.rows).0.iter();
+        let columns =
+            places.flat_map(|&place| (0..block.cols).map(move |k| place as usize * block.cols + k));
+        let there = columns.filter(|column| (row + 3 * column) % 11 != 5);
+        let value = |column| ((row * 5 + column * 3) % 17) as f64 / 8.0 - 1.0;
+        there.map(|column| (column, value(column))).collect()
+    })
 }
 
 /// Small numbers, which every type holds.
@@ -38,13 +31,13 @@ fn numbers<X: Scalar>(executor: &Executor, rows: usize, cols: usize) -> Vector<X
     Vector::from_rows(executor, cols, values.collect()).unwrap()
 }
 
-fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, told: &str) {
+fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, message: &str) {
     for (found, expected) in found.to_vec().iter().zip(expected.to_vec()) {
         let (found, expected) = (found.to_c64(), expected.to_c64());
         let apart = (found - expected).norm();
         assert!(
             apart <= 1e-2 + 1e-2 * expected.norm(),
-            "{told}: {found} {expected}"
+            "{message}: {found} {expected}"
         );
     }
 }
@@ -55,21 +48,9 @@ fn check_product<M: Mixes<X, X>, X: Scalar>(
     block: Size,
     cols: usize,
 ) {
-    check::<M, X>(executor, a, block, cols, |there| {
-        there.on_device_in(Some(block)).unwrap()
-    });
-}
-
-/// The product of the matrix as `stored` makes it from one of the device.
-fn check<M: Mixes<X, X>, X: Scalar>(
-    executor: &Executor,
-    a: &Csr<f64>,
-    block: Size,
-    cols: usize,
-    stored: impl Fn(&Csr<M>) -> Csr<M>,
-) {
     let a = a.convert::<M>().unwrap();
-    let there = stored(&a.copy_to(executor).unwrap());
+    let there = a.copy_to(executor).unwrap();
+    let there = there.on_device_in(Some(block)).unwrap();
     assert_eq!(there.device_block().unwrap(), Some(block));
     let product = |a: &Csr<M>| {
         let x = numbers::<X>(a.executor(), a.size().cols, cols);
@@ -114,79 +95,6 @@ fn tiles_may_reach_beyond_the_matrix() {
     check_product::<f32, f32>(&executor, &a, Size::square(4), 8);
     let a = of_blocks(Size::new(71, 43), Size::square(1), 0.3);
     check_product::<f32, f32>(&executor, &a, Size::new(1, 2), 1);
-}
-
-#[test]
-fn packed_tiles_multiply_as_the_host_does() {
-    let Some(executor) = device() else { return };
-    fn of<M: Mixes<X, X>, X: Scalar>(executor: &Executor, a: &Csr<f64>, cols: usize) {
-        let stored = |there: &Csr<M>| there.in_tiles(Tiles::Packed).unwrap();
-        check::<M, X>(executor, a, Size::square(4), cols, stored);
-    }
-    // Tiles beyond the matrix; several lanes for a strip, and strips without tiles.
-    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.2);
-    of::<f64, f64>(&executor, &a, 1);
-    of::<f16, f32>(&executor, &a, 1);
-    of::<f32, f32>(&executor, &a, 8);
-    of::<f64, f64>(
-        &executor,
-        &of_blocks(Size::new(9, 500), Size::square(1), 0.5),
-        1,
-    );
-    of::<f64, f64>(
-        &executor,
-        &of_blocks(Size::new(700, 80), Size::square(1), 0.002),
-        1,
-    );
-    // The same differences between column and row.
-    of::<f32, f64>(&executor, &grid(&HOST, 40), 1);
-}
-
-#[test]
-fn like_rows_are_multiplied_side_by_side() {
-    let Some(executor) = device() else { return };
-    // Every other row of a node has the columns of the first one, and all columns come in pairs.
-    let a = random::<f64>(&HOST, 300, 300, 0.1, 5);
-    let pairs = |row: usize| {
-        let columns = a.row(row / 4 * 2 + row % 2).0.iter();
-        columns.flat_map(|column| [2 * column, 2 * column + 1])
-    };
-    let (mut offsets, mut columns) = (vec![0], Vec::new());
-    for row in 0..599 {
-        columns.extend(pairs(row));
-        offsets.push(columns.len());
-    }
-    let values = (0..columns.len()).map(|i| (i % 17) as f64 / 8.0 - 1.0);
-    let values = values.collect();
-    let a = Csr::from_canonical(&HOST, Size::new(599, 600), offsets, columns, values);
-    assert_eq!(a.copy_to(&executor).unwrap().device_block().unwrap(), None);
-    let grouped = a.copy_to(&executor).unwrap().grouped().unwrap();
-    let name = LinOp::<f64>::stored_as(&grouped).unwrap();
-    assert_eq!(name, "csr-grouped 2x2");
-    let block = Size::square(2);
-    check::<f64, f64>(&executor, &a, block, 1, |a| a.grouped().unwrap());
-    check::<f16, f32>(&executor, &a, block, 1, |a| a.grouped().unwrap());
-    check::<f32, f32>(&executor, &a, block, 8, |a| a.grouped().unwrap());
-}
-
-#[test]
-fn tensor_cores_multiply_as_the_host_does() {
-    let Some(executor) = device() else { return };
-    fn of<M: Mixes<X, X>, X: Scalar>(executor: &Executor, a: &Csr<f64>, n: usize, cols: usize) {
-        let block = Size::square(n);
-        let stored = |there: &Csr<M>| there.for_tensor_cores(block).unwrap();
-        check::<M, X>(executor, a, block, cols, stored);
-    }
-    // Some strips have no block, others more than four.
-    let a = of_blocks(Size::new(40, 30), Size::square(4), 0.1);
-    of::<f16, f16>(&executor, &a, 4, 32);
-    of::<f64, f64>(&executor, &a, 4, 16);
-    of::<f32, f32>(&executor, &a, 4, 8);
-    of::<bf16, f32>(&executor, &nodes(&HOST, [5, 4, 2]), 3, 24);
-    // Tiles that reach beyond the matrix, and vectors of other columns, which other kernels have.
-    let a = of_blocks(Size::new(35, 45), Size::square(2), 0.03);
-    of::<bf16, bf16>(&executor, &a, 4, 8);
-    of::<f64, f64>(&executor, &a, 4, 3);
 }
 
 #[test]
@@ -240,7 +148,6 @@ fn residuals_and_sweeps_are_those_of_the_host() {
         (in_blocks(Some(block)), 1),
         (in_blocks(Some(block)), 8),
         (in_blocks(None), 4),
-        (there.for_tensor_cores(block).unwrap(), 8),
     ] {
         let (found, expected) = (both(&there, cols), both(&a, cols));
         assert_near(&found.0, &expected.0, "residual");
@@ -316,8 +223,8 @@ fn there(executor: &Executor, a: &Csr<f64>, block: Size) -> Csr<f64> {
     let there = a.copy_to(executor).unwrap();
     let there = there.on_device_in(Some(block)).unwrap();
     assert_eq!(there.device_block().unwrap(), Some(block));
-    let told = format!("bsr {}x{}", block.rows, block.cols);
-    assert_eq!(LinOp::<f64>::stored_as(&there), Some(told));
+    let message = format!("bsr {}x{}", block.rows, block.cols);
+    assert_eq!(LinOp::<f64>::stored_as(&there), Some(message));
     there
 }
 

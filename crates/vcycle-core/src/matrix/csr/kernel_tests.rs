@@ -1,5 +1,6 @@
 //! The kernels against the reference, and against themselves on other numbers of threads.
 
+use super::testing::of_rows;
 use crate::executor::Executor;
 use crate::linop::{LinOp, Size, Sweep, Transpose};
 use crate::matrix::{Csr, Duplicates};
@@ -8,35 +9,31 @@ use crate::simd::{Level, testing::at_every_level};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 
+const HOST: Executor = Executor::Reference;
+
 /// Rows of every length from none to more than a piece, in columns without order.
 fn matrix(rows: usize, cols: usize, long: usize) -> Csr<f64> {
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..rows {
+    of_rows(&HOST, Size::new(rows, cols), Duplicates::Sum, |row| {
         let count = if row == rows / 2 { long } else { row * 7 % 41 };
-        for entry in 0..count.min(cols) {
-            columns.push(((row * 31 + entry * (cols / 2 + 1)) % cols) as u32);
-            values.push(((row + entry) % 9) as f64 - 4.0);
-        }
-        offsets.push(columns.len());
-    }
-    let size = Size::new(rows, cols);
-    let host = Executor::reference();
-    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Sum).unwrap()
+        let column = |entry| (row * 31 + entry * (cols / 2 + 1)) % cols;
+        let entries = 0..count.min(cols);
+        entries.map(|e| (column(e), small(row + e))).collect()
+    })
 }
 
 /// Lines of a grid, each row with `width` entries that move on with it; ends of lines have fewer.
 fn grid(points: usize, width: usize) -> Csr<f64> {
-    let rows = 3 * points;
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..rows {
+    let size = Size::new(3 * points, 3 * points + 2 * width);
+    of_rows(&HOST, size, Duplicates::Refuse, |row| {
         let count = if row % points == 0 { width / 2 } else { width };
-        columns.extend((0..count).map(|entry| (row + entry * 2) as u32));
-        values.extend((0..count).map(|entry| ((row * entry) % 9) as f64 - 4.0));
-        offsets.push(columns.len());
-    }
-    let size = Size::new(rows, rows + 2 * width);
-    let host = Executor::reference();
-    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+        let entries = 0..count;
+        entries.map(|e| (row + e * 2, small(row * e))).collect()
+    })
+}
+
+/// One of a few small integers.
+fn small(number: usize) -> f64 {
+    (number % 9) as f64 - 4.0
 }
 
 fn wave<T: Scalar>(executor: &Executor, rows: usize, cols: usize) -> Vector<T> {
@@ -134,17 +131,12 @@ fn rows_that_repeat_agree_with_the_reference() {
 
 /// Nodes of `size` unknowns, whose rows have `width` columns in common, in groups of `near` neighbours.
 fn nodes(count: usize, size: usize, width: usize, near: usize) -> Csr<f64> {
-    let rows = count * size;
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..rows {
-        let column = |entry: usize| row / size * 3 + entry / near * 2 * near + entry % near;
-        columns.extend((0..width).map(|entry| column(entry) as u32));
-        values.extend((0..width).map(|entry| ((row * entry) % 9) as f64 - 4.0));
-        offsets.push(columns.len());
-    }
-    let size = Size::new(rows, 3 * count + 2 * width);
-    let host = Executor::reference();
-    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    let dimensions = Size::new(count * size, 3 * count + 2 * width);
+    of_rows(&HOST, dimensions, Duplicates::Refuse, |row| {
+        let column = |e: usize| row / size * 3 + e / near * 2 * near + e % near;
+        let entries = 0..width;
+        entries.map(|e| (column(e), small(row * e))).collect()
+    })
 }
 
 #[test]
@@ -162,16 +154,13 @@ fn rows_of_nodes_agree_with_the_reference() {
 /// Short rows: runs of every length, then lengths that alternate, all in columns without order.
 fn short_rows() -> Csr<f64> {
     let runs = (0..9).flat_map(|length| [length; 20]);
-    let lengths = runs.chain((0..40).map(|row| row * 5 % 9));
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for (row, length) in lengths.enumerate() {
-        columns.extend((0..length).map(|entry| ((row * row + entry * 9) % 97) as u32));
-        values.extend((0..length).map(|entry| ((row + entry) % 9) as f64 - 4.0));
-        offsets.push(columns.len());
-    }
-    let size = Size::new(offsets.len() - 1, 97);
-    let host = Executor::reference();
-    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Sum).unwrap()
+    let lengths: Vec<usize> = runs.chain((0..40).map(|row| row * 5 % 9)).collect();
+    let size = Size::new(lengths.len(), 97);
+    of_rows(&HOST, size, Duplicates::Sum, |row| {
+        let entries = 0..lengths[row];
+        let column = |e: usize| (row * row + e * 9) % 97;
+        entries.map(|e| (column(e), small(row + e))).collect()
+    })
 }
 
 #[test]

@@ -376,10 +376,13 @@ mod tests {
             1.0, 1.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0,
         ];
         let refused = from_dense(4, &dense).maximum_product_matching();
-        let told = refused.unwrap_err().to_string();
-        assert!(told.contains("row 1 (counted from 0) finds"), "{told}");
+        let message = refused.unwrap_err().to_string();
+        assert!(
+            message.contains("row 1 (counted from 0) finds"),
+            "{message}"
+        );
         let zero = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 0.0, 0.0]);
-        let told = zero.maximum_product_matching().unwrap_err().to_string();
-        assert!(told.contains("rows 1, 2 (counted"), "{told}");
+        let message = zero.maximum_product_matching().unwrap_err().to_string();
+        assert!(message.contains("rows 1, 2 (counted"), "{message}");
     }
 }

@@ -95,7 +95,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Whether a matrix on a device is diagonally dominant with a diagonal of very different sizes, as
-    /// that of a diffusion whose coefficient jumps; nobody asks the host.
+    /// that of a diffusion whose coefficient jumps; the host is not asked.
     #[doc(hidden)]
     pub fn has_jumps(&self) -> Result<bool> {
         let Some(found) = entries::extremes(self)? else {

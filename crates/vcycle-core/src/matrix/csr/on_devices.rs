@@ -6,7 +6,7 @@ use super::testing::{assert_same, banded, grid, nodes, random};
 use super::{Csr, Duplicates, Galerkin, SpGemm, galerkin};
 use crate::error::Error;
 use crate::executor::{Buffer, Executor};
-use crate::launch::setup::{Factors, Product, ProductWay, Queue};
+use crate::launch::setup::{Factors, Product, Queue};
 use crate::linop::{LinOp, Size};
 use crate::scalar::{Scalar, bf16, c64, f16};
 use crate::testing::device;
@@ -54,6 +54,19 @@ fn products_and_transposes_are_those_of_the_host() {
     }
 }
 
+/// A product by entries that is still to be formed.
+fn product_of<'p>(a: &'p Csr<f64>, b: &'p Csr<f64>) -> Product<'p> {
+    let queue = Queue::of(a.executor()).unwrap();
+    Product::new(queue, a.pattern(), b.pattern()).unwrap()
+}
+
+/// A product by tables with entries counted first, and in one pass.
+fn counted_and_not(a: &Csr<f64>, b: &Csr<f64>) -> [Csr<f64>; 2] {
+    let product = || product_of(a, b);
+    let both = [product().counted_first(), product().without_words()];
+    both.map(|product| product.whole(Factors { a, b, p: None }, true).unwrap())
+}
+
 #[test]
 fn words_of_columns_give_what_tables_give() {
     let Some(executor) = device() else { return };
@@ -63,16 +76,18 @@ fn words_of_columns_give_what_tables_give() {
     for [a, b] in shapes {
         let expected = a.multiply(&b).unwrap();
         let (a, b) = (a.copy_to(&executor).unwrap(), b.copy_to(&executor).unwrap());
-        let by = |way| a.multiply_in_way(&b, way).unwrap();
-        let tables = by(ProductWay::Tables);
+        let factors = Factors {
+            a: &a,
+            b: &b,
+            p: None,
+        };
+        let tables = product_of(&a, &b).without_words();
+        let tables = tables.whole(factors, true).unwrap();
         assert_near(&tables, &expected, 1e-14);
-        assert_near(&by(ProductWay::Words), &tables, 1e-15);
-        let queue = Queue::of(&executor).unwrap();
-        let way = ProductWay::Words;
-        let product = Product::in_way(queue, a.pattern(), b.pattern(), way).unwrap();
+        let product = product_of(&a, &b).with_words();
+        assert_near(&product.whole(factors, true).unwrap(), &tables, 1e-15);
         let pattern = Arc::new(product.symbolic().unwrap());
-        let (a, b, p) = (&a, &b, None);
-        let values = product.numeric::<f64, f64, f64>(Factors { a, b, p }, &pattern);
+        let values = product.numeric::<f64, f64, f64>(factors, &pattern);
         let found = Csr::of_buffers(&pattern, values.unwrap());
         assert_near(&found, &tables, 1e-15);
     }
@@ -91,10 +106,9 @@ fn tiles_give_what_entries_give() {
         let expected = a.multiply(&b).unwrap();
         let there = |a: &Csr<f64>| a.copy_to(&executor).unwrap();
         let (a, b) = (there(&a), there(&b));
-        let by = |way| a.multiply_in_way(&b, way).unwrap();
-        assert_near(&by(ProductWay::Tiles), &expected, 1e-14);
+        assert_near(&a.multiply_in_tiles(&b).unwrap(), &expected, 1e-14);
         let single = |a: &Csr<f64>| a.convert::<f32>().unwrap();
-        let found = single(&a).multiply_in_way(&single(&b), ProductWay::Tiles);
+        let found = single(&a).multiply_in_tiles(&single(&b));
         assert_near(&found.unwrap(), &single(&expected), 1e-5);
     }
 }
@@ -117,11 +131,9 @@ fn rows_that_are_not_counted_first_are_the_same() {
         [all, longest],
     ] {
         let (a, b) = (a.copy_to(&executor).unwrap(), b.copy_to(&executor).unwrap());
-        let by = |way| a.multiply_in_way(&b, way).unwrap();
-        let expected = by(ProductWay::Counted);
-        for way in [ProductWay::Tables, ProductWay::Auto] {
-            assert_near(&by(way), &expected, 1e-15);
-        }
+        let [counted, tables] = counted_and_not(&a, &b);
+        assert_near(&tables, &counted, 1e-15);
+        assert_near(&a.multiply(&b).unwrap(), &counted, 1e-15);
     }
 }
 
@@ -134,9 +146,10 @@ fn products_with_short_rows_are_those_of_the_host() {
     let expected = a.multiply(&b).unwrap();
     let there = |a: &Csr<f64>| a.copy_to(&executor).unwrap();
     let (a, b) = (there(&a), there(&b));
-    for way in [ProductWay::Tables, ProductWay::Counted, ProductWay::Auto] {
-        assert_near(&a.multiply_in_way(&b, way).unwrap(), &expected, 1e-15);
+    for found in counted_and_not(&a, &b) {
+        assert_near(&found, &expected, 1e-15);
     }
+    assert_near(&a.multiply(&b).unwrap(), &expected, 1e-15);
     let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
     assert_near(&product.numeric(&a, &b).unwrap(), &expected, 1e-15);
 }
@@ -352,11 +365,11 @@ fn wrong_arrays_of_any_executor_are_told_with_their_row() {
             let values = Buffer::from_vec(&executor, vec![1.0; 4]);
             Csr::from_buffers(Size::square(3), offsets, columns, values).map(|a| a.nonzeros())
         };
-        let told = |offsets, columns| made(offsets, columns).unwrap_err().to_string();
+        let message = |offsets, columns| made(offsets, columns).unwrap_err().to_string();
         assert_eq!(made([0, 1, 3, 4], [0, 0, 1, 2]).unwrap(), 4);
-        assert!(told([0, 1, 3, 4], [0, 1, 0, 2]).contains("row 1"));
-        assert!(told([0, 1, 3, 4], [0, 1, 2, 3]).contains("row 2"));
-        assert!(told([0, 3, 1, 4], [0, 1, 2, 0]).contains("row 1"));
+        assert!(message([0, 1, 3, 4], [0, 1, 0, 2]).contains("row 1"));
+        assert!(message([0, 1, 3, 4], [0, 1, 2, 3]).contains("row 2"));
+        assert!(message([0, 3, 1, 4], [0, 1, 2, 0]).contains("row 1"));
         let twice = made([0, 1, 3, 4], [0, 1, 1, 2]).unwrap_err();
         assert!(matches!(twice, Error::DuplicateEntry { row: 1, column: 1 }));
     }

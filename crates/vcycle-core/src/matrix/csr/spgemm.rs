@@ -12,7 +12,6 @@ use super::factor::{Factor, Plain};
 use super::{Csr, Pattern};
 use crate::cut::balance;
 use crate::error::{Error, Result};
-use crate::launch::setup::ProductWay;
 use crate::linop::{Size, check_size};
 use crate::operations::products;
 use crate::scalar::Scalar;
@@ -42,14 +41,13 @@ impl<T: Scalar> Csr<T> {
         self.multiply_on_host(b, size)
     }
 
-    /// The same in a way of devices, which otherwise choose it: for comparisons of their times.
+    /// The same, which a device forms in [tiles](super::super::Mbsr) of 4 by 4, as AmgT does.
     ///
     /// # Errors
     /// As [`multiply`](Self::multiply).
-    #[doc(hidden)]
-    pub fn multiply_in_way(&self, b: &Self, way: ProductWay) -> Result<Self> {
+    pub fn multiply_in_tiles(&self, b: &Self) -> Result<Self> {
         let size = check_product(&self.pattern, &b.pattern)?;
-        match products::multiply_in_way(self, b, way)? {
+        match products::multiply_in_tiles(self, b)? {
             Some(product) => Ok(product),
             None => self.multiply_on_host(b, size),
         }

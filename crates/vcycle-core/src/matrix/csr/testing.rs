@@ -3,7 +3,7 @@
 use super::{Csr, Duplicates};
 use crate::executor::Executor;
 use crate::linop::Size;
-use crate::scalar::{Field, Scalar, c64};
+use crate::scalar::{Scalar, c64};
 
 /// CPU executors with 1, 2 and 3 threads.
 pub(super) fn executors() -> Vec<Executor> {
@@ -23,6 +23,24 @@ pub(super) fn uniform(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
+/// A matrix from the columns and values of its rows, in any order.
+pub(in crate::matrix) fn of_rows<T: Scalar, V: Into<c64>>(
+    executor: &Executor,
+    size: Size,
+    duplicates: Duplicates,
+    mut row: impl FnMut(usize) -> Vec<(usize, V)>,
+) -> Csr<T> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for number in 0..size.rows {
+        for (column, value) in row(number) {
+            columns.push(column as u32);
+            values.push(T::from_c64(value.into()));
+        }
+        offsets.push(columns.len());
+    }
+    Csr::from_arrays(executor, size, offsets, columns, values, duplicates).unwrap()
+}
+
 /// A matrix with about a share `density` of its entries, every fifth row empty.
 pub(in crate::matrix) fn random<T: Scalar>(
     executor: &Executor,
@@ -32,58 +50,40 @@ pub(in crate::matrix) fn random<T: Scalar>(
     seed: u64,
 ) -> Csr<T> {
     let mut next = uniform(seed);
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..rows {
-        for column in 0..cols {
-            if row % 5 != 3 && next() < density {
-                columns.push(column as u32);
-                values.push(T::from_c64(c64::new(next() - 0.5, next() - 0.5)));
-            }
-        }
-        offsets.push(columns.len());
-    }
-    let size = Size::new(rows, cols);
-    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    of_rows(executor, Size::new(rows, cols), Duplicates::Refuse, |row| {
+        let there = (0..cols).filter_map(|column| {
+            let value = row % 5 != 3 && next() < density;
+            value.then(|| (column, c64::new(next() - 0.5, next() - 0.5)))
+        });
+        there.collect()
+    })
 }
 
 /// A square matrix with three entries a row, far from each other, large enough for threads.
 pub(super) fn banded<T: Scalar>(executor: &Executor, n: usize, seed: u64) -> Csr<T> {
     let mut next = uniform(seed);
-    let mut columns = Vec::new();
-    let mut values = Vec::new();
-    for row in 0..n {
-        columns.extend([0, 1, n / 2].map(|shift| ((row * 7 + shift) % n) as u32));
-        values.extend([(); 3].map(|()| T::store(T::Arith::from_f64(next() - 0.5))));
-    }
-    let offsets = (0..=n).map(|row| 3 * row).collect();
-    let size = Size::square(n);
-    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Sum).unwrap()
+    of_rows(executor, Size::square(n), Duplicates::Sum, |row| {
+        let shifts = [0, 1, n / 2].into_iter();
+        let entries = shifts.map(|shift| ((row * 7 + shift) % n, next() - 0.5));
+        entries.collect()
+    })
 }
 
 /// The five-point Laplacian on a `side` by `side` grid.
 pub(super) fn grid<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    let mut add = |columns: &mut Vec<u32>, column: usize, value: f64| {
-        columns.push(column as u32);
-        values.push(T::store(T::Arith::from_f64(value)));
-    };
-    for row in 0..side * side {
-        let (i, j) = (row / side, row % side);
-        add(&mut columns, row, 4.0);
-        for (inside, column) in [
-            (i > 0, row.wrapping_sub(side)),
-            (j > 0, row.wrapping_sub(1)),
-            (j + 1 < side, row + 1),
-            (i + 1 < side, row + side),
-        ] {
-            if inside {
-                add(&mut columns, column, -1.0);
-            }
-        }
-        offsets.push(columns.len());
-    }
     let size = Size::square(side * side);
-    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    of_rows(executor, size, Duplicates::Refuse, |row| {
+        let (i, j) = (row / side, row % side);
+        let near = [
+            (true, row, 4.0),
+            (i > 0, row.wrapping_sub(side), -1.0),
+            (j > 0, row.wrapping_sub(1), -1.0),
+            (j + 1 < side, row + 1, -1.0),
+            (i + 1 < side, row + side, -1.0),
+        ];
+        let inside = near.into_iter().filter(|entry| entry.0);
+        inside.map(|(_, column, value)| (column, value)).collect()
+    })
 }
 
 /// All entries, zeros included, in the widest type.
@@ -130,44 +130,39 @@ pub(super) fn assert_same<T: Scalar>(found: &Csr<T>, expected: &Csr<T>) {
 /// A matrix of three unknowns a node on a box of nodes, each coupled with all around it: the shape of elasticity.
 pub(in crate::matrix) fn nodes(executor: &Executor, [nx, ny, nz]: [usize; 3]) -> Csr<f64> {
     let n = nx * ny * nz;
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     let near = |a: usize, b: usize| a.abs_diff(b) <= 1;
     let place = |node: usize| [node % nx, node / nx % ny, node / (nx * ny)];
-    for row in 0..3 * n {
+    let size = Size::square(3 * n);
+    of_rows(executor, size, Duplicates::Refuse, |row| {
         let [x, y, z] = place(row / 3);
-        for other in 0..n {
+        let value = |column: usize| match row == column {
+            true => 1.0,
+            false => ((row * column + row + column) % 13) as f64 / 260.0 - 0.025,
+        };
+        let is_near = |&other: &usize| {
             let [u, v, w] = place(other);
-            if near(x, u) && near(y, v) && near(z, w) {
-                for unknown in 0..3 {
-                    let column = 3 * other + unknown;
-                    columns.push(column as u32);
-                    let off = ((row * column + row + column) % 13) as f64 / 260.0 - 0.025;
-                    values.push(if row == column { 1.0 } else { off });
-                }
-            }
-        }
-        offsets.push(columns.len());
-    }
-    Csr::from_canonical(executor, Size::square(3 * n), offsets, columns, values)
+            near(x, u) && near(y, v) && near(z, w)
+        };
+        let nodes = (0..n).filter(is_near);
+        let columns = nodes.flat_map(|node| 3 * node..3 * node + 3);
+        columns.map(|column| (column, value(column))).collect()
+    })
 }
 
 /// The seven-point stencil of a box of cells, 6 on the diagonal and -1 off it.
 pub(in crate::matrix) fn seven_points(executor: &Executor, [nx, ny, nz]: [usize; 3]) -> Csr<f64> {
     let n = nx * ny * nz;
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     let place = |cell: usize| [cell % nx, cell / nx % ny, cell / (nx * ny)];
-    for row in 0..n {
+    of_rows(executor, Size::square(n), Duplicates::Refuse, |row| {
         let [x, y, z] = place(row);
-        for column in 0..n {
+        let entry = |column: usize| {
             let [u, v, w] = place(column);
             match x.abs_diff(u) + y.abs_diff(v) + z.abs_diff(w) {
-                0 => values.push(6.0),
-                1 => values.push(-1.0),
-                _ => continue,
+                0 => Some((column, 6.0)),
+                1 => Some((column, -1.0)),
+                _ => None,
             }
-            columns.push(column as u32);
-        }
-        offsets.push(columns.len());
-    }
-    Csr::from_canonical(executor, Size::square(n), offsets, columns, values)
+        };
+        (0..n).filter_map(entry).collect()
+    })
 }

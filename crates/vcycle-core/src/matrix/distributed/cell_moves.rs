@@ -269,7 +269,8 @@ impl CellMoves {
     }
 }
 
-/// Copies so many cells of `width` numbers, from one array to another; the next cell is so far away in each.
+/// Copies so many cells of `width` numbers, from one array to another; the next cell is so far away in each, which is the width
+/// unless that is one.
 #[inline]
 fn convert_run<F: Scalar, T: Scalar>(
     [cells, width]: [usize; 2],
@@ -280,9 +281,11 @@ fn convert_run<F: Scalar, T: Scalar>(
     if next == width && next_to == width {
         return convert_slice(&from[..numbers], &mut to[..numbers]);
     }
-    for cell in 0..cells {
-        for number in 0..width {
-            to[cell * next_to + number] = convert(from[cell * next + number]);
-        }
+    let pairs = to
+        .iter_mut()
+        .step_by(next_to)
+        .zip(from.iter().step_by(next));
+    for (to, from) in pairs.take(cells) {
+        *to = convert(*from);
     }
 }

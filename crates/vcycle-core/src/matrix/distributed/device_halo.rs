@@ -32,7 +32,7 @@ impl<'h> DeviceHalo<'h> {
         }
     }
 
-    /// What other ranks have for their rows, of values for own rows, the first of which stands at a place; `told` is what
+    /// What other ranks have for their rows, of values for own rows, the first of which stands at a place; `encode` makes what
     /// travels.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl<'h> DeviceHalo<'h> {
         &self,
         values: &Buffer<T>,
         first: usize,
-        told: impl Fn(T) -> S,
+        encode: impl Fn(T) -> S,
     ) -> Result<Vec<S>> {
         let sent = match self.sent.is_empty() {
             true => Vec::new(),
@@ -50,7 +50,7 @@ impl<'h> DeviceHalo<'h> {
                 packed.expect("the values are on a device").into_vec()
             }
         };
-        let sent: Vec<S> = sent.into_iter().map(told).collect();
+        let sent: Vec<S> = sent.into_iter().map(encode).collect();
         let mut others = vec![S::default(); self.halo.others().len()];
         let (from, to) = (bytes(&sent), bytes_mut(&mut others));
         let messages = self.halo.messages();
@@ -95,13 +95,13 @@ impl Sharing for DeviceHalo<'_> {
     }
 
     fn refresh_rows(&self, rows: &mut Buffer<u32>) -> Result<()> {
-        let told = |row: u32| match row {
+        let encode = |row: u32| match row {
             NONE => u64::MAX,
             row => self.halo.global(row as usize),
         };
-        let heard = |row: u64| self.halo.local(row).unwrap_or(NONE);
-        let others = self.others(rows, self.halo.own().start, told)?;
-        self.write(rows, others.into_iter().map(heard).collect())
+        let decode = |row: u64| self.halo.local(row).unwrap_or(NONE);
+        let others = self.others(rows, self.halo.own().start, encode)?;
+        self.write(rows, others.into_iter().map(decode).collect())
     }
 
     fn any(&self, holds: bool) -> Result<bool> {

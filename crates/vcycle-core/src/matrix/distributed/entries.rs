@@ -132,8 +132,8 @@ mod tests {
                     assert_eq!(whole.entry(7, 8), Some(78.0));
                 }
                 let twice = Distributed::from_entries(&rank, 9, 1, entries(), Duplicates::Refuse);
-                let told = twice.unwrap_err().to_string();
-                assert!(told.contains("entry (4, 4)"), "{told}");
+                let error = twice.unwrap_err().to_string();
+                assert!(error.contains("entry (4, 4)"), "{error}");
                 let far = [(9, 0, 1.0)];
                 let outside = Distributed::from_entries(&rank, 9, 1, far, Duplicates::Sum);
                 assert!(outside.is_err());

@@ -13,15 +13,15 @@ use crate::operations::parts;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-/// Rows with global columns.
+/// Rows with global columns, or with local ones.
 #[derive(Debug)]
-pub(super) struct Rows<T> {
+pub(super) struct Rows<T, C = u64> {
     pub offsets: Vec<usize>,
-    pub columns: Vec<u64>,
+    pub columns: Vec<C>,
     pub values: Vec<T>,
 }
 
-impl<T: Scalar> Rows<T> {
+impl<T, C> Rows<T, C> {
     /// None.
     pub fn new() -> Self {
         Self {
@@ -30,7 +30,9 @@ impl<T: Scalar> Rows<T> {
             values: Vec::new(),
         }
     }
+}
 
+impl<T: Scalar> Rows<T> {
     /// Adds the rows that a rank has [sent](packed).
     pub fn read(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
@@ -247,22 +249,10 @@ impl<T: Scalar> Distributed<T> {
     }
 }
 
-/// Rows as they are put together.
-struct Made<T> {
-    offsets: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<T>,
-}
+/// Rows with local columns as they are put together.
+type Made<T> = Rows<T, u32>;
 
 impl<T: Scalar> Made<T> {
-    fn new() -> Self {
-        Self {
-            offsets: vec![0],
-            columns: Vec::new(),
-            values: Vec::new(),
-        }
-    }
-
     /// The rows as a matrix of so many columns.
     fn csr(self, executor: &Executor, cols: usize) -> Csr<T> {
         let size = Size::new(self.offsets.len() - 1, cols);

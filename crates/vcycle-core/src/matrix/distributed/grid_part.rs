@@ -144,12 +144,12 @@ impl GridPart {
         slab_axis(self.grid)
     }
 
-    /// Ranks whose cells are near, and numbers that go to others when they are told of own ones.
+    /// Ranks whose cells are near, and numbers that are sent in an exchange of near cells.
     pub fn traffic(&self) -> (usize, usize) {
         (self.halo.neighbours(), self.halo.sent_count())
     }
 
-    /// Tells other ranks the numbers of own cells, `per_cell` a cell in each of several fields, and takes theirs.
+    /// Exchanges the numbers of near cells, `per_cell` a cell in each of several fields.
     ///
     /// # Errors
     /// When another rank has failed.

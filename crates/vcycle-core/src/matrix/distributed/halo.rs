@@ -10,7 +10,7 @@ use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::scalar::{Element, bytes, bytes_mut};
 
-/// The [`LocalNumbers`] of own rows and of those of other ranks that a rank refers to, and who sends what for the others.
+/// The [`LocalNumbers`] of own rows and of those of other ranks that a rank refers to, and the messages for the latter.
 #[derive(Debug)]
 pub struct Halo {
     partition: Arc<Partition>,
@@ -95,7 +95,7 @@ impl Halo {
         self.exchange_by(cols, pack, others, meanwhile)
     }
 
-    /// Who sends how many rows to whom.
+    /// The messages of an exchange.
     pub(super) fn messages(&self) -> &Exchange {
         &self.exchange
     }

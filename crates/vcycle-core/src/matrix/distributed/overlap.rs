@@ -16,7 +16,7 @@ use crate::scalar::Scalar;
 /// other, and of what it makes the own rows are kept. They have the bits they have without ranks.
 #[derive(Debug)]
 pub struct Overlap<T> {
-    /// The rows that are here, and who refreshes values of them.
+    /// The rows that are here, and the messages that refresh values of them.
     pub halo: Arc<Halo>,
     /// Their rows, square: the rows of the outermost ring lack their columns outside, or are empty.
     pub matrix: Csr<T>,

@@ -113,7 +113,7 @@ fn messages_of_recorded_work_are_sent_whenever_it_is_replayed() {
         }
         // Sums are on the host then: kernels read them before work is recorded that writes them.
         for dots in &found.dots {
-            dots.device()?;
+            dots.values.device()?;
         }
         let recorded = rank.record(|| found.compute((&a, &half), &x, &ws));
         let recorded = recorded.expect("work with messages can be recorded");
@@ -149,8 +149,8 @@ fn a_rank_that_fails_ends_those_that_replay() {
         recorded.replay()?;
         recorded.replay()?;
         rank.synchronize()?;
-        let told = rank.callbacks().expect("it has recorded").check();
-        assert!(told.unwrap_err().to_string().contains("no more stamps"));
+        let error = rank.callbacks().expect("it has recorded").check();
+        assert!(error.unwrap_err().to_string().contains("no more stamps"));
         Ok(())
     });
     assert_eq!(ended.unwrap_err().to_string(), "no more stamps");

@@ -279,7 +279,7 @@ fn a_matrix_is_spread_and_gathered() {
 
 #[test]
 fn bad_rows_of_one_rank_are_refused_on_all() {
-    let told = threads::run(2, |team| {
+    let errors = threads::run(2, |team| {
         let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
         let column = if team.rank() == 1 { 7 } else { 0 };
         let made = Distributed::from_rows(
@@ -291,9 +291,9 @@ fn bad_rows_of_one_rank_are_refused_on_all() {
         );
         Ok(made.unwrap_err().to_string())
     });
-    let told = told.unwrap();
-    assert_eq!(told[1], "distributed: column 7 is outside 0..2");
-    assert_eq!(told[0], format!("rank 1: {}", told[1]));
+    let errors = errors.unwrap();
+    assert_eq!(errors[1], "distributed: column 7 is outside 0..2");
+    assert_eq!(errors[0], format!("rank 1: {}", errors[1]));
     let alone = Distributed::from_rows(
         &Executor::cpu(),
         vec![0],

@@ -1,6 +1,6 @@
 //! Short rows of different lengths: first all products, then the sums of rows.
 //!
-//! Lengths that nobody can foresee make every branch on them a guess that is often wrong. Here the
+//! Unpredictable lengths make every branch on them a frequent misprediction. Here the
 //! products of many rows are formed as if they were one row; a row's part of them is then loaded
 //! with a mask, and the rows of a square of registers are summed together.
 
@@ -35,7 +35,7 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     // function asks.
     unsafe {
         match level() {
-            Level::Avx512 | Level::Amx => rows_avx512(product, by, first, y),
+            Level::Avx512 => rows_avx512(product, by, first, y),
             _ => rows_avx2(product, by, first, y),
         }
     }

@@ -31,7 +31,7 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     // function asks.
     unsafe {
         match level() {
-            Level::Avx512 | Level::Amx => rows_avx512(product, by, alike, first, y),
+            Level::Avx512 => rows_avx512(product, by, alike, first, y),
             _ => rows_avx2(product, by, alike, first, y),
         }
     }

@@ -3,8 +3,6 @@
 //! A product, its scaled form and the residual are one kernel: `y = alpha A x + beta z`. So is a
 //! sweep of a relaxation, which makes more of the same sums.
 
-#[cfg(target_arch = "x86_64")]
-mod amx;
 mod block;
 mod column;
 #[cfg(target_arch = "x86_64")]

@@ -4,7 +4,7 @@
 //! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
 //! loops.
 
-use super::{Product, amx, block, column, flat, gather, short, wide};
+use super::{Product, block, column, flat, gather, short, wide};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
@@ -148,7 +148,7 @@ unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     }
 }
 
-/// Rows of halves between vectors of the same, several columns of which tiles multiply where the host has them.
+/// Rows of halves between vectors of the same.
 ///
 /// # Safety
 /// The host has AVX2, `product` keeps the promises of [`Product`], and what `runs` say of the rows from `first` on holds.
@@ -158,17 +158,12 @@ unsafe fn in_halves<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    let cols = product.cols;
+    let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.cols);
     // SAFETY: conditions of this function; halves are narrower than `A`, which is real.
     unsafe {
-        match runs.is_empty() {
-            false if amx::suits::<M, X, Y>(cols) => {
-                amx::rows::<A, M, X, Y>(product, runs, first, y)
-            }
-            false if wide::suits::<M, X, Y>(cols) => {
-                wide::rows::<A, M, X, Y>(product, runs, first, y)
-            }
-            _ => in_numbers::<A, M, X, Y>(product, runs, first, y),
+        match has_columns {
+            true => wide::rows::<A, M, X, Y>(product, runs, first, y),
+            false => in_numbers::<A, M, X, Y>(product, runs, first, y),
         }
     }
 }

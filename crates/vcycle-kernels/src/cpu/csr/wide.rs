@@ -67,9 +67,7 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             // this function.
             unsafe {
                 match level() {
-                    Level::Avx512 | Level::Amx => {
-                        batch_avx512::<A, M, X, Y>(product, size, first, y)
-                    }
+                    Level::Avx512 => batch_avx512::<A, M, X, Y>(product, size, first, y),
                     _ => batch_avx2::<A, M, X, Y>(product, size, first, y),
                 }
             }
@@ -185,7 +183,7 @@ unsafe fn groups<
 }
 
 /// What becomes of sums in neighbouring columns.
-pub(super) struct Neighbours<A, const LANES: usize> {
+struct Neighbours<A, const LANES: usize> {
     by: [Combination<A>; LANES],
     /// Whether it is the same in all of them.
     are_equal: bool,
@@ -194,10 +192,7 @@ pub(super) struct Neighbours<A, const LANES: usize> {
 impl<A: Field, const LANES: usize> Neighbours<A, LANES> {
     /// From a column on.
     #[inline(always)]
-    pub(super) fn new<M: Scalar, X: Scalar, Y: Scalar>(
-        product: &Product<'_, M, X, Y>,
-        column: usize,
-    ) -> Self {
+    fn new<M: Scalar, X: Scalar, Y: Scalar>(product: &Product<'_, M, X, Y>, column: usize) -> Self {
         let mut by = [product.combination::<A>(column); LANES];
         for (lane, by) in by.iter_mut().enumerate() {
             *by = product.combination(column + lane);
@@ -208,7 +203,7 @@ impl<A: Field, const LANES: usize> Neighbours<A, LANES> {
 
     /// Stores what the sums of a row become, from the same column on.
     #[inline(always)]
-    pub(super) fn store<M: Scalar, X: Scalar, Y: Scalar>(
+    fn store<M: Scalar, X: Scalar, Y: Scalar>(
         &self,
         product: &Product<'_, M, X, Y>,
         sums: [A; LANES],

@@ -31,7 +31,7 @@ impl Vectors for f32 {
 
 /// Work on registers of `V`.
 pub(super) trait LineKernel<V: Vectors> {
-    /// Pointers that a kernel holds are valid for all it does: whoever makes one sees to that.
+    /// Pointers that a kernel holds are valid for all it does, which the code that makes it guarantees.
     ///
     /// # Safety
     /// The host has the instructions of `S`; to be inlined into functions that enable them.
@@ -62,7 +62,7 @@ pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl LineKernel<V>) {
     if const { fits::<M, V>() } {
         return match level() {
             // SAFETY: the host has these instructions.
-            Level::Avx512 | Level::Amx => unsafe { with_avx512(&mut kernel) },
+            Level::Avx512 => unsafe { with_avx512(&mut kernel) },
             // SAFETY: the host has these instructions.
             Level::Avx2 => unsafe { with_avx2(&mut kernel) },
             Level::Portable => unreachable!("the reference does what has no kernels"),
@@ -77,7 +77,7 @@ pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl LineKernel<V>) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn with_avx512<V: Vectors>(kernel: &mut impl LineKernel<V>) {
     // SAFETY: the host has AVX-512, a condition of this function, and its instructions are enabled here; the rest is
-    // guaranteed by whoever made the kernel.
+    // guaranteed by the code that made the kernel.
     unsafe { kernel.run::<V::Avx512>() }
 }
 
@@ -87,7 +87,7 @@ unsafe fn with_avx512<V: Vectors>(kernel: &mut impl LineKernel<V>) {
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn with_avx2<V: Vectors>(kernel: &mut impl LineKernel<V>) {
     // SAFETY: the host has AVX2, a condition of this function, and its instructions are enabled here; the rest is
-    // guaranteed by whoever made the kernel.
+    // guaranteed by the code that made the kernel.
     unsafe { kernel.run::<V::Avx2>() }
 }
 

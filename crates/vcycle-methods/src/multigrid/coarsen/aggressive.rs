@@ -25,6 +25,8 @@ pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistratio
     groups: false,
     reads: &["strength", "seed"],
     complex: false,
+    skips_diagonal: false,
+    or_uniform: None,
     on_host: &[host_stages::PATHS],
     coarsen: |graph| {
         let both = aggressive(graph.strength, graph.seed, PATHS)?;

@@ -21,6 +21,8 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
     groups: true,
     reads: &["strength"],
     complex: true,
+    skips_diagonal: true,
+    or_uniform: None,
     on_host: &[host_stages::GREEDY],
     coarsen: |graph| Ok(CoarseUnknowns::Grouped(greedy(graph.strength)?)),
     over_ranks: None,

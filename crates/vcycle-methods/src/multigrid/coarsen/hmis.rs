@@ -29,6 +29,8 @@ pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
     groups: false,
     reads: &["strength", "seed"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: None,
     on_host: &[host_stages::HMIS],
     coarsen: |graph| Ok(CoarseUnknowns::Chosen(hmis(graph.strength, graph.seed)?)),
     over_ranks: Some(|graph, ranks| {
@@ -154,8 +156,8 @@ fn passed(
     let own = rows.own();
     states[own.clone()].copy_from_slice(&made[here.own()]);
     // All rows of other ranks that are here are of blocks that begin here.
-    here.collect(1, &made[here.own().end..], &mut |row, told: &[u8]| {
-        states[own.start + row] = told[0];
+    here.collect(1, &made[here.own().end..], &mut |row, state: &[u8]| {
+        states[own.start + row] = state[0];
     })?;
     Ok(states)
 }

@@ -3,8 +3,8 @@
 use super::choice::{Choice, RankRows};
 use super::pmis::PMIS;
 use super::registration::{Coarsen, CoarseningRegistration, Graph, OverRanks};
-use crate::error::{Error, Result};
-use crate::multigrid::own::{any_of, stages};
+use crate::error::Result;
+use crate::multigrid::own::{not_over_ranks, stages};
 
 stages! {
     /// How the unknowns of the next level are found.
@@ -43,6 +43,17 @@ impl Coarsening {
         }
     }
 
+    /// Whether it passes over the diagonal of the graph, which may be there then.
+    pub(in crate::multigrid) fn skips_diagonal(self) -> bool {
+        self.registration()
+            .is_some_and(|known| known.skips_diagonal)
+    }
+
+    /// Members of groups by the numbering that take its place where it leaves too many unknowns.
+    pub(in crate::multigrid) fn or_uniform(self) -> Option<usize> {
+        self.registration().and_then(|known| known.or_uniform)
+    }
+
     /// Whether interpolation of complex matrices can go by it.
     pub(in crate::multigrid) fn takes_complex(self) -> bool {
         self.registration().is_none_or(|known| known.complex)
@@ -56,13 +67,8 @@ impl Coarsening {
         let of = |one: Self| one.registration().and_then(|known| known.over_ranks);
         of(self).ok_or_else(|| {
             let alike = |one: &Self| of(*one).is_some() && one.aggregates() == self.aggregates();
-            Error::Unsupported {
-                component: format!("the coarsening `{self}`"),
-                operation: format!(
-                    "matrices that several ranks share; use {}",
-                    any_of(Self::ALL.into_iter().skip(1).filter(alike))
-                ),
-            }
+            let others = Self::ALL.into_iter().skip(1).filter(alike);
+            not_over_ranks(&format_args!("the coarsening `{self}`"), others)
         })
     }
 

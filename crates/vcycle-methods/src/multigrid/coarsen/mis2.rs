@@ -30,6 +30,8 @@ pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
     groups: true,
     reads: &["strength", "seed"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: None,
     on_host: &[],
     coarsen: |graph| Ok(CoarseUnknowns::Grouped(mis2(graph.strength, graph.seed)?)),
     over_ranks: Some(over_ranks),

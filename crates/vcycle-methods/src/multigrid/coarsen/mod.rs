@@ -44,6 +44,9 @@ pub use ruge_stueben::ruge_stueben;
 pub(in crate::multigrid) use uniform::over_ranks as uniform_over_ranks;
 pub use uniform::{boxes, uniform};
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::executor::Buffer;
 use crate::linop::Size;
@@ -93,6 +96,40 @@ impl Splitting {
         Self {
             coarse_index: coarse_index.into(),
             coarse_count,
+        }
+    }
+
+    /// What vectors are at the coarse unknowns.
+    pub(in crate::multigrid) fn of_coarse(&self, vectors: &[Vec<f64>]) -> Arc<[Vec<f64>]> {
+        let numbers = self.coarse_index.iter().enumerate();
+        let coarse: Vec<usize> = numbers
+            .filter(|&(_, &number)| number != NONE)
+            .map(|(unknown, _)| unknown)
+            .collect();
+        let chosen = |vector: &Vec<f64>| coarse.iter().map(|&unknown| vector[unknown]).collect();
+        vectors.iter().map(chosen).collect()
+    }
+
+    /// Those among some rows, numbered from 0 on.
+    pub(in crate::multigrid) fn of_rows(&self, rows: Range<usize>) -> Self {
+        Self::of(self.coarse_index.len(), |row| {
+            rows.contains(&row) && self.coarse_index[row] != NONE
+        })
+    }
+
+    /// All unknowns of the chosen nodes.
+    pub(in crate::multigrid) fn of_nodes(&self, block_size: usize) -> Self {
+        let size = block_size as u32;
+        let of_node = |&index: &u32| {
+            let part = move |part| match index {
+                NONE => NONE,
+                index => index * size + part,
+            };
+            (0..size).map(part)
+        };
+        Self {
+            coarse_index: self.coarse_index.iter().flat_map(of_node).collect(),
+            coarse_count: self.coarse_count * block_size,
         }
     }
 }

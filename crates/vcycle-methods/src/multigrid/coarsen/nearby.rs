@@ -80,26 +80,26 @@ impl Nearby {
         if !self.is_shared() {
             return Ok(());
         }
-        let mut told: Vec<u64> = numbers.iter().map(|&row| self.told(row)).collect();
-        self.refresh_all(&mut told)?;
-        let heard = told.into_iter().map(|row| self.heard(row));
+        let mut sent: Vec<u64> = numbers.iter().map(|&row| self.as_global(row)).collect();
+        self.refresh_all(&mut sent)?;
+        let received = sent.into_iter().map(|row| self.as_local(row));
         numbers
             .iter_mut()
-            .zip(heard)
+            .zip(received)
             .for_each(|(to, row)| *to = row);
         Ok(())
     }
 
     /// The number of a row as other ranks understand it, or that there is none.
-    pub fn told(&self, row: u32) -> u64 {
+    pub fn as_global(&self, row: u32) -> u64 {
         match row {
             NONE => u64::MAX,
             row => self.global(row as usize),
         }
     }
 
-    /// The number here of what another rank has [told](Self::told).
-    pub fn heard(&self, row: u64) -> u32 {
+    /// The number here of what another rank has [sent](Self::as_global).
+    pub fn as_local(&self, row: u64) -> u32 {
         match row {
             u64::MAX => NONE,
             row => self.local(row).unwrap_or(NONE),

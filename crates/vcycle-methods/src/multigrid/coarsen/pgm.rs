@@ -22,6 +22,9 @@ const ROUNDS: usize = 20;
 /// Pairs have at least this share of the heaviest coupling of one of the two.
 const PAIR_SHARE: f32 = 0.25;
 
+/// Members of the groups of the most matchings.
+const LARGEST: usize = 8;
+
 /// What it says of itself.
 pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     name: "pgm",
@@ -29,6 +32,8 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     groups: true,
     reads: &["aggregate-size", "weak-pairs", "seed"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: Some(LARGEST),
     on_host: &[MATCHING],
     coarsen: |graph| {
         let pairs = pairs(graph.weak_pairs);
@@ -371,8 +376,8 @@ impl<'w> MatchingGraph<'w> {
 /// Gets the numbers of rows that those of other ranks have.
 fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
     near.refresh(
-        |row| near.told(numbers[row].load(Relaxed)),
-        |row, number| numbers[row].store(near.heard(number), Relaxed),
+        |row| near.as_global(numbers[row].load(Relaxed)),
+        |row, number| numbers[row].store(near.as_local(number), Relaxed),
     )
 }
 

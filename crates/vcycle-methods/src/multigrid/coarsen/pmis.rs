@@ -29,6 +29,8 @@ pub(super) const PMIS: CoarseningRegistration = CoarseningRegistration {
     groups: false,
     reads: &["strength", "seed"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: None,
     on_host: &[],
     coarsen: |graph| Ok(CoarseUnknowns::Chosen(pmis(graph.strength, graph.seed)?)),
     over_ranks: Some(over_ranks),

@@ -7,7 +7,7 @@ use super::choice::{Choice, RankRows};
 use super::{Aggregates, Aggressive, NONE, Numbers, Splitting};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern};
-use crate::multigrid::own::named_stage;
+use crate::multigrid::own::{limits, named_stage};
 use crate::operations::HostStage;
 
 /// What a coarsening looks at.
@@ -130,12 +130,23 @@ pub struct CoarseningRegistration {
     pub reads: &'static [&'static str],
     /// Whether interpolation of complex matrices can go by it.
     pub complex: bool,
+    /// Whether it passes over the diagonal of the graph, which may be there then.
+    pub(in crate::multigrid) skips_diagonal: bool,
+    /// Members of groups by the numbering that take its place where it leaves too many unknowns.
+    pub(in crate::multigrid) or_uniform: Option<usize>,
     /// What of it the host does for matrices of a device.
     pub on_host: &'static [HostStage],
     /// Finds the unknowns of the next level.
     pub(in crate::multigrid) coarsen: fn(&Graph<'_>) -> Result<CoarseUnknowns>,
     /// The same for own rows of a matrix that ranks share, which call it together; none where it needs all rows.
     pub(in crate::multigrid) over_ranks: Option<OverRanks>,
+}
+
+impl CoarseningRegistration {
+    /// What it does not declare to be for, in words for help.
+    pub fn limits(&self) -> String {
+        limits(self.over_ranks.is_some(), self.complex, self.on_host)
+    }
 }
 
 /// Finds the unknowns of the next level among own rows.

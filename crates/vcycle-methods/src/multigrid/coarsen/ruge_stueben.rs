@@ -19,6 +19,8 @@ pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
     groups: false,
     reads: &["strength"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: None,
     on_host: &[host_stages::RUGE_STUEBEN],
     coarsen: |graph| Ok(CoarseUnknowns::Chosen(ruge_stueben(graph.strength)?)),
     over_ranks: None,

@@ -16,6 +16,8 @@ pub(super) const UNIFORM: CoarseningRegistration = CoarseningRegistration {
     groups: true,
     reads: &["aggregate-size"],
     complex: true,
+    skips_diagonal: false,
+    or_uniform: None,
     on_host: &[],
     coarsen: |graph| {
         let groups = uniform(graph.a.size().rows, graph.aggregate_size)?;

@@ -4,6 +4,7 @@ use super::registration::{CoarsestMethod, CoarsestRegistration};
 use crate::dense::Lu;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
+use crate::host_stages::COMPLEX_INVERSE;
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{Csr, Dense};
 use crate::operations::factor::{Pivoting, inverse};
@@ -24,6 +25,7 @@ pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
     summary: "`P A = L U` in double precision, for vectors of any precision.",
     needs: &[],
     symmetry: Symmetry::Symmetric,
+    on_host: &[COMPLEX_INVERSE],
     method: CoarsestMethod::Dense,
 };
 

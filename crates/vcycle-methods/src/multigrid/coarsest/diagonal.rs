@@ -12,5 +12,6 @@ pub(super) const DIAGONAL: CoarsestRegistration = CoarsestRegistration {
     summary: "The inverse of the diagonal, exact for a diagonal matrix.",
     needs: &[Need::Diagonal],
     symmetry: Symmetry::Symmetric,
+    on_host: &[],
     method: CoarsestMethod::Factory(|| Arc::new(Jacobi::default())),
 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::registration::{CoarsestMethod, CoarsestRegistration};
 use crate::error::Result;
 use crate::executor::Workspace;
+use crate::host_stages::PIVOTS;
 use crate::linop::LinOp;
 use crate::matrix::Csr;
 use crate::registration::Symmetry;
@@ -16,6 +17,7 @@ pub(super) const DIRECT: CoarsestRegistration = CoarsestRegistration {
     summary: "The sparse factorisation `Direct`, where the library is built with it.",
     needs: &[],
     symmetry: Symmetry::Symmetric,
+    on_host: &[PIVOTS],
     method: CoarsestMethod::Direct,
 };
 

@@ -1,6 +1,7 @@
 //! The table of coarsest solvers.
 
-use super::registration::{CoarsestMethod, CoarsestRegistration, SolveCoarsest};
+use super::dense::DENSE;
+use super::registration::{CoarsestRegistration, SolveCoarsest};
 use crate::matrix::Csr;
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::stages;
@@ -25,9 +26,7 @@ stages! {
 const AUTO: CoarsestRegistration = CoarsestRegistration {
     name: "auto",
     summary: "`diagonal` for a diagonal matrix, else `dense` up to 1000 rows, else `smoother`.",
-    needs: &[],
-    symmetry: Symmetry::Symmetric,
-    method: CoarsestMethod::Dense,
+    ..DENSE
 };
 
 impl Coarsest {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::linop::AnyFactory;
 use crate::multigrid::own::named_stage;
+use crate::operations::HostStage;
 use crate::registration::{Need, Symmetry};
 
 /// A coarsest solver of one's own: [`Coarsest::own`](super::Coarsest::own) and
@@ -22,7 +23,8 @@ pub trait SolveCoarsest: Debug + Send + Sync {
 
 named_stage!(SolveCoarsest);
 
-/// What a coarsest solver says of itself, in its own file.
+/// What a coarsest solver says of itself, in its own file. Over ranks the first of them has the level. Every field is asked
+/// for: options, help and messages are made of them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CoarsestRegistration {
@@ -34,6 +36,8 @@ pub struct CoarsestRegistration {
     pub needs: &'static [Need],
     /// What kind of operator it is for a symmetric matrix.
     pub symmetry: Symmetry,
+    /// What of its set-up the host does for matrices of a device.
+    pub on_host: &'static [HostStage],
     /// How it is made.
     pub(in crate::multigrid) method: CoarsestMethod,
 }

@@ -9,5 +9,6 @@ pub(super) const SMOOTHER: CoarsestRegistration = CoarsestRegistration {
     summary: "The sweeps of the other levels, before and after.",
     needs: &[],
     symmetry: Symmetry::Symmetric,
+    on_host: &[],
     method: CoarsestMethod::Smoother,
 };

@@ -4,7 +4,7 @@ use super::extended_i::EXTENDED_I;
 use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
 use crate::error::{ConfigError, Error, Result};
 use crate::multigrid::coarsen::Coarsening;
-use crate::multigrid::own::{any_of, stages};
+use crate::multigrid::own::{not_over_ranks, stages};
 
 stages! {
     /// How the prolongation is made.
@@ -52,13 +52,11 @@ impl Interpolation {
             return Ok(());
         }
         let alike = |one: &Self| over_ranks(*one) && one.takes_groups() == self.takes_groups();
-        Err(Error::Unsupported {
-            component: format!("the interpolation `{self}`"),
-            operation: format!(
-                "matrices that several ranks share; use {}",
-                any_of(Self::ALL.into_iter().skip(1).filter(alike))
-            ),
-        })
+        let others = Self::ALL.into_iter().skip(1).filter(alike);
+        Err(not_over_ranks(
+            &format_args!("the interpolation `{self}`"),
+            others,
+        ))
     }
 
     /// Fails unless it is for complex matrices.

@@ -31,6 +31,7 @@ mod extended;
 mod extended_i;
 mod filtered;
 mod hybrid;
+mod kept_rows;
 mod kind;
 mod over_ranks;
 mod prolongation;

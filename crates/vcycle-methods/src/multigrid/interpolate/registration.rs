@@ -9,7 +9,7 @@ use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::CoarseUnknowns;
-use crate::multigrid::own::named_stage;
+use crate::multigrid::own::{limits, named_stage};
 use crate::operations::HostStage;
 use crate::scalar::{Field, c64};
 
@@ -66,6 +66,13 @@ pub struct InterpolationRegistration {
     pub over_ranks: bool,
     /// How it is done.
     pub(in crate::multigrid) method: InterpolationMethod,
+}
+
+impl InterpolationRegistration {
+    /// What it does not declare to be for, in words for help.
+    pub fn limits(&self) -> String {
+        limits(self.over_ranks, self.method.takes_complex(), self.on_host)
+    }
 }
 
 /// How a prolongation is made.

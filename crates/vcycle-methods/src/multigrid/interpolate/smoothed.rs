@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use num_traits::Zero;
-
+use super::kept_rows::{KeptRows, Pivot};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::eigen::{radius_by, row_sum_bound, row_sum_bound_of, spectral_radius as radius_of};
 use crate::error::{Error, Result};
@@ -17,8 +16,7 @@ use crate::matrix::{
 use crate::multigrid::number::{as_real, in_blocks, of_real};
 use crate::operations;
 use crate::precond::Jacobi;
-use crate::reference::csr::CsrArrays;
-use crate::scalar::{Field, Mixes, Real};
+use crate::scalar::{Field, Mixes};
 use crate::vector::Vector;
 
 /// The name in messages.
@@ -211,13 +209,6 @@ fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
     })
 }
 
-/// The diagonal entry of a row of `A_F`, and the sum of all absolute values over that of its own.
-#[derive(Clone, Copy, Default)]
-struct Pivot<V> {
-    own: V,
-    row_sum: f64,
-}
-
 /// `A_F`, whose entries but those of the diagonal are entries of `A`.
 struct FilteredMatrix<'a, V: Field = f64> {
     a: &'a Csr<V>,
@@ -354,64 +345,6 @@ impl<V: Field + Mixes<V, V>> FilteredMatrix<'_, V> {
         let correction = of_real::<V>(blocks.multiply(&wide)?.rows()?)?.scale_rows(&factors)?;
         self.own_rows(tentative)?
             .add(V::one(), V::one(), &correction)
-    }
-}
-
-/// The rows of `A` and of the filter.
-struct KeptRows<'a, V: Field> {
-    a: CsrArrays<'a, V>,
-    /// The offsets and columns.
-    filter: Option<(&'a [usize], &'a [u32])>,
-}
-
-impl<'a, V: Field> KeptRows<'a, V> {
-    fn new(a: &'a Csr<V>, filter: Option<&'a Pattern>) -> Self {
-        Self {
-            a: a.at_hand(),
-            filter: filter.map(|filter| (filter.offsets(), filter.columns())),
-        }
-    }
-
-    /// `visit(column, value of A)` for the entries of a row that are kept, those of the diagonal
-    /// included; returns the sum of the others.
-    #[inline(always)]
-    fn for_each(&self, row: usize, mut visit: impl FnMut(usize, V)) -> V {
-        let (columns, values) = self.a.row(row);
-        // One place that visits: a function that is called in two is not inlined.
-        let all = self.filter.is_none();
-        let strong = self.filter.map_or(&[][..], |(offsets, columns)| {
-            &columns[offsets[row]..offsets[row + 1]]
-        });
-        let (mut next, mut left_out) = (0, V::zero());
-        for (at, &column) in columns.iter().enumerate() {
-            while next < strong.len() && strong[next] < column {
-                next += 1;
-            }
-            let is_strong = all || (next < strong.len() && strong[next] == column);
-            if is_strong || column as usize == row {
-                visit(column as usize, values[at]);
-            } else {
-                left_out += values[at];
-            }
-        }
-        left_out
-    }
-
-    #[inline(always)]
-    fn pivot(&self, row: usize) -> Pivot<V> {
-        let (mut own, mut beside) = (V::zero(), 0.0);
-        let left_out = self.for_each(row, |column, value| match column == row {
-            true => own = value,
-            false => beside += value.modulus().to_f64(),
-        });
-        let own = match ((own + left_out) * own.conj()).real() > V::Real::zero() {
-            true => own + left_out,
-            false => own,
-        };
-        Pivot {
-            own,
-            row_sum: 1.0 + beside / own.modulus().to_f64(),
-        }
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) const TENTATIVE: InterpolationRegistration = InterpolationRegistratio
 /// and `B_c` those of `R`, so that `T B_c = B` and `T^T T = I`. Coarse unknown `k` of aggregate
 /// `g` has the number `g m + k` with `m` vectors: the next level has `m` unknowns a node. Vectors
 /// that depend on those before them on an aggregate (rotations on a single node) give an empty
-/// column of `T` there; whoever forms the coarse matrix has to put something on its diagonal.
+/// column of `T` there; the coarse matrix needs something on its diagonal there.
 ///
 /// Without vectors every component of the `block_size` a node has is interpolated by itself,
 /// constant on each aggregate: the entries of `T` are ones, and no vectors are returned.

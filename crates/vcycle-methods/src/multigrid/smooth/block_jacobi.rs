@@ -19,6 +19,8 @@ pub(super) const BLOCK_JACOBI: SmootherRegistration<usize> = SmootherRegistratio
     symmetry: Symmetry::Symmetric,
     multiplies_alone: false,
     needs: &[Need::Entries],
+    over_ranks: false,
+    on_host: &[],
     factory: |block_size, _| {
         Arc::new(BlockJacobi {
             block_size,

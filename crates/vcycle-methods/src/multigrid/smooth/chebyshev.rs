@@ -16,6 +16,8 @@ pub(super) const CHEBYSHEV: SmootherRegistration<usize> = SmootherRegistration {
     symmetry: Symmetry::Symmetric,
     multiplies_alone: true,
     needs: &[Need::Diagonal],
+    over_ranks: true,
+    on_host: &[],
     factory: |degree, radius| {
         Arc::new(ChebyshevPolynomial {
             degree,
@@ -29,11 +31,6 @@ pub(super) const CHEBYSHEV: SmootherRegistration<usize> = SmootherRegistration {
 pub(super) const CHEBYSHEV_L1: SmootherRegistration<usize> = SmootherRegistration {
     names: &["chebyshev-l1"],
     summary: "where the rows of a matrix are of very different sums",
-    parameter: "degree",
-    default: 2,
-    writes_default: true,
-    symmetry: Symmetry::Symmetric,
-    multiplies_alone: true,
     needs: &[Need::Entries],
     factory: |degree, _| {
         Arc::new(ChebyshevPolynomial {
@@ -42,4 +39,5 @@ pub(super) const CHEBYSHEV_L1: SmootherRegistration<usize> = SmootherRegistratio
             ..ChebyshevPolynomial::default()
         })
     },
+    ..CHEBYSHEV
 };

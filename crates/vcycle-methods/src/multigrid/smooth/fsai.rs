@@ -21,6 +21,8 @@ pub(super) const FSAI: SmootherRegistration<Fsai> = SmootherRegistration {
     symmetry: Symmetry::Symmetric,
     multiplies_alone: false,
     needs: &[Need::Entries, Need::DefiniteMatrix],
+    over_ranks: true,
+    on_host: &[],
     factory: |parameters, _| Arc::new(Damped(OfLevel(parameters))),
 };
 

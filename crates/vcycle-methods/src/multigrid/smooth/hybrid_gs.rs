@@ -16,6 +16,8 @@ pub(super) const HYBRID_GS: SmootherRegistration<usize> = SmootherRegistration {
     symmetry: Symmetry::OneSided,
     multiplies_alone: false,
     needs: &[Need::Entries, Need::Diagonal],
+    over_ranks: false,
+    on_host: &[],
     factory: |block_rows, _| {
         Arc::new(HybridGs {
             block_rows,
@@ -29,12 +31,7 @@ pub(super) const HYBRID_GS: SmootherRegistration<usize> = SmootherRegistration {
 pub(super) const HYBRID_SGS: SmootherRegistration<usize> = SmootherRegistration {
     names: &["hsgs"],
     summary: "in place of `sgs` on more threads",
-    parameter: "rows of a block",
-    default: 4096,
-    writes_default: true,
     symmetry: Symmetry::Symmetric,
-    multiplies_alone: false,
-    needs: &[Need::Entries, Need::Diagonal],
     factory: |block_rows, _| {
         Arc::new(HybridGs {
             block_rows,
@@ -42,4 +39,5 @@ pub(super) const HYBRID_SGS: SmootherRegistration<usize> = SmootherRegistration 
             ..HybridGs::default()
         })
     },
+    ..HYBRID_GS
 };

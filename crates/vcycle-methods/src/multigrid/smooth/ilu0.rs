@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::registration::SmootherRegistration;
+use crate::host_stages;
 use crate::precond::Ilu0;
 use crate::registration::{Need, Symmetry};
 
@@ -16,5 +17,7 @@ pub(super) const ILU0: SmootherRegistration<usize> = SmootherRegistration {
     symmetry: Symmetry::Symmetric,
     multiplies_alone: false,
     needs: &[Need::Entries, Need::Diagonal],
+    over_ranks: false,
+    on_host: &[host_stages::ILU0],
     factory: |sweeps, _| Arc::new(Ilu0 { sweeps, isai: 0 }),
 };

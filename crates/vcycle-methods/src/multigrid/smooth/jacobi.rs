@@ -16,5 +16,7 @@ pub(super) const JACOBI: SmootherRegistration<f64> = SmootherRegistration {
     symmetry: Symmetry::Symmetric,
     multiplies_alone: true,
     needs: &[Need::Diagonal],
+    over_ranks: true,
+    on_host: &[],
     factory: |weight, _| Arc::new(Jacobi { weight }),
 };

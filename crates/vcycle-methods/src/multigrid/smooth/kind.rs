@@ -12,7 +12,7 @@ use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
 use crate::linop::{AnyFactory, Factory, LevelScalar, LinOp};
 use crate::multigrid::inner::Inner;
-use crate::multigrid::own::{Own, Register, named_stage};
+use crate::multigrid::own::{Own, Register, named_stage, not_over_ranks};
 use crate::precond::Fsai as FsaiParameters;
 use crate::registration::Symmetry;
 use crate::text;
@@ -132,6 +132,15 @@ macro_rules! smoothers {
                 }
             }
 
+            /// Whether ranks that share a matrix can make it; solvers and smoothers of users know of themselves.
+            fn is_over_ranks(&self) -> bool {
+                match self {
+                    Self::Auto => AUTO.over_ranks,
+                    $(Self::$variant { .. } => $file::$registration.over_ranks,)*
+                    Self::Solver { .. } | Self::Own(_) => true,
+                }
+            }
+
             /// What kind of operator a sweep is for a symmetric matrix.
             pub fn symmetry(&self) -> Symmetry {
                 match self {
@@ -186,6 +195,8 @@ const AUTO: SmootherEntry = SmootherEntry {
     default: String::new(),
     symmetry: Symmetry::Symmetric,
     needs: &[],
+    over_ranks: true,
+    on_host: &[],
 };
 
 /// Iterations of a solver in one sweep, unless they are given.
@@ -219,6 +230,20 @@ impl Smoother {
             ..FsaiParameters::DEFAULT
         };
         Self::Fsai { parameters }
+    }
+
+    /// Fails, with those that do it, unless it is for matrices that ranks share.
+    pub(in crate::multigrid) fn check_ranks(&self) -> Result<()> {
+        if self.is_over_ranks() {
+            return Ok(());
+        }
+        let others = Self::entries().into_iter().skip(1);
+        let others = others.filter(|entry| entry.over_ranks);
+        let others = others.map(|entry| entry.names[0]);
+        Err(not_over_ranks(
+            &format_args!("the smoother `{self}`"),
+            others,
+        ))
     }
 
     /// One's own, without a name in options and files.

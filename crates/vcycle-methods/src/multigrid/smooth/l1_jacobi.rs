@@ -20,5 +20,7 @@ pub(super) const L1_JACOBI: SmootherRegistration<f64> = SmootherRegistration {
     symmetry: Symmetry::Symmetric,
     multiplies_alone: true,
     needs: &[Need::Entries],
+    over_ranks: true,
+    on_host: &[],
     factory: |weight, _| Arc::new(L1Jacobi { weight }),
 };

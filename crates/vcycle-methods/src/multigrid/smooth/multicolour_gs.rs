@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::registration::SmootherRegistration;
+use crate::host_stages::COLOURS;
 use crate::precond::MulticolourGs;
 use crate::registration::{Need, Symmetry};
 
@@ -16,6 +17,8 @@ pub(super) const MULTICOLOUR_GS: SmootherRegistration<f64> = SmootherRegistratio
     symmetry: Symmetry::OneSided,
     multiplies_alone: false,
     needs: &[Need::Entries, Need::Diagonal],
+    over_ranks: false,
+    on_host: &[COLOURS],
     factory: |omega, _| {
         Arc::new(MulticolourGs {
             omega,
@@ -29,12 +32,7 @@ pub(super) const MULTICOLOUR_GS: SmootherRegistration<f64> = SmootherRegistratio
 pub(super) const MULTICOLOUR_SGS: SmootherRegistration<f64> = SmootherRegistration {
     names: &["mcsgs"],
     summary: "in place of `sgs` on many threads, where blocks are too few",
-    parameter: "omega",
-    default: 1.0,
-    writes_default: true,
     symmetry: Symmetry::Symmetric,
-    multiplies_alone: false,
-    needs: &[Need::Entries, Need::Diagonal],
     factory: |omega, _| {
         Arc::new(MulticolourGs {
             omega,
@@ -42,4 +40,5 @@ pub(super) const MULTICOLOUR_SGS: SmootherRegistration<f64> = SmootherRegistrati
             ..MulticolourGs::default()
         })
     },
+    ..MULTICOLOUR_GS
 };

@@ -5,9 +5,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::linop::AnyFactory;
+use crate::multigrid::own::limits;
+use crate::operations::HostStage;
 use crate::registration::{Need, Symmetry};
 
-/// A smoother with one parameter `V`, a number; stands in the smoother's own file.
+/// A smoother with one parameter `V`, a number; stands in the smoother's own file. Every field is asked for: options, help,
+/// refusals and messages are made of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmootherRegistration<V: 'static> {
     /// The name; where there are two, the first is written without a parameter and the last with one.
@@ -26,6 +29,10 @@ pub(super) struct SmootherRegistration<V: 'static> {
     pub multiplies_alone: bool,
     /// What has to be given.
     pub needs: &'static [Need],
+    /// Whether ranks that share a matrix can make it.
+    pub over_ranks: bool,
+    /// What of its set-up the host does for matrices of a device.
+    pub on_host: &'static [HostStage],
     /// Makes the operator of one sweep, for a matrix of which the spectral radius of `D^-1 A` may be known.
     pub factory: fn(V, Option<f64>) -> Arc<dyn AnyFactory>,
 }
@@ -48,6 +55,8 @@ impl<V: Copy + PartialEq + Display> SmootherRegistration<V> {
             default: self.default.to_string(),
             symmetry: self.symmetry,
             needs: self.needs,
+            over_ranks: self.over_ranks,
+            on_host: self.on_host,
         }
     }
 }
@@ -68,6 +77,17 @@ pub struct SmootherEntry {
     pub symmetry: Symmetry,
     /// What has to be given.
     pub needs: &'static [Need],
+    /// Whether ranks that share a matrix can make it.
+    pub over_ranks: bool,
+    /// What of its set-up the host does for matrices of a device.
+    pub on_host: &'static [HostStage],
+}
+
+impl SmootherEntry {
+    /// What it does not declare to be for, in words for help.
+    pub fn limits(&self) -> String {
+        limits(self.over_ranks, true, self.on_host)
+    }
 }
 
 /// The number of a smoother, from text.

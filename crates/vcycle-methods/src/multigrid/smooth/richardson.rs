@@ -19,6 +19,8 @@ pub(super) const RICHARDSON: SmootherRegistration<f64> = SmootherRegistration {
     symmetry: Symmetry::Symmetric,
     multiplies_alone: true,
     needs: &[Need::Entries],
+    over_ranks: false,
+    on_host: &[],
     factory: |weight, _| Arc::new(Richardson { weight }),
 };
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::registration::SmootherRegistration;
+use crate::host_stages::TRIANGLES;
 use crate::precond::{Sor, Ssor};
 use crate::registration::{Need, Symmetry};
 
@@ -16,6 +17,8 @@ pub(super) const SOR: SmootherRegistration<f64> = SmootherRegistration {
     symmetry: Symmetry::OneSided,
     multiplies_alone: false,
     needs: &[Need::Entries, Need::Diagonal],
+    over_ranks: false,
+    on_host: &[TRIANGLES],
     factory: |omega, _| {
         Arc::new(Sor {
             omega,
@@ -28,16 +31,12 @@ pub(super) const SOR: SmootherRegistration<f64> = SmootherRegistration {
 pub(super) const SSOR: SmootherRegistration<f64> = SmootherRegistration {
     names: &["sgs", "ssor"],
     summary: "on few threads, where one sweep has to be symmetric",
-    parameter: "omega",
-    default: 1.0,
-    writes_default: false,
     symmetry: Symmetry::Symmetric,
-    multiplies_alone: false,
-    needs: &[Need::Entries, Need::Diagonal],
     factory: |omega, _| {
         Arc::new(Ssor {
             omega,
             ..Ssor::default()
         })
     },
+    ..SOR
 };

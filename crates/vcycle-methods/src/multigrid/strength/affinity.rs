@@ -221,7 +221,7 @@ impl Affinity {
         let mut x = self.start(a.executor(), lanes, numbers)?;
         let refresh = |x: &mut [Lane]| refreshed(here, lanes, x);
         self.smooth((&near.matrix, &pieces), lanes, &mut x, refresh)?;
-        // What the rows nearby have, whoever has relaxed them.
+        // What the rows nearby have, wherever they were relaxed.
         let wanted = (0..halo.len()).map(|row| halo.global(row)).collect();
         let to = Halo::new(halo.team(), whole.rows(), wanted)?;
         let mut found = vec![[0.0; LANE]; to.len() * lanes];

@@ -65,7 +65,11 @@ impl Strength {
                 ..measure
             }),
             Strength::Affinity(measure) if level >= measure.levels => Strength::Auto,
-            same => same,
+            Strength::Auto
+            | Strength::Classical(_)
+            | Strength::Absolute(_)
+            | Strength::Mutual(_)
+            | Strength::Affinity(_) => self,
         }
     }
 
@@ -161,7 +165,31 @@ impl Strength {
     pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
         match self {
             Strength::Affinity(_) => graph(a, &affinity::LARGE, false),
-            _ => Ok(Arc::clone(strong)),
+            Strength::Auto
+            | Strength::Classical(_)
+            | Strength::Symmetric(_)
+            | Strength::Absolute(_)
+            | Strength::Mutual(_) => Ok(Arc::clone(strong)),
+        }
+    }
+
+    /// Whether it looks at the rows on both sides of a coupling.
+    pub(super) fn is_of_both_rows(&self) -> bool {
+        match self {
+            Strength::Auto | Strength::Classical(_) | Strength::Absolute(_) => false,
+            Strength::Symmetric(_) | Strength::Mutual(_) | Strength::Affinity(_) => true,
+        }
+    }
+
+    /// Whether entries of the matrix decide what is strong.
+    pub(super) fn is_by_entries(&self) -> bool {
+        match self {
+            Strength::Affinity(_) => false,
+            Strength::Auto
+            | Strength::Classical(_)
+            | Strength::Symmetric(_)
+            | Strength::Absolute(_)
+            | Strength::Mutual(_) => true,
         }
     }
 }

@@ -1,11 +1,14 @@
 use std::path::Path;
 
+use std::sync::Arc;
+
 use super::*;
 use crate::config::{Sequence, solve_system};
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::io::{self, AnyMatrix};
-use crate::linop::LinOp;
+use crate::linop::{LinOp, Size};
+use crate::matrix::Csr;
 use crate::scalar::c64;
 
 fn config(text: &str) -> Config {
@@ -27,7 +30,7 @@ fn solved(config: &Config, system: &System<f64>, b: &Vector<f64>) -> Solution<f6
     let solution = solve_system(config, system, b, &Workspace::new()).unwrap();
     assert!(solution.outcome.converged(), "{}", solution.outcome);
     let mut r = Vector::zeros_like(b).unwrap();
-    let (a, x) = (system.matrix.as_ref(), &solution.x);
+    let (a, x) = (system.matrix.whole().unwrap(), &solution.x);
     a.residual(b, x, &mut r, &Workspace::new()).unwrap();
     assert!(r.norms().unwrap()[0] <= 2e-8 * b.norms().unwrap()[0]);
     solution

@@ -1,4 +1,4 @@
-//! Compressed streams, told by the extension of the file name or by their first bytes. Each format is a feature of the crate; one that
+//! Compressed streams, recognised by the extension of the file name or by their first bytes. Each format is a feature of the crate; one that
 //! was left out is an error that names the feature.
 
 #[cfg(feature = "gzip")]
@@ -85,7 +85,7 @@ fn left_out(format: &'static str, feature: &'static str) -> Problem {
 
 /// A file opened for reading, decompressed.
 pub(super) fn open(path: &Path, compression: Compression) -> Result<(Reader, Meter), Problem> {
-    // A format that was left out is told before a file that is missing.
+    // A format that was left out is reported before a file that is missing.
     let codec = compression.codec()?;
     let file = File::open(path)?;
     let facts = file.metadata()?;
@@ -93,7 +93,7 @@ pub(super) fn open(path: &Path, compression: Compression) -> Result<(Reader, Met
     decoded(Box::new(file), &codec, facts.len(), known)
 }
 
-/// A stream whose length nobody knows, decompressed.
+/// A stream of unknown length, decompressed.
 pub(super) fn decode(stream: Reader, compression: Compression) -> Result<(Reader, Meter), Problem> {
     decoded(stream, &compression.codec()?, 0, None)
 }
@@ -115,7 +115,7 @@ fn decoded(
 
 /// How much of a file or stream has been read.
 pub(super) struct Meter {
-    /// Bytes of the file, compressed; 0 where nobody knows.
+    /// Bytes of the file, compressed; 0 where that is unknown.
     pub(super) length: u64,
     /// Bytes of its contents, where they are known before reading.
     pub(super) text_length: Option<u64>,

@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::Define;
 use crate::launch::setup::groups::Group;
-use crate::launch::setup::multiply::ProductWay;
 use crate::launch::setup::tiles::{NOTHING, at};
 use crate::launch::setup::{Queue, number, read, write};
 use crate::scalar::Scalar;
@@ -84,7 +83,7 @@ impl Product<'_> {
         is_sorted: bool,
     ) -> Result<Option<Csr<C>>> {
         let most = self.most_room::<C>();
-        let is_other = self.merged.is_some() || self.p.is_some() || self.way == ProductWay::Counted;
+        let is_other = self.merged.is_some() || self.p.is_some() || !self.in_one_pass;
         // Of complex sums local memory has room for fewer.
         if is_other || C::KIND.is_complex() || self.expected_room() > most {
             return Ok(None);

@@ -7,7 +7,6 @@ use super::{Product, TEAM_BLOCK};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::launch::setup::groups::{Group, literal};
-use crate::launch::setup::multiply::ProductWay;
 use crate::launch::setup::tiles::NOTHING;
 use crate::launch::setup::word_products::FILE;
 use crate::launch::setup::{number, read, write};
@@ -30,7 +29,7 @@ impl Product<'_> {
     /// Room for the first words of rows; none where these are not asked for, or rows of `B` are in any order.
     pub(super) fn room_for_firsts(&self) -> Result<Option<Buffer<u32>>> {
         let may_pay = self.is_small() && self.mean_products() >= LEAST_PRODUCTS;
-        let is_asked = may_pay && self.has_sorted_rows && self.way == ProductWay::Auto;
+        let is_asked = may_pay && self.has_sorted_rows && self.by_spans;
         let room = is_asked.then(|| self.queue.room(self.a.size().rows));
         room.transpose()
     }
@@ -41,7 +40,7 @@ impl Product<'_> {
         let words = widest.unwrap_or_else(|| self.cols().div_ceil(32));
         let is_worth = self.mean_products() >= PRODUCTS_PER_WORD * words;
         let span = words.next_power_of_two().max(FEWEST_WORDS);
-        (self.way == ProductWay::Auto && is_worth && span <= MOST_WORDS).then_some(span)
+        (self.by_spans && is_worth && span <= MOST_WORDS).then_some(span)
     }
 
     /// Makes the rows of a group from a place on.

@@ -1,17 +1,12 @@
 //! LU factorisations of small systems in narrow bands: a thread each.
 
-use vcycle_gpu::Argument;
-
 use super::arrays::Diagonals;
-use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, Launch, Room, blocks};
+use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, Room, blocks};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{File, Gpu, kernel_file};
-use crate::launch::setup::{read, write};
+use crate::gpu::{Gpu, kernels::batch_narrow as kernels};
 use crate::scalar::Scalar;
-
-pub(in crate::launch) const NARROW: File = kernel_file!("batch_narrow.c", 32, "batch.h");
 
 /// Rows that a thread may load at once.
 const GROUPS: [Room; 4] = [(8, "8"), (4, "4"), (2, "2"), (1, "1")];
@@ -53,28 +48,19 @@ impl<'p> Narrow<'p> {
         b: &Vector<T>,
         x: &mut Vector<T>,
     ) -> Result<BatchEndings> {
-        let threads = NARROW.block as usize;
+        let threads = kernels::FILE.block as usize;
         let of_block = threads * a.pattern.rows * self.stored;
         let groups = a.systems.div_ceil(threads);
         let blocks = blocks(gpu, groups, of_block * size_of::<T::Arith>());
         let mut rooms = Buffer::<T::Arith>::room(x.executor(), blocks * of_block)?;
-        let types = [
-            ("T", T::KIND.name()),
-            ("HALF", HALVES[self.diagonals.half]),
-            ("AT_ONCE", self.group.1),
-        ];
-        let own = [
-            read(a.side_by_side(self.diagonals)?)?,
-            write(&mut rooms)?,
-            Argument::U32(u32::from(x.cols() > 1)),
-        ];
-        let launch = Launch {
-            file: NARROW,
-            name: "batch_narrow",
-            types: &types,
-            blocks,
-            own: &own,
-        };
-        launch.run(gpu, run, a, b, x)
+        let mut endings = BatchEndings::new(a, &x.executor().clone())?;
+        let (bands, several) = (a.side_by_side(self.diagonals)?, x.cols() > 1);
+        kernels::batch_narrow::<T>(endings.parts(run, a, b, x)?, bands, &mut rooms, several)?
+            .with(&[
+                ("HALF", HALVES[self.diagonals.half]),
+                ("AT_ONCE", self.group.1),
+            ])
+            .run(gpu, blocks)?;
+        Ok(endings)
     }
 }

@@ -1,16 +1,11 @@
 //! LU factorisations of small systems.
 
-use vcycle_gpu::Argument;
-
-use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, Launch, blocks, factor_room, room};
+use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, blocks, factor_room, room};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{File, Gpu, kernel_file};
-use crate::launch::setup::write;
+use crate::gpu::{Gpu, kernels::batch_direct as kernels};
 use crate::scalar::Scalar;
-
-pub(in crate::launch) const DIRECT: File = kernel_file!("batch_direct.c", 64, "batch.h");
 
 /// How factors are stored: entry `(i, j)` is `base + i * stride + j`.
 struct Band {
@@ -71,22 +66,19 @@ pub(super) fn solve<T: Scalar>(
     let global = if held.0 == 0 { band.size } else { 0 };
     let blocks = blocks(gpu, a.systems, global * item);
     let mut rooms = Buffer::<T::Arith>::room(x.executor(), (blocks * global).max(1))?;
-    let types = [("T", T::KIND.name()), ("ROWS", room.1), ("FACTORS", held.1)];
-    let sizes = [band.below, band.reach, band.base, band.stride];
-    let mut own = sizes.map(|size| Argument::U32(size as u32)).to_vec();
-    own.push(Argument::U32(lanes));
-    own.push(Argument::U32(band.size as u32));
-    own.push(write(&mut rooms)?);
-    let file = File {
-        block: threads,
-        ..DIRECT
-    };
-    let launch = Launch {
-        file,
-        name: "batch_direct",
-        types: &types,
-        blocks,
-        own: &own,
-    };
-    launch.run(gpu, run, a, b, x)
+    let mut endings = BatchEndings::new(a, &x.executor().clone())?;
+    kernels::batch_direct::<T>(
+        endings.parts(run, a, b, x)?,
+        band.below,
+        band.reach,
+        band.base,
+        band.stride,
+        lanes,
+        band.size,
+        &mut rooms,
+    )?
+    .block(threads)
+    .with(&[("ROWS", room.1), ("FACTORS", held.1)])
+    .run(gpu, blocks)?;
+    Ok(endings)
 }

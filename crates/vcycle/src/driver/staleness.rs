@@ -1,21 +1,21 @@
-//! When levels of an earlier matrix have to be made anew.
+//! When levels of an earlier matrix have to be rebuilt.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::sequence::Kept;
 
 /// A set-up is given up when it needs this many times the iterations of its own matrix.
-pub(super) const TIRED: usize = 2;
+pub(super) const REBUILD_RATIO: usize = 2;
 
 /// Iterations by which it is seen whether levels still suit the matrix.
 #[derive(Debug, Default)]
-pub(super) struct Wear {
+pub(super) struct Staleness {
     /// Those of the first solve with levels that were made for its matrix; 0 before it.
     fresh: AtomicUsize,
     last: AtomicUsize,
 }
 
-impl Wear {
+impl Staleness {
     /// Of levels that were made for the matrix of another.
     pub fn after(other: &Self) -> Self {
         Self {
@@ -37,14 +37,14 @@ impl Wear {
 
     /// What the next matrix takes over of a set-up: nothing where its levels do not suit the last one.
     pub fn kept(&self, kept: &mut Kept) -> Kept {
-        match self.is_tired() {
+        match self.is_stale() {
             true => Kept::default(),
             false => std::mem::take(kept),
         }
     }
 
     /// Whether the last solve took much more than the first.
-    fn is_tired(&self) -> bool {
-        self.last.load(Relaxed) > TIRED * self.fresh.load(Relaxed).max(1)
+    fn is_stale(&self) -> bool {
+        self.last.load(Relaxed) > REBUILD_RATIO * self.fresh.load(Relaxed).max(1)
     }
 }

@@ -2,15 +2,11 @@
 
 use std::sync::OnceLock;
 
-use vcycle_gpu::Argument;
-
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{File, kernel_file};
-use crate::launch::setup::{Queue, number, read, write};
+use crate::gpu::{Launch, kernels::batch_pad as kernels};
+use crate::launch::setup::Queue;
 use crate::scalar::Scalar;
-
-pub(in crate::launch) const PAD: File = kernel_file!("batch_pad.c");
 
 /// `TILE_SIDE` of the kernel.
 const TILE_SIDE: usize = 32;
@@ -44,17 +40,17 @@ impl<T: Scalar> BatchArrays<T> {
         let (rows, wide) = (self.pattern.rows, 2 * diagonals.half + 1);
         let tiles = self.systems.div_ceil(TILE_SIDE) * rows.div_ceil(TILE_SIDE) * wide;
         let mut out = queue.room(self.systems * rows * wide)?;
-        let arguments = [
-            number(tiles),
-            Argument::U32(self.systems as u32),
-            Argument::U32(rows as u32),
-            Argument::U32(wide as u32),
-            number(rows * self.pattern.width),
-            read(&diagonals.places)?,
-            read(&self.values)?,
-            write(&mut out)?,
-        ];
-        in_tiles::<T>(queue, "batch_interleave", tiles, &arguments)?;
+        let kernel = kernels::batch_interleave(
+            tiles,
+            self.systems,
+            rows,
+            wide,
+            rows * self.pattern.width,
+            &diagonals.places,
+            &self.values,
+            &mut out,
+        )?;
+        in_tiles(queue, &kernel, tiles)?;
         Ok(out)
     }
 }
@@ -68,14 +64,8 @@ pub(super) fn turned<T: Scalar>(
     let queue = queue_of(values)?;
     let tiles = rows.div_ceil(TILE_SIDE) * columns.div_ceil(TILE_SIDE);
     let mut out = queue.room(rows * columns)?;
-    let arguments = [
-        number(tiles),
-        Argument::U32(rows as u32),
-        Argument::U32(columns as u32),
-        read(values)?,
-        write(&mut out)?,
-    ];
-    in_tiles::<T>(queue, "batch_turn", tiles, &arguments)?;
+    let kernel = kernels::batch_turn(tiles, rows, columns, values, &mut out)?;
+    in_tiles(queue, &kernel, tiles)?;
     Ok(out)
 }
 
@@ -85,14 +75,8 @@ fn queue_of<T: Scalar>(values: &Buffer<T>) -> Result<Queue<'_>> {
 }
 
 /// Queues a kernel of which a block does a tile.
-fn in_tiles<T: Scalar>(
-    queue: Queue<'_>,
-    name: &'static str,
-    tiles: usize,
-    arguments: &[Argument],
-) -> Result<()> {
-    let (types, items) = ([("T", T::KIND.name())], tiles * PAD.block as usize);
-    queue.items(PAD, name, &types, items, arguments)
+fn in_tiles<const N: usize>(queue: Queue<'_>, kernel: &Launch<'_, N>, tiles: usize) -> Result<()> {
+    kernel.items(&queue, tiles * kernels::FILE.block as usize)
 }
 
 /// The pattern of all matrices of a batch.
@@ -237,32 +221,29 @@ impl Levels {
     }
 }
 
-impl Queue<'_> {
-    /// Matrices whose values are row by row on the device.
-    pub(crate) fn padded<T: Scalar>(
-        &self,
-        pattern: BatchPattern,
-        values: &Buffer<T>,
-    ) -> Result<BatchArrays<T>> {
-        let systems = values.len() / pattern.entries.max(1);
-        let slots = systems * pattern.width * pattern.rows;
-        let mut out = self.room(slots)?;
-        let arguments = [
-            number(slots),
-            Argument::U32(pattern.rows as u32),
-            Argument::U32(pattern.width as u32),
-            Argument::U32(pattern.entries as u32),
-            read(&pattern.offsets)?,
-            read(values)?,
-            write(&mut out)?,
-        ];
-        let types = [("T", T::KIND.name())];
-        self.items(PAD, "batch_pad", &types, slots, &arguments)?;
-        Ok(BatchArrays {
-            systems,
-            pattern,
-            values: out,
-            side_by_side: OnceLock::new(),
-        })
-    }
+/// Matrices whose values are row by row on the device.
+pub(super) fn padded<T: Scalar>(
+    pattern: BatchPattern,
+    values: &Buffer<T>,
+) -> Result<BatchArrays<T>> {
+    let queue = queue_of(values)?;
+    let systems = values.len() / pattern.entries.max(1);
+    let slots = systems * pattern.width * pattern.rows;
+    let mut out = queue.room(slots)?;
+    kernels::batch_pad(
+        slots,
+        pattern.rows,
+        pattern.width,
+        pattern.entries,
+        &pattern.offsets,
+        values,
+        &mut out,
+    )?
+    .items(&queue, slots)?;
+    Ok(BatchArrays {
+        systems,
+        pattern,
+        values: out,
+        side_by_side: OnceLock::new(),
+    })
 }

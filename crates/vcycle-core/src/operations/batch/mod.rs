@@ -1,24 +1,17 @@
-//! Launches of solves of many small systems.
+//! Many small systems at once, on devices: a block of threads each.
 
 mod arrays;
 mod direct;
 mod narrow;
 
-use vcycle_gpu::Argument;
+use vcycle_kernels::compiled_fn;
 
-pub(super) use self::arrays::PAD;
 pub use self::arrays::{BatchArrays, BatchPattern};
-pub(super) use self::direct::DIRECT;
-pub(super) use self::narrow::NARROW;
-use super::scalars::number;
-use super::setup::{read, write};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{File, Gpu, kernel_file};
-use crate::scalar::{Field, Scalar};
-
-pub(super) const FILE: File = kernel_file!("batch.c", 64, "batch.h", "batch_inverse.h");
+use crate::gpu::{Given, Gpu, Passes, Read, Write, kernels::batch as kernels};
+use crate::scalar::{Field, RealOf, Scalar};
 
 /// What solves a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,8 +144,25 @@ const MOST_OF_BLOCK: usize = 32;
 /// Entries of a row for which a thread solves a system of its own.
 const MOST_OF_ROW: usize = 64;
 
-/// Queues the solves of all systems. Vectors lie one after the other, or side by side: row after row, a column for every system.
-pub(crate) fn solve<T: Scalar>(
+compiled_fn! {
+    /// Queues the solves of all systems, starting from `x`; right-hand sides and solutions lie one behind the other, or side by side:
+    /// row after row, a column for every system.
+    pub fn solve[any T: Scalar](run: &BatchRun, a: &BatchArrays<T>, b: &Vector<T>, x: &mut Vector<T>) -> Result<BatchEndings> {
+        match x.executor().clone() {
+            Executor::Gpu(gpu) => solve_on(&gpu, run, a, b, x),
+            host => Err(host.lacks("batches of devices", "any of them")),
+        }
+    }
+}
+
+compiled_fn! {
+    /// Matrices of a pattern with these values, row by row and one matrix after the other, in the memory of a device.
+    pub fn arrays[any T: Scalar](pattern: BatchPattern, values: &Buffer<T>) -> Result<BatchArrays<T>> {
+        arrays::padded(pattern, values)
+    }
+}
+
+fn solve_on<T: Scalar>(
     gpu: &Gpu,
     run: &BatchRun,
     a: &BatchArrays<T>,
@@ -243,7 +253,7 @@ fn iterate<T: Scalar>(
         factors,
         of_row,
     } = Preconditioner::new(run.inverse, pattern);
-    let threads = if rows <= 64 { 32 } else { FILE.block };
+    let threads = if rows <= 64 { 32 } else { kernels::FILE.block };
     let small = restart.0 * (restart.0 + 4) + 1;
     let used = |room: usize| ((2 + vectors) * room + small + threads as usize) * item;
     let room = room(gpu, rows, used)?;
@@ -256,8 +266,7 @@ fn iterate<T: Scalar>(
     let mut bases = Buffer::<T::Arith>::room(at, blocks * basis)?;
     let mut rooms = Buffer::<T::Arith>::room(at, (blocks * global).max(1))?;
     let mut row_rooms = Buffer::<T::Arith>::room(at, (blocks * of_rows).max(1))?;
-    let types = [
-        ("T", T::KIND.name()),
+    let defines = [
         ("ROWS", room.1),
         ("FACTORS", held.1),
         ("METHOD", method),
@@ -265,32 +274,26 @@ fn iterate<T: Scalar>(
         ("INVERSE", inverse),
     ];
     let levels = &pattern.levels;
-    let own = [
-        Argument::U32(run.restart.min(restart.0) as u32),
-        write(&mut bases)?,
-        Argument::U32(size as u32),
-        Argument::U32(pattern.left as u32),
-        Argument::U32(levels.forward as u32),
-        Argument::U32(levels.backward as u32),
-        read(&levels.order)?,
-        read(&levels.starts)?,
-        Argument::U32(factors as u32),
-        write(&mut rooms)?,
-        Argument::U32(of_rows as u32),
-        write(&mut row_rooms)?,
-    ];
-    let file = File {
-        block: threads,
-        ..FILE
-    };
-    let launch = Launch {
-        file,
-        name: "batch_solve",
-        types: &types,
-        blocks,
-        own: &own,
-    };
-    launch.run(gpu, run, a, b, x)
+    let mut endings = BatchEndings::new(a, at)?;
+    kernels::batch_solve::<T>(
+        endings.parts(run, a, b, x)?,
+        run.restart.min(restart.0),
+        &mut bases,
+        size,
+        pattern.left,
+        levels.forward,
+        levels.backward,
+        &levels.order,
+        &levels.starts,
+        factors,
+        &mut rooms,
+        of_rows,
+        &mut row_rooms,
+    )?
+    .block(threads)
+    .with(&defines)
+    .run(gpu, blocks)?;
+    Ok(endings)
 }
 
 /// Fails for preconditioners that need more than a device has for them.
@@ -308,49 +311,56 @@ fn check(gpu: &Gpu, run: &BatchRun, pattern: &BatchPattern) -> Result<()> {
     }
 }
 
-/// A kernel and what it takes besides what all of them do.
-struct Launch<'l> {
-    file: File,
-    name: &'static str,
-    types: &'l [(&'static str, &'static str)],
-    blocks: usize,
-    own: &'l [Argument],
-}
+/// What `BATCH` of the kernels stands for.
+type BatchParts<T> = (
+    u32,
+    u32,
+    u32,
+    Read<u32>,
+    Read<u32>,
+    Read<u32>,
+    Read<T>,
+    Read<T>,
+    Write<T>,
+    RealOf<T>,
+    RealOf<T>,
+    u32,
+    Write<u32>,
+);
 
-impl Launch<'_> {
-    fn run<T: Scalar>(
-        &self,
-        gpu: &Gpu,
+impl BatchEndings {
+    /// Room for how the systems of a batch end.
+    fn new<T: Scalar>(a: &BatchArrays<T>, executor: &Executor) -> Result<Self> {
+        Ok(Self {
+            rows: a.pattern.rows,
+            ended: Buffer::room(executor, 4 * a.systems)?,
+        })
+    }
+
+    /// What all kernels are given.
+    fn parts<T: Scalar>(
+        &mut self,
         run: &BatchRun,
         a: &BatchArrays<T>,
         b: &Vector<T>,
         x: &mut Vector<T>,
-    ) -> Result<BatchEndings> {
+    ) -> Result<Given<BatchParts<T>>> {
         let pattern = &a.pattern;
-        let at: &Executor = &x.executor().clone();
-        let mut ended = Buffer::<u32>::room(at, 4 * a.systems)?;
-        let mut arguments = vec![
-            Argument::U32(a.systems as u32),
-            Argument::U32(pattern.rows as u32),
-            Argument::U32(pattern.width as u32),
-            read(&pattern.columns)?,
-            read(&pattern.lengths)?,
-            read(&pattern.diagonal)?,
-            read(&a.values)?,
-            Argument::Address(b.device()?),
-            Argument::Address(x.device_mut()?),
-            number(<T::Arith as Field>::Real::from_f64(run.rtol)),
-            number(<T::Arith as Field>::Real::from_f64(run.atol)),
-            Argument::U32(u32::try_from(run.most).unwrap_or(u32::MAX)),
-            write(&mut ended)?,
-        ];
-        arguments.extend(self.own);
-        let kernel = gpu.kernel(self.file, self.name, self.types)?;
-        gpu.launch_blocks(&kernel, self.blocks as u32, self.file.block, &arguments)?;
-        Ok(BatchEndings {
-            rows: pattern.rows,
-            ended,
-        })
+        Ok(Given((
+            a.systems as u32,
+            pattern.rows as u32,
+            pattern.width as u32,
+            pattern.columns.pointer()?,
+            pattern.lengths.pointer()?,
+            pattern.diagonal.pointer()?,
+            a.values.pointer()?,
+            b.pass()?,
+            x.pass()?,
+            RealOf::<T>::from_f64(run.rtol),
+            RealOf::<T>::from_f64(run.atol),
+            u32::try_from(run.most).unwrap_or(u32::MAX),
+            self.ended.pointer_mut()?,
+        )))
     }
 }
 

@@ -1,0 +1,259 @@
+//! Kernels with their arguments, and what may stand for an argument.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use vcycle_gpu::{Address, Argument};
+
+use super::{Define, File, Gpu};
+use crate::error::Result;
+use crate::scalar::{Element, Field, Kind};
+
+/// A kernel with its arguments, to be queued. The functions of [`kernels`](super::kernels) make these.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Launch<'d, const N: usize> {
+    pub file: File,
+    name: &'static str,
+    /// The definitions of its type parameters.
+    kinds: [Option<Define>; 4],
+    defines: &'d [Define],
+    arguments: [Argument; N],
+}
+
+impl<const N: usize> Launch<'static, N> {
+    pub(super) fn new(
+        file: File,
+        name: &'static str,
+        kinds: [Option<Define>; 4],
+        arguments: [Argument; N],
+    ) -> Self {
+        Self {
+            file,
+            name,
+            kinds,
+            defines: &[],
+            arguments,
+        }
+    }
+}
+
+impl<const N: usize> Launch<'_, N> {
+    /// The same for a program with further definitions.
+    pub(crate) fn with(self, defines: &[Define]) -> Launch<'_, N> {
+        Launch { defines, ..self }
+    }
+
+    /// The definitions of its program beside those of its types.
+    pub(crate) fn defines(&self) -> &[Define] {
+        self.defines
+    }
+
+    /// The same with so many threads in a block.
+    pub(crate) fn block(mut self, threads: u32) -> Self {
+        self.file.block = threads;
+        self
+    }
+
+    /// Queues it with so many blocks of threads; not at all where there are none.
+    pub(crate) fn run(&self, gpu: &Gpu, blocks: usize) -> Result<()> {
+        if blocks == 0 {
+            return Ok(());
+        }
+        let defines = self.kinds.iter().flatten().chain(self.defines);
+        let defines = defines.copied().collect();
+        let kernel = gpu.kernel_of(self.file, self.name, defines)?;
+        gpu.launch_blocks(&kernel, blocks as u32, self.file.block, &self.arguments)
+    }
+}
+
+/// The address of an array that a kernel reads; null unless it is given.
+#[derive(Debug)]
+pub(crate) struct Read<T>(Address, PhantomData<fn() -> T>);
+
+/// The address of an array that a kernel writes; null unless it is given.
+#[derive(Debug)]
+pub(crate) struct Write<T>(Address, PhantomData<fn() -> T>);
+
+/// Words of which the definitions of a launch say how long they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bits;
+
+macro_rules! pointers {
+    ($($name:ident),*) => {$(
+        impl<T> $name<T> {
+            /// An array at an address.
+            pub(crate) fn new(address: Address) -> Self {
+                Self(address, PhantomData)
+            }
+
+            /// The array from a place on.
+            pub(crate) fn at(self, place: usize) -> Self {
+                Self::new(self.0 + (place * size_of::<T>()) as u64)
+            }
+
+            /// The same array as words.
+            pub(crate) fn bits(self) -> $name<Bits> {
+                $name::new(self.0)
+            }
+
+            /// The same array as numbers of another type.
+            pub(crate) fn cast<S>(self) -> $name<S> {
+                $name::new(self.0)
+            }
+
+            pub(crate) fn argument(self) -> Argument {
+                Argument::Address(self.0)
+            }
+        }
+
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T> Copy for $name<T> {}
+
+        impl<T> Default for $name<T> {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+
+        impl<T> Passes<$name<T>> for $name<T> {
+            fn pass(self) -> Result<Self> {
+                Ok(self)
+            }
+        }
+
+        impl<T> Passes<$name<T>> for Null {
+            fn pass(self) -> Result<$name<T>> {
+                Ok($name::default())
+            }
+        }
+    )*};
+}
+pointers!(Read, Write);
+
+/// What stands for a parameter `P` of a kernel, or for several where it is a tuple.
+pub(crate) trait Passes<P> {
+    /// The parameter; memory is brought to the device for it.
+    fn pass(self) -> Result<P>;
+}
+
+/// An array that a kernel does not look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Null;
+
+impl<P: Default, S: Passes<P>> Passes<P> for Option<S> {
+    fn pass(self) -> Result<P> {
+        self.map_or_else(|| Ok(P::default()), S::pass)
+    }
+}
+
+impl<T> Read<T> {
+    /// The array behind an argument that is an address.
+    pub(crate) fn of(argument: Argument) -> Self {
+        match argument {
+            Argument::Address(address) => Self::new(address),
+            other => panic!("{other:?} is no address"),
+        }
+    }
+
+    /// The same array for a kernel that writes to it although it is shared: it is scratch, or stays as it is.
+    pub(crate) fn writable(self) -> Write<T> {
+        Write::new(self.0)
+    }
+}
+
+/// What is shared is passed as what it holds.
+impl<'a, P, T> Passes<P> for &'a Arc<T>
+where
+    &'a T: Passes<P>,
+{
+    fn pass(self) -> Result<P> {
+        (&**self).pass()
+    }
+}
+
+/// Parameters as they are, for tuples of any length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given<P>(pub P);
+
+impl<P> Passes<P> for Given<P> {
+    fn pass(self) -> Result<P> {
+        Ok(self.0)
+    }
+}
+
+/// What has been written is read.
+impl<T> Passes<Read<T>> for Write<T> {
+    fn pass(self) -> Result<Read<T>> {
+        Ok(Read::new(self.0))
+    }
+}
+
+macro_rules! numbers {
+    ($($given:ty => $passed:ty),*) => {$(
+        impl Passes<$passed> for $given {
+            fn pass(self) -> Result<$passed> {
+                Ok(self as $passed)
+            }
+        }
+    )*};
+}
+numbers!(usize => u32, u32 => u32, bool => u32, usize => u64, u64 => u64, f32 => f32, f64 => f64);
+
+macro_rules! tuples {
+    ($($($given:ident $passed:ident)*;)*) => {$(
+        impl<$($passed, $given: Passes<$passed>),*> Passes<($($passed,)*)> for ($($given,)*) {
+            #[allow(non_snake_case, reason = "values are named like their types")]
+            fn pass(self) -> Result<($($passed,)*)> {
+                let ($($given,)*) = self;
+                Ok(($($given.pass()?,)*))
+            }
+        }
+    )*};
+}
+tuples! {
+    A P;
+    A P B Q;
+    A P B Q C R;
+    A P B Q C R D S;
+    A P B Q C R D S E T;
+    A P B Q C R D S E T F U;
+    A P B Q C R D S E T F U G V;
+    A P B Q C R D S E T F U G V H W;
+}
+
+/// An integer or a real number as a kernel takes it.
+pub(super) trait Number {
+    fn argument(self) -> Argument;
+}
+
+macro_rules! arguments {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl Number for $type {
+            fn argument(self) -> Argument {
+                Argument::$variant(self)
+            }
+        }
+    )*};
+}
+arguments!(u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+
+/// A number as a kernel takes it, in its own type.
+pub(crate) fn number<A: Field>(value: A) -> Argument {
+    let wide = value.to_c64();
+    match A::KIND {
+        Kind::F32 => Argument::F32(wide.re as f32),
+        Kind::C32 => Argument::C32([wide.re as f32, wide.im as f32]),
+        Kind::C64 => Argument::C64([wide.re, wide.im]),
+        Kind::F64 | Kind::F16 | Kind::Bf16 => Argument::F64(wide.re),
+    }
+}
+
+/// The definition of a type parameter, unless it is what a program without it has.
+pub(super) fn kind<T: Element>(name: &'static str, default: &str) -> Option<Define> {
+    (T::NAME != default).then_some((name, T::NAME))
+}

@@ -1,0 +1,112 @@
+//! The facts that a method is chosen by, of all rows of a system.
+
+use crate::error::Result;
+use crate::executor::Executor;
+use crate::linop::Size;
+use crate::matrix::{Csr, Distributed, Facts};
+use crate::multigrid::NearNullspace;
+use crate::scalar::{Field, Scalar, c64};
+
+/// Beside a strongly dominant diagonal entry is at most this part of it.
+const STRONG: f64 = 0.8;
+
+/// Where a matrix on a device is symmetric with a positive diagonal, which is found out there, its size is all that counts:
+/// nothing is copied.
+pub(super) fn of_whole<T: Scalar>(a: &Csr<T>, near: Option<&NearNullspace>) -> Facts {
+    let on_device = a.executor().has_kernels_for(T::KIND);
+    if !on_device || !matches!(a.symmetric_and_positive(), Ok([true, true])) {
+        return a.facts();
+    }
+    let mut facts = definite::<T>(a.size(), a.nonzeros(), a.executor().is_device());
+    facts.jumps = near.is_none() && a.has_jumps().unwrap_or(false);
+    facts
+}
+
+/// What counts of a matrix that is known to be symmetric with a positive diagonal.
+pub(super) fn definite<T: Scalar>(size: Size, nonzeros: usize, on_device: bool) -> Facts {
+    let mut facts = Csr::<T>::identity(&Executor::reference(), 1).facts();
+    (facts.rows, facts.columns, facts.nonzeros) = (size.rows, size.cols, nonzeros);
+    // It was not looked for.
+    facts.strongly_dominant_rows = 0.0;
+    facts.on_device = on_device;
+    facts
+}
+
+/// The same of a matrix that ranks share, which build levels in rounds, as devices do.
+pub(super) fn definite_of_ranks<T: Scalar>(a: &Distributed<T>) -> Result<Facts> {
+    let rows = a.rows().total() as usize;
+    Ok(definite::<T>(
+        Size::square(rows),
+        a.total_nonzeros()? as usize,
+        true,
+    ))
+}
+
+/// The facts of the rows of all ranks.
+pub(super) fn of_ranks<T: Scalar>(a: &Distributed<T>) -> Result<Facts> {
+    let team = a.team();
+    let mut facts = definite_of_ranks(a)?;
+    let hermitian = a.symmetric_and_positive()?[0];
+    (facts.hermitian, facts.symmetric) = (hermitian, hermitian && !facts.complex);
+    facts.symmetric_pattern = hermitian || {
+        let ones = vec![T::from_c64(c64::new(1.0, 0.0)); a.local().nonzeros()];
+        team.agree(a.with_values(ones))?.symmetric_and_positive()?[0]
+    };
+    let own = OwnRows::of(a);
+    let mut counts = own.counts.map(|count| count as f64);
+    team.sum(&mut counts)?;
+    let [missing, zero, negative, dominant, strong] = counts;
+    (facts.missing_diagonal, facts.zero_diagonal) = (missing as usize, zero as usize);
+    facts.negative_diagonal = negative as usize;
+    let rows = facts.rows.max(1) as f64;
+    (facts.dominant_rows, facts.strongly_dominant_rows) = (dominant / rows, strong / rows);
+    facts.largest = team.largest(own.largest)?;
+    facts.smallest = -team.largest(-own.smallest)?;
+    Ok(facts)
+}
+
+/// What is counted in the rows of a rank.
+struct OwnRows {
+    /// Missing, zero and negative diagonal entries; dominant and strongly dominant rows.
+    counts: [usize; 5],
+    smallest: f64,
+    largest: f64,
+}
+
+impl OwnRows {
+    fn of<T: Scalar>(a: &Distributed<T>) -> Self {
+        let (local, first) = (a.local(), a.columns().own().start);
+        let mut own = Self {
+            counts: [0; 5],
+            smallest: f64::INFINITY,
+            largest: 0.0,
+        };
+        for row in 0..local.size().rows {
+            let (mut diagonal, mut beside) = (None, 0.0);
+            let (columns, values) = local.row(row);
+            for (&column, value) in columns.iter().zip(values) {
+                let (value, size) = (value.to_c64(), value.to_c64().modulus());
+                match column as usize == first + row {
+                    true => diagonal = Some((value.re, size)),
+                    false => beside += size,
+                }
+                if size > 0.0 && size < f64::INFINITY {
+                    own.smallest = own.smallest.min(size);
+                    own.largest = own.largest.max(size);
+                }
+            }
+            let size = diagonal.map_or(0.0, |(_, size)| size);
+            let holds = [
+                diagonal.is_none(),
+                diagonal.is_some_and(|(_, size)| size == 0.0),
+                diagonal.is_some_and(|(real, size)| size != 0.0 && real < 0.0),
+                size >= beside,
+                STRONG * size >= beside,
+            ];
+            for (count, holds) in own.counts.iter_mut().zip(holds) {
+                *count += usize::from(holds);
+            }
+        }
+        own
+    }
+}

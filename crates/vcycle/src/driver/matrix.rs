@@ -1,0 +1,329 @@
+//! The matrix of a system, whose rows are on one rank or on many.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::facts;
+use super::implied;
+use crate::communicator::{Communicator, Traffic};
+use crate::configuration::{Config, MatrixFormat, PreconditionerConfig};
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::linop::{LinOp, Size, check_size};
+use crate::matrix::{Csr, Distributed, Facts, Format, Nodes, Numbering};
+use crate::multigrid::NearNullspace;
+use crate::scalar::{Field, Kind, Scalar};
+use crate::structured::{StencilMatrix, StructMg};
+use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
+use vcycle_methods::precision::Unit;
+
+use super::storage::{kind_of, store_matrix};
+
+/// The rows that this rank has of a matrix: all of them, or a part. Ranks that share a matrix call everything together.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SystemMatrix<T> {
+    /// All rows.
+    Whole(Arc<Csr<T>>),
+    /// The rows of one rank of several.
+    Shared(Arc<Distributed<T>>),
+}
+
+impl<T> From<Arc<Csr<T>>> for SystemMatrix<T> {
+    fn from(matrix: Arc<Csr<T>>) -> Self {
+        Self::Whole(matrix)
+    }
+}
+
+impl<T> From<Arc<Distributed<T>>> for SystemMatrix<T> {
+    fn from(matrix: Arc<Distributed<T>>) -> Self {
+        Self::Shared(matrix)
+    }
+}
+
+impl<T: Scalar> SystemMatrix<T> {
+    /// Where it is.
+    pub fn executor(&self) -> &Executor {
+        match self {
+            Self::Whole(a) => a.executor(),
+            Self::Shared(a) => a.executor(),
+        }
+    }
+
+    /// Rows and columns of this rank: the size of its vectors.
+    pub fn size(&self) -> Size {
+        match self {
+            Self::Whole(a) => a.size(),
+            Self::Shared(a) => a.size(),
+        }
+    }
+
+    /// Rows of this rank.
+    pub fn rows(&self) -> usize {
+        self.size().rows
+    }
+
+    /// Rows of all ranks.
+    pub fn total_rows(&self) -> usize {
+        match self {
+            Self::Whole(a) => a.size().rows,
+            Self::Shared(a) => a.rows().total() as usize,
+        }
+    }
+
+    /// Entries of this rank.
+    pub fn nonzeros(&self) -> usize {
+        match self {
+            Self::Whole(a) => a.nonzeros(),
+            Self::Shared(a) => a.local().nonzeros(),
+        }
+    }
+
+    /// The matrix where this rank has all rows.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where several ranks share them.
+    pub fn whole(&self) -> Result<&Arc<Csr<T>>> {
+        match self {
+            Self::Whole(a) => Ok(a),
+            Self::Shared(_) => Err(Error::Unsupported {
+                component: "what needs all entries".to_owned(),
+                operation: "matrices whose rows several ranks share".to_owned(),
+            }),
+        }
+    }
+
+    /// The part of this rank where several ranks share the rows.
+    pub fn shared(&self) -> Option<&Arc<Distributed<T>>> {
+        match self {
+            Self::Whole(_) => None,
+            Self::Shared(a) => Some(a),
+        }
+    }
+
+    /// The same with other values for the entries of this rank, in the order they are stored in.
+    ///
+    /// # Errors
+    /// For another number of values, on any rank.
+    pub fn with_values(&self, values: Vec<T>) -> Result<Self> {
+        Ok(match self {
+            Self::Whole(a) => Self::Whole(Arc::new(Csr::with_pattern(a.pattern(), values)?)),
+            Self::Shared(a) => Self::Shared(Arc::new(a.team().agree(a.with_values(values))?)),
+        })
+    }
+
+    /// For products.
+    pub(super) fn operator(&self) -> &dyn LinOp<T>
+    where
+        T: WorkingScalar,
+    {
+        match self {
+            Self::Whole(a) => a.as_ref(),
+            Self::Shared(a) => a.as_ref(),
+        }
+    }
+
+    fn team(&self) -> Option<&Arc<dyn Communicator>> {
+        self.shared().map(|a| a.team())
+    }
+
+    /// Ends a stage: where it has failed on one rank, it fails on all.
+    pub(super) fn agree<R>(&self, result: Result<R>) -> Result<R> {
+        match self.team() {
+            None => result,
+            Some(team) => team.agree(result),
+        }
+    }
+
+    /// Whether it holds on any rank.
+    pub(super) fn any(&self, holds: bool) -> Result<bool> {
+        self.team().map_or(Ok(holds), |team| team.any(holds))
+    }
+
+    /// What this rank has sent so far.
+    pub(super) fn traffic(&self) -> Traffic {
+        self.team()
+            .map_or_else(Default::default, |team| team.traffic())
+    }
+
+    /// Ranks that share the memory of this machine.
+    pub(super) fn ranks_here(&self) -> Result<usize> {
+        self.team()
+            .map_or(Ok(1), |team| Ok(team.on_this_machine()?.1))
+    }
+
+    /// Fails where another matrix has not the entries of this one at the same places.
+    pub(super) fn check_pattern(&self, other: &Self) -> Result<()> {
+        let (before, after) = match (self, other) {
+            (Self::Whole(before), Self::Whole(after)) => (before, after),
+            (Self::Shared(before), Self::Shared(after)) => (before.local(), after.local()),
+            _ => return Err(another_pattern()),
+        };
+        let checked = check_size("update of values", before.size(), after.size());
+        let same = before.pattern().same_as(after.pattern());
+        self.agree(checked.and_then(|()| if same { Ok(()) } else { Err(another_pattern()) }))
+    }
+
+    /// What a method is chosen by.
+    pub(super) fn facts(&self, near: Option<&NearNullspace>) -> Result<Facts> {
+        match self {
+            Self::Whole(a) => Ok(facts::of_whole(a, near)),
+            Self::Shared(a) => facts::of_ranks(a),
+        }
+    }
+
+    /// What counts of a matrix that is known to be symmetric with a positive diagonal.
+    pub(super) fn definite_facts(&self) -> Result<Facts> {
+        Ok(match self {
+            Self::Whole(a) => {
+                facts::definite::<T>(a.size(), a.nonzeros(), a.executor().is_device())
+            }
+            Self::Shared(a) => facts::definite_of_ranks(a)?,
+        })
+    }
+
+    /// Whether every diagonal entry is negative.
+    pub(super) fn is_negative(&self) -> Result<bool> {
+        match self {
+            Self::Whole(a) => is_negative(a),
+            Self::Shared(a) => {
+                let diagonal = a.local().diagonal_from(a.columns().own().start);
+                let own = diagonal.iter().take(a.size().rows);
+                let other = own.into_iter().any(|entry| entry.to_c64().re >= 0.0);
+                Ok(a.rows().total() > 0 && !a.team().any(other)?)
+            }
+        }
+    }
+
+    /// `-A`.
+    pub(super) fn negated(&self) -> Result<Self> {
+        let minus = T::Arith::from_f64(-1.0);
+        Ok(match self {
+            Self::Whole(a) => Self::Whole(Arc::new(a.scale(minus)?)),
+            Self::Shared(a) => Self::Shared(Arc::new(a.team().agree(a.scale(minus))?)),
+        })
+    }
+
+    /// What is wrong with the diagonal, a sentence each, where the host has all of it.
+    pub(super) fn defects(&self) -> Vec<String> {
+        match self {
+            Self::Whole(a) if a.is_at_hand() && a.diagonal_signs().neither > 0 => {
+                a.defects().sentences()
+            }
+            Self::Whole(_) | Self::Shared(_) => Vec::new(),
+        }
+    }
+
+    /// The unknowns of nodes as the entries show them. Rows that ranks share keep their numbers.
+    pub(super) fn nodes(&self) -> Result<Option<Nodes>> {
+        match self {
+            Self::Whole(a) => Ok(a.is_at_hand().then(|| Nodes::find(a)).flatten()),
+            Self::Shared(a) => Ok(a
+                .unknowns_of_a_node()?
+                .map(|size| Nodes::regular(a.size().rows, size, Numbering::NodeByNode))),
+        }
+    }
+
+    /// The unknowns of nodes as vectors of the near-nullspace show them, on all ranks alike.
+    pub(super) fn implied_nodes(&self, near: &NearNullspace) -> Result<Option<Nodes>> {
+        let own = implied::nodes(near);
+        let Some(team) = self.team() else {
+            return Ok(own);
+        };
+        let own = own.filter(|nodes| nodes.numbering() == Numbering::NodeByNode);
+        let size = match self.rows() {
+            0 => u64::MAX,
+            _ => own.map_or(0, |nodes| nodes.block_size() as u64),
+        };
+        let all = team.all_numbers(size)?;
+        let mut found = all.into_iter().filter(|&size| size != u64::MAX);
+        let first = found.next().unwrap_or(0);
+        let is_known = first > 0 && found.all(|size| size == first);
+        let nodes = || Nodes::regular(self.rows(), first as usize, Numbering::NodeByNode);
+        Ok(is_known.then(nodes))
+    }
+
+    /// The matrix with its rows numbered node by node.
+    pub(super) fn renumbered(&self, nodes: &Nodes) -> Result<Self> {
+        Ok(Self::Whole(Arc::new(nodes.gather_matrix(self.whole()?)?)))
+    }
+
+    /// The matrix as a stencil where it is, if the solver is to be chosen for structured multigrid: whether it is symmetric
+    /// is seen sooner so. What is wrong with other matrices is told where they are set up. Of rows that ranks share it is the
+    /// cells of this rank and those around them.
+    ///
+    /// On devices one unknown a cell: with several the kernels take 20 s to compile, and algebraic multigrid is as fast
+    /// (elasticity:60x60x60 on an H200 220 ms, structured 180).
+    pub(super) fn stencil(&self, config: &Config) -> Option<StencilMatrix<f64>> {
+        let parameters = match &config.preconditioner {
+            PreconditionerConfig::StructMg(parameters) => parameters,
+            PreconditionerConfig::Auto(_) => &StructMg::default(),
+            _ => return None,
+        };
+        if !config.solver.is_auto() || T::KIND != Kind::F64 {
+            return None;
+        }
+        let any: &dyn Any = match self {
+            Self::Whole(a) => a.as_ref(),
+            Self::Shared(a) => a.as_ref(),
+        };
+        if let Some(a) = any.downcast_ref::<Distributed<f64>>() {
+            return parameters.stencil_of_ranks(a).ok()?;
+        }
+        let a = any.downcast_ref::<Csr<f64>>()?;
+        match a.executor().is_device() {
+            false => Some(parameters.stencil::<f64>(a).ok()?.into_owned()),
+            true => {
+                let found = parameters.stencil_there(a).ok()?;
+                found.filter(|stencil| stencil.unknowns() == 1)
+            }
+        }
+    }
+
+    /// The matrix for vectors of `W`, stored in `unit`, of the rows of one rank in a format too.
+    pub(super) fn stored<W: WorkingScalar<Wide = T>>(
+        &self,
+        unit: Unit,
+        format: Option<MatrixFormat>,
+        block_size: usize,
+    ) -> Result<StoredMatrix<W>> {
+        match self {
+            Self::Whole(a) => store_matrix(a, unit, format, block_size),
+            Self::Shared(a) => {
+                let operator = W::store_shared(a, kind_of::<W>(unit)?)?;
+                Ok(StoredMatrix {
+                    entries: Arc::clone(&operator),
+                    operator,
+                    arrangement: Arrangement::As(Format::Csr),
+                })
+            }
+        }
+    }
+}
+
+fn another_pattern() -> Error {
+    Error::InvalidStructure {
+        format: "csr",
+        reason: "update of values: the pattern is not that of the set-up".to_owned(),
+    }
+}
+
+fn is_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
+    if !begins_negative(a)? {
+        return Ok(false);
+    }
+    if a.is_at_hand() {
+        return Ok(a.diagonal_signs().negative == a.size().rows);
+    }
+    let minus = a.scale(T::Arith::from_f64(-1.0))?;
+    Ok(minus.symmetric_and_positive()?[1])
+}
+
+/// Whether the first diagonal entry is negative; of a matrix on a device nothing else is copied.
+fn begins_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
+    let (offsets, columns) = a.pattern().buffers();
+    if a.size().rows == 0 || offsets.get(1)? == 0 || columns.get(0)? != 0 {
+        return Ok(false);
+    }
+    Ok(a.values_buffer().get(0)?.to_c64().re < 0.0)
+}

@@ -1,0 +1,321 @@
+//! Systems that rank 0 solves for all: ranks that use the same device gain nothing from sharing the work.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::storage::Wide;
+use super::{Prepared, Solution, System, SystemMatrix};
+use crate::communicator::Communicator;
+use crate::configuration::{Config, StopConfig};
+use crate::error::{Error, Result};
+use crate::executor::Workspace;
+use crate::matrix::{Csr, Distributed};
+use crate::multigrid::{NearNullspace, Report};
+use crate::stop::{ColumnOutcome, Outcome, Status};
+use crate::vector::Vector;
+
+/// What rank 0 has set up for all.
+#[derive(Debug)]
+pub(super) struct SolvedOnRoot<T: Wide> {
+    /// Own rows as they were given.
+    matrix: Arc<Distributed<T>>,
+    /// That of rank 0; none on the others.
+    prepared: Option<Prepared<T>>,
+    /// Every `auto` decided.
+    config: Config,
+    summary: Summary,
+}
+
+/// How rank 0 has set up or solved; floating-point numbers are sent by their bits, as JSON has no infinity.
+#[derive(Debug, Serialize, Deserialize)]
+struct Summary {
+    config: Value,
+    messages: Vec<String>,
+    bytes: usize,
+    time: Duration,
+    /// Of a solve: status, iterations, and the four numbers of each column.
+    columns: Vec<(Status, usize, [u64; 4])>,
+    history: Vec<u64>,
+}
+
+/// Whether rank 0 solves for all. All ranks call it together.
+pub(super) fn should_gather<T: Wide>(config: &Config, a: &Distributed<T>) -> Result<bool> {
+    let is_small = u32::try_from(a.rows().total()).is_ok();
+    let may_be = is_small && config.gathers_on_one_device();
+    Ok(may_be && a.executor().is_device_of_all()?)
+}
+
+/// Sets up and solves.
+pub(super) fn solve<T: Wide>(
+    config: &Config,
+    system: &System<T>,
+    a: &Arc<Distributed<T>>,
+    b: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Solution<T>> {
+    let first = a.team().traffic();
+    let root = SolvedOnRoot::new(config, system, a, ws)?;
+    let then = a.team().traffic();
+    let mut solution = root.solve(b, system.guess.as_ref(), &config.stop, ws)?;
+    solution.setup = root.setup();
+    // The first message is that of the set-up, too.
+    let known = sharing(a).iter().count();
+    solution
+        .messages
+        .splice(..known, root.messages().iter().cloned());
+    solution.traffic = Some([then.since(&first), a.team().traffic().since(&then)]);
+    Ok(solution)
+}
+
+impl<T: Wide> SolvedOnRoot<T> {
+    /// Gathers the matrix, and sets up.
+    pub fn new(
+        config: &Config,
+        given: &System<T>,
+        a: &Arc<Distributed<T>>,
+        ws: &Workspace,
+    ) -> Result<Self> {
+        let begin = Instant::now();
+        let near = gathered_near(a, given.near_nullspace.as_ref())?;
+        let place = a.executor().gathering();
+        let made = a.gathered()?.map(|matrix| {
+            let mut system = System::new(Arc::new(matrix.into_executor(&place)?));
+            system.near_nullspace = near;
+            Prepared::new(config.clone(), system, ws)
+        });
+        let prepared = a.team().agree(made.transpose())?;
+        let summary = Summary::of_setup(a, prepared.as_ref(), begin)?;
+        Ok(Self {
+            config: Config::from_value(summary.config.clone())?,
+            summary,
+            matrix: Arc::clone(a),
+            prepared,
+        })
+    }
+
+    /// Takes other values for the same entries.
+    pub fn update(&mut self, after: &SystemMatrix<T>, ws: &Workspace) -> Result<()> {
+        let begin = Instant::now();
+        let after = after.shared().expect("rows that ranks share");
+        let values = after.gathered_values(after.local().values())?;
+        let updated = self.prepared.as_mut().map(|prepared| {
+            let pattern = prepared.matrix().whole()?.pattern();
+            let matrix = Csr::with_pattern(pattern, values)?;
+            prepared.update_values(Arc::new(matrix), ws)
+        });
+        after.team().agree(updated.transpose())?;
+        self.summary = Summary::of_setup(after, self.prepared.as_ref(), begin)?;
+        self.config = Config::from_value(self.summary.config.clone())?;
+        self.matrix = Arc::clone(after);
+        Ok(())
+    }
+
+    /// Gathers right-hand sides, solves, and sends every rank its rows.
+    pub fn solve(
+        &self,
+        b: &Vector<T>,
+        guess: Option<&Vector<T>>,
+        stop: &StopConfig,
+        ws: &Workspace,
+    ) -> Result<Solution<T>> {
+        let begin = Instant::now();
+        let all = self.gathered(b)?;
+        let guess = guess.map(|guess| self.gathered(guess)).transpose()?;
+        let guess = guess.flatten();
+        let solved = self.on_root(all.as_ref(), |prepared, b| {
+            prepared.solve(b, guess.as_ref(), stop, ws)
+        })?;
+        let x = self.spread(solved.as_ref().map(|solved| &solved.x), b.cols())?;
+        let summary = solved.as_ref().map(Summary::of_solution);
+        let summary = Summary::broadcast(self.matrix.team().as_ref(), summary)?;
+        Ok(Solution {
+            x,
+            outcome: summary.outcome(),
+            config: Config::from_value(summary.config)?,
+            messages: sharing(&self.matrix)
+                .into_iter()
+                .chain(summary.messages)
+                .collect(),
+            setup: Duration::ZERO,
+            solving: begin.elapsed(),
+            bytes: summary.bytes,
+            multigrid: solved.and_then(|solved| solved.multigrid),
+            traffic: None,
+        })
+    }
+
+    /// The preconditioner of rank 0 for the rows of all.
+    pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let all = self.gathered(r)?;
+        let applied = self.on_root(all.as_ref(), |prepared, r| {
+            let mut z = Vector::zeros_like(r)?;
+            prepared.apply(r, &mut z, ws)?;
+            Ok(z)
+        })?;
+        *z = self.spread(applied.as_ref(), r.cols())?;
+        Ok(())
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub fn messages(&self) -> &[String] {
+        &self.summary.messages
+    }
+
+    pub fn setup(&self) -> Duration {
+        self.summary.time
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.summary.bytes
+    }
+
+    /// The levels, on rank 0.
+    pub fn report(&self) -> Option<&Report> {
+        self.prepared.as_ref().and_then(Prepared::report)
+    }
+
+    /// What rank 0 makes of a vector that it has gathered, if no rank has failed.
+    fn on_root<R>(
+        &self,
+        all: Option<&Vector<T>>,
+        work: impl FnOnce(&Prepared<T>, &Vector<T>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let made = self.prepared.as_ref().zip(all);
+        let made = made.map(|(prepared, all)| work(prepared, all));
+        self.matrix.team().agree(made.transpose())
+    }
+
+    /// The rows of all ranks, where rank 0 has set up; none on the others.
+    fn gathered(&self, own: &Vector<T>) -> Result<Option<Vector<T>>> {
+        let values = self.matrix.gathered_values(&own.to_vec())?;
+        let place = self.prepared.as_ref();
+        let place = place.map(|prepared| prepared.matrix().executor());
+        let made = place.map(|place| Vector::from_rows(place, own.cols(), values));
+        self.matrix.team().agree(made.transpose())
+    }
+
+    /// Own rows of what rank 0 has.
+    fn spread(&self, all: Option<&Vector<T>>, cols: usize) -> Result<Vector<T>> {
+        let all = all.map(Vector::to_vec);
+        let own = self.matrix.spread_values(all.as_deref(), cols)?;
+        let own = Vector::from_rows(self.matrix.executor(), cols, own);
+        self.matrix.team().agree(own)
+    }
+}
+
+/// The first message, where there are several ranks.
+fn sharing<T: Wide>(a: &Distributed<T>) -> Option<String> {
+    let (ranks, device) = (a.team().size(), a.executor().name());
+    (ranks > 1).then(|| format!("{ranks} ranks share {device}: rank 0 solves for all"))
+}
+
+impl Summary {
+    fn new(config: &Config, messages: Vec<String>, bytes: usize, time: Duration) -> Self {
+        Self {
+            config: serde_json::to_value(config).expect("configurations are plain data"),
+            messages,
+            bytes,
+            time,
+            columns: Vec::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// How rank 0 has set up, and how long it took, sent to all.
+    fn of_setup<T: Wide>(
+        a: &Distributed<T>,
+        prepared: Option<&Prepared<T>>,
+        begin: Instant,
+    ) -> Result<Self> {
+        let summary = prepared.map(|prepared| {
+            let mut messages: Vec<String> = sharing(a).into_iter().collect();
+            messages.extend_from_slice(prepared.messages());
+            Self::new(
+                prepared.config(),
+                messages,
+                prepared.bytes(),
+                begin.elapsed(),
+            )
+        });
+        Self::broadcast(a.team().as_ref(), summary)
+    }
+
+    fn of_solution<T>(solution: &Solution<T>) -> Self {
+        let (config, outcome) = (&solution.config, &solution.outcome);
+        let column = |column: &ColumnOutcome| {
+            let numbers = [
+                column.relative_residual,
+                column.recurrence_residual,
+                column.backward_error,
+                column.condition,
+            ];
+            (column.status, column.iterations, numbers.map(f64::to_bits))
+        };
+        Self {
+            columns: outcome.columns.iter().map(column).collect(),
+            history: outcome.history.iter().map(|norm| norm.to_bits()).collect(),
+            ..Self::new(
+                config,
+                solution.messages.clone(),
+                solution.bytes,
+                outcome.elapsed,
+            )
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let column = |&(status, iterations, numbers): &(Status, usize, [u64; 4])| {
+            let [
+                relative_residual,
+                recurrence_residual,
+                backward_error,
+                condition,
+            ] = numbers.map(f64::from_bits);
+            ColumnOutcome {
+                status,
+                iterations,
+                relative_residual,
+                recurrence_residual,
+                backward_error,
+                condition,
+            }
+        };
+        let columns = self.columns.iter().map(column).collect();
+        let history = self.history.iter().copied().map(f64::from_bits).collect();
+        Outcome::from_columns(columns, history, self.time)
+    }
+
+    /// What rank 0 sends; the others send nothing. All ranks call it together.
+    fn broadcast(team: &dyn Communicator, own: Option<Self>) -> Result<Self> {
+        let own = own.map(|own| serde_json::to_vec(&own).expect("plain data"));
+        let all = team.all_gather(&own.unwrap_or_default())?;
+        let unread = |error| Error::Team(format!("what rank 0 sends cannot be read: {error}"));
+        serde_json::from_slice(&all[0]).map_err(unread)
+    }
+}
+
+/// What is known of the unknowns of all rows, on rank 0.
+fn gathered_near<T: Wide>(
+    a: &Distributed<T>,
+    own: Option<&NearNullspace>,
+) -> Result<Option<NearNullspace>> {
+    let team = a.team();
+    let vectors = own.map_or(&[][..], NearNullspace::vectors);
+    let block = own.map_or(0, NearNullspace::block_size);
+    let known = [block, vectors.len()].map(|count| (count as u64).to_ne_bytes());
+    if team.alike(known.as_flattened())?.1 < team.size() {
+        let reason = "ranks have different numbers of near-nullspace vectors or unknowns per node";
+        return Err(Error::Team(reason.to_owned()));
+    }
+    let gathered = vectors.iter().map(|vector| a.gathered_values(vector));
+    let all = gathered.collect::<Result<Vec<_>>>()?;
+    let is_known = own.is_some() && team.rank() == 0;
+    let made = is_known.then(|| NearNullspace::new(block, all));
+    team.agree(made.transpose())
+}
