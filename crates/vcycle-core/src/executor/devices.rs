@@ -1,7 +1,7 @@
 //! Which rank of a machine takes which of its devices.
 
 use super::Executor;
-use crate::communicator::{Communicator, machine};
+use crate::communicator::machine;
 use crate::error::Result;
 
 impl Executor {
@@ -41,20 +41,6 @@ impl Executor {
         let own = [&surroundings(), self.name().as_bytes()].concat();
         let (_, ranks) = team.alike(&own)?;
         Ok(self.is_device() && ranks == team.size())
-    }
-
-    /// Whether so many ranks of this machine would all [take](Self::with_own_device) the same device.
-    pub fn is_first_of_all(first: &str, ranks: usize) -> bool {
-        ranks == 1 || alike(first).len() < 2
-    }
-
-    /// The same for a team, whose ranks may be on several machines and see different devices. All of them call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
-    pub fn is_first_of_team(first: &str, team: &dyn Communicator) -> Result<bool> {
-        let (_, ranks) = team.alike(&surroundings())?;
-        Ok(ranks == team.size() && Self::is_first_of_all(first, ranks))
     }
 }
 
@@ -96,16 +82,11 @@ mod tests {
         let name = device.name();
         let listed = alike(name).len();
         assert!(listed > 0 && alike("nothing:0").is_empty());
-        assert!(Executor::is_first_of_all(name, 1));
         threads::run(listed + 1, |team| {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
             let (rank, message) = rank.with_own_device(name)?;
             assert!(rank.is_device() && message.unwrap().contains("share"));
             assert_eq!(rank.is_device_of_all()?, listed == 1);
-            assert_eq!(
-                Executor::is_first_of_team(name, team.as_ref())?,
-                listed == 1
-            );
             assert!(rank.on_host().with_own_device("opencl:99").is_err());
             Ok(())
         })
