@@ -194,10 +194,11 @@ fn assert_all_files(programs: &[Source]) {
         "/../vcycle-core/src/gpu/kernels"
     );
     for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let used = programs.iter().any(|program| program.text.contains(&text));
-        assert!(used, "no program has {}", path.display());
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        // The build step marks where the text of a file begins; the dialect comes before all of them.
+        let mark = format!("#line 1 \"{name}\"");
+        let used = programs.iter().any(|program| program.text.contains(&mark));
+        assert!(used || name == "dialect.h", "no program has {name}");
     }
 }
 
