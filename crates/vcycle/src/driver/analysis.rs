@@ -26,7 +26,8 @@ use crate::vector::{Coefficient, Vector};
 /// system that was given.
 ///
 /// ```
-/// /// use vcycle::{config::{Analysis, Config, System}, executor::Executor, gallery};
+/// use std::sync::Arc;
+/// use vcycle::{config::{Analysis, Config, System}, executor::Executor, gallery};
 /// let a = gallery::build("poisson5:8", &Executor::cpu())?.matrix.scale(-1.0)?;
 /// let system = System::new(Arc::new(a));
 /// let analysis = Analysis::new(&Config::default(), &system)?;

@@ -24,7 +24,7 @@ use crate::vector::Vector;
 /// together.
 ///
 /// ```
-/// /// use vcycle::{config::{Config, Prepared, System}, executor::{Executor, Workspace}, gallery, vector::Vector};
+/// use vcycle::{config::{Config, Prepared, System}, executor::{Executor, Workspace}, gallery, vector::Vector};
 /// let cpu = Executor::cpu();
 /// let problem = gallery::build("poisson5:64", &cpu)?;
 /// let prepared = Prepared::new(Config::default(), System::from(problem), &Workspace::new())?;
