@@ -9,7 +9,7 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Buffer, Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{Factory, LinOp, Size};
-use vcycle::matrix::{Assembly, Csr, Mbsr};
+use vcycle::matrix::{Assembly, Csr, Duplicates, Mbsr};
 use vcycle::multigrid::{
     coarsen::Aggregates,
     interpolate::{spectral_radius, tentative},
@@ -89,6 +89,14 @@ fn in_blocks(executor: &Executor) {
     let a = gallery::build("elasticity:2x2x2", executor).unwrap().matrix;
     a.multiply(&a).unwrap();
     a.multiply_in_tiles(&a).unwrap();
+    // Rows with many products in few words of columns.
+    let (rows, size) = (160, Size::square(160));
+    let offsets = (0..=rows).map(|row| rows * row).collect();
+    let columns = (0..rows as u32).collect::<Vec<_>>().repeat(rows);
+    let values = vec![1.0; rows * rows];
+    let full = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse);
+    let full = full.unwrap();
+    full.multiply(&full).unwrap();
     // Rows that are shorter than teams.
     a.multiply(&Csr::identity(executor, a.size().rows)).unwrap();
     let x = Vector::<f64>::filled(executor, a.size().rows, 1, 1.0).unwrap();
@@ -213,7 +221,9 @@ fn of_wider_teams(programs: &[Source]) -> Vec<Source> {
         let alone = program.defines.iter().any(|define| define == "THREADS=1");
         // Rows of blocks and of complex numbers have room for fewer of them.
         let is_complex = program.defines.iter().any(|define| define == "ACC=c64");
-        let others = is_complex || ["ITEM", "HEIGHT"].into_iter().any(has);
+        // Rows that are made by words in one pass always have sums in local memory.
+        let by_words_at_once = has("SPAN") && has("ONCE");
+        let others = is_complex || by_words_at_once || ["ITEM", "HEIGHT"].into_iter().any(has);
         ["THREADS", "SIZE", "SLOTS"].into_iter().all(has) && !others && !alone
     };
     let mut wider: Vec<Source> = Vec::new();
