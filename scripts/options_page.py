@@ -86,8 +86,11 @@ class Sources:
         if named := re.search(rf"named!\({enum}, \"[^\"]*\":(.*?)\);", self.text, re.S):
             arms = re.findall(r"(\w+) = \"([^\"]+)\"", named[1])
         if not arms:
+            arms = re.findall(rf"\({enum}::(\w+), \"([^\"]+)\"\)", self.text)
+        if not arms:
             shown = re.search(rf"^impl (?:std::fmt::)?Display for {enum} \{{\n(.*?)^\}}", self.text, re.M | re.S)
             arms = re.findall(r"Self::(\w+)(?:\(_\)| \{ \.\. \})? => \"([^\"]+)\"", shown[1] if shown else "")
+        assert arms, f"no names of {enum} were found"
         return {name: self.resolved(words.get(variant, "")) for variant, name in arms}
 
     def table(self, item: str) -> str:
