@@ -31,7 +31,7 @@ pub struct FactorsArgs {
     /// Complete factorisations instead, by the direct solver: factors, factors of other values, solves
     #[arg(long, conflicts_with = "methods")]
     direct: bool,
-    /// Turns; the best of each is told
+    /// Turns; the best of each is reported
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Write the report to this file, too
@@ -136,9 +136,9 @@ fn complete(places: &[(&str, Executor)], arguments: &FactorsArgs) -> Result<Stri
         let mut host = None;
         for (place, executor) in places {
             let a = matrix(executor, problem)?;
-            let ([setup, again, solve], told) = factorised(executor, a, arguments.rounds)?;
+            let ([setup, again, solve], facts) = factorised(executor, a, arguments.rounds)?;
             let [host_again, host_solve] = *host.get_or_insert([again, solve]);
-            let [rows, residual, how] = told;
+            let [rows, residual, how] = facts;
             table.row(format!(
                 "{problem} | {rows} | {place} | {setup:.2} | {again:.2} | {:.2} | {solve:.3} | {:.2} | {residual} | {how}",
                 host_again / again,
@@ -178,10 +178,10 @@ fn factorised(
     a.apply(&x, &mut residual, &ws)?;
     residual.axpy(Coefficient::real(-1.0), &b)?;
     let residual = residual.norms()?[0] / b.norms()?[0];
-    let told = [
+    let facts = [
         b.rows().to_string(),
         format!("{residual:.0e}"),
         format!("{inverse:?}"),
     ];
-    Ok(([first, again, solve].map(|seconds| seconds * 1e3), told))
+    Ok(([first, again, solve].map(|seconds| seconds * 1e3), facts))
 }

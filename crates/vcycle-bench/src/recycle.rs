@@ -43,14 +43,18 @@ pub(crate) fn run(arguments: &RecycleArgs) -> Result<()> {
         for solver in ["gmres:50", "gcro-dr:40,10"] {
             let shifts = (0..arguments.systems).map(|step| shifted(&a, step));
             let systems = shifts.collect::<Result<Vec<_>>>()?;
-            let (told, ms) = solved(arguments, systems, 1, solver)?;
-            sequences.row(format!("{problem} | {rows} | {solver} | {told} | {ms:.1}"));
+            let (counts, ms) = solved(arguments, systems, 1, solver)?;
+            sequences.row(format!(
+                "{problem} | {rows} | {solver} | {counts} | {ms:.1}"
+            ));
         }
         let solvers = ["cg", "block-cg", "gmres:50", "block-gmres:50"];
         let symmetric = a.facts().symmetric;
         for solver in &solvers[if symmetric { 0 } else { 2 }..] {
-            let (told, ms) = solved(arguments, vec![a.clone()], arguments.columns, solver)?;
-            blocks.row(format!("{problem} | {rows} | {solver} | {told} | {ms:.1}"));
+            let (counts, ms) = solved(arguments, vec![a.clone()], arguments.columns, solver)?;
+            blocks.row(format!(
+                "{problem} | {rows} | {solver} | {counts} | {ms:.1}"
+            ));
         }
     }
     let RecycleArgs {
@@ -95,12 +99,12 @@ fn solved(
     let RecycleArgs { precond, rtol, .. } = arguments;
     let text = format!("solver={solver} preconditioner={precond} rtol={rtol} max-iterations=5000");
     let mut steps = Sequence::new(text.parse::<Config>()?);
-    let (mut told, mut seconds) = (Vec::new(), 0.0);
+    let (mut counts, mut seconds) = (Vec::new(), 0.0);
     for (seed, a) in (1..).zip(systems) {
         let b = sides(a.executor(), a.size().rows, columns, seed)?;
         let solution = steps.solve(&System::new(Arc::new(a)), &b, &Workspace::new())?;
-        told.push(iterations(&solution.outcome));
+        counts.push(iterations(&solution.outcome));
         seconds += solution.solving.as_secs_f64();
     }
-    Ok((told.join(" "), seconds * 1e3))
+    Ok((counts.join(" "), seconds * 1e3))
 }

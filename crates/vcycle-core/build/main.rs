@@ -1,7 +1,7 @@
 //! Makes a typed launch function of every kernel.
 //!
 //! `src/gpu/kernels/*.c` are the programs of devices. For each of them this writes a module with a function for every `KERNEL` it
-//! declares, so that a wrong number, type or order of arguments does not compile. A pointer to `const` becomes a `Read`, any other
+//! declares, so that a wrong number or type of arguments does not compile. A pointer to `const` becomes a `Read`, any other
 //! pointer a `Write`, and a macro of several parameters, such as `COEFFICIENT(A, alpha)`, one argument that stands for a tuple.
 //! A type that only the definitions of a program name (`T`, `ACC`) becomes a type parameter; its definition is made of it.
 //! `WORD`, `MARK` and `CODE` stand for words whose type the launch defines: these are `Bits`.

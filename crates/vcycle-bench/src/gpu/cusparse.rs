@@ -63,7 +63,7 @@ impl Cusparse {
         // A library that has used a device is not unloaded.
         let library: &'static Library = Box::leak(Box::new(open()?));
         let mut handle = ptr::null_mut();
-        // SAFETY: the library is cuSPARSE, by its name or by the word of whoever named it.
+        // SAFETY: the library is cuSPARSE, found by its name or named by the caller.
         unsafe {
             let functions = Functions::load(library)?;
             functions.create(&mut handle)?;
