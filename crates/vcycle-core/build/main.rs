@@ -6,8 +6,9 @@
 //! A type that only the definitions of a program name (`T`, `ACC`) becomes a type parameter; its definition is made of it.
 //! `WORD`, `MARK` and `CODE` stand for words whose type the launch defines: these are `Bits`.
 //!
-//! `#include "rows.h"` and `#pragma block 64` (threads of a block, 256 by default) are for this step alone: compilers of
-//! devices get a text without them.
+//! `#include "rows.h"`, `#pragma block 64` (threads of a block, 256 by default) and `#pragma default LANES 1` (a definition for
+//! launches that give none; its value may be the name of another one) are for this step alone: compilers of devices get a text
+//! without them. A kernel may be declared several times, under definitions, with the same parameters.
 
 mod macros;
 mod rust;
@@ -48,6 +49,7 @@ fn main() {
 struct Program {
     text: String,
     block: u32,
+    defaults: Vec<(String, String)>,
     macros: Macros,
     kernels: Vec<Kernel>,
 }
@@ -55,8 +57,7 @@ struct Program {
 struct Kernel {
     name: String,
     doc: String,
-    /// Nothing where the parameters depend on definitions: such a kernel has no function.
-    parameters: Option<Vec<Parameter>>,
+    parameters: Vec<Parameter>,
 }
 
 impl Program {
@@ -64,6 +65,7 @@ impl Program {
         let mut program = Self {
             text: String::new(),
             block: BLOCK,
+            defaults: Vec::new(),
             macros: Macros::default(),
             kernels: Vec::new(),
         };
@@ -89,6 +91,12 @@ impl Program {
                 writeln!(self.text, "#line {} \"{name}\"", number + 2).expect("a string");
             } else if let Some(block) = line.strip_prefix("#pragma block ") {
                 self.block = block.trim().parse().expect("threads of a block");
+                self.text.push('\n');
+            } else if let Some(default) = line.strip_prefix("#pragma default ") {
+                let (name, value) = default.split_once(' ').expect("a name and a value");
+                if self.defaults.iter().all(|(other, _)| other != name) {
+                    self.defaults.push((name.to_owned(), value.to_owned()));
+                }
                 self.text.push('\n');
             } else {
                 self.text += line;
@@ -146,12 +154,18 @@ impl Program {
         let (name, rest) = head.split_once('(').expect("parameters");
         let name = name.split_whitespace().last().expect("a name");
         let parameters = rest.rsplit_once(')').expect("an end of parameters").0;
-        match self.kernels.iter_mut().find(|kernel| kernel.name == name) {
-            Some(other) => other.parameters = None,
+        let parameters = self.macros.parameters(parameters).map(rust::told_apart);
+        let parameters =
+            parameters.unwrap_or_else(|| panic!("parameters of {name} depend on definitions"));
+        match self.kernels.iter().find(|kernel| kernel.name == name) {
+            Some(other) => assert!(
+                other.parameters == parameters,
+                "{name} has other parameters under other definitions"
+            ),
             None => self.kernels.push(Kernel {
                 name: name.to_owned(),
                 doc: doc.to_owned(),
-                parameters: self.macros.parameters(parameters).map(rust::told_apart),
+                parameters,
             }),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{Kernel, Program};
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub enum Parameter {
     /// A number or a pointer.
     One { name: String, kind: Pass },
@@ -17,7 +17,7 @@ pub enum Parameter {
     },
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub enum Pass {
     Number(Type),
     Read(Type),
@@ -25,7 +25,7 @@ pub enum Pass {
 }
 
 /// A type of C in terms of Rust.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Type {
     pub rust: String,
     /// The type parameters it is made of, and what they have to be.
@@ -47,19 +47,11 @@ impl Program {
              pub(crate) mod {name} {{\n    \
              use super::*;\n    \
              /// The program.\n    \
-             pub(crate) const FILE: File = File {{ name: \"{name}.c\", text: include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.c\")), block: {} }};\n",
-            self.block
+             pub(crate) const FILE: File = File {{ name: \"{name}.c\", text: include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.c\")), block: {}, defaults: &{:?} }};\n",
+            self.block, self.defaults
         );
         for kernel in &self.kernels {
-            match &kernel.parameters {
-                Some(parameters) => rust += &self.function(kernel, parameters),
-                None => writeln!(
-                    rust,
-                    "    // {}: its parameters depend on definitions.",
-                    kernel.name
-                )
-                .expect("a string"),
-            }
+            rust += &self.function(kernel, &kernel.parameters);
         }
         rust + "}\n"
     }
@@ -88,13 +80,6 @@ impl Program {
                 None => format!("Some((\"{name}\", <{name} as Element>::NAME))"),
             })
             .collect();
-        assert!(kinds.len() <= 4, "{} has more than four types", kernel.name);
-        let kinds = kinds
-            .into_iter()
-            .chain(std::iter::repeat("None".to_owned()))
-            .take(4)
-            .collect::<Vec<_>>()
-            .join(", ");
         let given: Vec<String> = parameters.iter().map(Parameter::declared).collect();
         let patterns: Vec<String> = parameters
             .iter()
@@ -122,17 +107,17 @@ impl Program {
         };
         writeln!(
             rust,
-            "    pub(crate) fn {}{generics}({}) -> Result<Launch<'static, {}>> {{",
+            "    pub(crate) fn {}{generics}({}) -> Result<Launch> {{",
             kernel.name,
-            given.join(", "),
-            flat.len()
+            given.join(", ")
         )
         .expect("a string");
         rust += &patterns.concat();
         writeln!(
             rust,
-            "        Ok(Launch::new(FILE, \"{}\", [{kinds}], [{}]))\n    }}",
+            "        Ok(Launch::new(FILE, \"{}\", &[{}], vec![{}]))\n    }}",
             kernel.name,
+            kinds.join(", "),
             flat.join(", ")
         )
         .expect("a string");

@@ -12,41 +12,38 @@ use crate::scalar::{Element, Field, Kind};
 /// A kernel with its arguments, to be queued. The functions of [`kernels`](super::kernels) make these.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Launch<'d, const N: usize> {
+pub(crate) struct Launch {
     pub file: File,
     name: &'static str,
-    /// The definitions of its type parameters.
-    kinds: [Option<Define>; 4],
-    defines: &'d [Define],
-    arguments: [Argument; N],
+    /// Those of its type parameters, and further ones of its program.
+    defines: Vec<Define>,
+    arguments: Vec<Argument>,
 }
 
-impl<const N: usize> Launch<'static, N> {
+impl Launch {
     pub(super) fn new(
         file: File,
         name: &'static str,
-        kinds: [Option<Define>; 4],
-        arguments: [Argument; N],
+        kinds: &[Option<Define>],
+        arguments: Vec<Argument>,
     ) -> Self {
         Self {
             file,
             name,
-            kinds,
-            defines: &[],
+            defines: kinds.iter().copied().flatten().collect(),
             arguments,
         }
     }
-}
 
-impl<const N: usize> Launch<'_, N> {
     /// The same for a program with further definitions.
-    pub(crate) fn with(self, defines: &[Define]) -> Launch<'_, N> {
-        Launch { defines, ..self }
+    pub(crate) fn with(mut self, defines: &[Define]) -> Self {
+        self.defines.extend(defines);
+        self
     }
 
-    /// The definitions of its program beside those of its types.
-    pub(crate) fn defines(&self) -> &[Define] {
-        self.defines
+    /// Another kernel of the file that has the same parameters.
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 
     /// The same with so many threads in a block.
@@ -60,10 +57,23 @@ impl<const N: usize> Launch<'_, N> {
         if blocks == 0 {
             return Ok(());
         }
-        let defines = self.kinds.iter().flatten().chain(self.defines);
-        let defines = defines.copied().collect();
-        let kernel = gpu.kernel_of(self.file, self.name, defines)?;
-        gpu.launch_blocks(&kernel, blocks as u32, self.file.block, &self.arguments)
+        let kernel = gpu.kernel(self.file, self.name, self.all_defines())?;
+        // What is left is done by the same blocks.
+        let blocks = blocks.min(i32::MAX as usize) as u32;
+        gpu.launch_blocks(&kernel, blocks, self.file.block, &self.arguments)
+    }
+
+    /// With those that the file has for launches that say nothing; a name there stands for another definition.
+    fn all_defines(&self) -> Vec<Define> {
+        let mut all = self.defines.clone();
+        for &(name, value) in self.file.defaults {
+            let given = |name: &str| all.iter().find(|(other, _)| *other == name);
+            if given(name).is_none() {
+                let value = given(value).map_or(value, |(_, other)| other);
+                all.push((name, value));
+            }
+        }
+        all
     }
 }
 
@@ -152,14 +162,6 @@ impl<P: Default, S: Passes<P>> Passes<P> for Option<S> {
 }
 
 impl<T> Read<T> {
-    /// The array behind an argument that is an address.
-    pub(crate) fn of(argument: Argument) -> Self {
-        match argument {
-            Argument::Address(address) => Self::new(address),
-            other => panic!("{other:?} is no address"),
-        }
-    }
-
     /// The same array for a kernel that writes to it although it is shared: it is scratch, or stays as it is.
     pub(crate) fn writable(self) -> Write<T> {
         Write::new(self.0)

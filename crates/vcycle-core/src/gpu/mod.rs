@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
 
-pub(crate) use self::call::{Bits, Given, Launch, Null, Passes, Read, Write, number};
+pub(crate) use self::call::{Bits, Given, Launch, Null, Passes, Read, Write};
 pub(crate) use self::host_callbacks::{HostCallbacks, MessageBuffer};
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -53,7 +53,7 @@ struct GpuRank {
 type Key = (&'static str, u32, &'static str, Vec<Define>);
 
 /// A compile-time constant of a program: name and value.
-pub(crate) type Define = (&'static str, &'static str);
+pub type Define = (&'static str, &'static str);
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -70,6 +70,8 @@ pub struct File {
     pub text: &'static str,
     /// Threads of a block.
     pub block: u32,
+    /// Definitions for launches that say nothing.
+    pub defaults: &'static [Define],
 }
 
 const DIALECT: &str = include_str!("kernels/dialect.h");
@@ -170,16 +172,7 @@ impl Gpu {
     }
 
     /// A kernel of a file, compiled with the given definitions.
-    pub(crate) fn kernel(
-        &self,
-        file: File,
-        name: &'static str,
-        defines: &[Define],
-    ) -> Result<Kernel> {
-        self.kernel_of(file, name, defines.to_vec())
-    }
-
-    fn kernel_of(&self, file: File, name: &'static str, defines: Vec<Define>) -> Result<Kernel> {
+    fn kernel(&self, file: File, name: &'static str, defines: Vec<Define>) -> Result<Kernel> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (file.name, file.block, name, defines);
         if let Some(kernel) = kernels().get(&key) {
@@ -193,7 +186,7 @@ impl Gpu {
     }
 
     /// Queues a kernel with blocks of as many threads as its file says.
-    pub(crate) fn launch_blocks(
+    fn launch_blocks(
         &self,
         kernel: &Kernel,
         blocks: u32,
@@ -219,6 +212,20 @@ impl Gpu {
             false => Ok(kind.name()),
         }
     }
+}
+
+/// A number as a definition.
+pub(crate) fn literal(value: usize) -> &'static str {
+    // Programs have few of them, so that each may stay for good.
+    static LITERALS: Mutex<BTreeMap<usize, &str>> = Mutex::new(BTreeMap::new());
+    let mut literals = LITERALS.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = || &*Box::leak(value.to_string().into_boxed_str());
+    literals.entry(value).or_insert_with(made)
+}
+
+/// Whether something holds, as a definition.
+pub(crate) fn flag(holds: bool) -> &'static str {
+    if holds { "1" } else { "0" }
 }
 
 /// What a device is given to compile, for sub-groups of a width.

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::csr::SlicedRows;
-use super::rows::Operand;
 use super::setup::{Queue, Strips, Survey, vector_of};
+use super::sliced::SlicedRows;
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -248,16 +247,8 @@ impl Layout {
         values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
         match self {
-            Self::Rows(rows) => rows.values(queue, pattern, values),
+            Self::Rows(rows) => rows.slices.place(queue, pattern, values),
             Self::Blocks(blocks) => blocks.place(queue, pattern, values),
-        }
-    }
-
-    /// A matrix with values in the order of the layout, for vectors of so many columns.
-    pub(crate) fn operand<T: Scalar>(&self, values: &Buffer<T>, cols: usize) -> Result<Operand> {
-        match self {
-            Self::Rows(rows) => rows.operand(values, cols),
-            Self::Blocks(blocks) => blocks.operand(values, cols),
         }
     }
 }

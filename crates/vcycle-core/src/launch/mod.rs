@@ -11,5 +11,5 @@ mod pattern;
 pub mod rows;
 pub mod scalars;
 pub mod setup;
-mod strips;
+mod sliced;
 pub mod vector;

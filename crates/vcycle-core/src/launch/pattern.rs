@@ -25,11 +25,6 @@ fn kept<T: Any + Send + Sync>(
 }
 
 impl Pattern {
-    /// The arrays on a device: row offsets and columns.
-    pub(crate) fn device(&self) -> Result<[vcycle_gpu::Address; 2]> {
-        Ok([self.offsets.device()?, self.columns.device()?])
-    }
-
     /// How a device stores matrices of this pattern for a purpose.
     ///
     /// # Errors

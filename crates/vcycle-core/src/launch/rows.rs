@@ -1,10 +1,8 @@
 //! Launches of matrix products, and of what is made of their sums: scaled results, residuals, sweeps.
 
-use vcycle_gpu::{Address, Argument};
-
 use crate::arrays::{Coefficient, CoefficientParts, Sweep, Vector};
 use crate::error::Result;
-use crate::gpu::{BLOCK, Define, File, Gpu, Passes, Read, Write, number};
+use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, Write, literal};
 use crate::scalar::{Element, Field, Mixes, Scalar};
 
 /// Threads that keep a large device busy.
@@ -84,16 +82,6 @@ impl<'a, Y: Scalar> Finish<'a, Y> {
         let gamma = Y::Arith::from_f64(gamma);
         Ok((alpha.pass()?, beta.pass()?, gamma, z, d.pass()?, to))
     }
-
-    fn arguments(&self, y: &mut Vector<Y>) -> Result<Vec<Argument>> {
-        let (alpha, beta, gamma, z, d, y) = self.parts(y)?;
-        let mut arguments = Vec::with_capacity(24);
-        arguments.extend(coefficient_arguments(alpha));
-        arguments.extend(coefficient_arguments(beta));
-        arguments.push(number(gamma));
-        arguments.extend([z.argument(), d.argument(), y.argument()]);
-        Ok(arguments)
-    }
 }
 
 /// What `FINISH_PARAMETERS` of `kernels/rows.h` stands for.
@@ -106,63 +94,6 @@ pub(crate) type FinishParts<Y> = (
     Write<Y>,
 );
 
-fn coefficient_arguments<A: Field>(parts: CoefficientParts<A>) -> [Argument; 6] {
-    let (factor, a, b, c, d, e) = parts;
-    let [a, b, c, d, e] = [a, b, c, d, e].map(|scalars| scalars.argument());
-    [number(factor), a, b, c, d, e]
-}
-
-/// A matrix as `kernels/by_rows.h` or `kernels/sliced.c` take it.
-pub struct Operand {
-    /// The file of the format.
-    pub file: File,
-    /// The kernel of the file.
-    pub kernel: &'static str,
-    /// Definitions of the format.
-    pub defines: Vec<Define>,
-    /// Blocks of threads.
-    pub blocks: usize,
-    /// What comes before the values.
-    pub arguments: Vec<Argument>,
-    /// The values.
-    pub values: Address,
-}
-
-/// Queues the product and what becomes of it.
-pub(crate) fn multiply<M, X, Y>(
-    gpu: &Gpu,
-    a: Operand,
-    x: &Vector<X>,
-    finish: &Finish<'_, Y>,
-    y: &mut Vector<Y>,
-) -> Result<()>
-where
-    M: Mixes<X, Y>,
-    X: Scalar,
-    Y: Scalar,
-{
-    let mut defines = vec![
-        ("M", M::NAME),
-        ("X", X::NAME),
-        ("Y", Y::NAME),
-        ("ACC", M::Accumulator::NAME),
-        finish.define(),
-    ];
-    defines.extend(a.defines);
-    let kernel = gpu.kernel(a.file, a.kernel, &defines)?;
-    let mut arguments = a.arguments;
-    arguments.extend([a.values, x.device()?].map(Argument::Address));
-    arguments.extend(finish.arguments(y)?);
-    match a.blocks {
-        0 => Ok(()),
-        blocks => {
-            // What is left is done by the same blocks.
-            let blocks = blocks.min(i32::MAX as usize) as u32;
-            gpu.launch_blocks(&kernel, blocks, a.file.block, &arguments)
-        }
-    }
-}
-
 /// How neighbouring threads share rows of `length` entries in products of `kernels/by_rows.h`: definitions and blocks.
 pub(crate) fn by_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     gpu: &Gpu,
@@ -174,12 +105,11 @@ pub(crate) fn by_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     let defines = [
         ("ACC", <M::Accumulator as Element>::NAME),
         finish.define(),
-        ("THREADS", power(threads)),
-        ("COLUMNS", power(columns_for(cols))),
+        ("THREADS", literal(threads)),
+        ("COLUMNS", literal(columns_for(cols))),
     ];
     let blocks = (rows * threads).div_ceil(BLOCK as usize) * groups_for(cols);
-    // What is left is done by the same blocks.
-    (defines, blocks.min(i32::MAX as usize))
+    (defines, blocks)
 }
 
 /// Threads for rows of so many entries, each with a few of them.
@@ -233,12 +163,6 @@ impl Columns {
     pub fn groups(&self, cols: usize) -> usize {
         cols.div_ceil(self.each * self.spread)
     }
-}
-
-/// A power of two up to 64, as a definition.
-pub(crate) fn power(value: usize) -> &'static str {
-    const POWERS: [&str; 7] = ["1", "2", "4", "8", "16", "32", "64"];
-    POWERS[value.trailing_zeros() as usize]
 }
 
 #[cfg(test)]

@@ -82,6 +82,5 @@ fn add_combination_on<T: Scalar>(
 ) -> Result<()> {
     gpu.real(T::KIND)?;
     let blocks = (x.rows() * y.cols()).div_ceil(BLOCK as usize).max(1);
-    kernels::columns_add(x.rows(), x.cols(), y.cols(), x, coefficients, y)?
-        .run(gpu, blocks.min(i32::MAX as usize))
+    kernels::columns_add(x.rows(), x.cols(), y.cols(), x, coefficients, y)?.run(gpu, blocks)
 }

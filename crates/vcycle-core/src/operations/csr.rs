@@ -24,7 +24,7 @@ type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;
 /// Makes what products with the matrix take on its device.
 pub(crate) fn prepare<T: Scalar>(a: &Csr<T>) -> Result<()> {
     if a.executor().is_device() && !a.copies.plain && !T::KIND.is_complex() {
-        a.operand(1)?;
+        a.placed(1)?;
     }
     Ok(())
 }

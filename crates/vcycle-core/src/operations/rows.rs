@@ -4,8 +4,8 @@ use super::Finish;
 use crate::arrays::{Coefficient, Csr, Pattern, Scalars, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{BLOCK, Given, Gpu, Passes, Write, kernels};
-use crate::launch::rows::{by_rows, power, threads_for};
+use crate::gpu::{BLOCK, Given, Gpu, Passes, Write, kernels, literal};
+use crate::launch::rows::{by_rows, threads_for};
 use crate::reference::rows::{self as host, Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
@@ -115,7 +115,7 @@ impl<T: Scalar> Part<'_, T> {
                 let tails = heads.at(each * chunks * cols);
                 let (heads, tails) = (heads.cast::<T::Accumulator>(), tails.cast());
                 let threads = threads_for(gpu, 4 * gpu.width());
-                let defines = [finish.define(), ("THREADS", power(threads))];
+                let defines = [finish.define(), ("THREADS", literal(threads))];
                 let items = chunks * cols;
                 let (count, to) = (rows.len(), Given(finish.parts(y)?));
                 kernels::coo::coo(cols, count, rows, columns, heads, tails, values, x, to)?

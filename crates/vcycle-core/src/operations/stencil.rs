@@ -6,7 +6,7 @@ use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
-use crate::gpu::{Define, Given, Gpu};
+use crate::gpu::{Define, Given, Gpu, flag, literal};
 use crate::grid::Grid;
 use crate::launch::rows::Finish;
 use crate::launch::setup::stencil::OwnCells;
@@ -18,7 +18,6 @@ use crate::workspace::Workspace;
 const LINES: [&str; 9] = [
     "LINE_0", "LINE_1", "LINE_2", "LINE_3", "LINE_4", "LINE_5", "LINE_6", "LINE_7", "LINE_8",
 ];
-const DIGITS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 
 /// Which neighbours of a cell a product is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +26,6 @@ enum Part {
     All,
     /// Those that a sweep forward changes after the cell.
     Later,
-}
-
-fn flag(set: bool) -> &'static str {
-    DIGITS[usize::from(set)]
 }
 
 /// A stencil matrix wherever it is; vectors are unknown by unknown.
@@ -83,11 +78,11 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
         }
         let aligned = self.grid.length().is_multiple_of(self.cells());
         let mut defines = vec![
-            ("UNKNOWNS", DIGITS[self.unknowns]),
-            ("CELLS", DIGITS[self.cells()]),
+            ("UNKNOWNS", literal(self.unknowns)),
+            ("CELLS", literal(self.cells())),
             ("ALIGNED", flag(aligned)),
         ];
-        let lines = lines.iter().map(|&neighbours| DIGITS[neighbours]);
+        let lines = lines.iter().map(|&neighbours| literal(neighbours));
         defines.extend(LINES.into_iter().zip(lines));
         defines
     }
@@ -129,7 +124,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
         let to = Given(finish.parts(y)?);
         stencil::stencil_product(self.extents(), self.values, x, to)?
             .with(&defines)
-            .run(gpu, blocks.min(i32::MAX as usize))
+            .run(gpu, blocks)
     }
 
     /// Queues a sweep of Gauss-Seidel: lines by the parities of z and y, both colours of a line together.

@@ -4,7 +4,7 @@ use super::stencil::StencilEntries;
 use crate::arrays::{Csr, IslandFunctions};
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
-use crate::gpu::{Define, Read, kernels::stencil_setup as kernels};
+use crate::gpu::{Read, kernels::stencil_setup as kernels};
 use crate::grid::Grid;
 use crate::launch::setup::Queue;
 use crate::launch::setup::islands::IslandRules;
@@ -13,8 +13,6 @@ use crate::scalar::Scalar;
 
 pub use crate::launch::setup::stencil::OwnCells;
 
-/// Kernels of entries in double precision.
-const PLAIN: [Define; 1] = [("M", "f64")];
 const NOWHERE: u32 = u32::MAX;
 /// Numbers that a block counts.
 const COUNTS: usize = 4;
@@ -109,7 +107,6 @@ impl StencilEntries<'_, f64> {
         with_kernels(self.values.executor(), |queue| {
             let mut found = Buffer::from_vec(queue.executor, vec![0_u32]);
             kernels::stencil_symmetry(self.shape().parts(), tolerance, self.values, &mut found)?
-                .with(&PLAIN)
                 .items(&queue, self.grid.cells())?;
             Ok(found.host()?[0] == 0)
         })
@@ -121,7 +118,6 @@ impl StencilEntries<'_, f64> {
             let mut found = Buffer::from_vec(queue.executor, vec![0_u32; 3]);
             let (shape, own) = (self.shape().parts(), self.own.parts());
             kernels::stencil_jumps(shape, own, ratio, self.values, &mut found)?
-                .with(&PLAIN)
                 .items(&queue, self.grid.cells())?;
             let found = found.host()?;
             Ok([0, 1, 2].map(|axis| found[axis] as usize))
@@ -147,7 +143,6 @@ impl StencilEntries<'_, f64> {
             let lines = Buffer::from_vec(queue.executor, lines);
             let (shape, counter) = (self.shape().parts(), queue.gpu.counter());
             kernels::stencil_couplings(shape, &lines, self.values, &mut strengths, counter)?
-                .with(&PLAIN)
                 .run(queue.gpu, blocks)?;
             of_all(&strengths)
         })
@@ -160,13 +155,10 @@ impl StencilEntries<'_, f64> {
             let (shape, values) = (self.shape().parts(), self.values);
             let rows = self.grid.halved(axis).cells() * self.unknowns;
             let mut weights = queue.room(2 * rows)?;
-            kernels::stencil_weights(shape, axis, values, &mut weights)?
-                .with(&PLAIN)
-                .items(&queue, rows)?;
+            kernels::stencil_weights(shape, axis, values, &mut weights)?.items(&queue, rows)?;
             let mut product = queue.room(rows * widened.len() * self.unknowns)?;
             let widened = steps(widened);
             kernels::stencil_galerkin(shape, axis, widened, values, &weights, &mut product)?
-                .with(&PLAIN)
                 .items(&queue, rows)?;
             Ok([weights, product])
         })
@@ -178,7 +170,6 @@ impl StencilEntries<'_, f64> {
             let rows = self.shape().rows();
             let mut roots = queue.room(rows)?;
             kernels::stencil_roots(self.shape().parts(), factor, self.values, &mut roots)?
-                .with(&PLAIN)
                 .items(&queue, rows)?;
             Ok(roots)
         })
@@ -224,7 +215,6 @@ pub fn inverses(numbers: &Buffer<f64>) -> Result<Option<Buffer<f64>>> {
     with_kernels(numbers.executor(), |queue| {
         let mut inverses = queue.room(numbers.len())?;
         kernels::stencil_inverses(numbers.len(), numbers, &mut inverses)?
-            .with(&PLAIN)
             .items(&queue, numbers.len())?;
         Ok(inverses)
     })
@@ -260,7 +250,6 @@ pub fn of_rows(
         let entries = shape.rows() * offsets.len() * unknowns;
         let (mut values, mut found) = (queue.room(entries)?, queue.zeros::<u32>(1)?);
         kernels::stencil_of_rows(shape.parts(), a, &mut values, &mut found)?
-            .with(&PLAIN)
             .items(&queue, shape.rows())?;
         Ok((found.get(0)? == 0).then_some(values))
     })

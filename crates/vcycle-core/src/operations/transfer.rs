@@ -9,7 +9,7 @@ use crate::cpu::Threads;
 use crate::cpu::stencil::{Axes, Correction, Residual, Vectors};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, kernels::transfer as kernels};
+use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, flag, kernels::transfer as kernels};
 use crate::grid::Grid;
 use crate::reference;
 use crate::reference::stencil::{Order, TransferArrays};
@@ -136,7 +136,6 @@ impl<'a, W: Scalar> DeviceTransfer<'a, W> {
     fn defines<V: Scalar>(&self, gpu: &Gpu) -> Result<[Define; 5]> {
         gpu.real(W::KIND)?;
         gpu.real(V::KIND)?;
-        let flag = |set| if set { "1" } else { "0" };
         let [x, y, z] = self.weights.map(|weights| weights.is_some());
         let pairs = x && self.fine.length().is_multiple_of(2);
         Ok([

@@ -10,8 +10,8 @@ use crate::cpu;
 use crate::cpu::triangular::Levels;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{BLOCK, Gpu, Passes, kernels::triangular as kernels};
-use crate::launch::rows::{power, threads_for};
+use crate::gpu::{BLOCK, Gpu, Passes, kernels::triangular as kernels, literal};
+use crate::launch::rows::threads_for;
 use crate::launch::setup::triangles::{self, Sides};
 use crate::reference;
 use crate::reference::triangular::TriangleArrays;
@@ -202,7 +202,7 @@ impl DeviceLevels {
         b: &Vector<T>,
         y: &mut Vector<T>,
     ) -> Result<()> {
-        let mut defines = vec![("THREADS", power(self.threads))];
+        let mut defines = vec![("THREADS", literal(self.threads))];
         defines.extend(conjugate.then_some(("CONJUGATED", "1")));
         let (offsets, columns) = (a.pattern()).pass()?;
         let triangle = (

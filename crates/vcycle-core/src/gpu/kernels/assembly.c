@@ -1,6 +1,7 @@
 // Triplets become the entries of a matrix: what sorting by counting needs, and sums of those that stand in one place.
 //
 // Definitions: T, the type of the values.
+#pragma default T f64
 
 // The first index that is too large.
 KERNEL check_indices(u64 n, u64 limit, GLOBAL const u32 *RESTRICT indices, GLOBAL u32 *first) {

@@ -11,15 +11,18 @@
 
 #include "teams.h"
 #include "sorted.h"
+#pragma default T f64
+#pragma default FULL 0
 #pragma block 128
 
 #define ENTRIES (HEIGHT * BREADTH)
 
 // ---- from rows to blocks and back
 
+#define PATTERN(m) GLOBAL const u64 *RESTRICT m##offsets, GLOBAL const u32 *RESTRICT m##columns
+
 KERNEL pack_blocks(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                   GLOBAL const T *RESTRICT values, GLOBAL const u64 *RESTRICT block_offsets,
-                   GLOBAL const u32 *RESTRICT block_columns, GLOBAL T *RESTRICT packed,
+                   GLOBAL const T *RESTRICT values, PATTERN(block_), GLOBAL T *RESTRICT packed,
                    GLOBAL u8 *RESTRICT masks) {
     FOR_ITEMS(row, rows) {
         const u64 strip = row / HEIGHT, begin = block_offsets[strip];
@@ -59,9 +62,7 @@ KERNEL packed_lengths(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
 
 #if FULL
 // Columns of rows, by teams; values stand where they are to stand.
-KERNEL unpack_columns(u64 count, GLOBAL const u64 *RESTRICT block_offsets,
-                      GLOBAL const u32 *RESTRICT block_columns,
-                      GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT columns) {
+KERNEL unpack_columns(u64 count, PATTERN(block_), GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT columns) {
     GLOBAL const u32 *rows = 0;
     TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
@@ -73,8 +74,7 @@ KERNEL unpack_columns(u64 count, GLOBAL const u64 *RESTRICT block_offsets,
 }
 #else
 // Columns and values of rows.
-KERNEL unpack_blocks(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
-                     GLOBAL const u32 *RESTRICT block_columns, GLOBAL const T *RESTRICT packed,
+KERNEL unpack_blocks(u64 rows, PATTERN(block_), GLOBAL const T *RESTRICT packed,
                      GLOBAL const u8 *RESTRICT masks, GLOBAL const u64 *RESTRICT offsets,
                      GLOBAL u32 *RESTRICT columns, GLOBAL T *RESTRICT values) {
     FOR_ITEMS(row, rows) {
@@ -98,13 +98,11 @@ KERNEL unpack_blocks(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
 // ---- the product
 
 #ifdef INNER
-KERNEL block_product(u64 count, GLOBAL const u32 *RESTRICT strips,
-                     GLOBAL const u64 *RESTRICT a_offsets, GLOBAL const u32 *RESTRICT a_columns,
-                     GLOBAL const T *RESTRICT a_values, GLOBAL const u8 *RESTRICT a_masks,
-                     GLOBAL const u64 *RESTRICT b_offsets, GLOBAL const u32 *RESTRICT b_columns,
-                     GLOBAL const T *RESTRICT b_values, GLOBAL const u8 *RESTRICT b_masks,
-                     GLOBAL const u64 *RESTRICT c_offsets, GLOBAL const u32 *RESTRICT c_columns,
-                     GLOBAL T *c_values, GLOBAL u8 *c_masks) {
+#define BLOCKS_OF(m)                                                                               \
+    PATTERN(m), GLOBAL const T *RESTRICT m##values, GLOBAL const u8 *RESTRICT m##masks
+
+KERNEL block_product(u64 count, GLOBAL const u32 *RESTRICT strips, BLOCKS_OF(a_), BLOCKS_OF(b_),
+                     PATTERN(c_), GLOBAL T *c_values, GLOBAL u8 *c_masks) {
 #if SIZE > 0
     LOCAL_ARRAY(u32, all_columns, TEAMS *SIZE);
     LOCAL_ARRAY(T, all_sums, TEAMS *SIZE *ENTRIES);

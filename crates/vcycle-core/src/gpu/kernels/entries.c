@@ -1,6 +1,8 @@
 // Entries of sparse matrices: checks, and numbers for every row or of all of them.
 //
 // Definitions: T the type of the values; S of those that are made of them.
+#pragma default T f64
+#pragma default S T
 
 #define NOWHERE 0xffffffffu
 // Threads of a row, as `setup/entries.rs` has it.

@@ -1,5 +1,6 @@
 // Rows in an order in which each comes after those before it that it depends on. The rows that wait for nobody
 // any more are a front; whoever is done with one lets others of larger number into the next.
+#pragma default WIDE 1024
 
 #define GRAPH(name)                                                                                \
     GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns

@@ -8,6 +8,10 @@
 // local memory, and ITEM is u64.
 
 #include "teams.h"
+#pragma default T f64
+#pragma default ALONE 0
+#pragma default COUNTING 0
+#pragma default ITEM u64
 #pragma block 128
 
 #define LEFT GLOBAL const u64 *RESTRICT r_offsets, GLOBAL const u32 *RESTRICT r_columns
@@ -59,20 +63,16 @@ KERNEL grouped_classes(u64 rows, LEFT, GLOBAL const u64 *RESTRICT offsets, GLOBA
 }
 #else
 
-#if COUNTING
 #define FACTORS                                                                                    \
     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
         GLOBAL const u32 *RESTRICT map
-#define RESULTS GLOBAL u32 *RESTRICT lengths
-#else
-#define FACTORS                                                                                    \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const u32 *RESTRICT map, GLOBAL const T *RESTRICT r_values,                         \
-        GLOBAL const T *RESTRICT values, GLOBAL const T *RESTRICT p_values
+#define VALUES                                                                                     \
+    GLOBAL const T *RESTRICT r_values, GLOBAL const T *RESTRICT values,                            \
+        GLOBAL const T *RESTRICT p_values
+// The lengths of rows if COUNTING, else the rows.
 #define RESULTS                                                                                    \
-    GLOBAL const u64 *RESTRICT c_offsets, GLOBAL u32 *RESTRICT c_columns,                          \
-        GLOBAL T *RESTRICT c_values
-#endif
+    GLOBAL u32 *RESTRICT lengths, GLOBAL const u64 *RESTRICT c_offsets,                            \
+        GLOBAL u32 *RESTRICT c_columns, GLOBAL T *RESTRICT c_values
 
 #if ALONE
 // Bits of the place of an entry, below its column.
@@ -90,7 +90,7 @@ KERNEL grouped_classes(u64 rows, LEFT, GLOBAL const u64 *RESTRICT offsets, GLOBA
 #endif
 
 KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT given, LEFT, FACTORS,
-                    RESULTS) {
+                    VALUES, RESULTS) {
     const u64 count = *given;
     FOR_ITEMS(item, count) {
         const u32 row = rows[item];
@@ -163,7 +163,7 @@ KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT 
 #else
 
 KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT given, LEFT, FACTORS,
-                    RESULTS) {
+                    VALUES, RESULTS) {
     LOCAL_ARRAY(u64, all_items, TEAMS *SIZE);
 #if !COUNTING
     LOCAL_ARRAY(ARITH(T), all_terms, TEAMS *SIZE);

@@ -6,6 +6,9 @@
 
 #include "tiles.h"
 #include "tables.h"
+#pragma default DISTANT 0
+#pragma default OWN 0
+#pragma default DIRECT 1
 
 #define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
 #define MATRIX                                                                                     \

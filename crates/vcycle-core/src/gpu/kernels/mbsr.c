@@ -6,15 +6,18 @@
 
 #include "block_place.h"
 #include "strip.h"
+#pragma default HEIGHT 4
+#pragma default BREADTH 4
+#pragma default VECTOR 1
+#pragma default WORD u32
 
 // Maps and values of all tiles, strip after strip.
-KERNEL fill_tiles(STRIP_ROWS, GLOBAL const u64 *RESTRICT tile_offsets,
-                  GLOBAL const u32 *RESTRICT tile_columns, GLOBAL const WORD *RESTRICT values,
+KERNEL fill_tiles(STRIP_ROWS, BLOCK_PATTERN, GLOBAL const WORD *RESTRICT values,
                   GLOBAL u16 *RESTRICT maps, GLOBAL WORD *RESTRICT tiles) {
     FOR_ITEMS(strip, strips) {
         Strip own = strip_of(strip, rows, offsets);
-        for (u64 tile = tile_offsets[strip]; tile < tile_offsets[strip + 1]; ++tile) {
-            const u32 first = tile_columns[tile] * BREADTH;
+        for (u64 tile = block_offsets[strip]; tile < block_offsets[strip + 1]; ++tile) {
+            const u32 first = block_columns[tile] * BREADTH;
             u32 map = 0;
             FOR(k, ENTRIES) {
                 const u32 r = k / BREADTH;
@@ -29,30 +32,29 @@ KERNEL fill_tiles(STRIP_ROWS, GLOBAL const u64 *RESTRICT tile_offsets,
 
 // ---- back to rows
 
-KERNEL tile_lengths(u64 rows, GLOBAL const u64 *RESTRICT tile_offsets,
+KERNEL tile_lengths(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
                     GLOBAL const u16 *RESTRICT maps, GLOBAL u32 *RESTRICT lengths) {
     FOR_ITEMS(row, rows) {
         const u64 strip = row / HEIGHT;
         const u32 shift = (u32)(row % HEIGHT) * BREADTH;
         u32 length = 0;
-        for (u64 tile = tile_offsets[strip]; tile < tile_offsets[strip + 1]; ++tile)
+        for (u64 tile = block_offsets[strip]; tile < block_offsets[strip + 1]; ++tile)
             length += BITS_SET((u32)maps[tile] >> shift & 15u);
         lengths[row] = length;
     }
 }
 
-KERNEL tiles_to_rows(u64 rows, GLOBAL const u64 *RESTRICT tile_offsets,
-                     GLOBAL const u32 *RESTRICT tile_columns, GLOBAL const u16 *RESTRICT maps,
+KERNEL tiles_to_rows(u64 rows, BLOCK_PATTERN, GLOBAL const u16 *RESTRICT maps,
                      GLOBAL const WORD *RESTRICT tiles, GLOBAL const u64 *RESTRICT offsets,
                      GLOBAL u32 *RESTRICT columns, GLOBAL WORD *RESTRICT values) {
     FOR_ITEMS(row, rows) {
         const u64 strip = row / HEIGHT;
         const u32 shift = (u32)(row % HEIGHT) * BREADTH;
         u64 entry = offsets[row];
-        for (u64 tile = tile_offsets[strip]; tile < tile_offsets[strip + 1]; ++tile)
+        for (u64 tile = block_offsets[strip]; tile < block_offsets[strip + 1]; ++tile)
             FOR(c, BREADTH)
                 if (maps[tile] >> (shift + c) & 1) {
-                    columns[entry] = tile_columns[tile] * BREADTH + c;
+                    columns[entry] = block_columns[tile] * BREADTH + c;
                     values[entry++] = tiles[tile * ENTRIES + shift + c];
                 }
     }

@@ -71,12 +71,8 @@ KERNEL merged_count(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
 #define STORE_COLUMN(at, column) c_columns[at] = (column);
 #endif
 #ifdef TC
-#define VALUES                                                                                     \
-    , GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,                      \
-        GLOBAL TC *RESTRICT c_values
 #define STORE_SUM(at, sum) STORE(ACC, TC, c_values, at, sum);
 #else
-#define VALUES
 #define STORE_SUM(at, sum)
 #endif
 #define WRITE(at, column, sum)                                                                     \
@@ -150,8 +146,15 @@ KERNEL merged_count(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
         WRITE(at, own, own_sum)
 #endif
 
+#ifdef TC
 KERNEL merged_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
-                   GLOBAL const u64 *RESTRICT c_offsets, GLOBAL u32 *RESTRICT c_columns VALUES) {
+                   GLOBAL const u64 *RESTRICT c_offsets, GLOBAL u32 *RESTRICT c_columns,
+                   GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,
+                   GLOBAL TC *RESTRICT c_values) {
+#else
+KERNEL merged_columns(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS,
+                      GLOBAL const u64 *RESTRICT c_offsets, GLOBAL u32 *RESTRICT c_columns) {
+#endif
     LOCAL_ARRAY(u32, scratch, BLOCK);
     STAGE
     STAGE_SUMS

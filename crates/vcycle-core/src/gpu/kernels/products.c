@@ -21,6 +21,7 @@
 #include "classes.h"
 #include "product_tables.h"
 #include "several_rows.h"
+#pragma default MAPPED 0
 #pragma block 128
 
 // ---- how much there is to do
@@ -108,8 +109,9 @@ KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, u32 by_wo
         for (u64 k = a_columns[left], right = b_offsets[k] + member % width, column;               \
              right < b_offsets[k + 1] && (column = COLUMN(right), true); right += width)
 
+// Of tiles with BITMAPS alone.
+#define MAPS GLOBAL const u16 *RESTRICT a_maps, GLOBAL const u16 *RESTRICT b_maps
 #if BITMAPS
-#define MAPS GLOBAL const u16 *RESTRICT a_maps, GLOBAL const u16 *RESTRICT b_maps,
 // Whether a column of the left tile that has entries is a row of the right one that has some.
 FUNCTION bool have_product(u32 left, u32 right) {
     const u32 columns = (left | left >> 4 | left >> 8 | left >> 12) & 15;
@@ -119,7 +121,6 @@ FUNCTION bool have_product(u32 left, u32 right) {
 }
 #define HAVE_PRODUCT(left, right) have_product(a_maps[left], b_maps[right])
 #else
-#define MAPS
 #define HAVE_PRODUCT(left, right) true
 #endif
 
@@ -132,7 +133,7 @@ FUNCTION bool have_product(u32 left, u32 right) {
 
 // Entries of rows. Those whose table is too small go to the list `again`.
 KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
-                     MAPS TABLE_PARAMETERS, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again,
+                     MAPS, TABLE_PARAMETERS, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again,
                      GLOBAL u32 *again_count) {
     TABLE
     LOCAL_ARRAY(u32, found, TEAMS);
@@ -185,7 +186,7 @@ KERNEL product_count(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width
 #if SLOTS <= 4096
 // The columns of rows whose lengths are known, sorted.
 KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_width, PATTERNS,
-                       MAPS TABLE_PARAMETERS, GLOBAL const u64 *RESTRICT c_offsets,
+                       MAPS, TABLE_PARAMETERS, GLOBAL const u64 *RESTRICT c_offsets,
                        GLOBAL u32 *c_columns) {
     TABLE
     LISTS
@@ -221,11 +222,6 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
 #ifndef CHUNKS
 #define CHUNKS 1
 #endif
-#if MAPPED
-#define MAPPED_VALUES GLOBAL const TB *RESTRICT p_values,
-#else
-#define MAPPED_VALUES
-#endif
 // With FRESH columns these are found on the way, sorted if SORTED; else they are known.
 #if ONCE
 #define PLACE(slot, column) const u32 slot = claim_or_tell(keys, slots, column, &full[team]);
@@ -234,11 +230,6 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
 #define PLACE(slot, column) const u32 slot = claim(keys, slots, column);
 #else
 #define PLACE(slot, column) const u32 slot = find(keys, slots, column);
-#endif
-#if FRESH
-#define FRESH_COLUMNS GLOBAL u32 *
-#else
-#define FRESH_COLUMNS GLOBAL const u32 *RESTRICT
 #endif
 #ifndef IS_PLACED
 #define IS_PLACED(slot) true
@@ -251,16 +242,10 @@ KERNEL product_columns(u64 count, GLOBAL const u32 *RESTRICT rows, u32 given_wid
             sums[slot] += (value);                                                                 \
     }
 
-// Where rows are to stand: known, or with ONCE `room` entries for each from `first_place` on, in the order of the list of rows. Then places and numbers of
-// entries are told, and the rows that have more go to the list `again`. There may be fewer rows than the host knows of: `given_count`, unless that is null.
 #if ONCE
 #define IS_FULL (full[team] != 0)
-#define PLACES_OF_ROWS                                                                             \
-    GLOBAL const u32 *given_count, u64 first_place, u32 room, GLOBAL u64 *RESTRICT places,         \
-        GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again, GLOBAL u32 *again_count
 #else
 #define IS_FULL false
-#define PLACES_OF_ROWS GLOBAL const u64 *RESTRICT c_offsets
 #endif
 
 // The slot of a column; EMPTY, with a flag, where the table is full.
@@ -272,10 +257,24 @@ FUNCTION u32 claim_or_tell(volatile SPACE u32 *keys, u32 slots, u32 column, LOCA
     return slot;
 }
 
+#define FACTORS                                                                                    \
+    GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,                        \
+        GLOBAL const TB *RESTRICT p_values
+#if ONCE
+// There are `room` entries for each row from `first_place` on, in the order of the list of rows. Places and numbers of entries are told, and the rows that have more
+// go to the list `again`. There may be fewer rows than the host knows of: `given_count`, unless that is null.
+KERNEL product_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABLE_PARAMETERS,
+                    GLOBAL ACC *global_sums, FACTORS, GLOBAL const u32 *given_count, u64 first_place,
+                    u32 room, GLOBAL u64 *RESTRICT places, GLOBAL u32 *RESTRICT counts,
+                    GLOBAL u32 *again, GLOBAL u32 *again_count, GLOBAL u32 *c_columns,
+                    GLOBAL TC *RESTRICT c_values) {
+#else
+// It is known where rows are to stand, and unless columns are FRESH these, too.
 KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABLE_PARAMETERS,
-                      GLOBAL ACC *global_sums, GLOBAL const TA *RESTRICT a_values,
-                      GLOBAL const TB *RESTRICT b_values, MAPPED_VALUES
-                      PLACES_OF_ROWS, FRESH_COLUMNS c_columns, GLOBAL TC *RESTRICT c_values) {
+                      GLOBAL ACC *global_sums, FACTORS, GLOBAL const u64 *RESTRICT c_offsets,
+                      GLOBAL const u32 *RESTRICT known_columns, GLOBAL u32 *c_columns,
+                      GLOBAL TC *RESTRICT c_values) {
+#endif
     TABLE
 #if SLOTS > 0
     LOCAL_ARRAY(ACC, all_sums, TEAMS *SLOTS);
@@ -327,7 +326,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 #else
         TEAM_SYNC();
         for (u32 k = member; k < n; k += TEAM)
-            claim(keys, slots, c_columns[begin + k]);
+            claim(keys, slots, known_columns[begin + k]);
 #endif
 #if MAPPED
         TEAM_SYNC();
@@ -462,7 +461,7 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
         }
 #else
         for (u32 k = member; k < n; k += TEAM)
-            STORE(ACC, TC, c_values, begin + k, sums[find(keys, slots, c_columns[begin + k])]);
+            STORE(ACC, TC, c_values, begin + k, sums[find(keys, slots, known_columns[begin + k])]);
 #endif
         TEAM_SYNC();
     }

@@ -2,6 +2,12 @@
 //
 // Definitions beside those of rows.h: COLUMNS, 1, 2 or 4, which divides the columns of the vectors.
 
+// Slices of a matrix, as sliced.c tells.
+#define SLICES                                                                                     \
+    u32 slices, GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,             \
+        GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,                       \
+        GLOBAL const u8 *RESTRICT codes
+
 // Neighbours of the input that come in one load.
 #if GROUP(X) > COLUMNS
 #define NEIGHBOURS COLUMNS

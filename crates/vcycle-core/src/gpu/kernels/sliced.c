@@ -109,14 +109,9 @@ FUNCTION bool complete(PRIVATE ACC *sum, u32 p, u32 before, u32 count, GLOBAL AC
 // row .x and has .y entries; it stands at `long_values` and `long_columns` from p * CHUNK on, and
 // leaves its sum in `sums`, of which the last to come makes that of the row; of many columns the
 // first part does all. `counters` are zero before and after.
-#define SLICED_PARAMETERS                                                                          \
-    u32 rows, u32 inputs, u32 all_columns, u32 shared, u32 slices, u32 part_count,                 \
-        GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,                     \
-        GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,                       \
-        GLOBAL const u8 *RESTRICT codes, GLOBAL const uint4 *RESTRICT parts,                       \
-        GLOBAL const u32 *RESTRICT long_columns, GLOBAL ACC *sums, GLOBAL u32 *counters,           \
-        GLOBAL const M *RESTRICT long_values, GLOBAL const M *RESTRICT values,                     \
-        GLOBAL const X *RESTRICT x, FINISH_PARAMETERS
+#define PARTS                                                                                      \
+    u32 part_count, GLOBAL const uint4 *RESTRICT parts, GLOBAL const u32 *RESTRICT long_columns,   \
+        GLOBAL ACC *sums, GLOBAL u32 *counters, GLOBAL const M *RESTRICT long_values
 
 // The sum of a lane's entries, or steps, in `totals`.
 #define SUM_OF_LANE                                                                                \
@@ -159,7 +154,8 @@ FUNCTION bool complete(PRIVATE ACC *sum, u32 p, u32 before, u32 count, GLOBAL AC
     }
 
 #ifndef SEVERAL
-SLICED sliced(SLICED_PARAMETERS) {
+SLICED sliced(u32 rows, u32 inputs, u32 all_columns, u32 shared, SLICES, PARTS,
+              GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
     const u32 cols = 1, column = 0;
@@ -186,7 +182,9 @@ SLICED sliced(SLICED_PARAMETERS) {
     LONG_ROWS
 }
 #else
-SLICED sliced_columns(SLICED_PARAMETERS) {
+SLICED sliced_columns(u32 rows, u32 inputs, u32 all_columns, u32 shared, SLICES, PARTS,
+                      GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x,
+                      FINISH_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
     const u32 cols = all_columns;
@@ -265,7 +263,9 @@ FUNCTION void finish_pair(const PRIVATE Finish *f, u64 row, ACC alpha, ACC beta,
 // The same where all slices are aligned, rows follow each other and none has parts. A thread has two
 // neighbouring rows and asks for their values, results and most of the input in pairs: on an H200
 // products with poisson7:200 took 145, 86 and 68 us in f64, f32 and f16, 153, 96 and 93 row by row.
-KERNEL sliced_pairs(SLICED_PARAMETERS) {
+KERNEL sliced_pairs(u32 rows, u32 inputs, u32 all_columns, u32 shared, SLICES, PARTS,
+                    GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x,
+                    FINISH_PARAMETERS) {
     const Finish f = FINISH_OPERANDS;
     const u32 at = 2 * (thread_of_block() % (LANES / 2));
     for (u64 first = (u64)block_of_grid() * (2 * SLICES_OF_BLOCK); first < slices;

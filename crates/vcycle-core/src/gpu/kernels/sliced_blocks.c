@@ -125,12 +125,8 @@ FUNCTION void load_inputs(GLOBAL const X *x, u64 first, u64 last, u32 cols, u32 
 
 // The matrix has `rows` rows, the input `input_rows`, which are `inputs` block rows. `shared` lanes of a strip have threads of their own.
 KERNEL_OF(RESIDENT)
-sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, u32 slices, u32 rows,
-                     u32 input_rows,
-                     GLOBAL const uint2 *RESTRICT starts, GLOBAL const u32 *RESTRICT order,
-                     GLOBAL const MARK *RESTRICT marks, GLOBAL const u32 *RESTRICT bases,
-                     GLOBAL const u8 *RESTRICT codes, GLOBAL const M *RESTRICT values,
-                     GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
+sliced_blocks(u32 strips, u32 inputs, u32 all_columns, u32 shared, SLICES, u32 rows, u32 input_rows,
+              GLOBAL const M *RESTRICT values, GLOBAL const X *RESTRICT x, FINISH_PARAMETERS) {
     LOCAL_ARRAY(ACC, scratch, BLOCK);
     const Finish f = FINISH_OPERANDS;
     const u32 cols = COLUMNS == 1 && !SHARED ? 1 : all_columns;

@@ -2,6 +2,10 @@
 //
 // Definitions: THREADS lanes for each row, MARK the type of marks, WORD that values are moved in,
 // CHUNK as in sliced.c.
+#pragma default THREADS 1
+#pragma default MARK u32
+#pragma default WORD u32
+#pragma default CHUNK 2048
 
 #define LANES 32
 #define HEIGHT (LANES / THREADS)
@@ -140,9 +144,7 @@ KERNEL place_parts(u64 parts, GLOBAL const uint4 *RESTRICT table, GLOBAL const u
 #define SLICES                                                                                     \
     u64 slices, u64 rows, GLOBAL const u32 *RESTRICT order, GLOBAL const u64 *RESTRICT offsets,    \
         GLOBAL const u32 *RESTRICT columns
-// Where slices begin, and at the end all of them end: the first step, and above it the first unit of
-// codes.
-#define STARTS GLOBAL const u64 *RESTRICT starts
+// `starts`: where slices begin, and at the end all of them end: the first step, and above it the first unit of codes.
 FUNCTION u32 steps_of(u64 pair) { return (u32)pair; }
 FUNCTION u32 units_of(u64 pair) { return (u32)(pair >> 32); }
 FUNCTION u64 row_at(GLOBAL const u32 *order, u64 slot) { return order ? order[slot] : slot; }
@@ -287,8 +289,8 @@ KERNEL form(SLICES, GLOBAL u64 *RESTRICT sizes, GLOBAL u32 *largest) {
 }
 
 // Bases, marks and codes, as sliced.c reads them.
-KERNEL encode(SLICES, STARTS, GLOBAL u32 *RESTRICT bases, GLOBAL MARK *RESTRICT marks,
-              GLOBAL u8 *RESTRICT codes) {
+KERNEL encode(SLICES, GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT bases,
+              GLOBAL MARK *RESTRICT marks, GLOBAL u8 *RESTRICT codes) {
     LOCAL_ARRAY(u32, scratch, LANES);
     FOR_SLICES(slice) {
         const Lane own = lane_of(slice, rows, order, offsets);
@@ -319,7 +321,7 @@ KERNEL encode(SLICES, STARTS, GLOBAL u32 *RESTRICT bases, GLOBAL MARK *RESTRICT 
 }
 #endif
 
-KERNEL place_values(SLICES, STARTS, GLOBAL const MARK *RESTRICT marks,
+KERNEL place_values(SLICES, GLOBAL const u64 *RESTRICT starts, GLOBAL const MARK *RESTRICT marks,
                     GLOBAL const WORD *RESTRICT values, GLOBAL WORD *RESTRICT placed) {
     FOR_ITEMS(item, slices * LANES) {
         const u64 slice = item / LANES, slot = slice * HEIGHT + item % LANES / THREADS;

@@ -4,6 +4,7 @@
 
 #include "tiles.h"
 #include "tables.h"
+#pragma default FILTERED 0
 
 #define MATRIX                                                                                     \
     GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \

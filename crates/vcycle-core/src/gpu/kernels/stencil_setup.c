@@ -3,6 +3,7 @@
 // Definitions: the type M that values are stored in.
 
 #include "stencil_box.h"
+#pragma default M f64
 
 FUNCTION u32 along(Cell c, u32 axis) { return axis == 0 ? c.x : axis == 1 ? c.y : c.z; }
 FUNCTION Cell moved(Cell c, u32 axis, u32 by) {

@@ -6,6 +6,9 @@
 
 #include "block_place.h"
 #include "strip.h"
+#pragma default THREADS 1
+#pragma default MARK u32
+#pragma default WORD u32
 
 #define NO_BLOCK 0xffffffffu
 
@@ -42,8 +45,7 @@ KERNEL list_blocks(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
 
 #ifdef FP64
 // The Frobenius norms of blocks, negative beside the diagonal.
-KERNEL block_norms(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
-                   GLOBAL const u32 *RESTRICT block_columns, GLOBAL const f64 *RESTRICT values,
+KERNEL block_norms(STRIP_ROWS, BLOCK_PATTERN, GLOBAL const f64 *RESTRICT values,
                    GLOBAL f64 *RESTRICT norms) {
     FOR_ITEMS(strip, strips) {
         Strip own = strip_of(strip, rows, offsets);
@@ -61,11 +63,9 @@ KERNEL block_norms(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
 #endif
 
 // Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c.
-KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order,
-                    GLOBAL const u64 *RESTRICT block_offsets,
-                    GLOBAL const u32 *RESTRICT block_columns, GLOBAL const uint2 *RESTRICT starts,
-                    GLOBAL const MARK *RESTRICT marks, GLOBAL const WORD *RESTRICT values,
-                    GLOBAL WORD *RESTRICT placed) {
+KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order, BLOCK_PATTERN,
+                    GLOBAL const uint2 *RESTRICT starts, GLOBAL const MARK *RESTRICT marks,
+                    GLOBAL const WORD *RESTRICT values, GLOBAL WORD *RESTRICT placed) {
     FOR_ITEMS(item, slices * LANES * HEIGHT) {
         const u32 own = (u32)(item % LANES), within = (u32)(item / LANES % HEIGHT);
         const u64 slice = item / (LANES * HEIGHT);

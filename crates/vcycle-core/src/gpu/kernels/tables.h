@@ -2,6 +2,7 @@
 // The capacity is a power of two. SPACE is LOCAL with CAPACITY slots a table, or GLOBAL for tables
 // of any size that the kernel is given.
 
+#pragma default SPACE GLOBAL
 #define EMPTY 0xffffffffu
 // Whether rows are counted and not made; only kernels that make rows are told.
 #ifndef COUNT

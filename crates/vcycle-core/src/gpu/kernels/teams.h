@@ -3,6 +3,9 @@
 // A team has SLOTS slots in local memory to work with, for rows of up to SIZE entries; 0 where rows are
 // too long for that, and memory of the device takes their place.
 
+#pragma default THREADS 1
+#pragma default SIZE 0
+#pragma default SLOTS 0
 #if SLOTS > 0
 #define SPACE LOCAL
 #else

@@ -5,6 +5,7 @@
 // make of their values, flags) has to be reached by all threads of a warp. With APART rows go their own
 // way all the same.
 
+#pragma default LANES 1
 #define ROW_THREADS TILE(LANES)
 #define BLOCK_ROWS (BLOCK / ROW_THREADS)
 // Whether a condition holds for any thread that has to come along.

@@ -1,6 +1,7 @@
 // Rows and columns exchanged: entries are counted and put down in any order, then each row is sorted.
 
 #include "teams.h"
+#pragma default WORD u32
 #pragma block 128
 
 KERNEL count_columns(u64 entries, GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *counts) {

@@ -12,19 +12,20 @@
 #pragma block 128
 
 #define EMPTY 0xffffffffu
+#define PATTERN(m) GLOBAL const u64 *RESTRICT m##_offsets, GLOBAL const u32 *RESTRICT m##_columns
 
 // ---- words of B and spans of C
 
 // How many words the rows have, and the first and the last one.
-KERNEL count_words(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                   GLOBAL u32 *RESTRICT counts, GLOBAL uint2 *RESTRICT bounds) {
+KERNEL count_words(u64 rows, PATTERN(b), GLOBAL u32 *RESTRICT counts,
+                   GLOBAL uint2 *RESTRICT bounds) {
     FOR_ITEMS(row, rows) {
         u32 count = 0;
         uint2 bound;
         bound.x = EMPTY;
         bound.y = EMPTY;
-        for (u64 place = offsets[row]; place < offsets[row + 1]; ++place) {
-            const u32 word = columns[place] / 32;
+        for (u64 place = b_offsets[row]; place < b_offsets[row + 1]; ++place) {
+            const u32 word = b_columns[place] / 32;
             count += word != bound.y;
             bound.x = min(bound.x, word);
             bound.y = word;
@@ -34,16 +35,16 @@ KERNEL count_words(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u3
     }
 }
 
-KERNEL list_words(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                  GLOBAL const u64 *RESTRICT word_offsets, GLOBAL uint2 *RESTRICT words) {
+KERNEL list_words(u64 rows, PATTERN(b), GLOBAL const u64 *RESTRICT word_offsets,
+                  GLOBAL uint2 *RESTRICT words) {
     FOR_ITEMS(row, rows) {
-        u64 place = offsets[row];
+        u64 place = b_offsets[row];
         for (u64 at = word_offsets[row]; at < word_offsets[row + 1]; ++at) {
             uint2 word;
-            word.x = columns[place] / 32;
+            word.x = b_columns[place] / 32;
             word.y = 0;
-            for (; place < offsets[row + 1] && columns[place] / 32 == word.x; ++place)
-                word.y |= 1u << columns[place] % 32;
+            for (; place < b_offsets[row + 1] && b_columns[place] / 32 == word.x; ++place)
+                word.y |= 1u << b_columns[place] % 32;
             words[at] = word;
         }
     }
@@ -58,8 +59,7 @@ FUNCTION void tell_span(u64 row, u32 first, u32 last, GLOBAL u32 *firsts,
         ATOMIC_MAX((GLOBAL u32 *)most, span);
 }
 
-KERNEL product_spans(u64 rows, GLOBAL const u64 *RESTRICT a_offsets,
-                     GLOBAL const u32 *RESTRICT a_columns, GLOBAL const uint2 *RESTRICT bounds,
+KERNEL product_spans(u64 rows, PATTERN(a), GLOBAL const uint2 *RESTRICT bounds,
                      GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *most) {
     FOR_ITEMS(row, rows) {
         u32 first = EMPTY, last = 0;
@@ -73,9 +73,7 @@ KERNEL product_spans(u64 rows, GLOBAL const u64 *RESTRICT a_offsets,
 }
 
 // The same for rows of C that are known.
-KERNEL known_spans(u64 rows, GLOBAL const u64 *RESTRICT c_offsets,
-                   GLOBAL const u32 *RESTRICT c_columns, GLOBAL u32 *RESTRICT firsts,
-                   GLOBAL u32 *most) {
+KERNEL known_spans(u64 rows, PATTERN(c), GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *most) {
     FOR_ITEMS(row, rows) {
         const u64 begin = c_offsets[row], end = c_offsets[row + 1];
         const u32 first = begin < end ? c_columns[begin] / 32 : EMPTY;
@@ -192,24 +190,18 @@ KERNEL word_columns(u64 count, GLOBAL const u32 *RESTRICT rows, WORDS_OF_B,
 // ---- values
 
 #ifdef TC
-// With KNOWN columns the bits are theirs.
-#if KNOWN
-#define COLUMNS_OF_C GLOBAL const u32 *RESTRICT
-#else
-#define COLUMNS_OF_C GLOBAL u32 *RESTRICT
-#endif
-
 // The place of a column that is so far from the first bit.
 FUNCTION u32 place_of(const LOCAL u32 *bits, const LOCAL RANK *ranks, u32 from_first) {
     const u32 word = AT(from_first / 32);
     return ranks[word] + BITS_SET(bits[word] & ((1u << from_first % 32) - 1));
 }
 
+// With KNOWN columns the bits are theirs.
 KERNEL word_values(u64 count, GLOBAL const u32 *RESTRICT rows, WORDS_OF_B,
-                   GLOBAL const u64 *RESTRICT b_offsets, GLOBAL const u32 *RESTRICT b_columns,
-                   GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,
-                   GLOBAL const u64 *RESTRICT c_offsets, COLUMNS_OF_C c_columns,
-                   GLOBAL TC *c_values) {
+                   PATTERN(b), GLOBAL const TA *RESTRICT a_values,
+                   GLOBAL const TB *RESTRICT b_values, GLOBAL const u64 *RESTRICT c_offsets,
+                   GLOBAL const u32 *RESTRICT known_columns,
+                   GLOBAL u32 *RESTRICT c_columns, GLOBAL TC *c_values) {
     BITS
     LOCAL_ARRAY(RANK, all_ranks, TEAMS *ROOM);
 #if SIZE > 0
@@ -236,7 +228,7 @@ KERNEL word_values(u64 count, GLOBAL const u32 *RESTRICT rows, WORDS_OF_B,
             bits[k] = 0;
         TEAM_SYNC();
         for (u32 k = member; k < n; k += TEAM) {
-            const u32 column = c_columns[begin + k];
+            const u32 column = known_columns[begin + k];
             set_bits(bits, column / 32 - first, 1u << column % 32);
         }
         TEAM_SYNC();
@@ -363,9 +355,8 @@ FUNCTION u64 take_piece(PRIVATE Piece *next, u32 rows, const LOCAL u64 *begins,
 
 // As `product_values` of products.c with ONCE, for rows with a bit for each column: these are set in a first pass over rows of B, so that a second one finds places. `firsts` may be null, then rows begin with
 // column 0.
-KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GLOBAL const u64 *RESTRICT a_offsets,
-                 GLOBAL const u32 *RESTRICT a_columns, GLOBAL const u64 *RESTRICT b_offsets,
-                 GLOBAL const u32 *RESTRICT b_columns, GLOBAL const u32 *RESTRICT firsts,
+KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERN(a), PATTERN(b),
+                 GLOBAL const u32 *RESTRICT firsts,
                  GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,
                  u64 first_place, u32 room, GLOBAL u64 *RESTRICT places,
                  GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again, GLOBAL u32 *again_count,

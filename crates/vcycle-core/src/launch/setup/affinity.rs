@@ -6,8 +6,7 @@ use super::Queue;
 use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
-use crate::gpu::kernels::affinity as kernels;
-use crate::launch::rows::power;
+use crate::gpu::{kernels::affinity as kernels, literal};
 
 /// As in the kernels.
 const CHUNK: usize = 64;
@@ -25,14 +24,11 @@ pub fn closeness(
     let rows = a.size().rows;
     let size = rows * vectors;
     let (mut x, mut next) = (queue.room::<f32>(size)?, queue.room::<f32>(size)?);
-    let alone = [("LANES", "1")];
-    kernels::affinity_start(size, &mut x)?
-        .with(&alone)
-        .items(&queue, size)?;
+    kernels::affinity_start(size, &mut x)?.items(&queue, size)?;
     let diagonal = queue.diagonal(a)?;
     // A vector for each thread.
     let lanes = queue.tile(vectors.next_power_of_two().min(8));
-    let defines = [("LANES", power(lanes)), ("APART", "1")];
+    let defines = [("LANES", literal(lanes)), ("APART", "1")];
     for sweep in 0..sweeps {
         let forwards = sweep % 2 == 0;
         kernels::affinity_sweep(rows, a, &diagonal, vectors, forwards, &x, &mut next)?
@@ -40,9 +36,7 @@ pub fn closeness(
             .items(&queue, rows.div_ceil(CHUNK) * lanes)?;
         std::mem::swap(&mut x, &mut next);
     }
-    kernels::affinity_normalise(rows, vectors, &mut x)?
-        .with(&alone)
-        .items(&queue, rows)?;
+    kernels::affinity_normalise(rows, vectors, &mut x)?.items(&queue, rows)?;
     let mut values = queue.room::<f64>(couplings.nonzeros())?;
     kernels::affinity_closeness(rows, couplings, vectors, &x, &mut values)?
         .rows(&queue, shape(couplings))?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Queue;
-use super::binned::{Binned, Maker, NO_TABLE};
+use super::binned::{Binned, Maker};
 use super::pmis::{Numbered, composed, pmis};
 use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
@@ -15,9 +15,7 @@ use crate::size::Size;
 /// The `count` unknowns that have a number, by their numbers.
 pub fn points(queue: Queue<'_>, coarse: &Buffer<u32>, count: usize) -> Result<Buffer<u32>> {
     let (rows, mut points) = (coarse.len(), queue.room(count)?);
-    kernels::aggressive_points(rows, coarse, &mut points)?
-        .with(&[NO_TABLE])
-        .rows(&queue, (rows, 1))?;
+    kernels::aggressive_points(rows, coarse, &mut points)?.rows(&queue, (rows, 1))?;
     Ok(points)
 }
 
@@ -46,13 +44,10 @@ fn distance_two(
     let points = points(queue, coarse, count)?;
     let shape = shape(strength);
     let mut degrees = queue.room::<u32>(shape.0)?;
-    kernels::aggressive_degrees(shape.0, strength, coarse, &mut degrees)?
-        .with(&[NO_TABLE])
-        .rows(&queue, shape)?;
+    kernels::aggressive_degrees(shape.0, strength, coarse, &mut degrees)?.rows(&queue, shape)?;
     let rows = points.len();
     let mut binned = Binned::new(queue, Size::square(rows))?;
     kernels::aggressive_bounds(rows, &points, strength, &degrees, binned.parts())?
-        .with(&[NO_TABLE])
         .rows(&queue, (rows, shape.1))?;
     let made: Csr<f64> = binned.counted(&Maker {
         defines: &[],

@@ -4,12 +4,9 @@ use super::Queue;
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, kernels::assembly as kernels};
+use crate::gpu::kernels::assembly as kernels;
 use crate::scalar::Scalar;
 use crate::size::Size;
-
-/// Kernels without values are compiled with this.
-const PLAIN: [Define; 1] = [("T", "f64")];
 
 /// Where entries stand, their triplets one after the other, and where those of each begin.
 pub(crate) struct Sorted {
@@ -30,9 +27,7 @@ impl Queue<'_> {
     ) -> Result<Option<usize>> {
         let mut first = self.filled(1, u32::MAX)?;
         let len = indices.len();
-        kernels::check_indices(len, limit, indices, &mut first)?
-            .with(&PLAIN)
-            .items(self, len)?;
+        kernels::check_indices(len, limit, indices, &mut first)?.items(self, len)?;
         let first = first.get(0)?;
         Ok((first != u32::MAX).then_some(first as usize))
     }
@@ -49,9 +44,7 @@ impl Queue<'_> {
         let (triplets, places) = self.bucketed(&self.gathered(&by_column, rows)?, size.rows)?;
         let order = self.gathered(&places, &by_column)?;
         let mut marks = self.room(len)?;
-        kernels::mark_first(len, &order, rows, columns, &mut marks)?
-            .with(&PLAIN)
-            .items(self, len)?;
+        kernels::mark_first(len, &order, rows, columns, &mut marks)?.items(self, len)?;
         let (entries, count) = self.offsets(&marks)?;
         let (mut found, mut starts) = (self.room(count)?, self.zeros::<usize>(count + 1)?);
         kernels::fill_entries(
@@ -63,11 +56,9 @@ impl Queue<'_> {
             &mut found,
             &mut starts,
         )?
-        .with(&PLAIN)
         .items(self, len)?;
         let mut offsets = self.room(size.rows + 1)?;
         kernels::row_offsets(size.rows + 1, &triplets, &entries, &mut offsets)?
-            .with(&PLAIN)
             .items(self, size.rows + 1)?;
         Ok(Sorted {
             pattern: Pattern::of_buffers(size, offsets, found),
@@ -84,9 +75,7 @@ impl Queue<'_> {
     ) -> Result<(Buffer<usize>, Buffer<u32>)> {
         let len = indices.len();
         let mut offsets = self.room(len + 1)?;
-        kernels::count_up(len + 1, &mut offsets)?
-            .with(&PLAIN)
-            .items(self, len + 1)?;
+        kernels::count_up(len + 1, &mut offsets)?.items(self, len + 1)?;
         let single = Pattern::of_buffers(Size::new(len, limit), offsets, indices.clone());
         let buckets = self.transpose_pattern(&single)?;
         let (offsets, places) = buckets.buffers();
@@ -95,9 +84,7 @@ impl Queue<'_> {
 
     pub(super) fn gathered(&self, places: &Buffer<u32>, from: &Buffer<u32>) -> Result<Buffer<u32>> {
         let mut out = self.room(places.len())?;
-        kernels::gather(places.len(), places, from, &mut out)?
-            .with(&PLAIN)
-            .items(self, places.len())?;
+        kernels::gather(places.len(), places, from, &mut out)?.items(self, places.len())?;
         Ok(out)
     }
 

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use super::Queue;
 use super::binned::Again;
-use super::groups::literal;
 use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::kernels::{bamg as kernels, bamg_arrays as arrays};
-use crate::gpu::{Define, Read};
-use crate::launch::rows::power;
+use crate::gpu::{Define, Read, literal};
 use crate::size::Size;
 
 /// More vectors have no room.
@@ -177,7 +175,7 @@ impl FittedLevel<'_> {
         let mut defines: Vec<Define> = vec![
             ("SPACE", space),
             ("VECTORS", literal(room)),
-            ("LANES", power(lanes)),
+            ("LANES", literal(lanes)),
             ("APART", "1"),
         ];
         if tables.is_local {
@@ -215,11 +213,9 @@ impl FittedLevel<'_> {
     /// The prolongation of rows that lie apart.
     fn gathered(&self, loose: &Loose) -> Result<Fitted> {
         let (queue, rows) = (self.queue, self.strength.size().rows);
-        let (alone, lengths) = ([("LANES", "1")], &loose.lengths);
+        let lengths = &loose.lengths;
         let mut flags = queue.room(rows)?;
-        arrays::bamg_coarse(rows, self.coarse, lengths, &mut flags)?
-            .with(&alone)
-            .items(&queue, rows)?;
+        arrays::bamg_coarse(rows, self.coarse, lengths, &mut flags)?.items(&queue, rows)?;
         let (before, count) = queue.offsets(&flags)?;
         let (mut numbers, mut counts) = (queue.room(rows)?, flags);
         arrays::bamg_numbers(
@@ -230,7 +226,6 @@ impl FittedLevel<'_> {
             &mut numbers,
             &mut counts,
         )?
-        .with(&alone)
         .items(&queue, rows)?;
         let (offsets, entries) = queue.offsets(&counts)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
@@ -244,7 +239,6 @@ impl FittedLevel<'_> {
             &mut columns,
             &mut values,
         )?
-        .with(&alone)
         .items(&queue, rows)?;
         let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, columns);
         Ok((Csr::of_buffers(&Arc::new(pattern), values), numbers, count))

@@ -3,17 +3,13 @@
 use std::sync::Arc;
 
 use super::Queue;
-use super::groups::literal;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, Given, Launch, Passes, Read, Write, kernels::binned as kernels};
-use crate::launch::rows::power;
+use crate::gpu::{Define, Given, Launch, Passes, Read, Write, kernels::binned as kernels, literal};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-/// The definitions of kernels that look at bins and use no table.
-pub(super) const NO_TABLE: Define = ("SPACE", "GLOBAL");
 /// Blocks for every compute unit that have tables in global memory.
 const BLOCKS_PER_UNIT: usize = 4;
 /// Fewer rows than this do not keep a device busy: then it counts how long one row takes.
@@ -72,9 +68,9 @@ pub(super) type Made<V> = Given<(
 )>;
 
 /// The kernel that makes the rows, with definitions of its own.
-pub(super) struct Maker<'a, V, const N: usize> {
+pub(super) struct Maker<'a, V> {
     pub defines: &'a [Define],
-    pub kernel: &'a dyn Fn(Listed, Made<V>) -> Result<Launch<'static, N>>,
+    pub kernel: &'a dyn Fn(Listed, Made<V>) -> Result<Launch>,
 }
 
 /// Rows of coarse unknowns, which are one entry each.
@@ -129,10 +125,7 @@ impl<'q> Binned<'q> {
     }
 
     /// The matrix, whose rows are counted before they are made.
-    pub(super) fn counted<V: Scalar, const N: usize>(
-        mut self,
-        maker: &Maker<'_, V, N>,
-    ) -> Result<Csr<V>> {
+    pub(super) fn counted<V: Scalar>(mut self, maker: &Maker<'_, V>) -> Result<Csr<V>> {
         let order = self.order()?;
         let nowhere = (Read::default(), Write::default(), Write::default());
         self.make(&order, maker, ("COUNT", "1"), nowhere)?;
@@ -152,16 +145,15 @@ impl<'q> Binned<'q> {
         let (queue, rows) = (self.queue, self.size.rows);
         self.counters = queue.zeros(BINS.len() + 1)?;
         kernels::binned_classes(rows, &self.lengths, &mut self.bins, &mut self.counters)?
-            .with(&[NO_TABLE])
             .rows(&queue, (rows, 1))
     }
 
     /// The matrix, whose rows are made with padding between them (`rooms`) and then moved together.
-    pub(super) fn gathered<V: Scalar, const N: usize>(
+    pub(super) fn gathered<V: Scalar>(
         mut self,
         rooms: &Rooms,
         alone: Option<Alone<'_>>,
-        maker: &Maker<'_, V, N>,
+        maker: &Maker<'_, V>,
     ) -> Result<Csr<V>> {
         let queue = self.queue;
         let (starts, room, total) = match rooms {
@@ -186,17 +178,16 @@ impl<'q> Binned<'q> {
         let mut order = queue.room(rows)?;
         let mut sizes = queue.zeros::<u32>(BINS.len())?;
         kernels::binned_collect(rows, &self.bins, &self.counters, &mut sizes, &mut order)?
-            .with(&[NO_TABLE])
             .rows(&queue, (rows, 1))?;
         Ok(order)
     }
 
     /// Makes all rows, each from its start in arrays of columns and values on; those of which more
     /// came than was expected in larger tables.
-    fn make<V: Scalar, const N: usize>(
+    fn make<V: Scalar>(
         &mut self,
         order: &Buffer<u32>,
-        maker: &Maker<'_, V, N>,
+        maker: &Maker<'_, V>,
         mode: Define,
         (starts, columns, values): (Read<u64>, Write<u32>, Write<V>),
     ) -> Result<()> {
@@ -249,7 +240,6 @@ pub(super) fn gathered_rows<V: Scalar>(
         &mut columns,
         &mut values,
     )?
-    .with(&[NO_TABLE])
     .rows(&queue, (size.rows, 1))?;
     let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
     Ok(Csr::of_buffers(&pattern, values))
@@ -273,10 +263,10 @@ impl Again {
 
 impl Bin {
     /// Makes `rows` rows whose tables have at most `keys` keys.
-    fn launch<V: Scalar, const N: usize>(
+    fn launch<V: Scalar>(
         &self,
         queue: Queue<'_>,
-        maker: &Maker<'_, V, N>,
+        maker: &Maker<'_, V>,
         mode: Define,
         (listed, keys): (Listed, usize),
         (columns, values, lengths): (Write<u32>, Write<V>, Write<u32>),
@@ -292,7 +282,7 @@ impl Bin {
             _ => (self.lanes, self.rows),
         };
         let mut blocks = rows.div_ceil(rows_of_block);
-        let mut defines = [maker.defines, &[mode, ("LANES", power(lanes))]].concat();
+        let mut defines = [maker.defines, &[mode, ("LANES", literal(lanes))]].concat();
         let capacity = match self.capacity {
             // Neighbouring rows at the same time: see `Group::blocks`.
             Some(capacity) => {

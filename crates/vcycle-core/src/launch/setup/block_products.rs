@@ -3,29 +3,25 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
+use super::factors::are_plain;
 use super::groups::{Group, Groups, TEAM_BLOCK};
-use super::products::{Product, are_plain};
-use super::strips::{block_pattern, digit};
-use super::tiles::NOTHING;
-use super::{Queue, number, read, write};
+use super::products::Product;
+use super::strips::block_pattern;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernels};
+use crate::gpu::{Define, flag, kernels::block_products as kernels, literal};
 use crate::launch::layout::Layout;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernels::block_products::FILE;
 /// Columns of a block that kernels have, at most.
 const LARGEST: usize = 6;
 /// Bytes of local memory that the sums of a block of threads take.
 const LOCAL_BYTES: usize = 44 << 10;
 /// Threads that write the columns of a row of whole blocks: one thread took a third of `A A` of `elasticity:60x60x60` on an H200.
 const COLUMN_THREADS: usize = 32;
-const COLUMN_TEAMS: [Define; 3] = [("THREADS", "32"), ("SIZE", "0"), ("SLOTS", "0")];
 /// Threads of the smallest teams: a block of `A` meets a few of `B`, each with a few rows.
 const FEWEST: usize = 16;
 /// Threads of the largest teams that are not a whole block.
@@ -91,39 +87,22 @@ impl<'m, T: Scalar> Blocked<'m, T> {
             return Ok(blocked);
         }
         let (mut packed, mut masks) = (queue.room(count * block.cols)?, queue.room(count)?);
-        let [offsets, columns] = a.pattern().device()?.map(Argument::Address);
-        let [block_offsets, block_columns] = blocked.pattern.device()?.map(Argument::Address);
-        let arguments = [
-            number(a.size().rows),
-            offsets,
-            columns,
-            read(values)?,
-            block_offsets,
-            block_columns,
-            write(&mut packed)?,
-            write(&mut masks)?,
-        ];
-        let defines = blocked.defines(queue, false)?;
-        queue.items(FILE, "pack_blocks", &defines, a.size().rows, &arguments)?;
+        let rows = a.size().rows;
+        queue.gpu.real(T::KIND)?;
+        let (offsets, columns) = a.pattern().buffers();
+        let (to, of) = (&mut packed, &mut masks);
+        kernels::pack_blocks(rows, offsets, columns, values, &*blocked.pattern, to, of)?
+            .with(&blocked.shape())
+            .items(queue, rows)?;
         (blocked.values, blocked.masks) = (Cow::Owned(packed), Some(masks));
         Ok(blocked)
     }
 
-    /// For kernels without teams.
-    fn defines(&self, queue: &Queue<'_>, is_full: bool) -> Result<[Define; 7]> {
-        Ok([
-            ("HEIGHT", digit(self.block.rows)),
-            ("BREADTH", digit(self.block.cols)),
-            ("T", queue.gpu.real(T::KIND)?),
-            ("FULL", flag(is_full)),
-            ("THREADS", "1"),
-            ("SIZE", "0"),
-            ("SLOTS", "0"),
-        ])
-    }
-
-    fn masks(&self) -> Result<Argument> {
-        self.masks.as_ref().map_or(Ok(NOTHING), read)
+    fn shape(&self) -> [Define; 2] {
+        [
+            ("HEIGHT", literal(self.block.rows)),
+            ("BREADTH", literal(self.block.cols)),
+        ]
     }
 
     /// The product, in blocks.
@@ -137,25 +116,28 @@ impl<'m, T: Scalar> Blocked<'m, T> {
             true => None,
             false => Some(queue.room::<u8>(count)?),
         };
-        let mut operands = self.operand()?.to_vec();
-        operands.extend(b.operand()?);
-        operands.extend(pattern.device()?.map(Argument::Address));
-        operands.push(write(&mut values)?);
-        operands.push(masks.as_mut().map_or(Ok(NOTHING), write)?);
         let shape = Shape {
             block,
             inner: self.block.cols,
             bytes: size_of::<T>(),
         };
-        let own = [("T", queue.gpu.real(T::KIND)?), ("FULL", flag(is_full))];
+        queue.gpu.real(T::KIND)?;
         let groups = Groups::of_offsets(queue, pattern.buffers().0)?;
         for group in groups.each(shape.slots(), (1, MOST))? {
             let group = shape.teams(group);
-            let defines = [&group.defines(group.size)[..], &shape.defines(), &own].concat();
-            let listed = [number(group.count), group.rows];
-            let arguments = [&listed[..], &operands].concat();
-            let blocks = group.blocks(queue, 1);
-            queue.blocks(FILE, "block_product", &defines, blocks, &arguments)?;
+            kernels::block_product(
+                group.count,
+                group.rows,
+                (&*self.pattern, &*self.values, self.masks.as_ref()),
+                (&*b.pattern, &*b.values, b.masks.as_ref()),
+                &pattern,
+                &mut values,
+                masks.as_mut(),
+            )?
+            .with(&group.defines(group.size))
+            .with(&shape.defines())
+            .with(&[("FULL", flag(is_full))])
+            .run(queue.gpu, group.blocks(queue, 1))?;
         }
         Ok(Blocked {
             block,
@@ -165,44 +147,44 @@ impl<'m, T: Scalar> Blocked<'m, T> {
         })
     }
 
-    /// Pattern, values and masks.
-    fn operand(&self) -> Result<[Argument; 4]> {
-        let [offsets, columns] = self.pattern.device()?.map(Argument::Address);
-        Ok([offsets, columns, read(&self.values)?, self.masks()?])
-    }
-
     /// The same in rows.
     fn into_rows(self, queue: &Queue<'_>) -> Result<Csr<T>> {
         let strips = self.pattern.size();
         let size = Size::new(strips.rows * self.block.rows, strips.cols * self.block.cols);
-        let defines = self.defines(queue, self.masks.is_none())?;
-        let [block_offsets, block_columns] = self.pattern.device()?.map(Argument::Address);
-        let mut lengths = queue.room::<u32>(size.rows)?;
-        let masks = self.masks()?;
-        let arguments = [
-            number(size.rows),
-            block_offsets,
-            masks,
-            write(&mut lengths)?,
-        ];
-        queue.items(FILE, "packed_lengths", &defines, size.rows, &arguments)?;
+        let full = ("FULL", flag(self.masks.is_none()));
+        let defines = [self.shape()[0], self.shape()[1], full, ("T", T::NAME)];
+        let (blocks, mut lengths) = (&*self.pattern, queue.room::<u32>(size.rows)?);
+        let masks = self.masks.as_ref();
+        kernels::packed_lengths(size.rows, blocks.buffers().0, masks, &mut lengths)?
+            .with(&defines)
+            .items(queue, size.rows)?;
         let (offsets, entries) = queue.offsets(&lengths)?;
         let mut columns = queue.room(entries)?;
-        let given = [number(size.rows), block_offsets, block_columns];
-        let out = [read(&offsets)?, write(&mut columns)?];
         let values = match self.masks {
             None => {
-                let defines = [&defines[..4], &COLUMN_TEAMS].concat();
-                let blocks = size.rows.div_ceil(TEAM_BLOCK as usize / COLUMN_THREADS);
-                let arguments = [&given[..], &out].concat();
-                queue.blocks(FILE, "unpack_columns", &defines, blocks, &arguments)?;
+                kernels::unpack_columns(size.rows, blocks, &offsets, &mut columns)?
+                    .with(&[("THREADS", literal(COLUMN_THREADS))])
+                    .with(&defines)
+                    .run(
+                        queue.gpu,
+                        size.rows.div_ceil(TEAM_BLOCK as usize / COLUMN_THREADS),
+                    )?;
                 self.values.into_owned()
             }
-            Some(_) => {
+            Some(masks) => {
                 let mut values = queue.room::<T>(entries)?;
-                let packed = [read(&self.values)?, masks];
-                let arguments = [&given[..], &packed, &out, &[write(&mut values)?]].concat();
-                queue.items(FILE, "unpack_blocks", &defines, size.rows, &arguments)?;
+                let (packed, to) = (&*self.values, &mut values);
+                kernels::unpack_blocks(
+                    size.rows,
+                    blocks,
+                    packed,
+                    &masks,
+                    &offsets,
+                    &mut columns,
+                    to,
+                )?
+                .with(&defines[..3])
+                .items(queue, size.rows)?;
                 values
             }
         };
@@ -239,15 +221,11 @@ impl Shape {
 
     fn defines(&self) -> [Define; 3] {
         [
-            ("HEIGHT", digit(self.block.rows)),
-            ("INNER", digit(self.inner)),
-            ("BREADTH", digit(self.block.cols)),
+            ("HEIGHT", literal(self.block.rows)),
+            ("INNER", literal(self.inner)),
+            ("BREADTH", literal(self.block.cols)),
         ]
     }
-}
-
-fn flag(is_set: bool) -> &'static str {
-    if is_set { "1" } else { "0" }
 }
 
 impl Queue<'_> {
@@ -315,7 +293,7 @@ mod tests {
     fn teams_have_room_for_their_sums() {
         let group = |size| Group {
             count: 1,
-            rows: NOTHING,
+            rows: crate::gpu::Read::default(),
             size,
             threads: 1,
             is_local: true,

@@ -1,11 +1,10 @@
 //! Inverted blocks of the diagonal.
 
 use super::Queue;
-use super::groups::literal;
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, kernels::block_inverses as kernels};
+use crate::gpu::{Define, kernels::block_inverses as kernels, literal};
 use crate::launch::blocks::DeviceBlocks;
 use crate::scalar::{Field, Scalar, f16};
 

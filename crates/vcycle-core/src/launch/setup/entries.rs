@@ -4,12 +4,10 @@ use super::Queue;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, Write, kernels::entries as kernels};
+use crate::gpu::{Write, kernels::entries as kernels};
 use crate::scalar::{Field, RealOf, Scalar};
 use crate::size::Size;
 
-/// Kernels without values are compiled with these.
-const PLAIN: [Define; 2] = [("T", "f64"), ("S", "f64")];
 /// Blocks of a reduction.
 const REDUCTION: usize = 2048;
 const NOWHERE: u32 = u32::MAX;
@@ -50,9 +48,7 @@ impl Queue<'_> {
     /// All values times a factor.
     pub fn scaled<T: Scalar>(&self, values: &Buffer<T>, factor: T::Arith) -> Result<Buffer<T>> {
         let mut out = self.room(values.len())?;
-        kernels::scale(values.len(), factor, values, &mut out)?
-            .with(&stored::<T>())
-            .items(self, values.len())?;
+        kernels::scale(values.len(), factor, values, &mut out)?.items(self, values.len())?;
         Ok(out)
     }
 
@@ -76,33 +72,25 @@ impl Queue<'_> {
     ) -> Result<()> {
         let words = a.bytes() / 4;
         let (a, b) = (a.pointer()?.cast(), b.pointer()?.cast());
-        kernels::compare(words, a, b, differ)?
-            .with(&PLAIN)
-            .items(self, words)
+        kernels::compare(words, a, b, differ)?.items(self, words)
     }
 
     /// The first row with an entry that is no number.
     pub fn not_finite<T: Scalar>(&self, a: &Csr<T>) -> Result<Option<usize>> {
         let (values, mut found) = (a.values_buffer(), self.zeros::<u32>(1)?);
-        kernels::check_values(values.len(), values, &mut found)?
-            .with(&stored::<T>())
-            .items(self, values.len())?;
+        kernels::check_values(values.len(), values, &mut found)?.items(self, values.len())?;
         if found.get(0)? == 0 {
             return Ok(None);
         }
         let mut first = self.filled(2, NOWHERE)?;
-        kernels::check_rows(a, &mut first)?
-            .with(&stored::<T>())
-            .items(self, a.size().rows)?;
+        kernels::check_rows(a, &mut first)?.items(self, a.size().rows)?;
         Ok(rows_of(&first)?[0])
     }
 
     /// Whether any row has no entries.
     pub fn has_empty_rows(&self, a: &Pattern) -> Result<bool> {
         let (rows, mut found) = (a.size().rows, self.zeros::<u32>(1)?);
-        kernels::check_empty(rows, a.buffers().0, &mut found)?
-            .with(&PLAIN)
-            .items(self, rows)?;
+        kernels::check_empty(rows, a.buffers().0, &mut found)?.items(self, rows)?;
         Ok(found.get(0)? != 0)
     }
 
@@ -113,7 +101,6 @@ impl Queue<'_> {
         let [tolerance, cancelled] = tolerances.map(RealOf::<T>::from_f64);
         let mut first = self.filled(2, NOWHERE)?;
         kernels::check_symmetry(a, tolerance, cancelled, &mut first)?
-            .with(&stored::<T>())
             .items(self, a.size().rows * SHARES)?;
         rows_of(&first)
     }
@@ -128,7 +115,6 @@ impl Queue<'_> {
         let mut first = self.filled(2, NOWHERE)?;
         let (rows, entries) = (size.rows, columns.len());
         kernels::check_order(rows, size.cols, entries, offsets, columns, &mut first)?
-            .with(&PLAIN)
             .items(self, rows)?;
         Ok(rows_of(&first)?[0])
     }
@@ -140,9 +126,7 @@ impl Queue<'_> {
             return Ok(false);
         }
         let mut first = self.filled(2, NOWHERE)?;
-        kernels::check_single(rows, offsets, &mut first)?
-            .with(&PLAIN)
-            .items(self, rows + 1)?;
+        kernels::check_single(rows, offsets, &mut first)?.items(self, rows + 1)?;
         Ok(rows_of(&first)?[0].is_none())
     }
 
@@ -157,7 +141,6 @@ impl Queue<'_> {
         let mut out = self.room(a.size().rows)?;
         let (weight, mut first) = (T::Arith::from_f64(weight), self.filled(2, NOWHERE)?);
         kernels::invert(a, diagonal, sums, weight, &mut out, &mut first)?
-            .with(&stored::<T>())
             .items(self, a.size().rows * SHARES)?;
         Ok((out, rows_of(&first)?))
     }
@@ -167,27 +150,21 @@ impl Queue<'_> {
         let mut out = self.room(a.size().rows.min(a.size().cols))?;
         let (offsets, columns) = a.pattern().buffers();
         let (rows, values) = (out.len(), a.values_buffer());
-        kernels::diagonal((rows, offsets, columns, values), &mut out)?
-            .with(&stored::<T>())
-            .items(self, rows)?;
+        kernels::diagonal((rows, offsets, columns, values), &mut out)?.items(self, rows)?;
         Ok(out)
     }
 
     /// The conjugate values.
     pub fn conjugated<T: Scalar>(&self, mut values: Buffer<T>) -> Result<Buffer<T>> {
         let count = values.len();
-        kernels::conjugate(count, &mut values)?
-            .with(&stored::<T>())
-            .items(self, count)?;
+        kernels::conjugate(count, &mut values)?.items(self, count)?;
         Ok(values)
     }
 
     /// The sizes of all entries, with the other sign beside the diagonal.
     pub fn magnitudes<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<f64>> {
         let (rows, mut sizes) = (a.size().rows, self.room(a.nonzeros())?);
-        kernels::magnitudes(a, &mut sizes)?
-            .with(&stored::<T>())
-            .items(self, rows)?;
+        kernels::magnitudes(a, &mut sizes)?.items(self, rows)?;
         Ok(Csr::of_buffers(a.pattern(), sizes))
     }
 
@@ -226,15 +203,8 @@ impl Queue<'_> {
         // Without rows one block says so.
         let blocks = blocks.clamp(1, REDUCTION);
         let mut partials = self.room::<f64>(3 * blocks)?;
-        kernels::extremes(a, diagonal, &mut partials, self.gpu.counter(), to)?
-            .with(&stored::<T>())
-            .run(self.gpu, blocks)
+        kernels::extremes(a, diagonal, &mut partials, self.gpu.counter(), to)?.run(self.gpu, blocks)
     }
-}
-
-/// What the kernel that converts would store: other kernels of its program have one type alone.
-fn stored<T: Scalar>() -> [Define; 1] {
-    [("S", T::NAME)]
 }
 
 /// Rows that were found; those that were not are [`NOWHERE`].

@@ -5,10 +5,10 @@ use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
 use crate::gpu::kernels::{colours, ilu0};
-use crate::gpu::{Define, Launch, Write};
+use crate::gpu::{Launch, Write};
 use crate::scalar::Scalar;
 
-/// Rows of a front that one block works on alone, at most; the kernels are told.
+/// Rows of a front that one block works on alone, at most, as `kernels/fronts.h` has it.
 const WIDE: usize = 1024;
 /// Wide fronts between two looks at what is left.
 const WIDE_FRONTS: usize = 16;
@@ -22,9 +22,7 @@ const NARROW_LAUNCHES: usize = 64;
 pub fn colours(queue: Queue<'_>, pattern: &Pattern) -> Result<Option<Buffer<u32>>> {
     let mut colours = queue.room(pattern.size().rows)?;
     let mut fronts = Fronts::new(queue, pattern.size().rows)?;
-    colours::fronts_start(fronts.rows(), pattern, fronts.parts()?)?
-        .with(&COMMON)
-        .items(&queue, fronts.rows())?;
+    colours::fronts_start(fronts.rows(), pattern, fronts.parts()?)?.items(&queue, fronts.rows())?;
     let is_done =
         fronts.run(|turns, fronts| colours::colours_front(turns, pattern, fronts, &mut colours))?;
     Ok(is_done.then_some(colours))
@@ -41,9 +39,8 @@ pub fn ilu0<T: Scalar>(
     let diagonal = Buffer::from_vec(queue.executor, diagonal.to_vec());
     queue.gpu.real(T::Arith::KIND)?;
     let mut fronts = Fronts::new(queue, a.size().rows)?;
-    let arithmetic = [COMMON[0], COMMON[1], ("ACC", <T::Arith as Element>::NAME)];
     ilu0::fronts_start(fronts.rows(), a.pattern(), fronts.parts()?)?
-        .with(&arithmetic)
+        .with(&[("ACC", <T::Arith as Element>::NAME)])
         .items(&queue, fronts.rows())?;
     let transposed = a.pattern().transpose()?;
     let is_done = fronts.run(|turns, fronts| {
@@ -58,9 +55,6 @@ pub fn ilu0<T: Scalar>(
     })?;
     Ok(is_done.then_some(values))
 }
-
-/// The definitions of both programs.
-const COMMON: [Define; 2] = [("LANES", "1"), ("WIDE", "1024")];
 
 /// Rows that wait for those before them.
 struct Fronts<'q> {
@@ -95,9 +89,9 @@ impl<'q> Fronts<'q> {
     }
 
     /// A kernel for front after front, so many turns in a launch. Whether fronts were few enough.
-    fn run<const N: usize>(
+    fn run(
         &mut self,
-        mut kernel: impl FnMut(usize, FrontsParts) -> Result<Launch<'static, N>>,
+        mut kernel: impl FnMut(usize, FrontsParts) -> Result<Launch>,
     ) -> Result<bool> {
         let rows = self.rows();
         let most = self.queue.most_blocks();
@@ -109,7 +103,7 @@ impl<'q> Fronts<'q> {
                 true => (NARROW_FRONTS, 1, 1),
                 false => (1, wide, WIDE_FRONTS),
             };
-            let kernel = kernel(turns, self.parts()?)?.with(&COMMON);
+            let kernel = kernel(turns, self.parts()?)?;
             for _ in 0..launches {
                 kernel.run(self.queue.gpu, blocks)?;
             }

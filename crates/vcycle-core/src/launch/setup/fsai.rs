@@ -11,13 +11,11 @@ use super::groups::Groups;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
+use crate::gpu::Read;
 use crate::gpu::kernels::{fsai as kernels, fsai_arrays as arrays};
-use crate::gpu::{Define, Read};
 use crate::launch::rows::threads_for;
 use crate::scalar::Field;
 
-/// Kernels with a thread for every row.
-const ALONE: [Define; 1] = [("LANES", "1")];
 const NOWHERE: u32 = u32::MAX;
 /// Slots of a table in local memory.
 const LOCAL_SLOTS: std::ops::RangeInclusive<usize> = 64..=2048;
@@ -117,7 +115,6 @@ impl<'a, A: Field> Rows<'a, A> {
         let least = A::from_f64(threshold * threshold);
         let mut counts = queue.room(rows)?;
         arrays::fsai_count_large(rows, self.a, &self.diagonal, least, &mut counts)?
-            .with(&ALONE)
             .items(&queue, rows)?;
         let (offsets, entries) = queue.offsets(&counts)?;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
@@ -130,7 +127,6 @@ impl<'a, A: Field> Rows<'a, A> {
             &mut columns,
             &mut values,
         )?
-        .with(&ALONE)
         .items(&queue, rows)?;
         let pattern = Pattern::of_buffers(self.a.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
@@ -151,7 +147,6 @@ impl<'a, A: Field> Rows<'a, A> {
             &mut looked.inverses,
             &mut found,
         )?
-        .with(&ALONE)
         .items(&self.queue, rows)?;
         let found = found.host()?;
         Ok([found[0], found[1], found[2], found[3]])
@@ -167,7 +162,7 @@ impl<'a, A: Field> Rows<'a, A> {
                 true => self.local(group.size.min(largest)),
                 false => self.global(largest, longest),
             };
-            let rows = (group.count, Read::of(group.rows));
+            let rows = (group.count, group.rows);
             self.make(rows, shape, looked, loose, &mut again)?;
         }
         let most = *LOCAL_SLOTS.end();

@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
-use super::groups::{TEAM_BLOCK, literal};
-use super::tiles::{NOTHING, at};
-use super::{Queue, number, read, write};
+use super::Queue;
+use super::groups::TEAM_BLOCK;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernels};
+use crate::gpu::{Null, Passes, Read, Write, flag, kernels::grouped as kernels, literal};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernels::grouped::FILE;
 /// Most entries of a class of rows, as in `kernels/grouped.c`, and the threads that share a row.
 const CLASSES: [(usize, usize); 6] = [
     (16, 1),
@@ -47,17 +43,19 @@ pub(crate) struct Classes {
     counts: Buffer<u32>,
 }
 
+/// What `RESULTS` of the kernels stands for: lengths, or offsets, columns and values.
+type Results<T> = (Write<u32>, Read<u64>, Write<u32>, Write<T>);
+
 impl<T: Scalar> Grouped<'_, T> {
     /// The product; none if there are rows or columns too many for this.
     pub(super) fn product(&self) -> Result<Option<Csr<T>>> {
         let (queue, rows) = (self.queue, self.r.size().rows);
-        let size = Size::new(rows, self.p.size().cols);
         if !self.serves() {
             return Ok(None);
         }
         let mut classes = self.classify()?;
         let mut lengths = queue.room::<u32>(rows)?;
-        self.make(None, &classes, &[], &[write(&mut lengths)?])?;
+        self.make(None, &classes, (&mut lengths, Null, Null, Null).pass()?)?;
         let total = classes.counts.pointer_mut()?.at(CLASSES.len() + 2);
         let offsets = queue.scan(&lengths, total.cast::<u64>())?;
         let found = classes.counts.host()?;
@@ -69,8 +67,9 @@ impl<T: Scalar> Grouped<'_, T> {
         }
         let entries = (u64::from(high) << 32 | u64::from(low)) as usize;
         let (mut columns, mut values) = (queue.room(entries)?, queue.room::<T>(entries)?);
-        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
-        self.make(Some(found), &classes, &self.values()?, &out)?;
+        let out = (Null, &offsets, &mut columns, &mut values);
+        self.make(Some(found), &classes, out.pass()?)?;
+        let size = Size::new(rows, self.p.size().cols);
         let pattern = Pattern::of_buffers(size, offsets, columns);
         pattern.tell_empty_rows(empty > 0);
         Ok(Some(Csr::of_buffers(&Arc::new(pattern), values)))
@@ -89,10 +88,8 @@ impl<T: Scalar> Grouped<'_, T> {
     /// The values of a product whose pattern is known.
     pub(crate) fn renewed(&self, classes: &Classes, product: &Pattern) -> Result<Buffer<T>> {
         let mut values = self.queue.room::<T>(product.nonzeros())?;
-        let offsets = read(product.buffers().0)?;
-        let out = [offsets, NOTHING, write(&mut values)?];
-        let counts = classes.counts.host()?;
-        self.make(Some(counts), classes, &self.values()?, &out)?;
+        let out = (Null, product.buffers().0, Null, &mut values);
+        self.make(Some(classes.counts.host()?), classes, out.pass()?)?;
         Ok(values)
     }
 
@@ -103,74 +100,52 @@ impl<T: Scalar> Grouped<'_, T> {
             && self.a.nonzeros() <= MEAN * rows
     }
 
-    fn values(&self) -> Result<[Argument; 3]> {
-        let unless_ones = |of: &Csr<T>| match of.has_ones() {
-            true => Ok(NOTHING),
-            false => read(of.values_buffer()),
-        };
-        let a = read(self.a.values_buffer())?;
-        Ok([unless_ones(self.r)?, a, unless_ones(self.p)?])
-    }
-
     fn classify(&self) -> Result<Classes> {
         let (queue, rows) = (self.queue, self.r.size().rows);
         let mut lists = queue.room::<u32>(CLASSES.len() * rows)?;
         let mut counts = queue.zeros::<u32>(CLASSES.len() + 4)?;
-        let [r_offsets, r_columns] = self.r.pattern().device()?.map(Argument::Address);
-        let [offsets, _] = self.a.pattern().device()?.map(Argument::Address);
-        let given = [number(rows), r_offsets, r_columns, offsets];
-        let arguments = [&given[..], &[write(&mut lists)?, write(&mut counts)?]].concat();
-        let defines = self.defines("0", (0, 1))?;
-        queue.items(FILE, "grouped_classes", &defines, rows, &arguments)?;
+        let (r, offsets) = (self.r.pattern(), self.a.pattern().buffers().0);
+        kernels::grouped_classes(rows, r, offsets, &mut lists, &mut counts)?
+            .with(&[("T", T::NAME)])
+            .items(&queue, rows)?;
         Ok(Classes { lists, counts })
     }
 
     /// Makes the rows of all classes, of which there are so many, or counts their entries, without
     /// waiting for how many rows these are.
-    fn make(
-        &self,
-        counts: Option<&[u32]>,
-        classes: &Classes,
-        values: &[Argument],
-        out: &[Argument],
-    ) -> Result<()> {
+    fn make(&self, counts: Option<&[u32]>, classes: &Classes, out: Results<T>) -> Result<()> {
         let rows = self.r.size().rows;
-        let [r_offsets, r_columns] = self.r.pattern().device()?.map(Argument::Address);
-        let [offsets, columns] = self.a.pattern().device()?.map(Argument::Address);
-        let map = read(self.p.pattern().buffers().1)?;
-        let (lists, sizes) = (classes.lists.device()?, classes.counts.device()?);
-        let counting = if counts.is_none() { "1" } else { "0" };
-        for (class, &shape) in CLASSES.iter().enumerate() {
-            let listed = [at(lists, class * rows), at(sizes, class)];
+        let unless_ones = |of: &Csr<T>| match of.has_ones() {
+            true => Ok(Read::default()),
+            false => of.values_buffer().pointer(),
+        };
+        let values = (
+            unless_ones(self.r)?,
+            self.a.values_buffer().pointer()?,
+            unless_ones(self.p)?,
+        );
+        let (offsets, columns) = self.a.pattern().buffers();
+        let factors = (offsets, columns, self.p.pattern().buffers().1);
+        let (lists, sizes) = (classes.lists.pointer()?, classes.counts.pointer()?);
+        for (class, &(size, threads)) in CLASSES.iter().enumerate() {
+            let (listed, given) = (lists.at(class * rows), sizes.at(class));
             // Few rows are as long as the last classes: where there are more, teams have several.
             let items = match counts {
-                Some(counts) => counts[class] as usize * shape.1,
-                None => rows * if class < LONG { shape.1 } else { 1 },
+                Some(counts) => counts[class] as usize * threads,
+                None => rows * if class < LONG { threads } else { 1 },
             };
-            let factors = [r_offsets, r_columns, offsets, columns, map];
-            let arguments = [&listed[..], &factors, values, out].concat();
-            let defines = self.defines(counting, shape)?;
-            self.queue
-                .items(FILE, "grouped_rows", &defines, items, &arguments)?;
+            let (alone, shared) = if threads == 1 { (size, 0) } else { (0, size) };
+            let r = self.r.pattern();
+            kernels::grouped_rows(listed, given, r, factors, values, out)?
+                .with(&[
+                    ("COUNTING", flag(counts.is_none())),
+                    ("ALONE", literal(alone)),
+                    ("THREADS", literal(threads)),
+                    ("SIZE", literal(shared)),
+                    ("SLOTS", literal(shared)),
+                ])
+                .items(&self.queue, items)?;
         }
         Ok(())
-    }
-
-    /// For rows of so many entries and so many threads each.
-    fn defines(
-        &self,
-        counting: &'static str,
-        (size, threads): (usize, usize),
-    ) -> Result<[Define; 7]> {
-        let (alone, shared) = if threads == 1 { (size, 0) } else { (0, size) };
-        Ok([
-            ("COUNTING", counting),
-            ("ALONE", literal(alone)),
-            ("THREADS", literal(threads)),
-            ("SIZE", literal(shared)),
-            ("SLOTS", literal(shared)),
-            ("ITEM", "u64"),
-            ("T", self.queue.gpu.real(T::KIND)?),
-        ])
     }
 }

@@ -1,14 +1,10 @@
 //! Rows grouped by size, so that each group has teams and tables that suit it.
 
-use vcycle_gpu::Argument;
-
-use super::tiles::at;
-use super::{Queue, number, read, write};
+use super::Queue;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernels};
+use crate::gpu::{Define, Read, kernels, literal};
 
-pub(super) const GROUPS: File = kernels::groups::FILE;
 /// Classes of sizes: up to 8, 16 and so on, 8192 and all others; as in `kernels/classes.h`.
 const CLASSES: usize = 12;
 const SMALLEST: usize = 8;
@@ -34,7 +30,8 @@ pub(crate) struct Groups {
 
 /// Numbers of rows of classes while they are counted.
 pub(super) struct ClassCounts {
-    counts: Buffer<u32>,
+    /// What `add_classes` of `kernels/classes.h` adds to.
+    pub counts: Buffer<u32>,
     /// Whether sizes tell levels, too.
     pub have_levels: bool,
 }
@@ -48,20 +45,15 @@ impl ClassCounts {
             have_levels: false,
         })
     }
-
-    /// What `add_classes` of `kernels/classes.h` adds to.
-    pub(super) fn argument(&mut self) -> Result<Argument> {
-        write(&mut self.counts)
-    }
 }
 
 /// Rows of similar size, and how teams work on them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     /// Of how many rows.
     pub count: usize,
     /// Where their list is.
-    pub rows: Argument,
+    pub rows: Read<u32>,
     /// They have at most this size, the last group excepted.
     pub size: usize,
     /// Threads of a team.
@@ -80,8 +72,7 @@ impl Groups {
     pub(super) fn new(queue: &Queue<'_>, sizes: &Buffer<u32>) -> Result<Self> {
         let rows = sizes.len();
         let mut counts = ClassCounts::new(queue)?;
-        let arguments = [number(rows), read(sizes)?, counts.argument()?];
-        queue.items(GROUPS, "count_classes", &[], rows, &arguments)?;
+        kernels::groups::count_classes(rows, sizes, &mut counts.counts)?.items(queue, rows)?;
         Self::listed(queue, sizes, counts)
     }
 
@@ -93,13 +84,11 @@ impl Groups {
     ) -> Result<Self> {
         let rows = sizes.len();
         let mut list = queue.room(rows)?;
-        let counted = counts.counts.device_mut()?;
+        let counted = counts.counts.pointer_mut()?;
         let coming = counts.counts.begin_read()?;
-        let to = [Argument::Address(counted), at(counted, KINDS + 3)];
-        let have_levels = Argument::U32(u32::from(counts.have_levels));
-        let given = [number(rows), read(sizes)?];
-        let arguments = [&given[..], &to, &[have_levels, write(&mut list)?]].concat();
-        queue.items(GROUPS, "list_classes", &[], rows, &arguments)?;
+        let (taken, have_levels) = (counted.at(KINDS + 3), counts.have_levels);
+        kernels::groups::list_classes(rows, sizes, counted, taken, have_levels, &mut list)?
+            .items(queue, rows)?;
         let counts = coming.wait()?;
         Ok(Self { counts, list })
     }
@@ -123,14 +112,13 @@ impl Groups {
     /// which are of at most `widest`, has about `share` entries, at most 8: tables of more teams
     /// would not fit into the local memory of a block.
     pub(super) fn each(&self, most: usize, (share, widest): (usize, usize)) -> Result<Vec<Group>> {
-        let start = self.list.device()?;
-        let mut first = 0;
+        let mut next = self.list.pointer()?;
         let group = |(class, levels): (usize, &[u32])| {
             let count: u32 = levels.iter().sum();
             let size = SMALLEST << class;
             let is_local = size <= most && class + 1 < CLASSES;
-            let rows = Argument::Address(start + 4 * first);
-            first += u64::from(count);
+            let rows = next;
+            next = next.at(count as usize);
             Group {
                 count: count as usize,
                 rows,
@@ -152,7 +140,7 @@ impl Group {
     pub(super) fn long(count: usize, rows: &Buffer<u32>, size: usize) -> Result<Self> {
         Ok(Self {
             count,
-            rows: read(rows)?,
+            rows: rows.pointer()?,
             size,
             threads: TEAM_BLOCK as usize,
             is_local: false,
@@ -217,19 +205,6 @@ impl Group {
             ("SIZE", literal(size)),
             ("SLOTS", literal(slots)),
         ]
-    }
-}
-
-/// Zero, 3072 or a power of two, as a definition.
-pub(super) fn literal(value: usize) -> &'static str {
-    const POWERS: [&str; 15] = [
-        "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096", "8192",
-        "16384",
-    ];
-    match value {
-        0 => "0",
-        3072 => "3072",
-        power => POWERS[power.trailing_zeros() as usize],
     }
 }
 

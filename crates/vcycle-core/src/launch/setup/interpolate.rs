@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Queue;
-use super::binned::{Alone, Binned, Maker, NO_TABLE, Rooms};
+use super::binned::{Alone, Binned, Maker, Rooms};
 use super::tiles::{number_of, shape};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -69,9 +69,8 @@ impl<V: Scalar> StrongMatrix<'_, V> {
             return Err(queue.gpu.lacks("csr", "interpolation for so many unknowns"));
         }
         let defines = method.defines();
-        let looked_at = [&defines[..], &[NO_TABLE]].concat();
         let diagonal = queue.diagonal(self.a)?;
-        let (near, degrees) = self.near(&diagonal, &looked_at)?;
+        let (near, degrees) = self.near(&diagonal, &defines)?;
         let rows = points.map_or(self.a.size().rows, Buffer::len);
         let mut binned = Binned::new(queue, Size::new(rows, self.coarse_count))?;
         let mut rooms = Rooms::new(queue, rows, max_elements)?;
@@ -85,7 +84,8 @@ impl<V: Scalar> StrongMatrix<'_, V> {
             rooms.sizes(),
             binned.parts(),
         )?
-        .with(&[&looked_at[..], number_of::<V>()].concat())
+        .with(&defines)
+        .with(number_of::<V>())
         .rows(&queue, (rows, shape(self.strength).1))?;
         let maker = Maker {
             defines: &defines,
@@ -154,15 +154,13 @@ pub fn truncated(
     (max_elements, factor): (usize, f64),
 ) -> Result<Csr<f64>> {
     let rows = p.size().rows;
-    let defines = WeightMethod::Direct.defines();
     let mut binned = Binned::new(queue, p.size())?;
     let mut rooms = Rooms::new(queue, rows, max_elements)?;
     let offsets = p.pattern().buffers().0;
     kernels::truncate_bounds(rows, offsets, max_elements, rooms.sizes(), binned.parts())?
-        .with(&[&defines[..], &[NO_TABLE]].concat())
         .rows(&queue, (rows, 1))?;
     let maker = Maker {
-        defines: &defines,
+        defines: &[],
         kernel: &|listed, made| kernels::truncate_rows(listed, p, max_elements, factor, made),
     };
     binned.gathered(&rooms, None, &maker)

@@ -1,11 +1,10 @@
 //! Inverses of small matrices.
 
 use super::Queue;
-use super::groups::literal;
 use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, Read, kernels::invert as kernels};
+use crate::gpu::{Define, Read, kernels::invert as kernels, literal};
 use crate::scalar::Scalar;
 
 /// Columns of a panel, and the rows of so many columns that local memory has room for.

@@ -1,15 +1,14 @@
 //! Products of sparse matrices with short rows, made by merging.
 
-use vcycle_gpu::Argument;
-
-use super::groups::{Group, Groups, literal};
-use super::{Queue, number, write};
+use super::Queue;
+use super::factors::{Factors, sums_in};
+use super::groups::{Group, Groups};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernels};
+use crate::gpu::{Launch, Passes, Read, Write, flag, kernels::merged as kernels, literal};
+use crate::scalar::Scalar;
 
-pub(super) const FILE: File = kernels::merged::FILE;
 /// The most rows of `B` that a row of `A` may name.
 const MOST: usize = 128;
 /// Rows of `B` and products for a row, in the mean, up to which this is faster than tables, measured on
@@ -34,6 +33,9 @@ pub(super) struct Merged<'p> {
     pub counts_alone: bool,
 }
 
+/// What `PATTERNS` of the kernels stands for.
+type Patterns = (Read<u64>, Read<u32>, Read<u64>, Read<u32>);
+
 impl<'p> Merged<'p> {
     /// None where rows are too long for that.
     pub(super) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Option<Self>> {
@@ -57,41 +59,55 @@ impl<'p> Merged<'p> {
     /// How many entries each row has.
     pub(super) fn counts(&self) -> Result<Buffer<u32>> {
         let mut counts = self.queue.room(self.a.size().rows)?;
-        self.each("merged_count", &[("KNOWN", "0")], &[write(&mut counts)?])?;
+        self.each(|count, rows, patterns| {
+            Ok(kernels::merged_count(count, rows, patterns, &mut counts)?.with(&[("KNOWN", "0")]))
+        })?;
         Ok(counts)
     }
 
-    /// The columns, unless they are `known`, and with the types of values these, too. `out`: where rows
-    /// begin, their columns, and values of both factors and the product.
-    pub(super) fn rows(&self, known: bool, types: &[Define], out: &[Argument]) -> Result<()> {
-        let known = ("KNOWN", if known { "1" } else { "0" });
-        self.each("merged_rows", &[&[known], types].concat(), out)
+    /// The columns of rows that begin at some places.
+    pub(super) fn columns(&self, offsets: &Buffer<usize>, columns: &mut Buffer<u32>) -> Result<()> {
+        self.each(|count, rows, patterns| {
+            let to = &mut *columns;
+            let launch = kernels::merged_columns(count, rows, patterns, offsets, to)?;
+            Ok(launch.with(&[("KNOWN", "0")]))
+        })
     }
 
-    fn each(&self, name: &'static str, defines: &[Define], more: &[Argument]) -> Result<()> {
-        let ([a, b], [c, d]) = (self.a.device()?, self.b.device()?);
+    /// The values of rows that begin at some places, and the columns unless they are known.
+    pub(super) fn values<T: Scalar>(
+        &self,
+        factors: Factors<'_, T>,
+        offsets: &Buffer<usize>,
+        columns: Option<Write<u32>>,
+        values: &mut Buffer<T>,
+    ) -> Result<()> {
+        let (a, b, _) = factors.values()?;
+        let defines = [("KNOWN", flag(columns.is_none())), sums_in::<T>()];
+        self.each(|count, rows, patterns| {
+            let to = &mut *values;
+            let launch = kernels::merged_rows(count, rows, patterns, offsets, columns, a, b, to)?;
+            Ok(launch.with(&defines))
+        })
+    }
+
+    fn each(
+        &self,
+        mut kernel: impl FnMut(usize, Read<u32>, Patterns) -> Result<Launch>,
+    ) -> Result<()> {
+        let ((a, b), (c, d)) = (self.a.pass()?, self.b.pass()?);
         for group in self.groups.each(MOST, (1, 32))? {
             let lists = lists(group.size);
-            let group = Group {
-                threads: group.size / lists,
-                ..group
-            };
+            let threads = group.size / lists;
+            let group = Group { threads, ..group };
             let rows = match group.count == self.a.size().rows {
-                true => Argument::Address(0),
+                true => Read::default(),
                 false => group.rows,
             };
-            let patterns = [a, b, c, d].map(Argument::Address);
-            let arguments = [&[number(group.count), rows], &patterns[..], more].concat();
-            let shape = [
-                ("THREADS", literal(group.threads)),
-                ("LISTS", literal(lists)),
-                ("SIZE", "0"),
-                ("SLOTS", "0"),
-            ];
-            let defines = [&shape, defines].concat();
-            let blocks = group.blocks(&self.queue, 0);
-            self.queue
-                .blocks(FILE, name, &defines, blocks, &arguments)?;
+            let shape = [("THREADS", literal(threads)), ("LISTS", literal(lists))];
+            kernel(group.count, rows, (a, b, c, d))?
+                .with(&shape)
+                .run(self.queue.gpu, group.blocks(&self.queue, 0))?;
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ mod block_products;
 pub mod blocks;
 pub mod chained;
 mod entries;
+mod factors;
 pub mod fronts;
 pub mod fsai;
 mod grouped;
@@ -63,20 +64,19 @@ mod word_products;
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
-use crate::gpu::{BLOCK, Define, File, Gpu, Launch, kernels};
+use crate::gpu::{BLOCK, Gpu, Launch, kernels};
 use crate::scalar::Scalar;
 
 pub(crate) use assembly::Sorted;
 pub use entries::Extremes;
+pub(crate) use factors::Factors;
 pub(crate) use grouped::{Classes, Grouped};
 pub(crate) use groups::Groups;
-pub(crate) use products::{Factors, Product};
+pub(crate) use products::Product;
 pub(crate) use slices::{CHUNK, LANES, Slices, Survey};
-pub(crate) use strips::{Strips, digit, vector_of};
+pub(crate) use strips::{Strips, vector_of};
 
 /// Blocks for every compute unit: enough to hide the latency of memory.
 const BLOCKS_PER_UNIT: usize = 32;
@@ -137,63 +137,18 @@ impl<'e> Queue<'e> {
         Ok(out)
     }
 
-    /// Queues a kernel that shares `items` among its threads with `FOR_ITEMS`.
-    pub(crate) fn items(
-        &self,
-        file: File,
-        name: &'static str,
-        defines: &[Define],
-        items: usize,
-        arguments: &[Argument],
-    ) -> Result<()> {
-        let blocks = items.div_ceil(file.block as usize).min(self.most_blocks());
-        self.blocks(file, name, defines, blocks, arguments)
-    }
-
-    /// Queues a kernel on so many blocks; none where there are none.
-    pub(crate) fn blocks(
-        &self,
-        file: File,
-        name: &'static str,
-        defines: &[Define],
-        blocks: usize,
-        arguments: &[Argument],
-    ) -> Result<()> {
-        if blocks == 0 {
-            return Ok(());
-        }
-        let kernel = self.gpu.kernel(file, name, defines)?;
-        self.gpu
-            .launch_blocks(&kernel, blocks as u32, file.block, arguments)
-    }
-
     /// Blocks that keep the device busy.
     pub(crate) fn most_blocks(&self) -> usize {
         self.gpu.device().properties().compute_units * BLOCKS_PER_UNIT
     }
 }
 
-impl<const N: usize> Launch<'_, N> {
+impl Launch {
     /// Queues a kernel that shares `items` among its threads with `FOR_ITEMS`.
     pub(crate) fn items(&self, queue: &Queue<'_>, items: usize) -> Result<()> {
         let blocks = items.div_ceil(self.file.block as usize);
         self.run(queue.gpu, blocks.min(queue.most_blocks()))
     }
-}
-
-/// A `u64`.
-pub(crate) fn number(value: usize) -> Argument {
-    Argument::U64(value as u64)
-}
-
-/// The address of what a kernel reads.
-pub(crate) fn read<T: Element>(buffer: &Buffer<T>) -> Result<Argument> {
-    Ok(Argument::Address(buffer.device()?))
-}
-
-/// The address of what a kernel writes.
-pub(crate) fn write<T: Element>(buffer: &mut Buffer<T>) -> Result<Argument> {
-    Ok(Argument::Address(buffer.device_mut()?))
 }
 
 #[cfg(test)]

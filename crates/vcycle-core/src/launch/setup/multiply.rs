@@ -1,8 +1,9 @@
 //! Products of matrices, in the way that suits them.
 
 use super::Queue;
+use super::factors::Factors;
 use super::grouped::Grouped;
-use super::products::{Factors, Product};
+use super::products::Product;
 use super::word_products::are_long;
 use crate::arrays::Csr;
 use crate::error::Result;
@@ -39,21 +40,12 @@ impl Queue<'_> {
         if !p.pattern().has_single_entries(self)? {
             return self.triple(r, a, p);
         }
-        let grouped = Grouped {
-            queue: *self,
-            r,
-            a,
-            p,
-        };
-        if let Some(product) = grouped.product()? {
+        let queue = *self;
+        if let Some(product) = (Grouped { queue, r, a, p }).product()? {
             return Ok(product);
         }
-        let product = Product::fused(*self, r.pattern(), a.pattern(), p.pattern())?;
-        let factors = Factors {
-            a: r,
-            b: a,
-            p: Some(p),
-        };
-        product.whole(factors, true)
+        let product = Product::fused(queue, r.pattern(), a.pattern(), p.pattern())?;
+        let (a, b, p) = (r, a, Some(p));
+        product.whole(Factors { a, b, p }, true)
     }
 }

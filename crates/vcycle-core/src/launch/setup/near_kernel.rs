@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use super::Queue;
-use super::groups::{Groups, literal};
+use super::groups::Groups;
 use super::tiles::shape;
 use crate::arrays::{Csr, Pattern, Vector};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::kernels::{loose, near_kernel as kernels};
-use crate::gpu::{Define, Launch, Passes, Read, Write};
-use crate::launch::rows::power;
+use crate::gpu::{Define, Launch, Passes, Read, Write, literal};
 
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;
@@ -71,32 +70,24 @@ impl<'a> NearRows<'a> {
     }
 
     /// Runs a kernel for all rows, those of similar length together.
-    fn each<const N: usize>(
-        &self,
-        mut kernel: impl FnMut(ListedRows, NearParts) -> Result<Launch<'static, N>>,
-    ) -> Result<()> {
+    fn each(&self, mut kernel: impl FnMut(ListedRows, NearParts) -> Result<Launch>) -> Result<()> {
         for group in self.groups.each(LONG.most, (1, 32))? {
             let (shape, is_local) = match group.size {
                 size if size <= SHORT.most => (SHORT, true),
                 size if size <= LONG.most => (LONG, true),
                 _ => (RowShape::new(self.groups.largest(), 32, 2), false),
             };
-            self.run(
-                (group.count, Read::of(group.rows)),
-                shape,
-                is_local,
-                &mut kernel,
-            )?;
+            self.run((group.count, group.rows), shape, is_local, &mut kernel)?;
         }
         Ok(())
     }
 
-    fn run<const N: usize>(
+    fn run(
         &self,
         (count, list): (usize, Read<u32>),
         shape: RowShape,
         is_local: bool,
-        kernel: &mut impl FnMut(ListedRows, NearParts) -> Result<Launch<'static, N>>,
+        kernel: &mut impl FnMut(ListedRows, NearParts) -> Result<Launch>,
     ) -> Result<()> {
         let queue = self.queue;
         let room = self.width.max(1).next_power_of_two();
@@ -122,7 +113,7 @@ impl<'a> NearRows<'a> {
         let mut defines: Vec<Define> = vec![
             ("SPACE", space),
             ("VECTORS", literal(room)),
-            ("LANES", power(lanes)),
+            ("LANES", literal(lanes)),
             ("APART", "1"),
         ];
         if is_local {

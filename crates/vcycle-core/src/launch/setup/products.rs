@@ -7,21 +7,18 @@ mod spans;
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
-use super::groups::{Group, Groups, TEAM_BLOCK};
+use super::Queue;
+use super::factors::{Factors, are_plain};
+use super::groups::{Group, Groups};
 use super::merged::Merged;
-use super::tiles::NOTHING;
 use super::word_products::ByWords;
-use super::{Queue, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, kernels};
+use crate::gpu::{Define, Launch, Passes, Read, flag, kernels::products as kernels};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernels::products::FILE;
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;
 /// The same for complex numbers, which take twice the memory.
@@ -32,6 +29,9 @@ const GATHERING: (usize, usize) = (4, 32);
 /// Where tiles stand, and their maps.
 pub(super) type Tiled<'p> = (&'p Pattern, &'p Buffer<u16>);
 
+/// What `PATTERNS` of the kernels stands for: row offsets and columns of both factors, and the columns of `P`.
+type Patterns = (Read<u64>, Read<u32>, Read<u64>, Read<u32>, Read<u32>);
+
 /// A product `A B` on a device, or `A B P` with a `P` that has one entry a row.
 pub(crate) struct Product<'p> {
     queue: Queue<'p>,
@@ -39,7 +39,7 @@ pub(crate) struct Product<'p> {
     b: &'p Pattern,
     p: Option<&'p Pattern>,
     /// Of tiles, whose products may be empty: which entries they have.
-    maps: Option<[&'p Buffer<u16>; 2]>,
+    maps: Option<(&'p Buffer<u16>, &'p Buffer<u16>)>,
     /// Where rows are short.
     merged: Option<Merged<'p>>,
     /// Whether the rows of `B` are sorted.
@@ -88,11 +88,9 @@ impl<'p> Product<'p> {
 
     /// The same for tiles with maps of their entries: tiles of the product are those that have entries.
     pub(super) fn of_tiles(queue: Queue<'p>, a: Tiled<'p>, b: Tiled<'p>) -> Result<Self> {
-        let maps = Some([a.1, b.1]);
-        Ok(Self {
-            maps,
-            ..Self::by_tables(queue, a.0, b.0)?
-        })
+        let maps = Some((a.1, b.1));
+        let product = Self::by_tables(queue, a.0, b.0)?;
+        Ok(Self { maps, ..product })
     }
 
     /// `A B P`; `P` has one entry a row.
@@ -105,10 +103,10 @@ impl<'p> Product<'p> {
         b: &'p Pattern,
         p: &'p Pattern,
     ) -> Result<Self> {
-        let p = Some(p);
+        let product = Self::by_tables(queue, a, b)?;
         Ok(Self {
-            p,
-            ..Self::by_tables(queue, a, b)?
+            p: Some(p),
+            ..product
         })
     }
 
@@ -128,6 +126,10 @@ impl<'p> Product<'p> {
         self.p.unwrap_or(self.b).size().cols
     }
 
+    fn size(&self) -> Size {
+        Size::new(self.a.size().rows, self.cols())
+    }
+
     /// Where the entries stand.
     pub(crate) fn symbolic(&self) -> Result<Pattern> {
         if let Some(by_words) = self.by_words()? {
@@ -137,62 +139,59 @@ impl<'p> Product<'p> {
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let mut columns = self.queue.room(entries)?;
         if let Some(merged) = &self.merged {
-            merged.rows(false, &[], &[read(&offsets)?, write(&mut columns)?])?;
+            merged.columns(&offsets, &mut columns)?;
             return Ok(Pattern::of_buffers(self.size(), offsets, columns));
         }
         let groups = Groups::new(&self.queue, &counts)?;
         for group in groups.each(LOCAL_ENTRIES, GATHERING)? {
             let mut table = self.table(&group, groups.largest())?;
-            let mut arguments = self.arguments(&group, true)?;
-            arguments.extend(table.arguments()?);
-            arguments.extend([read(&offsets)?, write(&mut columns)?]);
-            self.launch("product_columns", &group, &[], table.blocks, &arguments)?;
+            let launch = kernels::product_columns(
+                group.count,
+                group.rows,
+                self.width().min(32),
+                self.patterns()?,
+                self.maps,
+                (table.slots, &mut table.keys),
+                &offsets,
+                &mut columns,
+            )?;
+            self.launch(launch, &group, table.blocks)?;
         }
         Ok(Pattern::of_buffers(self.size(), offsets, columns))
     }
 
-    fn size(&self) -> Size {
-        Size::new(self.a.size().rows, self.cols())
-    }
-
     /// The values of entries that stand where `c` says.
-    pub(crate) fn numeric<A: Scalar, B: Scalar, C: Scalar>(
+    pub(crate) fn numeric<T: Scalar>(
         &self,
-        factors: Factors<'_, A, B>,
+        factors: Factors<'_, T>,
         c: &Pattern,
-    ) -> Result<Buffer<C>> {
+    ) -> Result<Buffer<T>> {
         let (offsets, columns) = c.buffers();
         let mut values = self.queue.room(c.nonzeros())?;
-        let mut out = [read(offsets)?, read(columns)?, write(&mut values)?];
-        let patterns = (self.a, self.b);
-        let by_words = match self.words.filter(|_| are_plain::<C>()) {
-            Some(is_asked) => ByWords::known(self.queue, patterns, c, is_asked)?,
+        let by_words = match self.words.filter(|_| are_plain::<T>()) {
+            Some(is_asked) => ByWords::known(self.queue, (self.a, self.b), c, is_asked)?,
             None => None,
         };
         if let Some(by_words) = by_words {
-            by_words.values::<A, B, C>(factors, c.groups(&self.queue)?, out)?;
-            return Ok(values);
-        }
-        match self.merged_for_values() {
-            Some(merged) => {
-                out[1] = NOTHING;
-                self.merged_values::<A, B, C>(merged, factors, true, out)?;
-            }
-            None => {
-                let known = [("FRESH", "0"), ("SORTED", "0")];
-                self.values::<A, B, C>(factors, c.groups(&self.queue)?, known, out)?;
-            }
+            let groups = c.groups(&self.queue)?;
+            by_words.values(factors, groups, offsets, columns.pointer()?, &mut values)?;
+        } else if let Some(merged) = self.merged_for_values() {
+            merged.values(factors, offsets, None, &mut values)?;
+        } else {
+            let known = [("FRESH", "0"), ("SORTED", "0")];
+            let (groups, columns) = (c.groups(&self.queue)?, columns.pointer()?);
+            self.values(factors, groups, known, (offsets, columns), &mut values)?;
         }
         Ok(values)
     }
 
     /// The product; `is_sorted`: for rows in any order are as good where nobody sees them.
-    pub(crate) fn whole<A: Scalar, B: Scalar, C: Scalar>(
+    pub(crate) fn whole<T: Scalar>(
         &self,
-        factors: Factors<'_, A, B>,
+        factors: Factors<'_, T>,
         is_sorted: bool,
-    ) -> Result<Csr<C>> {
-        if are_plain::<C>()
+    ) -> Result<Csr<T>> {
+        if are_plain::<T>()
             && let Some(by_words) = self.by_words()?
         {
             return by_words.whole(factors);
@@ -203,85 +202,57 @@ impl<'p> Product<'p> {
         let counts = self.counts()?;
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
-        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
+        let to = columns.pointer_mut()?;
         match self.merged_for_values() {
-            Some(merged) => self.merged_values::<A, B, C>(merged, factors, false, out)?,
+            Some(merged) => merged.values(factors, &offsets, Some(to), &mut values)?,
             None => {
                 let groups = Groups::new(&self.queue, &counts)?;
-                let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
-                self.values::<A, B, C>(factors, &groups, [("FRESH", "1"), sorted], out)?;
+                let fresh = [("FRESH", "1"), ("SORTED", flag(is_sorted))];
+                self.values(factors, &groups, fresh, (&offsets, to.pass()?), &mut values)?;
             }
         }
         let pattern = Pattern::of_buffers(self.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
     }
 
-    fn values<A: Scalar, B: Scalar, C: Scalar>(
+    /// The values of rows that begin at some places, whose columns are known or written there.
+    fn values<T: Scalar>(
         &self,
-        factors: Factors<'_, A, B>,
+        factors: Factors<'_, T>,
         groups: &Groups,
-        columns: [Define; 2],
-        out: [Argument; 3],
+        defines: [Define; 2],
+        (offsets, columns): (&Buffer<usize>, Read<u32>),
+        values: &mut Buffer<T>,
     ) -> Result<()> {
-        let defines = [&Self::types::<A, B, C>()[..], &columns].concat();
-        let local = match C::KIND.is_complex() {
+        let local = match T::KIND.is_complex() {
             true => LOCAL_COMPLEX,
             false => LOCAL_ENTRIES,
         };
         for group in groups.each(local, self.teams())? {
             let group = self.with_several_rows(group);
             let mut table = self.table(&group, groups.largest())?;
-            let mut sums = self.queue.room::<C::Arith>(table.keys.len())?;
-            let mut arguments = self.arguments(&group, false)?;
-            arguments.extend(table.arguments()?);
-            arguments.push(write(&mut sums)?);
-            arguments.extend(factors.arguments()?);
-            arguments.extend(out);
-            let defines = [&defines[..], self.several(&group)].concat();
-            self.launch("product_values", &group, &defines, table.blocks, &arguments)?;
+            let mut sums = self.queue.room::<T::Arith>(table.keys.len())?;
+            let launch = kernels::product_values(
+                group.count,
+                group.rows,
+                self.patterns()?,
+                (table.slots, &mut table.keys),
+                &mut sums,
+                factors.values()?,
+                offsets,
+                columns,
+                columns.writable(),
+                &mut *values,
+            )?;
+            let launch = launch.with(&defines).with(self.several(&group));
+            self.launch(launch, &group, table.blocks)?;
         }
         Ok(())
     }
 
-    fn merged_values<A: Scalar, B: Scalar, C: Scalar>(
-        &self,
-        merged: &Merged<'_>,
-        factors: Factors<'_, A, B>,
-        known: bool,
-        [offsets, columns, values]: [Argument; 3],
-    ) -> Result<()> {
-        let out = [&[offsets, columns], &factors.arguments()?[..], &[values]].concat();
-        merged.rows(known, &Self::types::<A, B, C>(), &out)
-    }
-
-    /// The definitions of the types of values.
-    fn types<A: Scalar, B: Scalar, C: Scalar>() -> [Define; 4] {
-        [
-            ("TA", A::KIND.name()),
-            ("TB", B::KIND.name()),
-            ("TC", C::KIND.name()),
-            ("ACC", C::Arith::KIND.name()),
-        ]
-    }
-
-    fn patterns(&self) -> Result<[Argument; 5]> {
-        let ([a, b], [c, d]) = (self.a.device()?, self.b.device()?);
-        let map = self.p.map_or(Ok(0), |p| p.buffers().1.device())?;
-        Ok([a, b, c, d, map].map(Argument::Address))
-    }
-
-    /// What all kernels of teams begin with; how many threads share a row of `B` where it may be
-    /// fewer than a team has.
-    fn arguments(&self, group: &Group, shares: bool) -> Result<Vec<Argument>> {
-        let mut arguments = vec![number(group.count), group.rows];
-        if shares {
-            arguments.push(Argument::U32(self.width().min(32) as u32));
-        }
-        arguments.extend(self.patterns()?);
-        if let Some([a, b]) = self.maps.filter(|_| shares) {
-            arguments.extend([read(a)?, read(b)?]);
-        }
-        Ok(arguments)
+    fn patterns(&self) -> Result<Patterns> {
+        let ((a, b), (c, d)) = (self.a.pass()?, self.b.pass()?);
+        Ok((a, b, c, d, self.p.map(|p| p.buffers().1).pass()?))
     }
 
     /// Entries for every thread of a team that adds, and most threads: it has a row of `B` at a time.
@@ -298,15 +269,8 @@ impl<'p> Product<'p> {
         mean.next_power_of_two()
     }
 
-    fn launch(
-        &self,
-        name: &'static str,
-        group: &Group,
-        types: &[Define],
-        blocks: usize,
-        arguments: &[Argument],
-    ) -> Result<()> {
-        let mapped = [("MAPPED", if self.p.is_some() { "1" } else { "0" })];
+    /// Queues a kernel for a group, by teams with tables that suit it.
+    fn launch(&self, launch: Launch, group: &Group, blocks: usize) -> Result<()> {
         let tiles: &[Define] = match self.maps {
             Some(_) => &[("BITMAPS", "1")],
             None => &[],
@@ -316,8 +280,11 @@ impl<'p> Product<'p> {
             LOCAL_ENTRIES => LOCAL_ENTRIES / 2 * 3,
             size => 2 * size,
         };
-        let defines = [&group.defines(slots)[..], &mapped, tiles, types].concat();
-        self.queue.blocks(FILE, name, &defines, blocks, arguments)
+        launch
+            .with(&group.defines(slots))
+            .with(&[("MAPPED", flag(self.p.is_some()))])
+            .with(tiles)
+            .run(self.queue.gpu, blocks)
     }
 
     /// The tables of a group; those in global memory for rows of up to `most` entries.
@@ -367,38 +334,9 @@ impl Product<'_> {
     }
 }
 
-/// Whether values of a type may be summed by words of columns, and in blocks.
-pub(super) fn are_plain<C: Scalar>() -> bool {
-    C::KIND == C::Arith::KIND && !C::KIND.is_complex()
-}
-
 /// Tables in global memory, one for every block.
 struct Table {
     slots: usize,
     blocks: usize,
     keys: Buffer<u32>,
-}
-
-impl Table {
-    fn arguments(&mut self) -> Result<[Argument; 2]> {
-        Ok([Argument::U32(self.slots as u32), write(&mut self.keys)?])
-    }
-}
-
-/// The matrices of a product.
-#[derive(Clone, Copy)]
-pub(crate) struct Factors<'f, A, B> {
-    pub a: &'f Csr<A>,
-    pub b: &'f Csr<B>,
-    pub p: Option<&'f Csr<B>>,
-}
-
-impl<A: Scalar, B: Scalar> Factors<'_, A, B> {
-    pub(super) fn arguments(&self) -> Result<Vec<Argument>> {
-        let mut arguments = vec![read(self.a.values_buffer())?, read(self.b.values_buffer())?];
-        if let Some(p) = self.p {
-            arguments.push(read(p.values_buffer())?);
-        }
-        Ok(arguments)
-    }
 }

@@ -1,22 +1,13 @@
 //! The layout in which `kernels/sliced.c` multiplies: rows side by side, columns in few bytes.
 
-use vcycle_gpu::Argument;
-
+use super::Queue;
 use super::transpose::word;
-use super::{Queue, number, read, write};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File, Write, kernels};
-use crate::launch::rows::power;
+use crate::gpu::{Bits, Define, Read, Write, kernels::slices as kernels, literal};
 use crate::size::Size;
 
-pub(super) const FILE: File = kernels::slices::FILE;
-/// The same with a block for every slice.
-const BY_SLICES: File = File {
-    block: LANES as u32,
-    ..FILE
-};
 /// Lanes of a slice.
 pub(crate) const LANES: usize = 32;
 /// Entries in a part of a row too long for a slice.
@@ -62,13 +53,13 @@ pub(crate) struct Parts {
 }
 
 impl Marks {
-    /// The definition of their type, and their address.
-    pub(crate) fn argument(&self) -> Result<(Define, Argument)> {
-        let (kind, address) = match self {
-            Marks::Short(marks) => ("u8", marks.device()?),
-            Marks::Long(marks) => ("u32", marks.device()?),
+    /// The definition of their type, and the array.
+    pub(crate) fn pointer(&self) -> Result<(Define, Read<Bits>)> {
+        let (kind, marks) = match self {
+            Marks::Short(marks) => ("u8", marks.pointer()?.bits()),
+            Marks::Long(marks) => ("u32", marks.pointer()?.bits()),
         };
-        Ok((("MARK", kind), Argument::Address(address)))
+        Ok((("MARK", kind), marks))
     }
 }
 
@@ -134,20 +125,14 @@ impl Slices {
         let in_slices = self.step_count * LANES;
         let count = self.parts.as_ref().map_or(0, |parts| parts.count);
         let mut placed = queue.room(in_slices + count * CHUNK)?;
-        let to = placed.device_mut()?;
-        let (mark, marks) = self.marks.argument()?;
-        let more = [
-            read(&self.starts)?,
-            marks,
-            read(values)?,
-            Argument::Address(to),
-        ];
-        let types = [mark, ("WORD", word::<T>())];
-        let items = work.slices * LANES;
-        work.launch(FILE, "place_values", types, items, &more)?;
+        let to: Write<T> = placed.pointer_mut()?;
+        let (mark, marks) = self.marks.pointer()?;
+        let values_bits = values.pointer()?.bits();
+        kernels::place_values(work.parts(), &self.starts, marks, values_bits, to.bits())?
+            .with(&[mark, work.threads(), ("WORD", word::<T>())])
+            .items(queue, work.slices * LANES)?;
         if let Some(parts) = &self.parts {
-            let behind = to + (in_slices * size_of::<T>()) as u64;
-            parts.place(queue, pattern, values, Argument::Address(behind))?;
+            parts.place(queue, pattern, values, to.at(in_slices))?;
         }
         Ok(placed)
     }
@@ -162,23 +147,18 @@ fn divided(
     let (offsets, columns) = pattern.buffers();
     let rows = pattern.size().rows;
     let (mut flags, mut counts) = (queue.room(rows)?, queue.room(rows)?);
-    let known = [number(rows), read(offsets)?];
-    let found = [write(&mut flags)?, write(&mut counts)?];
-    let arguments = [&known[..], &[Argument::U32(limit as u32)], &found].concat();
-    queue.items(FILE, "divide", &defines(1, WORDS), rows, &arguments)?;
+    kernels::divide(rows, offsets, limit, &mut flags, &mut counts)?.items(queue, rows)?;
     let (places, short) = queue.offsets(&flags)?;
     let (firsts, count) = queue.offsets(&counts)?;
     let (mut order, mut table) = (queue.room(short)?, queue.room(4 * count)?);
-    let where_to = [read(&places)?, read(&firsts)?];
-    let out = [write(&mut order)?, write(&mut table)?];
-    let arguments = [known, where_to, out].concat();
-    queue.items(FILE, "list_rows", &defines(1, WORDS), rows, &arguments)?;
+    kernels::list_rows(rows, offsets, &places, &firsts, &mut order, &mut table)?
+        .items(queue, rows)?;
     let mut parts = Parts {
         count,
         table,
         columns: queue.room(count * CHUNK)?,
     };
-    let to = write(&mut parts.columns)?;
+    let to = parts.columns.pointer_mut()?;
     parts.place(queue, pattern, columns, to)?;
     Ok((Some(order), Some(parts)))
 }
@@ -190,14 +170,12 @@ impl Parts {
         queue: &Queue<'_>,
         pattern: &Pattern,
         values: &Buffer<T>,
-        to: Argument,
+        to: Write<T>,
     ) -> Result<()> {
-        let offsets = read(pattern.buffers().0)?;
-        let given = [number(self.count), read(&self.table)?, offsets];
-        let arguments = [&given[..], &[read(values)?, to]].concat();
-        let defines = defines(1, [WORDS[0], ("WORD", word::<T>())]);
-        let items = self.count * CHUNK;
-        queue.items(FILE, "place_parts", &defines, items, &arguments)
+        let (offsets, values) = (pattern.buffers().0, values.pointer()?.bits());
+        kernels::place_parts(self.count, &self.table, offsets, values, to.bits())?
+            .with(&[("WORD", word::<T>())])
+            .items(queue, self.count * CHUNK)
     }
 }
 
@@ -247,15 +225,10 @@ impl Survey {
     fn with_sample(queue: &Queue<'_>, pattern: &Pattern, groups: usize) -> Result<Self> {
         let mut out = queue.zeros::<u32>(FACTS + 2 * SHAPES)?;
         let (offsets, columns) = pattern.buffers();
-        let (rows, to) = (pattern.size().rows, out.device_mut()?);
-        let given = [number(rows), read(offsets)?, Argument::Address(to)];
-        queue.items(FILE, "survey", &defines(1, WORDS), rows, &given)?;
-        let behind = Argument::Address(to + (FACTS * size_of::<u32>()) as u64);
-        let sample = [number(rows), number(groups)];
-        let arrays = [read(offsets)?, read(columns)?, behind];
-        let arguments = [&sample[..], &arrays].concat();
-        let items = groups * SHAPES * SAMPLE_ROWS / 2;
-        queue.items(FILE, "survey_blocks", &defines(1, WORDS), items, &arguments)?;
+        let (rows, to): (usize, Write<u32>) = (pattern.size().rows, out.pointer_mut()?);
+        kernels::survey(rows, offsets, to)?.items(queue, rows)?;
+        kernels::survey_blocks(rows, groups, offsets, columns, to.at(FACTS))?
+            .items(queue, groups * SHAPES * SAMPLE_ROWS / 2)?;
         let out = out.host()?;
         Ok(Self {
             longer: std::array::from_fn(|k| out[k] as usize),
@@ -296,13 +269,14 @@ fn lanes_for(rows: usize, mean: usize, width: usize, longer: &Longer) -> usize {
     threads
 }
 
-/// For kernels that have no type of marks or values.
-const WORDS: [Define; 2] = [("MARK", "u32"), ("WORD", "u32")];
-
-fn defines(threads: usize, [mark, word]: [Define; 2]) -> [Define; 4] {
-    const { assert!(CHUNK == 2048) };
-    [("THREADS", power(threads)), mark, word, ("CHUNK", "2048")]
-}
+/// Slices, rows, their order, and offsets and columns of the matrix.
+type SlicesParts<'w> = (
+    usize,
+    usize,
+    Option<&'w Buffer<u32>>,
+    &'w Buffer<usize>,
+    &'w Buffer<u32>,
+);
 
 /// What the kernels are given.
 struct KernelInputs<'w> {
@@ -333,41 +307,23 @@ impl<'w> KernelInputs<'w> {
         }
     }
 
-    fn launch(
-        &self,
-        file: File,
-        name: &'static str,
-        types: [Define; 2],
-        items: usize,
-        more: &[Argument],
-    ) -> Result<()> {
+    /// What `SLICES` of the kernels stands for.
+    fn parts(&self) -> SlicesParts<'_> {
         let (offsets, columns) = self.pattern.buffers();
-        let given = [
-            number(self.slices),
-            number(self.rows),
-            self.order()?,
-            read(offsets)?,
-            read(columns)?,
-        ];
-        let arguments = [&given[..], more].concat();
-        let defines = defines(self.threads, types);
-        self.queue.items(file, name, &defines, items, &arguments)
+        let order = self.order.as_ref();
+        (self.slices, self.rows, order, offsets, columns)
     }
 
-    fn order(&self) -> Result<Argument> {
-        let order = self.order.as_ref();
-        order.map_or(Ok(Argument::Address(0)), read)
+    fn threads(&self) -> Define {
+        ("THREADS", literal(self.threads))
     }
 
     /// Long rows first in every window.
     fn sorted(&self) -> Result<Buffer<u32>> {
         let mut sorted = self.queue.room(self.rows)?;
-        let offsets = read(self.pattern.buffers().0)?;
-        let given = [number(self.rows), offsets, self.order()?];
-        let arguments = [&given[..], &[write(&mut sorted)?]].concat();
-        let defines = defines(1, WORDS);
-        self.queue
-            .items(FILE, "sort_windows", &defines, self.rows, &arguments)?;
+        let (offsets, order) = (self.pattern.buffers().0, self.order.as_ref());
+        kernels::sort_windows(self.rows, offsets, order, &mut sorted)?
+            .items(self.queue, self.rows)?;
         Ok(sorted)
     }
 
@@ -376,10 +332,13 @@ impl<'w> KernelInputs<'w> {
         let mut sizes = queue.room::<u64>(self.slices)?;
         // Steps and units of all, and the largest mark.
         let mut totals = queue.zeros::<u64>(2)?;
-        let all = totals.device_mut()?;
-        let formed = [write(&mut sizes)?, Argument::Address(all + 8)];
-        self.launch(BY_SLICES, "form", WORDS, self.slices * LANES, &formed)?;
-        let starts = queue.scan(&sizes, Write::new(all))?;
+        let all: Write<u64> = totals.pointer_mut()?;
+        let lanes = self.slices * LANES;
+        kernels::form(self.parts(), &mut sizes, all.at(1).cast())?
+            .block(LANES as u32)
+            .with(&[self.threads()])
+            .items(queue, lanes)?;
+        let starts = queue.scan(&sizes, all)?;
         let totals = totals.host()?;
         let [step_count, unit_count] = [totals[0] as u32, (totals[0] >> 32) as u32];
         let mut made = Slices {
@@ -396,15 +355,12 @@ impl<'w> KernelInputs<'w> {
             step_count: step_count as usize,
             parts,
         };
-        let (mark, marks) = made.marks.argument()?;
-        let more = [
-            read(&made.starts)?,
-            write(&mut made.bases)?,
-            marks,
-            write(&mut made.codes)?,
-        ];
-        let types = [mark, WORDS[1]];
-        self.launch(BY_SLICES, "encode", types, self.slices * LANES, &more)?;
+        let (mark, marks) = made.marks.pointer()?;
+        let (bases, codes) = (&mut made.bases, &mut made.codes);
+        kernels::encode(self.parts(), &made.starts, bases, marks.writable(), codes)?
+            .block(LANES as u32)
+            .with(&[mark, self.threads()])
+            .items(queue, lanes)?;
         Ok(made)
     }
 }

@@ -4,19 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Queue;
-use super::binned::{Binned, Maker, NO_TABLE};
+use super::binned::{Binned, Maker};
 use super::radius::power_method;
 use super::tiles::shape;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, kernels::smoothed as kernels};
+use crate::gpu::{Define, flag, kernels::smoothed as kernels};
 use crate::launch::layout::Purpose;
 use crate::scalar::Scalar;
 use crate::size::Size;
-
-/// The definitions of kernels that look at no matrix.
-const PLAIN: [Define; 2] = [NO_TABLE, ("FILTERED", "0")];
 
 /// Ones from each of the `block` components of a group to that of its nodes.
 pub fn constants(
@@ -33,7 +30,6 @@ pub fn constants(
     let (offsets, entries) = queue.offsets(&flags)?;
     let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
     kernels::tentative_entries(rows, block, groups, &offsets, &mut columns, &mut values)?
-        .with(&PLAIN)
         .rows(&queue, (rows, 1))?;
     let size = Size::new(rows, count * block);
     let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
@@ -44,9 +40,7 @@ pub fn constants(
 fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>> {
     let rows = groups.len();
     let (mut offsets, mut values) = (queue.room(rows + 1)?, queue.room(rows)?);
-    kernels::tentative_ones(rows, &mut offsets, &mut values)?
-        .with(&PLAIN)
-        .rows(&queue, (rows + 1, 1))?;
+    kernels::tentative_ones(rows, &mut offsets, &mut values)?.rows(&queue, (rows + 1, 1))?;
     let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, groups.clone());
     pattern.tell_single_entries();
     Ok(Csr::of_buffers(&Arc::new(pattern), values).of_ones())
@@ -56,9 +50,7 @@ fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>
 fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
     let rows = numbers.len() * block;
     let mut flags = queue.room(rows)?;
-    kernels::tentative_flags(rows, block, numbers, &mut flags)?
-        .with(&PLAIN)
-        .rows(&queue, (rows, 1))?;
+    kernels::tentative_flags(rows, block, numbers, &mut flags)?.rows(&queue, (rows, 1))?;
     Ok(flags)
 }
 
@@ -92,7 +84,7 @@ impl<'a, V: Scalar> Filtered<'a, V> {
             &mut bounds,
             queue.gpu.counter(),
         )?
-        .with(&defines(filter))
+        .with(&filtered(filter))
         .rows(&queue, shape)?;
         // Of no rows there are no blocks.
         let bound = if shape.0 == 0 { 0.0 } else { bounds.get(0)? };
@@ -115,12 +107,12 @@ impl<'a, V: Scalar> Filtered<'a, V> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         let (a, filter) = (self.a, self.filter);
         let mut binned = Binned::new(queue, Size::new(shape.0, t.size().cols))?;
-        let filtered = defines(filter);
+        let filtered = filtered(filter);
         kernels::smoothed_bounds(shape.0, a, filter, t, binned.parts())?
             .with(&filtered)
             .rows(&queue, shape)?;
         let maker = Maker {
-            defines: &filtered[1..],
+            defines: &filtered,
             kernel: &|listed, made| {
                 kernels::smoothed_rows(listed, a, filter, t, &self.diagonal, factor, made)
             },
@@ -155,15 +147,12 @@ impl Filtered<'_> {
         let rows = product.size().rows;
         let mut values = self.queue.room(product.nonzeros())?;
         kernels::smoothed_step(rows, factor, &self.diagonal, product, t, &mut values)?
-            .with(&PLAIN)
             .rows(&self.queue, (rows, 1))?;
         Ok(Csr::of_buffers(product.pattern(), values))
     }
 }
 
-fn defines(filter: Option<&Pattern>) -> [Define; 2] {
-    [
-        NO_TABLE,
-        ("FILTERED", if filter.is_some() { "1" } else { "0" }),
-    ]
+/// The definition of kernels that look at the matrix.
+fn filtered(filter: Option<&Pattern>) -> [Define; 1] {
+    [("FILTERED", flag(filter.is_some()))]
 }

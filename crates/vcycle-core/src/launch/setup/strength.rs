@@ -53,7 +53,7 @@ struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    fn launch<const N: usize>(&self, kernel: Launch<'_, N>) -> Result<()> {
+    fn launch(&self, kernel: Launch) -> Result<()> {
         let defines = [("MEASURE", self.measure.name())];
         kernel
             .with(&defines)

@@ -2,20 +2,14 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
-use super::slices::Survey;
-use super::tiles::NOTHING;
+use super::Queue;
+use super::slices::{LANES, Slices, Survey};
 use super::transpose::word;
-use super::{LANES, Queue, Slices, number, read, write};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Define, File, kernels};
-use crate::launch::rows::power;
+use crate::gpu::{Define, Write, kernels::strips as kernels, literal};
 use crate::size::Size;
-
-pub(super) const FILE: File = kernels::strips::FILE;
 
 /// Where the blocks of a matrix stand.
 #[derive(Clone, Debug)]
@@ -71,31 +65,29 @@ impl Strips {
         pattern: &Pattern,
         values: &Buffer<T>,
     ) -> Result<Buffer<T>> {
-        let (offsets, columns) = pattern.buffers();
-        let (block_offsets, block_columns) = self.pattern.buffers();
         let (own, entries) = (&self.slices, self.block.rows * self.block.cols);
         let slices = own.slice_count();
         let mut placed = queue.room(own.step_count * LANES * entries)?;
-        let (mark, marks) = own.marks.argument()?;
-        let order = own.order.as_ref();
-        let arguments = [
-            number(own.rows),
-            number(self.size.rows),
-            read(offsets)?,
-            read(columns)?,
-            number(slices),
-            order.map_or(Ok(NOTHING), read)?,
-            read(block_offsets)?,
-            read(block_columns)?,
-            read(&own.starts)?,
+        let (mark, marks) = own.marks.pointer()?;
+        let to: Write<T> = placed.pointer_mut()?;
+        let (offsets, columns) = pattern.buffers();
+        kernels::place_blocks(
+            (own.rows, self.size.rows, offsets, columns),
+            slices,
+            own.order.as_ref(),
+            &self.pattern,
+            &own.starts,
             marks,
-            read(values)?,
-            write(&mut placed)?,
-        ];
-        let word = (word::<T>(), size_of::<T>());
-        let defines = defines(self.block, own.threads, (mark, word));
-        let items = slices * LANES * self.block.rows;
-        queue.items(FILE, "place_blocks", &defines, items, &arguments)?;
+            values.pointer()?.bits(),
+            to.bits(),
+        )?
+        .with(&shape(self.block, size_of::<T>()))
+        .with(&[
+            ("THREADS", literal(own.threads)),
+            mark,
+            ("WORD", word::<T>()),
+        ])
+        .items(queue, slices * LANES * self.block.rows)?;
         Ok(placed)
     }
 }
@@ -123,21 +115,20 @@ pub(super) fn block_pattern(
         size.cols.div_ceil(block.cols),
     );
     let (offsets, columns) = pattern.buffers();
-    let numbers = [strips.rows, size.rows].map(number);
-    let given = [numbers[0], numbers[1], read(offsets)?, read(columns)?];
-    let defines = defines(block, 1, WORDS);
-    let launch = |name, more: &[Argument]| {
-        let arguments = [&given[..], more].concat();
-        queue.items(FILE, name, &defines, strips.rows, &arguments)
-    };
+    let given = (strips.rows, size.rows, offsets, columns);
+    let shape = shape(block, size_of::<u32>());
     let mut counts = queue.room(strips.rows)?;
-    launch("count_blocks", &[write(&mut counts)?])?;
+    kernels::count_blocks(given, &mut counts)?
+        .with(&shape)
+        .items(queue, strips.rows)?;
     let (offsets, count) = queue.offsets(&counts)?;
     if count * block.rows * block.cols * least_filled > entries * 100 {
         return Ok(None);
     }
     let mut columns = queue.room(count)?;
-    launch("list_blocks", &[read(&offsets)?, write(&mut columns)?])?;
+    kernels::list_blocks(given, &offsets, &mut columns)?
+        .with(&shape)
+        .items(queue, strips.rows)?;
     Ok(Some(Pattern::of_buffers(strips, offsets, columns)))
 }
 
@@ -153,20 +144,11 @@ impl Queue<'_> {
         };
         let mut norms = self.room(pattern.nonzeros())?;
         let strips = pattern.size().rows;
-        let [offsets, columns] = a.pattern().device()?.map(Argument::Address);
-        let [block_offsets, block_columns] = pattern.device()?.map(Argument::Address);
-        let arguments = [
-            number(strips),
-            number(a.size().rows),
-            offsets,
-            columns,
-            block_offsets,
-            block_columns,
-            read(a.values_buffer())?,
-            write(&mut norms)?,
-        ];
-        let defines = defines(block, 1, WORDS);
-        self.items(FILE, "block_norms", &defines, strips, &arguments)?;
+        let (offsets, columns) = a.pattern().buffers();
+        let given = (strips, a.size().rows, offsets, columns);
+        kernels::block_norms(given, &pattern, a.values_buffer(), &mut norms)?
+            .with(&shape(block, size_of::<u32>()))
+            .items(self, strips)?;
         Ok(Some(Csr::of_buffers(&Arc::new(pattern), norms)))
     }
 }
@@ -194,26 +176,12 @@ pub(crate) fn vector_of(bytes: usize, block: Size) -> usize {
     values
 }
 
-/// Sizes up to six, as definitions.
-pub(crate) fn digit(size: usize) -> &'static str {
-    ["0", "1", "2", "3", "4", "5", "6"][size]
-}
-
-/// For kernels that have no type of marks or values.
-const WORDS: (Define, (&str, usize)) = (("MARK", "u32"), ("u32", 4));
-
-fn defines(
-    block: Size,
-    threads: usize,
-    (mark, (word, bytes)): (Define, (&'static str, usize)),
-) -> [Define; 6] {
+/// The definitions of `kernels/block_place.h`, for values of so many bytes.
+fn shape(block: Size, bytes: usize) -> [Define; 3] {
     [
-        ("HEIGHT", digit(block.rows)),
-        ("BREADTH", digit(block.cols)),
-        ("VECTOR", power(vector_of(bytes, block))),
-        ("THREADS", power(threads)),
-        mark,
-        ("WORD", word),
+        ("HEIGHT", literal(block.rows)),
+        ("BREADTH", literal(block.cols)),
+        ("VECTOR", literal(vector_of(bytes, block))),
     ]
 }
 

@@ -165,7 +165,7 @@ impl<'a, A: Scalar> Sweeps<'a, A> {
     }
 
     /// A kernel for all rows.
-    fn launch<const N: usize>(&self, kernel: Launch<'_, N>) -> Result<()> {
+    fn launch(&self, kernel: Launch) -> Result<()> {
         kernel.rows(&self.queue, shape(self.pattern))
     }
 }

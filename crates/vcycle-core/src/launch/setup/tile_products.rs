@@ -1,18 +1,16 @@
 //! Products of matrices in tiles of 4 by 4 with bitmaps (mBSR), as AmgT forms them.
 
-use vcycle_gpu::Argument;
-
-use super::products::{Product, are_plain};
-use super::{Queue, number, read, write};
+use super::Queue;
+use super::factors::are_plain;
+use super::products::Product;
 use crate::arrays::{Csr, SLOTS, TileArrays};
 use crate::error::Result;
-use crate::gpu::{File, kernels};
+use crate::gpu::{kernels::tile_products as kernels, literal};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernels::tile_products::FILE;
 /// Tiles of a row of which a block has the sums at a time: for short rows and long ones.
-const WINDOWS: [(usize, &str); 2] = [(64, "64"), (128, "128")];
+const WINDOWS: [usize; 2] = [64, 128];
 
 impl Queue<'_> {
     /// `A B` of matrices in dense tiles. Tiles of the product are found by their columns and maps in two passes, one that counts them and one that lists
@@ -27,23 +25,20 @@ impl Queue<'_> {
         let count = pattern.nonzeros();
         let (mut maps, mut values) = (self.room(count)?, self.room(count * SLOTS)?);
         let strips = pattern.size().rows;
-        let mut arguments = vec![number(strips)];
-        for factor in [a, b] {
-            arguments.extend(factor.pattern.device()?.map(Argument::Address));
-            arguments.extend([read(&factor.maps)?, read(&factor.values)?]);
-        }
-        arguments.extend(pattern.device()?.map(Argument::Address));
-        arguments.extend([write(&mut maps)?, write(&mut values)?]);
         let mean = count / strips.max(1);
-        let window = WINDOWS.iter().find(|(size, _)| mean <= size / 2);
-        let (_, window) = window.unwrap_or(&WINDOWS[1]);
-        let defines = [
-            ("T", self.gpu.real(T::KIND)?),
-            ("SIZE", window),
-            ("DENSE", dense::<T>()),
-        ];
-        let blocks = strips.div_ceil(2);
-        self.blocks(FILE, "tile_product", &defines, blocks, &arguments)?;
+        let [short, long] = WINDOWS;
+        let window = if mean <= short / 2 { short } else { long };
+        self.gpu.real(T::KIND)?;
+        kernels::tile_product(
+            strips,
+            (&a.pattern, &a.maps, &a.values),
+            (&b.pattern, &b.maps, &b.values),
+            &pattern,
+            &mut maps,
+            &mut values,
+        )?
+        .with(&[("SIZE", literal(window)), ("DENSE", dense::<T>())])
+        .run(self.gpu, strips.div_ceil(2))?;
         Ok(TileArrays {
             pattern,
             maps,

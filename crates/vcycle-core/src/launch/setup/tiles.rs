@@ -1,16 +1,11 @@
 //! Kernels whose threads share the rows of a matrix, as in `kernels/tiles.h`.
 
-use vcycle_gpu::{Address, Argument};
-
 use super::Queue;
 use crate::arrays::Pattern;
 use crate::error::Result;
-use crate::gpu::{Define, Launch};
-use crate::launch::rows::{power, threads_for};
+use crate::gpu::{Define, Launch, literal};
+use crate::launch::rows::threads_for;
 use crate::scalar::Scalar;
-
-/// The null pointer, for what a kernel does not read.
-pub(super) const NOTHING: Argument = Argument::Address(0);
 
 impl Queue<'_> {
     /// As many of `lanes` threads as may go their own way together: one where none can.
@@ -23,12 +18,12 @@ impl Queue<'_> {
     }
 }
 
-impl<const N: usize> Launch<'_, N> {
+impl Launch {
     /// Queues a kernel for rows of `length` entries in the mean, with as many threads for each as pay off.
     pub(super) fn rows(self, queue: &Queue<'_>, (rows, length): (usize, usize)) -> Result<()> {
         let lanes = queue.tile(threads_for(queue.gpu, length));
-        let further = [self.defines(), &[("LANES", power(lanes))]].concat();
-        self.with(&further).items(queue, rows * lanes)
+        self.with(&[("LANES", literal(lanes))])
+            .items(queue, rows * lanes)
     }
 }
 
@@ -44,9 +39,4 @@ pub(super) fn number_of<V: Scalar>() -> &'static [Define] {
         true => &[("NUMBER", "c64")],
         false => &[],
     }
-}
-
-/// The address of the number at a place of an array of such.
-pub(super) fn at(array: Address, place: usize) -> Argument {
-    Argument::Address(array + (place * size_of::<u32>()) as u64)
 }

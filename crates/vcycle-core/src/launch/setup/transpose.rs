@@ -7,7 +7,7 @@ use super::groups::{Group, Groups};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::{Bits, Define, Null, Read, Write, kernels::transpose as kernels};
+use crate::gpu::{Bits, Null, Read, Write, kernels::transpose as kernels};
 use crate::scalar::Scalar;
 
 /// Lengths of rows that are sorted in local memory.
@@ -18,14 +18,6 @@ const TEAMS: (usize, usize) = (2, 32);
 const MEAN_SHORT: usize = 4;
 /// Blocks for those that are not.
 const LONGER: usize = 256;
-/// Kernels that have no teams are compiled with these.
-const PLAIN: [Define; 4] = [
-    ("THREADS", "1"),
-    ("SIZE", "0"),
-    ("SLOTS", "0"),
-    ("WORD", "u32"),
-];
-
 impl Queue<'_> {
     /// The transpose of a matrix.
     pub(crate) fn transpose<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
@@ -57,9 +49,7 @@ impl Queue<'_> {
         let (size, entries) = (a.size().transposed(), a.nonzeros());
         let (offsets, columns) = a.buffers();
         let mut counts = self.zeros::<u32>(size.rows)?;
-        kernels::count_columns(entries, columns, &mut counts)?
-            .with(&PLAIN)
-            .items(self, entries)?;
+        kernels::count_columns(entries, columns, &mut counts)?.items(self, entries)?;
         let mut total = self.room::<u64>(1)?;
         let t_offsets = self.scan(&counts, &mut total)?;
         // Of short rows nobody has to know which are longer.
@@ -76,7 +66,6 @@ impl Queue<'_> {
             &mut counts,
             &mut t_columns,
         )?
-        .with(&PLAIN)
         .items(self, size.cols)?;
         let mut t_values = self.room::<T>(values.map_or(0, Buffer::len))?;
         let transpose = (
@@ -102,9 +91,9 @@ impl Queue<'_> {
     fn finish<T>(&self, groups: &Groups, transpose: TransposeParts) -> Result<()> {
         let word = [("WORD", word::<T>())];
         for group in groups.each(LOCAL, TEAMS)? {
-            let defines = [&group.defines(group.size)[..], &word].concat();
-            kernels::finish_rows(group.count, Null, Read::of(group.rows), transpose)?
-                .with(&defines)
+            kernels::finish_rows(group.count, Null, group.rows, transpose)?
+                .with(&group.defines(group.size))
+                .with(&word)
                 .run(self.gpu, group.blocks(self, 0))?;
         }
         Ok(())
@@ -121,12 +110,12 @@ impl Queue<'_> {
         let mut count = self.zeros::<u32>(1)?;
         let word = ("WORD", word::<T>());
         kernels::finish_short(rows, transpose, &mut longer, &mut count)?
-            .with(&[PLAIN[0], PLAIN[1], PLAIN[2], word])
+            .with(&[word])
             .items(self, rows)?;
         let group = Group::long(rows.min(LONGER), &longer, LOCAL)?;
-        let defines = [&group.defines(0)[..], &[word]].concat();
         kernels::finish_rows(0_usize, &count, &longer, transpose)?
-            .with(&defines)
+            .with(&group.defines(0))
+            .with(&[word])
             .run(self.gpu, group.count)
     }
 }

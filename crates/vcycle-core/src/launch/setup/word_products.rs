@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
-use super::groups::{Group, Groups, TEAM_BLOCK, literal};
-use super::products::Factors;
-use super::tiles::NOTHING;
-use super::{Queue, number, read, write};
+use super::Queue;
+use super::factors::{Factors, sums_in};
+use super::groups::{Group, Groups, TEAM_BLOCK};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Define, File, Write, kernels};
+use crate::gpu::{Launch, Passes, Read, Write, flag, kernels::word_products as kernels, literal};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-pub(super) const FILE: File = kernels::word_products::FILE;
 /// Entries of a row of `B` and products for a row, in the mean, and products in all, from which it is worth looking closer. Without these limits an H200 took
 /// 8 to 10 % longer for `R (A P)` of `beam:o3,l3` and `poisson27:128`, which stayed with tables.
 const LEAST_ROW: f64 = 20.0;
@@ -79,19 +75,14 @@ impl<'p> ByWords<'p> {
         }
         let rows = b.size().rows;
         let (mut counts, mut bounds) = (queue.room::<u32>(rows)?, queue.room::<u64>(rows)?);
-        let [offsets, columns] = b.device()?.map(Argument::Address);
-        let given = [number(rows), offsets, columns];
-        let out = [write(&mut counts)?, write(&mut bounds)?];
-        let arguments = [&given[..], &out].concat();
-        queue.items(FILE, "count_words", &PLAIN, rows, &arguments)?;
+        kernels::count_words(rows, b, &mut counts, &mut bounds)?.items(&queue, rows)?;
         // The number of words and the largest span, which the host is told together.
         let mut told = queue.zeros::<u64>(2)?;
-        let to = told.device_mut()?;
-        let offsets = queue.scan(&counts, Write::new(to))?;
-        let [a_offsets, a_columns] = a.device()?.map(Argument::Address);
-        let left = [number(a.size().rows), a_offsets, a_columns, read(&bounds)?];
-        let most = Argument::Address(to + size_of::<u64>() as u64);
-        let firsts = spans(&queue, "product_spans", &left, a.size().rows, most)?;
+        let to = told.pointer_mut()?;
+        let offsets = queue.scan(&counts, to)?;
+        let (of_a, most) = (a.size().rows, to.at(1).cast());
+        let mut firsts = queue.room::<u32>(of_a)?;
+        kernels::product_spans(of_a, a, &bounds, &mut firsts, most)?.items(&queue, of_a)?;
         let &[words, most] = told.host()? else {
             unreachable!("two numbers");
         };
@@ -103,14 +94,7 @@ impl<'p> ByWords<'p> {
             return Ok(None);
         }
         let mut list = queue.room::<u64>(words as usize)?;
-        let out = [read(&offsets)?, write(&mut list)?];
-        queue.items(
-            FILE,
-            "list_words",
-            &PLAIN,
-            rows,
-            &[&given[..], &out].concat(),
-        )?;
+        kernels::list_words(rows, b, &offsets, &mut list)?.items(&queue, rows)?;
         Ok(Some(Self {
             queue,
             a,
@@ -133,10 +117,10 @@ impl<'p> ByWords<'p> {
             return Ok(None);
         }
         let mut told = queue.zeros::<u64>(1)?;
-        let [offsets, columns] = c.device()?.map(Argument::Address);
-        let rows = [number(c.size().rows), offsets, columns];
-        let most = write(&mut told)?;
-        let firsts = spans(&queue, "known_spans", &rows, c.size().rows, most)?;
+        let rows = c.size().rows;
+        let mut firsts = queue.room::<u32>(rows)?;
+        let most = told.pointer_mut()?.cast();
+        kernels::known_spans(rows, c, &mut firsts, most)?.items(&queue, rows)?;
         let span = span_for(told.get(0)?, (!is_asked).then_some(products));
         Ok(span.map(|span| Self {
             queue,
@@ -152,54 +136,52 @@ impl<'p> ByWords<'p> {
     pub(super) fn symbolic(&self) -> Result<Pattern> {
         let (offsets, entries) = self.queue.offsets(&self.counts()?)?;
         let mut columns = self.queue.room(entries)?;
-        self.each_row("word_columns", &[read(&offsets)?, write(&mut columns)?])?;
+        self.each_row(|count, rows, words| {
+            kernels::word_columns(count, rows, words, &offsets, &mut columns)
+        })?;
         Ok(Pattern::of_buffers(self.size(), offsets, columns))
     }
 
     /// The product, with sorted rows.
-    pub(super) fn whole<A: Scalar, B: Scalar, C: Scalar>(
-        &self,
-        factors: Factors<'_, A, B>,
-    ) -> Result<Csr<C>> {
+    pub(super) fn whole<T: Scalar>(&self, factors: Factors<'_, T>) -> Result<Csr<T>> {
         let counts = self.counts()?;
         let (offsets, entries) = self.queue.offsets(&counts)?;
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
-        let out = [read(&offsets)?, write(&mut columns)?, write(&mut values)?];
         let groups = Groups::new(&self.queue, &counts)?;
-        self.values::<A, B, C>(factors, &groups, out)?;
+        let to: Write<u32> = columns.pointer_mut()?;
+        self.values(factors, &groups, &offsets, to.pass()?, &mut values)?;
         let pattern = Pattern::of_buffers(self.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
     }
 
-    /// The values of rows whose lengths are known, and their columns unless these are.
-    pub(super) fn values<A: Scalar, B: Scalar, C: Scalar>(
+    /// The values of rows that begin at some places, and their columns, which are written there unless they are known.
+    pub(super) fn values<T: Scalar>(
         &self,
-        factors: Factors<'_, A, B>,
+        factors: Factors<'_, T>,
         groups: &Groups,
-        out: [Argument; 3],
+        offsets: &Buffer<usize>,
+        columns: Read<u32>,
+        values: &mut Buffer<T>,
     ) -> Result<()> {
-        let real = |kind| self.queue.gpu.real(kind);
-        let types = [
-            ("TA", real(A::KIND)?),
-            ("TB", real(B::KIND)?),
-            ("TC", real(C::KIND)?),
-            ("ACC", real(C::Arith::KIND)?),
-            ("KNOWN", if self.words.is_none() { "1" } else { "0" }),
-        ];
-        let right = self.b.device()?.map(Argument::Address);
+        self.queue.gpu.real(T::KIND)?;
+        let (a_values, b_values, _) = factors.values()?;
         let width = (mean(self.b) as usize).next_power_of_two();
         for group in groups.each(most_sums(self.span), (1, 32))? {
             let group = teams(group, self.span, width);
-            let arguments = [
-                &[number(group.count), group.rows],
-                &self.words_of_b()?[..],
-                &right,
-                &factors.arguments()?[..],
-                &out,
-            ]
-            .concat();
-            let defines = [&group.defines(group.size)[..], &types].concat();
-            self.launch("word_values", &group, &defines, &arguments)?;
+            let launch = kernels::word_values(
+                group.count,
+                group.rows,
+                self.words_of_b()?,
+                self.b,
+                a_values,
+                b_values,
+                offsets,
+                columns,
+                columns.writable(),
+                &mut *values,
+            )?;
+            let known = ("KNOWN", flag(self.words.is_none()));
+            self.launch(launch.with(&[sums_in::<T>(), known]), &group)?;
         }
         Ok(())
     }
@@ -211,15 +193,18 @@ impl<'p> ByWords<'p> {
     /// How many entries each row has.
     fn counts(&self) -> Result<Buffer<u32>> {
         let mut counts = self.queue.room(self.a.size().rows)?;
-        self.each_row("word_counts", &[write(&mut counts)?])?;
+        self.each_row(|count, rows, words| kernels::word_counts(count, rows, words, &mut counts))?;
         Ok(counts)
     }
 
     /// A kernel without values, for all rows in their order.
-    fn each_row(&self, name: &'static str, out: &[Argument]) -> Result<()> {
+    fn each_row(
+        &self,
+        kernel: impl FnOnce(usize, Read<u32>, WordsOfB) -> Result<Launch>,
+    ) -> Result<()> {
         let group = Group {
             count: self.a.size().rows,
-            rows: NOTHING,
+            rows: Read::default(),
             size: 0,
             threads: match self.span < BLOCK_SPANS {
                 true => 32,
@@ -227,66 +212,33 @@ impl<'p> ByWords<'p> {
             },
             is_local: true,
         };
-        let arguments = [
-            &[number(group.count), group.rows],
-            &self.words_of_b()?[..],
-            out,
-        ]
-        .concat();
-        self.launch(name, &group, &group.defines(0), &arguments)
+        self.launch(kernel(group.count, group.rows, self.words_of_b()?)?, &group)
     }
 
-    fn launch(
-        &self,
-        name: &'static str,
-        group: &Group,
-        defines: &[Define],
-        arguments: &[Argument],
-    ) -> Result<()> {
-        let span = [("SPAN", literal(self.span))];
-        let blocks = group.blocks(&self.queue, 0);
-        self.queue
-            .blocks(FILE, name, &[&span, defines].concat(), blocks, arguments)
+    fn launch(&self, launch: Launch, group: &Group) -> Result<()> {
+        launch
+            .with(&[("SPAN", literal(self.span))])
+            .with(&group.defines(group.size))
+            .run(self.queue.gpu, group.blocks(&self.queue, 0))
     }
 
-    /// How many threads share a row of `B`, rows of `A`, words of `B`, first words of rows.
-    fn words_of_b(&self) -> Result<[Argument; 6]> {
-        let [a_offsets, a_columns] = self.a.device()?.map(Argument::Address);
+    fn words_of_b(&self) -> Result<WordsOfB> {
+        let (a_offsets, a_columns) = self.a.pass()?;
         let (width, offsets, list) = match &self.words {
             Some(words) => {
                 let mean = words.list.len() / self.b.size().rows.max(1);
                 let width = mean.clamp(1, 32).next_power_of_two();
-                (width, read(&words.offsets)?, read(&words.list)?)
+                (width, (&words.offsets).pass()?, words.list.pointer()?)
             }
-            None => (1, NOTHING, NOTHING),
+            None => (1, Read::default(), Read::default()),
         };
-        Ok([
-            Argument::U32(width as u32),
-            a_offsets,
-            a_columns,
-            offsets,
-            list,
-            read(&self.firsts)?,
-        ])
+        let firsts = self.firsts.pointer()?;
+        Ok((width as u32, a_offsets, a_columns, offsets, list, firsts))
     }
 }
 
-/// Kernels that have no teams are compiled with these.
-const PLAIN: [Define; 3] = [("THREADS", "1"), ("SIZE", "0"), ("SLOTS", "0")];
-
-/// First words of rows; the largest span goes to `most`.
-fn spans(
-    queue: &Queue<'_>,
-    name: &'static str,
-    given: &[Argument],
-    rows: usize,
-    most: Argument,
-) -> Result<Buffer<u32>> {
-    let mut firsts = queue.room::<u32>(rows)?;
-    let arguments = [given, &[write(&mut firsts)?, most]].concat();
-    queue.items(FILE, name, &PLAIN, rows, &arguments)?;
-    Ok(firsts)
-}
+/// What `WORDS_OF_B` of the kernels stands for: how many threads share a row of `B`, rows of `A`, words of `B`, first words of rows.
+type WordsOfB = (u32, Read<u64>, Read<u32>, Read<u64>, Read<u64>, Read<u32>);
 
 /// Words that local memory has room for, a power of two; none where it would be too many, or too many for so few products.
 fn span_for(words: u64, products: Option<f64>) -> Option<usize> {
@@ -331,7 +283,7 @@ mod tests {
             while size <= most {
                 let group = Group {
                     count: 1,
-                    rows: NOTHING,
+                    rows: crate::gpu::Read::default(),
                     size,
                     threads: 1,
                     is_local: true,

@@ -87,7 +87,7 @@ fn words_of_columns_give_what_tables_give() {
         let product = product_of(&a, &b).with_words();
         assert_near(&product.whole(factors, true).unwrap(), &tables, 1e-15);
         let pattern = Arc::new(product.symbolic().unwrap());
-        let values = product.numeric::<f64, f64, f64>(factors, &pattern);
+        let values = product.numeric(factors, &pattern);
         let found = Csr::of_buffers(&pattern, values.unwrap());
         assert_near(&found, &tables, 1e-15);
     }

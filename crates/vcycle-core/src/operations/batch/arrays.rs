@@ -75,7 +75,7 @@ fn queue_of<T: Scalar>(values: &Buffer<T>) -> Result<Queue<'_>> {
 }
 
 /// Queues a kernel of which a block does a tile.
-fn in_tiles<const N: usize>(queue: Queue<'_>, kernel: &Launch<'_, N>, tiles: usize) -> Result<()> {
+fn in_tiles(queue: Queue<'_>, kernel: &Launch, tiles: usize) -> Result<()> {
     kernel.items(&queue, tiles * kernels::FILE.block as usize)
 }
 

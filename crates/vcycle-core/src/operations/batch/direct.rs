@@ -4,7 +4,7 @@ use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, blocks, factor_ro
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Gpu, kernels::batch_direct as kernels};
+use crate::gpu::{Gpu, kernels::batch_direct as kernels, literal};
 use crate::scalar::Scalar;
 
 /// How factors are stored: entry `(i, j)` is `base + i * stride + j`.
@@ -62,8 +62,8 @@ pub(super) fn solve<T: Scalar>(
     let (threads, lanes) = band.threads();
     let used = |room: usize| (3 * room + threads as usize) * item + room * size_of::<u32>();
     let room = room(gpu, a.pattern.rows, used)?;
-    let held = factor_room(gpu, band.size, used(room.0), item);
-    let global = if held.0 == 0 { band.size } else { 0 };
+    let held = factor_room(gpu, band.size, used(room), item);
+    let global = if held == 0 { band.size } else { 0 };
     let blocks = blocks(gpu, a.systems, global * item);
     let mut rooms = Buffer::<T::Arith>::room(x.executor(), (blocks * global).max(1))?;
     let mut endings = BatchEndings::new(a, &x.executor().clone())?;
@@ -78,7 +78,7 @@ pub(super) fn solve<T: Scalar>(
         &mut rooms,
     )?
     .block(threads)
-    .with(&[("ROWS", room.1), ("FACTORS", held.1)])
+    .with(&[("ROWS", literal(room)), ("FACTORS", literal(held))])
     .run(gpu, blocks)?;
     Ok(endings)
 }

@@ -10,7 +10,7 @@ pub use self::arrays::{BatchArrays, BatchPattern};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{Given, Gpu, Passes, Read, Write, kernels::batch as kernels};
+use crate::gpu::{Given, Gpu, Passes, Read, Write, kernels::batch as kernels, literal};
 use crate::scalar::{Field, RealOf, Scalar};
 
 /// What solves a system.
@@ -103,36 +103,14 @@ impl BatchEndings {
     }
 }
 
-/// A number and how definitions write it.
-type Room = (usize, &'static str);
-
 /// Rooms of a vector that kernels are compiled for; more do not fit local memory everywhere.
-const ROOMS: [Room; 7] = [
-    (32, "32"),
-    (64, "64"),
-    (128, "128"),
-    (192, "192"),
-    (256, "256"),
-    (384, "384"),
-    (512, "512"),
-];
+const ROOMS: [usize; 7] = [32, 64, 128, 192, 256, 384, 512];
 /// Rooms of factors, likewise.
-const FACTORS: [Room; 12] = [
-    (1, "1"),
-    (64, "64"),
-    (128, "128"),
-    (256, "256"),
-    (512, "512"),
-    (1024, "1024"),
-    (1536, "1536"),
-    (2048, "2048"),
-    (2688, "2688"),
-    (3072, "3072"),
-    (4096, "4096"),
-    (5120, "5120"),
+const FACTORS: [usize; 12] = [
+    1, 64, 128, 256, 512, 1024, 1536, 2048, 2688, 3072, 4096, 5120,
 ];
 /// Vectors that GMRES may keep, likewise.
-const RESTARTS: [Room; 3] = [(10, "10"), (20, "20"), (30, "30")];
+const RESTARTS: [usize; 3] = [10, 20, 30];
 /// Blocks of one compute unit.
 const BLOCKS_PER_UNIT: usize = 16;
 /// Bytes of local memory that every program may have: CUDA allows no more without being asked.
@@ -243,9 +221,9 @@ fn iterate<T: Scalar>(
     let rows = pattern.rows;
     check(gpu, run, pattern)?;
     let (method, vectors, restart) = match run.method {
-        BatchIteration::Cg => ("0", 3, (1, "1")),
+        BatchIteration::Cg => ("0", 3, 1),
         BatchIteration::Gmres => ("2", 1, restart(run.restart)),
-        _ => ("1", 5, (1, "1")),
+        _ => ("1", 5, 1),
     };
     let Preconditioner {
         inverse,
@@ -254,30 +232,30 @@ fn iterate<T: Scalar>(
         of_row,
     } = Preconditioner::new(run.inverse, pattern);
     let threads = if rows <= 64 { 32 } else { kernels::FILE.block };
-    let small = restart.0 * (restart.0 + 4) + 1;
+    let small = restart * (restart + 4) + 1;
     let used = |room: usize| ((2 + vectors) * room + small + threads as usize) * item;
     let room = room(gpu, rows, used)?;
-    let held = factor_room(gpu, factors, used(room.0), item);
-    let global = if held.0 == 0 { factors } else { 0 };
+    let held = factor_room(gpu, factors, used(room), item);
+    let global = if held == 0 { factors } else { 0 };
     let of_rows = of_row * threads as usize;
-    let basis = (restart.0 + 1) * rows;
+    let basis = (restart + 1) * rows;
     let blocks = blocks(gpu, a.systems, (basis + global + of_rows) * item);
     let at: &Executor = &x.executor().clone();
     let mut bases = Buffer::<T::Arith>::room(at, blocks * basis)?;
     let mut rooms = Buffer::<T::Arith>::room(at, (blocks * global).max(1))?;
     let mut row_rooms = Buffer::<T::Arith>::room(at, (blocks * of_rows).max(1))?;
     let defines = [
-        ("ROWS", room.1),
-        ("FACTORS", held.1),
+        ("ROWS", literal(room)),
+        ("FACTORS", literal(held)),
         ("METHOD", method),
-        ("RESTART", restart.1),
+        ("RESTART", literal(restart)),
         ("INVERSE", inverse),
     ];
     let levels = &pattern.levels;
     let mut endings = BatchEndings::new(a, at)?;
     kernels::batch_solve::<T>(
         endings.parts(run, a, b, x)?,
-        run.restart.min(restart.0),
+        run.restart.min(restart),
         &mut bases,
         size,
         pattern.left,
@@ -374,14 +352,14 @@ fn told(rows: usize, words: &[u32]) -> BatchEnded {
 }
 
 /// The room of a vector where a kernel uses so many bytes of local memory for a room.
-fn room(gpu: &Gpu, rows: usize, used: impl Fn(usize) -> usize) -> Result<Room> {
+fn room(gpu: &Gpu, rows: usize, used: impl Fn(usize) -> usize) -> Result<usize> {
     let bytes = local_bytes(gpu);
-    let fits = |room: &Room| used(room.0) + 64 <= bytes;
-    let largest = ROOMS.into_iter().rfind(fits).unwrap_or((0, "0"));
-    match ROOMS.into_iter().find(|room| rows <= room.0) {
-        Some(room) if room.0 <= largest.0 => Ok(room),
+    let fits = |&room: &usize| used(room) + 64 <= bytes;
+    let largest = ROOMS.into_iter().rfind(fits).unwrap_or(0);
+    match ROOMS.into_iter().find(|&room| rows <= room) {
+        Some(room) if room <= largest => Ok(room),
         _ => {
-            let operation = format!("systems of {rows} rows; {} at most", largest.0);
+            let operation = format!("systems of {rows} rows; {largest} at most");
             Err(gpu.lacks("a batch", &operation))
         }
     }
@@ -393,10 +371,10 @@ fn local_bytes(gpu: &Gpu) -> usize {
 }
 
 /// The room of factors in local memory beside what is used of it; none where they do not fit.
-fn factor_room(gpu: &Gpu, factors: usize, used: usize, item: usize) -> Room {
+fn factor_room(gpu: &Gpu, factors: usize, used: usize, item: usize) -> usize {
     let bytes = local_bytes(gpu);
-    let fits = |room: &Room| room.0 >= factors && used + room.0 * item + 64 <= bytes;
-    FACTORS.into_iter().find(fits).unwrap_or((0, "0"))
+    let fits = |&room: &usize| room >= factors && used + room * item + 64 <= bytes;
+    FACTORS.into_iter().find(fits).unwrap_or(0)
 }
 
 /// Blocks that keep the device busy, as many as there is memory for what each has of it.
@@ -406,9 +384,9 @@ fn blocks(gpu: &Gpu, systems: usize, bytes: usize) -> usize {
 }
 
 /// The room for a basis of GMRES, the largest one where more is asked for.
-fn restart(asked: usize) -> (usize, &'static str) {
-    let fitting = RESTARTS.iter().find(|(room, _)| *room >= asked);
-    *fitting.unwrap_or(&RESTARTS[2])
+fn restart(asked: usize) -> usize {
+    let fitting = RESTARTS.into_iter().find(|&room| room >= asked);
+    fitting.unwrap_or(RESTARTS[2])
 }
 
 /// What the kernels call it.

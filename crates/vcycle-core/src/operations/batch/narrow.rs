@@ -1,24 +1,22 @@
 //! LU factorisations of small systems in narrow bands: a thread each.
 
 use super::arrays::Diagonals;
-use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, Room, blocks};
+use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, blocks};
 use crate::arrays::Vector;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Gpu, kernels::batch_narrow as kernels};
+use crate::gpu::{Gpu, kernels::batch_narrow as kernels, literal};
 use crate::scalar::Scalar;
 
 /// Rows that a thread may load at once.
-const GROUPS: [Room; 4] = [(8, "8"), (4, "4"), (2, "2"), (1, "1")];
+const GROUPS: [usize; 4] = [8, 4, 2, 1];
 /// Bytes of registers for them: four rows with three or five diagonals in double precision.
 const GROUP_BYTES: usize = 768;
-/// How definitions write entries on either side of the diagonal.
-const HALVES: [&str; 5] = ["0", "1", "2", "3", "4"];
 
 /// A band for which the kernel is compiled.
 pub(super) struct Narrow<'p> {
     diagonals: &'p Diagonals,
-    group: Room,
+    group: usize,
     /// Values that the kernel stores of a row.
     stored: usize,
 }
@@ -30,7 +28,7 @@ impl<'p> Narrow<'p> {
         let wide = 2 * diagonals.half + 1;
         // Of every row the matrix, U, the right-hand side and a guess, now and of the next ones.
         let bytes = |group: usize| 2 * group * 2 * (wide + 1) * size_of::<T::Arith>();
-        let fits = |group: &Room| bytes(group.0) <= GROUP_BYTES;
+        let fits = |&group: &usize| bytes(group) <= GROUP_BYTES;
         let group = GROUPS.into_iter().find(fits).unwrap_or(GROUPS[3]);
         Some(Self {
             diagonals,
@@ -57,8 +55,8 @@ impl<'p> Narrow<'p> {
         let (bands, several) = (a.side_by_side(self.diagonals)?, x.cols() > 1);
         kernels::batch_narrow::<T>(endings.parts(run, a, b, x)?, bands, &mut rooms, several)?
             .with(&[
-                ("HALF", HALVES[self.diagonals.half]),
-                ("AT_ONCE", self.group.1),
+                ("HALF", literal(self.diagonals.half)),
+                ("AT_ONCE", literal(self.group)),
             ])
             .run(gpu, blocks)?;
         Ok(endings)

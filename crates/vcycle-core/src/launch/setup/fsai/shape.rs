@@ -1,14 +1,11 @@
 //! Where rows of a factorised approximate inverse are made, and by how many threads.
 
-use super::super::groups::literal;
-use crate::gpu::Define;
-use crate::launch::rows::power;
+use crate::gpu::{Define, literal};
 
 /// Rows of more entries have their systems in memory of the device.
 pub(super) const LOCAL_ENTRIES: usize = 64;
 /// Sizes for which rows in local memory have a kernel: multiples of this.
 pub(super) const SIZE_STEP: usize = 8;
-const SIZES: [&str; LOCAL_ENTRIES / SIZE_STEP] = ["8", "16", "24", "32", "40", "48", "56", "64"];
 /// Bytes of local memory that the rows of a block share.
 const LOCAL_BYTES: usize = 40 << 10;
 /// Threads of a block.
@@ -92,11 +89,11 @@ impl RowShape {
         let mut defines = vec![
             ("SPACE", space(self.has_local_system)),
             ("TABLE", space(self.has_local_table)),
-            ("LANES", power(self.lanes)),
+            ("LANES", literal(self.lanes)),
             ("APART", "1"),
         ];
         if self.has_local_system {
-            defines.push(("MOST", SIZES[self.most / SIZE_STEP - 1]));
+            defines.push(("MOST", literal(self.most)));
         }
         if self.has_local_table {
             defines.push(("SLOTS", literal(self.slots)));

@@ -1,23 +1,13 @@
 //! How many entries the rows of a product have.
 
-use vcycle_gpu::Argument;
-
-use super::{FILE, Product, TEAM_BLOCK};
+use super::{Product, kernels};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::Define;
-use crate::launch::setup::groups::{ClassCounts, Group, Groups};
-use crate::launch::setup::tiles::NOTHING;
-use crate::launch::setup::{number, write};
+use crate::gpu::literal;
+use crate::launch::setup::groups::{ClassCounts, Group, Groups, TEAM_BLOCK};
 
 /// Products of a row are counted by so many threads.
 const WORK_THREADS: usize = 8;
-const WORK: [Define; 4] = [
-    ("THREADS", "8"),
-    ("SIZE", "0"),
-    ("SLOTS", "0"),
-    ("MAPPED", "0"),
-];
 /// Expected entries of rows that are counted in local memory.
 const LOCAL_COUNTS: usize = 4096;
 /// Entries for every thread of a team that counts them, and most threads, measured on an H200.
@@ -64,32 +54,47 @@ impl Product<'_> {
     ) -> Result<(Buffer<u32>, Groups)> {
         let rows = self.a.size().rows;
         let mut guesses = self.queue.room::<u32>(rows)?;
-        let numbers = [self.cols(), share, few, many, usize::from(by_work)];
-        let numbers = numbers.map(|number| Argument::U32(number as u32));
-        let mut arguments = vec![number(rows)];
-        arguments.extend(numbers);
-        arguments.extend(self.patterns()?);
         let mut counts = ClassCounts::new(&self.queue)?;
         counts.have_levels = by_work;
-        arguments.push(write(&mut guesses)?);
-        arguments.push(firsts.map_or(Ok(NOTHING), write)?);
-        arguments.push(counts.argument()?);
         let blocks = rows.div_ceil(TEAM_BLOCK as usize / WORK_THREADS);
         // Blocks add up what they count: fewer of them do that more quickly.
         let blocks = blocks.min(self.queue.most_blocks());
-        self.queue
-            .blocks(FILE, "product_work", &WORK, blocks, &arguments)?;
+        kernels::product_work(
+            rows,
+            self.cols(),
+            share,
+            few,
+            many,
+            by_work,
+            self.patterns()?,
+            &mut guesses,
+            firsts,
+            &mut counts.counts,
+        )?
+        .with(&[("THREADS", literal(WORK_THREADS))])
+        .run(self.queue.gpu, blocks)?;
         let groups = Groups::listed(&self.queue, &guesses, counts)?;
         Ok((guesses, groups))
     }
 
-    fn count(&self, group: &Group, most: usize, out: [&mut Buffer<u32>; 3]) -> Result<()> {
+    fn count(
+        &self,
+        group: &Group,
+        most: usize,
+        [counts, again, again_count]: [&mut Buffer<u32>; 3],
+    ) -> Result<()> {
         let mut table = self.table(group, most)?;
-        let mut arguments = self.arguments(group, true)?;
-        arguments.extend(table.arguments()?);
-        for buffer in out {
-            arguments.push(write(buffer)?);
-        }
-        self.launch("product_count", group, &[], table.blocks, &arguments)
+        let launch = kernels::product_count(
+            group.count,
+            group.rows,
+            self.width().min(32),
+            self.patterns()?,
+            self.maps,
+            (table.slots, &mut table.keys),
+            counts,
+            again,
+            again_count,
+        )?;
+        self.launch(launch, group, table.blocks)
     }
 }

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::Argument;
-
-use super::spans::LEAST_BY_WORDS;
-use super::{Factors, LOCAL_ENTRIES, Product, TEAM_BLOCK};
+use super::{LOCAL_ENTRIES, Product, kernels};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::Define;
-use crate::launch::setup::groups::Group;
-use crate::launch::setup::tiles::{NOTHING, at};
-use crate::launch::setup::{Queue, number, read, write};
+use crate::gpu::{Define, Null, Passes, Write, flag};
+use crate::launch::setup::Queue;
+use crate::launch::setup::factors::{Factors, sums_in};
+use crate::launch::setup::groups::{Group, TEAM_BLOCK};
 use crate::scalar::Scalar;
 
 /// Products for every entry that a row is expected to have; those that have more are made again.
@@ -26,23 +23,25 @@ const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
 /// Rows for every compute unit up to which those with most products are made first: at the end the device waits for the last ones. Of more rows, neighbours read the same of `B` if they are made together.
 const ROWS_BY_WORK: usize = 1024;
+/// Room of rows from which they are made by words, so that bits of all teams of a block fit local memory.
+const LEAST_BY_WORDS: usize = 128;
 /// Blocks for every compute unit that make rows again.
 const BLOCKS_AGAIN: usize = 4;
 
 /// Rows that are made, where there was room for them.
-pub(super) struct Made<C> {
+pub(super) struct Made<T> {
     /// Where each begins, and how many entries it has.
     pub places: Buffer<usize>,
     pub counts: Buffer<u32>,
     pub columns: Buffer<u32>,
-    pub values: Buffer<C>,
+    pub values: Buffer<T>,
     /// The rows that had no room, and behind them those that had none again.
     again: Buffer<u32>,
     /// The entries of all, and how many rows had no room, and had none again.
     told: Buffer<u64>,
 }
 
-impl<C: Scalar> Made<C> {
+impl<T: Scalar> Made<T> {
     /// Room for so many entries, and for some rows that are made again.
     fn new(queue: &Queue<'_>, rows: usize, room: usize, rows_again: usize) -> Result<Self> {
         let room = room + rows_again * LOCAL_ENTRIES;
@@ -57,17 +56,16 @@ impl<C: Scalar> Made<C> {
     }
 
     /// Where rows are left that have no room, for the first or the second time, and where they are counted.
-    pub(super) fn left(&mut self, time: usize) -> Result<[Argument; 2]> {
-        let (list, told) = (self.again.device_mut()?, self.told.device_mut()?);
-        let count = Argument::Address(told + ((1 + time) * size_of::<u64>()) as u64);
-        Ok([at(list, time * self.counts.len()), count])
+    pub(super) fn left(&mut self, time: usize) -> Result<(Write<u32>, Write<u32>)> {
+        let list = self.again.pointer_mut()?.at(time * self.counts.len());
+        Ok((list, self.told.pointer_mut()?.at(1 + time).cast()))
     }
 }
 
 /// What is the same for all launches of a product.
-pub(super) struct Pass<'f, A, B> {
-    pub factors: Factors<'f, A, B>,
-    pub defines: Vec<Define>,
+pub(super) struct Pass<'f, T> {
+    pub factors: Factors<'f, T>,
+    pub defines: [Define; 3],
     /// The first words of rows of the product, where rows of `B` are sorted.
     pub firsts: Option<Buffer<u32>>,
     /// Words that rows span, where they are made by words.
@@ -77,15 +75,15 @@ pub(super) struct Pass<'f, A, B> {
 impl Product<'_> {
     /// The product, made by tables in local memory and then moved; none where rows are counted in another way, are too long for that or would take
     /// too much room.
-    pub(super) fn at_once<A: Scalar, B: Scalar, C: Scalar>(
+    pub(super) fn at_once<T: Scalar>(
         &self,
-        factors: Factors<'_, A, B>,
+        factors: Factors<'_, T>,
         is_sorted: bool,
-    ) -> Result<Option<Csr<C>>> {
-        let most = self.most_room::<C>();
+    ) -> Result<Option<Csr<T>>> {
+        let most = self.most_room::<T>();
         let is_other = self.merged.is_some() || self.p.is_some() || !self.in_one_pass;
         // Of complex sums local memory has room for fewer.
-        if is_other || C::KIND.is_complex() || self.expected_room() > most {
+        if is_other || T::KIND.is_complex() || self.expected_room() > most {
             return Ok(None);
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
@@ -108,9 +106,7 @@ impl Product<'_> {
             false => 0,
         };
         let mut made = Made::new(queue, rows, room, rows_again)?;
-        let sorted = ("SORTED", if is_sorted { "1" } else { "0" });
-        let columns = [("FRESH", "1"), sorted, ("ONCE", "1")];
-        let defines = [&Self::types::<A, B, C>()[..], &columns].concat();
+        let defines = [("FRESH", "1"), ("SORTED", flag(is_sorted)), ("ONCE", "1")];
         let span = self.span(firsts.as_ref().map(|_| groups.widest()));
         let pass = Pass {
             factors,
@@ -132,11 +128,11 @@ impl Product<'_> {
     }
 
     /// Makes the rows of some groups.
-    fn make<A: Scalar, B: Scalar, C: Scalar>(
+    fn make<T: Scalar>(
         &self,
-        pass: &Pass<'_, A, B>,
+        pass: &Pass<'_, T>,
         groups: &[Group],
-        made: &mut Made<C>,
+        made: &mut Made<T>,
     ) -> Result<()> {
         let mut place = 0;
         for group in groups {
@@ -144,7 +140,7 @@ impl Product<'_> {
                 Some(span) => self.make_by_words(pass, group, span, place, made)?,
                 None => {
                     let blocks = group.blocks(&self.queue, 0);
-                    self.make_group(pass, (group, NOTHING, blocks), place, made, 0)?;
+                    self.make_group(pass, (group, None, blocks), place, made, 0)?;
                 }
             }
             place += group.count * group.size;
@@ -153,73 +149,83 @@ impl Product<'_> {
     }
 
     /// Makes the rows that had no room, with the largest tables, from a place on. The device alone knows how many these are: most often few or none.
-    fn make_again<A: Scalar, B: Scalar, C: Scalar>(
+    fn make_again<T: Scalar>(
         &self,
-        pass: &Pass<'_, A, B>,
+        pass: &Pass<'_, T>,
         most: usize,
         place: usize,
-        made: &mut Made<C>,
+        made: &mut Made<T>,
     ) -> Result<()> {
-        let [rows, count] = made.left(0)?;
+        let (rows, count) = made.left(0)?;
         let group = Group {
             count: most,
-            rows,
+            rows: rows.pass()?,
             size: LOCAL_ENTRIES,
             threads: TEAM_BLOCK as usize,
             is_local: true,
         };
         let units = self.queue.gpu.device().properties().compute_units;
         let blocks = most.min(units * BLOCKS_AGAIN);
-        self.make_group(pass, (&group, count, blocks), place, made, 1)
+        self.make_group(pass, (&group, Some(count), blocks), place, made, 1)
     }
 
     /// Makes the rows of a group, for the first or the second `time`; `count`: how many there are, where the device alone knows that.
-    fn make_group<A: Scalar, B: Scalar, C: Scalar>(
+    fn make_group<T: Scalar>(
         &self,
-        pass: &Pass<'_, A, B>,
-        (group, count, blocks): (&Group, Argument, usize),
+        pass: &Pass<'_, T>,
+        (group, count, blocks): (&Group, Option<Write<u32>>, usize),
         place: usize,
-        made: &mut Made<C>,
+        made: &mut Made<T>,
         time: usize,
     ) -> Result<()> {
-        let mut arguments = self.arguments(group, false)?;
-        // Tables in global memory, which there are none of.
-        arguments.extend([Argument::U32(0), NOTHING, NOTHING]);
-        arguments.extend(pass.factors.arguments()?);
-        arguments.extend([count, number(place), Argument::U32(group.size as u32)]);
-        arguments.extend([write(&mut made.places)?, write(&mut made.counts)?]);
-        arguments.extend(made.left(time)?);
-        arguments.extend([write(&mut made.columns)?, write(&mut made.values)?]);
-        let defines = self.with_chunks(group, &pass.defines);
-        self.launch("product_values", group, &defines, blocks, &arguments)
+        let (again, again_count) = made.left(time)?;
+        let launch = kernels::product_rows(
+            group.count,
+            group.rows,
+            self.patterns()?,
+            // Tables in global memory, which there are none of.
+            (0_u32, Null),
+            Write::<T::Arith>::default(),
+            pass.factors.values()?,
+            count,
+            place,
+            group.size,
+            &mut made.places,
+            &mut made.counts,
+            again,
+            again_count,
+            &mut made.columns,
+            &mut made.values,
+        )?;
+        let launch = launch.with(&pass.defines).with(&self.chunks(group));
+        self.launch(launch, group, blocks)
     }
 
     /// The rows one after the other, by teams as of a group.
-    fn moved<A, B, C: Scalar>(
+    fn moved<T: Scalar>(
         &self,
-        pass: &Pass<'_, A, B>,
-        made: Made<C>,
+        pass: &Pass<'_, T>,
+        made: Made<T>,
         group: Option<Group>,
         (offsets, entries): (Buffer<usize>, usize),
-    ) -> Result<Csr<C>> {
+    ) -> Result<Csr<T>> {
         let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
         if let Some(group) = group {
-            let defines = self.with_chunks(&group, &pass.defines);
-            let group = Group {
-                count: self.a.size().rows,
-                ..group
-            };
-            let arguments = [
-                number(group.count),
-                read(&made.places)?,
-                read(&made.columns)?,
-                read(&made.values)?,
-                read(&offsets)?,
-                write(&mut columns)?,
-                write(&mut values)?,
-            ];
-            let blocks = group.blocks(&self.queue, 0);
-            self.launch("move_rows", &group, &defines, blocks, &arguments)?;
+            let chunks = self.chunks(&group);
+            let count = self.a.size().rows;
+            let group = Group { count, ..group };
+            let launch = kernels::move_rows(
+                count,
+                &made.places,
+                &made.columns,
+                &made.values,
+                &offsets,
+                &mut columns,
+                &mut values,
+            )?;
+            let types = [("TA", T::NAME), ("TB", T::NAME), sums_in::<T>()];
+            let launch = launch.with(&types).with(&pass.defines).with(&chunks);
+            self.launch(launch, &group, group.blocks(&self.queue, 0))?;
         }
         let pattern = Pattern::of_buffers(self.size(), offsets, columns);
         Ok(Csr::of_buffers(&Arc::new(pattern), values))
@@ -227,10 +233,10 @@ impl Product<'_> {
 
     /// Definitions for the teams of a group: where rows of `B` are longer than a team, two entries for each thread are on their way, and teams that rows of `B`
     /// leave idle have several of them.
-    fn with_chunks(&self, group: &Group, defines: &[Define]) -> Vec<Define> {
+    fn chunks(&self, group: &Group) -> Vec<Define> {
         let is_long = self.width() > group.threads;
         let chunks = ("CHUNKS", if is_long { "2" } else { "1" });
-        [defines, &[chunks], self.several(group)].concat()
+        [&[chunks], self.several(group)].concat()
     }
 
     /// Whether rows are so few that the last ones weigh.
@@ -254,10 +260,10 @@ impl Product<'_> {
     }
 
     /// Entries that there may be room for.
-    fn most_room<C>(&self) -> usize {
+    fn most_room<T>(&self) -> usize {
         let memory = self.queue.gpu.device().properties().memory;
         let bytes = MOST_BYTES.min(memory / PART_OF_MEMORY);
-        bytes / (size_of::<u32>() + size_of::<C>())
+        bytes / (size_of::<u32>() + size_of::<T>())
     }
 
     /// Entries that there has to be room for if all rows are as long as the mean.

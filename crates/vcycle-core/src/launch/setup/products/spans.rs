@@ -1,15 +1,12 @@
 //! Rows that are made in one pass by words of 32 columns: where those of a row are few.
 
-use vcycle_gpu::Argument;
-
+use super::Product;
 use super::once::{Made, Pass};
-use super::{Product, TEAM_BLOCK};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::launch::setup::groups::{Group, literal};
-use crate::launch::setup::tiles::NOTHING;
-use crate::launch::setup::word_products::FILE;
-use crate::launch::setup::{number, read, write};
+use crate::gpu::{kernels::word_products as kernels, literal};
+use crate::launch::setup::factors::sums_in;
+use crate::launch::setup::groups::{Group, TEAM_BLOCK};
 use crate::scalar::Scalar;
 
 /// Words of 32 columns that a row may span: so many bits and ranks of four rows leave local memory for their sums and for other rows.
@@ -20,8 +17,6 @@ const FEWEST_WORDS: usize = 128;
 const PRODUCTS_PER_WORD: usize = 2;
 /// Products of the mean row from which it is looked how many words rows span. Where that was done for all, `R (A P)` of `poisson27:128` took 1.65 ms on an H200 instead of 1.56.
 const LEAST_PRODUCTS: usize = 512;
-/// Room of rows from which they are made by words, so that bits of all teams of a block fit local memory.
-pub(super) const LEAST_BY_WORDS: usize = 128;
 /// Room of rows from which a whole block makes one.
 const BLOCK_SIZES: usize = 512;
 
@@ -44,39 +39,42 @@ impl Product<'_> {
     }
 
     /// Makes the rows of a group from a place on.
-    pub(super) fn make_by_words<A: Scalar, B: Scalar, C: Scalar>(
+    pub(super) fn make_by_words<T: Scalar>(
         &self,
-        pass: &Pass<'_, A, B>,
+        pass: &Pass<'_, T>,
         group: &Group,
         span: usize,
         place: usize,
-        made: &mut Made<C>,
+        made: &mut Made<T>,
     ) -> Result<()> {
         let threads = match group.size < BLOCK_SIZES {
             true => 32,
             false => TEAM_BLOCK as usize,
         };
         let group = Group { threads, ..*group };
-        let [a_offsets, a_columns, b_offsets, b_columns, _] = self.patterns()?;
-        let mut arguments = vec![number(group.count), group.rows];
-        arguments.extend([a_offsets, a_columns, b_offsets, b_columns]);
-        arguments.push(pass.firsts.as_ref().map_or(Ok(NOTHING), read)?);
-        arguments.extend(pass.factors.arguments()?);
-        arguments.extend([number(place), Argument::U32(group.size as u32)]);
-        arguments.extend([write(&mut made.places)?, write(&mut made.counts)?]);
-        arguments.extend(made.left(0)?);
-        arguments.extend([write(&mut made.columns)?, write(&mut made.values)?]);
-        let spans = [("SPAN", literal(span)), ("KNOWN", "0")];
-        let several = self.several(&group);
-        let defines = [
-            &group.defines(group.size)[..],
-            &spans,
-            &pass.defines,
-            several,
-        ]
-        .concat();
-        let blocks = group.blocks(&self.queue, 0);
-        self.queue
-            .blocks(FILE, "word_rows", &defines, blocks, &arguments)
+        let (a_values, b_values, _) = pass.factors.values()?;
+        let (again, again_count) = made.left(0)?;
+        kernels::word_rows(
+            group.count,
+            group.rows,
+            self.a,
+            self.b,
+            pass.firsts.as_ref(),
+            a_values,
+            b_values,
+            place,
+            group.size,
+            &mut made.places,
+            &mut made.counts,
+            again,
+            again_count,
+            &mut made.columns,
+            &mut made.values,
+        )?
+        .with(&group.defines(group.size))
+        .with(&[("SPAN", literal(span)), ("KNOWN", "0"), sums_in::<T>()])
+        .with(&pass.defines)
+        .with(self.several(&group))
+        .run(self.queue.gpu, group.blocks(&self.queue, 0))
     }
 }
