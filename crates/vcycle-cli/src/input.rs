@@ -53,9 +53,7 @@ pub fn read(
         let matrix = reader.read(path, executor, progress)?;
         return Ok((Source::unknown(source), matrix.into()));
     }
-    if let Some(extent) = gallery::extent(source)? {
-        admit(extent)?;
-    }
+    admit(gallery::extent(source)?)?;
     let mut problem = match made {
         Some(made) => made,
         None => gallery::build(source, executor)?,

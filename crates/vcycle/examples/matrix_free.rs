@@ -45,7 +45,8 @@ pub fn main() -> vcycle::Result<()> {
     let cpu = Executor::cpu();
     let a: Arc<dyn LinOp<f64>> = Arc::new(reaction_diffusion(&cpu, n));
 
-    let laplacian: Arc<dyn LinOp<f64>> = Arc::new(gallery::poisson5([n, n], &cpu)?.matrix);
+    let laplacian: Arc<dyn LinOp<f64>> =
+        Arc::new(gallery::build(&format!("poisson5:{n}"), &cpu)?.matrix);
     let cycle = Amg::default().hierarchy(&laplacian, &Workspace::new())?;
 
     let b = Vector::filled(&cpu, n * n, 1, 1.0)?;

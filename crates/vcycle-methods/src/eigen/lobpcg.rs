@@ -18,7 +18,7 @@ use crate::vector::Vector;
 /// use vcycle::{eigen::Lobpcg, executor::{Executor, Workspace}, gallery, linop::Identity,
 ///              vector::Vector};
 /// let cpu = Executor::cpu();
-/// let a = gallery::poisson5([20, 1], &cpu)?.matrix;
+/// let a = gallery::build("poisson5:20x1", &cpu)?.matrix;
 /// let start = (0..2).map(|k| {
 ///     Vector::from_column(&cpu, (0..20).map(|i| ((i * i + k) as f64).sin()).collect())
 /// });
@@ -130,7 +130,7 @@ mod tests {
 
     fn problem(threads: usize) -> (Operator, Operator, Vec<Vector<f64>>) {
         let cpu = Executor::cpu_with_threads(threads).unwrap();
-        let a: Operator = Arc::new(gallery::poisson5([30, 20], &cpu).unwrap().matrix);
+        let a: Operator = Arc::new(gallery::build("poisson5:30x20", &cpu).unwrap().matrix);
         let m = Fsai::default().generate(&a, &Workspace::new()).unwrap();
         let wave = |k: usize| {
             (0..600)

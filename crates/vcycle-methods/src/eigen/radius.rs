@@ -93,7 +93,7 @@ pub(crate) fn rounded(value: f64, kept: u32) -> f64 {
 /// ```
 /// use vcycle::{eigen::radius_with, executor::{Executor, Workspace}, gallery, linop::Identity};
 /// let cpu = Executor::cpu();
-/// let a = gallery::poisson5([20, 20], &cpu)?.matrix;
+/// let a = gallery::build("poisson5:20x20", &cpu)?.matrix;
 /// let radius = radius_with::<f64>(&a, &Identity::new(&cpu, 400), &Workspace::new())?;
 /// assert!((7.0..8.0).contains(&radius));
 /// # Ok::<(), vcycle::Error>(())

@@ -22,7 +22,7 @@ use crate::vector::{Coefficient, Vector};
 /// use vcycle::{eigen::Srqcg, executor::{Executor, Workspace}, gallery, linop::Identity,
 ///              vector::Vector};
 /// let cpu = Executor::cpu();
-/// let a = gallery::poisson5([20, 1], &cpu)?.matrix;
+/// let a = gallery::build("poisson5:20x1", &cpu)?.matrix;
 /// let start = (0..2).map(|k| {
 ///     Vector::from_column(&cpu, (0..20).map(|i| ((i * i + k) as f64).sin()).collect())
 /// });

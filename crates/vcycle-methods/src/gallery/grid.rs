@@ -11,12 +11,6 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Fails unless there are points, and a matrix with a row for each can have columns of 32 bits, of 64 over ranks.
-    pub(super) fn on(executor: &Executor, size: [usize; 3]) -> Result<Self> {
-        check_rows_below("size", size, 1, most_rows(executor))?;
-        Ok(Self { size })
-    }
-
     pub(super) fn points(self) -> usize {
         self.size.iter().product()
     }
@@ -49,12 +43,18 @@ impl Grid {
         }
         Some(moved)
     }
-
-    /// `64` where the `dimension` extents are equal, else `64x32x16`.
-    pub(super) fn label(self, dimension: usize) -> String {
-        size_label(&self.size[..dimension])
-    }
 }
+
+/// The steps along the axes from the first corner of a cell to the opposite one, for its six
+/// tetrahedra (Kuhn 1960).
+pub(super) const PATHS: [[usize; 3]; 6] = [
+    [0, 1, 2],
+    [0, 2, 1],
+    [1, 0, 2],
+    [1, 2, 0],
+    [2, 0, 1],
+    [2, 1, 0],
+];
 
 /// A size as specifications write it.
 pub(super) fn size_label(size: &[usize]) -> String {
@@ -73,17 +73,8 @@ pub(super) fn most_rows(executor: &Executor) -> usize {
     }
 }
 
-/// Fails unless `size` points with `unknowns` each are some and fit 32-bit column indices.
+/// Fails unless `size` points with `unknowns` each are some and at most as many as can be numbered.
 pub(super) fn check_rows(
-    parameter: &'static str,
-    size: [usize; 3],
-    unknowns: usize,
-) -> Result<usize> {
-    check_rows_below(parameter, size, unknowns, u32::MAX as usize)
-}
-
-/// The same with another limit.
-pub(super) fn check_rows_below(
     parameter: &'static str,
     size: [usize; 3],
     unknowns: usize,
@@ -92,16 +83,15 @@ pub(super) fn check_rows_below(
     if size.contains(&0) {
         return bad(parameter, "every extent must be at least 1".to_owned());
     }
-    size.iter()
-        .try_fold(unknowns, |rows, &extent| rows.checked_mul(extent))
-        .filter(|&rows| rows <= most)
-        .map_or_else(
-            || {
-                bad(
-                    parameter,
-                    format!("too large for {}-bit column indices", most.ilog2() + 1),
-                )
-            },
-            Ok,
-        )
+    let rows = (size.iter()).try_fold(unknowns, |rows, &extent| rows.checked_mul(extent));
+    match rows {
+        Some(rows) if rows <= most => Ok(rows),
+        _ => {
+            let bits = most.ilog2() + 1;
+            bad(
+                parameter,
+                format!("too large for {bits}-bit column indices"),
+            )
+        }
+    }
 }

@@ -2,9 +2,7 @@
 //!
 //! A problem is named by a specification `name:size[,parameter...]`, where the size is `N` or
 //! `NxM` in two dimensions and `N` or `NxMxK` in three. [`catalogue`] lists the names, [`build`]
-//! makes the matrix. Each family is a file here that also has its plain functions
-//! ([`poisson7`], [`elasticity`], ...). Rows are numbered with x fastest, then y, then z, but those of
-//! [`tet`], which is on no grid.
+//! makes the matrix. Rows are numbered with x fastest, then y, then z, but those of `tet`, which is on no grid.
 //!
 //! ```
 //! use vcycle::{executor::Executor, gallery};
@@ -18,52 +16,42 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
-mod anisotropic;
 mod assemble;
+mod catalogue;
 mod complex;
-mod convection;
 mod elasticity;
-mod extent;
+mod entry;
 mod finite_element;
 mod grid;
-mod jump;
-mod poisson;
 mod spec;
 mod stencil;
 mod structured;
+#[cfg(test)]
+mod tests;
 mod tetrahedra;
 
-pub use anisotropic::{aniso5, aniso7};
-pub use complex::{
-    ComplexEntry, ComplexProblem, build_complex, complex_catalogue, helmholtz, is_complex_problem,
-    magnetic,
-};
-pub use convection::convdiff7;
-pub use elasticity::{Material, elasticity, elasticity_of};
-pub use finite_element::{beam, lshape};
-pub use jump::jump7;
-pub use poisson::{poisson5, poisson7, poisson9, poisson27};
-pub use tetrahedra::tet;
+pub use entry::Entry;
 
-use self::grid::Grid;
-use self::spec::Spec;
+use self::entry::{Given, Make};
+use self::spec::name_of;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::matrix::{Csr, Distributed, Duplicates};
 use crate::multigrid::NearNullspace;
+use crate::scalar::{Field, Scalar, c64};
 use crate::structured::StencilMatrix;
 use vcycle_core::size::Extent;
 
 /// A linear system, with what is known of where it comes from.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct Problem<T = f64> {
     /// Its specification; [`build`] makes the same problem from it.
     pub name: String,
     /// The matrix.
-    pub matrix: Csr<f64>,
+    pub matrix: Csr<T>,
     /// The right-hand side: ones, but for the finite-element problems, which have their load.
-    pub rhs: Vec<f64>,
+    pub rhs: Vec<T>,
     /// Where each node lies, one for every `block_size` rows. `None` where [`grid`](Self::grid)
     /// says as much.
     pub coordinates: Option<Vec<[f64; 3]>>,
@@ -75,20 +63,22 @@ pub struct Problem {
     pub grid: Option<[usize; 3]>,
 }
 
-impl Problem {
-    /// A stencil problem: one unknown a grid point and ones on the right.
-    fn on_grid(name: String, grid: Grid, matrix: Csr<f64>) -> Self {
+impl<T: Scalar> Problem<T> {
+    /// One unknown a node and ones on the right; nothing is known of where it comes from.
+    fn new(name: String, matrix: Csr<T>) -> Self {
         Self {
             name,
-            rhs: vec![1.0; matrix.size().rows],
+            rhs: vec![T::store(T::Arith::from_f64(1.0)); matrix.size().rows],
             matrix,
             coordinates: None,
             near_nullspace: None,
             block_size: 1,
-            grid: Some(grid.size),
+            grid: None,
         }
     }
+}
 
+impl Problem {
     /// Where each unknown lies, of a problem in the plane with one unknown a point; else `None`.
     ///
     /// ```
@@ -112,44 +102,6 @@ impl Problem {
     }
 }
 
-/// One line of the [`catalogue`].
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Entry {
-    /// The name before the colon.
-    pub name: &'static str,
-    /// The form of a specification.
-    pub usage: &'static str,
-    /// What the problem is, in a line.
-    pub description: &'static str,
-    /// A small instance.
-    pub example: &'static str,
-    build: fn(&Spec<'_>, &Executor) -> Result<Problem>,
-}
-
-static CATALOGUE: [Entry; 20] = [
-    poisson::POISSON5,
-    poisson::POISSON9,
-    poisson::POISSON7,
-    poisson::POISSON27,
-    structured::LAPLACE27,
-    structured::LAPLACE27E8,
-    anisotropic::ANISO5,
-    anisotropic::ANISO7,
-    jump::ENTRY,
-    convection::ENTRY,
-    elasticity::ENTRY,
-    finite_element::BEAM,
-    finite_element::LSHAPE,
-    tetrahedra::ENTRY,
-    structured::RHD,
-    structured::OIL,
-    structured::WEATHER,
-    structured::RHD3T,
-    structured::OIL4C,
-    structured::SOLID3D,
-];
-
 /// All problems.
 ///
 /// ```
@@ -158,7 +110,7 @@ static CATALOGUE: [Entry; 20] = [
 /// }
 /// ```
 pub fn catalogue() -> &'static [Entry] {
-    &CATALOGUE
+    &catalogue::REAL
 }
 
 /// Whether `spec` begins with the name of a problem; its size and parameters are not looked at.
@@ -168,7 +120,7 @@ pub fn catalogue() -> &'static [Entry] {
 /// assert!(!vcycle::gallery::is_problem("poisson7.mtx"));
 /// ```
 pub fn is_problem(spec: &str) -> bool {
-    find(Spec::parse(spec).name).is_ok()
+    find(catalogue(), spec).is_ok()
 }
 
 /// Makes the problem that `spec` names, on `executor` and with its threads.
@@ -183,33 +135,47 @@ pub fn build(spec: &str, executor: &Executor) -> Result<Problem> {
 
 /// The same; of problems that are made in parts, a rank makes its own rows.
 fn build_on(spec: &str, executor: &Executor) -> Result<Problem> {
-    let parsed = Spec::parse(spec);
-    let entry = find(parsed.name)?;
-    let told = extent::extent(&parsed, grid::most_rows(executor));
-    if let Some(extent) = told.map_err(|error| in_spec(error, spec, entry.usage))? {
+    read(catalogue(), spec, |given| {
+        let extent = given.extent(grid::most_rows(executor))?;
         let what = || format!("the matrix of `{spec}`");
         let ranks = executor.team().map_or(1, |team| team.size());
-        let share = extent.bytes() / ranks;
-        executor.on_host().check_need(what, share)?;
-    }
-    (entry.build)(&parsed, executor).map_err(|error| in_spec(error, spec, entry.usage))
+        executor
+            .on_host()
+            .check_need(what, extent.bytes() / ranks)?;
+        make(given, executor)
+    })
 }
 
-/// Problems of which a rank can make its own rows alone.
-const IN_PARTS: [&str; 8] = [
-    "poisson5",
-    "poisson7",
-    "poisson9",
-    "poisson27",
-    "aniso5",
-    "aniso7",
-    "jump7",
-    "convdiff7",
-];
+fn make(given: &Given<'_>, executor: &Executor) -> Result<Problem> {
+    let grid = given.grid();
+    let matrix = match given.entry.make {
+        Make::Rows(_, build) => return build(given, executor),
+        Make::Elements(domain) => {
+            return finite_element::problem(given.entry.name, domain, given.size, executor);
+        }
+        Make::Cells(_) => {
+            let made = structured::stencil(given, executor)?.expect("a problem of cells");
+            return Ok(structured::problem(given, &made));
+        }
+        Make::Complex(_) => unreachable!("they are in another catalogue"),
+        Make::Weights(weight) => {
+            stencil::matrix(executor, grid, |shift| weight(&given.numbers, shift))?
+        }
+        Make::Jump => {
+            let contrast = given.numbers[0];
+            assemble::assemble(executor, &stencil::Jump { grid, contrast })?
+        }
+    };
+    Ok(Problem {
+        grid: Some(given.size),
+        ..Problem::new(given.name(), matrix)
+    })
+}
 
 /// Whether a rank can make its own rows of the problem that `spec` names alone.
 pub fn is_made_in_parts(spec: &str) -> bool {
-    IN_PARTS.contains(&Spec::parse(spec).name)
+    let made = find(catalogue(), spec).map(|entry| entry.make);
+    matches!(made, Ok(Make::Weights(_) | Make::Jump))
 }
 
 /// The own rows of the problem that `spec` names and of its right-hand side, for one rank of a team; nobody makes the
@@ -248,22 +214,19 @@ pub fn build_part(spec: &str, rank: &Executor) -> Result<Option<(Distributed<f64
     Ok(Some((a, rhs)))
 }
 
-/// How large the matrix of the problem that `spec` names will be; `None` where that shows only when it is made.
-/// Where blocks of several unknowns are not full it says more entries than there are.
+/// How large the matrix of the problem that `spec` names will be. Where blocks of several unknowns are not full it says more
+/// entries than there are.
 ///
 /// ```
-/// let extent = vcycle::gallery::extent("poisson7:1000")?.unwrap();
+/// let extent = vcycle::gallery::extent("poisson7:1000")?;
 /// assert_eq!((extent.rows, extent.entries), (1_000_000_000, 6_994_000_000));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`build`], as far as the size shows it.
-pub fn extent(spec: &str) -> Result<Option<Extent>> {
-    let parsed = Spec::parse(spec);
-    let entry = find(parsed.name)?;
-    let most = u32::MAX as usize;
-    extent::extent(&parsed, most).map_err(|error| in_spec(error, spec, entry.usage))
+/// As [`build`], as far as the specification shows it.
+pub fn extent(spec: &str) -> Result<Extent> {
+    read(catalogue(), spec, |given| given.extent(u32::MAX as usize))
 }
 
 /// The points along x, y and z of the grid that the problem `spec` names is on, and the unknowns of each; `None` for a
@@ -275,12 +238,11 @@ pub fn extent(spec: &str) -> Result<Option<Extent>> {
 /// ```
 ///
 /// # Errors
-/// As [`build`], as far as the size shows it.
+/// As [`build`], as far as the specification shows it.
 pub fn grid(spec: &str) -> Result<Option<([usize; 3], usize)>> {
-    let parsed = Spec::parse(spec);
-    let entry = find(parsed.name)?;
-    let shape = extent::shape(&parsed).map_err(|error| in_spec(error, spec, entry.usage))?;
-    Ok(shape.map(|(size, _, unknowns)| (size, unknowns)))
+    read(catalogue(), spec, |given| {
+        Ok(given.nodes().map(|nodes| (nodes, given.entry.unknowns)))
+    })
 }
 
 /// The matrix of a problem on a box of cells as a stencil matrix; those that are made so take no more
@@ -296,27 +258,73 @@ pub fn grid(spec: &str) -> Result<Option<([usize; 3], usize)>> {
 /// # Errors
 /// As [`build`], and for a problem that is on no box of cells.
 pub fn build_stencil(spec: &str, executor: &Executor) -> Result<StencilMatrix<f64>> {
-    let parsed = Spec::parse(spec);
-    let entry = find(parsed.name)?;
-    match structured::stencil(&parsed, executor) {
-        Some(made) => made.map_err(|error| in_spec(error, spec, entry.usage)),
+    match read(catalogue(), spec, |given| {
+        structured::stencil(given, executor)
+    })? {
+        Some(made) => Ok(made),
         None => StencilMatrix::from_csr(&build(spec, executor)?.matrix),
     }
 }
 
-fn find(name: &str) -> Result<&'static Entry> {
-    find_in(&CATALOGUE, name, |entry| entry.name)
+/// All problems with complex values.
+pub fn complex_catalogue() -> &'static [Entry] {
+    &catalogue::COMPLEX
 }
 
-/// The entry of a name in a catalogue.
-fn find_in<E>(
-    catalogue: &'static [E],
-    name: &str,
-    name_of: fn(&E) -> &'static str,
-) -> Result<&'static E> {
-    let found = catalogue.iter().find(|entry| name_of(entry) == name);
+/// Whether `spec` begins with the name of a problem with complex values.
+///
+/// ```
+/// assert!(vcycle::gallery::is_complex_problem("helmholtz:64,10"));
+/// assert!(!vcycle::gallery::is_complex_problem("poisson7:64"));
+/// ```
+pub fn is_complex_problem(spec: &str) -> bool {
+    find(complex_catalogue(), spec).is_ok()
+}
+
+/// Makes the problem with complex values that `spec` names.
+///
+/// ```
+/// use vcycle::{executor::Executor, gallery};
+/// let problem = gallery::build_complex("helmholtz:9,4,0.5", &Executor::cpu())?;
+/// let diagonal = problem.matrix.entry(0, 0).unwrap();
+/// assert!((diagonal.re - 3.84).abs() < 1e-15 && (diagonal.im - 0.08).abs() < 1e-15);
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`build`].
+pub fn build_complex(spec: &str, executor: &Executor) -> Result<Problem<c64>> {
+    read(complex_catalogue(), spec, |given| {
+        given.extent(u32::MAX as usize)?;
+        complex::problem(given, &executor.alone())
+    })
+}
+
+/// Does something with a specification; what is wrong is told as the part of it that it is.
+fn read<R>(
+    catalogue: &'static [Entry],
+    spec: &str,
+    work: impl FnOnce(&Given<'_>) -> Result<R>,
+) -> Result<R> {
+    let entry = find(catalogue, spec)?;
+    let done = Given::read(spec, entry).and_then(|given| work(&given));
+    done.map_err(|error| match error {
+        Error::BadParameter { parameter, reason } => Error::BadProblem {
+            problem: spec.to_owned(),
+            part: parameter,
+            reason,
+            usage: entry.usage,
+        },
+        other => other,
+    })
+}
+
+/// The entry that a specification names.
+fn find(catalogue: &'static [Entry], spec: &str) -> Result<&'static Entry> {
+    let name = name_of(spec);
+    let found = catalogue.iter().find(|entry| entry.name == name);
     found.ok_or_else(|| {
-        let known: Vec<&'static str> = catalogue.iter().map(name_of).collect();
+        let known: Vec<&'static str> = catalogue.iter().map(|entry| entry.name).collect();
         Error::UnknownProblem {
             name: name.to_owned(),
             suggestion: nearest(name, &known),
@@ -333,134 +341,4 @@ fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, near)| near)
-}
-
-/// A wrong parameter, told as the part of `spec` that it is.
-fn in_spec(error: Error, spec: &str, usage: &'static str) -> Error {
-    match error {
-        Error::BadParameter { parameter, reason } => Error::BadProblem {
-            problem: spec.to_owned(),
-            part: parameter,
-            reason,
-            usage,
-        },
-        other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn part_of_error(spec: &str) -> &'static str {
-        match build(spec, &Executor::reference()) {
-            Err(Error::BadProblem { part, .. }) => part,
-            other => panic!("{spec}: {:?}", other.map(|problem| problem.name)),
-        }
-    }
-
-    #[test]
-    fn every_example_builds_and_its_name_builds_it_again() {
-        let host = Executor::reference();
-        for entry in catalogue() {
-            let problem = build(entry.example, &host).unwrap();
-            let again = build(&problem.name, &host).unwrap();
-            let rows = problem.matrix.size().rows;
-            assert!(problem.name.starts_with(entry.name));
-            assert_eq!(problem.rhs.len(), rows);
-            assert_eq!(again.matrix.values(), problem.matrix.values());
-            assert!(problem.matrix.check_finite().is_ok());
-            assert!(problem.matrix.diagonal().iter().all(|&d| d > 0.0));
-            if let Some(coordinates) = &problem.coordinates {
-                assert_eq!(coordinates.len() * problem.block_size, rows);
-            }
-        }
-    }
-
-    #[test]
-    fn any_number_of_threads_makes_the_same_matrix() {
-        let threads = Executor::cpu_with_threads(3).unwrap();
-        for spec in [
-            "poisson27:17x13x11",
-            "jump7:17x13x11,100",
-            "beam:o2,l1",
-            "tet:16",
-        ] {
-            let serial = build(spec, &Executor::reference()).unwrap().matrix;
-            let parallel = build(spec, &threads).unwrap().matrix;
-            assert_eq!(parallel.offsets(), serial.offsets());
-            assert_eq!(parallel.columns(), serial.columns());
-            assert_eq!(parallel.values(), serial.values());
-        }
-    }
-
-    #[test]
-    fn all_but_flows_are_symmetric() {
-        for entry in catalogue() {
-            let a = build(entry.example, &Executor::reference()).unwrap().matrix;
-            let symmetric = (0..a.size().rows).all(|row| {
-                let (columns, values) = a.row(row);
-                columns
-                    .iter()
-                    .zip(values)
-                    .all(|(&column, &value)| a.entry(column as usize, row) == Some(value))
-            });
-            let directed = ["convdiff7", "oil", "weather", "oil-4C"];
-            assert_eq!(symmetric, !directed.contains(&entry.name), "{}", entry.name);
-        }
-    }
-
-    #[test]
-    fn unknown_names_get_the_nearest_one() {
-        let suggestion = |spec| match build(spec, &Executor::reference()) {
-            Err(Error::UnknownProblem { suggestion, .. }) => suggestion,
-            _ => panic!("{spec} is not a problem"),
-        };
-        assert_eq!(suggestion("Poisson7:8"), Some("poisson7"));
-        assert_eq!(suggestion("elastic:8"), Some("elasticity"));
-        assert_eq!(suggestion("zq:8"), None);
-        assert_eq!(suggestion(""), None);
-    }
-
-    #[test]
-    fn wrong_sizes_are_named() {
-        for spec in [
-            "poisson7",
-            "poisson7:",
-            "poisson7:0",
-            "poisson7:-4",
-            "poisson7:four",
-            "poisson7:4x4",
-            "poisson7:4x0x4",
-            "poisson7:4xx4",
-            "poisson5:4x4x4",
-            "poisson7:2000",
-            "poisson7:99999999999999999999999",
-            "poisson7:4294967295x4294967295x4294967295",
-            "elasticity:18446744073709551615x1x1",
-            "elasticity:1x18446744073709551615x1",
-        ] {
-            assert_eq!(part_of_error(spec), "size", "{spec}");
-        }
-    }
-
-    #[test]
-    fn wrong_parameters_are_named() {
-        assert_eq!(part_of_error("aniso7:4"), "eps");
-        assert_eq!(part_of_error("aniso7:4,0"), "eps");
-        assert_eq!(part_of_error("aniso5:4,nan"), "eps");
-        assert_eq!(part_of_error("aniso5:4,0.1,inf"), "theta");
-        assert_eq!(part_of_error("jump7:4,high"), "contrast");
-        assert_eq!(part_of_error("convdiff7:4,-1"), "peclet");
-        assert_eq!(part_of_error("beam:3,l1"), "order");
-        assert_eq!(part_of_error("beam:o0,l1"), "order");
-        assert_eq!(part_of_error("beam:o3"), "levels");
-        assert_eq!(part_of_error("beam:o3,l20"), "levels");
-        assert_eq!(part_of_error("lshape:o3,l99"), "levels");
-        assert_eq!(part_of_error("poisson7:4,5"), "parameters");
-        assert_eq!(part_of_error("lshape:o1,l1,l2"), "parameters");
-        assert_eq!(part_of_error("tet:1"), "size");
-        assert_eq!(part_of_error("tet:4x4x4"), "size");
-        assert_eq!(part_of_error("tet:4,0"), "contrast");
-    }
 }

@@ -1,10 +1,10 @@
 //! Diffusion on an unstructured mesh of tetrahedra.
 
+use super::Problem;
 use super::assemble::{Rows, assemble};
-use super::grid::{Grid, check_rows};
-use super::jump::coefficient;
-use super::spec::{bad, check_range};
-use super::{Entry, Problem};
+use super::entry::Given;
+use super::grid::{Grid, PATHS, check_rows};
+use super::stencil::coefficient;
 use crate::error::Result;
 use crate::executor::{Executor, check_memory};
 
@@ -14,20 +14,6 @@ use crate::executor::{Executor, check_memory};
 const JITTER: f64 = 0.25;
 /// Vertices along the edge of a box that is numbered in no order.
 const BOX: usize = 4;
-/// What the coefficient jumps to unless said.
-const CONTRAST: f64 = 100.0;
-
-pub(super) const ENTRY: Entry = Entry {
-    name: "tet",
-    usage: "tet:N[,c]",
-    description: "3-D diffusion, linear elements on 6 N^3 distorted tetrahedra, coefficient 1 or c in random blocks",
-    example: "tet:5",
-    build: |spec, executor| {
-        spec.at_most(2)?;
-        let [cells] = spec.size()?;
-        tet(cells, spec.number_or(1, "contrast", CONTRAST)?, executor)
-    },
-};
 
 /// Linear finite elements for `-div(k grad u) = 1` in the unit cube, `u = 0` on its boundary, on a
 /// mesh of tetrahedra that is on no grid.
@@ -35,33 +21,14 @@ pub(super) const ENTRY: Entry = Entry {
 /// The cube is cut into `cells` cells along each axis and every cell into the six tetrahedra around its
 /// diagonal (Kuhn 1960). Every vertex inside is moved, by a hash of its place, up to a quarter of the
 /// width of a cell in any direction. `k` is `contrast` or 1 in blocks of 8x8x8 cells, those of
-/// [`jump7`](super::jump7). Vertices of the boundary are eliminated; the right-hand side is the load.
+/// `jump7`. Vertices of the boundary are eliminated; the right-hand side is the load.
 ///
 /// Rows are numbered as a mesh generator would: neighbours have numbers that are close as a rule, but
 /// follow no lines. Boxes of 4x4x4 vertices come in Morton's order (1966), and the vertices of a box
 /// in the order of a hash.
-///
-/// ```
-/// use vcycle::{executor::Executor, gallery};
-/// let problem = gallery::tet(8, 100.0, &Executor::cpu())?;
-/// assert_eq!(problem.matrix.size().rows, 7 * 7 * 7);
-/// assert_eq!(problem.grid, None);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-///
-/// # Errors
-/// As for [`poisson5`](super::poisson5), fewer than two cells, or `contrast` not between 1e-100 and
-/// 1e100.
-pub fn tet(cells: usize, contrast: f64, executor: &Executor) -> Result<Problem> {
-    check_range("contrast", contrast, 1e-100..=1e100)?;
-    if cells < 2 {
-        return bad(
-            "size",
-            "with fewer than 2 cells no vertex is inside".to_owned(),
-        );
-    }
-    check_rows("size", [cells.saturating_add(1); 3], 1)?;
-    let vertices = (cells + 1).pow(3);
+pub(super) fn tet(given: &Given<'_>, executor: &Executor) -> Result<Problem> {
+    let (cells, contrast) = (given.size[0], given.numbers[0]);
+    let vertices = check_rows("size", [cells.saturating_add(1); 3], 1, u32::MAX as usize)?;
     check_memory(
         executor,
         vertices,
@@ -71,13 +38,9 @@ pub fn tet(cells: usize, contrast: f64, executor: &Executor) -> Result<Problem> 
     let matrix = assemble(executor, &mesh)?;
     let coordinates = mesh.order.iter().map(|&v| mesh.points[v as usize]);
     Ok(Problem {
-        name: format!("tet:{cells},{contrast}"),
         rhs: mesh.load(),
         coordinates: Some(coordinates.collect()),
-        near_nullspace: None,
-        block_size: 1,
-        grid: None,
-        matrix,
+        ..Problem::new(given.name(), matrix)
     })
 }
 
@@ -101,16 +64,6 @@ struct Element {
     volume: f64,
     coefficient: f64,
 }
-
-/// The steps along the axes from the first corner of a cell to the opposite one.
-const PATHS: [[usize; 3]; 6] = [
-    [0, 1, 2],
-    [0, 2, 1],
-    [1, 0, 2],
-    [1, 2, 0],
-    [2, 0, 1],
-    [2, 1, 0],
-];
 
 impl Mesh {
     fn new(cells: usize, contrast: f64) -> Self {

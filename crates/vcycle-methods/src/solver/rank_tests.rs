@@ -27,19 +27,19 @@ fn solved(
 fn solved_over(
     ranks: usize,
     methods: &(dyn Fn() -> Arc<dyn Method<f64>> + Sync),
-    grids: &[[usize; 2]],
+    problems: &[&str],
 ) -> Vec<(usize, Vec<f64>)> {
     let parts = threads::run(ranks, |team| {
         let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
         let (method, mut last) = (methods(), None);
-        for &grid in grids {
-            let whole = gallery::poisson5(grid, &rank.alone())?.matrix;
+        for problem in problems {
+            let whole = gallery::build(problem, &rank)?.matrix;
             let rows = Partition::even(whole.size().rows as u64, 1, ranks);
             let own = rows.range(team.rank());
             let a = Arc::new(Distributed::part_of(&rank, &whole, rows)?);
             last = Some(solved(&method, a, own.start as usize..own.end as usize)?);
         }
-        Ok(last.expect("there is a grid"))
+        Ok(last.expect("there is a problem"))
     });
     parts.unwrap()
 }
@@ -48,13 +48,13 @@ fn solved_over(
 fn every_method_takes_the_iterations_of_one_rank() {
     let host = Executor::cpu_with_threads(1).unwrap();
     // 33 or 34 rows a rank; one row or two; one row or none.
-    for (grid, ranks) in [([10, 10], 3), ([2, 3], 4), ([2, 3], 7)] {
+    for (problem, ranks) in [("poisson5:10", 3), ("poisson5:2x3", 4), ("poisson5:2x3", 7)] {
         for place in 0..all::<f64>().len() {
             let method = || all::<f64>().swap_remove(place);
-            let whole = Arc::new(gallery::poisson5(grid, &host).unwrap().matrix);
+            let whole = Arc::new(gallery::build(problem, &host).unwrap().matrix);
             let rows = whole.size().rows;
             let (alone, expected) = solved(&method(), whole, 0..rows).unwrap();
-            let parts = solved_over(ranks, &method, &[grid]);
+            let parts = solved_over(ranks, &method, &[problem]);
             let name = method().name();
             for (iterations, _) in &parts {
                 let apart = iterations.abs_diff(alone);
@@ -72,7 +72,7 @@ fn every_method_takes_the_iterations_of_one_rank() {
 fn a_space_that_fits_on_some_ranks_only_is_forgotten_by_all() {
     // The last of two ranks has three rows of both systems.
     let recycling = || Arc::new(Recycling::<f64>::new(GcroDr::default())) as Arc<dyn Method<f64>>;
-    solved_over(2, &recycling, &[[1, 5], [2, 3]]);
+    solved_over(2, &recycling, &["poisson5:1x5", "poisson5:2x3"]);
 }
 
 #[test]

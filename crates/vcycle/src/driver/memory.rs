@@ -27,7 +27,7 @@ fn bytes(memory: Memory, extent: Extent) -> usize {
 ///
 /// ```
 /// use vcycle::{config::{Config, MemoryNeed}, executor::Executor, gallery};
-/// let extent = gallery::extent("poisson7:1000")?.unwrap();
+/// let extent = gallery::extent("poisson7:1000")?;
 /// let need = MemoryNeed::expected(&Config::default(), extent, 1, &Executor::cpu());
 /// assert!(need.total() > 150_000_000_000);
 /// # Ok::<(), vcycle::Error>(())
@@ -222,7 +222,7 @@ mod tests {
             ("poisson7:96", "cg", "fsai", 641.1),
             ("poisson7:96", "bicgstab", "isai", 240.7),
         ] {
-            let extent = gallery::extent(problem).unwrap().unwrap();
+            let extent = gallery::extent(problem).unwrap();
             let nodes = problem.starts_with("elasticity");
             let attempt = attempt(solver, preconditioner);
             let need = MemoryNeed::estimated(&attempt, extent, 1, nodes, false);
@@ -246,7 +246,7 @@ mod tests {
             ("poisson7:300", "struct-mg", 5044.0),
             ("poisson7:300", "jacobi", 6270.0),
         ] {
-            let extent = gallery::extent(problem).unwrap().unwrap();
+            let extent = gallery::extent(problem).unwrap();
             let nodes = problem.starts_with("elasticity");
             let attempt = attempt("cg", preconditioner);
             let need = MemoryNeed::estimated(&attempt, extent, 1, nodes, true);

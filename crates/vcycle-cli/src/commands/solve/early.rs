@@ -43,7 +43,7 @@ fn open(config: &Config, source: &str) -> Result<Opened> {
 }
 
 fn is_small_problem(source: &str) -> bool {
-    let extent = || gallery::extent(source).ok().flatten();
+    let extent = || gallery::extent(source).ok();
     gallery::is_problem(source)
         && !gallery::is_complex_problem(source)
         && extent().is_some_and(|extent| extent.bytes() <= LARGEST)

@@ -3,12 +3,12 @@
 use super::{Basis, Lattice};
 use crate::error::Result;
 use crate::executor::{Executor, check_memory};
-use crate::gallery::assemble::{Rows, assemble};
-use crate::matrix::Csr;
+use crate::gallery::assemble::Rows;
 use vcycle_core::size::Extent;
 
 /// A domain of squares or cubes.
-pub(super) struct Domain {
+#[derive(Debug)]
+pub(in crate::gallery) struct Domain {
     /// Blocks along each axis of the box around the domain.
     pub(super) blocks: [usize; 3],
     /// 2 in the plane, 3 in space.
@@ -29,9 +29,7 @@ impl Domain {
             order: [0, 1, 2].map(|axis| if in_domain(axis) { order } else { 0 }),
         }
     }
-}
 
-impl Domain {
     /// Rows and entries: nodes by inclusion and exclusion of the one corner that the box may have too many, entries
     /// by the share of the box that the domain fills.
     pub(super) fn extent(&self, lattice: &Lattice) -> Extent {
@@ -127,10 +125,6 @@ impl<'a> Diffusion<'a> {
     fn node(&self, row: usize) -> ([usize; 3], bool) {
         let (index, on_boundary) = self.node_of[row];
         (self.lattice.nodes().point(index as usize), on_boundary)
-    }
-
-    pub(super) fn matrix(&self, executor: &Executor) -> Result<Csr<f64>> {
-        assemble(executor, self)
     }
 
     /// The integrals of 1 against the basis functions; 0 on the boundary.
@@ -230,45 +224,4 @@ fn cell_matrix(lattice: &Lattice, bases: &[Basis; 3]) -> Vec<f64> {
         .flat_map(|a| (0..nodes.points()).map(move |b| (a, b)))
         .map(|(a, b)| entry(nodes.point(a), nodes.point(b)))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::executor::Executor;
-    use crate::gallery::{beam, lshape};
-
-    #[test]
-    fn linear_elements_on_squares_have_the_nine_point_stencil() {
-        let a = lshape(1, 2, &Executor::reference()).unwrap().matrix;
-        let row = 9 + 2; // (2, 1) of 9 x 5 nodes in the lower half
-        assert_eq!(a.row(row).0.len(), 9);
-        assert!((a.entry(row, row).unwrap() - 8.0 / 3.0).abs() < 1e-14);
-        assert!((a.entry(row, row + 9 + 1).unwrap() + 1.0 / 3.0).abs() < 1e-14);
-    }
-
-    #[test]
-    fn the_re_entrant_corner_lacks_the_nodes_of_the_missing_quarter() {
-        let problem = lshape(1, 1, &Executor::reference()).unwrap();
-        let corner = problem
-            .coordinates
-            .unwrap()
-            .iter()
-            .position(|&point| point == [0.5, 0.5, 0.0])
-            .unwrap();
-        assert_eq!(problem.matrix.size().rows, 21);
-        let (columns, values) = problem.matrix.row(corner);
-        assert_eq!(columns.len(), 8);
-        assert_eq!(values.iter().sum::<f64>(), 1.0);
-        assert_eq!(problem.rhs[corner], 0.0);
-    }
-
-    #[test]
-    fn refining_brings_the_load_to_the_volume() {
-        let load = |levels| -> f64 {
-            let problem = beam(1, levels, &Executor::reference()).unwrap();
-            problem.rhs.iter().sum()
-        };
-        assert_eq!(load(0), 0.0);
-        assert!(load(1) < load(2) && load(2) < 8.0);
-    }
 }

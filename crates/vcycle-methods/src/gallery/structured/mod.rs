@@ -3,65 +3,57 @@
 //! of half precision, anisotropy. The originals are data of applications; these are made from formulas,
 //! and from measured permeabilities where a folder with them is given.
 
-mod constant;
 mod permeability;
-mod radiation;
-mod reservoir;
-mod solid;
-mod weather;
+pub(super) mod radiation;
+pub(super) mod reservoir;
+pub(super) mod solid;
+pub(super) mod weather;
 
 use super::Problem;
-use super::spec::Spec;
+use super::entry::{Given, Make};
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::structured::{Grid, Stencil, StencilMatrix};
-
-pub(super) use constant::{LAPLACE27, LAPLACE27E8};
-pub(super) use radiation::{RHD, RHD3T};
-pub(super) use reservoir::{OIL, OIL4C};
-pub(super) use solid::SOLID3D;
-pub(super) use weather::WEATHER;
-
-type Make = fn(&Spec<'_>, &Executor) -> Result<StencilMatrix<f64>>;
-
-const MADE: [(&str, Make); 8] = [
-    (LAPLACE27.name, constant::laplace27),
-    (LAPLACE27E8.name, constant::laplace27e8),
-    (RHD.name, radiation::one_temperature),
-    (OIL.name, reservoir::pressure),
-    (WEATHER.name, weather::helmholtz),
-    (RHD3T.name, radiation::three_temperatures),
-    (OIL4C.name, reservoir::components),
-    (SOLID3D.name, solid::elasticity),
-];
+use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 
 /// The matrix of a specification, if it is one of these problems.
-pub(super) fn stencil(spec: &Spec<'_>, executor: &Executor) -> Option<Result<StencilMatrix<f64>>> {
-    let (_, make) = MADE.iter().find(|(name, _)| *name == spec.name)?;
-    Some(make(spec, executor))
+pub(super) fn stencil(
+    given: &Given<'_>,
+    executor: &Executor,
+) -> Result<Option<StencilMatrix<f64>>> {
+    let Make::Cells(make) = given.entry.make else {
+        return Ok(None);
+    };
+    let grid = Grid::new(given.size)?;
+    let stencil = Stencil::of(&given.entry.neighbours).within(grid);
+    make(given, (grid, stencil), executor).map(Some)
 }
 
-/// The problem of a specification that is one of these.
-fn problem(spec: &Spec<'_>, executor: &Executor) -> Result<Problem> {
-    let a = stencil(spec, executor).expect("a problem of this catalogue")?;
-    let matrix = a.to_csr();
-    Ok(Problem {
-        name: spec.text(),
-        rhs: vec![1.0; matrix.size().rows],
-        matrix,
-        coordinates: None,
-        near_nullspace: None,
+/// The problem of such a matrix.
+pub(super) fn problem(given: &Given<'_>, a: &StencilMatrix<f64>) -> Problem {
+    Problem {
         block_size: a.unknowns(),
         grid: (a.unknowns() == 1).then(|| a.grid().size()),
+        ..Problem::new(given.text.to_owned(), a.to_csr())
+    }
+}
+
+/// Laplace's operator with 27 points, times a factor.
+pub(super) fn laplace27(
+    factor: f64,
+    (grid, stencil): (Grid, Stencil),
+    executor: &Executor,
+) -> Result<StencilMatrix<f64>> {
+    let centre = stencil.centre();
+    StencilMatrix::from_cells(executor, grid, stencil, 1, |_, entries| {
+        entries.fill(-factor);
+        entries[centre] = 26.0 * factor;
     })
 }
 
-/// The grid of a specification, without axes of one cell in a stencil.
-fn on_grid(spec: &Spec<'_>, unknowns: usize, stencil: Stencil) -> Result<(Grid, Stencil)> {
-    let size = spec.size()?;
-    super::grid::check_rows("size", size, unknowns)?;
-    let grid = Grid::new(size)?;
-    Ok((grid, stencil.within(grid)))
+/// The neighbours of a stencil but the cell itself, with their places among the entries of a row.
+fn others(stencil: &Stencil) -> Vec<(usize, Offset)> {
+    let all = stencil.offsets().iter().copied().enumerate();
+    all.filter(|(_, offset)| *offset != [0; 3]).collect()
 }
 
 /// A number from 0 to 1 that depends on cell and seed.
@@ -106,61 +98,4 @@ fn position(grid: Grid, cell: [usize; 3]) -> [f64; 3] {
 /// The axis of an offset to a face.
 fn axis_of(offset: [i8; 3]) -> usize {
     offset.iter().position(|&step| step != 0).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{build, build_stencil};
-    use super::*;
-
-    /// Name, stencil, unknowns, and what the largest value is between.
-    const FEATURES: [(&str, &str, usize, [f64; 2]); 8] = [
-        ("laplace27", "3d27", 1, [1e0, 1e2]),
-        ("laplace27e8", "3d27", 1, [1e8, 1e10]),
-        ("rhd", "3d7", 1, [1e9, 1e15]),
-        ("oil", "3d7", 1, [1e0, 6e4]),
-        ("weather", "3d19", 1, [7e4, 1e7]),
-        ("rhd-3T", "3d7", 3, [1e9, 1e15]),
-        ("oil-4C", "3d7", 4, [7e4, 1e8]),
-        ("solid-3D", "3d15", 3, [1e8, 1e12]),
-    ];
-
-    #[test]
-    fn problems_have_the_features_they_are_named_for() {
-        let host = Executor::reference();
-        for (name, stencil, unknowns, [least, most]) in FEATURES {
-            let a = build_stencil(&format!("{name}:12x10x8"), &host).unwrap();
-            assert_eq!(a.stencil().to_string(), stencil, "{name}");
-            assert_eq!(a.unknowns(), unknowns, "{name}");
-            let largest = a.largest();
-            assert!(least <= largest && largest <= most, "{name}: {largest:e}");
-            assert!(a.diagonal().iter().all(|&value| value > 0.0), "{name}");
-            a.check_diagonal("test").unwrap();
-            a.check_finite().unwrap();
-        }
-    }
-
-    #[test]
-    fn stencil_and_csr_are_the_same_matrix() {
-        let host = Executor::reference();
-        for (name, ..) in FEATURES {
-            let spec = format!("{name}:5x4x3");
-            let problem = build(&spec, &host).unwrap();
-            assert_eq!(problem.name, spec);
-            let found = StencilMatrix::from_csr(&problem.matrix).unwrap();
-            let made = build_stencil(&spec, &host).unwrap();
-            assert_eq!(found.grid(), made.grid(), "{name}");
-            assert_eq!(found.to_csr().values(), made.to_csr().values(), "{name}");
-        }
-        let other = build_stencil("poisson5:4x3", &host).unwrap();
-        assert_eq!(other.stencil().points(), 5);
-    }
-
-    #[test]
-    fn flat_grids_are_grids() {
-        for (name, ..) in FEATURES {
-            let a = build_stencil(&format!("{name}:6x1x4"), &Executor::reference()).unwrap();
-            assert!(a.diagonal().iter().all(|&value| value > 0.0), "{name}");
-        }
-    }
 }

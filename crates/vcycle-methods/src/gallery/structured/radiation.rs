@@ -3,28 +3,11 @@
 //! A front of heat crosses a shell of opaque material. Conductivities follow powers of the temperature:
 //! they span seven orders and are far beyond half precision.
 
-use super::super::Entry;
-use super::super::spec::Spec;
-use super::{axis_of, beside, harmonic, noise, on_grid, position, problem};
+use super::super::entry::Given;
+use super::{axis_of, beside, harmonic, noise, others, position};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::structured::{Grid, Stencil, StencilMatrix};
-
-pub(in super::super) const RHD: Entry = Entry {
-    name: "rhd",
-    usage: "rhd:N or rhd:NxMxK",
-    description: "radiation diffusion, 7 points, conductivities of 10^5 to 10^12: far from half precision",
-    example: "rhd:6x5x4",
-    build: problem,
-};
-
-pub(in super::super) const RHD3T: Entry = Entry {
-    name: "rhd-3T",
-    usage: "rhd-3T:N or rhd-3T:NxMxK",
-    description: "temperatures of radiation, electrons and ions, 7 points, 3 unknowns, anisotropic",
-    example: "rhd-3T:5x4x3",
-    build: problem,
-};
 
 /// Conductivity of radiation where it is hottest.
 const RADIATION: f64 = 1e12;
@@ -66,19 +49,17 @@ impl RadiationState {
     }
 }
 
-pub(super) fn one_temperature(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
-    spec.at_most(1)?;
-    let (grid, stencil) = on_grid(spec, 1, Stencil::star(3))?;
-    let (state, offsets) = (RadiationState { grid }, stencil.offsets().to_vec());
+pub(in super::super) fn one_temperature(
+    _: &Given<'_>,
+    (grid, stencil): (Grid, Stencil),
+    executor: &Executor,
+) -> Result<StencilMatrix<f64>> {
+    let (state, others) = (RadiationState { grid }, others(&stencil));
     StencilMatrix::from_cells(executor, grid, stencil, 1, |cell, entries| {
         let own = state.radiation(cell);
         let centre = entries.len() / 2;
         entries[centre] = CAPACITY + HOT_CAPACITY * state.temperature(cell).powi(3);
-        for (point, &offset) in offsets
-            .iter()
-            .enumerate()
-            .filter(|point| *point.1 != [0; 3])
-        {
+        for &(point, offset) in &others {
             let flow = harmonic(own, state.radiation(beside(grid, cell, offset)));
             entries[point] = -flow;
             entries[centre] += flow;
@@ -96,13 +77,12 @@ fn stretched(grid: Grid, cell: [usize; 3], offset: [i8; 3]) -> f64 {
     3.0 + 30.0 * (-((middle - 0.5) / 0.2).powi(2)).exp()
 }
 
-pub(super) fn three_temperatures(
-    spec: &Spec<'_>,
+pub(in super::super) fn three_temperatures(
+    _: &Given<'_>,
+    (grid, stencil): (Grid, Stencil),
     executor: &Executor,
 ) -> Result<StencilMatrix<f64>> {
-    spec.at_most(1)?;
-    let (grid, stencil) = on_grid(spec, 3, Stencil::star(3))?;
-    let (state, offsets) = (RadiationState { grid }, stencil.offsets().to_vec());
+    let (state, others) = (RadiationState { grid }, others(&stencil));
     let (points, centre) = (stencil.points(), stencil.centre());
     StencilMatrix::from_cells(executor, grid, stencil, 3, |cell, entries| {
         let at = |i: usize, point: usize, j: usize| (i * points + point) * 3 + j;
@@ -111,11 +91,7 @@ pub(super) fn three_temperatures(
             [state.radiation(cell), electrons, electrons / LIGHTER]
         };
         let own = conductivities(cell);
-        for (point, &offset) in offsets
-            .iter()
-            .enumerate()
-            .filter(|point| *point.1 != [0; 3])
-        {
+        for &(point, offset) in &others {
             let (other, factor) = (
                 conductivities(beside(grid, cell, offset)),
                 stretched(grid, cell, offset),

@@ -1,28 +1,11 @@
 //! Flow of oil, water and gas through rock: the pressure alone, and four components.
 
-use super::super::Entry;
-use super::super::spec::Spec;
+use super::super::entry::Given;
 use super::permeability::{Model, Permeability, SECTOR, SPE10};
-use super::{axis_of, beside, harmonic, noise, on_grid, problem};
+use super::{axis_of, beside, harmonic, noise, others};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::structured::{Grid, Stencil, StencilMatrix};
-
-pub(in super::super) const OIL: Entry = Entry {
-    name: "oil",
-    usage: "oil:N or oil:NxMxK, then FOLDER with fields of SPE10",
-    description: "pressure in an oil reservoir, 7 points, contrasts of 10^7, not symmetric, within half precision",
-    example: "oil:6x5x4",
-    build: problem,
-};
-
-pub(in super::super) const OIL4C: Entry = Entry {
-    name: "oil-4C",
-    usage: "oil-4C:N or oil-4C:NxMxK, then FOLDER with fields of a sector model",
-    description: "pressure and three components in an oil reservoir, 7 points, 4 unknowns, near half precision",
-    example: "oil-4C:4x3x3",
-    build: problem,
-};
 
 /// Area over distance of the faces along the axes: cells of 20 by 10 by 2 feet.
 const SHAPE: [f64; 3] = [1.0, 4.0, 100.0];
@@ -38,9 +21,8 @@ struct Reservoir {
 }
 
 impl Reservoir {
-    fn new(spec: &Spec<'_>, grid: Grid, model: &Model) -> Result<Self> {
-        spec.at_most(2)?;
-        let rock = match spec.text_or_none(1) {
+    fn new(given: &Given<'_>, grid: Grid, model: &Model) -> Result<Self> {
+        let rock = match given.folder {
             None => Permeability::Made,
             Some(folder) => Permeability::read(folder, model)?,
         };
@@ -69,17 +51,16 @@ fn comes_in(offset: [i8; 3]) -> bool {
     offset.iter().any(|&step| step < 0)
 }
 
-pub(super) fn pressure(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
-    let (grid, stencil) = on_grid(spec, 1, Stencil::star(3))?;
-    let reservoir = Reservoir::new(spec, grid, &SPE10)?;
-    let offsets = stencil.offsets().to_vec();
+pub(in super::super) fn pressure(
+    given: &Given<'_>,
+    (grid, stencil): (Grid, Stencil),
+    executor: &Executor,
+) -> Result<StencilMatrix<f64>> {
+    let reservoir = Reservoir::new(given, grid, &SPE10)?;
+    let others = others(&stencil);
     StencilMatrix::from_cells(executor, grid, stencil, 1, |cell, entries| {
         let centre = entries.len() / 2;
-        for (point, &offset) in offsets
-            .iter()
-            .enumerate()
-            .filter(|point| *point.1 != [0; 3])
-        {
+        for &(point, offset) in &others {
             let flow = reservoir.transmissibility(cell, offset) * reservoir.mobility(cell, offset);
             entries[point] = -flow;
             entries[centre] += flow;
@@ -93,21 +74,16 @@ pub(super) fn pressure(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMa
 }
 
 /// Rows: all fluids, then water, gas and dissolved gas; columns: pressure and their amounts.
-pub(super) fn components(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
-    let (grid, stencil) = on_grid(spec, 4, Stencil::star(3))?;
-    let reservoir = Reservoir::new(spec, grid, &SECTOR)?;
-    let (offsets, points, centre) = (
-        stencil.offsets().to_vec(),
-        stencil.points(),
-        stencil.centre(),
-    );
+pub(in super::super) fn components(
+    given: &Given<'_>,
+    (grid, stencil): (Grid, Stencil),
+    executor: &Executor,
+) -> Result<StencilMatrix<f64>> {
+    let reservoir = Reservoir::new(given, grid, &SECTOR)?;
+    let (others, points, centre) = (others(&stencil), stencil.points(), stencil.centre());
     StencilMatrix::from_cells(executor, grid, stencil, 4, |cell, entries| {
         let at = |i: usize, point: usize, j: usize| (i * points + point) * 4 + j;
-        for (point, &offset) in offsets
-            .iter()
-            .enumerate()
-            .filter(|point| *point.1 != [0; 3])
-        {
+        for &(point, offset) in &others {
             let flow = BARRELS
                 * reservoir.transmissibility(cell, offset)
                 * reservoir.mobility(cell, offset);

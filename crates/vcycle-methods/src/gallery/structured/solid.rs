@@ -1,39 +1,23 @@
 //! A block of steel, clamped at one side: linear elasticity on cubes cut into six tetrahedra, which
 //! couples 15 nodes.
 
-use super::super::Entry;
-use super::super::spec::Spec;
-use super::{on_grid, problem};
+use super::super::entry::Given;
+use super::super::grid::PATHS;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 
-pub(in super::super) const SOLID3D: Entry = Entry {
-    name: "solid-3D",
-    usage: "solid-3D:N or solid-3D:NxMxK",
-    description: "linear elasticity on tetrahedra, 15 points, 3 unknowns: far from half precision",
-    example: "solid-3D:4x3x3",
-    build: problem,
-};
-
 /// Young's modulus and Poisson's ratio.
 const YOUNG: f64 = 2e9;
 const POISSON: f64 = 0.3;
-/// The ways from one corner of a cube to the opposite one: Kuhn's tetrahedra.
-const WAYS: [[usize; 3]; 6] = [
-    [0, 1, 2],
-    [0, 2, 1],
-    [1, 0, 2],
-    [1, 2, 0],
-    [2, 0, 1],
-    [2, 1, 0],
-];
 
 type Block = [[f64; 3]; 3];
 
-pub(super) fn elasticity(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
-    spec.at_most(1)?;
-    let (grid, stencil) = on_grid(spec, 3, Stencil::of(&same_way))?;
+pub(in super::super) fn elasticity(
+    _: &Given<'_>,
+    (grid, stencil): (Grid, Stencil),
+    executor: &Executor,
+) -> Result<StencilMatrix<f64>> {
     let (offsets, points) = (stencil.offsets().to_vec(), stencil.points());
     let cube = cube_matrix();
     StencilMatrix::from_cells(executor, grid, stencil, 3, |node, entries| {
@@ -46,11 +30,6 @@ pub(super) fn elasticity(spec: &Spec<'_>, executor: &Executor) -> Result<Stencil
             }
         }
     })
-}
-
-/// Neighbours along an edge of a tetrahedron: all steps go up, or all go down.
-fn same_way(offset: Offset) -> bool {
-    offset.iter().all(|&step| step >= 0) || offset.iter().all(|&step| step <= 0)
 }
 
 /// Whether there is a cube whose lowest corner is here. Beyond the first nodes along x is the clamped
@@ -89,9 +68,9 @@ fn assembled(cube: &[[Block; 8]; 8], grid: Grid, node: [usize; 3], offset: Offse
 /// The stiffness of a unit cube; node `x + 2 y + 4 z`.
 fn cube_matrix() -> [[Block; 8]; 8] {
     let mut cube = [[Block::default(); 8]; 8];
-    for way in WAYS {
-        let nodes = [0, 1 << way[0], (1 << way[0]) | (1 << way[1]), 7_usize];
-        let gradients = gradients(way);
+    for path in PATHS {
+        let nodes = [0, 1 << path[0], (1 << path[0]) | (1 << path[1]), 7_usize];
+        let gradients = gradients(path);
         for (a, &first) in nodes.iter().enumerate() {
             for (b, &second) in nodes.iter().enumerate().skip(a) {
                 let block = stiffness(gradients[a], gradients[b]);
@@ -111,9 +90,9 @@ fn cube_matrix() -> [[Block; 8]; 8] {
 
 /// The gradients of the four linear shape functions of a tetrahedron that goes along the axes one after
 /// the other: differences of neighbouring coordinates.
-fn gradients(way: [usize; 3]) -> [[f64; 3]; 4] {
+fn gradients(path: [usize; 3]) -> [[f64; 3]; 4] {
     let mut gradients = [[0.0; 3]; 4];
-    for (step, &axis) in way.iter().enumerate() {
+    for (step, &axis) in path.iter().enumerate() {
         gradients[step][axis] -= 1.0;
         gradients[step + 1][axis] += 1.0;
     }

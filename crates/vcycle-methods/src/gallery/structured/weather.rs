@@ -2,20 +2,11 @@
 
 use std::f64::consts::PI;
 
-use super::super::Entry;
-use super::super::spec::Spec;
-use super::{noise, on_grid, position, problem};
+use super::super::entry::Given;
+use super::{noise, position};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::structured::{Grid, Stencil, StencilMatrix};
-
-pub(in super::super) const WEATHER: Entry = Entry {
-    name: "weather",
-    usage: "weather:N or weather:NxMxK",
-    description: "pressure over mountains, 19 points, thin layers: strongly anisotropic, not symmetric, near half precision",
-    example: "weather:6x5x4",
-    build: problem,
-};
 
 /// Coefficients of a cell: second derivatives along the axes, and mixed ones of x, y with z.
 struct Metric {
@@ -43,9 +34,11 @@ fn metric(grid: Grid, cell: [usize; 3]) -> Metric {
     Metric { along, mixed }
 }
 
-pub(super) fn helmholtz(spec: &Spec<'_>, executor: &Executor) -> Result<StencilMatrix<f64>> {
-    spec.at_most(1)?;
-    let (grid, stencil) = on_grid(spec, 1, Stencil::faces_and_edges())?;
+pub(in super::super) fn helmholtz(
+    _: &Given<'_>,
+    (grid, stencil): (Grid, Stencil),
+    executor: &Executor,
+) -> Result<StencilMatrix<f64>> {
     let offsets = stencil.offsets().to_vec();
     StencilMatrix::from_cells(executor, grid, stencil, 1, |cell, entries| {
         let here = metric(grid, cell);

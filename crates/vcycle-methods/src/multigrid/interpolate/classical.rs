@@ -41,7 +41,7 @@ pub(super) const CLASSICAL: InterpolationRegistration = InterpolationRegistratio
 /// ```
 /// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
 /// use vcycle::multigrid::interpolate::{Truncation, classical};
-/// let a = gallery::poisson5([3, 1], &Executor::cpu())?.matrix;
+/// let a = gallery::build("poisson5:3x1", &Executor::cpu())?.matrix;
 /// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
 /// let p = classical(&a, a.pattern(), &splitting, &Truncation::default())?;
 /// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));

@@ -32,7 +32,7 @@ const KEPT: u32 = 20;
 ///                         spectral_radius, tentative}};
 /// use vcycle::linop::Size;
 /// let cpu = Executor::cpu();
-/// let a = gallery::poisson5([6, 1], &cpu)?.matrix;
+/// let a = gallery::build("poisson5:6x1", &cpu)?.matrix;
 /// let threes = Aggregates { aggregate: vec![0, 0, 0, 1, 1, 1].into(), count: 2 };
 /// let (t, _) = tentative(&threes, &[], 1, &cpu)?;
 /// let p = smoothed(&a, &t, (0.5, spectral_radius(&a)?), None, Size::square(1))?;

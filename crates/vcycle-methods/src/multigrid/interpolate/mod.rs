@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn between_uncoupled_fine_unknowns_all_methods_are_ideal() {
-        let a = gallery::poisson5([5, 5], &Executor::reference()).unwrap();
+        let a = gallery::build("poisson5:5x5", &Executor::reference()).unwrap();
         let a = a.matrix;
         let red = testing::every(2, 25);
         for method in METHODS {
@@ -133,7 +133,7 @@ mod tests {
     fn any_number_of_threads_gives_the_same_bits() {
         let with = |threads: usize| {
             let cpu = Executor::cpu_with_threads(threads).unwrap();
-            let a = gallery::poisson9([200, 200], &cpu).unwrap().matrix;
+            let a = gallery::build("poisson9:200", &cpu).unwrap().matrix;
             let splitting = testing::greedy(a.pattern());
             METHODS.map(|method| {
                 let p = method(&a, a.pattern(), &splitting, &Truncation::default()).unwrap();

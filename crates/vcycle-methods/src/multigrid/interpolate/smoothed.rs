@@ -110,7 +110,7 @@ pub(super) const SMOOTHED: InterpolationRegistration = InterpolationRegistration
 /// use vcycle::{executor::Executor, gallery, linop::Size};
 /// use vcycle::multigrid::{coarsen::Aggregates, interpolate::{smoothed, spectral_radius, tentative}};
 /// let cpu = Executor::cpu();
-/// let a = gallery::poisson5([6, 1], &cpu)?.matrix;
+/// let a = gallery::build("poisson5:6x1", &cpu)?.matrix;
 /// let threes = Aggregates { aggregate: vec![0, 0, 0, 1, 1, 1].into(), count: 2 };
 /// let (t, _) = tentative(&threes, &[], 1, &cpu)?;
 /// let p = smoothed(&a, &t, (4.0 / 3.0, spectral_radius(&a)?), None, Size::square(1))?;
@@ -414,7 +414,7 @@ mod tests {
     fn any_number_of_threads_gives_the_same_bits() {
         let with = |threads: usize| {
             let cpu = Executor::cpu_with_threads(threads).unwrap();
-            let a = gallery::poisson9([200, 200], &cpu).unwrap().matrix;
+            let a = gallery::build("poisson9:200", &cpu).unwrap().matrix;
             let (t, _) = tentative(&squares(200, 3), &[vec![1.0; 40_000]], 1, &cpu).unwrap();
             let p = smoothed(&a, &t, OMEGA, Some(a.pattern()), ONE).unwrap();
             (p.columns().to_vec(), p.values().to_vec())

@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn rigid_bodies_are_reproduced() {
         let cpu = Executor::reference();
-        let problem = gallery::elasticity([3, 2, 2], &cpu).unwrap();
+        let problem = gallery::build("elasticity:3x2x2", &cpu).unwrap();
         let near = problem.near_nullspace.unwrap();
         let modes = near.vectors();
         // 27 nodes: groups of five, one of a single node, the last node left out.
@@ -394,7 +394,7 @@ mod tests {
     fn dependent_vectors_give_empty_columns() {
         let cpu = Executor::reference();
         let groups = runs(27, 1);
-        let near = gallery::elasticity([3, 2, 2], &cpu).unwrap();
+        let near = gallery::build("elasticity:3x2x2", &cpu).unwrap();
         let near = near.near_nullspace.unwrap();
         let modes = near.vectors();
         let (t, coarse) = tentative(&groups, modes, 3, &cpu).unwrap();

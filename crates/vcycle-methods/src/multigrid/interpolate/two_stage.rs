@@ -26,7 +26,7 @@ use crate::operations::interpolate::{self as operations, WeightMethod};
 /// ```
 /// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
 /// use vcycle::multigrid::interpolate::{Truncation, two_stage};
-/// let a = gallery::poisson5([5, 1], &Executor::cpu())?.matrix;
+/// let a = gallery::build("poisson5:5x1", &Executor::cpu())?.matrix;
 /// let first = Splitting { coarse_index: vec![0, NONE, 1, NONE, 2].into(), coarse_count: 3 };
 /// let second = Splitting { coarse_index: vec![NONE, NONE, 0, NONE, NONE].into(), coarse_count: 1 };
 /// let p = two_stage(&a, a.pattern(), &first, &second, &Truncation::default())?;

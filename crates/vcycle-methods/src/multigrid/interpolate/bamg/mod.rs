@@ -130,7 +130,7 @@ pub(in crate::multigrid::interpolate) const FILTERED_BAMG: InterpolationRegistra
 /// ```
 /// use vcycle::{executor::Executor, gallery};
 /// use vcycle::multigrid::{coarsen::{NONE, Splitting}, interpolate::{Bamg, bamg}};
-/// let a = gallery::poisson5([5, 1], &Executor::cpu())?.matrix;
+/// let a = gallery::build("poisson5:5x1", &Executor::cpu())?.matrix;
 /// let every_other = Splitting { coarse_index: vec![0, NONE, 1, NONE, 2].into(), coarse_count: 3 };
 /// let line = [vec![1.0; 5], vec![0.0, 1.0, 2.0, 3.0, 4.0]];
 /// let (p, _) = bamg(a.pattern(), &every_other, &line, &Bamg::default())?;

@@ -62,7 +62,7 @@ fn rigid_bodies_are_reproduced_with_bounded_weights() {
 #[test]
 fn what_cannot_be_interpolated_becomes_coarse() {
     // A line whose only coarse unknown is the first: the second vector is out of reach.
-    let a = gallery::poisson5([6, 1], &Executor::reference())
+    let a = gallery::build("poisson5:6x1", &Executor::reference())
         .unwrap()
         .matrix;
     let first = Splitting::of(6, |i| i == 0);
@@ -99,7 +99,7 @@ fn threads_change_nothing() {
 
 #[test]
 fn wrong_arguments_are_named() {
-    let a = gallery::poisson5([4, 1], &Executor::reference())
+    let a = gallery::build("poisson5:4x1", &Executor::reference())
         .unwrap()
         .matrix;
     let half = Splitting::of(4, |i| i % 2 == 0);
