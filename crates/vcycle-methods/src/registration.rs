@@ -25,6 +25,10 @@ pub struct Registration {
     pub needs: &'static [Need],
     /// Where it works, and in what numbers.
     pub support: Support,
+    /// What kind of operator it makes of a symmetric matrix with its default parameters.
+    pub symmetry: Symmetry,
+    /// The memory it takes whatever its parameters are.
+    pub memory: Memory,
 }
 
 impl Registration {
@@ -188,6 +192,13 @@ pub enum Need {
 }
 
 impl Need {
+    /// What short recurrences for symmetric matrices ask for.
+    pub const SYMMETRIC_FIXED: &'static [Self] = &[
+        Self::SymmetricMatrix,
+        Self::SymmetricPreconditioner,
+        Self::FixedPreconditioner,
+    ];
+
     /// In words, as the reference of options has them.
     pub fn words(self) -> &'static str {
         match self {
@@ -219,13 +230,17 @@ pub trait Component {
     /// What it is.
     const REGISTRATION: Registration;
 
-    /// What kind of operator it makes of a symmetric matrix.
-    fn symmetry(&self) -> Symmetry;
+    /// What kind of operator it makes of a symmetric matrix with these parameters.
+    fn symmetry(&self) -> Symmetry {
+        Self::REGISTRATION.symmetry
+    }
 
     /// The memory it takes with these parameters. The factors are measured: the peak of a whole process (`/usr/bin/time -v
     /// vcycle solve`), or what `nvidia-smi` says is in use, less the matrix and the vectors, for problems of 5 to 80
     /// entries a row.
-    fn memory(&self, of: MemoryOf) -> Memory;
+    fn memory(&self, _of: MemoryOf) -> Memory {
+        Self::REGISTRATION.memory
+    }
 }
 
 /// A component that makes preconditioners.

@@ -73,15 +73,13 @@ impl Component for Saddle {
             transposed: false,
             ..Support::own_rows(crate::host_stages::MULTIGRID)
         },
+        symmetry: Symmetry::OneSided,
+        memory: Memory::per(24, 24),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::OneSided
-    }
 
     fn memory(&self, of: MemoryOf) -> Memory {
         // Both blocks are set up as the whole matrix is, and products with parts of it are stored.
-        Amg::default().memory(of).and(Memory::per(24, 24))
+        Amg::default().memory(of).and(Self::REGISTRATION.memory)
     }
 }
 

@@ -377,6 +377,8 @@ impl Component for Amg {
             transposed: false,
             ..Support::own_rows(crate::host_stages::MULTIGRID)
         },
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 0),
     };
 
     fn symmetry(&self) -> Symmetry {

@@ -8,7 +8,7 @@ use crate::executor::Workspace;
 use crate::host_stages::PIVOTS;
 use crate::linop::{Factory, LinOp};
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::Mixes;
 
@@ -55,16 +55,10 @@ impl Component for BlockDirect {
         after_colon: &["block-rows"],
         needs: &[Need::Entries],
         support: Support::own_rows(&[PIVOTS]),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
+        symmetry: Symmetry::Symmetric,
         // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
-        Memory::default()
-    }
+        memory: Memory::per(0, 0),
+    };
 }
 
 preconditioner!(BlockDirect);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_traits::Zero;
 
-use super::{bad_pivot, square_entries};
+use super::{bad_pivot, example, square_entries};
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -39,19 +39,7 @@ const ROWS_PER_PIECE: usize = 1024;
 /// [`Jacobi`](super::Jacobi) is not enough and triangular solves are too slow. It is symmetric
 /// positive definite where the matrix is.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, precond::BlockJacobi, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let mut precond = BlockJacobi::default();
-/// precond.block_size = 3;
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("BlockJacobi", "Cg", "poisson5:16", 60)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -81,11 +69,9 @@ impl Component for BlockJacobi {
         after_colon: &["block-size"],
         needs: &[Need::Entries],
         support: Support::own_rows(&[]),
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 0),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
 
     fn memory(&self, _of: MemoryOf) -> Memory {
         Memory::per(0, 8 * self.block_size)

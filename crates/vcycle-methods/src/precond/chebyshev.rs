@@ -6,7 +6,7 @@ use crate::eigen::{row_sum_bound_of, spectral_radius};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep};
-use crate::precond::{Diagonal, Jacobi, L1Jacobi};
+use crate::precond::{Diagonal, Jacobi, L1Jacobi, example};
 use crate::scalar::{Mixes, Scalar};
 use crate::text;
 use crate::vector::{Coefficient, Vector};
@@ -25,18 +25,7 @@ pub(crate) const CHEBYSHEV_LOWER: f64 = 0.27;
 /// **Choose it** for symmetric positive definite matrices and many threads: it is as strong as
 /// Gauss-Seidel and consists of products with the matrix alone.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, multigrid::ChebyshevPolynomial,
-///              solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let precond = ChebyshevPolynomial::default();
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("ChebyshevPolynomial", "Cg", "poisson5:16", 30)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -263,7 +252,8 @@ mod tests {
     #[test]
     fn sweeps_add_the_polynomial_of_the_residual() {
         let (host, ws) = (Executor::reference(), Workspace::new());
-        let a: Arc<dyn LinOp<f64>> = Arc::new(gallery::poisson5([9, 7], &host).unwrap().matrix);
+        let a: Arc<dyn LinOp<f64>> =
+            Arc::new(gallery::build("poisson5:9x7", &host).unwrap().matrix);
         let wave = |step: f64| (0..63).map(|i| (step * i as f64).sin()).collect();
         let b = Vector::from_column(&host, wave(0.7));
         for degree in 1..5 {

@@ -12,7 +12,7 @@ use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
@@ -70,6 +70,8 @@ impl Component for HybridGs {
         after_colon: &["block-rows", "sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
         support: Support::own_rows(&[TRIANGLES]),
+        symmetry: Symmetry::OneSided,
+        memory: Memory::per(12, 24),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -77,10 +79,6 @@ impl Component for HybridGs {
             true => Symmetry::Symmetric,
             false => Symmetry::OneSided,
         }
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(12, 24)
     }
 }
 

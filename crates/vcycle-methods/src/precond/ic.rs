@@ -8,7 +8,7 @@ use num_traits::{Float, One};
 use super::fill_levels::with_fill;
 use super::order::Side;
 use super::triangular::{Factors, Triangle};
-use super::{bad_pivot, check_hermitian, diagonal_places, square_entries};
+use super::{bad_pivot, check_hermitian, diagonal_places, example, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::{IC0, TRIANGLES};
@@ -61,15 +61,9 @@ impl Component for Ic0 {
         after_colon: &["shift"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
         support: Support::own_rows(&[IC0, TRIANGLES]),
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(25, 56),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(25, 56)
-    }
 }
 
 preconditioner!(Ic0);
@@ -93,18 +87,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
 /// **Choose it** with conjugate gradients where `Ic0` takes many iterations and memory allows more;
 /// [`ParIct`](super::ParIct) looks at the values.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::Ick, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("poisson5:16", &cpu)?;
-/// let solver = Solver::<f64>::new(Cg::default(), Arc::new(problem.matrix))?
-///     .preconditioned_by(&Ick::default())?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.iterations < 16);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Ick", "Cg", "poisson5:16", 16)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -126,14 +109,13 @@ impl Component for Ick {
         after_colon: &["level"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
         support: Support::own_rows(&[IC0, TRIANGLES]),
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(25, 56),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(25_usize.saturating_mul(1 + self.level), 56)
+        let fill = Memory::per(25_usize.saturating_mul(self.level), 0);
+        Self::REGISTRATION.memory.and(fill)
     }
 }
 

@@ -61,6 +61,8 @@ impl Component for Ilu0 {
         after_colon: &["sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
         support: Support::own_rows(&[ILU0, TRIANGLES]),
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(12, 30),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -69,10 +71,6 @@ impl Component for Ilu0 {
             0 => Symmetry::Symmetric,
             _ => Symmetry::OneSided,
         }
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(12, 30)
     }
 }
 
@@ -136,6 +134,8 @@ impl Component for Iluk {
         after_colon: &["level"],
         needs: &[Need::Entries, Need::Diagonal],
         support: Support::own_rows(&[ILU0, TRIANGLES]),
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(24, 60),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -144,7 +144,8 @@ impl Component for Iluk {
     }
 
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(24_usize.saturating_mul(1 + self.level), 60)
+        let fill = Memory::per(24_usize.saturating_mul(self.level), 0);
+        Self::REGISTRATION.memory.and(fill)
     }
 }
 

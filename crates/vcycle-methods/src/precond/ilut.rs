@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::incomplete::{Incomplete, Solves};
-use super::{make_room, rounding, square_entries};
+use super::{example, make_room, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::{ILUT, TRIANGLES};
@@ -30,18 +30,7 @@ const LEAST_PIVOT: f64 = 1e-4;
 /// [matching](super::Preprocessing) where the diagonal has zeros. The set-up is serial;
 /// [`ParIlut`](super::ParIlut) is the parallel one.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::Ilut, solver::{Gmres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("convdiff7:6,20", &cpu)?;
-/// let a = Arc::new(problem.matrix);
-/// let solver = Solver::<f64>::new(Gmres::default(), a)?.preconditioned_by(&Ilut::default())?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.iterations < 10);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Ilut", "Gmres", "convdiff7:6,20", 10)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -76,14 +65,13 @@ impl Component for Ilut {
         after_colon: &["fill", "threshold"],
         needs: &[Need::Entries],
         support: Support::own_rows(&[ILUT, TRIANGLES]),
+        symmetry: Symmetry::OneSided,
+        memory: Memory::per(0, 60),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::OneSided
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per((24.0 * self.fill) as usize, 60)
+        let factors = Memory::per((24.0 * self.fill) as usize, 0);
+        Self::REGISTRATION.memory.and(factors)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_traits::Zero;
 
 use super::pattern::{Structure, check_lengths, power_pattern};
-use super::{Fsai, bad_pivot, nonzero_diagonal, square_entries};
+use super::{Fsai, bad_pivot, example, nonzero_diagonal, square_entries};
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -14,7 +14,7 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::{self, on_host};
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Scalar};
 
@@ -29,19 +29,7 @@ use crate::scalar::{Field, Mixes, Scalar};
 /// `spd` with conjugate gradients; `general` is not symmetric. Rows whose pattern exceeds 512
 /// entries are refused.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, precond::{Isai, IsaiKind}, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let mut precond = Isai::default();
-/// precond.kind = IsaiKind::Spd;
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Isai", "Gmres", "convdiff7:6,20", 40)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -79,6 +67,8 @@ impl Component for Isai {
         after_colon: &["kind", "power"],
         needs: &[Need::Entries],
         support: Support::own_rows(&[ISAI]),
+        symmetry: Symmetry::OneSided,
+        memory: Memory::per(13, 0),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -86,10 +76,6 @@ impl Component for Isai {
             IsaiKind::Spd => Symmetry::Symmetric,
             IsaiKind::General => Symmetry::OneSided,
         }
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(13, 0)
     }
 }
 

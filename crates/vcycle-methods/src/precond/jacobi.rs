@@ -10,7 +10,7 @@ use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::operations::entries::inverted_for;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
@@ -53,15 +53,9 @@ impl Component for Jacobi {
         after_colon: &["weight"],
         needs: &[Need::Diagonal],
         support: Support::ROWS,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 8),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(0, 8)
-    }
 }
 
 preconditioner!(Jacobi);
@@ -272,7 +266,7 @@ mod tests {
     #[test]
     fn many_sweeps_are_single_ones() {
         let (host, ws) = (Executor::reference(), Workspace::new());
-        let a = crate::gallery::poisson5([4, 3], &host).unwrap().matrix;
+        let a = crate::gallery::build("poisson5:4x3", &host).unwrap().matrix;
         let a: Arc<dyn LinOp<f64>> = Arc::new(a);
         let m = Jacobi { weight: 0.5 }.generate(&a, &ws).unwrap();
         let b = Vector::filled(&host, 12, 1, 1.0).unwrap();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use num_traits::Zero;
 
 use super::jacobi::Diagonal;
-use super::square_rows;
+use super::{example, square_rows};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::entries::inverted_for;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
@@ -27,18 +27,7 @@ use crate::scalar::{Field, Mixes, RealOf, Scalar};
 /// preconditioner of CG it is like [`Jacobi`](super::Jacobi) on rows of similar sums, and
 /// [`Minres`](crate::solver::Minres) takes it for indefinite matrices too.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, precond::L1Jacobi, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let precond = L1Jacobi::default();
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("L1Jacobi", "Cg", "poisson5:16", 60)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -60,15 +49,9 @@ impl Component for L1Jacobi {
         after_colon: &["weight"],
         needs: &[Need::Entries],
         support: Support::ROWS,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 8),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(0, 8)
-    }
 }
 
 preconditioner!(L1Jacobi);

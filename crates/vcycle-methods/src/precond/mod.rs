@@ -103,6 +103,34 @@ use crate::linop::{LinOp, check_square, entries, rows_here};
 use crate::matrix::Csr;
 use crate::scalar::{Kind, Scalar};
 
+/// The example of a preconditioner, which differs from others by its name, the solver, the problem and the iterations it is below.
+macro_rules! example {
+    ($name:literal, $solver:literal, $problem:literal, $most:literal) => {
+        concat!(
+            "```\nuse std::sync::Arc;\nuse vcycle::{executor::Executor, gallery, precond::",
+            $name,
+            ", solver::{",
+            $solver,
+            ", Solver}, vector::Vector};\n\
+             let problem = gallery::build(\"",
+            $problem,
+            "\", &Executor::cpu())?;\n\
+             let b = Vector::from_column(&Executor::cpu(), problem.rhs);\n\
+             let mut x = Vector::zeros_like(&b)?;\n\
+             let solver = Solver::<f64>::new(",
+            $solver,
+            "::default(), Arc::new(problem.matrix))?;\n\
+             let solver = solver.preconditioned_by(&",
+            $name,
+            "::default())?;\n\
+             assert!(solver.solve(&b, &mut x)?.iterations < ",
+            $most,
+            ");\n# Ok::<(), vcycle::Error>(())\n```"
+        )
+    };
+}
+use example;
+
 /// The entries of a square matrix, all of them finite.
 fn square_entries<'a, T: Scalar>(
     a: &'a dyn LinOp<T>,

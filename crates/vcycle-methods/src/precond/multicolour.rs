@@ -11,7 +11,7 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::Mixes;
 
@@ -69,6 +69,8 @@ impl Component for MulticolourGs {
         after_colon: &["omega", "sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
         support: Support::own_rows(&[TRIANGLES, COLOURS]),
+        symmetry: Symmetry::OneSided,
+        memory: Memory::per(12, 24),
     };
 
     fn symmetry(&self) -> Symmetry {
@@ -76,10 +78,6 @@ impl Component for MulticolourGs {
             true => Symmetry::Symmetric,
             false => Symmetry::OneSided,
         }
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(12, 24)
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::ic::{cholesky, lower_triangle};
 use super::sweeper::Sweeper;
 use super::triangular::Factors;
-use super::{diagonal_places, nonzero_diagonal, square_entries};
+use super::{diagonal_places, example, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::{IC0, ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations::factor::Factorisation;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::Mixes;
 
@@ -31,18 +31,7 @@ use crate::scalar::Mixes;
 /// **Choose it** where the serial set-up of `Ilu0` takes too long; a few sweeps are as good for a
 /// preconditioner.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, precond::ParIlu, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let precond = ParIlu::default();
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("ParIlu", "Gmres", "convdiff7:6,20", 20)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -64,16 +53,10 @@ impl Component for ParIlu {
         after_colon: &["sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
         support: Support::own_rows(&[ILU0, TRIANGLES]),
-    };
-
-    fn symmetry(&self) -> Symmetry {
         // Of a symmetric matrix `U` is `D L^T`.
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(24, 30)
-    }
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(24, 30),
+    };
 }
 
 preconditioner!(ParIlu);
@@ -106,18 +89,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
 ///
 /// **Choose it** where the serial set-up of `Ic0` takes too long.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::ParIc, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("poisson5:16", &cpu)?;
-/// let solver = Solver::<f64>::new(Cg::default(), Arc::new(problem.matrix))?
-///     .preconditioned_by(&ParIc::default())?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("ParIc", "Cg", "poisson5:16", 30)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -139,15 +111,9 @@ impl Component for ParIc {
         after_colon: &["sweeps"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
         support: Support::own_rows(&[IC0, TRIANGLES]),
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(24, 56),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(24, 56)
-    }
 }
 
 preconditioner!(ParIc);

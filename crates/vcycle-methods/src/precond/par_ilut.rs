@@ -6,7 +6,7 @@ use super::ic::{cholesky, lower_triangle};
 use super::ilut::check_fill;
 use super::incomplete::{Incomplete, Solves};
 use super::search::Search;
-use super::{diagonal_places, nonzero_diagonal, square_entries};
+use super::{diagonal_places, example, nonzero_diagonal, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::{ILU0, PARICT, TRIANGLES};
@@ -33,18 +33,7 @@ use crate::scalar::Mixes;
 /// **Choose it** where [`Ilu0`](super::Ilu0) takes many iterations; [`Ilut`](super::Ilut) is its serial counterpart and the
 /// stronger one for matrices that are far from diagonally dominant.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::ParIlut, solver::{Gmres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("convdiff7:6,20", &cpu)?;
-/// let a = Arc::new(problem.matrix);
-/// let solver = Solver::<f64>::new(Gmres::default(), a)?.preconditioned_by(&ParIlut::default())?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.iterations < 10);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("ParIlut", "Gmres", "convdiff7:6,20", 10)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -78,14 +67,13 @@ impl Component for ParIlut {
         after_colon: &["fill", "steps"],
         needs: &[Need::Entries, Need::Diagonal],
         support: Support::own_rows(&[ILU0, TRIANGLES]),
+        symmetry: Symmetry::OneSided,
+        memory: Memory::per(0, 60),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::OneSided
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per((80.0 * self.fill) as usize, 60)
+        let factors = Memory::per((80.0 * self.fill) as usize, 0);
+        Self::REGISTRATION.memory.and(factors)
     }
 }
 
@@ -128,18 +116,7 @@ impl ParIlut {
 ///
 /// **Choose it** with conjugate gradients where `Ic0` takes many iterations and multigrid does not suit the matrix.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::ParIct, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("poisson5:16", &cpu)?;
-/// let solver = Solver::<f64>::new(Cg::default(), Arc::new(problem.matrix))?
-///     .preconditioned_by(&ParIct::default())?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.iterations < 16);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("ParIct", "Cg", "poisson5:16", 16)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -166,14 +143,13 @@ impl Component for ParIct {
         after_colon: &["fill", "steps"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
         support: Support::own_rows(&[PARICT, TRIANGLES]),
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 60),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per((60.0 * self.fill) as usize, 60)
+        let factor = Memory::per((60.0 * self.fill) as usize, 0);
+        Self::REGISTRATION.memory.and(factor)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::Mixes;
 
@@ -62,15 +62,9 @@ impl Component for Polynomial {
         after_colon: &["degree", "base"],
         needs: &[Need::Diagonal],
         support: Support::METHOD,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 32),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(0, 32)
-    }
 }
 
 preconditioner!(Polynomial);

@@ -7,14 +7,14 @@ use num_traits::One;
 use super::order::{Rows, Side};
 use super::sweeps::repeated;
 use super::triangular::{Factors, Triangle};
-use super::{nonzero_diagonal, square_entries};
+use super::{example, nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Scalar};
 
@@ -30,19 +30,7 @@ use crate::scalar::{Field, Mixes, Scalar};
 /// **Choose it** with solvers for nonsymmetric matrices, or as a smoother. It is not symmetric;
 /// with conjugate gradients take [`Ssor`].
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, precond::Sor, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let mut precond = Sor::default();
-/// precond.omega = 1.2;
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Sor", "Gmres", "poisson5:16", 40)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -69,15 +57,9 @@ impl Component for Sor {
         after_colon: &["omega", "sweeps"],
         needs: &[Need::Entries, Need::Diagonal],
         support: Support::own_rows(&[TRIANGLES]),
+        symmetry: Symmetry::OneSided,
+        memory: Memory::per(12, 58),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::OneSided
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(12, 58)
-    }
 }
 
 preconditioner!(Sor);
@@ -104,19 +86,7 @@ impl<T: Mixes<T, T>> Factory<T> for Sor {
 /// matrix is. Symmetric Gauss-Seidel is `omega = 1`. It needs no factorisation, so it cannot fail
 /// as [`Ic0`](super::Ic0) can, which is stronger.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, precond::Ssor, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let mut precond = Ssor::default();
-/// precond.omega = 1.2;
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert_eq!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Ssor", "Cg", "poisson5:16", 30)]
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -138,16 +108,9 @@ impl Component for Ssor {
     const REGISTRATION: Registration = Registration {
         name: "ssor",
         summary: "Symmetric successive over-relaxation.",
+        symmetry: Symmetry::Symmetric,
         ..Sor::REGISTRATION
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, of: MemoryOf) -> Memory {
-        Sor::default().memory(of)
-    }
 }
 
 preconditioner!(Ssor);

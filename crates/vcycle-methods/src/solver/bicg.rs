@@ -1,10 +1,10 @@
 //! Biconjugate gradients.
 
 use super::per_column::PerColumn;
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars};
 
@@ -17,17 +17,7 @@ use crate::vector::{Coefficient, Scalars};
 /// [`Bicgstab`](super::Bicgstab) or [`Idr`](super::Idr) is the better choice. Matrix and
 /// preconditioner must be able to apply their adjoint.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Bicg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Bicg::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Bicg")]
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -40,25 +30,15 @@ impl Component for Bicg {
         after_colon: &[],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(7),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(7)
-    }
 }
 
 solver!(Bicg);
 
-impl<T: Scalar> Method<T> for Bicg {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Bicg {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, mut z, mut p, mut q] = run.vectors()?;
         // The shadow recurrence, with the adjoint.
         let [mut sr, mut sz, mut sp, mut sq] = run.vectors()?;

@@ -1,8 +1,8 @@
 //! Stabilised biconjugate gradients.
 
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -14,17 +14,7 @@ use crate::vector::Coefficient;
 /// **Choose it** for nonsymmetric matrices when the memory of [`Gmres`](super::Gmres) is too
 /// much; [`Idr`](super::Idr) often needs fewer products.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Bicgstab, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Bicgstab::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Bicgstab")]
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -37,25 +27,15 @@ impl Component for Bicgstab {
         after_colon: &[],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(8),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(8)
-    }
 }
 
 solver!(Bicgstab);
 
-impl<T: Scalar> Method<T> for Bicgstab {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Bicgstab {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, mut shadow, p, v, y, z, t] = run.vectors()?;
         let [mut rho, mut old_rho, alpha, mut omega, beta, divisor] = run.scalars()?;
         if run.start(&mut r, &mut rho)? {

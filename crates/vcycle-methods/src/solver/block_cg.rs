@@ -1,10 +1,10 @@
 //! Conjugate gradients with a space that right-hand sides share.
 
 use super::orthonormal::{finite, leave_ended, norms, orthonormal};
-use super::{Method, Run, solver};
+use super::{Run, solver};
 use crate::dense::Independent;
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::{Part, Status};
 use crate::vector::Vector;
@@ -40,21 +40,11 @@ impl Component for BlockCg {
         name: "block-cg",
         summary: "Conjugate gradients with a space that all right-hand sides share.",
         after_colon: &[],
-        needs: &[
-            Need::SymmetricMatrix,
-            Need::SymmetricPreconditioner,
-            Need::FixedPreconditioner,
-        ],
+        needs: Need::SYMMETRIC_FIXED,
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(10),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(10)
-    }
 }
 
 solver!(BlockCg);
@@ -62,12 +52,8 @@ solver!(BlockCg);
 /// A residual may be this much shorter than the first one and still be measured by that.
 const MOST_LOST: f64 = 1e10;
 
-impl<T: Scalar> Method<T> for BlockCg {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl BlockCg {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, mut z] = run.vectors()?;
         let [mut norm] = run.scalars()?;
         if run.start(&mut r, &mut norm)? {

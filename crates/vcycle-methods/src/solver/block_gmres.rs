@@ -3,7 +3,7 @@
 use super::block_cg::end;
 use super::orthonormal::{finite, leave_ended, norms, orthonormal, take_out};
 use super::recycled::Recycled;
-use super::{Method, Run, check_restart, solver};
+use super::{Run, check_restart, solver};
 use crate::dense::BlockLeastSquares;
 use crate::error::Result;
 use crate::executor::Scratch;
@@ -52,25 +52,19 @@ impl Component for BlockGmres {
         after_colon: &["restart"],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(10),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(self.restart.saturating_add(10))
+        Self::REGISTRATION.memory.and(Memory::vectors(self.restart))
     }
 }
 
 solver!(BlockGmres);
 
-impl<T: Scalar> Method<T> for BlockGmres {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl BlockGmres {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         iterate(run, self.restart, &mut Recycled::nothing())
     }
 }

@@ -1,8 +1,8 @@
 //! Conjugate gradients.
 
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Part;
 use crate::vector::Coefficient;
@@ -17,17 +17,7 @@ use crate::vector::Coefficient;
 /// varies. A direction of non-positive curvature ends it with
 /// [`Status::Indefinite`](crate::stop::Status::Indefinite).
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Cg::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Cg")]
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -38,31 +28,17 @@ impl Component for Cg {
         name: "cg",
         summary: "Conjugate gradients.",
         after_colon: &[],
-        needs: &[
-            Need::SymmetricMatrix,
-            Need::SymmetricPreconditioner,
-            Need::FixedPreconditioner,
-        ],
+        needs: Need::SYMMETRIC_FIXED,
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(4),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(4)
-    }
 }
 
 solver!(Cg);
 
-impl<T: Scalar> Method<T> for Cg {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Cg {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, z, p, q] = run.vectors()?;
         let [rho, mut old_rho, curvature, mut norm] = run.scalars()?;
         if run.start(&mut r, &mut norm)? {

@@ -1,8 +1,8 @@
 //! Conjugate gradients squared.
 
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -14,17 +14,7 @@ use crate::vector::Coefficient;
 /// **Choose it** for nonsymmetric matrices with a good preconditioner; else prefer
 /// [`Bicgstab`](super::Bicgstab).
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Cgs, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Cgs::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Cgs")]
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -37,25 +27,15 @@ impl Component for Cgs {
         after_colon: &[],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(8),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(8)
-    }
 }
 
 solver!(Cgs);
 
-impl<T: Scalar> Method<T> for Cgs {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Cgs {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, mut shadow, mut u] = run.vectors()?;
         let [mut p, mut q, mut v, mut z] = run.vectors()?;
         let [mut rho, mut old_rho, mut sigma, mut norm] = run.scalars()?;

@@ -1,8 +1,8 @@
 //! Chebyshev iteration.
 
-use super::{Method, Run, solver, spectrum};
+use super::{Run, example, solver, spectrum};
 use crate::error::{Error, Result};
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Status;
 use crate::vector::Coefficient;
@@ -22,17 +22,7 @@ const SAFETY: f64 = 1.1;
 /// or as a preconditioner that has to be the same linear operator every time: then give the
 /// bounds, and stop after a fixed number of iterations.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Chebyshev, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Chebyshev::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Chebyshev")]
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -84,31 +74,17 @@ impl Component for Chebyshev {
         name: "chebyshev",
         summary: "Chebyshev iteration.",
         after_colon: &["lower", "upper"],
-        needs: &[
-            Need::SymmetricMatrix,
-            Need::SymmetricPreconditioner,
-            Need::FixedPreconditioner,
-        ],
+        needs: Need::SYMMETRIC_FIXED,
         support: Support::METHOD,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::vectors(4),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(4)
-    }
 }
 
 solver!(Chebyshev);
 
-impl<T: Scalar> Method<T> for Chebyshev {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Chebyshev {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, mut z, mut p, mut q] = run.vectors()?;
         let [mut norm] = run.scalars()?;
         if run.start(&mut r, &mut norm)? {

@@ -1,8 +1,8 @@
 //! Flexible conjugate gradients.
 
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Part;
 use crate::vector::Coefficient;
@@ -17,17 +17,7 @@ use crate::vector::Coefficient;
 /// **Choose it** for symmetric (Hermitian) positive definite matrices whose preconditioner is
 /// itself an iteration, a cycle with rounding in low precision, or slightly unsymmetric.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Fcg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Fcg::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Fcg")]
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -40,25 +30,15 @@ impl Component for Fcg {
         after_colon: &[],
         needs: &[Need::SymmetricMatrix, Need::SymmetricPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(4),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(4)
-    }
 }
 
 solver!(Fcg);
 
-impl<T: Scalar> Method<T> for Fcg {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Fcg {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, z, p, mut q] = run.vectors()?;
         let [rho, overlap, mut curvature, mut norm] = run.scalars()?;
         if run.start(&mut r, &mut norm)? {

@@ -1,6 +1,6 @@
 //! Flexible generalised minimal residuals.
 
-use super::{Method, Run, gmres, solver};
+use super::{Run, example, gmres, solver};
 use crate::error::Result;
 use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
@@ -13,17 +13,7 @@ use crate::vector::Storage;
 ///
 /// **Choose it** for nonsymmetric matrices whose preconditioner is an iteration itself.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Fgmres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Fgmres::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Fgmres")]
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -50,30 +40,20 @@ impl Component for Fgmres {
         after_colon: &["restart", "basis"],
         needs: &[],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(4),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(
-            self.basis
-                .vectors(self.restart)
-                .saturating_mul(2)
-                .saturating_add(4),
-        )
+        let basis = Memory::vectors(self.basis.vectors(self.restart));
+        Self::REGISTRATION.memory.and(basis).and(basis)
     }
 }
 
 solver!(Fgmres);
 
-impl<T: Scalar> Method<T> for Fgmres {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Fgmres {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         gmres::iterate(run, self.restart, self.basis, true)
     }
 }

@@ -1,7 +1,7 @@
 //! Generalised conjugate residuals.
 
 use super::basis::Basis;
-use super::{Method, Run, check_restart, solver};
+use super::{Run, check_restart, example, solver};
 use crate::error::Result;
 use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
@@ -15,17 +15,7 @@ use crate::vector::Coefficient;
 /// **Choose it** like [`Fgmres`](super::Fgmres), for nonsymmetric matrices with a preconditioner
 /// that may vary, when a current solution is wanted after each iteration.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Gcr, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Gcr::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Gcr")]
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -47,25 +37,21 @@ impl Component for Gcr {
         after_colon: &["restart"],
         needs: &[],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(4),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(self.restart.saturating_mul(2).saturating_add(4))
+        Self::REGISTRATION
+            .memory
+            .and(Memory::vectors(self.restart.saturating_mul(2)))
     }
 }
 
 solver!(Gcr);
 
-impl<T: Scalar> Method<T> for Gcr {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Gcr {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let restart = check_restart(self.restart, run)?;
         let mut directions = Basis::take(run.ws, run.b, restart)?;
         let mut images = Basis::take(run.ws, run.b, restart)?;

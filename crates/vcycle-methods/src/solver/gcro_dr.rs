@@ -66,19 +66,13 @@ impl Component for GcroDr {
         after_colon: &["restart", "recycle"],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(10),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(
-            self.recycle
-                .saturating_mul(4)
-                .saturating_add(self.restart)
-                .saturating_add(10),
-        )
+        let kept = self.recycle.saturating_mul(4).saturating_add(self.restart);
+        Self::REGISTRATION.memory.and(Memory::vectors(kept))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Generalised minimal residuals.
 
 use super::per_column::PerColumn;
-use super::{Method, Run, check_restart, solver};
+use super::{Run, check_restart, example, solver};
 use crate::dense::LeastSquares;
 use crate::error::Result;
 use crate::executor::Scratch;
@@ -25,17 +25,7 @@ use crate::vector::{Coefficient, Packed, Scalars, Storage, Vector};
 /// **Choose it** for nonsymmetric or indefinite matrices, the more so the better the
 /// preconditioner is; take [`Fgmres`](super::Fgmres) if that varies.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Gmres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Gmres::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Gmres")]
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -62,25 +52,20 @@ impl Component for Gmres {
         after_colon: &["restart", "basis"],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(4),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(self.basis.vectors(self.restart).saturating_add(4))
+        let basis = Memory::vectors(self.basis.vectors(self.restart));
+        Self::REGISTRATION.memory.and(basis)
     }
 }
 
 solver!(Gmres);
 
-impl<T: Scalar> Method<T> for Gmres {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Gmres {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         iterate(run, self.restart, self.basis, false)
     }
 }

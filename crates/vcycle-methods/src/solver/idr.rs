@@ -5,7 +5,7 @@ use num_traits::{Float, Zero};
 use super::basis::Basis;
 use super::per_column::PerColumn;
 use super::random::RandomVectors;
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
 use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
@@ -24,17 +24,7 @@ const ANGLE: f64 = 0.7;
 /// **Choose it** for nonsymmetric matrices when the memory of [`Gmres`](super::Gmres) is too
 /// much; it mostly beats [`Bicgstab`](super::Bicgstab), to which `s = 1` is similar.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Idr, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Idr::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Idr")]
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -58,25 +48,21 @@ impl Component for Idr {
         after_colon: &["s", "seed"],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(6),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(self.s.saturating_mul(3).saturating_add(6))
+        Self::REGISTRATION
+            .memory
+            .and(Memory::vectors(self.s.saturating_mul(3)))
     }
 }
 
 solver!(Idr);
 
-impl<T: Scalar> Method<T> for Idr {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Idr {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         if self.s == 0 {
             return Err(Error::bad_parameter("s", "must be at least 1"));
         }

@@ -1,8 +1,8 @@
 //! Iterative refinement.
 
-use super::{Method, Run, solver};
+use super::{Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
@@ -68,25 +68,15 @@ impl Component for Ir {
         after_colon: &["relaxation"],
         needs: &[],
         support: Support::METHOD,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::vectors(2),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(2)
-    }
 }
 
 solver!(Ir);
 
-impl<T: Scalar> Method<T> for Ir {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Ir {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, z] = run.vectors()?;
         let [mut norm] = run.scalars()?;
         let relaxation = Coefficient::real(self.relaxation);

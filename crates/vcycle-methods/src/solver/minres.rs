@@ -3,10 +3,10 @@
 use num_traits::Float;
 
 use super::per_column::PerColumn;
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Real, RealOf, Scalar};
 use crate::stop::{Part, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
@@ -21,17 +21,7 @@ use crate::vector::{Coefficient, Scalars, Vector};
 /// **Choose it** for symmetric (Hermitian) matrices that are indefinite or singular but
 /// consistent. The preconditioner has to be positive definite.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{Minres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, -2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(Minres::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("Minres")]
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -105,31 +95,17 @@ impl Component for Minres {
         name: "minres",
         summary: "Minimal residuals.",
         after_colon: &[],
-        needs: &[
-            Need::SymmetricMatrix,
-            Need::SymmetricPreconditioner,
-            Need::FixedPreconditioner,
-        ],
+        needs: Need::SYMMETRIC_FIXED,
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(7),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(7)
-    }
 }
 
 solver!(Minres);
 
-impl<T: Scalar> Method<T> for Minres {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl Minres {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let mut state = State::take(run)?;
         let mut ended = run.start(&mut state.r, &mut state.norm)? || state.begin(run)?;
         while !ended {

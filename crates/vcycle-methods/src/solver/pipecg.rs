@@ -3,9 +3,9 @@
 use num_traits::Zero;
 
 use super::per_column::PerColumn;
-use super::{Method, Run, solver};
+use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Part;
 use crate::vector::{Coefficient, Scalars};
@@ -20,17 +20,7 @@ use crate::vector::{Coefficient, Scalars};
 /// **Choose it** for symmetric (Hermitian) positive definite matrices where reductions are slow:
 /// many processes, or a device far from the host.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{PipeCg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(PipeCg::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("PipeCg")]
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -66,31 +56,17 @@ impl Component for PipeCg {
         name: "pipecg",
         summary: "Pipelined conjugate gradients.",
         after_colon: &[],
-        needs: &[
-            Need::SymmetricMatrix,
-            Need::SymmetricPreconditioner,
-            Need::FixedPreconditioner,
-        ],
+        needs: Need::SYMMETRIC_FIXED,
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(9),
     };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(9)
-    }
 }
 
 solver!(PipeCg);
 
-impl<T: Scalar> Method<T> for PipeCg {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl PipeCg {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let [mut r, mut u, mut w, mut m, mut n] = run.vectors()?;
         let [mut z, mut q, mut s, mut p] = run.vectors()?;
         let [mut gamma, mut delta, mut alpha, mut beta] = run.scalars()?;

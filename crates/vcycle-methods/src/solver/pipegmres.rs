@@ -3,7 +3,7 @@
 use super::gmres::Space;
 use super::per_column::PerColumn;
 use super::recurrence::Recurrence;
-use super::{Method, Run, check_restart, solver};
+use super::{Run, check_restart, example, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
 use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
@@ -25,17 +25,7 @@ use crate::vector::{Coefficient, Storage, Vector};
 ///
 /// **Choose it** for nonsymmetric or indefinite matrices where reductions are slow: many processes, or a device with little to do.
 ///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{PipeGmres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(PipeGmres::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+#[doc = example!("PipeGmres")]
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -57,25 +47,19 @@ impl Component for PipeGmres {
         after_colon: &["restart"],
         needs: &[Need::FixedPreconditioner],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::vectors(6),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Varying
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::vectors(self.restart.saturating_add(6))
+        Self::REGISTRATION.memory.and(Memory::vectors(self.restart))
     }
 }
 
 solver!(PipeGmres);
 
-impl<T: Scalar> Method<T> for PipeGmres {
-    fn name(&self) -> &'static str {
-        Self::REGISTRATION.name
-    }
-
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+impl PipeGmres {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         let restart = check_restart(self.restart, run)?;
         let mut space = Space::take(run, restart, Storage::Working, false)?;
         let mut ahead = Ahead::take(run, restart)?;
@@ -225,7 +209,7 @@ mod tests {
     use crate::matrix::Csr;
     use crate::precond::Jacobi;
     use crate::scalar::{Mixes, c32, c64};
-    use crate::solver::{Gmres, Solver, testing};
+    use crate::solver::{Gmres, Method, Solver, testing};
     use crate::stop::{Outcome, Status, Stop};
     use vcycle_core::communicator::threads;
 

@@ -311,6 +311,8 @@ impl Component for StructMg {
             transposed: false,
             ..Support::own_rows(&[STRUCTURED])
         },
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 0),
     };
 
     fn symmetry(&self) -> Symmetry {

@@ -286,14 +286,14 @@ const AUTO: Registration = Registration {
     after_colon: &[],
     needs: &[],
     support: Support::ROWS,
+    symmetry: Symmetry::Symmetric,
+    memory: Memory::per(0, 0),
 };
 
 const NONE: Registration = Registration {
     name: "none",
     summary: "No preconditioner.",
-    after_colon: &[],
-    needs: &[],
-    support: Support::ROWS,
+    ..AUTO
 };
 
 #[cfg(feature = "direct")]
@@ -302,9 +302,8 @@ const DIRECT: Registration = Direct::REGISTRATION;
 const DIRECT: Registration = Registration {
     name: "direct",
     summary: "A factorisation, refined; this build has none.",
-    after_colon: &[],
-    needs: &[],
     support: Support::own_rows(&[]),
+    ..AUTO
 };
 
 impl NoParameters {

@@ -61,6 +61,8 @@ impl InnerSolver {
         after_colon: &["iterations"],
         needs: &[],
         support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::per(0, 0),
     };
 
     /// That of the solver.

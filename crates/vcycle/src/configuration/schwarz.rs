@@ -55,6 +55,8 @@ impl Component for Schwarz {
         after_colon: &["inner", "overlap"],
         needs: &[Need::Entries],
         support: Support::METHOD,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 0),
     };
 
     fn symmetry(&self) -> Symmetry {

@@ -110,14 +110,13 @@ impl Component for Fsai {
         after_colon: &["steps", "step-size", "tolerance"],
         needs: &[Need::Entries, Need::DefiniteMatrix],
         support: Support::ROWS,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 52),
     };
 
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
     fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(0, 52 * (1 + self.steps.saturating_mul(self.step_size)))
+        let grown = self.steps.saturating_mul(self.step_size);
+        Self::REGISTRATION.memory.and(Memory::per(0, 52 * grown))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::matrix::{Csr, Pattern};
 use crate::operations::multifrontal::Fronts;
 use crate::operations::on_host;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::{Field, Kind, Scalar, c64};
 use checks::{check_no_empty_line, is_hermitian};
@@ -70,16 +70,10 @@ impl Component for Direct {
         after_colon: &[],
         needs: &[Need::Entries],
         support: Support::own_rows(&[PIVOTS]),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        Symmetry::Symmetric
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
+        symmetry: Symmetry::Symmetric,
         // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
-        Memory::vectors(2)
-    }
+        memory: Memory::vectors(2),
+    };
 }
 
 preconditioner!(Direct);
