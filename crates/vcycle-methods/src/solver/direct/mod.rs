@@ -1,11 +1,8 @@
 //! Sparse direct factorisation.
 
 mod checks;
-#[cfg(test)]
-mod device_tests;
 mod elimination;
-mod fronts;
-mod host;
+mod inverse;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -19,15 +16,13 @@ use crate::executor::Workspace;
 use crate::host_stages::PIVOTS;
 use crate::linop::{Factory, LinOp, check_size, check_square, entries};
 use crate::matrix::{Csr, Pattern};
-use crate::operations::multifrontal::Fronts;
 use crate::operations::on_host;
 use crate::registration::{
     Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
 };
 use crate::scalar::{Field, Kind, Scalar, c64};
 use checks::{check_no_empty_line, is_hermitian};
-use fronts::Eliminated;
-use host::Factorised;
+use inverse::{Inverse, Symbolic};
 
 /// A sparse direct factorisation as an operator: `x = A^-1 b` up to rounding.
 ///
@@ -155,12 +150,6 @@ impl DirectSetup {
     }
 }
 
-#[derive(Clone, Debug)]
-enum Symbolic {
-    Host(vcycle_direct::Symbolic),
-    Device(Arc<Fronts>),
-}
-
 fn square<T: Scalar>(a: &dyn LinOp<T>) -> Result<std::borrow::Cow<'_, Csr<T>>> {
     check_square(a, "direct")?;
     entries(a, "direct")
@@ -191,20 +180,16 @@ fn factors<F: Field + Number, T: Scalar>(
     a.check_finite()?;
     check_no_empty_line(a)?;
     let is_hermitian = is_hermitian(a);
-    if a.executor().is_device() {
-        let fronts = match known {
-            Some(Symbolic::Device(fronts)) => Some(fronts),
-            _ => None,
-        };
-        if let Some(inverse) = Eliminated::new(a, is_hermitian, fronts, ws)? {
-            return Ok((Symbolic::Device(inverse.fronts()), Arc::new(inverse)));
-        }
-        on_host(a.executor(), PIVOTS);
-    }
-    let known = match known {
-        Some(Symbolic::Host(symbolic)) => Some(symbolic),
-        _ => None,
+    let by_device = match a.executor().is_device() {
+        true => Inverse::by_device(a, is_hermitian, known, ws)?,
+        false => None,
     };
-    let inverse = Factorised::new(a, is_hermitian, known, ws)?;
-    Ok((Symbolic::Host(inverse.symbolic()), Arc::new(inverse)))
+    let inverse = match by_device {
+        Some(inverse) => inverse,
+        None => {
+            on_host(a.executor(), PIVOTS);
+            Inverse::by_host(a, is_hermitian, known, ws)?
+        }
+    };
+    Ok((inverse.symbolic(), Arc::new(inverse)))
 }

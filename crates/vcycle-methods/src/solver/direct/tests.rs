@@ -1,128 +1,159 @@
-//! Every kind of matrix, and those that have no inverse.
+//! Every kind of matrix, on the host and on devices, and those that have no inverse.
 
 use super::super::random::Numbers;
 use super::*;
 use crate::executor::Executor;
+use crate::gallery;
 use crate::linop::{LinOp, Size, Transpose};
 use crate::matrix::Duplicates;
+use crate::operations::HostStages;
 use crate::scalar::{Mixes, Real, c32, f16};
 use crate::solver::testing;
 use crate::solver::{Ir, Solver};
 use crate::stop::Stop;
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Vector};
+use vcycle_core::testing::device;
 
-fn factorise<T: Mixes<T, T>>(a: &Arc<Csr<T>>) -> Result<Arc<dyn LinOp<T>>> {
-    let a: Arc<dyn LinOp<T>> = a.clone();
+fn host() -> Executor {
+    Executor::reference()
+}
+
+fn factorise<T: Mixes<T, T>>(a: &Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
+    let a: Arc<dyn LinOp<T>> = Arc::new(a.clone());
     Direct::default().generate(&a, &Workspace::new())
 }
 
-/// Solves with the matrix, its transpose and its adjoint.
-fn check<T: Mixes<T, T>>(a: &Arc<Csr<T>>, tolerance: f64, method: &str) {
+/// The largest part of a known solution that is not found with the matrix, its transpose and its adjoint, for two columns.
+fn error<T: Mixes<T, T>>(inverse: &dyn LinOp<T>, a: &dyn LinOp<T>) -> f64 {
     let (ws, n) = (Workspace::new(), a.size().rows);
-    let inverse = factorise(a).unwrap();
-    assert!(format!("{inverse:?}").contains(method));
     let known = Vector::from_rows(a.executor(), 2, testing::values::<T>(2 * n, 5)).unwrap();
     let mut b = Vector::<T>::zeros_like(&known).unwrap();
     let mut x = Vector::<T>::zeros_like(&known).unwrap();
-    for mode in [None, Some(Transpose::Plain), Some(Transpose::Conjugate)] {
-        let a: &dyn LinOp<T> = a.as_ref();
-        match mode {
-            None => {
-                a.apply(&known, &mut b, &ws).unwrap();
-                inverse.apply(&b, &mut x, &ws).unwrap();
-            }
-            Some(mode) => {
-                a.apply_transposed(mode, &known, &mut b, &ws).unwrap();
-                inverse.apply_transposed(mode, &b, &mut x, &ws).unwrap();
-            }
-        }
-        x.axpy(crate::vector::Coefficient::real(-1.0), &known)
-            .unwrap();
-        for error in x.norms().unwrap() {
-            assert!(error.to_f64() < tolerance, "{mode:?}: {error}");
-        }
+    let off = |mode: Option<Transpose>| {
+        let apply = |op: &dyn LinOp<T>, x: &Vector<T>, y: &mut Vector<T>| match mode {
+            None => op.apply(x, y, &ws).unwrap(),
+            Some(mode) => op.apply_transposed(mode, x, y, &ws).unwrap(),
+        };
+        apply(a, &known, &mut b);
+        apply(inverse, &b, &mut x);
+        x.axpy(Coefficient::real(-1.0), &known).unwrap();
+        let norms = |x: &Vector<T>| x.norms().unwrap().into_iter().map(Real::to_f64);
+        norms(&x)
+            .zip(norms(&known))
+            .map(|(x, known)| x / known)
+            .fold(0.0, f64::max)
+    };
+    [None, Some(Transpose::Plain), Some(Transpose::Conjugate)]
+        .map(off)
+        .into_iter()
+        .fold(0.0, f64::max)
+}
+
+/// Factorises a matrix, and again with other values; says what the host did for a device.
+fn check<T: Mixes<T, T>>(a: &Csr<T>, at: &Executor, tolerance: f64, method: &str) -> Vec<String> {
+    let (ws, watch) = (Workspace::new(), HostStages::watch());
+    let a = a.copy_to(at).unwrap();
+    let setup = Direct::default().setup::<T>(&(Arc::new(a.clone()) as _), &ws);
+    let (mut setup, inverse) = setup.unwrap();
+    let expected = if at.is_device() { "fronts" } else { method };
+    assert!(format!("{inverse:?}").contains(expected), "{inverse:?}");
+    let found = error(inverse.as_ref(), &a);
+    assert!(found < tolerance, "{inverse:?}: {found}");
+    let mut other = a;
+    for (value, factor) in other.values_mut().iter_mut().zip((0..5).cycle()) {
+        *value = T::from_c64(value.to_c64() * (1.0 + 0.01 * f64::from(factor)));
     }
+    let again: Arc<dyn LinOp<T>> = Arc::new(other.clone());
+    let inverse = setup.update_values(&again, &ws).unwrap();
+    let found = error(inverse.as_ref(), &other);
+    assert!(found < tolerance, "again, {inverse:?}: {found}");
+    watch.tell(ws.log())
 }
 
 #[test]
 fn every_kind_of_matrix_is_inverted() {
     let two = Executor::cpu_with_threads(2).unwrap();
-    for executor in [Executor::reference(), Executor::cpu(), two] {
-        check::<f64>(&testing::laplacian_2d(&executor, 30), 1e-10, "cholesky");
-        check::<f32>(&testing::laplacian_2d(&executor, 8), 1e-3, "cholesky");
-        check::<c64>(&testing::hermitian(&executor, 20), 1e-10, "cholesky");
-        check::<f64>(&testing::indefinite(&executor, 30), 1e-10, "lu");
-        check::<f64>(&testing::convection_diffusion(&executor, 30), 1e-10, "lu");
-        check::<c64>(&testing::shifted_laplacian(&executor, 10), 1e-10, "lu");
-        check::<c32>(&testing::shifted_laplacian(&executor, 5), 1e-3, "lu");
+    let built = |spec| gallery::build(spec, &host()).unwrap().matrix;
+    // Every fifth row has zeros in the place of its diagonal.
+    let wind = testing::convection_diffusion::<f64>(&host(), 12);
+    let gaps = wind.filter(|row, column, _| row != column || row % 5 > 0);
+    for at in [host(), Executor::cpu(), two].into_iter().chain(device()) {
+        for (a, method) in [
+            (built("poisson5:30"), "cholesky"), // fronts of several panels
+            (built("elasticity:4x3x3"), "cholesky"),
+            (built("convdiff7:6,100"), "lu"),
+            ((*testing::indefinite::<f64>(&host(), 30)).clone(), "lu"),
+            (gaps.as_ref().unwrap().clone(), "lu"),
+        ] {
+            assert!(check(&a, &at, 1e-9, method).is_empty());
+        }
+        let single = testing::laplacian_2d::<f32>(&host(), 8);
+        let shifted = testing::shifted_laplacian::<c64>(&host(), 10);
+        let hermitian = testing::hermitian::<c64>(&host(), 20);
+        let narrow = testing::hermitian::<c32>(&host(), 40);
+        assert!(check(&single, &at, 1e-3, "cholesky").is_empty());
+        assert!(check(&shifted, &at, 1e-10, "lu").is_empty());
+        assert!(check(&hermitian, &at, 1e-10, "cholesky").is_empty());
+        assert!(check(&narrow, &at, 1e-3, "cholesky").is_empty());
     }
 }
 
 #[test]
 fn refinement_polishes_the_solution() {
-    let host = Executor::reference();
-    let a = testing::convection_diffusion::<f64>(&host, 20);
-    let solver = Solver::<f64>::new(Ir::default(), a)
-        .unwrap()
-        .preconditioned_by(&Direct::default())
-        .unwrap()
-        .stopping(Stop::relative(1e-15));
-    let b = Vector::from_column(&host, testing::values::<f64>(400, 2));
+    let a = testing::convection_diffusion::<f64>(&host(), 20);
+    let solver = Solver::<f64>::new(Ir::default(), a).unwrap();
+    let solver = solver.preconditioned_by(&Direct::default()).unwrap();
+    let solver = solver.stopping(Stop::relative(1e-15));
+    let b = Vector::from_column(&host(), testing::values::<f64>(400, 2));
     let mut x = Vector::zeros_like(&b).unwrap();
     let outcome = solver.solve(&b, &mut x).unwrap();
     assert!(outcome.converged() && outcome.iterations <= 3, "{outcome}");
 }
 
-fn pattern(n: usize, entries: &[(usize, u32)]) -> Arc<Csr<f64>> {
-    let offsets = (0..=n)
-        .map(|row| entries.partition_point(|entry| entry.0 < row))
-        .collect();
+/// A matrix of these places, with values that look random unless they are given.
+fn matrix(n: usize, entries: &[(usize, u32)], values: Option<Vec<f64>>) -> Csr<f64> {
+    let offset = |row| entries.partition_point(|entry| entry.0 < row);
+    let offsets = (0..=n).map(offset).collect();
     let columns = entries.iter().map(|entry| entry.1).collect();
-    let values = testing::values(entries.len(), 4);
-    let host = Executor::reference();
+    let values = values.unwrap_or_else(|| testing::values(entries.len(), 4));
     let size = Size::square(n);
-    let matrix = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse);
-    Arc::new(matrix.unwrap())
+    Csr::from_arrays(&host(), size, offsets, columns, values, Duplicates::Refuse).unwrap()
 }
 
 #[test]
 fn singular_matrices_are_named() {
-    let host = Executor::reference();
     let neumann = |n: usize| {
-        let mut a = (*testing::laplacian_2d::<f64>(&host, n)).clone();
+        let mut a = (*testing::laplacian_2d::<f64>(&host(), n)).clone();
         for row in 0..n * n {
-            let (first, last) = (a.offsets()[row], a.offsets()[row + 1]);
-            let sum: f64 = a.values()[first..last].iter().sum();
-            let place = a
-                .row(row)
-                .0
-                .iter()
-                .position(|&c| c as usize == row)
-                .unwrap();
-            a.values_mut()[first + place] -= sum;
+            let own = a.pattern().range(row);
+            let sum: f64 = a.values()[own.clone()].iter().sum();
+            let place = a.row(row).0.iter().position(|&c| c as usize == row);
+            a.values_mut()[own.start + place.unwrap()] -= sum;
         }
-        Arc::new(a)
+        a
     };
+    let pairs = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 2)];
+    let thin = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)];
+    let two_for_one = [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)];
+    let dependent = vec![1.0, 2.0, 2.0, 4.0, 1.0, 1.0];
     let singular = [
-        ("an empty row", pattern(2, &[(0, 0), (0, 1)])),
-        ("an empty column", pattern(2, &[(0, 0), (1, 0)])),
-        (
-            "two rows for one column",
-            pattern(3, &[(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)]),
-        ),
-        (
-            "a zero pivot",
-            Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 0.0])),
-        ),
-        ("pure Neumann conditions", neumann(2)),
-        ("pure Neumann conditions on more points", neumann(20)),
+        ("row 1", matrix(2, &[(0, 0), (0, 1)], None)),
+        ("column 1", matrix(2, &[(0, 0), (1, 0)], None)),
+        ("column 2", matrix(3, &thin, None)),
+        ("", matrix(3, &two_for_one, None)),
+        ("", matrix(3, &pairs, Some(dependent))),
+        ("", matrix(3, &pairs, Some(vec![1.0; 6]))),
+        ("", Csr::diagonal_matrix(&host(), vec![1.0, 0.0])),
+        ("", neumann(2)),
+        ("", neumann(20)),
     ];
-    for (name, a) in singular {
-        let result = factorise(&a);
-        assert!(
-            matches!(&result, Err(error @ Error::Singular { .. }) if !error.to_string().contains("NaN")),
-            "{name}: {result:?}"
-        );
+    for at in [host()].into_iter().chain(device()) {
+        for (name, a) in &singular {
+            let error = factorise(&a.copy_to(&at).unwrap()).unwrap_err();
+            assert!(matches!(error, Error::Singular { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.contains(name) && !text.contains("NaN"), "{text}");
+        }
     }
 }
 
@@ -139,38 +170,45 @@ fn random_patterns_are_solved_or_refused() {
             .collect();
         entries.sort_unstable();
         entries.dedup();
-        let result = factorise(&pattern(n, &entries));
+        let result = factorise(&matrix(n, &entries, None));
         assert!(matches!(result, Ok(_) | Err(Error::Singular { .. })));
     }
 }
 
 #[test]
 fn what_cannot_be_factorised_is_refused() {
-    let host = Executor::reference();
-    let mut nan = (*testing::laplacian_1d::<f64>(&host, 4)).clone();
+    let mut nan = (*testing::laplacian_1d::<f64>(&host(), 4)).clone();
     nan.values_mut()[0] = f64::NAN;
+    let refused = factorise(&nan);
     assert!(matches!(
-        factorise(&Arc::new(nan)),
+        refused,
         Err(Error::NonFiniteEntry { row: 0, column: 0 })
     ));
-    assert!(matches!(
-        factorise(&testing::laplacian_1d::<f16>(&host, 4)),
-        Err(Error::Unsupported { .. })
-    ));
-    let (offsets, columns, values) = (vec![0, 1], vec![0], vec![1.0]);
-    let size = Size::new(1, 2);
-    let wide = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse);
-    assert!(matches!(
-        factorise(&Arc::new(wide.unwrap())),
-        Err(Error::NotSquare { .. })
-    ));
+    let half = factorise(&testing::laplacian_1d::<f16>(&host(), 4));
+    assert!(matches!(half, Err(Error::Unsupported { .. })));
+    let (size, offsets, columns) = (Size::new(1, 2), vec![0, 1], vec![0]);
+    let wide = Csr::from_arrays(
+        &host(),
+        size,
+        offsets,
+        columns,
+        vec![1.0],
+        Duplicates::Refuse,
+    );
+    let wide = factorise(&wide.unwrap());
+    assert!(matches!(wide, Err(Error::NotSquare { .. })));
+    let a: Arc<dyn LinOp<f64>> = testing::laplacian_1d::<f64>(&host(), 8);
+    let (mut setup, _) = Direct::default().setup(&a, &Workspace::new()).unwrap();
+    let other: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&host(), 8));
+    let refused = setup.update_values(&other, &Workspace::new());
+    assert!(matches!(refused, Err(Error::InvalidStructure { .. })));
 }
 
 #[test]
 fn an_empty_matrix_is_its_own_inverse() {
-    let host = Executor::reference();
-    let inverse = factorise(&pattern(0, &[])).unwrap();
-    let b = Vector::<f64>::zeros(&host, 0, 1).unwrap();
-    let mut x = b.clone();
-    inverse.apply(&b, &mut x, &Workspace::new()).unwrap();
+    let inverse = factorise(&matrix(0, &[], None)).unwrap();
+    let b = Vector::<f64>::zeros(&host(), 0, 1).unwrap();
+    inverse
+        .apply(&b, &mut b.clone(), &Workspace::new())
+        .unwrap();
 }
