@@ -82,9 +82,6 @@ pub(super) struct Given<'a> {
 
 impl<'a> Given<'a> {
     /// Reads the parts one at a time.
-    ///
-    /// # Errors
-    /// For the first part that is missing, wrong or one too many.
     pub(super) fn read(text: &'a str, entry: &'static Entry) -> Result<Self> {
         let rest = text.split_once(':').map_or("", |(_, rest)| rest);
         let parts: Vec<&str> = rest.split(',').collect();
@@ -150,9 +147,6 @@ impl<'a> Given<'a> {
     }
 
     /// Rows and entries.
-    ///
-    /// # Errors
-    /// For a size that cannot be, or has more rows than can be numbered.
     pub(super) fn extent(&self, most_rows: usize) -> Result<Extent> {
         let nodes = match (self.nodes(), self.entry.make) {
             (None, Make::Elements(domain)) => return finite_element::extent(domain, self.size),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::testing::{
     assemble, assemble_transposed, complex_convection, convection, from_dense, hermitian,
-    laplacian, largest_difference, red_black, values_for,
+    laplacian, largest_difference, made, red_black, values_for,
 };
 use super::{
     BlockJacobi, Fsai, FsaiSetup, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, IsaiKind, Jacobi,
@@ -98,53 +98,35 @@ fn all<T: Mixes<T, T>>() -> Vec<Box<dyn Factory<T>>> {
     general().into_iter().chain(symmetric()).collect()
 }
 
-fn generate<T: Mixes<T, T>>(factory: &dyn Factory<T>, a: Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
-    let a: Arc<dyn LinOp<T>> = Arc::new(a);
-    factory.generate(&a, &Workspace::new())
-}
-
-fn check_transposes<T: Mixes<T, T>>(factory: &dyn Factory<T>, a: Csr<T>, tolerance: f64) {
-    let m = generate(factory, a).unwrap();
-    let n = m.size().rows;
-    let matrix = assemble(m.as_ref());
-    for mode in [Transpose::Plain, Transpose::Conjugate] {
-        let turned = |value: T| match mode {
-            Transpose::Plain => value,
-            Transpose::Conjugate => T::from_c64(value.to_c64().conj()),
-        };
-        let expected: Vec<T> = (0..n * n)
-            .map(|i| turned(matrix[i % n * n + i / n]))
-            .collect();
-        let transposed = assemble_transposed(m.as_ref(), mode);
-        let difference = largest_difference(&transposed, &expected);
-        assert!(difference < tolerance, "{factory:?} {mode:?}: {difference}");
+fn check_transposes<T: Mixes<T, T>>(all: Vec<Box<dyn Factory<T>>>, a: &Csr<T>, tolerance: f64) {
+    let n = a.size().rows;
+    for factory in all {
+        let m = made(factory.as_ref(), a).unwrap();
+        let matrix = assemble(m.as_ref());
+        for mode in [Transpose::Plain, Transpose::Conjugate] {
+            let turned = |value: T| match mode {
+                Transpose::Plain => value,
+                Transpose::Conjugate => T::from_c64(value.to_c64().conj()),
+            };
+            let transposed = (0..n * n).map(|i| turned(matrix[i % n * n + i / n]));
+            let expected: Vec<T> = transposed.collect();
+            let found = assemble_transposed(m.as_ref(), mode);
+            let difference = largest_difference(&found, &expected);
+            assert!(difference < tolerance, "{factory:?} {mode:?}: {difference}");
+        }
     }
 }
 
 #[test]
 fn transposed_applications_are_the_transposes() {
     let host = Executor::reference();
-    for factory in general() {
-        check_transposes::<f64>(factory.as_ref(), convection(&host, 5), 1e-14);
-    }
-    for factory in general() {
-        check_transposes::<c64>(factory.as_ref(), complex_convection(&host, 5), 1e-14);
-    }
-    for factory in symmetric() {
-        check_transposes::<c64>(factory.as_ref(), hermitian(&host, 12), 1e-14);
-    }
-    for factory in general() {
-        check_transposes::<f32>(factory.as_ref(), convection(&host, 5), 1e-6);
-    }
-    for factory in general() {
-        check_transposes::<c32>(factory.as_ref(), complex_convection(&host, 5), 1e-6);
-    }
-    for factory in symmetric() {
-        check_transposes::<f16>(factory.as_ref(), laplacian(&host, 5), 2e-2);
-    }
-    for factory in symmetric() {
-        check_transposes::<bf16>(factory.as_ref(), laplacian(&host, 5), 2e-1);
-    }
+    check_transposes::<f64>(general(), &convection(&host, 5), 1e-14);
+    check_transposes::<c64>(general(), &complex_convection(&host, 5), 1e-14);
+    check_transposes::<c64>(symmetric(), &hermitian(&host, 12), 1e-14);
+    check_transposes::<f32>(general(), &convection(&host, 5), 1e-6);
+    check_transposes::<c32>(general(), &complex_convection(&host, 5), 1e-6);
+    check_transposes::<f16>(symmetric(), &laplacian(&host, 5), 2e-2);
+    check_transposes::<bf16>(symmetric(), &laplacian(&host, 5), 2e-1);
 }
 
 #[test]
@@ -152,7 +134,7 @@ fn symmetric_ones_are_hermitian_and_positive() {
     let host = Executor::reference();
     let n = 14;
     for factory in symmetric::<c64>() {
-        let m = generate(factory.as_ref(), hermitian(&host, n)).unwrap();
+        let m = made(factory.as_ref(), &hermitian(&host, n)).unwrap();
         let matrix = assemble(m.as_ref());
         let adjoint: Vec<c64> = (0..n * n)
             .map(|i| matrix[i % n * n + i / n].conj())
@@ -176,7 +158,7 @@ fn symmetric_red_black<T: Scalar>(executor: &Executor) -> Csr<T> {
 }
 
 fn product<T: Mixes<T, T>>(factory: &dyn Factory<T>, executor: &Executor, cols: usize) -> Vec<T> {
-    let m = generate(factory, symmetric_red_black(executor)).unwrap();
+    let m = made(factory, &symmetric_red_black(executor)).unwrap();
     let x = Vector::from_rows(executor, cols, values_for(3600 * cols)).unwrap();
     let mut y = Vector::zeros_like(&x).unwrap();
     m.apply(&x, &mut y, &Workspace::new()).unwrap();
@@ -202,7 +184,7 @@ fn many_columns_are_each_alone() {
     let cpu = Executor::cpu_with_threads(2).unwrap();
     for factory in all::<f64>() {
         let together = product(factory.as_ref(), &cpu, 3);
-        let m = generate(factory.as_ref(), symmetric_red_black(&cpu)).unwrap();
+        let m = made(factory.as_ref(), &symmetric_red_black(&cpu)).unwrap();
         for column in 0..3 {
             let of_column = |all: Vec<f64>| all.into_iter().skip(column).step_by(3).collect();
             let x = Vector::from_column(&cpu, of_column(values_for(3 * 3600)));
@@ -292,11 +274,11 @@ fn wrong_matrices_are_refused_by_all() {
             vec![1.0],
             Duplicates::Refuse,
         );
-        let wide = generate(factory.as_ref(), wide.unwrap());
+        let wide = made(factory.as_ref(), &wide.unwrap());
         assert!(matches!(wide, Err(Error::NotSquare { .. })), "{factory:?}");
 
         let nan = from_dense(&host, 2, &[1.0, 0.0, f64::NAN, 1.0]);
-        let nan = generate(factory.as_ref(), nan);
+        let nan = made(factory.as_ref(), &nan);
         assert!(
             matches!(nan, Err(Error::NonFiniteEntry { row: 1, column: 0 })),
             "{factory:?}"
@@ -310,7 +292,7 @@ fn wrong_matrices_are_refused_by_all() {
         );
 
         let no_diagonal = from_dense(&host, 2, &[1.0, 0.0, 1.0, 0.0]);
-        let no_diagonal = generate(factory.as_ref(), no_diagonal);
+        let no_diagonal = made(factory.as_ref(), &no_diagonal);
         let names_the_row = match no_diagonal {
             Err(Error::ZeroDiagonal { row, .. }) => row == 1,
             // The whole block may be regular; this one is not.
@@ -331,7 +313,7 @@ fn wrong_matrices_are_refused_by_all() {
 fn operands_that_do_not_fit_are_refused() {
     let host = Executor::reference();
     for factory in all::<f64>() {
-        let m = generate(factory.as_ref(), laplacian(&host, 3)).unwrap();
+        let m = made(factory.as_ref(), &laplacian(&host, 3)).unwrap();
         let x = Vector::zeros(&host, 9, 2).unwrap();
         let mut y = Vector::zeros(&host, 9, 1).unwrap();
         let ws = Workspace::new();
@@ -346,7 +328,7 @@ fn operands_that_do_not_fit_are_refused() {
 #[test]
 fn every_one_knows_its_bytes() {
     for factory in all::<f64>() {
-        let m = generate(factory.as_ref(), laplacian(&Executor::cpu(), 4)).unwrap();
+        let m = made(factory.as_ref(), &laplacian(&Executor::cpu(), 4)).unwrap();
         let footprint = m.footprint();
         assert!(footprint.held >= 16 * size_of::<f16>(), "{factory:?}");
         assert!(footprint.moved >= 16 * size_of::<f16>(), "{factory:?}");
@@ -357,7 +339,7 @@ fn every_one_knows_its_bytes() {
 fn an_empty_matrix_has_an_empty_inverse() {
     for executor in [Executor::reference(), Executor::cpu()] {
         for factory in all::<f64>() {
-            let m = generate(factory.as_ref(), from_dense(&executor, 0, &[])).unwrap();
+            let m = made(factory.as_ref(), &from_dense(&executor, 0, &[])).unwrap();
             assert_eq!(m.size(), Size::square(0));
             let x = Vector::zeros(&executor, 0, 1).unwrap();
             m.apply(&x, &mut x.clone(), &Workspace::new()).unwrap();

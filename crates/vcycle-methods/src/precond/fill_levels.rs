@@ -13,9 +13,6 @@ use crate::scalar::Scalar;
 
 /// `a` on the pattern of its incomplete factors with fill up to a level (Saad 2003, section 10.3.3): entries have level
 /// 0, and elimination of `k` makes one of level `lev(i, k) + lev(k, j) + 1` at `(i, j)`. Fill is zero.
-///
-/// # Errors
-/// When memory is short.
 pub(super) fn with_fill<T: Scalar>(a: &Csr<T>, level: usize) -> Result<Csr<T>> {
     if level == 0 {
         return Ok(a.clone());

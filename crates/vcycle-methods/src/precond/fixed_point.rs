@@ -7,7 +7,7 @@ use num_traits::One;
 
 use super::bad_pivot;
 use super::order::{Rows, Side};
-use super::triangular::{invert, off_diagonal};
+use super::triangular::{entries_of, invert};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Product, Size, Sweep, Transpose, check_apply};
@@ -46,7 +46,7 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
     ) -> Result<Self> {
         let inverse = invert(component, diagonal)?.into_iter().map(T::store);
         let holds = |row, column| Rows::Natural.holds(side, row, column);
-        let off_diagonal: Csr<T> = off_diagonal(pattern, holds, |_, place| values[place]);
+        let off_diagonal: Csr<T> = entries_of(pattern, holds, |_, place| values[place]);
         if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
             return Err(bad_pivot(component, row, "not finite"));
         }
@@ -59,9 +59,6 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
     }
 
     /// `(L U)^-1` with a unit diagonal of `L`, from the `values` of both on `pattern`; none where the sweeps are of no use.
-    ///
-    /// # Errors
-    /// When a pivot is zero or not finite.
     pub(super) fn unit_lower(
         component: &'static str,
         pattern: &Pattern,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use num_traits::One;
 
-use super::incomplete::{Incomplete, Solves};
+use super::incomplete::{FactorRows, Solves};
 use super::{nonzero_diagonal, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, check_size};
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::Csr;
 use crate::scalar::{Mixes, Scalar};
 
 const COMPONENT: &str = "given factors";
@@ -65,65 +65,33 @@ impl GivenFactors {
         square_entries::<T>(upper, COMPONENT)?;
         check_size(COMPONENT, lower.size(), upper.size())?;
         lower.executor().check_same(upper.executor(), COMPONENT)?;
-        let joined = Joined::<T::Arith>::new(lower, upper)?;
-        let (executor, size) = (lower.executor(), lower.size());
-        let pattern = Pattern::new(executor, size, joined.offsets, joined.columns);
-        let factors = Incomplete::<T> {
-            component: COMPONENT,
-            pattern: &pattern,
-            values: &joined.values,
-            diagonal: &joined.diagonal,
-        };
         let (sweeps, isai) = (self.sweeps, self.isai);
-        factors.operator(Solves { sweeps, isai }, ws)
+        joined(lower, upper)?.operator(COMPONENT, lower, Solves { sweeps, isai }, ws)
     }
 }
 
 /// Both factors on one pattern, the first with ones on its diagonal: `L D^-1` and `D U` with the diagonal `D` of `L`.
-struct Joined<A> {
-    offsets: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<A>,
-    diagonal: Vec<usize>,
-}
-
-impl<A> Joined<A> {
-    fn new<T: Scalar<Arith = A>>(lower: &Csr<T>, upper: &Csr<T>) -> Result<Self>
-    where
-        A: One + Copy + std::ops::Mul<Output = A> + std::ops::Div<Output = A>,
-    {
-        nonzero_diagonal(upper, COMPONENT)?;
-        let scales = diagonal_of_lower(lower)?;
-        let mut joined = Self {
-            offsets: vec![0],
-            columns: Vec::with_capacity(lower.nonzeros() + upper.nonzeros()),
-            values: Vec::with_capacity(lower.nonzeros() + upper.nonzeros()),
-            diagonal: Vec::with_capacity(scales.len()),
-        };
-        for (row, &scale) in scales.iter().enumerate() {
-            for (&column, &value) in lower.row(row).0.iter().zip(lower.row(row).1) {
-                match column as usize {
-                    column if column > row => return Err(misplaced("L", row, column)),
-                    before if before < row => joined.push(column, T::load(value) / scales[before]),
-                    _ => {}
-                }
+fn joined<T: Scalar>(lower: &Csr<T>, upper: &Csr<T>) -> Result<FactorRows<T::Arith>> {
+    nonzero_diagonal(upper, COMPONENT)?;
+    let scales = diagonal_of_lower(lower)?;
+    let mut joined = FactorRows::new();
+    for (row, &scale) in scales.iter().enumerate() {
+        for (&column, &value) in lower.row(row).0.iter().zip(lower.row(row).1) {
+            match column as usize {
+                column if column > row => return Err(misplaced("L", row, column)),
+                before if before < row => joined.push(column, T::load(value) / scales[before]),
+                _ => {}
             }
-            joined.diagonal.push(joined.columns.len());
-            for (&column, &value) in upper.row(row).0.iter().zip(upper.row(row).1) {
-                if (column as usize) < row {
-                    return Err(misplaced("U", row, column as usize));
-                }
-                joined.push(column, T::load(value) * scale);
-            }
-            joined.offsets.push(joined.columns.len());
         }
-        Ok(joined)
+        for (&column, &value) in upper.row(row).0.iter().zip(upper.row(row).1) {
+            if (column as usize) < row {
+                return Err(misplaced("U", row, column as usize));
+            }
+            joined.push(column, T::load(value) * scale);
+        }
+        joined.end_row();
     }
-
-    fn push(&mut self, column: u32, value: A) {
-        self.columns.push(column);
-        self.values.push(value);
-    }
+    Ok(joined)
 }
 
 /// The diagonal of `L`, with ones where it stores none.
@@ -154,22 +122,11 @@ fn misplaced(factor: &str, row: usize, column: usize) -> Error {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::linop::Size;
-    use crate::matrix::Duplicates;
+    use crate::precond::testing::from_dense;
     use crate::vector::Vector;
 
-    /// A dense matrix without its zeros.
     fn matrix(executor: &Executor, rows: [[f64; 3]; 3]) -> Csr<f64> {
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for row in rows {
-            for (column, value) in row.into_iter().enumerate().filter(|entry| entry.1 != 0.0) {
-                columns.push(column as u32);
-                values.push(value);
-            }
-            offsets.push(columns.len());
-        }
-        let size = Size::square(3);
-        Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+        from_dense(executor, 3, rows.as_flattened())
     }
 
     const LOWER: [[f64; 3]; 3] = [[2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 3.0, 4.0]];

@@ -184,9 +184,6 @@ fn operator<T: Mixes<T, T>>(
 
 /// The factors on the pattern of `a`: on devices front after front of rows that do not depend on each other, else row after row.
 /// Behind a zero pivot they are not finite.
-///
-/// # Errors
-/// When a device fails.
 pub(super) fn in_order<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Result<Vec<T::Arith>> {
     let by_fronts = operations::factor::ilu0(a, diagonal)?;
     Ok(by_fronts.unwrap_or_else(|| factorise(a, diagonal)))

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::incomplete::{Incomplete, Solves};
+use super::incomplete::{FactorRows, Solves};
 use super::{example, make_room, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::{ILUT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::Csr;
 use crate::operations::{on_host, remark};
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
@@ -89,25 +89,12 @@ impl<T: Mixes<T, T>> Factory<T> for Ilut {
         }
         let entries = square_entries(a.as_ref(), "ilut")?;
         on_host(entries.executor(), ILUT);
-        let factors = self.factorise(&entries)?;
-        if factors.replaced > 0 {
-            let count = factors.replaced;
-            remark(format!("ilut: {count} pivots vanish and are replaced"));
+        let (factors, replaced) = self.factorise(&entries)?;
+        if replaced > 0 {
+            remark(format!("ilut: {replaced} pivots vanish and are replaced"));
         }
-        let pattern = Pattern::new(
-            entries.executor(),
-            entries.size(),
-            factors.offsets,
-            factors.columns,
-        );
-        let factors = Incomplete::<T> {
-            component: "ilut",
-            pattern: &pattern,
-            values: &factors.values,
-            diagonal: &factors.diagonal,
-        };
         let (sweeps, isai) = (self.sweeps, self.isai);
-        factors.operator(Solves { sweeps, isai }, ws)
+        factors.operator("ilut", &entries, Solves { sweeps, isai }, ws)
     }
 }
 
@@ -122,88 +109,53 @@ pub(super) fn check_fill(fill: f64) -> Result<()> {
     }
 }
 
-/// Both factors on one pattern.
-struct Eliminated<A> {
-    offsets: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<A>,
-    diagonal: Vec<usize>,
-    /// Pivots that vanished.
-    replaced: usize,
-}
-
 impl Ilut {
-    fn factorise<T: Scalar>(&self, a: &Csr<T>) -> Result<Eliminated<T::Arith>> {
+    /// The factors, and how many pivots vanished.
+    fn factorise<T: Scalar>(&self, a: &Csr<T>) -> Result<(FactorRows<T::Arith>, usize)> {
         let n = a.size().rows;
         let mean = a.nonzeros() as f64 / (2 * n.max(1)) as f64;
         let at_least = (self.fill * mean).ceil() as usize;
-        let mut done = Eliminated::new(n);
+        let mut done = FactorRows::new();
         let mut working = Row::new(n);
+        let mut replaced = 0;
         for row in 0..n {
-            let size = working.start(row, a);
-            let least = self.threshold * size;
-            done.eliminate(&mut working, least);
+            let mean_size = working.start(row, a);
+            let least = self.threshold * mean_size;
+            eliminate(&done, &mut working, least);
             let columns = a.row(row).0;
             let before = columns.partition_point(|&column| (column as usize) < row);
             let rooms = [before, columns.len() - before].map(|own| own.max(at_least));
             let kept = working.finish(rooms, least);
             make_room(a.executor(), &mut done.columns, kept.len())?;
             make_room(a.executor(), &mut done.values, kept.len())?;
-            let least_pivot = rounding(T::KIND) * size;
-            done.push(
-                row,
-                kept,
-                least_pivot,
-                (LEAST_PIVOT + self.threshold) * size,
-            );
+            let least_pivot = rounding(T::KIND) * mean_size;
+            for &(column, mut value) in kept {
+                if column as usize == row && size(value) <= least_pivot {
+                    value = T::Arith::from_f64((LEAST_PIVOT + self.threshold) * mean_size);
+                    replaced += 1;
+                }
+                done.push(column, value);
+            }
+            done.end_row();
         }
-        Ok(done)
+        Ok((done, replaced))
     }
 }
 
-impl<A: Field> Eliminated<A> {
-    fn new(rows: usize) -> Self {
-        Self {
-            offsets: vec![0],
-            columns: Vec::new(),
-            values: Vec::new(),
-            diagonal: Vec::with_capacity(rows),
-            replaced: 0,
+/// Eliminates what is before the diagonal of a row by the rows that are done, but for entries of at most `least`.
+fn eliminate<A: Field>(done: &FactorRows<A>, working: &mut Row<A>, least: f64) {
+    while let Some(above) = working.next() {
+        let value = working.values[above];
+        if size(value) <= least {
+            working.values[above] = A::zero();
+            continue;
         }
-    }
-
-    /// Eliminates what is before the diagonal of a row, but for entries of at most `least`.
-    fn eliminate(&self, working: &mut Row<A>, least: f64) {
-        while let Some(above) = working.next() {
-            let value = working.values[above];
-            if size(value) <= least {
-                working.values[above] = A::zero();
-                continue;
-            }
-            let pivot = self.diagonal[above];
-            let factor = value / self.values[pivot];
-            working.values[above] = factor;
-            for place in pivot + 1..self.offsets[above + 1] {
-                working.add(self.columns[place], -(factor * self.values[place]));
-            }
+        let pivot = done.diagonal[above];
+        let factor = value / done.values[pivot];
+        working.values[above] = factor;
+        for place in pivot + 1..done.offsets[above + 1] {
+            working.add(done.columns[place], -(factor * done.values[place]));
         }
-    }
-
-    /// Appends a row whose pivot is replaced where it is too small.
-    fn push(&mut self, row: usize, entries: &[(u32, A)], least: f64, replacement: f64) {
-        for &(column, value) in entries {
-            let mut value = value;
-            if column as usize == row {
-                self.diagonal.push(self.columns.len());
-                if size(value) <= least {
-                    value = A::from_f64(replacement);
-                    self.replaced += 1;
-                }
-            }
-            self.columns.push(column);
-            self.values.push(value);
-        }
-        self.offsets.push(self.columns.len());
     }
 }
 

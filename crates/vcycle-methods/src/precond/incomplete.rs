@@ -7,13 +7,13 @@ use num_traits::One;
 use super::fixed_point::FixedPoint;
 use super::isai;
 use super::pattern::power_pattern;
-use super::triangular::{Factors, invert};
+use super::triangular::{Factors, entries_of, invert};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Product};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::remark;
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Field, Mixes, Scalar};
 
 /// `L` with a unit diagonal and `U`, whose entries lie side by side on one pattern.
 pub(super) struct Incomplete<'a, T: Scalar> {
@@ -35,9 +35,6 @@ pub(super) struct Solves {
 
 impl<T: Mixes<T, T>> Incomplete<'_, T> {
     /// `(L U)^-1`.
-    ///
-    /// # Errors
-    /// When a pivot is zero or not finite, and for two ways to solve at once.
     pub(super) fn operator(&self, solves: Solves, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         match (solves.sweeps, solves.isai) {
             (0, 0) => {}
@@ -70,13 +67,17 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
     fn by_inverses(&self, power: usize) -> Result<Arc<dyn LinOp<T>>> {
         let pivots = self.diagonal.iter().map(|&place| self.values[place]);
         invert(self.component, pivots.collect())?;
-        let one = T::store(T::Arith::one());
-        let upper = self.triangle(|row, column| column >= row, |_, place| self.value(place));
-        let lower = self.triangle(
+        let upper = entries_of(
+            self.pattern,
+            |row, column| column >= row,
+            |_, place| self.values[place],
+        );
+        let lower = entries_of(
+            self.pattern,
             |row, column| column <= row,
             |row, place| match place == self.diagonal[row] {
-                true => one,
-                false => self.value(place),
+                true => T::Arith::one(),
+                false => self.values[place],
             },
         );
         let inverse = |triangle: Csr<T>| -> Result<Arc<dyn LinOp<T>>> {
@@ -88,28 +89,57 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
             inverse(lower)?,
         ])?))
     }
+}
 
-    fn value(&self, place: usize) -> T {
-        T::store(self.values[place])
+/// Both factors as they are made, row after row.
+pub(super) struct FactorRows<A> {
+    pub(super) offsets: Vec<usize>,
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<A>,
+    /// Where the diagonal entry of every row is.
+    pub(super) diagonal: Vec<usize>,
+}
+
+impl<A: Field> FactorRows<A> {
+    pub(super) fn new() -> Self {
+        Self {
+            offsets: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+            diagonal: Vec::new(),
+        }
     }
 
-    fn triangle(
-        &self,
-        holds: impl Fn(usize, usize) -> bool,
-        value: impl Fn(usize, usize) -> T,
-    ) -> Csr<T> {
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for row in 0..self.pattern.size().rows {
-            for place in self.pattern.range(row) {
-                let column = self.pattern.columns()[place];
-                if holds(row, column as usize) {
-                    columns.push(column);
-                    values.push(value(row, place));
-                }
-            }
-            offsets.push(columns.len());
+    /// Adds an entry of the last row.
+    pub(super) fn push(&mut self, column: u32, value: A) {
+        if column as usize + 1 == self.offsets.len() {
+            self.diagonal.push(self.columns.len());
         }
-        let pattern = self.pattern;
-        Csr::from_canonical(pattern.executor(), pattern.size(), offsets, columns, values)
+        self.columns.push(column);
+        self.values.push(value);
+    }
+
+    /// Ends the last row.
+    pub(super) fn end_row(&mut self) {
+        self.offsets.push(self.columns.len());
+    }
+
+    /// `(L U)^-1`, in the place of a matrix.
+    pub(super) fn operator<T: Mixes<T, T> + Scalar<Arith = A>>(
+        self,
+        component: &'static str,
+        like: &Csr<T>,
+        solves: Solves,
+        ws: &Workspace,
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        let (executor, size) = (like.executor(), like.size());
+        let pattern = Pattern::new(executor, size, self.offsets, self.columns);
+        let factors = Incomplete::<T> {
+            component,
+            pattern: &pattern,
+            values: &self.values,
+            diagonal: &self.diagonal,
+        };
+        factors.operator(solves, ws)
     }
 }

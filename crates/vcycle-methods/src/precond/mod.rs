@@ -69,7 +69,7 @@ mod sor;
 mod sweeper;
 mod sweeps;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod triangular;
 
 use std::borrow::Cow;

@@ -9,9 +9,6 @@ use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
 
 /// `sweeps` steps `z += M (r - A z)` from `z = 0`; `once` itself for one sweep.
-///
-/// # Errors
-/// For no sweep at all.
 pub(super) fn repeated<T: Scalar>(
     component: &'static str,
     a: &Arc<dyn LinOp<T>>,

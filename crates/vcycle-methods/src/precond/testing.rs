@@ -67,7 +67,7 @@ pub(super) fn far_from_dominant(executor: &Executor, n: usize) -> Csr<f64> {
 }
 
 /// A matrix from its entries, sorted by row.
-fn from_entries<T: Scalar>(
+pub(crate) fn from_entries<T: Scalar>(
     executor: &Executor,
     n: usize,
     entries: impl Iterator<Item = (usize, usize, T)>,
@@ -86,7 +86,7 @@ fn from_entries<T: Scalar>(
 }
 
 /// Five points on a square grid of `side` by `side`, numbered by `number`.
-fn five_points<T: Scalar>(
+pub(crate) fn five_points<T: Scalar>(
     executor: &Executor,
     side: usize,
     number: impl Fn(usize, usize) -> usize,
@@ -110,7 +110,7 @@ fn five_points<T: Scalar>(
     from_entries(executor, side * side, entries.into_iter())
 }
 
-fn real<const N: usize>(values: [f64; N]) -> [c64; N] {
+pub(crate) fn real<const N: usize>(values: [f64; N]) -> [c64; N] {
     values.map(|value| c64::new(value, 0.0))
 }
 

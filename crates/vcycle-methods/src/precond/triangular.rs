@@ -32,9 +32,6 @@ pub(super) struct Triangle<T: Scalar> {
 impl<T: Scalar> Triangle<T> {
     /// The entries on one side of the diagonal of `pattern`, with the values
     /// `value(row, place)`, and the given diagonal (ones without).
-    ///
-    /// # Errors
-    /// When a diagonal entry is zero or a value cannot be stored.
     pub(super) fn new(
         component: &'static str,
         side: Side,
@@ -46,9 +43,6 @@ impl<T: Scalar> Triangle<T> {
     }
 
     /// The same where `rows` says which entries are on which side of the diagonal.
-    ///
-    /// # Errors
-    /// When a diagonal entry is zero or a value cannot be stored.
     pub(super) fn of_rows(
         component: &'static str,
         rows: &Rows,
@@ -61,7 +55,7 @@ impl<T: Scalar> Triangle<T> {
         let inverse = diagonal.map(|diagonal| invert(component, diagonal));
         let inverse = inverse.transpose()?;
         let holds = |row, column| rows.holds(side, row, column);
-        let off_diagonal = off_diagonal::<T>(pattern, holds, value);
+        let off_diagonal = entries_of::<T>(pattern, holds, value);
         if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
             return Err(bad_pivot(component, row, "not finite"));
         }
@@ -99,9 +93,6 @@ impl<T: Scalar> Triangle<T> {
     }
 
     /// The conjugate transpose.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub(super) fn adjoint(&self) -> Result<Self> {
         let mut steps = vec![0; self.schedule.order.len()];
         for (step, &row) in self.schedule.order.iter().enumerate() {
@@ -182,7 +173,7 @@ pub(super) fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) ->
 }
 
 /// The entries of a pattern that `holds`, with their values.
-pub(super) fn off_diagonal<T: Scalar>(
+pub(super) fn entries_of<T: Scalar>(
     pattern: &Pattern,
     holds: impl Fn(usize, usize) -> bool,
     value: impl Fn(usize, usize) -> T::Arith,

@@ -14,7 +14,8 @@ use crate::scalar::{Field, Scalar};
 use crate::stop::{Monitor, Part, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
 
-/// One run of a [`Method`](super::Method): the problem, the guess to improve and the judge.
+/// One run of a [`Method`](super::Method): the problem, the guess to improve and the judge. Its functions fail where an operator, the executor
+/// or memory does.
 pub struct Run<'r, T: Scalar> {
     /// The matrix.
     pub a: &'r dyn LinOp<T>,
@@ -34,17 +35,11 @@ pub struct Run<'r, T: Scalar> {
 
 impl<'r, T: Scalar> Run<'r, T> {
     /// Scratch vectors like the right-hand side; their contents are unspecified.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn vectors<const N: usize>(&self) -> Result<[Scratch<'r, Vector<T>>; N]> {
         take_all(|| self.ws.vector_like(self.b))
     }
 
     /// Scratch scalars, one a column; their contents are unspecified.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn scalars<const N: usize>(&self) -> Result<[Scratch<'r, Scalars<T>>; N]> {
         take_all(|| self.ws.scalars(self.b))
     }
@@ -65,9 +60,6 @@ impl<'r, T: Scalar> Run<'r, T> {
 
     /// Forms `r = b - A x` of the guess, without a product when that is zero, and announces its
     /// norms; says whether all columns have ended.
-    ///
-    /// # Errors
-    /// When the operator or the executor fails.
     pub fn start(&mut self, r: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {
         match self.zero_guess {
             true => r.copy_from(self.b)?,
@@ -79,9 +71,6 @@ impl<'r, T: Scalar> Run<'r, T> {
 
     /// `x += alpha p` in the columns that have not ended, `r -= alpha q` with `q = A p`; announces
     /// the norms of `r` after this iteration and says whether all columns have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn advance(
         &mut self,
         alpha: Coefficient<'_, T>,
@@ -96,27 +85,18 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 
     /// `r = b - A x` of the solution so far.
-    ///
-    /// # Errors
-    /// When the operator fails.
     pub fn residual(&self, r: &mut Vector<T>) -> Result<()> {
         let _stage = self.ws.stage("residual", self.a.footprint().moved);
         self.a.residual(self.b, self.x, r, self.ws)
     }
 
     /// `y = A^H x`.
-    ///
-    /// # Errors
-    /// When the operator fails or cannot be transposed.
     pub fn multiply_adjoint(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         let _stage = self.ws.stage("adjoint product", self.a.footprint().moved);
         self.a.apply_transposed(Transpose::Conjugate, x, y, self.ws)
     }
 
     /// `M^H r` with the preconditioner `M`, in `z`; or `r` itself where there is none.
-    ///
-    /// # Errors
-    /// When the preconditioner fails or cannot be transposed.
     pub fn preconditioned_adjoint<'v>(
         &self,
         r: &'v Vector<T>,
@@ -134,18 +114,12 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 
     /// `y = A x`.
-    ///
-    /// # Errors
-    /// When the operator fails.
     pub fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         let _stage = self.ws.stage("product", self.a.footprint().moved);
         self.a.apply(x, y, self.ws)
     }
 
     /// `y = A x`, and column by column the products of `x` with `y`.
-    ///
-    /// # Errors
-    /// When the operator fails.
     pub fn multiply_dot(
         &self,
         x: &Vector<T>,
@@ -160,9 +134,6 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 
     /// `z = M r` with the preconditioner `M`.
-    ///
-    /// # Errors
-    /// When the preconditioner fails.
     pub fn precondition(&self, r: &Vector<T>, z: &mut Vector<T>) -> Result<()> {
         let moved = || self.preconditioner.footprint().moved;
         let _stage = self.ws.stage_of("preconditioner", moved);
@@ -170,9 +141,6 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 
     /// `M r`, in `z`; or `r` itself where there is no preconditioner.
-    ///
-    /// # Errors
-    /// When the preconditioner fails.
     pub fn preconditioned<'v>(
         &self,
         r: &'v Vector<T>,
@@ -186,18 +154,12 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 
     /// Announces the residual norms after an iteration; says whether all columns have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn done(&mut self, norms: &Scalars<T>) -> Result<bool> {
         let ended = self.monitor.done(norms, self.ws.log())?;
         Ok(ended || !self.monitor.is_deferred() && self.is_at_limit()?)
     }
 
     /// Ends the columns whose divisor is zero; says whether all have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
         let status = Status::Breakdown;
         self.monitor
@@ -205,17 +167,11 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 
     /// Ends the columns whose value is infinite or NaN; says whether all have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
         self.monitor.end_where(values, Status::NonFinite, |_| false)
     }
 
     /// Ends the columns whose quadratic form is negative; says whether all have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
         let is_negative = |value: T::Arith| value.real() < Zero::zero();
         self.monitor
@@ -223,9 +179,6 @@ impl<'r, T: Scalar> Run<'r, T> {
     }
 
     /// Ends the columns whose quadratic form is not positive; says whether all have ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn require_positive(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
         let is_bad = |value: T::Arith| value.real() <= Zero::zero();
         self.monitor

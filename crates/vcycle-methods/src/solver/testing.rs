@@ -11,12 +11,11 @@ use super::{
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size};
-use crate::matrix::{Csr, Duplicates};
+use crate::matrix::Csr;
+use crate::precond::testing::{five_points, from_entries, real};
 use crate::scalar::{Scalar, c64};
 use crate::stop::{Outcome, Stop};
 use crate::vector::Vector;
-
-type Entry = (usize, usize, c64);
 
 pub(super) type Methods<T> = Vec<Arc<dyn Method<T>>>;
 
@@ -75,27 +74,13 @@ pub(super) fn all<T: Scalar>() -> Methods<T> {
     all
 }
 
-fn assemble<T: Scalar>(executor: &Executor, n: usize, mut entries: Vec<Entry>) -> Arc<Csr<T>> {
-    entries.sort_by_key(|&(row, column, _)| (row, column));
-    let offsets = (0..=n)
-        .map(|row| entries.partition_point(|entry| entry.0 < row))
-        .collect();
-    let columns = entries.iter().map(|entry| entry.1 as u32).collect();
-    let values = entries.iter().map(|entry| T::from_c64(entry.2)).collect();
-    let size = Size::square(n);
-    let matrix = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse);
-    Arc::new(matrix.unwrap())
-}
-
 /// A tridiagonal matrix of constant diagonals: below, on and above.
 pub(super) fn tridiagonal<T: Scalar>(executor: &Executor, n: usize, d: [c64; 3]) -> Arc<Csr<T>> {
-    let on = (0..n).map(|i| (i, i, d[1]));
-    let off = (1..n).flat_map(|i| [(i, i - 1, d[0]), (i - 1, i, d[2])]);
-    assemble(executor, n, on.chain(off).collect())
-}
-
-fn real(values: [f64; 3]) -> [c64; 3] {
-    values.map(|value| c64::new(value, 0.0))
+    let near = |row: usize| [row.wrapping_sub(1), row, row + 1].into_iter().zip(d);
+    let entries =
+        (0..n).flat_map(|row| near(row).map(move |(column, d)| (row, column, T::from_c64(d))));
+    let entries = entries.filter(|entry| entry.1 < n);
+    Arc::new(from_entries(executor, n, entries))
 }
 
 /// `-1 2 -1`.
@@ -120,42 +105,24 @@ pub(super) fn rotation(executor: &Executor, n: usize) -> Arc<Csr<f64>> {
 }
 
 /// Five points on an `n` by `n` grid: centre, west, east, south, north.
-fn five_points<T: Scalar>(executor: &Executor, n: usize, stencil: [c64; 5]) -> Arc<Csr<T>> {
-    let mut entries = Vec::new();
-    for (i, j) in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
-        let row = i + n * j;
-        let neighbours = [
-            (true, row),
-            (i > 0, row.wrapping_sub(1)),
-            (i + 1 < n, row + 1),
-            (j > 0, row.wrapping_sub(n)),
-            (j + 1 < n, row + n),
-        ];
-        for ((inside, column), value) in neighbours.into_iter().zip(stencil) {
-            if inside {
-                entries.push((row, column, value));
-            }
-        }
-    }
-    assemble(executor, n * n, entries)
+fn grid<T: Scalar>(executor: &Executor, n: usize, stencil: [c64; 5]) -> Arc<Csr<T>> {
+    Arc::new(five_points(executor, n, |i, j| i + n * j, stencil))
 }
 
 /// Poisson's equation on a square.
 pub(super) fn laplacian_2d<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
-    let stencil = [4.0, -1.0, -1.0, -1.0, -1.0];
-    five_points(executor, n, stencil.map(|value| c64::new(value, 0.0)))
+    grid(executor, n, real([4.0, -1.0, -1.0, -1.0, -1.0]))
 }
 
 /// Upwind convection to the north-east with diffusion: nonsymmetric.
 pub(super) fn convection_diffusion<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
-    let stencil = [7.0, -3.0, -1.0, -2.0, -1.0];
-    five_points(executor, n, stencil.map(|value| c64::new(value, 0.0)))
+    grid(executor, n, real([7.0, -3.0, -1.0, -2.0, -1.0]))
 }
 
 /// `Laplacian - (1 - i/2)`: complex symmetric, neither Hermitian nor definite.
 pub(super) fn shifted_laplacian<T: Scalar>(executor: &Executor, n: usize) -> Arc<Csr<T>> {
     let off = c64::new(-1.0, 0.0);
-    five_points(executor, n, [c64::new(3.0, 0.5), off, off, off, off])
+    grid(executor, n, [c64::new(3.0, 0.5), off, off, off, off])
 }
 
 /// Values that look random, for known solutions.

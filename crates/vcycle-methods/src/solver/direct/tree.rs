@@ -20,9 +20,6 @@ const RATE: f64 = 5e11;
 /// Rows are moved and scaled by a matching unless the matrix is Hermitian with a positive diagonal, so that large entries
 /// stand on the diagonal: there are no other pivots. Of nested dissection and minimum degree the order is taken
 /// that a device needs less time with.
-///
-/// # Errors
-/// For a matrix that is singular whatever its values are, and when memory is short.
 pub(super) fn tree<F: Field>(a: &Csr<F>, is_hermitian: bool) -> Result<FrontTree> {
     let (rows, scaling) = match is_hermitian && has_positive_diagonal(a) {
         true => unchanged(a.size().rows)?,

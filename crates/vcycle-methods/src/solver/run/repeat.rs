@@ -25,9 +25,6 @@ impl<'r, T: Scalar> Run<'r, T> {
     ///
     /// Once half of the columns have ended they leave: from then on `body` gets vectors and scalars of the others, and a run whose right-hand
     /// side and guess have these columns alone.
-    ///
-    /// # Errors
-    /// Those of `body`, and when the executor fails.
     pub fn repeat<const V: usize, const S: usize>(
         &mut self,
         vectors: [Scratch<'r, Vector<T>>; V],
