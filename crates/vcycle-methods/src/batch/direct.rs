@@ -1,8 +1,8 @@
 //! The direct method of a batch.
 
-use super::One;
 use super::band_lu::BandLu;
 use super::matrix::BatchMatrix;
+use super::one::One;
 use crate::scalar::Field;
 
 /// Factors of one system after the other, in the band of their pattern.

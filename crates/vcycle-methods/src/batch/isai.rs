@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::One;
 use super::band_lu::BandLu;
 use super::matrix::BatchMatrix;
-use super::precondition::collect;
+use super::one::One;
 use crate::scalar::Field;
 
 /// Row `i` of `M A` is that of the identity on the pattern of row `i` (Anzt, Huckle, Bräckle and Dongarra 2018).
@@ -37,7 +36,7 @@ impl<A: Field> Isai<A> {
 
     /// Makes it the inverse of a system, or names the row whose own system is singular.
     pub(super) fn set_up(&mut self, a: One<'_, A>) -> Result<(), usize> {
-        collect(a, &self.offsets, &self.columns, &mut self.entries);
+        a.collect(&self.offsets, &self.columns, &mut self.entries);
         (0..self.offsets.len() - 1).try_for_each(|row| self.solve_row(row).ok_or(row))
     }
 

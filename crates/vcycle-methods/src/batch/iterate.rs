@@ -2,8 +2,8 @@
 
 use num_traits::{Float, Zero};
 
+use super::one::{One, add, dot, norm};
 use super::precondition::Inverse;
-use super::{BatchMethod, BatchSolver, One, add, dot, norm};
 use crate::scalar::{Field, Real};
 use crate::stop::{Part, Status};
 
@@ -17,12 +17,9 @@ pub(super) struct Vectors<A> {
 }
 
 impl<A: Field> Vectors<A> {
-    pub(super) fn new(solver: &BatchSolver, n: usize) -> Self {
+    /// Vectors of so many rows, and as many for a basis.
+    pub(super) fn new(n: usize, basis: usize) -> Self {
         let vector = || vec![A::zero(); n];
-        let basis = match solver.method {
-            BatchMethod::Gmres => solver.restart.min(n) + 1,
-            _ => 0,
-        };
         Self {
             r: vector(),
             others: std::array::from_fn(|_| vector()),

@@ -29,13 +29,12 @@ mod iterate;
 mod kinds;
 mod matrix;
 mod on_devices;
+mod one;
 mod precondition;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::{Display, Formatter};
-
-use num_traits::Float;
 
 pub use kinds::{BatchMethod, BatchPreconditioner};
 pub use matrix::{BatchCsr, BatchDense, BatchEll, BatchMatrix};
@@ -43,11 +42,12 @@ pub use on_devices::{DeviceBatch, QueuedBatch};
 
 use self::direct::Direct;
 use self::iterate::{Iteration, Vectors};
+use self::one::{One, norm};
 use self::precondition::Inverse;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{Size, check_size};
-use crate::scalar::{Field, Real};
+use crate::scalar::Field;
 use crate::stop::Status;
 
 /// Systems that a thread takes at once.
@@ -248,40 +248,6 @@ impl BatchSolver {
     }
 }
 
-/// One system of a batch.
-struct One<'m, A> {
-    matrix: &'m dyn BatchMatrix<A>,
-    system: usize,
-}
-
-impl<A> Clone for One<'_, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for One<'_, A> {}
-
-impl<A: Field> One<'_, A> {
-    /// `y = A x`.
-    fn multiply(&self, x: &[A], y: &mut [A]) {
-        self.matrix.multiply(self.system, x, y);
-    }
-
-    fn visit(&self, mut visit: impl FnMut(usize, usize, A)) {
-        self.matrix.visit(self.system, &mut visit);
-    }
-
-    /// `r = b - A x`, and its norm.
-    fn residual(&self, b: &[A], x: &[A], r: &mut [A]) -> f64 {
-        self.multiply(x, r);
-        for (r, &b) in r.iter_mut().zip(b) {
-            *r = b - *r;
-        }
-        norm(r)
-    }
-}
-
 /// What a thread needs for one system after the other.
 struct Scratch<A> {
     vectors: Vectors<A>,
@@ -291,10 +257,15 @@ struct Scratch<A> {
 
 impl<A: Field> Scratch<A> {
     fn new(solver: &BatchSolver, matrix: &dyn BatchMatrix<A>) -> Self {
+        let n = matrix.rows();
+        let basis = match solver.method {
+            BatchMethod::Gmres => solver.restart.min(n) + 1,
+            BatchMethod::Cg | BatchMethod::Bicgstab | BatchMethod::Direct => 0,
+        };
         let is_direct = solver.method == BatchMethod::Direct;
         Self {
-            vectors: Vectors::new(solver, matrix.rows()),
-            inverse: Inverse::new(solver, matrix),
+            vectors: Vectors::new(n, basis),
+            inverse: Inverse::new(solver.preconditioner, solver.block_size, matrix),
             direct: is_direct.then(|| Direct::new(matrix)),
         }
     }
@@ -333,24 +304,9 @@ impl<A: Field> Scratch<A> {
         match solver.method {
             BatchMethod::Cg => iteration.cg(&mut self.vectors, x, iterations),
             BatchMethod::Gmres => iteration.gmres(&mut self.vectors, x, solver.restart, iterations),
-            _ => iteration.bicgstab(&mut self.vectors, x, iterations),
+            BatchMethod::Bicgstab | BatchMethod::Direct => {
+                iteration.bicgstab(&mut self.vectors, x, iterations)
+            }
         }
-    }
-}
-
-fn dot<A: Field>(x: &[A], y: &[A]) -> A {
-    let products = x.iter().zip(y).map(|(&x, &y)| Field::conj(x) * y);
-    products.fold(A::zero(), |sum, product| sum + product)
-}
-
-fn norm<A: Field>(x: &[A]) -> f64 {
-    let squares = x.iter().map(|value| value.modulus_squared().to_f64());
-    Float::sqrt(squares.sum::<f64>())
-}
-
-/// `y += alpha x`.
-fn add<A: Field>(alpha: A, x: &[A], y: &mut [A]) {
-    for (y, &x) in y.iter_mut().zip(x) {
-        *y += alpha * x;
     }
 }

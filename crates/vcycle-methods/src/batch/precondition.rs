@@ -2,8 +2,9 @@
 
 use super::band_lu::BandLu;
 use super::isai::Isai;
+use super::kinds::BatchPreconditioner;
 use super::matrix::BatchMatrix;
-use super::{BatchPreconditioner, BatchSolver, One};
+use super::one::One;
 use crate::scalar::Field;
 
 /// An approximate inverse of the system at hand.
@@ -33,13 +34,17 @@ pub(super) struct Factors<A> {
 const NOWHERE: usize = usize::MAX;
 
 impl<A: Field> Inverse<A> {
-    pub(super) fn new(solver: &BatchSolver, matrix: &dyn BatchMatrix<A>) -> Self {
+    pub(super) fn new(
+        preconditioner: BatchPreconditioner,
+        block_size: usize,
+        matrix: &dyn BatchMatrix<A>,
+    ) -> Self {
         let n = matrix.rows();
-        match solver.preconditioner {
+        match preconditioner {
             BatchPreconditioner::None => Self::None,
             BatchPreconditioner::Jacobi => Self::Jacobi(vec![A::zero(); n]),
             BatchPreconditioner::BlockJacobi => {
-                let size = solver.block_size.min(n.max(1));
+                let size = block_size.min(n.max(1));
                 let block = |start: usize| {
                     let rows = size.min(n - start);
                     BandLu::new(rows, rows - 1, rows - 1)
@@ -110,22 +115,6 @@ impl<A: Field> Inverse<A> {
     }
 }
 
-/// The values of a system in the places of a pattern; zero where it has none.
-pub(super) fn collect<A: Field>(
-    a: One<'_, A>,
-    offsets: &[usize],
-    columns: &[u32],
-    values: &mut [A],
-) {
-    values.fill(A::zero());
-    a.visit(|row, column, value| {
-        let of_row = &columns[offsets[row]..offsets[row + 1]];
-        if let Ok(place) = of_row.binary_search(&(column as u32)) {
-            values[offsets[row] + place] = value;
-        }
-    });
-}
-
 impl<A: Field> Factors<A> {
     fn new(matrix: &dyn BatchMatrix<A>) -> Self {
         let (offsets, columns) = matrix.structure();
@@ -144,7 +133,7 @@ impl<A: Field> Factors<A> {
     }
 
     fn factorise(&mut self, a: One<'_, A>) -> Result<(), usize> {
-        collect(a, &self.offsets, &self.columns, &mut self.values);
+        a.collect(&self.offsets, &self.columns, &mut self.values);
         for row in 0..self.diagonal.len() {
             self.eliminate(row)?;
         }

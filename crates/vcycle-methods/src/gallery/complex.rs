@@ -1,7 +1,8 @@
 //! Problems with complex values: the five-point Laplacian with other ones.
 
 use super::entry::{Given, Make};
-use super::{Problem, stencil};
+use super::problem::Problem;
+use super::stencil;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::Csr;

@@ -1,10 +1,10 @@
 //! A clamped block of elastic material.
 
-use super::Problem;
 use super::assemble::{Rows, assemble};
 use super::entry::Given;
 use super::finite_element::{Basis, Lattice};
 use super::grid::Grid;
+use super::problem::Problem;
 use super::stencil::coefficient;
 use crate::error::Result;
 use crate::executor::Executor;

@@ -1,8 +1,8 @@
 //! What a catalogue says of a problem, and a specification as it is read by that.
 
-use super::Problem;
 use super::finite_element::{self, Domain};
 use super::grid::{Grid, check_rows, size_label};
+use super::problem::Problem;
 use super::spec::{bad, check_range, extents, lettered, part};
 use super::stencil::shifts;
 use crate::error::Result;

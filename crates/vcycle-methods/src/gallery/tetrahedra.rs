@@ -1,9 +1,9 @@
 //! Diffusion on an unstructured mesh of tetrahedra.
 
-use super::Problem;
 use super::assemble::{Rows, assemble};
 use super::entry::Given;
 use super::grid::{Grid, PATHS, check_rows};
+use super::problem::Problem;
 use super::stencil::coefficient;
 use crate::error::Result;
 use crate::executor::{Executor, check_memory};

@@ -25,6 +25,7 @@ mod bicg;
 mod bicgstab;
 mod block_cg;
 mod block_gmres;
+mod block_space;
 mod cg;
 mod cgs;
 mod chebyshev;

@@ -1,7 +1,7 @@
 //! A space that is kept from one solve to the next.
 
 use super::Run;
-use super::block_gmres::Space;
+use super::block_space::Space;
 use super::orthonormal::{norms, take_out};
 use crate::dense::{Independent, singular_triplets};
 use crate::error::Result;

@@ -2,22 +2,22 @@
 
 /// The integrals that tensor-product elements are made of. All are exact: Gauss quadrature with
 /// one point more than the order integrates products of two basis functions.
-pub(in crate::gallery) struct Basis {
+pub struct Basis {
     /// The nodes, from 0 to 1.
-    pub(in crate::gallery) nodes: Vec<f64>,
+    pub nodes: Vec<f64>,
     /// `∫ φa`.
-    pub(in crate::gallery) load: Vec<f64>,
+    pub load: Vec<f64>,
     /// `∫ φa φb`.
-    pub(in crate::gallery) mass: Vec<Vec<f64>>,
+    pub mass: Vec<Vec<f64>>,
     /// `∫ φa' φb'`.
-    pub(in crate::gallery) stiffness: Vec<Vec<f64>>,
+    pub stiffness: Vec<Vec<f64>>,
     /// `∫ φa' φb`.
-    pub(in crate::gallery) gradient: Vec<Vec<f64>>,
+    pub gradient: Vec<Vec<f64>>,
 }
 
 impl Basis {
     /// Order 0 is the constant on a single node: the missing axis of a problem in the plane.
-    pub(in crate::gallery) fn new(order: usize) -> Self {
+    pub fn new(order: usize) -> Self {
         let nodes = lobatto_nodes(order);
         let quadrature = gauss(order + 1);
         let count = nodes.len();

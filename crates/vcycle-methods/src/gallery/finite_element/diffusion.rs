@@ -1,14 +1,14 @@
 //! The diffusion operator on a domain of equal blocks.
 
+use super::super::assemble::Rows;
 use super::{Basis, Lattice};
 use crate::error::Result;
 use crate::executor::{Executor, check_memory};
-use crate::gallery::assemble::Rows;
 use vcycle_core::size::Extent;
 
 /// A domain of squares or cubes.
 #[derive(Debug)]
-pub(in crate::gallery) struct Domain {
+pub struct Domain {
     /// Blocks along each axis of the box around the domain.
     pub(super) blocks: [usize; 3],
     /// 2 in the plane, 3 in space.

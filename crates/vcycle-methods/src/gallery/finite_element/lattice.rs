@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use crate::gallery::grid::Grid;
+use super::super::grid::Grid;
 
 /// Cells along each axis, and how many steps from node to node each is cut into. An axis of order
 /// 0 is flat: one node and one cell.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::gallery) struct Lattice {
-    pub(in crate::gallery) cells: [usize; 3],
-    pub(in crate::gallery) order: [usize; 3],
+pub struct Lattice {
+    pub cells: [usize; 3],
+    pub order: [usize; 3],
 }
 
 impl Lattice {
     /// The grid of all nodes.
-    pub(in crate::gallery) fn nodes(&self) -> Grid {
+    pub fn nodes(&self) -> Grid {
         let along = |axis: usize| self.order[axis] * self.cells[axis] + 1;
         Grid {
             size: [along(0), along(1), along(2)],
@@ -31,12 +31,12 @@ impl Lattice {
     }
 
     /// The cells around `node`.
-    pub(in crate::gallery) fn cells_around(&self, node: [usize; 3]) -> CellBox {
+    pub fn cells_around(&self, node: [usize; 3]) -> CellBox {
         CellBox([0, 1, 2].map(|axis| self.cells_at(axis, node[axis])))
     }
 
     /// Whether `node` lies on the surface of the box.
-    pub(in crate::gallery) fn on_surface(&self, node: [usize; 3]) -> bool {
+    pub fn on_surface(&self, node: [usize; 3]) -> bool {
         (0..3).any(|axis| {
             let last = self.order[axis] * self.cells[axis];
             last > 0 && (node[axis] == 0 || node[axis] == last)
@@ -45,11 +45,7 @@ impl Lattice {
 
     /// Calls `visit(neighbour, cells)` for every node that shares cells with `node`, in the order
     /// of their numbers.
-    pub(in crate::gallery) fn each_neighbour(
-        &self,
-        node: [usize; 3],
-        mut visit: impl FnMut([usize; 3], &CellBox),
-    ) {
+    pub fn each_neighbour(&self, node: [usize; 3], mut visit: impl FnMut([usize; 3], &CellBox)) {
         let around = self.cells_around(node);
         let reach = |axis: usize| {
             let cells = &around.0[axis];
@@ -72,25 +68,25 @@ impl Lattice {
     }
 
     /// Nodes of one cell.
-    pub(in crate::gallery) fn nodes_of_cell(&self) -> Grid {
+    pub fn nodes_of_cell(&self) -> Grid {
         Grid {
             size: self.order.map(|order| order + 1),
         }
     }
 
     /// The number of `node` among those of `cell`.
-    pub(in crate::gallery) fn local(&self, cell: [usize; 3], node: [usize; 3]) -> usize {
+    pub fn local(&self, cell: [usize; 3], node: [usize; 3]) -> usize {
         let place = [0, 1, 2].map(|axis| node[axis] - cell[axis] * self.order[axis]);
         self.nodes_of_cell().index(place)
     }
 }
 
 /// A box of cells: a range along each axis.
-pub(in crate::gallery) struct CellBox([Range<usize>; 3]);
+pub struct CellBox([Range<usize>; 3]);
 
 impl CellBox {
     /// The cells of the box.
-    pub(in crate::gallery) fn iter(&self) -> impl Iterator<Item = [usize; 3]> {
+    pub fn iter(&self) -> impl Iterator<Item = [usize; 3]> {
         let [xs, ys, zs] = self.0.clone();
         zs.flat_map(move |z| {
             let xs = xs.clone();

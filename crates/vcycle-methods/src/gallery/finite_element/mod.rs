@@ -13,9 +13,9 @@ use diffusion::Diffusion;
 pub(super) use diffusion::Domain;
 pub(super) use lattice::Lattice;
 
-use super::Problem;
 use super::assemble::assemble;
 use super::grid::check_rows;
+use super::problem::Problem;
 use super::spec::check_range;
 use crate::error::Result;
 use crate::executor::Executor;

@@ -9,8 +9,8 @@ pub(super) mod reservoir;
 pub(super) mod solid;
 pub(super) mod weather;
 
-use super::Problem;
 use super::entry::{Given, Make};
+use super::problem::Problem;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::structured::{Grid, Offset, Stencil, StencilMatrix};

@@ -49,7 +49,7 @@ impl RadiationState {
     }
 }
 
-pub(in super::super) fn one_temperature(
+pub fn one_temperature(
     _: &Given<'_>,
     (grid, stencil): (Grid, Stencil),
     executor: &Executor,
@@ -77,7 +77,7 @@ fn stretched(grid: Grid, cell: [usize; 3], offset: [i8; 3]) -> f64 {
     3.0 + 30.0 * (-((middle - 0.5) / 0.2).powi(2)).exp()
 }
 
-pub(in super::super) fn three_temperatures(
+pub fn three_temperatures(
     _: &Given<'_>,
     (grid, stencil): (Grid, Stencil),
     executor: &Executor,

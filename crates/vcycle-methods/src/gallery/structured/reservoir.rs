@@ -51,7 +51,7 @@ fn comes_in(offset: [i8; 3]) -> bool {
     offset.iter().any(|&step| step < 0)
 }
 
-pub(in super::super) fn pressure(
+pub fn pressure(
     given: &Given<'_>,
     (grid, stencil): (Grid, Stencil),
     executor: &Executor,
@@ -74,7 +74,7 @@ pub(in super::super) fn pressure(
 }
 
 /// Rows: all fluids, then water, gas and dissolved gas; columns: pressure and their amounts.
-pub(in super::super) fn components(
+pub fn components(
     given: &Given<'_>,
     (grid, stencil): (Grid, Stencil),
     executor: &Executor,

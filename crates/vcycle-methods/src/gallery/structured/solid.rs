@@ -13,7 +13,7 @@ const POISSON: f64 = 0.3;
 
 type Block = [[f64; 3]; 3];
 
-pub(in super::super) fn elasticity(
+pub fn elasticity(
     _: &Given<'_>,
     (grid, stencil): (Grid, Stencil),
     executor: &Executor,

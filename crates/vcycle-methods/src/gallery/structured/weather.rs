@@ -34,7 +34,7 @@ fn metric(grid: Grid, cell: [usize; 3]) -> Metric {
     Metric { along, mixed }
 }
 
-pub(in super::super) fn helmholtz(
+pub fn helmholtz(
     _: &Given<'_>,
     (grid, stencil): (Grid, Stencil),
     executor: &Executor,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use num_traits::{One, Zero};
 
-use self::row::{Problem, Row};
+use self::row::{NOT_POSITIVE, Problem, Row};
 use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
 use super::{bad_pivot, check_hermitian, nonzero_diagonal, rounding, square_entries};
 use crate::error::{Error, Result};
@@ -31,8 +31,6 @@ const WORK_PER_ENTRY: usize = 64;
 
 /// Rings of rows around its own that a rank looks at, at most.
 const FARTHEST: usize = 8;
-
-const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
 
 /// `M = G^H G` where the sparse lower triangular `G` approximates the inverse of the Cholesky
 /// factor: among all of its pattern the one with the smallest Kaporin number of `G A G^H`
@@ -280,8 +278,7 @@ impl Fsai {
             a: &wide,
             inverses: diagonal.iter().map(|&own| A::Real::one() / own).collect(),
             diagonal,
-            parameters: self,
-            rounding: A::Real::from_f64(rounding),
+            growth,
         };
         self.rows(&problem, own)?.convert::<T>()
     }

@@ -2,10 +2,10 @@
 
 use num_traits::{Float, One, Zero};
 
-use super::{Fsai, NOT_POSITIVE};
 use crate::dense::Cholesky;
 use crate::error::Result;
 use crate::matrix::{Accumulator, Csr, Rows};
+use crate::operations::factor::Growth;
 use crate::precond::bad_pivot;
 use crate::scalar::Field;
 
@@ -20,10 +20,17 @@ pub(super) struct Problem<'a, A: Field> {
     pub diagonal: Vec<A::Real>,
     /// The reciprocals of the diagonal.
     pub inverses: Vec<A::Real>,
-    pub parameters: &'a Fsai,
-    /// The unit of rounding of the matrix.
-    pub rounding: A::Real,
+    pub growth: Growth,
 }
+
+impl<A: Field> Problem<'_, A> {
+    /// The unit of rounding of the matrix.
+    fn rounding(&self) -> A::Real {
+        A::Real::from_f64(self.growth.rounding)
+    }
+}
+
+pub(super) const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
 
 /// Row `i` of the factor before scaling: `g` with `g_i = 1` that minimises `psi = g A g^H` over a
 /// pattern. The Kaporin number of `G A G^H` is the geometric mean of all `psi`, up to a constant.
@@ -65,10 +72,10 @@ impl<'a, A: Field> Row<'a, A> {
     /// Makes row `index`, beginning with the columns `start`.
     pub(super) fn solve(&mut self, index: usize, start: &[u32]) -> Result<()> {
         self.clear(index);
-        let parameters = self.problem.parameters;
-        let enough = A::Real::from_f64(parameters.tolerance) * self.psi;
+        let growth = self.problem.growth;
+        let enough = A::Real::from_f64(growth.tolerance) * self.psi;
         self.extend(start.iter().copied())?;
-        for _ in 0..parameters.steps {
+        for _ in 0..growth.steps {
             if self.psi <= enough {
                 break;
             }
@@ -145,7 +152,7 @@ impl<'a, A: Field> Row<'a, A> {
 
     /// Fails where a pivot is so negative that rounding cannot be the reason.
     fn usable(&self, pivot: A::Real, on_diagonal: A::Real) -> Result<bool> {
-        let noise = A::Real::from_f64(NOISE) * self.problem.rounding * on_diagonal;
+        let noise = A::Real::from_f64(NOISE) * self.problem.rounding() * on_diagonal;
         let order = A::Real::from_f64(1.0 + self.columns.len() as f64);
         match pivot < -noise * order {
             true => Err(bad_pivot("fsai", self.index, NOT_POSITIVE)),
@@ -176,8 +183,8 @@ impl<'a, A: Field> Row<'a, A> {
     /// not depend on the scaling of the matrix.
     fn find_steepest(&mut self) -> Result<()> {
         self.multiply()?;
-        let least = self.problem.rounding * self.psi;
-        let most = self.problem.parameters.step_size;
+        let least = self.problem.rounding() * self.psi;
+        let most = self.problem.growth.step_size;
         self.steepest.clear();
         let (columns, sums) = self.product.entries();
         for (&column, sum) in columns.iter().zip(sums) {
@@ -219,7 +226,7 @@ impl<'a, A: Field> Row<'a, A> {
     /// Drops the entries that are small beside the largest of the row, all of them measured as if
     /// the matrix had a unit diagonal.
     fn drop_small(&mut self) -> Result<()> {
-        let (diagonal, filter) = (&self.problem.diagonal, self.problem.parameters.filter);
+        let (diagonal, filter) = (&self.problem.diagonal, self.problem.growth.filter);
         let size =
             |&(column, value): &(u32, A)| value.modulus_squared() * diagonal[column as usize];
         let pairs = self
