@@ -122,20 +122,17 @@ fn product<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     x: &'a Vector<X>,
     finish: &Finish<'a, Y>,
 ) -> Result<Product<'a, M, X, Y>> {
-    let plain = Product::new(a.arrays()?, x.host()?, x.cols());
-    Ok(match finish {
-        Finish::Apply => plain,
-        Finish::Combine { alpha, beta, z } => Product {
-            alpha: alpha.on_host()?,
-            beta: beta.on_host()?,
-            z: z.map(Vector::host).transpose()?,
-            ..plain
-        },
-        Finish::Relax(sweep) => Product {
-            sweep: Some(sweep_arrays(sweep)?),
-            ..plain
-        },
-    })
+    let mut product = Product::new(a.arrays()?, x.host()?, x.cols());
+    match finish {
+        Finish::Apply => {}
+        Finish::Combine { alpha, beta, z } => {
+            product.vectors.alpha = alpha.on_host()?;
+            product.vectors.beta = beta.on_host()?;
+            product.vectors.z = z.map(Vector::host).transpose()?;
+        }
+        Finish::Relax(sweep) => product.vectors.sweep = Some(sweep_arrays(sweep)?),
+    }
+    Ok(product)
 }
 
 /// A sweep as kernels of the host take it.

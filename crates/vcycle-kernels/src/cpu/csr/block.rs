@@ -1,6 +1,6 @@
 //! Products with many vectors at once: every entry read serves all columns.
 
-use super::Product;
+use super::{Neighbours, Product, store_any};
 use crate::scalar::{Field, Scalar, convert};
 
 /// Rows done for one block of columns before the next block: their entries stay in cache.
@@ -9,7 +9,7 @@ const ROWS: usize = 64;
 /// All columns in blocks of the widths, the widest first.
 macro_rules! in_blocks {
     ($product:ident, $first:ident, $y:ident, [$($width:literal),*]) => {
-        let cols = $product.cols;
+        let cols = $product.vectors.cols;
         for (index, y) in $y.chunks_mut(ROWS * cols).enumerate() {
             let (first, mut column) = ($first + index * ROWS, 0);
             $(while cols - column >= $width {
@@ -48,24 +48,23 @@ fn block<A: Field, M: Scalar, X: Scalar, Y: Scalar, const COLS: usize>(
     column: usize,
     y: &mut [Y],
 ) {
-    let cols = product.cols;
-    let by: [_; COLS] = std::array::from_fn(|lane| product.combination::<A>(column + lane));
+    let cols = product.vectors.cols;
+    let by = Neighbours::<A, COLS>::new(&product.vectors, column);
     for (row, y) in (first..).zip(y.chunks_exact_mut(cols)) {
         let mut sums = [A::zero(); COLS];
         let (columns, values) = product.row(row);
         for (&place, &value) in columns.iter().zip(values) {
             let start = place as usize * cols + column;
             // SAFETY: columns of the matrix are rows of `x`.
-            let x = unsafe { product.x.get_unchecked(start..start + COLS) };
+            let x = unsafe { product.vectors.x.get_unchecked(start..start + COLS) };
             let value = convert::<M, A>(value);
             for lane in 0..COLS {
                 sums[lane] += value * convert::<X, A>(x[lane]);
             }
         }
-        for lane in 0..COLS {
-            let place = column + lane;
-            let y = std::array::from_mut(&mut y[place]);
-            product.store(&by[lane], [sums[lane]], (row, place), y);
-        }
+        let y = &mut y[column..column + COLS];
+        by.store(&sums, (row, column), y, |by, sums, place, y| {
+            store_any(&product.vectors, by, sums, place, y);
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! Products with a single vector, on any processor and for any types.
 
-use super::{Combination, Product};
+use super::{Combination, Product, WAITING, store_any};
 use crate::scalar::{Field, Scalar, convert};
 
 /// Rows with more entries are cut into parts of at most this many: sums of fewer round less.
@@ -19,14 +19,18 @@ pub(super) fn rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     y: &mut [Y],
 ) {
     // SAFETY: columns lie inside `x`.
-    let sum = |columns: &[u32], values: &[M]| unsafe { sum(columns, values, product.x) };
-    for (row, y) in (first..).zip(y) {
-        let (columns, values) = product.row(row);
-        let value = match columns.len() <= LONG {
-            true => sum(columns, values),
-            false => long_sum(columns, values, &sum),
-        };
-        product.store(by, [value], (row, 0), std::array::from_mut(y));
+    let sum = |columns: &[u32], values: &[M]| unsafe { sum(columns, values, product.vectors.x) };
+    let mut sums = [A::zero(); WAITING];
+    for (batch, y) in y.chunks_mut(WAITING).enumerate() {
+        let (first, sums) = (first + batch * WAITING, &mut sums[..y.len()]);
+        for (row, value) in (first..).zip(&mut *sums) {
+            let (columns, values) = product.row(row);
+            *value = match columns.len() <= LONG {
+                true => sum(columns, values),
+                false => long_sum(columns, values, &sum),
+            };
+        }
+        store_any(&product.vectors, by, sums, (first, 0), y);
     }
 }
 

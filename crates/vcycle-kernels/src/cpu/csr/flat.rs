@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::gather::{prefetch, store};
+use super::lanes::{prefetch, store};
 use super::{Combination, Product};
 use crate::cpu::stencil::Vectors;
 use crate::runs::SHORT;
@@ -95,7 +95,7 @@ unsafe fn blocks<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
                 let row = square * LANES;
                 let ends = &offsets[row..=row + y.len()];
                 let sums = sums_of::<S, LANES>(ends, offsets[0], &products);
-                store::<S, M, X, Y, LANES>(product, by, sums, first + row, y);
+                store::<S, M, X, Y, LANES>(product, by, (sums, 0), first + row, y);
             }
         }
     }
@@ -120,7 +120,7 @@ unsafe fn multiply<S: Simd, M: Scalar, X: Scalar, Y: Scalar>(
         unsafe {
             prefetch(values.as_ptr());
             prefetch(columns.as_ptr());
-            let x = S::gather(product.x.as_ptr(), columns.as_ptr(), columns.len());
+            let x = S::gather(product.vectors.x.as_ptr(), columns.as_ptr(), columns.len());
             let values = S::load(values.as_ptr(), values.len());
             let to = &mut products[part * S::LANES..][..S::LANES];
             S::store(S::multiply_add(values, x, S::zero()), to);

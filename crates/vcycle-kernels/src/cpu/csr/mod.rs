@@ -10,6 +10,10 @@ mod flat;
 #[cfg(target_arch = "x86_64")]
 mod gather;
 #[cfg(target_arch = "x86_64")]
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod moved;
+#[cfg(target_arch = "x86_64")]
 mod nodes;
 #[cfg(target_arch = "x86_64")]
 mod short;
@@ -26,6 +30,9 @@ use crate::runs::Run;
 use crate::scalar::{Field, Mixes, Scalar, convert};
 pub use transposed::apply_transposed;
 
+/// Rows whose sums are formed before they are stored.
+const WAITING: usize = 64;
+
 /// `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given; or a sweep.
 ///
 /// Kernels look places up unchecked. They rely on what patterns and `check_apply` have made sure of: `offsets` increases
@@ -37,7 +44,14 @@ pub struct Product<'a, M, X, Y: Scalar> {
     pub a: CsrArrays<'a, M>,
     /// What [`node_columns`](crate::runs::node_columns) has found, where runs are of [nodes](crate::runs::Alike::Nodes).
     pub nodes: &'a [u32],
-    /// The vectors it multiplies: `cols` numbers for every column of the matrix.
+    /// The vectors, and what becomes of the product.
+    pub vectors: Operands<'a, X, Y>,
+}
+
+/// The vectors of a [`Product`] and their factors.
+#[derive(Clone, Copy)]
+pub struct Operands<'a, X, Y: Scalar> {
+    /// Those that are multiplied: `cols` numbers for every column of the matrix.
     pub x: &'a [X],
     /// Columns of the vectors; those of one row lie side by side.
     pub cols: usize,
@@ -57,22 +71,24 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         Self {
             a,
             nodes: &[],
-            x,
-            cols,
-            alpha: Factor::one(),
-            beta: Factor::zero(),
-            z: None,
-            sweep: None,
+            vectors: Operands {
+                x,
+                cols,
+                alpha: Factor::one(),
+                beta: Factor::zero(),
+                z: None,
+                sweep: None,
+            },
         }
     }
 
     /// Whether it has use for runs of rows that are alike.
     pub fn goes_by_runs(&self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if wide::suits::<M, X, Y>(self.cols) {
+        if wide::suits::<M, X, Y>(self.vectors.cols) {
             return true;
         }
-        self.cols == 1
+        self.vectors.cols == 1
     }
 
     /// Runs it on row ranges of about equal work, with runs of rows that are alike.
@@ -81,7 +97,7 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         M: Mixes<X, Y>,
     {
         let bytes = size_of_val(self.a.values) + size_of_val(self.a.columns);
-        threads.for_row_ranges(pieces, y, self.cols, bytes, |first, y| {
+        threads.for_row_ranges(pieces, y, self.vectors.cols, bytes, |first, y| {
             self.rows::<M::Accumulator>(runs, first, y)
         });
     }
@@ -96,12 +112,30 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
         {
             return;
         }
-        match self.cols {
-            1 => column::rows(self, &self.combination::<A>(0), first, y),
+        match self.vectors.cols {
+            1 => column::rows(self, &self.vectors.combination::<A>(0), first, y),
             _ => block::rows::<A, M, X, Y>(self, first, y),
         }
     }
 
+    /// The columns and values of a row.
+    #[inline(always)]
+    fn row(&self, row: usize) -> (&[u32], &[M]) {
+        debug_assert!(row + 1 < self.a.offsets.len());
+        // SAFETY: `row` is a row of `y`, hence of the matrix, and `offsets` increases up to the number of entries:
+        // see [`Product`].
+        unsafe {
+            let offsets = &self.a.offsets;
+            let range = *offsets.get_unchecked(row)..*offsets.get_unchecked(row + 1);
+            (
+                self.a.columns.get_unchecked(range.clone()),
+                self.a.values.get_unchecked(range),
+            )
+        }
+    }
+}
+
+impl<X: Scalar, Y: Scalar> Operands<'_, X, Y> {
     /// What becomes of the sums of one column.
     #[inline(always)]
     fn combination<A: Field>(&self, column: usize) -> Combination<A> {
@@ -203,20 +237,90 @@ impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
             y[lane] = convert(values[lane]);
         }
     }
+}
 
-    /// The columns and values of a row.
+/// Stores what sums become from a place on: of consecutive rows, or of neighbouring columns of one row where vectors have several.
+#[inline(always)]
+fn store_sums<A: Field, X: Scalar, Y: Scalar>(
+    vectors: &Operands<'_, X, Y>,
+    by: &Combination<A>,
+    sums: &[A],
+    (row, column): (usize, usize),
+    y: &mut [Y],
+) {
+    let place = |count: usize| match vectors.cols {
+        1 => (row + count, 0),
+        _ => (row, column + count),
+    };
+    let (eights, rest) = y.as_chunks_mut::<8>();
+    let (eights_of_sums, rest_of_sums) = sums.as_chunks::<8>();
+    let done = 8 * eights.len();
+    for (index, (y, sums)) in eights.iter_mut().zip(eights_of_sums).enumerate() {
+        vectors.store(by, *sums, place(8 * index), y);
+    }
+    for (index, (y, sum)) in rest.iter_mut().zip(rest_of_sums).enumerate() {
+        let y = std::array::from_mut(y);
+        vectors.store(by, [*sum], place(done + index), y);
+    }
+}
+
+/// [`store_sums`] on any processor. A call and not a copy at the end of every kernel, of which there are many.
+#[inline(never)]
+fn store_any<A: Field, X: Scalar, Y: Scalar>(
+    vectors: &Operands<'_, X, Y>,
+    by: &Combination<A>,
+    sums: &[A],
+    place: (usize, usize),
+    y: &mut [Y],
+) {
+    store_sums(vectors, by, sums, place, y);
+}
+
+/// The same with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline(never)]
+fn store_all<A: Field, X: Scalar, Y: Scalar>(
+    vectors: &Operands<'_, X, Y>,
+    by: &Combination<A>,
+    sums: &[A],
+    place: (usize, usize),
+    y: &mut [Y],
+) {
+    store_sums(vectors, by, sums, place, y);
+}
+
+/// What becomes of sums in neighbouring columns of vectors that have several.
+struct Neighbours<A, const LANES: usize> {
+    by: [Combination<A>; LANES],
+    /// Whether it is the same in all of them.
+    are_equal: bool,
+}
+
+impl<A: Field, const LANES: usize> Neighbours<A, LANES> {
+    /// From a column on.
+    #[inline(never)]
+    fn new<X: Scalar, Y: Scalar>(vectors: &Operands<'_, X, Y>, column: usize) -> Self {
+        let by = std::array::from_fn(|lane| vectors.combination(column + lane));
+        let are_equal = by.iter().all(|other| *other == by[0]);
+        Self { by, are_equal }
+    }
+
+    /// Stores what the sums of a row become, from the same column on, by [`store_any`] or a relative of it.
     #[inline(always)]
-    fn row(&self, row: usize) -> (&[u32], &[M]) {
-        debug_assert!(row + 1 < self.a.offsets.len());
-        // SAFETY: `row` is a row of `y`, hence of the matrix, and `offsets` increases up to the number of entries:
-        // see [`Product`].
-        unsafe {
-            let offsets = &self.a.offsets;
-            let range = *offsets.get_unchecked(row)..*offsets.get_unchecked(row + 1);
-            (
-                self.a.columns.get_unchecked(range.clone()),
-                self.a.values.get_unchecked(range),
-            )
+    fn store<Y>(
+        &self,
+        sums: &[A; LANES],
+        (row, column): (usize, usize),
+        y: &mut [Y],
+        store: impl Fn(&Combination<A>, &[A], (usize, usize), &mut [Y]),
+    ) {
+        if self.are_equal {
+            return store(&self.by[0], sums, (row, column), y);
+        }
+        for (lane, by) in self.by.iter().enumerate() {
+            let place = (row, column + lane);
+            store(by, &sums[lane..=lane], place, &mut y[lane..=lane]);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::gather::{prefetch, store};
+use super::lanes::{prefetch, store};
 use super::{Combination, Product};
 use crate::scalar::Scalar;
 use crate::simd::Simd;
@@ -48,7 +48,7 @@ pub(super) unsafe fn together<
             }
             for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
                 let row = first + square * LANES;
-                store::<S, M, X, Y, LANES>(product, by, S::sums(rows), row, y);
+                store::<S, M, X, Y, LANES>(product, by, (S::sums(rows), 0), row, y);
             }
         }
     }
@@ -65,7 +65,7 @@ unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
     first: usize,
 ) -> [S::Register; SAME] {
     let (columns, values) = product.row(first);
-    let (length, x) = (columns.len(), product.x.as_ptr());
+    let (length, x) = (columns.len(), product.vectors.x.as_ptr());
     // SAFETY: the gathered columns are places of `x`; the `SAME` rows have the same columns, hence the same
     // length, and their values follow each other. Both are conditions of this function.
     unsafe {
@@ -112,7 +112,7 @@ unsafe fn node_sums<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SIZE: usize>
             let count = COPIED.min(length - start);
             prefetch(nodes);
             for node in 0..count / SIZE {
-                let from = product.x.as_ptr().add(*nodes.add(node) as usize);
+                let from = product.vectors.x.as_ptr().add(*nodes.add(node) as usize);
                 x.add(node * SIZE)
                     .cast::<[X; SIZE]>()
                     .write_unaligned(from.cast::<[X; SIZE]>().read_unaligned());

@@ -3,7 +3,7 @@
 //! A register would be mostly empty, and the branch at the end of each row costs more than its
 //! entries do.
 
-use super::{Combination, Product};
+use super::{Combination, Product, WAITING, store_all};
 use crate::scalar::{Field, Kind, Scalar, convert};
 
 /// Calls a function with the length, at most eight, as its last
@@ -31,7 +31,7 @@ pub(super) const fn suits<M: Scalar, X: Scalar>() -> bool {
 }
 
 /// Short rows from `first` on; `equal` says that all have the same length.
-#[target_feature(enable = "avx2,fma")]
+#[target_feature(enable = "avx2,fma,f16c")]
 pub(super) fn rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     by: &Combination<A>,
@@ -39,42 +39,40 @@ pub(super) fn rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    if equal {
-        let (columns, _) = product.row(first);
-        by_length!(
-            columns.len(),
-            rows_of::<A, M, X, Y>(product, by, first, y),
-            ()
-        );
-        return;
-    }
-    for (row, y) in (first..).zip(y) {
-        let (columns, values) = product.row(row);
-        let none = A::zero();
-        let sum = by_length!(
-            columns.len(),
-            sum_of::<A, M, X>(columns, values, product.x),
-            none
-        );
-        product.store(by, [sum], (row, 0), std::array::from_mut(y));
+    let mut sums = [A::zero(); WAITING];
+    for (batch, y) in y.chunks_mut(WAITING).enumerate() {
+        let (first, sums) = (first + batch * WAITING, &mut sums[..y.len()]);
+        match equal {
+            true => {
+                let length = product.row(first).0.len();
+                by_length!(length, sums_of::<A, M, X, Y>(product, first, sums), ());
+            }
+            false => {
+                for (row, sum) in (first..).zip(&mut *sums) {
+                    let (columns, values) = product.row(row);
+                    let x = product.vectors.x;
+                    let none = A::zero();
+                    *sum = by_length!(columns.len(), sum_of::<A, M, X>(columns, values, x), none);
+                }
+            }
+        }
+        store_all(&product.vectors, by, sums, (first, 0), y);
     }
 }
 
-/// Rows of `N` entries. Of the offsets only the first is read.
+/// The sums of rows of `N` entries. Of the offsets only the first is read.
 #[inline(always)]
-fn rows_of<A: Field, M: Scalar, X: Scalar, Y: Scalar, const N: usize>(
+fn sums_of<A: Field, M: Scalar, X: Scalar, Y: Scalar, const N: usize>(
     product: &Product<'_, M, X, Y>,
-    by: &Combination<A>,
     first: usize,
-    y: &mut [Y],
+    sums: &mut [A],
 ) {
     let start = product.a.offsets[first];
-    let entries = start..start + N * y.len();
+    let entries = start..start + N * sums.len();
     let columns = product.a.columns[entries.clone()].chunks_exact(N);
     let values = product.a.values[entries].chunks_exact(N);
-    for (index, (y, (columns, values))) in y.iter_mut().zip(columns.zip(values)).enumerate() {
-        let sum = sum_of::<A, M, X, N>(columns, values, product.x);
-        product.store(by, [sum], (first + index, 0), std::array::from_mut(y));
+    for (sum, (columns, values)) in sums.iter_mut().zip(columns.zip(values)) {
+        *sum = sum_of::<A, M, X, N>(columns, values, product.vectors.x);
     }
 }
 

@@ -4,7 +4,7 @@
 //! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
 //! loops.
 
-use super::{Product, block, column, flat, gather, short, wide};
+use super::{Operands, Product, block, column, flat, gather, short, store_all, wide};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
@@ -26,7 +26,7 @@ macro_rules! tuned {
             first: usize,
             y: &mut [Y],
         ) -> bool {
-            if !is_possible(product.x) {
+            if !is_possible(product.vectors.x) {
                 return false;
             }
             $($(if (M::KIND, X::KIND, Y::KIND) == (<$m>::KIND, <$x>::KIND, <$y>::KIND) {
@@ -94,16 +94,16 @@ unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.cols);
+    let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.vectors.cols);
     if const { wide::are_types::<M, X, Y>() } && has_columns {
         // SAFETY: conditions of this function.
         return unsafe { wide::rows::<A, M, X, Y>(product, runs, first, y) };
     }
-    if product.cols != 1 {
+    if product.vectors.cols != 1 {
         // SAFETY: the host has AVX2, a condition of this function.
         return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
     }
-    let by = product.combination::<A>(0);
+    let by = product.vectors.combination::<A>(0);
     let is_short = const { short::suits::<M, X>() };
     for (alike, rows) in runs_within(runs, first..first + y.len()) {
         let y = &mut y[rows.start - first..rows.end - first];
@@ -132,11 +132,11 @@ unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    if product.cols != 1 {
+    if product.vectors.cols != 1 {
         // SAFETY: the host has AVX2, a condition of this function.
         return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
     }
-    let by = product.combination::<A>(0);
+    let by = product.vectors.combination::<A>(0);
     for (alike, rows) in runs_within(runs, first..first + y.len()) {
         let y = &mut y[rows.start - first..rows.end - first];
         let is_short = matches!(alike, Alike::Equal | Alike::Short);
@@ -158,7 +158,7 @@ unsafe fn in_halves<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.cols);
+    let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.vectors.cols);
     // SAFETY: conditions of this function; halves are narrower than `A`, which is real.
     unsafe {
         match has_columns {
@@ -175,17 +175,44 @@ pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) -> bool {
-    let cols = product.cols;
+    let cols = product.vectors.cols;
     let sums_of = Product::<M, X, A> {
         nodes: product.nodes,
-        ..Product::new(product.a, product.x, cols)
+        ..Product::new(product.a, product.vectors.x, cols)
     };
-    if Y::KIND == A::KIND || !are_tuned::<M, X, A>() || !is_possible(product.x) {
+    if Y::KIND == A::KIND || !are_tuned::<M, X, A>() || !is_possible(product.vectors.x) {
         return false;
     }
+    let form = |runs: &[Run], first: usize, sums: &mut [A]| _ = rows(&sums_of, runs, first, sums);
+    // SAFETY: the host has AVX2, as is possible.
+    unsafe { rounded(&product.vectors, runs, first, y, &form) };
+    true
+}
+
+/// Makes the sums of some rows, given what they have in common and the first of them.
+type Form<'a, A> = &'a dyn Fn(&[Run], usize, &mut [A]);
+
+/// The rows of `y`, of which `form` makes the sums of some.
+///
+/// # Safety
+/// The host has AVX2.
+unsafe fn rounded<A: Field, X: Scalar, Y: Scalar>(
+    vectors: &Operands<'_, X, Y>,
+    runs: &[Run],
+    first: usize,
+    y: &mut [Y],
+    form: Form<'_, A>,
+) {
+    let cols = vectors.cols;
     let by: Vec<_> = (0..cols)
-        .map(|column| product.combination::<A>(column))
+        .map(|column| vectors.combination::<A>(column))
         .collect();
+    // What is stored by one call: rows of one column, or a row whose columns are alike.
+    let together = match by.iter().all(|other| *other == by[0]) {
+        true if cols == 1 => WAITING,
+        true => cols,
+        false => 1,
+    };
     let mut sums = vec![A::zero(); (2 * WAITING).min(y.len() / cols) * cols];
     let all = first..first + y.len() / cols;
     let runs = match runs {
@@ -198,14 +225,15 @@ pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
             let rest = run.end - row;
             let count = if rest < 2 * WAITING { rest } else { WAITING };
             let sums = &mut sums[..count * cols];
-            rows(&sums_of, &[Run { first: row, alike }], row, sums);
+            form(&[Run { first: row, alike }], row, sums);
             let y = &mut y[(row - first) * cols..][..count * cols];
-            for (place, (y, &sum)) in y.iter_mut().zip(&*sums).enumerate() {
-                let (row, column) = (row + place / cols, place % cols);
-                product.store(&by[column], [sum], (row, column), std::array::from_mut(y));
+            let parts = y.chunks_mut(together).zip(sums.chunks(together));
+            for (part, (y, sums)) in parts.enumerate() {
+                let (row, column) = (row + part * together / cols, part * together % cols);
+                // SAFETY: the host has AVX2, a condition of this function.
+                unsafe { store_all(vectors, &by[column], sums, (row, column), y) };
             }
             row += count;
         }
     }
-    true
 }

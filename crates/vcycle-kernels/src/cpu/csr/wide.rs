@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Combination, Product, block};
+use super::{Neighbours, Product, block, store_all};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
-use crate::scalar::{Field, Kind, Scalar};
+use crate::scalar::{Kind, Scalar};
 use crate::simd::{Level, Simd, level};
 
 /// Rows done for one group of columns before the next one: their values stay in cache. Whole groups of 2, 3 or 4.
@@ -49,7 +49,7 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    let cols = product.cols;
+    let cols = product.vectors.cols;
     for (alike, rows) in runs_within(runs, first..first + y.len() / cols) {
         let y = &mut y[(rows.start - first) * cols..(rows.end - first) * cols];
         let size = match alike {
@@ -93,7 +93,7 @@ macro_rules! batch_of_level {
             // the rest are conditions of this function.
             unsafe {
                 $(if const { matches!(A::KIND, Kind::$kind) } {
-                    $(while product.cols - column >= $lanes * $wide {
+                    $(while product.vectors.cols - column >= $lanes * $wide {
                         of_size::<A::$simd, M, X, Y, $lanes, $wide>(product, size, (first, column), y);
                         column += $lanes * $wide;
                     })*
@@ -161,9 +161,9 @@ unsafe fn groups<
     (first, column): (usize, usize),
     y: &mut [Y],
 ) {
-    let cols = product.cols;
+    let cols = product.vectors.cols;
     let columns: [_; WIDE] = std::array::from_fn(|register| {
-        Neighbours::<S::Real, LANES>::new(product, column + register * LANES)
+        Neighbours::<S::Real, LANES>::new(&product.vectors, column + register * LANES)
     });
     for (group, y) in y.chunks_exact_mut(SIZE * cols).enumerate() {
         let row = first + group * SIZE;
@@ -176,47 +176,12 @@ unsafe fn groups<
                 let mut lanes = [num_traits::Zero::zero(); LANES];
                 // SAFETY: the host has the instructions of `S`, a condition of this function.
                 unsafe { S::store(sums, &mut lanes) };
-                columns[register].store(product, lanes, (row + place, column), y);
+                let place = (row + place, column);
+                columns[register].store(&lanes, place, y, |by, sums, place, y| {
+                    // SAFETY: the host has AVX2, a condition of this function.
+                    unsafe { store_all(&product.vectors, by, sums, place, y) };
+                });
             }
-        }
-    }
-}
-
-/// What becomes of sums in neighbouring columns.
-struct Neighbours<A, const LANES: usize> {
-    by: [Combination<A>; LANES],
-    /// Whether it is the same in all of them.
-    are_equal: bool,
-}
-
-impl<A: Field, const LANES: usize> Neighbours<A, LANES> {
-    /// From a column on.
-    #[inline(always)]
-    fn new<M: Scalar, X: Scalar, Y: Scalar>(product: &Product<'_, M, X, Y>, column: usize) -> Self {
-        let mut by = [product.combination::<A>(column); LANES];
-        for (lane, by) in by.iter_mut().enumerate() {
-            *by = product.combination(column + lane);
-        }
-        let are_equal = by.iter().all(|other| *other == by[0]);
-        Self { by, are_equal }
-    }
-
-    /// Stores what the sums of a row become, from the same column on.
-    #[inline(always)]
-    fn store<M: Scalar, X: Scalar, Y: Scalar>(
-        &self,
-        product: &Product<'_, M, X, Y>,
-        sums: [A; LANES],
-        (row, column): (usize, usize),
-        y: &mut [Y],
-    ) {
-        if self.are_equal {
-            let y = y.try_into().expect("as many columns as lanes");
-            return product.store(&self.by[0], sums, (row, column), y);
-        }
-        for lane in 0..LANES {
-            let y = std::array::from_mut(&mut y[lane]);
-            product.store(&self.by[lane], [sums[lane]], (row, column + lane), y);
         }
     }
 }
@@ -237,14 +202,14 @@ unsafe fn sums<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const WIDE: usize, cons
     // SAFETY: columns of the matrix are rows of `x`, which have the columns of these registers. The `SIZE` rows have the same columns, hence the same length, and their values follow
     // each other. What is read of the converted values was written before.
     unsafe {
-        let x = product.x.as_ptr().add(column);
+        let x = product.vectors.x.as_ptr().add(column);
         let mut sums = [[S::zero(); WIDE]; SIZE];
         for columns in columns.chunks(CONVERTED) {
             for (row, to) in converted.iter_mut().enumerate() {
                 convert::<S, M>(values.add(row * length), columns.len(), to);
             }
             for (entry, &place) in columns.iter().enumerate() {
-                let x = x.add(place as usize * product.cols);
+                let x = x.add(place as usize * product.vectors.cols);
                 let mut inputs = [S::zero(); WIDE];
                 for (register, input) in inputs.iter_mut().enumerate() {
                     *input = S::load(x.add(register * S::LANES), S::LANES);
