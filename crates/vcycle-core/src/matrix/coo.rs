@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::csr::{balance, compress, offsets, zeroed};
-use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::rowwise::{self, RowKernel, Rowwise, rowwise_operator};
 use super::{Csr, Duplicates};
+use crate::cpu::formats::CooArrays;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
 use crate::operations::rows::Part;
-use crate::reference;
-use crate::reference::coo::CooArrays;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
@@ -130,7 +129,7 @@ impl<T: Scalar> Coo<T> {
     /// # Panics
     /// When a device fails, from which values are copied to the host.
     pub fn rows(&self) -> &[u32] {
-        self.host_arrays().rows
+        self.rows.on_host()
     }
 
     /// The column of every entry.
@@ -138,7 +137,7 @@ impl<T: Scalar> Coo<T> {
     /// # Panics
     /// When a device fails, from which values are copied to the host.
     pub fn columns(&self) -> &[u32] {
-        self.host_arrays().columns
+        self.columns.on_host()
     }
 
     /// The value of every entry.
@@ -146,21 +145,7 @@ impl<T: Scalar> Coo<T> {
     /// # Panics
     /// When a device fails, from which values are copied to the host.
     pub fn values(&self) -> &[T] {
-        self.host_arrays().values
-    }
-
-    fn host_arrays(&self) -> CooArrays<'_, T> {
-        self.arrays().expect("the device still answers")
-    }
-
-    /// The columns and values of one row's entries.
-    pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (usize, T)> {
-        let a = self.host_arrays();
-        let start = a.rows.partition_point(|&r| (r as usize) < row);
-        let count = a.rows[start..].iter().take_while(|&&r| r as usize == row);
-        let range = start..start + count.count();
-        let columns = a.columns[range.clone()].iter().map(|&c| c as usize);
-        columns.zip(a.values[range].iter().copied())
+        self.values.on_host()
     }
 
     /// The arrays, for devices, with the rows that have no entries if those count.
@@ -183,20 +168,12 @@ impl<T: Scalar> Coo<T> {
         empty.extend(next..self.size.rows as u32);
         Ok(empty)
     }
-
-    /// The arrays, for kernels of host executors.
-    pub(super) fn arrays(&self) -> Result<CooArrays<'_, T>> {
-        Ok(CooArrays {
-            rows: self.rows.host()?,
-            columns: self.columns.host()?,
-            values: self.values.host()?,
-        })
-    }
 }
 
-impl<T: Scalar> Rowwise for Coo<T> {
-    type Value = T;
-    const NAME: &'static str = "coo product";
+impl<T: Scalar> Rowwise<T> for Coo<T> {
+    fn name(&self) -> &'static str {
+        "coo product"
+    }
 
     fn size(&self) -> Size {
         self.size
@@ -214,10 +191,13 @@ impl<T: Scalar> Rowwise for Coo<T> {
         self.rows.bytes() + self.columns.bytes() + self.values.bytes()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
-        let a = self.host_arrays();
-        let places = a.rows.iter().zip(a.columns).zip(a.values);
-        places.map(|((&row, &column), &value)| (row as usize, column as usize, value))
+    fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+        let rows = self.rows();
+        let start = rows.partition_point(|&r| (r as usize) < row);
+        let count = rows[start..].iter().take_while(|&&r| r as usize == row);
+        let range = start..start + count.count();
+        columns.extend_from_slice(&self.columns()[range.clone()]);
+        values.extend_from_slice(&self.values()[range]);
     }
 
     fn pieces(&self) -> &[usize] {
@@ -234,12 +214,20 @@ impl<T: Scalar> Rowwise for Coo<T> {
         };
         Ok(vec![self.part(Some(empty))])
     }
+}
 
+impl<T: Scalar> RowKernel<T> for Coo<T> {
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        reference::coo::add::<T, X, Y>(self.host_arrays(), first, sums, x);
+        let (rows, columns, values) = (self.rows(), self.columns(), self.values());
+        let a = CooArrays {
+            rows,
+            columns,
+            values,
+        };
+        a.add::<X, Y>(first, sums, x);
     }
 }
 

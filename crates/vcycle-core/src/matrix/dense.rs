@@ -4,17 +4,16 @@ use std::borrow::Cow;
 
 use super::Csr;
 use super::csr::balance;
-use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::rowwise::{self, RowKernel, Rowwise, rowwise_operator};
+use crate::cpu::formats::add_dense;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
 use crate::operations::rows::Part;
-use crate::reference::dense::DenseArrays;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
-use crate::{cpu, reference};
 
 /// A dense matrix, stored row after row.
 ///
@@ -137,10 +136,14 @@ impl<T: Scalar> Dense<T> {
     }
 }
 
-impl<T: Scalar> Rowwise for Dense<T> {
-    type Value = T;
-    const NAME: &'static str = "dense product";
-    const KEEPS_ZEROS: bool = false;
+impl<T: Scalar> Rowwise<T> for Dense<T> {
+    fn name(&self) -> &'static str {
+        "dense product"
+    }
+
+    fn keeps_zeros(&self) -> bool {
+        false
+    }
 
     fn size(&self) -> Size {
         self.size
@@ -158,9 +161,9 @@ impl<T: Scalar> Rowwise for Dense<T> {
         self.values.bytes()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
-        let entry = |row| move |(column, &value)| (row, column, value);
-        (0..self.size.rows).flat_map(move |row| self.row(row).iter().enumerate().map(entry(row)))
+    fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+        columns.extend(0..self.size.cols as u32);
+        values.extend_from_slice(self.row(row));
     }
 
     fn pieces(&self) -> &[usize] {
@@ -171,19 +174,14 @@ impl<T: Scalar> Rowwise for Dense<T> {
         let (size, values) = (self.size, &self.values);
         Ok(vec![Part::Dense { size, values }])
     }
+}
 
+impl<T: Scalar> RowKernel<T> for Dense<T> {
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        let a = DenseArrays {
-            width: self.size.cols,
-            values: self.values(),
-        };
-        match self.executor() {
-            Executor::Cpu(_) => cpu::dense::add::<T, X, Y>(a, first, sums, x),
-            _ => reference::dense::add::<T, X, Y>(a, first, sums, x),
-        }
+        add_dense::<T, X, Y>((self.values(), self.size.cols), first, sums, x);
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::csr::balance;
 use super::ell::longest_row;
-use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::rowwise::{self, RowKernel, Rowwise, rowwise_operator};
 use super::{Coo, Csr, Ell};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -154,9 +154,10 @@ fn row_ends<T: Scalar>(a: &Csr<T>, width: usize) -> Result<Coo<T>> {
     Coo::from_canonical(a.executor(), a.size(), rows, columns, values)
 }
 
-impl<T: Scalar> Rowwise for Hybrid<T> {
-    type Value = T;
-    const NAME: &'static str = "hybrid product";
+impl<T: Scalar> Rowwise<T> for Hybrid<T> {
+    fn name(&self) -> &'static str {
+        "hybrid product"
+    }
 
     fn size(&self) -> Size {
         self.ell.size()
@@ -174,10 +175,9 @@ impl<T: Scalar> Rowwise for Hybrid<T> {
         self.ell.bytes() + self.coo.bytes()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
-        let entry = |row| move |(column, value)| (row, column, value);
-        (0..self.size().rows)
-            .flat_map(move |row| self.ell.row(row).chain(self.coo.row(row)).map(entry(row)))
+    fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+        self.ell.slots.take_row(row, columns, values);
+        self.coo.take_row(row, columns, values);
     }
 
     fn pieces(&self) -> &[usize] {
@@ -185,17 +185,19 @@ impl<T: Scalar> Rowwise for Hybrid<T> {
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
-        let mut parts = self.ell.parts()?;
+        let mut parts = self.ell.slots.parts()?;
         // Rows that have nothing here are finished by the regular part.
         parts.push(self.coo.part(None));
         Ok(parts)
     }
+}
 
+impl<T: Scalar> RowKernel<T> for Hybrid<T> {
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        self.ell.add::<X, Y>(first, sums, x);
+        self.ell.slots.add::<X, Y>(first, sums, x);
         self.coo.add::<X, Y>(first, sums, x);
     }
 }

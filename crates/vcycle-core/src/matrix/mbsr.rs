@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::bsr::blocks_of;
-use super::rowwise::{self, Rowwise, check_padding, rowwise_operator};
+use super::rowwise::{self, RowKernel, Rowwise, check_padding, rowwise_operator};
 use super::{Csr, Pattern, fill_rows, zeroed};
 use crate::arrays::{SLOTS, TILE, TileArrays};
 use crate::error::Result;
@@ -104,16 +104,6 @@ impl<T: Scalar> Mbsr<T> {
             (maps[tile], columns[tile] as usize * SIDE, values)
         })
     }
-
-    /// Column and value of the entries of a row.
-    fn row(&self, row: usize) -> impl Iterator<Item = (usize, T)> {
-        let within = row % SIDE * SIDE;
-        self.strip(row / SIDE)
-            .flat_map(move |(map, column, values)| {
-                let there = (0..SIDE).filter(move |place| map >> (within + place) & 1 == 1);
-                there.map(move |place| (column + place, values[within + place]))
-            })
-    }
 }
 
 /// Fails where tiles would be nearly empty.
@@ -174,9 +164,10 @@ fn entries_of<T: Scalar>(
     })
 }
 
-impl<T: Scalar> Rowwise for Mbsr<T> {
-    type Value = T;
-    const NAME: &'static str = "mbsr product";
+impl<T: Scalar> Rowwise<T> for Mbsr<T> {
+    fn name(&self) -> &'static str {
+        "mbsr product"
+    }
 
     fn size(&self) -> Size {
         self.size
@@ -195,12 +186,14 @@ impl<T: Scalar> Rowwise for Mbsr<T> {
         a.pattern.bytes() + a.maps.bytes() + a.values.bytes()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
-        let row = |row| {
-            self.row(row)
-                .map(move |(column, value)| (row, column, value))
-        };
-        (0..self.size.rows).flat_map(row)
+    fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+        let within = row % SIDE * SIDE;
+        for (map, column, tile) in self.strip(row / SIDE) {
+            for place in (0..SIDE).filter(|place| map >> (within + place) & 1 == 1) {
+                columns.push((column + place) as u32);
+                values.push(tile[within + place]);
+            }
+        }
     }
 
     fn pieces(&self) -> &[usize] {
@@ -220,7 +213,9 @@ impl<T: Scalar> Rowwise for Mbsr<T> {
     fn rows_of_device(&self) -> Result<Option<Csr<T>>> {
         tiles::rows(&self.arrays, self.size)
     }
+}
 
+impl<T: Scalar> RowKernel<T> for Mbsr<T> {
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,

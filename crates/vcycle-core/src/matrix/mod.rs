@@ -15,6 +15,7 @@ mod indices;
 mod mbsr;
 mod rowwise;
 mod sellp;
+mod slots;
 mod stored;
 #[cfg(test)]
 mod tests;

@@ -2,109 +2,138 @@
 
 use num_traits::Zero;
 
-use super::Csr;
+use super::csr::{Rows, build};
+use super::{Csr, balance};
+use crate::cpu::formats::PADDING;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Size, Transpose, check_apply};
 pub(crate) use crate::operations::Finish;
 use crate::operations::csr;
-use crate::operations::rows::{ByRows, Part};
-use crate::reference;
+use crate::operations::rows::{Add, ByRows, Part};
 use crate::reference::rows::{self as host, Column, Sum};
-use crate::scalar::{Mixes, Scalar, convert};
+use crate::scalar::{Mixes, Scalar};
 use crate::vector::Vector;
 use crate::workspace::Workspace;
 
-/// A format that knows its entries and one kernel; [`rowwise_operator`] makes it an operator.
-pub(crate) trait Rowwise: Sync {
-    /// The type of the entries.
-    type Value: Scalar;
-    /// The name in messages.
-    const NAME: &'static str;
+/// A format that knows its rows: all that is said of it without the types of vectors.
+pub(crate) trait Rowwise<T: Scalar>: Sync {
+    /// The name of its product in messages.
+    fn name(&self) -> &'static str;
     /// Whether a stored zero is an entry.
-    const KEEPS_ZEROS: bool = true;
-
+    fn keeps_zeros(&self) -> bool {
+        true
+    }
     fn size(&self) -> Size;
     fn executor(&self) -> &Executor;
     fn nonzeros(&self) -> usize;
     fn bytes(&self) -> usize;
-
-    /// Row, column and value of every entry, in the order of CSR.
-    fn entries(&self) -> impl Iterator<Item = (usize, usize, Self::Value)>;
-
+    /// Appends the columns and values of a row, in the order of CSR.
+    fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>);
     /// Bounds of row ranges of about equal work.
     fn pieces(&self) -> &[usize];
-
-    /// Rows that are worked on together: what [`add`](Self::add) is asked for is made of whole
+    /// Rows that are worked on together: what [`RowKernel::add`] is asked for is made of whole
     /// such groups.
     fn rows_together(&self) -> usize {
         1
     }
-
     /// The arrays of the matrix, for devices; where there are several parts, their products are
     /// added up.
-    fn parts(&self) -> Result<Vec<Part<'_, Self::Value>>>;
-
+    fn parts(&self) -> Result<Vec<Part<'_, T>>>;
     /// The entries as CSR where a device has kernels for that.
-    fn rows_of_device(&self) -> Result<Option<Csr<Self::Value>>> {
+    fn rows_of_device(&self) -> Result<Option<Csr<T>>> {
         Ok(None)
     }
+}
 
+/// The kernel of a format; [`rowwise_operator`] makes an operator of it.
+pub(crate) trait RowKernel<T: Scalar>: Rowwise<T> {
     /// Adds one column of `A x` to the sums of the rows from `first` on.
-    fn add<X: Scalar, Y: Scalar>(
-        &self,
-        first: usize,
-        sums: &mut [Sum<Self::Value, X, Y>],
-        x: Column<'_, X>,
-    ) where
-        Self::Value: Mixes<X, Y>;
+    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
+    where
+        T: Mixes<X, Y>;
 }
 
 /// The product, and what becomes of it.
-pub(crate) fn multiply<F: Rowwise, X: Scalar, Y: Scalar>(
-    a: &F,
+pub(crate) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &impl RowKernel<M>,
     x: &Vector<X>,
     finish: Finish<'_, Y>,
     y: &mut Vector<Y>,
     ws: &Workspace,
-) -> Result<()>
-where
-    F::Value: Mixes<X, Y>,
-{
-    check_apply(F::NAME, a.size(), a.executor(), x, y)?;
+) -> Result<()> {
+    multiply_by(
+        a,
+        &|first, sums, x| a.add::<X, Y>(first, sums, x),
+        x,
+        finish,
+        y,
+        ws,
+    )
+}
+
+/// The same by a kernel; the reference adds row by row instead.
+fn multiply_by<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &dyn Rowwise<M>,
+    kernel: &Add<'_, M, X, Y>,
+    x: &Vector<X>,
+    finish: Finish<'_, Y>,
+    y: &mut Vector<Y>,
+    ws: &Workspace,
+) -> Result<()> {
+    check_apply(a.name(), a.size(), a.executor(), x, y)?;
     if let Finish::Combine { z: Some(b), .. } = finish {
-        check_apply(F::NAME, a.size(), a.executor(), x, b)?;
+        check_apply(a.name(), a.size(), a.executor(), x, b)?;
     }
-    let rows = ByRows::<F::Value, X, Y> {
+    let by_rows = |first: usize, sums: &mut [Sum<M, X, Y>], x: Column<'_, X>| {
+        each_row(a, first..first + sums.len(), &mut |row, entries| {
+            sums[row - first] += host::row_sum::<M, X, Y>(entries, x);
+        });
+    };
+    let rows = ByRows::<M, X, Y> {
         executor: a.executor(),
         pieces: a.pieces(),
         bytes: a.bytes(),
         rows_together: a.rows_together(),
-        add: &|first, sums, x| a.add::<X, Y>(first, sums, x),
+        add: match a.executor() {
+            Executor::Reference => &by_rows,
+            Executor::Cpu(_) | Executor::Gpu(_) => kernel,
+        },
         parts: &|| a.parts(),
     };
     rows.multiply(x, finish, y, ws)
 }
 
-pub(crate) fn apply_transposed<F: Rowwise, X: Scalar, Y: Scalar>(
-    a: &F,
+/// Gets a row: its number, columns and values.
+type Visit<'a, T> = &'a mut dyn FnMut(usize, (&[u32], &[T]));
+
+/// Shows some rows.
+fn each_row<T: Scalar>(a: &dyn Rowwise<T>, rows: std::ops::Range<usize>, visit: Visit<'_, T>) {
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    for row in rows {
+        columns.clear();
+        values.clear();
+        a.take_row(row, &mut columns, &mut values);
+        visit(row, (&columns, &values));
+    }
+}
+
+pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    a: &dyn Rowwise<M>,
     mode: Transpose,
     x: &Vector<X>,
     y: &mut Vector<Y>,
     ws: &Workspace,
-) -> Result<()>
-where
-    F::Value: Mixes<X, Y>,
-{
+) -> Result<()> {
     let size = a.size().transposed();
-    check_apply(F::NAME, size, a.executor(), x, y)?;
+    check_apply(a.name(), size, a.executor(), x, y)?;
     if a.executor().is_device() {
         // CSR keeps its transpose.
         if let [Part::Rows(rows)] = a.parts()?[..] {
             return csr::multiply_transposed(rows, mode, x, y, ws);
         }
         // This one is made anew each time.
-        let rows = to_csr::<F, F::Value>(a)?;
+        let rows = to_csr(a)?;
         let transposed = match mode {
             Transpose::Plain => rows.transpose()?,
             Transpose::Conjugate => rows.adjoint()?,
@@ -112,44 +141,41 @@ where
         return csr::multiply(&transposed, x, &Finish::Apply, y);
     }
     let cols = x.cols();
-    let mut sums = ws.vector::<Sum<F::Value, X, Y>>(a.executor(), size.rows, cols)?;
+    let mut sums = ws.vector::<Sum<M, X, Y>>(a.executor(), size.rows, cols)?;
     let (x, y, sums) = (x.host()?, y.host_mut()?, sums.host_mut()?);
-    let conjugate = mode == Transpose::Conjugate;
-    host::apply_transposed(conjugate, a.entries(), x, y, cols, sums);
+    sums.fill(Zero::zero());
+    each_row(a, 0..size.cols, &mut |row, entries| {
+        let x = &x[row * cols..(row + 1) * cols];
+        host::add_transposed::<M, X, Y>(mode == Transpose::Conjugate, entries, x, sums);
+    });
+    for (y, sum) in y.iter_mut().zip(sums) {
+        *y = M::result(*sum);
+    }
     Ok(())
 }
 
-/// The entries as CSR, with values of any type that can hold them.
-pub(crate) fn to_csr<F: Rowwise, S: Scalar>(a: &F) -> Result<Csr<S>> {
-    if F::Value::KIND.is_complex() && !S::KIND.is_complex() {
-        return Err(Error::Conversion {
-            from: F::Value::KIND,
-            to: S::KIND,
-        });
-    }
+/// The entries as CSR, made by all threads.
+pub(crate) fn to_csr<T: Scalar>(a: &dyn Rowwise<T>) -> Result<Csr<T>> {
     if let Some(rows) = a.rows_of_device()? {
-        return rows.convert();
+        return Ok(rows);
     }
-    let mut offsets = vec![0; a.size().rows + 1];
-    let mut columns = Vec::with_capacity(a.nonzeros());
-    let mut values = Vec::with_capacity(a.nonzeros());
-    for (row, column, value) in a.entries() {
-        if F::KEEPS_ZEROS || !value.load().is_zero() {
-            columns.push(column as u32);
-            values.push(convert(value));
-            offsets[row + 1] = columns.len();
-        }
-    }
-    for row in 0..a.size().rows {
-        offsets[row + 1] = offsets[row + 1].max(offsets[row]);
-    }
-    Ok(Csr::from_canonical(
-        a.executor(),
-        a.size(),
-        offsets,
-        columns,
-        values,
-    ))
+    let (executor, keeps_zeros) = (a.executor(), a.keeps_zeros());
+    let bounds = match a.pieces() {
+        [] => balance(a.size().rows, |row| row),
+        pieces => pieces.to_vec(),
+    };
+    let fill = |(columns, values): &mut (Vec<u32>, Vec<T>), row: usize, out: &mut Rows<T>| {
+        columns.clear();
+        values.clear();
+        a.take_row(row, columns, values);
+        out.append_kept(executor, columns.len(), |at| {
+            let keep = keeps_zeros || !values[at].load().is_zero();
+            (keep, columns[at], values[at])
+        })
+    };
+    let scratch = || (Vec::new(), Vec::new());
+    let arrays = build(executor, &bounds, a.bytes(), scratch, fill)?;
+    Ok(arrays.into_csr(executor, a.size()))
 }
 
 /// Padding never wastes more than this many slots for an entry ...
@@ -178,38 +204,41 @@ pub(crate) fn padded<T: Scalar>(
 ) -> Result<(Buffer<u32>, Buffer<T>)> {
     check_padding(format, slots, entries)?;
     Ok((
-        Buffer::filled(executor, slots, reference::ell::PADDING)?,
+        Buffer::filled(executor, slots, PADDING)?,
         Buffer::filled(executor, slots, T::default())?,
     ))
 }
 
-/// The common methods of a [`Rowwise`] format and its [`LinOp`](crate::linop::LinOp).
+/// The common methods of a format and its [`LinOp`](crate::linop::LinOp). Its rows are those of a field, if one is named.
 macro_rules! rowwise_operator {
-    ($matrix:ident) => {
+    ($matrix:ident $(.$rows:ident)?) => {
         impl<T: Scalar> $matrix<T> {
             /// Rows and columns.
             pub fn size(&self) -> Size {
-                Rowwise::size(self)
+                Rowwise::<T>::size(&(*self)$(.$rows)?)
             }
 
             /// Where the matrix lives.
             pub fn executor(&self) -> &Executor {
-                Rowwise::executor(self)
+                Rowwise::<T>::executor(&(*self)$(.$rows)?)
             }
 
             /// Stored entries, zeros among them included, padding not.
             pub fn nonzeros(&self) -> usize {
-                Rowwise::nonzeros(self)
+                Rowwise::<T>::nonzeros(&(*self)$(.$rows)?)
             }
 
             /// Bytes held, padding included.
             pub fn bytes(&self) -> usize {
-                Rowwise::bytes(self)
+                Rowwise::<T>::bytes(&(*self)$(.$rows)?)
             }
 
             /// The same matrix in compressed sparse rows.
+            ///
+            /// # Panics
+            /// When memory is short, or a device fails.
             pub fn to_csr(&self) -> Csr<T> {
-                rowwise::to_csr(self).expect("a type holds its own values")
+                rowwise::to_csr(&(*self)$(.$rows)?).expect("memory for the entries")
             }
         }
 
@@ -220,15 +249,15 @@ macro_rules! rowwise_operator {
             Y: Scalar,
         {
             fn size(&self) -> Size {
-                Rowwise::size(self)
+                self.size()
             }
 
             fn executor(&self) -> &Executor {
-                Rowwise::executor(self)
+                self.executor()
             }
 
             fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()> {
-                rowwise::multiply(self, x, rowwise::Finish::Apply, y, ws)
+                rowwise::multiply(&(*self)$(.$rows)?, x, rowwise::Finish::Apply, y, ws)
             }
 
             fn apply_advanced(
@@ -239,8 +268,8 @@ macro_rules! rowwise_operator {
                 y: &mut Vector<Y>,
                 ws: &Workspace,
             ) -> Result<()> {
-                let z = None;
-                rowwise::multiply(self, x, rowwise::Finish::Combine { alpha, beta, z }, y, ws)
+                let finish = rowwise::Finish::Combine { alpha, beta, z: None };
+                rowwise::multiply(&(*self)$(.$rows)?, x, finish, y, ws)
             }
 
             fn residual(
@@ -250,7 +279,7 @@ macro_rules! rowwise_operator {
                 r: &mut Vector<Y>,
                 ws: &Workspace,
             ) -> Result<()> {
-                rowwise::multiply(self, x, rowwise::Finish::residual(b), r, ws)
+                rowwise::multiply(&(*self)$(.$rows)?, x, rowwise::Finish::residual(b), r, ws)
             }
 
             fn apply_transposed(
@@ -260,21 +289,21 @@ macro_rules! rowwise_operator {
                 y: &mut Vector<X>,
                 ws: &Workspace,
             ) -> Result<()> {
-                rowwise::apply_transposed(self, mode, x, y, ws)
+                rowwise::apply_transposed(&(*self)$(.$rows)?, mode, x, y, ws)
             }
 
             fn csr(&self) -> Option<Cow<'_, Csr<X>>> {
-                rowwise::to_csr(self).ok().map(Cow::Owned)
+                let rows = rowwise::to_csr(&(*self)$(.$rows)?).ok()?;
+                rows.convert().ok().map(Cow::Owned)
             }
 
             fn footprint(&self) -> Footprint {
                 Footprint {
-                    held: Rowwise::bytes(self),
-                    moved: Rowwise::bytes(self),
+                    held: self.bytes(),
+                    moved: self.bytes(),
                 }
             }
         }
     };
 }
-
 pub(crate) use rowwise_operator;

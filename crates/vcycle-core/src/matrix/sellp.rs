@@ -3,19 +3,15 @@
 use std::borrow::Cow;
 
 use super::Csr;
-use super::csr::balance;
-use super::ell::{fill_row, longest_row};
-use super::rowwise::{self, Rowwise, padded, rowwise_operator};
+use super::ell::longest_row;
+use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::slots::Slots;
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::Executor;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
-use crate::operations::rows::Part;
-use crate::reference::rows::{Column, Sum};
-use crate::reference::sellp::SellPArrays;
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
-use crate::{cpu, reference};
 
 /// Slices of consecutive rows, each an [`Ell`](super::Ell) matrix as wide as its longest row,
 /// rounded up to a multiple (SELL-P, Anzt, Tomov and Dongarra 2014; SELL-C-sigma of Kreutzer et
@@ -32,16 +28,10 @@ use crate::{cpu, reference};
 /// ```
 #[derive(Clone, Debug)]
 pub struct SellP<T> {
-    size: Size,
-    slice_rows: usize,
-    nonzeros: usize,
-    pieces: Vec<usize>,
-    offsets: Buffer<usize>,
-    columns: Buffer<u32>,
-    values: Buffer<T>,
+    slots: Slots<T>,
 }
 
-rowwise_operator!(SellP);
+rowwise_operator!(SellP.slots);
 
 impl<T: Scalar> SellP<T> {
     /// Rows of a slice, unless said otherwise.
@@ -65,39 +55,13 @@ impl<T: Scalar> SellP<T> {
         check_positive("slice_rows", slice_rows)?;
         check_positive("multiple", multiple)?;
         let offsets = slice_offsets(a.offsets(), slice_rows, multiple);
-        let slots = offsets[offsets.len() - 1];
-        let (mut columns, mut values) = padded::<T>("sellp", a.executor(), slots, a.nonzeros())?;
-        for row in 0..a.size().rows {
-            let slice = row / slice_rows;
-            let first = offsets[slice] + row % slice_rows;
-            let places = (first..offsets[slice + 1]).step_by(slice_rows);
-            fill_row(a, row, places, columns.host_mut()?, values.host_mut()?);
-        }
-        let before = |row: usize| offsets[row / slice_rows] + row;
-        Ok(Self {
-            size: a.size(),
-            slice_rows,
-            nonzeros: a.nonzeros(),
-            pieces: balance(a.size().rows, before),
-            offsets: Buffer::from_vec(a.executor(), offsets),
-            columns,
-            values,
-        })
+        let slots = Slots::in_slices(a, slice_rows, offsets)?;
+        Ok(Self { slots })
     }
 
     /// Slots in all, padding included.
     pub fn slots(&self) -> usize {
-        self.values.len()
-    }
-
-    /// The arrays, for kernels of host executors.
-    fn arrays(&self) -> Result<SellPArrays<'_, T>> {
-        Ok(SellPArrays {
-            slice_rows: self.slice_rows,
-            offsets: self.offsets.host()?,
-            columns: self.columns.host()?,
-            values: self.values.host()?,
-        })
+        self.slots.values.len()
     }
 }
 
@@ -128,62 +92,6 @@ pub(super) fn slice_offsets(
         offsets.push(offsets[offsets.len() - 1].saturating_add(slots));
     }
     offsets
-}
-
-impl<T: Scalar> Rowwise for SellP<T> {
-    type Value = T;
-    const NAME: &'static str = "sellp product";
-
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn executor(&self) -> &Executor {
-        self.values.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.nonzeros
-    }
-
-    fn bytes(&self) -> usize {
-        self.offsets.bytes() + self.columns.bytes() + self.values.bytes()
-    }
-
-    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
-        let a = self.arrays().expect("matrix on a host executor");
-        let entry = |row| move |(column, value)| (row, column, value);
-        (0..self.size.rows).flat_map(move |row| {
-            let slice = a.slice(row / a.slice_rows);
-            slice.row(row % a.slice_rows).map(entry(row))
-        })
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
-    }
-
-    fn parts(&self) -> Result<Vec<Part<'_, T>>> {
-        Ok(vec![Part::Slots {
-            size: self.size,
-            slice_rows: self.slice_rows,
-            width: 0,
-            offsets: Some(&self.offsets),
-            columns: &self.columns,
-            values: &self.values,
-        }])
-    }
-
-    fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
-    where
-        T: Mixes<X, Y>,
-    {
-        let a = self.arrays().expect("matrix on a host executor");
-        a.for_each_slice(first, sums, |slice, first, sums| match self.executor() {
-            Executor::Cpu(_) => cpu::ell::add::<T, X, Y>(slice, first, sums, x),
-            _ => reference::ell::add::<T, X, Y>(slice, first, sums, x),
-        });
-    }
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ impl<T: Scalar> Part<'_, T> {
 const CHUNK: usize = 4 * BLOCK as usize;
 
 /// Adds one column of `A x` to the sums of the rows from a first one on.
-type Add<'a, M, X, Y> = dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync + 'a;
+pub(crate) type Add<'a, M, X, Y> = dyn Fn(usize, &mut [Sum<M, X, Y>], Column<'_, X>) + Sync + 'a;
 
 /// What a product has to know of a matrix of any format. The format is behind pointers, so that all else is
 /// compiled for the types of numbers and not once more for every format.

@@ -106,25 +106,31 @@ pub fn product<S: Field, Y: Scalar>(
     }
 }
 
-/// `y = A^T x`, or `A^H x` where `conjugate` is set, from the entries (row, column, value).
-pub fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+/// The sum of the products of a row with one column of vectors, in the order of its entries.
+pub fn row_sum<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    (columns, values): (&[u32], &[M]),
+    x: Column<'_, X>,
+) -> Sum<M, X, Y> {
+    let mut sum = Sum::<M, X, Y>::zero();
+    for (&column, value) in columns.iter().zip(values) {
+        sum += value.matrix() * M::input(x[column as usize]);
+    }
+    sum
+}
+
+/// Adds what a row brings to `A^T x`, or to `A^H x` where `conjugate` is set; `x` has the numbers of that row.
+pub fn add_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     conjugate: bool,
-    entries: impl Iterator<Item = (usize, usize, M)>,
+    (columns, values): (&[u32], &[M]),
     x: &[X],
-    y: &mut [Y],
-    cols: usize,
     sums: &mut [Sum<M, X, Y>],
 ) {
-    sums.fill(Zero::zero());
-    for (row, column, value) in entries {
+    for (&column, value) in columns.iter().zip(values) {
         let value = value.matrix();
         let value = if conjugate { value.conj() } else { value };
-        let x = &x[row * cols..(row + 1) * cols];
-        for (sum, &x) in sums[column * cols..].iter_mut().zip(x) {
+        let sums = &mut sums[column as usize * x.len()..];
+        for (sum, &x) in sums.iter_mut().zip(x) {
             *sum += value * M::input(x);
         }
-    }
-    for (y, sum) in y.iter_mut().zip(sums) {
-        *y = M::result(*sum);
     }
 }

@@ -5,20 +5,17 @@ mod product;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use num_traits::Zero;
-
-use super::rowwise::{self, Rowwise, check_padding, rowwise_operator};
+use super::rowwise::{self, RowKernel, Rowwise, check_padding, rowwise_operator};
 use super::{Csr, Pattern, Rows, balance, build, fill_rows, zeroed};
+use crate::cpu::formats::BsrArrays;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 use crate::linop::{Footprint, LinOp, Size, Transpose};
 use crate::operations::rows::Part;
-use crate::reference::bsr::BsrArrays;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
-use crate::{cpu, reference};
 
 /// Rows and columns of the largest blocks.
 const LARGEST: usize = 64;
@@ -78,20 +75,10 @@ impl<T: Scalar> Bsr<T> {
         }
     }
 
-    /// [`to_csr`](Self::to_csr) with all threads.
+    /// [`to_csr`](Self::to_csr), where memory may be short.
     #[doc(hidden)]
     pub fn rows(&self) -> Result<Csr<T>> {
-        let (a, executor) = (self.arrays(), Rowwise::executor(self));
-        let fill = |(): &mut (), row: usize, out: &mut Rows<T>| {
-            let node = row / self.block.rows;
-            out.reserve(executor, self.pattern.range(node).len() * self.block.cols)?;
-            for (_, column, value) in a.row(row).filter(|entry| !entry.2.load().is_zero()) {
-                out.push(column as u32, value);
-            }
-            Ok(())
-        };
-        let arrays = build(executor, &self.pieces, self.values.bytes(), || (), fill)?;
-        Ok(arrays.into_csr(executor, Rowwise::size(self)))
+        rowwise::to_csr(self)
     }
 
     /// Where the blocks stand.
@@ -202,10 +189,14 @@ fn fill_blocks<T: Scalar>(a: &Csr<T>, pattern: &Pattern, block: Size, node: usiz
     }
 }
 
-impl<T: Scalar> Rowwise for Bsr<T> {
-    type Value = T;
-    const NAME: &'static str = "bsr product";
-    const KEEPS_ZEROS: bool = false;
+impl<T: Scalar> Rowwise<T> for Bsr<T> {
+    fn name(&self) -> &'static str {
+        "bsr product"
+    }
+
+    fn keeps_zeros(&self) -> bool {
+        false
+    }
 
     fn size(&self) -> Size {
         let (nodes, block) = (self.pattern.size(), self.block);
@@ -224,9 +215,11 @@ impl<T: Scalar> Rowwise for Bsr<T> {
         self.pattern.bytes() + self.values.bytes()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (usize, usize, T)> {
-        let a = self.arrays();
-        (0..Rowwise::size(self).rows).flat_map(move |row| a.row(row))
+    fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
+        for (column, block) in self.arrays().row(row) {
+            columns.extend((column as u32..).take(block.len()));
+            values.extend_from_slice(block);
+        }
     }
 
     fn pieces(&self) -> &[usize] {
@@ -239,22 +232,20 @@ impl<T: Scalar> Rowwise for Bsr<T> {
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
         Ok(vec![Part::Blocks {
-            size: Rowwise::size(self),
+            size: self.size(),
             block: self.block,
             pattern: &self.pattern,
             values: &self.values,
         }])
     }
+}
 
+impl<T: Scalar> RowKernel<T> for Bsr<T> {
     fn add<X: Scalar, Y: Scalar>(&self, first: usize, sums: &mut [Sum<T, X, Y>], x: Column<'_, X>)
     where
         T: Mixes<X, Y>,
     {
-        let a = self.arrays();
-        match self.executor() {
-            Executor::Cpu(_) => cpu::bsr::add::<T, X, Y>(a, first, sums, x),
-            _ => reference::bsr::add::<T, X, Y>(a, first, sums, x),
-        }
+        self.arrays().add::<X, Y>(first, sums, x);
     }
 }
 
