@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
-use super::factor::{Factor, Plain};
+use super::factor::{Factor, Plain, Stacked};
 use super::spgemm::{balance_products, check_pattern, check_product, longest_row};
 use super::{Csr, Pattern, SpGemm};
 use crate::error::Result;
@@ -62,7 +62,7 @@ impl Galerkin {
         }
         let pieces = balance_products(r, a);
         let right = (Plain::new(a, Positions), Plain::new(p, Positions));
-        let extent = Extent::of(r, a, p);
+        let extent = Extent::of(r, [a], [p]);
         let arrays = rows_of_product((r, Positions), right, &extent, &pieces, |()| ())?;
         Ok(Self {
             coarse: arrays.into_pattern(r.executor(), size),
@@ -182,9 +182,30 @@ pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>>
         return Ok(product);
     }
     let pieces = balance_products(patterns.0, patterns.1);
-    let extent = Extent::of(patterns.0, patterns.1, patterns.2);
+    let extent = Extent::of(patterns.0, [patterns.1], [patterns.2]);
     let left = (patterns.0, Values(r.values()));
     let arrays = rows_of_product(left, (plain(a), plain(p)), &extent, &pieces, T::store)?;
+    Ok(arrays.into_csr(r.executor(), size))
+}
+
+/// [`galerkin`] on the host for factors whose rows are those of several matrices. The columns of `R` and `A` may have any
+/// numbers, sums have the same bits; those of `P` are in the order that rows of the result are to have.
+///
+/// # Errors
+/// When memory is short.
+pub(crate) fn galerkin_stacked<T: Scalar>(
+    r: &Csr<T>,
+    a: &Stacked<'_, T>,
+    p: &Stacked<'_, T>,
+) -> Result<Csr<T>> {
+    let (left, extent) = (
+        r.pattern(),
+        Extent::of(r.pattern(), a.patterns(), p.patterns()),
+    );
+    let pieces = balance_products(left, a.parts[1].pattern());
+    let (left, right) = ((&**left, Values(r.values())), (a.arrays(), p.arrays()));
+    let arrays = rows_of_product(left, right, &extent, &pieces, T::store)?;
+    let size = Size::new(r.size().rows, extent.right[1]);
     Ok(arrays.into_csr(r.executor(), size))
 }
 
@@ -210,11 +231,17 @@ struct Extent {
 }
 
 impl Extent {
-    fn of(r: &Pattern, a: &Pattern, p: &Pattern) -> Self {
+    fn of<const N: usize>(r: &Pattern, a: [&Pattern; N], p: [&Pattern; N]) -> Self {
+        let most = |parts: [&Pattern; N]| {
+            let each = parts.map(|part| [longest_row(part), part.size().cols]);
+            let larger = |a: [usize; 2], b: [usize; 2]| [a[0].max(b[0]), a[1].max(b[1])];
+            each.into_iter().fold([0; 2], larger)
+        };
+        let bytes = |parts: [&Pattern; N]| parts.map(Pattern::bytes).iter().sum::<usize>();
         Self {
-            left: [longest_row(a), a.size().cols],
-            right: [longest_row(p), p.size().cols],
-            bytes: r.bytes() + a.bytes() + p.bytes(),
+            left: most(a),
+            right: most(p),
+            bytes: r.bytes() + bytes(a) + bytes(p),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::partition::Partition;
-use super::wire::{Reader, Writer};
+use super::rows::{Fetched, assembled, send_rows};
 use super::{Distributed, team_of};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -44,33 +44,20 @@ impl<T: Scalar> Distributed<T> {
     ) -> Result<Self> {
         let team = team_of(executor)?;
         let rows = Arc::new(Partition::even(rows, block, team.size()));
-        let sent = team.agree(packed(&rows, entries))?;
-        let received = team.all_to_all(sent)?;
-        let own = rows.range(team.rank());
-        let place = |row: u64| (row - own.start) as usize;
-        let mut offsets = vec![0; (own.end - own.start) as usize + 1];
-        for_entries::<T>(&received, |row, _, _| offsets[place(row) + 1] += 1);
-        for row in 1..offsets.len() {
-            offsets[row] += offsets[row - 1];
-        }
-        let (mut next, count) = (offsets.clone(), offsets[offsets.len() - 1]);
-        let (mut columns, mut values) = (vec![0; count], vec![T::default(); count]);
-        for_entries::<T>(&received, |row, column, value| {
-            let to = &mut next[place(row)];
-            (columns[*to], values[*to]) = (column, value);
-            *to += 1;
-        });
-        let arrays = (offsets, columns, values);
+        let sent = team.agree(sorted(&rows, entries))?;
+        let received = send_rows(team.as_ref(), &sent)?;
+        let own = assembled(&received, &rows.range(team.rank()));
+        let arrays = (own.offsets, own.columns, own.values);
         Self::of_columns(executor, &rows, &rows, arrays, duplicates)
     }
 }
 
-/// The entries for every rank as bytes.
-fn packed<T: Scalar>(
+/// The entries for every rank; those of one row that follow each other are a piece of it.
+fn sorted<T: Scalar>(
     rows: &Partition,
     entries: impl IntoIterator<Item = (u64, u64, T)>,
-) -> Result<Vec<Vec<u8>>> {
-    let mut sent: Vec<Writer> = (0..rows.ranks()).map(|_| Writer::default()).collect();
+) -> Result<Vec<Fetched<T>>> {
+    let mut sent: Vec<Fetched<T>> = (0..rows.ranks()).map(|_| Fetched::new()).collect();
     let mut rank = 0;
     for (row, column, value) in entries {
         if row >= rows.total() {
@@ -82,24 +69,9 @@ fn packed<T: Scalar>(
         if !rows.range(rank).contains(&row) {
             rank = rows.rank_of(row);
         }
-        let writer: &mut Writer = &mut sent[rank];
-        writer.put(&[row, column]);
-        writer.put(&[value]);
+        sent[rank].push_entry(row, column, value);
     }
-    Ok(sent.into_iter().map(|writer| writer.bytes).collect())
-}
-
-/// Shows all entries in the order of the ranks they come from.
-fn for_entries<T: Scalar>(received: &[Vec<u8>], mut show: impl FnMut(u64, u64, T)) {
-    for bytes in received {
-        for entry in bytes.chunks_exact(2 * size_of::<u64>() + size_of::<T>()) {
-            let mut reader = Reader { bytes: entry };
-            let (row, column) = (reader.number(), reader.number());
-            reader
-                .numbers::<T>(1)
-                .for_each(|value| show(row, column, value));
-        }
-    }
+    Ok(sent)
 }
 
 #[cfg(test)]

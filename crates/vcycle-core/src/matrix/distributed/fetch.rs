@@ -1,11 +1,12 @@
 //! Rows of other ranks.
 
-use std::ops::Range;
+use std::sync::Arc;
 
 use super::Distributed;
-use super::columns::map_into;
+use super::columns::{map_into, mapped};
 use super::local_numbers::{Finder, LocalNumbers, NOT_HERE};
-use super::wire::{Reader, Writer};
+use super::rows::{Fetched, Rows, packed};
+use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::matrix::Csr;
@@ -13,127 +14,25 @@ use crate::operations::parts;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-/// Rows with global columns, or with local ones.
-#[derive(Debug)]
-pub(super) struct Rows<T, C = u64> {
-    pub offsets: Vec<usize>,
-    pub columns: Vec<C>,
-    pub values: Vec<T>,
-}
-
-impl<T, C> Rows<T, C> {
-    /// None.
-    pub fn new() -> Self {
-        Self {
-            offsets: vec![0],
-            columns: Vec::new(),
-            values: Vec::new(),
-        }
-    }
-}
-
-impl<T: Scalar> Rows<T> {
-    /// Adds the rows that a rank has [sent](packed).
-    pub fn read(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
-        let mut reader = Reader { bytes };
-        let rows = reader.number() as usize;
-        let first = self.columns.len();
-        let mut last = first;
-        self.offsets
-            .extend(reader.numbers::<u64>(rows).map(|count| {
-                last += count as usize;
-                last
-            }));
-        reader.take(last - first, &mut self.columns);
-        reader.take(last - first, &mut self.values);
-    }
-}
-
-/// Rows as bytes of a message: how many there are, their lengths, all columns and all values.
-pub(super) fn packed<'r, T: Scalar>(
-    rows: impl Iterator<Item = (&'r [u32], &'r [T])> + Clone,
-    global: impl Fn(u32) -> u64,
-) -> Vec<u8> {
-    let mut writer = Writer::default();
-    let lengths: Vec<u64> = rows.clone().map(|row| row.0.len() as u64).collect();
-    if lengths.is_empty() {
-        return writer.bytes;
-    }
-    let entries = lengths.iter().sum::<u64>() as usize;
-    let numbers = 1 + lengths.len() + entries;
-    writer
-        .bytes
-        .reserve(numbers * size_of::<u64>() + entries * size_of::<T>());
-    writer.put(&[lengths.len() as u64]);
-    writer.put(&lengths);
-    for (columns, _) in rows.clone() {
-        writer.put_all(columns.iter().map(|&column| global(column)));
-    }
-    rows.for_each(|(_, values)| writer.put(values));
-    writer.bytes
-}
-
-/// Rows of other ranks, by increasing number.
-#[derive(Debug)]
-pub(super) struct Fetched<T> {
-    /// Their global numbers.
-    pub numbers: Vec<u64>,
-    pub rows: Rows<T>,
-}
-
 impl<T: Scalar> Fetched<T> {
-    /// None.
-    pub fn new() -> Self {
-        Self {
-            numbers: Vec::new(),
-            rows: Rows::new(),
-        }
-    }
-
-    /// All of them, none of which is in another.
-    pub fn joined(mut parts: Vec<Self>) -> Self {
-        if parts.len() == 1 {
-            return parts.remove(0);
-        }
-        let places = parts.iter().enumerate().flat_map(|(part, of)| {
-            let numbers = of.numbers.iter().enumerate();
-            numbers.map(move |(place, &number)| (number, part, place))
-        });
-        let mut places: Vec<(u64, usize, usize)> = places.collect();
-        // Of each part they are in order already.
-        places.sort();
-        let entries = parts.iter().map(|of| of.rows.columns.len()).sum();
-        let mut all = Self::new();
-        all.numbers.reserve(places.len());
-        all.rows.offsets.reserve(places.len());
-        all.rows.columns.reserve(entries);
-        all.rows.values.reserve(entries);
-        for (_, part, place) in places {
-            all.push(&parts[part], place);
-        }
-        all
-    }
-
-    fn push(&mut self, of: &Self, place: usize) {
-        let range = of.range(place);
-        self.numbers.push(of.numbers[place]);
-        let columns = &of.rows.columns[range.clone()];
-        self.rows.columns.extend_from_slice(columns);
-        self.rows.values.extend_from_slice(&of.rows.values[range]);
-        self.rows.offsets.push(self.rows.columns.len());
-    }
-
-    /// The columns and values of the row at a place.
-    pub fn row(&self, place: usize) -> (&[u64], &[T]) {
-        let range = self.range(place);
-        (&self.rows.columns[range.clone()], &self.rows.values[range])
-    }
-
-    fn range(&self, place: usize) -> Range<usize> {
-        self.rows.offsets[place]..self.rows.offsets[place + 1]
+    /// The rows of other ranks that a numbering has before and behind the own ones, with columns in another numbering. Rows that
+    /// are not among these are empty, columns that are not numbered are left out.
+    pub fn around_own(&self, rows: &LocalNumbers, columns: &LocalNumbers) -> [Made<T>; 2] {
+        let mut finder = columns.finder();
+        let mut next = 0;
+        let (before, after) = rows.others().split_at(rows.before());
+        [before, after].map(|numbers| {
+            let mut made = Made::new();
+            for number in numbers {
+                if self.numbers.get(next) == Some(number) {
+                    let (columns, values) = self.row(next);
+                    made.foreign(columns, values, &mut finder);
+                    next += 1;
+                }
+                made.offsets.push(made.columns.len());
+            }
+            made
+        })
     }
 }
 
@@ -191,23 +90,7 @@ impl<T: Scalar> Distributed<T> {
         if is_same(rows) && is_same(columns) && is_same(&self.columns) {
             return Ok(self.lent());
         }
-        let mut finder = columns.finder();
-        let mut next = 0;
-        let mut foreign = |made: &mut Made<T>, numbers: &[u64]| {
-            for number in numbers {
-                if others.numbers.get(next) == Some(number) {
-                    let range = others.range(next);
-                    let columns = &others.rows.columns[range.clone()];
-                    made.foreign(columns, &others.rows.values[range], &mut finder);
-                    next += 1;
-                }
-                made.offsets.push(made.columns.len());
-            }
-        };
-        let (before, after) = rows.others().split_at(rows.before());
-        let [mut made, mut last] = [Made::new(), Made::new()];
-        foreign(&mut made, before);
-        foreign(&mut last, after);
+        let [mut made, last] = others.around_own(rows, columns);
         let alone = self.local.executor();
         if let Some(own) = self.renumbered_there(columns)? {
             let [made, last] = [made, last].map(|made| made.csr(alone, columns.len()));
@@ -239,6 +122,22 @@ impl<T: Scalar> Distributed<T> {
         Ok(pattern.map(|pattern| Csr::of_buffers(&pattern, values())))
     }
 
+    /// Own rows of the host with the numbers that their columns have among others; values are not copied.
+    pub(super) fn with_columns(&self, numbers: &LocalNumbers) -> Csr<T> {
+        if numbers.len() == self.columns.len() {
+            return self.lent();
+        }
+        let (local, executor) = (&self.local, self.local.executor());
+        let here = numbers.of_all(&self.columns);
+        let columns = mapped(executor, local.columns(), |column| here[column as usize]);
+        let columns = Buffer::from_vec(executor, columns);
+        let offsets = Buffer::lent(executor, local.pattern(), |pattern| pattern.offsets());
+        let size = Size::new(local.size().rows, numbers.len());
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        let values = Buffer::lent(executor, local, |local| local.values());
+        Csr::of_buffers(&pattern, values)
+    }
+
     /// Own rows without a copy.
     pub(super) fn lent(&self) -> Csr<T> {
         if self.local.executor().is_device() {
@@ -250,13 +149,22 @@ impl<T: Scalar> Distributed<T> {
 }
 
 /// Rows with local columns as they are put together.
-type Made<T> = Rows<T, u32>;
+pub(super) type Made<T> = Rows<T, u32>;
 
 impl<T: Scalar> Made<T> {
     /// The rows as a matrix of so many columns.
     fn csr(self, executor: &Executor, cols: usize) -> Csr<T> {
         let size = Size::new(self.offsets.len() - 1, cols);
         Csr::from_canonical(executor, size, self.offsets, self.columns, self.values)
+    }
+
+    /// The same, whose columns need not increase in a row: nothing but a product looks at it.
+    pub fn factor(self, executor: &Executor, cols: usize) -> Csr<T> {
+        let size = Size::new(self.offsets.len() - 1, cols);
+        let offsets = Buffer::from_vec(executor, self.offsets);
+        let columns = Buffer::from_vec(executor, self.columns);
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        Csr::of_buffers(&pattern, Buffer::from_vec(executor, self.values))
     }
 
     /// Adds rows behind these.

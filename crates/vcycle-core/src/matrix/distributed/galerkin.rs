@@ -1,10 +1,11 @@
 //! The triple product of multigrid over ranks.
 
 use super::Distributed;
-use super::fetch::Fetched;
 use super::local_numbers::LocalNumbers;
 use super::overlap::whole_nodes;
+use super::rows::Fetched;
 use crate::error::Result;
+use crate::matrix::csr::{Stacked, galerkin_stacked};
 use crate::matrix::{Csr, galerkin};
 use crate::scalar::Scalar;
 use crate::size::Size;
@@ -19,7 +20,12 @@ pub fn galerkin_shared<T: Scalar>(
     a: &Distributed<T>,
     p: &Distributed<T>,
 ) -> Result<Distributed<T>> {
-    galerkin_in_blocks(r, a, p, Size::square(1), galerkin)
+    if a.local.executor().is_device() {
+        return galerkin_in_blocks(r, a, p, Size::square(1), galerkin);
+    }
+    let factors = Factors::fetch(r, a, p, Size::square(1))?;
+    let made = factors.multiply(r, a, p);
+    factors.distributed(r, p, made)
 }
 
 /// [`galerkin_shared`] by a `product` of the rows of each that the own rows of the result take, in the order of the whole
@@ -34,31 +40,110 @@ pub fn galerkin_in_blocks<T: Scalar>(
     block: Size,
     product: impl FnOnce(&Csr<T>, &Csr<T>, &Csr<T>) -> Result<Csr<T>>,
 ) -> Result<Distributed<T>> {
-    let team = a.team();
-    let rank = team.rank();
-    let fine = LocalNumbers::new(
-        a.rows.range(rank),
-        whole_nodes(r.columns.others(), block.rows),
-    );
-    let rows_of_a = a.fetch(fine.others())?;
-    let near = [a.columns.others(), &rows_of_a.rows.columns].concat();
-    let near = LocalNumbers::new(a.rows.range(rank), whole_nodes(&near, block.rows));
-    let rows_of_p = p.fetch(near.others())?;
-    let coarse = [p.columns.others(), &rows_of_p.rows.columns].concat();
-    let own = p.columns.own_rows();
-    let coarse = LocalNumbers::new(own, whole_nodes(&coarse, block.cols));
+    let factors = Factors::fetch(r, a, p, block)?;
+    let Factors {
+        fine, near, coarse, ..
+    } = &factors;
     let made = {
-        let of_r = LocalNumbers::new(r.rows.range(rank), Vec::new());
+        let of_r = LocalNumbers::new(r.rows.range(r.team().rank()), Vec::new());
         let expanded = match fine.len() > r.columns.len() {
-            true => Some(r.between(&Fetched::new(), &of_r, &fine)?),
+            true => Some(r.between(&Fetched::new(), &of_r, fine)?),
             false => None,
         };
         let r = expanded.as_ref().unwrap_or(r.local());
-        let a = a.between(&rows_of_a, &fine, &near)?;
-        let p = p.between(&rows_of_p, &near, &coarse)?;
+        let a = a.between(&factors.rows_of_a, fine, near)?;
+        let p = p.between(&factors.rows_of_p, near, coarse)?;
         product(r, &a, &p)
     };
-    let made = team.agree(made)?;
-    let of_columns = p.columns.partition();
-    Distributed::of_numbered(&r.executor, &r.rows, of_columns, &coarse, made)
+    factors.distributed(r, p, made)
+}
+
+/// The rows of other ranks that the own rows of a product take, and the numbers of rows of `A`, of rows of `P` and of columns
+/// of `P`.
+struct Factors<T> {
+    rows_of_a: Fetched<T>,
+    rows_of_p: Fetched<T>,
+    fine: LocalNumbers,
+    near: LocalNumbers,
+    coarse: LocalNumbers,
+}
+
+impl<T: Scalar> Factors<T> {
+    fn fetch(
+        r: &Distributed<T>,
+        a: &Distributed<T>,
+        p: &Distributed<T>,
+        block: Size,
+    ) -> Result<Self> {
+        let own = || a.rows.range(a.team().rank());
+        let fine = LocalNumbers::new(own(), whole_nodes(r.columns.others(), block.rows));
+        let rows_of_a = a.fetch(fine.others())?;
+        let near = [a.columns.others(), &rows_of_a.rows.columns].concat();
+        let near = LocalNumbers::new(own(), whole_nodes(&near, block.rows));
+        let rows_of_p = p.fetch(near.others())?;
+        let coarse = [p.columns.others(), &rows_of_p.rows.columns].concat();
+        let coarse = whole_nodes(&coarse, block.cols);
+        Ok(Self {
+            coarse: LocalNumbers::new(p.columns.own_rows(), coarse),
+            rows_of_a,
+            rows_of_p,
+            fine,
+            near,
+        })
+    }
+
+    /// The product of rows of the host. Own rows of `A` are taken as they are, with their own numbers of columns; columns that
+    /// only rows of other ranks refer to have numbers behind these.
+    fn multiply(
+        &self,
+        r: &Distributed<T>,
+        a: &Distributed<T>,
+        p: &Distributed<T>,
+    ) -> Result<Csr<T>> {
+        let (executor, columns) = (a.local.executor(), self.near.len());
+        let mut order = self.near.of_all(&a.columns);
+        let mut inner = vec![u32::MAX; columns];
+        for (number, &row) in (0..).zip(&order) {
+            inner[row as usize] = number;
+        }
+        for row in 0..columns {
+            if inner[row] == u32::MAX {
+                inner[row] = order.len() as u32;
+                order.push(row as u32);
+            }
+        }
+        let [before, after] = self
+            .rows_of_a
+            .around_own(&self.fine, &self.near)
+            .map(|mut rows| {
+                let columns_of_rows = rows.columns.iter_mut();
+                columns_of_rows.for_each(|column| *column = inner[*column as usize]);
+                rows.factor(executor, columns)
+            });
+        let a = Stacked {
+            parts: [&before, &a.local, &after],
+            order: &[],
+        };
+        let [before, after] = self
+            .rows_of_p
+            .around_own(&self.near, &self.coarse)
+            .map(|rows| rows.factor(executor, self.coarse.len()));
+        let p = Stacked {
+            parts: [&before, &p.with_columns(&self.coarse), &after],
+            order: &order,
+        };
+        galerkin_stacked(r.local(), &a, &p)
+    }
+
+    /// The own rows that were made, as those of a matrix of all ranks.
+    fn distributed(
+        &self,
+        r: &Distributed<T>,
+        p: &Distributed<T>,
+        made: Result<Csr<T>>,
+    ) -> Result<Distributed<T>> {
+        let made = r.team().agree(made)?;
+        let of_columns = p.columns.partition();
+        Distributed::of_numbered(&r.executor, &r.rows, of_columns, &self.coarse, made)
+    }
 }

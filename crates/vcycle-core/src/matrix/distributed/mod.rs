@@ -37,6 +37,7 @@ mod product;
 #[cfg(test)]
 mod recorded_tests;
 mod renumber;
+mod rows;
 mod split;
 mod spread;
 mod symmetry;

@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
-use super::Distributed;
+use super::exchange::Exchange;
+use super::halo::Halo;
 use crate::arrays::Pattern;
 use crate::error::Result;
-use crate::executor::Buffer;
+use crate::executor::{Buffer, Executor};
 use crate::matrix::Csr;
 use crate::operations::Finish;
 use crate::operations::csr as products;
@@ -40,11 +41,10 @@ pub(super) struct DeviceSplit<T> {
 }
 
 impl DeviceShape {
-    /// Of a matrix whose rows are on the device.
-    pub fn new<T: Scalar>(a: &Distributed<T>) -> Result<Self> {
-        let (halo, device) = (a.columns(), a.executor());
+    /// Of rows that are on the device, whose columns are those of a halo.
+    pub fn new(local: &Pattern, halo: &Halo, device: &Executor) -> Result<Self> {
         let sent = Buffer::from_vec(device, halo.sent_rows().to_vec());
-        let found = parts::split(a.local().pattern(), &halo.own(), device)?;
+        let found = parts::split(local, &halo.own(), device)?;
         let found = found.expect("the rows are on the device");
         Ok(Self {
             own: Arc::new(found.own),
@@ -66,9 +66,8 @@ impl DeviceShape {
 }
 
 impl<T: Scalar> DeviceSplit<T> {
-    pub fn new(a: &Distributed<T>, shape: &DeviceShape) -> Result<Self> {
-        let own = a.columns().own();
-        let found = parts::split_values(a.local(), &own, &shape.own)?;
+    pub fn new(local: &Csr<T>, halo: &Halo, shape: &DeviceShape) -> Result<Self> {
+        let found = parts::split_values(local, &halo.own(), &shape.own)?;
         let [own, others] = found.expect("the rows are on the device");
         Ok(Self {
             own: Csr::of_buffers(&shape.own, own),
@@ -88,17 +87,16 @@ impl<T: Scalar> DeviceSplit<T> {
 
 /// The product and what becomes of it.
 pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: &Distributed<M>,
+    (device, messages): (&Executor, &Exchange),
     (shape, split): (&DeviceShape, &DeviceSplit<M>),
     x: &Vector<X>,
     finish: &Finish<'_, Y>,
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    let (device, cols) = (a.executor(), x.cols());
+    let cols = x.cols();
     let mut pack = |address| halo::pack(&shape.sent, x, address);
     let mut of_own = || products::multiply(&split.own, x, finish, y);
-    let messages = a.columns().messages();
     let there = messages.run_on_device::<X>(device, cols, &mut pack, ws, &mut of_own)?;
     if shape.columns.is_empty() {
         return Ok(());

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Distributed;
-use super::fetch::Fetched;
 use super::halo::Halo;
 use super::local_numbers::{LocalNumbers, distinct};
+use super::rows::Fetched;
 use crate::error::Result;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;

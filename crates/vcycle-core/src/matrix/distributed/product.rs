@@ -1,10 +1,12 @@
 //! Products with matrices that ranks share.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
 use super::Distributed;
+use super::halo::Halo;
 use super::on_device::{self, DeviceShape, DeviceSplit};
 use super::split::{Shape, Split};
 use crate::arrays::{Csr, Sweep};
@@ -13,7 +15,7 @@ use crate::executor::Executor;
 use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Mixes, Scalar, bytes, bytes_mut};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::{Scratch, Workspace};
 
@@ -28,19 +30,24 @@ impl<T: Scalar> Distributed<T> {
             return Ok(known);
         }
         let there = self.with_rows_there()?;
-        let made = DeviceSplit::new(&there, there.device_shape()?)?;
+        let made = DeviceSplit::new(&there.local, &self.columns, there.device_shape()?)?;
         Ok(self.parts.device.get_or_init(|| made))
     }
 
     fn shape(&self) -> &Shape {
-        self.shapes.host.get_or_init(|| Shape::new(self))
+        self.shapes.host.get_or_init(|| {
+            let is_square = Arc::ptr_eq(&self.rows, self.columns.partition());
+            let alone = self.executor.alone();
+            Shape::new(self.local.pattern(), &self.columns, is_square, &alone)
+        })
     }
 
     pub(super) fn device_shape(&self) -> Result<&DeviceShape> {
         if let Some(known) = self.shapes.device.get() {
             return Ok(known);
         }
-        let made = DeviceShape::new(&self.with_rows_there()?)?;
+        let there = self.with_rows_there()?;
+        let made = DeviceShape::new(there.local.pattern(), &self.columns, &self.executor)?;
         Ok(self.shapes.device.get_or_init(|| made))
     }
 
@@ -84,8 +91,9 @@ fn multiply_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     match a.executor().is_device() {
         false => multiply_here(a, a.host_parts(), x, finish, y, ws),
         true => {
-            let split = a.device_parts()?;
-            on_device::multiply(a, (a.device_shape()?, split), x, finish, y, ws)
+            let (split, messages) = (a.device_parts()?, a.columns().messages());
+            let parts = (a.device_shape()?, split);
+            on_device::multiply((a.executor(), messages), parts, x, finish, y, ws)
         }
     }
 }
@@ -99,28 +107,35 @@ fn multiply_here<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    let (shape, halo, cols) = (a.shape(), a.columns(), x.cols());
-    let alone = a.local().executor();
+    let (shape, alone, cols) = (a.shape(), a.local().executor(), x.cols());
     let mut near = ws.vector::<X>(alone, split.boundary.size().cols, cols)?;
-    let mut result = ws.vector::<Y>(alone, shape.rows.len(), cols)?;
-    let parts = Parts::gather(&shape.rows, finish, alone, cols, ws)?;
-    let (own, others) = near.host_mut()?.split_at_mut(shape.gathered.len() * cols);
-    gather(&shape.gathered, x.host()?, own, cols);
-    gather(&shape.rows, y.host()?, result.host_mut()?, cols);
-    halo.exchange(cols, x.host()?, others, &mut || {
-        operations::multiply(&split.interior, x, finish, y)
-    })?;
-    if shape.rows.is_empty() {
-        return Ok(());
-    }
-    let finish = parts.finish(finish);
-    operations::multiply(&split.boundary, &near, &finish, &mut result)?;
-    let (result, y) = (result.host()?, y.host_mut()?);
-    for (&row, values) in shape.rows.iter().zip(result.chunks_exact(cols)) {
-        let first = row as usize * cols;
-        y[first..first + cols].copy_from_slice(values);
-    }
-    Ok(())
+    let boundary = Boundary::gather(&shape.rows, finish, y, alone, ws)?;
+    let (from, to) = (bytes(x.host()?), bytes_mut(near.host_mut()?));
+    exchange_near(
+        a.columns(),
+        &shape.gathered,
+        cols * size_of::<X>(),
+        from,
+        to,
+        &mut || operations::multiply(&split.interior, x, finish, y),
+    )?;
+    boundary.finish(finish, y, &|finish, result| {
+        operations::multiply(&split.boundary, &near, finish, result)
+    })
+}
+
+/// Brings what boundary rows are multiplied with together, in rows of `width` bytes: own rows, then those of other ranks.
+fn exchange_near(
+    halo: &Halo,
+    gathered: &[u32],
+    width: usize,
+    from: &[u8],
+    to: &mut [u8],
+    meanwhile: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let (own, others) = to.split_at_mut(gathered.len() * width);
+    gather(gathered, from, own, width);
+    halo.exchange(width, from, others, meanwhile)
 }
 
 /// Copies rows of a vector one after the other.
@@ -131,18 +146,23 @@ fn gather<T: Copy>(rows: &[u32], from: &[T], to: &mut [T], cols: usize) {
     }
 }
 
-/// What a product adds and multiplies by, at the rows of the boundary.
-struct Parts<'w, Y: Scalar> {
+/// A product into a vector, and what becomes of it.
+type Multiply<'a, Y> = &'a dyn Fn(&Finish<'_, Y>, &mut Vector<Y>) -> Result<()>;
+
+/// The rows of the boundary of what a product writes, adds and multiplies by.
+struct Boundary<'w, Y: Scalar> {
+    rows: &'w [u32],
+    y: Scratch<'w, Vector<Y>>,
     b: Option<Scratch<'w, Vector<Y>>>,
     d: Option<Scratch<'w, Vector<Y>>>,
 }
 
-impl<'w, Y: Scalar> Parts<'w, Y> {
+impl<'w, Y: Scalar> Boundary<'w, Y> {
     fn gather(
-        rows: &[u32],
+        rows: &'w [u32],
         finish: &Finish<'_, Y>,
+        y: &Vector<Y>,
         executor: &Executor,
-        cols: usize,
         ws: &'w Workspace,
     ) -> Result<Self> {
         let (b, d) = match finish {
@@ -150,23 +170,30 @@ impl<'w, Y: Scalar> Parts<'w, Y> {
             Finish::Combine { z, .. } => (*z, None),
             Finish::Relax(sweep) => (Some(sweep.b), Some(sweep.d)),
         };
-        let taken = |v: Option<&Vector<Y>>, cols: usize| -> Result<_> {
-            match v {
-                None => Ok(None),
-                Some(v) => {
-                    let mut part = ws.vector::<Y>(executor, rows.len(), cols)?;
-                    gather(rows, v.host()?, part.host_mut()?, cols);
-                    Ok(Some(part))
-                }
-            }
+        let taken = |v: &Vector<Y>| -> Result<_> {
+            let mut part = ws.vector::<Y>(executor, rows.len(), v.cols())?;
+            gather(rows, v.host()?, part.host_mut()?, v.cols());
+            Ok(part)
         };
-        let (b, d) = (taken(b, cols)?, taken(d, 1)?);
-        Ok(Self { b, d })
+        Ok(Self {
+            rows,
+            y: taken(y)?,
+            b: b.map(taken).transpose()?,
+            d: d.map(taken).transpose()?,
+        })
     }
 
-    /// The same end of a product, for the rows of the boundary.
-    fn finish<'a>(&'a self, finish: &Finish<'a, Y>) -> Finish<'a, Y> {
-        match (finish, &self.b, &self.d) {
+    /// Writes what a product of these rows makes of them.
+    fn finish(
+        mut self,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+        multiply: Multiply<'_, Y>,
+    ) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let finish = match (finish, &self.b, &self.d) {
             (Finish::Combine { alpha, beta, z }, b, _) => Finish::Combine {
                 alpha: *alpha,
                 beta: *beta,
@@ -174,7 +201,14 @@ impl<'w, Y: Scalar> Parts<'w, Y> {
             },
             (Finish::Relax(sweep), Some(b), Some(d)) => Finish::Relax(Sweep { b, d, ..*sweep }),
             _ => Finish::Apply,
+        };
+        multiply(&finish, &mut self.y)?;
+        let (cols, result, y) = (y.cols(), self.y.host()?, y.host_mut()?);
+        for (&row, values) in self.rows.iter().zip(result.chunks_exact(cols)) {
+            let first = row as usize * cols;
+            y[first..first + cols].copy_from_slice(values);
         }
+        Ok(())
     }
 }
 
@@ -286,10 +320,15 @@ fn transposed_shared<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         transposed_shared(&a.on(&host)?, mode, &x.copy_to(&host)?, &mut there, ws)?;
         return y.write(there.host()?);
     }
-    let (halo, cols) = (a.columns(), x.cols());
-    let mut all = ws.vector::<Y>(a.local().executor(), halo.len(), cols)?;
+    let cols = x.cols();
+    let mut all = ws.vector::<Y>(a.local().executor(), a.columns().len(), cols)?;
     operations::multiply_transposed(a.local(), mode, x, &mut all, ws)?;
-    let (all, y, own) = (all.host()?, y.host_mut()?, halo.own());
+    add_of_others(a.columns(), all.host()?, y.host_mut()?, cols)
+}
+
+/// The numbers that this rank has for own rows, and those that other ranks have for them.
+fn add_of_others<Y: Scalar>(halo: &Halo, all: &[Y], y: &mut [Y], cols: usize) -> Result<()> {
+    let own = halo.own();
     y.copy_from_slice(&all[own.start * cols..own.end * cols]);
     let others = [&all[..own.start * cols], &all[own.end * cols..]].concat();
     halo.collect(cols, &others, &mut |row, values| {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::Distributed;
 use super::columns::mapped;
+use super::halo::Halo;
 use super::on_device::{DeviceShape, DeviceSplit};
 use crate::arrays::Pattern;
 use crate::executor::{Buffer, Executor};
@@ -74,13 +74,13 @@ pub(super) struct Split<T> {
 const FEW: usize = 8;
 
 impl Shape {
-    pub fn new<T: Scalar>(a: &Distributed<T>) -> Self {
-        let (local, own) = (a.local().pattern(), a.columns().own());
-        let executor = a.executor().alone();
+    /// Of rows whose columns are those of a halo; in a square matrix rows and columns are shared alike.
+    pub fn new(local: &Arc<Pattern>, halo: &Halo, is_square: bool, executor: &Executor) -> Self {
+        let own = halo.own();
         let (offsets, columns) = (local.offsets(), local.columns());
         let is_own = |column: &u32| own.contains(&(*column as usize));
         let is_interior = |row: usize| columns[offsets[row]..offsets[row + 1]].iter().all(is_own);
-        let rows = match a.columns().others() {
+        let rows = match halo.others() {
             [] => Vec::new(),
             _ => {
                 let of_piece = |rows: Range<usize>| -> Vec<u32> {
@@ -96,19 +96,19 @@ impl Shape {
             .map(|&row| local.range(row as usize).len())
             .sum();
         let is_cut = entries * FEW > local.nonzeros();
-        let interior = match (a.columns().others(), is_cut) {
+        let interior = match (halo.others(), is_cut) {
             ([], _) => Arc::clone(local),
             (_, true) => Arc::new(interior(
                 local,
                 own.start as u32,
                 own.len(),
                 &rows,
-                &executor,
+                executor,
             )),
-            (_, false) => Arc::new(uncut(local, &own, &executor)),
+            (_, false) => Arc::new(uncut(local, &own, executor)),
         };
-        let gathered = gathered(a, &rows);
-        let boundary = Arc::new(boundary(a, &rows, &gathered, &executor));
+        let gathered = gathered(local, &own, &rows, is_square);
+        let boundary = Arc::new(boundary((local, halo), &rows, &gathered, executor));
         Self {
             interior,
             is_cut,
@@ -166,9 +166,7 @@ fn gaps(rows: &[u32], count: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The own columns that rows refer to, counted from the first; in a square matrix those of the rows come first.
-fn gathered<T: Scalar>(a: &Distributed<T>, rows: &[u32]) -> Vec<u32> {
-    let (own, local) = (a.columns().own(), a.local().pattern());
-    let is_square = Arc::ptr_eq(a.rows(), a.columns().partition());
+fn gathered(local: &Pattern, own: &Range<usize>, rows: &[u32], is_square: bool) -> Vec<u32> {
     let mut gathered = match is_square {
         true => rows.to_vec(),
         false => Vec::new(),
@@ -234,13 +232,12 @@ fn uncut(local: &Arc<Pattern>, own: &Range<usize>, executor: &Executor) -> Patte
     Pattern::of_buffers(size, offsets, Buffer::from_vec(executor, columns))
 }
 
-fn boundary<T: Scalar>(
-    a: &Distributed<T>,
+fn boundary(
+    (local, halo): (&Pattern, &Halo),
     rows: &[u32],
     gathered: &[u32],
     executor: &Executor,
 ) -> Pattern {
-    let (local, halo) = (a.local().pattern(), a.columns());
     let mut place = vec![0; halo.len()];
     for (number, &column) in gathered.iter().enumerate() {
         place[halo.own().start + column as usize] = number as u32;

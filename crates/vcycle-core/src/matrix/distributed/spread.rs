@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::columns::mapped;
 use super::exchange::{Exchange, nothing};
-use super::fetch::{Rows, packed};
 use super::partition::Partition;
+use super::rows::{Fetched, Rows, send_rows};
 use super::{Distributed, team_of};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -58,15 +58,16 @@ impl<T: Scalar> Distributed<T> {
         team.agree(square)?;
         let rows = team.all_numbers(size.rows as u64)?[0];
         let rows = Arc::new(Partition::even(rows, block as u64, team.size()));
-        let mut sent = vec![Vec::new(); team.size()];
+        let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
         if let Some(whole) = whole {
-            for (rank, bytes) in sent.iter_mut().enumerate() {
-                let rows = rows.range(rank).map(|row| whole.row(row as usize));
-                *bytes = packed(rows, u64::from);
+            for (rank, sent) in sent.iter_mut().enumerate() {
+                for row in rows.range(rank) {
+                    let (columns, values) = whole.row(row as usize);
+                    sent.push(row, columns.iter().copied().map(u64::from), values);
+                }
             }
         }
-        let mut own = Rows::new();
-        own.read(&team.all_to_all(sent)?[0]);
+        let own = send_rows(team.as_ref(), &sent)?.swap_remove(0).rows;
         let arrays = (own.offsets, own.columns, own.values);
         Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
     }

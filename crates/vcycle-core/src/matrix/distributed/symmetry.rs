@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::Distributed;
-use super::fetch::Fetched;
 use super::halo::Halo;
+use super::rows::Fetched;
 use crate::error::Result;
 use crate::matrix::csr::{entry_of, is_mirrored, rounding_of};
 use crate::reference::csr::CsrArrays;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Distributed;
 use super::halo::Halo;
 use super::local_numbers::LocalNumbers;
-use super::wire::{Reader, Writer};
+use super::rows::{Fetched, assembled, send_rows};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::{Csr, fill_rows};
@@ -34,7 +34,7 @@ impl<T: Scalar> Distributed<T> {
     fn turned(&self, flipped: Csr<T>) -> Result<Self> {
         let (team, halo) = (self.team(), &self.columns);
         let first = self.rows.range(team.rank()).start;
-        let mut sent: Vec<Writer> = (0..team.size()).map(|_| Writer::default()).collect();
+        let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
         // Of a device no other rows come to the host.
         let outside = [0..halo.before(), halo.own().end..halo.len()];
         let [before, after] = outside.map(|rows| flipped.row_range(rows));
@@ -44,22 +44,17 @@ impl<T: Scalar> Distributed<T> {
                 None => before.row(place),
                 Some(place) => after.row(place),
             };
-            let writer = &mut sent[halo.partition().rank_of(column)];
-            writer.put(&[column, rows.len() as u64]);
-            for &row in rows {
-                writer.put(&[first + u64::from(row)]);
-            }
-            writer.put(values);
+            let rows = rows.iter().map(|&row| first + u64::from(row));
+            sent[halo.partition().rank_of(column)].push(column, rows, values);
         }
-        let sent = sent.into_iter().map(|writer| writer.bytes).collect();
-        let received = team.all_to_all(sent)?;
-        let mut others = Vec::new();
-        for_pieces::<T>(&received, |_, columns, _| others.extend_from_slice(columns));
+        let received = send_rows(team.as_ref(), &sent)?;
+        let others = received.iter().flat_map(|of| &of.rows.columns);
+        let others = others.copied().collect();
         let columns = Arc::new(Halo::new(team, &self.rows, others)?);
         let is_own = halo.others().is_empty() && columns.others().is_empty();
         let local = Arc::new(match is_own {
             true => flipped,
-            false => assembled(&flipped, halo, &columns, &received)?,
+            false => completed(&flipped, halo, &columns, &received)?,
         });
         let of_rows = halo.partition();
         Ok(Self::of_local(&self.executor, of_rows, &columns, local))
@@ -68,14 +63,14 @@ impl<T: Scalar> Distributed<T> {
 
 /// Own rows of a transpose: what a rank has itself between what came from ranks before and behind it. In the order of the
 /// ranks, the columns of a row increase.
-fn assembled<T: Scalar>(
+fn completed<T: Scalar>(
     flipped: &Csr<T>,
     rows: &LocalNumbers,
     columns: &Halo,
-    received: &[Vec<u8>],
+    received: &[Fetched<T>],
 ) -> Result<Csr<T>> {
     let (executor, rank) = (flipped.executor(), columns.team().rank());
-    let of_ranks = |received: &[Vec<u8>]| of_pieces(executor, rows, columns, received);
+    let of_ranks = |received: &[Fetched<T>]| of_pieces(executor, rows, columns, received);
     let (before, after) = (of_ranks(&received[..rank]), of_ranks(&received[rank + 1..]));
     if !executor.is_device() {
         let own = (flipped, rows.own().start, columns.before() as u32);
@@ -135,44 +130,11 @@ fn of_pieces<T: Scalar>(
     executor: &Executor,
     rows: &LocalNumbers,
     columns: &LocalNumbers,
-    received: &[Vec<u8>],
+    received: &[Fetched<T>],
 ) -> Csr<T> {
-    let place = |row: u64| (row - rows.own_rows().start) as usize;
-    let mut offsets = vec![0; rows.own_count() + 1];
-    for_pieces::<T>(received, |row, columns, _| {
-        offsets[place(row) + 1] += columns.len();
-    });
-    for row in 1..offsets.len() {
-        offsets[row] += offsets[row - 1];
-    }
-    let entries = offsets[offsets.len() - 1];
-    let (mut made, mut numbers) = (vec![0; entries], vec![T::default(); entries]);
-    let (mut finder, mut next) = (columns.finder(), offsets.clone());
-    for_pieces::<T>(received, |row, piece, values| {
-        let next = &mut next[place(row)];
-        let places = *next..*next + values.len();
-        *next = places.end;
-        for (made, &column) in made[places.clone()].iter_mut().zip(piece) {
-            *made = finder.find(0, column);
-        }
-        numbers[places].copy_from_slice(values);
-    });
-    let size = Size::new(rows.own_count(), columns.len());
-    Csr::from_canonical(executor, size, offsets, made, numbers)
-}
-
-/// Shows the row, the columns and the values of every piece.
-fn for_pieces<T: Scalar>(received: &[Vec<u8>], mut show: impl FnMut(u64, &[u64], &[T])) {
-    let (mut columns, mut values) = (Vec::new(), Vec::new());
-    for bytes in received {
-        let mut reader = Reader { bytes };
-        while !reader.is_empty() {
-            let (row, count) = (reader.number(), reader.number() as usize);
-            columns.clear();
-            values.clear();
-            reader.take(count, &mut columns);
-            reader.take(count, &mut values);
-            show(row, &columns, &values);
-        }
-    }
+    let rows = assembled(received, &rows.own_rows());
+    let mut finder = columns.finder();
+    let numbers = rows.columns.iter().map(|&column| finder.find(0, column));
+    let size = Size::new(rows.offsets.len() - 1, columns.len());
+    Csr::from_canonical(executor, size, rows.offsets, numbers.collect(), rows.values)
 }

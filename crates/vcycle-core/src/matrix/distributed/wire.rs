@@ -48,8 +48,4 @@ impl<'b> Reader<'b> {
         self.take::<u64>(1, &mut one);
         one[0]
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
 }
