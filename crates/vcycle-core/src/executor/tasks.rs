@@ -29,11 +29,22 @@ impl Executor {
         scratch: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, I) -> R + Sync + Send,
     ) -> Vec<R> {
+        self.run_with_any(bytes, tasks, &scratch, &work)
+    }
+
+    /// [`run_with`](Self::run_with) without the types of its closures, so that it is compiled once for all of them.
+    fn run_with_any<I: Send, S: Send, R: Send>(
+        &self,
+        bytes: usize,
+        tasks: Vec<I>,
+        scratch: &(dyn Fn() -> S + Sync),
+        work: &(dyn Fn(&mut S, I) -> R + Sync),
+    ) -> Vec<R> {
         let idle = Mutex::new(Vec::new());
         let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         self.run(bytes, tasks, |task| {
             let known = lock().pop();
-            let mut mine = known.unwrap_or_else(&scratch);
+            let mut mine = known.unwrap_or_else(scratch);
             let result = work(&mut mine, task);
             lock().push(mine);
             result

@@ -4,7 +4,7 @@
 use num_traits::Zero;
 
 use super::column::Column;
-use super::monitor::Monitor;
+use super::monitor::{Deferred, Monitor};
 use super::{Part, Status};
 use crate::error::Result;
 use crate::executor::Executor;
@@ -25,14 +25,6 @@ const STATUSES: [Status; 9] = [
     Status::Breakdown,
     Status::AccuracyLimit,
 ];
-
-/// The device's part of a [`Monitor`].
-#[derive(Debug)]
-pub(super) struct Deferred {
-    judge: Judge,
-    /// Whether the device judges now.
-    on: bool,
-}
 
 impl<T: Scalar> Monitor<T> {
     /// From here on a device judges, if the executor is one: iterations may be queued, or replayed, without

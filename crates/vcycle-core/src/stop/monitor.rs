@@ -5,11 +5,11 @@ use std::time::Instant;
 use num_traits::{One, Zero};
 
 use super::column::Column;
-use super::deferred::Deferred;
 use super::{Progress, Status, Stop};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::log::{IterationEvent, Log};
+use crate::operations::monitor::Judge;
 use crate::scalar::{Field, Real, Scalar};
 use crate::vector::Scalars;
 use crate::workspace::Pooled;
@@ -48,6 +48,14 @@ pub struct Monitor<T: Scalar> {
     pub(super) deferred: Option<Deferred>,
     /// What all ranks wish, where a method has asked them already.
     told: Option<[f64; 2]>,
+}
+
+/// The device's part of a [`Monitor`].
+#[derive(Debug)]
+pub(super) struct Deferred {
+    pub judge: Judge,
+    /// Whether the device judges now.
+    pub on: bool,
 }
 
 impl<T: Scalar> Monitor<T> {

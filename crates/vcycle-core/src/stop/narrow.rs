@@ -3,8 +3,7 @@
 use num_traits::One;
 
 use super::column::Column;
-use super::deferred::Deferred;
-use super::monitor::Monitor;
+use super::monitor::{Deferred, Monitor};
 use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::vector::Scalars;

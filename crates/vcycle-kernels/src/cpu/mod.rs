@@ -4,11 +4,9 @@
 //! threads or on timing, so results are the same bits on any number of threads.
 
 pub mod blocks;
-pub mod bsr;
 pub mod columns;
 pub mod csr;
-pub mod dense;
-pub mod ell;
+pub mod formats;
 pub mod packed;
 pub mod stencil;
 pub mod stream;
@@ -25,6 +23,9 @@ use crate::error::Refusal;
 
 /// Work smaller than this many bytes is done by the calling thread: waking others costs more.
 const SERIAL_BYTES: usize = 64 * 1024;
+
+/// What is done with a part of some values, given the place or the row of the first.
+type Work<'w, T> = &'w (dyn Fn(usize, &mut [T]) + Sync);
 
 /// The threads of one CPU executor.
 pub struct Threads {
@@ -114,6 +115,11 @@ impl Threads {
         length: usize,
         work: impl Fn(usize, &mut [T]) + Sync + Send,
     ) {
+        self.for_all_pieces(y, length, &work);
+    }
+
+    /// [`for_pieces`](Self::for_pieces) without the type of the work, so that it is compiled once for all kernels.
+    fn for_all_pieces<T: Send>(&self, y: &mut [T], length: usize, work: Work<'_, T>) {
         let (length, total, bytes) = (length.max(1), y.len(), size_of_val(y));
         let y = Shared(y.as_mut_ptr());
         self.for_each(total.div_ceil(length), bytes, &|piece| {
@@ -132,6 +138,17 @@ impl Threads {
         cols: usize,
         bytes: usize,
         work: impl Fn(usize, &mut [T]) + Sync + Send,
+    ) {
+        self.for_all_ranges(bounds, y, cols, bytes, &work);
+    }
+
+    fn for_all_ranges<T: Send>(
+        &self,
+        bounds: &[usize],
+        y: &mut [T],
+        cols: usize,
+        bytes: usize,
+        work: Work<'_, T>,
     ) {
         assert!(bounds.is_sorted() && bounds.last().is_some_and(|end| end * cols <= y.len()));
         let y = Shared(y.as_mut_ptr());

@@ -277,6 +277,16 @@ pub(super) fn reduce_ranges<T: Scalar, const N: usize>(
     cols: usize,
     part: impl Fn(Range<usize>) -> [T::Arith; N] + Sync + Send,
 ) -> [T::Arith; N] {
+    add_ranges::<T, N>(threads, length, cols, &part)
+}
+
+/// The same without the type of the part, so that it is compiled once for all reductions.
+fn add_ranges<T: Scalar, const N: usize>(
+    threads: &Threads,
+    length: usize,
+    cols: usize,
+    part: &(dyn Fn(Range<usize>) -> [T::Arith; N] + Sync),
+) -> [T::Arith; N] {
     let step = reduction_step(length, cols);
     let mut sums = [[T::Arith::zero(); N]; PARTIAL_SUMS];
     let parts = Shared(sums.as_mut_ptr());

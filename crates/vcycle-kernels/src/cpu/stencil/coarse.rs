@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::residual::Residual;
-use super::transfer::{Term, TransferSum, of_line, prolong_along, restrict_along, weights};
+use super::transfer::{of_line, prolong_along, restrict_along, weights};
+use super::transfer_sum::{Term, TransferSum};
 use super::{Vectors, dispatch};
 use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
@@ -106,11 +107,7 @@ impl<'a, W: Scalar> Axes<'a, W> {
         between: &mut [V],
         out: &mut [V],
     ) {
-        let (nx, ny, coarse_ny) = (
-            self.fine.length(),
-            self.fine.size()[1],
-            self.coarse.size()[1],
-        );
+        let ([nx, ny, _], coarse_ny) = (self.fine.size(), self.coarse.size()[1]);
         let fine_line = |y: usize| &fine[y * nx..(y + 1) * nx];
         for (y, out) in out.chunks_mut(self.coarse.length()).enumerate() {
             let line = plane * coarse_ny + y;
@@ -143,11 +140,7 @@ impl<'a, W: Scalar> Axes<'a, W> {
         coarse: &[V],
         out: &mut [V],
     ) {
-        let (nx, ny, coarse_ny) = (
-            self.fine.length(),
-            self.fine.size()[1],
-            self.coarse.size()[1],
-        );
+        let ([nx, ny, _], coarse_ny) = (self.fine.size(), self.coarse.size()[1]);
         let coarse = &coarse[self.coarse_plane(unknown, plane)];
         let step = if self.steps[1].is_some() { 2 } else { 1 };
         for (y, coarse) in coarse.chunks(self.coarse.length()).enumerate() {

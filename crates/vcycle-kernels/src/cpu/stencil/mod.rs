@@ -15,6 +15,7 @@ mod residual;
 mod rows;
 mod sweep;
 mod transfer;
+mod transfer_sum;
 
 pub use coarse::{Axes, Correction, add_prolonged, restrict_residual};
 use dispatch::{LineKernel, dispatch, portable};

@@ -1,0 +1,212 @@
+//! What is counted in the entries of a matrix, and when two entries are opposite to each other.
+
+use super::norms::modulus;
+use crate::multiversion;
+use crate::reference::csr::CsrArrays;
+use crate::scalar::{Field, Real, Scalar};
+
+/// Entries that differ by less than this, relatively, count as equal: assembly rounds.
+pub(super) const SYMMETRY_TOLERANCE: f64 = 1e-10;
+
+/// And so do those that differ by less than this beside `sqrt(a_ii a_jj)`: where larger numbers cancel
+/// each other in assembly, all of what is left may be rounding.
+pub(super) const CANCELLED: f64 = 1e-12;
+
+/// The entry at (`column`, `row`).
+#[inline(always)]
+pub(super) fn mirrored<T: Scalar>(
+    a: &CsrArrays<'_, T>,
+    row: usize,
+    place: usize,
+    column: usize,
+) -> Option<T> {
+    entry_of(a.row(column), row as u32, place)
+}
+
+/// The entry of a row in a column. If that is opposite to one at `place` of its row, its place is guessed before it is
+/// searched: in rows of a stencil the first has its opposite in the last place, and so on.
+#[inline(always)]
+pub(crate) fn entry_of<C: Ord + Copy, T: Copy>(
+    (columns, values): (&[C], &[T]),
+    column: C,
+    place: usize,
+) -> Option<T> {
+    let guess = columns.len().wrapping_sub(place + 1);
+    match columns.get(guess) {
+        Some(&found) if found == column => Some(values[guess]),
+        _ => columns
+            .binary_search(&column)
+            .ok()
+            .map(|place| values[place]),
+    }
+}
+
+/// What assembly may have rounded off at (`row`, `column`), as the diagonal has it.
+pub(super) fn rounding<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, column: usize) -> f64 {
+    let own = |row: usize| entry_of(a.row(row), row as u32, 0);
+    rounding_of(own(row), own(column))
+}
+
+/// What assembly may have rounded off beside these entries of the diagonal.
+pub(crate) fn rounding_of<T: Scalar>(one: Option<T>, other: Option<T>) -> f64 {
+    let size = |own: Option<T>| own.map_or(0.0, modulus).sqrt();
+    CANCELLED * size(one) * size(other)
+}
+
+/// Whether two entries opposite to each other are conjugates, equal where they are real; `rounding` may be between them.
+#[inline(always)]
+pub(crate) fn is_mirrored<T: Scalar>(
+    value: T,
+    opposite: T,
+    rounding: impl FnOnce() -> f64,
+) -> bool {
+    let is_same = const { !T::KIND.is_complex() } && value == opposite;
+    is_same || compared(value, opposite, rounding).1
+}
+
+/// Whether two entries are equal and whether they are conjugates of each other, `rounding` apart at most, and how far they are
+/// from the latter.
+fn compared<T: Scalar>(value: T, opposite: T, rounding: impl FnOnce() -> f64) -> (bool, bool, f64) {
+    let (value, opposite) = (value.load(), opposite.load());
+    let size = |value: T::Arith| value.modulus().to_f64();
+    let asymmetry = size(value - opposite.conj());
+    let mut tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
+    if asymmetry.min(size(value - opposite)) > tolerance {
+        tolerance = tolerance.max(rounding());
+    }
+    let symmetric = size(value - opposite) <= tolerance;
+    (symmetric, asymmetry <= tolerance, asymmetry)
+}
+
+/// What is smaller rounds to less than the smallest normal number of half precision, `2^-14`.
+const F16_UNDERFLOW: f64 = 1.0 / 16_384.0 - 1.0 / 33_554_432.0;
+
+/// What is counted row by row and entry by entry.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub zeros: usize,
+    pub non_finite: usize,
+    pub largest: f64,
+    pub smallest: Option<f64>,
+    pub f16_underflows: usize,
+    pub row_min: Option<usize>,
+    pub row_max: usize,
+    pub empty_rows: usize,
+    pub missing_diagonal: usize,
+    pub zero_diagonal: usize,
+    pub negative_diagonal: usize,
+    pub dominant: usize,
+    pub strongly_dominant: usize,
+    /// Entries not above the diagonal.
+    pub below: usize,
+    /// Entries not below the diagonal with one at the mirrored position.
+    pub matched: usize,
+    /// Entries without.
+    pub alone: usize,
+    pub not_symmetric: usize,
+    pub not_hermitian: usize,
+    pub asymmetry: f64,
+}
+
+/// Values looked at side by side.
+const LANES: usize = 8;
+
+multiversion! {
+    /// What is counted entry by entry, whatever its place.
+    pub(super) fn sizes[T: Scalar](values: &[T]) -> Seen {
+        let [mut zeros, mut odd, mut small] = [[0_u64; LANES]; 3];
+        let (mut largest, mut smallest) = ([0.0_f64; LANES], [f64::INFINITY; LANES]);
+        let mut see = |lane: usize, value: T| {
+            let modulus = modulus(value);
+            let ordinary = modulus > 0.0 && modulus < f64::INFINITY;
+            zeros[lane] += u64::from(modulus == 0.0);
+            odd[lane] += u64::from(!ordinary && modulus != 0.0);
+            small[lane] += u64::from(ordinary && modulus < F16_UNDERFLOW);
+            largest[lane] = largest[lane].max(if ordinary { modulus } else { 0.0 });
+            smallest[lane] = smallest[lane].min(if ordinary { modulus } else { f64::INFINITY });
+        };
+        let (body, tail) = values.as_chunks::<LANES>();
+        body.iter().for_each(|values| (0..LANES).for_each(|lane| see(lane, values[lane])));
+        tail.iter().enumerate().for_each(|(lane, &value)| see(lane, value));
+        let count = |lanes: [u64; LANES]| lanes.into_iter().sum::<u64>() as usize;
+        let smallest = smallest.into_iter().fold(f64::INFINITY, f64::min);
+        Seen {
+            zeros: count(zeros),
+            non_finite: count(odd),
+            f16_underflows: count(small),
+            largest: largest.into_iter().fold(0.0, f64::max),
+            smallest: (smallest < f64::INFINITY).then_some(smallest),
+            ..Seen::default()
+        }
+    }
+}
+
+impl Seen {
+    #[inline]
+    pub fn length(&mut self, length: usize) {
+        self.row_min = least(self.row_min, Some(length));
+        self.row_max = self.row_max.max(length);
+        self.empty_rows += usize::from(length == 0);
+    }
+
+    /// The real part and the absolute value of a diagonal entry.
+    pub fn diagonal(&mut self, diagonal: Option<(f64, f64)>) {
+        match diagonal {
+            None => self.missing_diagonal += 1,
+            Some((_, 0.0)) => self.zero_diagonal += 1,
+            Some((real, _)) => self.negative_diagonal += usize::from(real < 0.0),
+        }
+    }
+
+    /// An entry and what stands at the mirrored position; `rounding` may be between them.
+    #[inline(always)]
+    pub fn opposite<T: Scalar>(
+        &mut self,
+        value: T,
+        opposite: Option<T>,
+        rounding: impl FnOnce() -> f64,
+    ) {
+        self.alone += usize::from(opposite.is_none());
+        self.matched += usize::from(opposite.is_some());
+        if opposite == Some(value) && !T::KIND.is_complex() {
+            return;
+        }
+        let opposite = opposite.unwrap_or_default();
+        let (symmetric, hermitian, asymmetry) = compared(value, opposite, rounding);
+        self.not_symmetric += usize::from(!symmetric);
+        self.not_hermitian += usize::from(!hermitian);
+        self.asymmetry = self.asymmetry.max(asymmetry);
+    }
+
+    pub fn join(self, other: Self) -> Self {
+        Self {
+            zeros: self.zeros + other.zeros,
+            non_finite: self.non_finite + other.non_finite,
+            largest: self.largest.max(other.largest),
+            smallest: least(self.smallest, other.smallest),
+            f16_underflows: self.f16_underflows + other.f16_underflows,
+            row_min: least(self.row_min, other.row_min),
+            row_max: self.row_max.max(other.row_max),
+            empty_rows: self.empty_rows + other.empty_rows,
+            missing_diagonal: self.missing_diagonal + other.missing_diagonal,
+            zero_diagonal: self.zero_diagonal + other.zero_diagonal,
+            negative_diagonal: self.negative_diagonal + other.negative_diagonal,
+            dominant: self.dominant + other.dominant,
+            strongly_dominant: self.strongly_dominant + other.strongly_dominant,
+            below: self.below + other.below,
+            matched: self.matched + other.matched,
+            alone: self.alone + other.alone,
+            not_symmetric: self.not_symmetric + other.not_symmetric,
+            not_hermitian: self.not_hermitian + other.not_hermitian,
+            asymmetry: self.asymmetry.max(other.asymmetry),
+        }
+    }
+}
+
+/// The smaller of those there are.
+fn least<N: PartialOrd>(a: Option<N>, b: Option<N>) -> Option<N> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
