@@ -50,7 +50,7 @@
 
 #[doc(inline)]
 pub use vcycle_core::linop::{
-    AnyFactory, Converted, Factory, FactoryFn, Footprint, Identity, InPrecision, LevelScalar,
-    LinOp, MatrixFree, Product, Scaled, Size, Sum, Sweep, Transpose, Transposed, check_apply,
-    check_size, check_square, entries,
+    AnyFactory, Converted, Factory, Footprint, Identity, InPrecision, LevelScalar, LinOp,
+    MatrixFree, Product, Scaled, Size, Sum, Sweep, Transpose, Transposed, check_apply, check_size,
+    check_square, entries,
 };

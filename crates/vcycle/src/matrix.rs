@@ -21,9 +21,9 @@ pub use vcycle_core::matrix::recursive_bisection;
 #[doc(inline)]
 pub use vcycle_core::matrix::{
     Assembly, Bsr, Coo, Csr, Defects, Dense, Distributed, Duplicates, Ell, Equilibrated, Facts,
-    Format, FormatCosts, Galerkin, GridOrder, Hybrid, HybridSplit, Matching, Mbsr, Nodes,
-    Numbering, Partition, Pattern, Permutation, Scaling, SellP, SpGemm, choose_format, convert_to,
-    galerkin, nested_dissection, reverse_cuthill_mckee,
+    Format, FormatCosts, Galerkin, GridOrder, Hybrid, Matching, Mbsr, Nodes, Numbering, Partition,
+    Pattern, Permutation, Scaling, SellP, SpGemm, choose_format, convert_to, galerkin,
+    nested_dissection, reverse_cuthill_mckee,
 };
 #[doc(inline)]
 pub use vcycle_core::size::Extent;

@@ -10,7 +10,6 @@
 mod any_factory;
 mod converted;
 mod defaults;
-mod factory_fn;
 mod identity;
 mod matrix_free;
 mod product;
@@ -30,7 +29,6 @@ pub use crate::error::check_size;
 pub use crate::size::Size;
 pub use any_factory::{AnyFactory, LevelScalar};
 pub use converted::{Converted, InPrecision};
-pub use factory_fn::FactoryFn;
 pub use identity::Identity;
 pub use matrix_free::MatrixFree;
 pub use product::Product;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::ell::longest_row;
+use super::hybrid::smallest_width;
 use super::rowwise::check_padding;
-use super::sellp::slice_offsets;
-use super::{Coo, Csr, Dense, Ell, Hybrid, HybridSplit, Pattern, SellP};
+use super::sellp::{SLICE_ROWS, slice_offsets};
+use super::{Coo, Csr, Dense, Ell, Hybrid, Pattern, SellP};
 use crate::error::Result;
 use crate::linop::LinOp;
 use crate::scalar::{Mixes, Scalar};
@@ -112,15 +113,13 @@ fn ell_bytes(pattern: &Pattern) -> usize {
 }
 
 fn sellp_bytes(pattern: &Pattern) -> usize {
-    let offsets = slice_offsets(pattern.offsets(), SellP::<f64>::SLICE_ROWS, 1);
+    let offsets = slice_offsets(pattern.offsets(), SLICE_ROWS);
     let slots = offsets[offsets.len() - 1];
     slots.saturating_mul(VALUE + INDEX) + offsets.len() * OFFSET
 }
 
 fn hybrid_bytes(pattern: &Pattern) -> usize {
-    let width = HybridSplit::MinimalStorage
-        .width(pattern.offsets(), VALUE)
-        .expect("the rule has no parameters");
+    let width = smallest_width(pattern.offsets(), VALUE);
     let beyond = |row: &[usize]| (row[1] - row[0]).saturating_sub(width);
     let rest: usize = pattern.offsets().windows(2).map(beyond).sum();
     pattern.size().rows * width * (VALUE + INDEX) + rest * (VALUE + 2 * INDEX)

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use super::csr::balance;
-use super::ell::longest_row;
 use super::rowwise::{self, RowKernel, Rowwise, rowwise_operator};
 use super::{Coo, Csr, Ell};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
 use crate::operations::rows::Part;
@@ -39,55 +38,10 @@ pub struct Hybrid<T> {
 
 rowwise_operator!(Hybrid);
 
-/// How many entries of a row belong to the ELL part of a [`Hybrid`] matrix.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum HybridSplit {
-    /// As many as make the whole matrix smallest.
-    #[default]
-    MinimalStorage,
-    /// So many that more than this part of the rows, from 0 to 1, fit in whole: Ginkgo's imbalance limit (Anzt et al. 2020).
-    Quantile(f64),
-    /// The same, but at most this many for each row of the matrix: Ginkgo's bounded limit.
-    BoundedQuantile {
-        /// The part of the rows, from 0 to 1.
-        part: f64,
-        /// Entries for each row of the matrix.
-        ratio: f64,
-    },
-    /// A given number.
-    Width(usize),
-}
-
-impl HybridSplit {
-    /// What Ginkgo takes by itself: a third of the rows fit in whole, with at most a thousandth of their number.
-    pub const GINKGO: Self = Self::BoundedQuantile {
-        part: 1.0 / 3.0,
-        ratio: 0.001,
-    };
-
-    /// The width of the ELL part for rows between these offsets and values of so many bytes.
-    pub(super) fn width(self, offsets: &[usize], value_bytes: usize) -> Result<usize> {
-        match self {
-            HybridSplit::MinimalStorage => Ok(quantile(offsets, storage_quantile(value_bytes))),
-            HybridSplit::Quantile(part) if (0.0..=1.0).contains(&part) => {
-                Ok(quantile(offsets, part))
-            }
-            HybridSplit::Quantile(part) => Err(Error::BadParameter {
-                parameter: "quantile",
-                reason: format!("{part} is not from 0 to 1"),
-            }),
-            HybridSplit::BoundedQuantile { part, ratio } if ratio >= 0.0 => {
-                let width = HybridSplit::Quantile(part).width(offsets, value_bytes)?;
-                Ok(width.min((ratio * (offsets.len() - 1) as f64) as usize))
-            }
-            HybridSplit::BoundedQuantile { ratio, .. } => Err(Error::BadParameter {
-                parameter: "ratio",
-                reason: format!("{ratio} is negative or no number"),
-            }),
-            HybridSplit::Width(width) => Ok(width.min(longest_row(offsets))),
-        }
-    }
+/// How many entries of a row belong to the ELL part, so that the whole matrix is smallest: for rows between these offsets and values of
+/// so many bytes.
+pub(super) fn smallest_width(offsets: &[usize], value_bytes: usize) -> usize {
+    quantile(offsets, storage_quantile(value_bytes))
 }
 
 /// One more slot in every row costs `value + index` bytes a row and saves `value + 2 index` for
@@ -108,21 +62,16 @@ fn quantile(offsets: &[usize], part: f64) -> usize {
 }
 
 impl<T: Scalar> Hybrid<T> {
-    /// The same matrix, from CSR, with [`HybridSplit::MinimalStorage`].
+    /// The same matrix, from CSR. As many entries of a row are in the regular part as make the whole matrix smallest.
     ///
     /// # Errors
     /// With more rows than 32-bit indices can count.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
-        Self::from_csr_with(a, HybridSplit::default())
+        Self::with_width(a, smallest_width(a.offsets(), size_of::<T>()))
     }
 
-    /// The same matrix, from CSR, split as given.
-    ///
-    /// # Errors
-    /// As [`from_csr`](Self::from_csr), a quantile that is none, or an ELL part of
-    /// [too much padding](Error::TooMuchPadding).
-    pub fn from_csr_with(a: &Csr<T>, split: HybridSplit) -> Result<Self> {
-        let width = split.width(a.offsets(), size_of::<T>())?;
+    /// The first `width` entries of a row in the regular part.
+    fn with_width(a: &Csr<T>, width: usize) -> Result<Self> {
         Ok(Self {
             ell: Ell::from_row_starts(a, width)?,
             coo: row_ends(a, width)?,
@@ -227,7 +176,7 @@ mod tests {
         let minimal = Hybrid::from_csr(&a).unwrap();
         assert_eq!(minimal.ell().width(), 5);
         for width in 0..=21 {
-            let other = Hybrid::from_csr_with(&a, HybridSplit::Width(width)).unwrap();
+            let other = Hybrid::with_width(&a, width).unwrap();
             assert!(minimal.bytes() <= other.bytes());
         }
     }
@@ -235,16 +184,7 @@ mod tests {
     #[test]
     fn quantiles_count_rows() {
         let a = staircase(10);
-        let width = |part| HybridSplit::Quantile(part).width(a.offsets(), 8);
-        assert_eq!(width(0.0).unwrap(), 0);
-        assert_eq!(width(0.8).unwrap(), 8);
-        assert_eq!(width(1.0).unwrap(), 9);
-        assert!(matches!(width(1.5), Err(Error::BadParameter { .. })));
-        assert!(matches!(width(f64::NAN), Err(Error::BadParameter { .. })));
-        let bounded =
-            |ratio| HybridSplit::BoundedQuantile { part: 0.8, ratio }.width(a.offsets(), 8);
-        assert_eq!((bounded(0.3).unwrap(), bounded(9.0).unwrap()), (3, 8));
-        assert!(matches!(bounded(-1.0), Err(Error::BadParameter { .. })));
-        assert_eq!(HybridSplit::GINKGO.width(a.offsets(), 8).unwrap(), 0);
+        let width = |part| quantile(a.offsets(), part);
+        assert_eq!([0.0, 0.8, 1.0].map(width), [0, 8, 9]);
     }
 }

@@ -235,7 +235,6 @@ impl<T: Scalar> RowKernel<T> for Mbsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::csr::testing::random;
     use crate::testing::device;
 
     const HOST: Executor = Executor::Reference;
@@ -259,45 +258,6 @@ mod tests {
             );
             assert_eq!((tiles.blc_val()[12], tiles.blc_val()[16 + 1]), (4.0, 2.0));
             assert_eq!((tiles.nonzeros(), tiles.blc_val().len()), (6, 48));
-        }
-    }
-
-    #[test]
-    fn it_comes_back_with_its_zeros() {
-        for executor in [HOST, Executor::cpu()].into_iter().chain(device()) {
-            let random = random(&executor, 31, 42, 0.2, 3);
-            for a in [small(&executor), random] {
-                let back = Mbsr::from_csr(&a).unwrap().to_csr();
-                assert_eq!((a.offsets(), a.columns()), (back.offsets(), back.columns()));
-                assert_eq!(a.values(), back.values());
-            }
-        }
-    }
-
-    #[test]
-    fn products_are_those_of_compressed_rows() {
-        let executors = [HOST, Executor::cpu()].into_iter().chain(device());
-        for executor in executors {
-            let a = small(&executor);
-            for cols in [1, 3] {
-                let x = (0..6 * cols).map(|i| i as f64 - 4.0).collect();
-                let x = Vector::from_rows(&executor, cols, x).unwrap();
-                let product = |a: &dyn LinOp<f64>| {
-                    let mut y = Vector::<f64>::zeros(&executor, 5, cols).unwrap();
-                    a.apply(&x, &mut y, &Workspace::new()).unwrap();
-                    y.to_vec()
-                };
-                let tiles = Mbsr::from_csr(&a).unwrap();
-                assert_eq!(product(&tiles), product(&a));
-                let x = Vector::from_rows(&executor, cols, vec![3.0; 5 * cols]).unwrap();
-                let transposed = |a: &dyn LinOp<f64>| {
-                    let mut y = Vector::<f64>::zeros(&executor, 6, cols).unwrap();
-                    a.apply_transposed(Transpose::Plain, &x, &mut y, &Workspace::new())
-                        .unwrap();
-                    y.to_vec()
-                };
-                assert_eq!(transposed(&tiles), transposed(&a));
-            }
         }
     }
 }

@@ -40,7 +40,7 @@ pub use distributed::{
 };
 pub use ell::Ell;
 pub use format::{Format, FormatCosts, choose_format, convert_to};
-pub use hybrid::{Hybrid, HybridSplit};
+pub use hybrid::Hybrid;
 pub use mbsr::Mbsr;
 pub use sellp::SellP;
 pub use stored::{Arrangement, StoredMatrix, WorkingScalar};

@@ -6,15 +6,15 @@ use super::Csr;
 use super::ell::longest_row;
 use super::rowwise::{self, Rowwise, rowwise_operator};
 use super::slots::Slots;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::{Footprint, LinOp, Size, Transpose};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 
-/// Slices of consecutive rows, each an [`Ell`](super::Ell) matrix as wide as its longest row,
-/// rounded up to a multiple (SELL-P, Anzt, Tomov and Dongarra 2014; SELL-C-sigma of Kreutzer et
+/// Slices of consecutive rows, each an [`Ell`](super::Ell) matrix as wide as its longest row
+/// (SELL-P, Anzt, Tomov and Dongarra 2014; SELL-C-sigma of Kreutzer et
 /// al. 2014 without its sorting of rows).
 ///
 /// **Choose it** when rows differ in length over the matrix but little from their neighbours.
@@ -22,8 +22,8 @@ use crate::workspace::Workspace;
 /// ```
 /// use vcycle::{executor::Executor, matrix::{Csr, SellP}};
 /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 2.0]);
-/// let sellp = SellP::from_csr_with(&a, 32, 4)?;
-/// assert_eq!((sellp.slots(), sellp.nonzeros()), (128, 2));
+/// let sellp = SellP::from_csr(&a)?;
+/// assert_eq!((sellp.slots(), sellp.nonzeros()), (64, 2));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -34,28 +34,18 @@ pub struct SellP<T> {
 rowwise_operator!(SellP.slots);
 
 impl<T: Scalar> SellP<T> {
-    /// Rows of a slice, unless said otherwise.
-    pub const SLICE_ROWS: usize = 64;
-
-    /// The same matrix, from CSR, in slices of [`SLICE_ROWS`](Self::SLICE_ROWS) rows of any width.
+    /// The same matrix, from CSR, in slices of 64 rows.
     ///
     /// # Errors
-    /// [`TooMuchPadding`](Error::TooMuchPadding), before anything is allocated, when long rows
+    /// [`TooMuchPadding`](crate::Error::TooMuchPadding), before anything is allocated, when long rows
     /// stand among short ones.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
-        Self::from_csr_with(a, Self::SLICE_ROWS, 1)
+        Self::with_slices(a, SLICE_ROWS)
     }
 
-    /// The same matrix, from CSR, in slices of `slice_rows` rows whose width is a multiple of
-    /// `multiple`.
-    ///
-    /// # Errors
-    /// As [`from_csr`](Self::from_csr), and when a parameter is zero.
-    pub fn from_csr_with(a: &Csr<T>, slice_rows: usize, multiple: usize) -> Result<Self> {
-        check_positive("slice_rows", slice_rows)?;
-        check_positive("multiple", multiple)?;
-        let offsets = slice_offsets(a.offsets(), slice_rows, multiple);
-        let slots = Slots::in_slices(a, slice_rows, offsets)?;
+    /// The same in slices of so many rows.
+    pub(super) fn with_slices(a: &Csr<T>, slice_rows: usize) -> Result<Self> {
+        let slots = Slots::in_slices(a, slice_rows, slice_offsets(a.offsets(), slice_rows))?;
         Ok(Self { slots })
     }
 
@@ -65,29 +55,17 @@ impl<T: Scalar> SellP<T> {
     }
 }
 
-fn check_positive(parameter: &'static str, value: usize) -> Result<()> {
-    if value > 0 {
-        return Ok(());
-    }
-    Err(Error::BadParameter {
-        parameter,
-        reason: "must be at least 1".to_owned(),
-    })
-}
+/// Rows of a slice.
+pub(super) const SLICE_ROWS: usize = 64;
 
 /// For every slice the place of its first slot, and at the end the number of slots; saturated
 /// where that has no end.
-pub(super) fn slice_offsets(
-    row_offsets: &[usize],
-    slice_rows: usize,
-    multiple: usize,
-) -> Vec<usize> {
+pub(super) fn slice_offsets(row_offsets: &[usize], slice_rows: usize) -> Vec<usize> {
     let rows = row_offsets.len() - 1;
     let mut offsets = vec![0_usize];
     for first in (0..rows).step_by(slice_rows) {
         let last = first.saturating_add(slice_rows).min(rows);
         let width = longest_row(&row_offsets[first..=last]);
-        let width = width.div_ceil(multiple).saturating_mul(multiple);
         let slots = slice_rows.saturating_mul(width);
         offsets.push(offsets[offsets.len() - 1].saturating_add(slots));
     }
@@ -97,22 +75,14 @@ pub(super) fn slice_offsets(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn slices_are_as_wide_as_their_longest_row() {
-        assert_eq!(slice_offsets(&[0, 1, 4, 4, 4, 5], 2, 1), [0, 6, 6, 8]);
-        assert_eq!(slice_offsets(&[0, 1, 4, 4, 4, 5], 2, 2), [0, 8, 8, 12]);
-        assert_eq!(slice_offsets(&[0], 2, 2), [0]);
-    }
-
-    #[test]
-    fn impossible_parameters_are_typed_errors() {
+        assert_eq!(slice_offsets(&[0, 1, 4, 4, 4, 5], 2), [0, 6, 6, 8]);
+        assert_eq!(slice_offsets(&[0], 2), [0]);
         let a = Csr::<f64>::identity(&Executor::reference(), 2);
-        for (rows, multiple) in [(0, 1), (1, 0)] {
-            let result = SellP::from_csr_with(&a, rows, multiple);
-            assert!(matches!(result, Err(Error::BadParameter { .. })));
-        }
-        let result = SellP::from_csr_with(&a, usize::MAX, usize::MAX);
+        let result = SellP::with_slices(&a, usize::MAX);
         assert!(matches!(result, Err(Error::TooMuchPadding { .. })));
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use vcycle_kernels::{Transpose, compiled};
 
 use super::Finish;
-use crate::arrays::{Csr, Sweep, Vector};
+use crate::arrays::{Csr, Vector};
 use crate::cpu;
-use crate::cpu::csr::Product;
+use crate::cpu::csr::{Operands, Product};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::launch::layout::Purpose;
@@ -78,17 +78,20 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
 ) -> Result<()> {
     match a.executor() {
-        Executor::Reference => on_reference(a, x, finish, y),
+        Executor::Reference => {
+            reference::csr::product(a.arrays()?, &operands(x, finish)?, y.host_mut()?);
+            Ok(())
+        }
         Executor::Cpu(threads) => {
-            let product = product(a, x, finish)?;
-            let (runs, nodes) = match product.goes_by_runs() {
-                true => {
-                    let runs = a.pattern().runs();
-                    (&runs.list[..], &runs.nodes[..])
-                }
-                false => (&[][..], &[][..]),
+            let mut product = Product {
+                a: a.arrays()?,
+                nodes: &[],
+                vectors: operands(x, finish)?,
             };
-            let product = Product { nodes, ..product };
+            let mut runs: &[_] = &[];
+            if product.goes_by_runs() {
+                (runs, product.nodes) = (&a.pattern().runs().list, &a.pattern().runs().nodes);
+            }
             product.run(threads, a.pattern().pieces(), runs, y.host_mut()?);
             Ok(())
         }
@@ -96,54 +99,30 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     }
 }
 
-fn on_reference<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: &Csr<M>,
-    x: &Vector<X>,
-    finish: &Finish<'_, Y>,
-    y: &mut Vector<Y>,
-) -> Result<()> {
-    let (a, cols) = (a.arrays()?, x.cols());
-    let (x, y) = (x.host()?, y.host_mut()?);
-    match finish {
-        Finish::Apply => reference::csr::apply(a, x, y, cols),
-        Finish::Combine { z: Some(b), .. } => reference::csr::residual(b.host()?, a, x, y, cols),
-        Finish::Combine { alpha, beta, .. } => {
-            let (alpha, beta) = (alpha.on_host()?, beta.on_host()?);
-            reference::csr::apply_advanced(alpha, a, x, beta, y, cols);
-        }
-        Finish::Relax(sweep) => reference::csr::relax(sweep_arrays(sweep)?, a, x, y, cols),
-    }
-    Ok(())
-}
-
-/// The product for threads.
-fn product<'a, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: &'a Csr<M>,
+/// The vectors as kernels of the host take them.
+fn operands<'a, X: Scalar, Y: Scalar>(
     x: &'a Vector<X>,
     finish: &Finish<'a, Y>,
-) -> Result<Product<'a, M, X, Y>> {
-    let mut product = Product::new(a.arrays()?, x.host()?, x.cols());
+) -> Result<Operands<'a, X, Y>> {
+    let mut vectors = Operands::new(x.host()?, x.cols());
     match finish {
         Finish::Apply => {}
         Finish::Combine { alpha, beta, z } => {
-            product.vectors.alpha = alpha.on_host()?;
-            product.vectors.beta = beta.on_host()?;
-            product.vectors.z = z.map(Vector::host).transpose()?;
+            vectors.alpha = alpha.on_host()?;
+            vectors.beta = beta.on_host()?;
+            vectors.z = z.map(Vector::host).transpose()?;
         }
-        Finish::Relax(sweep) => product.vectors.sweep = Some(sweep_arrays(sweep)?),
+        Finish::Relax(sweep) => {
+            vectors.sweep = Some(SweepArrays {
+                b: sweep.b.host()?,
+                d: sweep.d.host()?,
+                alpha: sweep.alpha,
+                beta: sweep.beta,
+                gamma: sweep.gamma,
+            });
+        }
     }
-    Ok(product)
-}
-
-/// A sweep as kernels of the host take it.
-fn sweep_arrays<'a, Y: Scalar>(sweep: &Sweep<'a, Y>) -> Result<SweepArrays<'a, Y>> {
-    Ok(SweepArrays {
-        b: sweep.b.host()?,
-        d: sweep.d.host()?,
-        alpha: sweep.alpha,
-        beta: sweep.beta,
-        gamma: sweep.gamma,
-    })
+    Ok(vectors)
 }
 
 /// `y = A^T x`, or `A^H x`. A device multiplies with the transpose, which the matrix keeps.

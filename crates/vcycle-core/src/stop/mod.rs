@@ -157,13 +157,6 @@ impl Stop {
         self
     }
 
-    /// Gives up, as at the limit of iterations, where that would be passed twice over; looks every `iterations`.
-    #[must_use]
-    pub fn giving_up_hopeless(mut self, iterations: usize) -> Self {
-        self.forecast = Some(iterations);
-        self
-    }
-
     /// At most this much time.
     #[must_use]
     pub fn max_time(mut self, time: Duration) -> Self {

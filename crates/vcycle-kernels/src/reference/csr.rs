@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use crate::factor::Factor;
 use crate::scalar::{Field, Mixes, Scalar};
@@ -69,82 +69,83 @@ pub struct SweepArrays<'a, Y> {
     pub gamma: f64,
 }
 
-/// `y = A x`.
-pub fn apply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: CsrArrays<'_, M>,
-    x: &[X],
-    y: &mut [Y],
-    cols: usize,
-) {
-    for row in 0..a.offsets.len() - 1 {
-        for column in 0..cols {
-            y[row * cols + column] = M::result(a.product::<X, Y>(row, x, column, cols));
+/// The vectors of a product `y = alpha A x + beta z`, where `z` is the old `y` unless something else is given; or of a sweep.
+#[derive(Clone, Copy)]
+pub struct Operands<'a, X, Y: Scalar> {
+    /// Those that are multiplied: `cols` numbers for every column of the matrix.
+    pub x: &'a [X],
+    /// Columns of the vectors; those of one row lie side by side.
+    pub cols: usize,
+    /// The factor of the product.
+    pub alpha: Factor<'a, Y>,
+    /// The factor of `z`; where it is zero nothing of `z` is read.
+    pub beta: Factor<'a, Y>,
+    /// What is added, `cols` numbers for every row; the old `y` where there is none.
+    pub z: Option<&'a [Y]>,
+    /// The sweep to make instead of a combination.
+    pub sweep: Option<SweepArrays<'a, Y>>,
+}
+
+impl<'a, X, Y: Scalar> Operands<'a, X, Y> {
+    /// Those of `y = A x` on `cols` columns.
+    pub fn new(x: &'a [X], cols: usize) -> Self {
+        Self {
+            x,
+            cols,
+            alpha: Factor::one(),
+            beta: Factor::zero(),
+            z: None,
+            sweep: None,
         }
     }
 }
 
-/// `y = alpha A x + beta y`; a part with a zero coefficient does not count, whatever it holds.
-pub fn apply_advanced<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    alpha: Factor<'_, Y>,
+/// `y = alpha A x + beta z`, or a sweep; a part with a zero coefficient does not count, whatever it holds.
+pub fn product<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: CsrArrays<'_, M>,
-    x: &[X],
-    beta: Factor<'_, Y>,
+    vectors: &Operands<'_, X, Y>,
     y: &mut [Y],
-    cols: usize,
 ) {
+    let (x, cols) = (vectors.x, vectors.cols);
     for column in 0..cols {
-        let alpha = M::coefficient(alpha.evaluate(column));
-        let beta = M::coefficient(beta.evaluate(column));
+        let alpha = M::coefficient(vectors.alpha.evaluate(column));
+        let beta = M::coefficient(vectors.beta.evaluate(column));
         for row in 0..a.offsets.len() - 1 {
-            let y = &mut y[row * cols + column];
-            let mut sum = M::Accumulator::zero();
-            if !alpha.is_zero() {
-                sum = alpha * a.product::<X, Y>(row, x, column, cols);
-            }
-            if !beta.is_zero() {
-                sum += beta * M::output(*y);
-            }
-            *y = M::result(sum);
-        }
-    }
-}
-
-/// `r = b - A x`.
-pub fn residual<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    b: &[Y],
-    a: CsrArrays<'_, M>,
-    x: &[X],
-    r: &mut [Y],
-    cols: usize,
-) {
-    for row in 0..a.offsets.len() - 1 {
-        for column in 0..cols {
             let place = row * cols + column;
-            r[place] = M::result(M::output(b[place]) - a.product::<X, Y>(row, x, column, cols));
-        }
-    }
-}
-
-/// `y = alpha d (b - A x) + beta x + gamma y`; a zero `gamma` does not read `y`.
-pub fn relax<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    sweep: SweepArrays<'_, Y>,
-    a: CsrArrays<'_, M>,
-    x: &[X],
-    y: &mut [Y],
-    cols: usize,
-) {
-    let [alpha, beta, gamma] = [sweep.alpha, sweep.beta, sweep.gamma].map(M::Accumulator::from_f64);
-    for row in 0..a.offsets.len() - 1 {
-        for column in 0..cols {
-            let place = row * cols + column;
-            let residual = M::output(sweep.b[place]) - a.product::<X, Y>(row, x, column, cols);
-            let step = alpha * (M::output(sweep.d[row]) * residual);
-            let mut value = step + beta * M::input(x[place]);
-            if !gamma.is_zero() {
-                value += gamma * M::output(y[place]);
-            }
+            let product = || a.product::<X, Y>(row, x, column, cols);
+            let value = match &vectors.sweep {
+                Some(sweep) => relaxed::<M, X, Y>(sweep, product(), (row, place), x, y),
+                None if alpha.is_one() && beta.is_zero() => product(),
+                None => {
+                    let mut sum = M::Accumulator::zero();
+                    if !alpha.is_zero() {
+                        sum = alpha * product();
+                    }
+                    if !beta.is_zero() {
+                        sum += beta * M::output(vectors.z.unwrap_or(y)[place]);
+                    }
+                    sum
+                }
+            };
             y[place] = M::result(value);
         }
+    }
+}
+
+/// `alpha d (b - A x) + beta x + gamma y`; a zero `gamma` does not read `y`.
+fn relaxed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    sweep: &SweepArrays<'_, Y>,
+    product: M::Accumulator,
+    (row, place): (usize, usize),
+    x: &[X],
+    y: &[Y],
+) -> M::Accumulator {
+    let [alpha, beta, gamma] = [sweep.alpha, sweep.beta, sweep.gamma].map(M::Accumulator::from_f64);
+    let step = alpha * (M::output(sweep.d[row]) * (M::output(sweep.b[place]) - product));
+    let value = step + beta * M::input(x[place]);
+    match gamma.is_zero() {
+        true => value,
+        false => value + gamma * M::output(y[place]),
     }
 }
 

@@ -311,30 +311,4 @@ mod tests {
             check(product::<f16>, size);
         }
     }
-
-    #[test]
-    fn products_agree_with_those_of_rows() {
-        for executor in [
-            Executor::reference(),
-            Executor::cpu_with_threads(3).unwrap(),
-        ] {
-            let a = nodes(&executor, [9, 8, 6]);
-            let n = a.size().rows;
-            let x = (0..2 * n).map(|i| (i % 17) as f64 - 8.0).collect();
-            let x = Vector::from_rows(&executor, 2, x).unwrap();
-            let mut expected = Vector::<f64>::zeros(&executor, n, 2).unwrap();
-            a.apply(&x, &mut expected, &Workspace::new()).unwrap();
-            for size in [1, 3, 6, 9] {
-                let Ok(blocks) = Bsr::from_csr(&a, Size::square(size)) else {
-                    assert!(!n.is_multiple_of(size));
-                    continue;
-                };
-                let mut y = Vector::<f64>::zeros(&executor, n, 2).unwrap();
-                blocks.apply(&x, &mut y, &Workspace::new()).unwrap();
-                for (found, expected) in y.to_vec().iter().zip(expected.to_vec()) {
-                    assert!((found - expected).abs() < 1e-13, "{found} {expected}");
-                }
-            }
-        }
-    }
 }

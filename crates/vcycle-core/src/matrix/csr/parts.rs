@@ -70,28 +70,12 @@ impl<T: Scalar> Csr<T> {
         self.filter(|row, column, _| column <= row)
     }
 
-    /// The entries below the diagonal.
-    ///
-    /// # Errors
-    /// When memory is short.
-    pub fn strict_lower(&self) -> Result<Self> {
-        self.filter(|row, column, _| column < row)
-    }
-
     /// The entries on and above the diagonal.
     ///
     /// # Errors
     /// When memory is short.
     pub fn upper(&self) -> Result<Self> {
         self.filter(|row, column, _| column >= row)
-    }
-
-    /// The entries above the diagonal.
-    ///
-    /// # Errors
-    /// When memory is short.
-    pub fn strict_upper(&self) -> Result<Self> {
-        self.filter(|row, column, _| column > row)
     }
 }
 
@@ -105,7 +89,8 @@ mod tests {
         for (rows, cols) in [(0, 0), (4, 7), (7, 4)] {
             let a = random::<f64>(&Executor::reference(), rows, cols, 0.6, 1);
             let (lower, upper) = (a.lower().unwrap(), a.upper().unwrap());
-            let (below, above) = (a.strict_lower().unwrap(), a.strict_upper().unwrap());
+            let above = a.filter(|row, column, _| column > row).unwrap();
+            let below = a.filter(|row, column, _| column < row).unwrap();
             assert_same(&lower.add(1.0, 1.0, &above).unwrap(), &a);
             assert_same(&below.add(1.0, 1.0, &upper).unwrap(), &a);
         }

@@ -24,8 +24,7 @@ mod tuned;
 mod wide;
 
 use super::Threads;
-use crate::factor::Factor;
-pub use crate::reference::csr::{CsrArrays, SweepArrays};
+pub use crate::reference::csr::{CsrArrays, Operands, SweepArrays};
 use crate::runs::Run;
 use crate::scalar::{Field, Mixes, Scalar, convert};
 pub use transposed::apply_transposed;
@@ -48,40 +47,7 @@ pub struct Product<'a, M, X, Y: Scalar> {
     pub vectors: Operands<'a, X, Y>,
 }
 
-/// The vectors of a [`Product`] and their factors.
-#[derive(Clone, Copy)]
-pub struct Operands<'a, X, Y: Scalar> {
-    /// Those that are multiplied: `cols` numbers for every column of the matrix.
-    pub x: &'a [X],
-    /// Columns of the vectors; those of one row lie side by side.
-    pub cols: usize,
-    /// The factor of the product.
-    pub alpha: Factor<'a, Y>,
-    /// The factor of `z`; where it is zero nothing of `z` is read.
-    pub beta: Factor<'a, Y>,
-    /// What is added, `cols` numbers for every row; the old `y` where there is none.
-    pub z: Option<&'a [Y]>,
-    /// The sweep to make instead of a combination.
-    pub sweep: Option<SweepArrays<'a, Y>>,
-}
-
-impl<'a, M: Scalar, X: Scalar, Y: Scalar> Product<'a, M, X, Y> {
-    /// `y = A x` on `cols` columns.
-    pub fn new(a: CsrArrays<'a, M>, x: &'a [X], cols: usize) -> Self {
-        Self {
-            a,
-            nodes: &[],
-            vectors: Operands {
-                x,
-                cols,
-                alpha: Factor::one(),
-                beta: Factor::zero(),
-                z: None,
-                sweep: None,
-            },
-        }
-    }
-
+impl<M: Scalar, X: Scalar, Y: Scalar> Product<'_, M, X, Y> {
     /// Whether it has use for runs of rows that are alike.
     pub fn goes_by_runs(&self) -> bool {
         #[cfg(target_arch = "x86_64")]

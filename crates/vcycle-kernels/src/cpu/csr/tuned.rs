@@ -175,10 +175,10 @@ pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) -> bool {
-    let cols = product.vectors.cols;
     let sums_of = Product::<M, X, A> {
+        a: product.a,
         nodes: product.nodes,
-        ..Product::new(product.a, product.vectors.x, cols)
+        vectors: Operands::new(product.vectors.x, product.vectors.cols),
     };
     if Y::KIND == A::KIND || !are_tuned::<M, X, A>() || !is_possible(product.vectors.x) {
         return false;
