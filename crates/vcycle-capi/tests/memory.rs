@@ -1,5 +1,6 @@
 //! Where memory is short: a process of its own, since the limit is read once.
 
+#[path = "interface/common.rs"]
 mod common;
 
 use common::{Handle, Laplacian, last_error, setup, solve};

@@ -1,5 +1,5 @@
-//! What happens to set-ups when a device has no more memory; in a process of its own, because the
-//! limit is that of the device.
+//! What happens to set-ups when a device has no more memory, and how often the host waits for one; in a process of its own,
+//! because the limit is that of the device, and its waits are counted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,6 +9,8 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::Amg;
+use vcycle::solver::{PipeGmres, Solver};
+use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 use vcycle_core::executor::Listening;
 use vcycle_core::testing::device;
@@ -162,4 +164,24 @@ fn every_request_for_memory_may_be_refused() {
     ] {
         refuse_each(&device, spec, &|| solved(&executor, spec, config));
     }
+}
+
+#[test]
+fn pipelined_gmres_does_not_wait_until_a_device_is_idle() {
+    let Some((_alone, executor, device)) = alone() else {
+        return;
+    };
+    let problem = gallery::build("convdiff7:6,10", &executor).unwrap();
+    let a = Arc::new(problem.matrix);
+    let b = Vector::<f64>::filled(&executor, a.size().rows, 1, 1.0).unwrap();
+    let waits = [10, 20].map(|iterations| {
+        let solver = Solver::<f64>::new(PipeGmres::default(), a.clone()).unwrap();
+        let solver = solver.stopping(Stop::fixed(iterations));
+        let before = device.counts().synchronizations;
+        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+        assert_eq!(outcome.unwrap().iterations, iterations);
+        device.counts().synchronizations - before
+    });
+    // The first solve finds out about the matrix, too.
+    assert!(waits[1] <= waits[0], "{waits:?}");
 }

@@ -35,52 +35,83 @@ struct Codec {
     encode: fn(&mut dyn Write, Fill<'_>) -> Result<(), Problem>,
 }
 
+/// A format that files are compressed in.
+struct Format {
+    kind: Compression,
+    /// At the end of file names.
+    extension: &'static str,
+    /// What streams begin with.
+    magic: &'static [u8],
+    feature: &'static str,
+    /// None where the feature was left out.
+    codec: Option<Codec>,
+}
+
+/// All formats.
+const FORMATS: [Format; 3] = [
+    Format {
+        kind: Compression::Gzip,
+        extension: ".gz",
+        magic: b"\x1f\x8b",
+        feature: "gzip",
+        #[cfg(feature = "gzip")]
+        codec: Some(gzip::CODEC),
+        #[cfg(not(feature = "gzip"))]
+        codec: None,
+    },
+    Format {
+        kind: Compression::Xz,
+        extension: ".xz",
+        magic: b"\xfd7zXZ\0",
+        feature: "xz",
+        #[cfg(feature = "xz")]
+        codec: Some(xz::CODEC),
+        #[cfg(not(feature = "xz"))]
+        codec: None,
+    },
+    Format {
+        kind: Compression::Zstd,
+        extension: ".zst",
+        magic: b"\x28\xb5\x2f\xfd",
+        feature: "zstd",
+        #[cfg(feature = "zstd")]
+        codec: Some(zstd::CODEC),
+        #[cfg(not(feature = "zstd"))]
+        codec: None,
+    },
+];
+
+impl Format {
+    fn codec(self) -> Result<Codec, Problem> {
+        self.codec.ok_or(Problem::LeftOut {
+            format: self.extension,
+            feature: self.feature,
+        })
+    }
+}
+
 impl Compression {
     /// By the last extension of a lower-case file name, and the name without it.
     pub(super) fn of(name: &str) -> (Self, &str) {
-        let known = [(".gz", Self::Gzip), (".xz", Self::Xz), (".zst", Self::Zstd)];
-        known
-            .iter()
-            .find_map(|&(extension, kind)| Some((kind, name.strip_suffix(extension)?)))
-            .unwrap_or((Self::None, name))
+        let mut formats = FORMATS.iter();
+        let found = formats.find_map(|one| Some((one.kind, name.strip_suffix(one.extension)?)));
+        found.unwrap_or((Self::None, name))
     }
 
     /// By the first bytes of a stream.
     pub(super) fn of_bytes(head: &[u8]) -> Self {
-        let known: [(&[u8], Self); 3] = [
-            (b"\x1f\x8b", Self::Gzip),
-            (b"\xfd7zXZ\0", Self::Xz),
-            (b"\x28\xb5\x2f\xfd", Self::Zstd),
-        ];
-        let found = known.iter().find(|(magic, _)| head.starts_with(magic));
-        found.map_or(Self::None, |&(_, kind)| kind)
+        let found = FORMATS.iter().find(|one| head.starts_with(one.magic));
+        found.map_or(Self::None, |one| one.kind)
     }
 
     fn codec(self) -> Result<Codec, Problem> {
-        match self {
-            Self::None => Ok(Codec {
-                decode: |file| Ok(Box::new(file)),
-                encode: |file, fill| fill(file),
-            }),
-            #[cfg(feature = "gzip")]
-            Self::Gzip => Ok(gzip::CODEC),
-            #[cfg(not(feature = "gzip"))]
-            Self::Gzip => Err(left_out(".gz", "gzip")),
-            #[cfg(feature = "xz")]
-            Self::Xz => Ok(xz::CODEC),
-            #[cfg(not(feature = "xz"))]
-            Self::Xz => Err(left_out(".xz", "xz")),
-            #[cfg(feature = "zstd")]
-            Self::Zstd => Ok(zstd::CODEC),
-            #[cfg(not(feature = "zstd"))]
-            Self::Zstd => Err(left_out(".zst", "zstd")),
-        }
+        let found = FORMATS.into_iter().find(|one| one.kind == self);
+        let plain = Codec {
+            decode: |file| Ok(Box::new(file)),
+            encode: |file, fill| fill(file),
+        };
+        found.map_or(Ok(plain), Format::codec)
     }
-}
-
-#[cfg(not(all(feature = "gzip", feature = "xz", feature = "zstd")))]
-fn left_out(format: &'static str, feature: &'static str) -> Problem {
-    Problem::LeftOut { format, feature }
 }
 
 /// A file opened for reading, decompressed.
@@ -153,4 +184,22 @@ pub(super) fn create(
     let mut file = BufWriter::new(File::create(path).map_err(Problem::Unwritable)?);
     (codec.encode)(&mut file, Box::new(fill))?;
     Ok(file.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_that_was_left_out_names_its_feature() {
+        for format in FORMATS {
+            let wanted = format!("build it with the feature `{}`", format.feature);
+            let left_out = Format {
+                codec: None,
+                ..format
+            };
+            let told = left_out.codec().err().expect("it has no codec").to_string();
+            assert!(told.ends_with(&wanted), "{told}");
+        }
+    }
 }

@@ -1,14 +1,13 @@
 //! `vcycle info`.
 
-mod advice;
-
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use vcycle::config::{
-    Analysis, AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig, System, Wide,
-    attempts,
+    Analysis, AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig,
+    Preprocessing, System, Wide, attempts,
 };
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
@@ -17,7 +16,6 @@ use vcycle::matrix::{Csr, Extent, Format, FormatCosts};
 use vcycle::multigrid::{Amg, Report};
 use vcycle::structured::{Structure, find_stencil};
 
-use self::advice::{Advice, advise};
 use crate::args::InfoArgs;
 use crate::error::{CliError, Result};
 use crate::input::{self, Admit, Source};
@@ -101,8 +99,10 @@ fn tell<T: Wide>(
         }
     }
     let need = first.map(|attempt| MemoryNeed::of(attempt, extent(a), 1, known, a.executor()));
-    let found = hierarchy.as_ref().and_then(|made| made.as_ref().ok());
-    let advice = advise(&source.name, &facts, stencil.is_ok(), found);
+    let advice = match facts.rows == 0 || facts.non_finite > 0 {
+        true => Vec::new(),
+        false => advise(&source.name, &tries),
+    };
     if args.json {
         let object = json!({
             "problem": source.name,
@@ -259,6 +259,58 @@ fn attempt(attempt: &Attempt) -> Value {
         "preconditioner": attempt.preconditioner,
         "preprocessing": attempt.preprocessing.to_string(),
     })
+}
+
+/// A command and the reason for it.
+#[derive(Serialize)]
+struct Advice {
+    command: String,
+    reason: String,
+}
+
+/// How many combinations are advised.
+const ADVISED: usize = 4;
+
+/// Commands for the first of what `auto` tries, and one for a report; none where it tries nothing.
+fn advise(name: &str, tries: &[Attempt]) -> Vec<Advice> {
+    let name = match name.contains(char::is_whitespace) {
+        true => format!("'{name}'"),
+        false => name.to_owned(),
+    };
+    let advice = |options: &str, reason: &str| Advice {
+        command: format!("vcycle solve {name} {options}"),
+        reason: reason.to_owned(),
+    };
+    let mut all: Vec<Advice> = Vec::new();
+    for attempt in tries {
+        let found = advice(
+            &options(attempt),
+            attempt.reason.trim_start_matches("auto: "),
+        );
+        if all.len() < ADVISED && all.iter().all(|other| other.command != found.command) {
+            all.push(found);
+        }
+    }
+    if !all.is_empty() {
+        let reason = "shows residuals, levels and where the time goes";
+        all.push(advice("--report report.html", reason));
+    }
+    all
+}
+
+/// The options that choose an attempt.
+fn options(attempt: &Attempt) -> String {
+    let mut options = format!("--solver {}", attempt.solver.brief());
+    if attempt.preconditioner.name() != "none" {
+        options += &format!(" --precond {}", attempt.preconditioner.brief());
+    }
+    if !attempt.preprocessing.is_none() {
+        let Preprocessing {
+            matching, reorder, ..
+        } = attempt.preprocessing;
+        options += &format!(" --match {matching} --reorder {reorder}");
+    }
+    options
 }
 
 fn print_advice(tries: &[Attempt], advice: &[Advice]) {

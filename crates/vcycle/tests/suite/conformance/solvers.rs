@@ -11,7 +11,7 @@ use vcycle::solver::{Method, Solver, SolverFactory};
 use vcycle::stop::{Outcome, Stop};
 use vcycle::vector::Vector;
 
-use crate::matrices::{tridiagonal, vector};
+use super::matrices::{tridiagonal, vector};
 
 /// Those that need a Hermitian positive definite matrix.
 const DEFINITE: [&str; 6] = ["cg", "fcg", "pipecg", "minres", "chebyshev", "block-cg"];

@@ -4,7 +4,7 @@ use vcycle::executor::Executor;
 use vcycle::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use vcycle::vector::{Coefficient, Scalars, Vector};
 
-use crate::matrices::vector;
+use super::matrices::vector;
 
 const SIZES: [(usize, usize); 7] = [
     (0, 1),

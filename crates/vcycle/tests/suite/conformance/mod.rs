@@ -21,7 +21,7 @@ macro_rules! cases {
         $(mod $module {
             $(#[test]
             fn $case() {
-                $each(crate::$module::$case);
+                $each(crate::conformance::$module::$case);
             })*
         })*
     };
@@ -61,7 +61,7 @@ suite!(cpu_one_thread, Executor::cpu_with_threads(1).unwrap());
 suite!(cpu_five_threads, Executor::cpu_with_threads(5).unwrap());
 
 mod on_devices {
-    cases!(crate::devices::on_each;
+    cases!(crate::conformance::devices::on_each;
         vectors::{
             axpby_scale_and_fill, rows_of_other_types, reductions, conversions, zero_coefficients,
             complex_axpby_scale_and_fill, complex_reductions,

@@ -1,11 +1,9 @@
 //! What calls do that are as they should be.
 
-mod common;
-
 use std::ffi::c_void;
 use std::ptr;
 
-use common::{Handle, Laplacian, csr, last_error, setup, solve, solve_columns};
+use crate::common::{Handle, Laplacian, csr, last_error, setup, solve, solve_columns};
 use vcycle_capi::*;
 
 #[test]
@@ -187,7 +185,7 @@ fn a_guess_and_limits_are_those_of_a_call() {
         max_iterations: -1,
         nonzero_guess: 1,
     };
-    let mut report = common::report();
+    let mut report = crate::common::report();
     let run = |limits: &vcycle_limits, report: &mut vcycle_report, x: &mut [f64]| {
         let code = solve_columns(solver.0, 1, (&b[..], x, 0), limits, report);
         assert_eq!(code, VCYCLE_OK, "{}", last_error());

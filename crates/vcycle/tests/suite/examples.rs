@@ -1,12 +1,12 @@
 //! The examples run, at small size.
 
-#[path = "../examples/heat.rs"]
+#[path = "../../examples/heat.rs"]
 mod heat;
-#[path = "../examples/matrix_free.rs"]
+#[path = "../../examples/matrix_free.rs"]
 mod matrix_free;
-#[path = "../examples/smoother.rs"]
+#[path = "../../examples/smoother.rs"]
 mod smoother;
-#[path = "../examples/stages.rs"]
+#[path = "../../examples/stages.rs"]
 mod stages;
 
 #[test]

@@ -1,11 +1,11 @@
 //! Runs the program.
 
-#![allow(dead_code)]
-
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// What one run of the program left behind.
+#[derive(Default)]
 pub struct Run {
     pub status: i32,
     pub stdout: String,
@@ -13,13 +13,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// The program ended with this status, and said so on stderr.
-    pub fn check(&self, status: i32, message: &str) {
-        let told = format!("{message}: {}{}", self.stdout, self.stderr);
-        assert_eq!(self.status, status, "{told}");
-        assert!(self.stderr.contains(message), "{told}");
-    }
-
     /// The one JSON object on stdout.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
@@ -43,7 +36,21 @@ pub fn ok(arguments: &str) -> Run {
 
 /// Runs a program to its end.
 pub fn run(command: &mut Command) -> Run {
-    let output: Output = command.output().expect("the program starts");
+    ended(command.output().expect("the program starts"))
+}
+
+/// Runs a program with bytes on its standard input.
+pub fn fed(command: &mut Command, bytes: &[u8]) -> Run {
+    let command = command.stdin(Stdio::piped());
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(bytes).expect("the program reads all of it");
+    drop(stdin);
+    ended(child.wait_with_output().expect("the program ends"))
+}
+
+fn ended(output: Output) -> Run {
     Run {
         status: output.status.code().expect("the program exits by itself"),
         stdout: String::from_utf8(output.stdout).expect("stdout is text"),
@@ -56,13 +63,4 @@ pub fn scratch(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cli");
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     folder.join(name)
-}
-
-/// The rows of a table of cases: a line each, with bars between the columns.
-pub fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
-    let lines = table.lines().filter(|line| !line.trim().is_empty());
-    lines.map(|line| {
-        let columns: Vec<&str> = line.split(" | ").map(str::trim).collect();
-        columns.try_into().expect("as many columns as are named")
-    })
 }

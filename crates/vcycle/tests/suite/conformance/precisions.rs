@@ -6,7 +6,7 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 use vcycle::vector::{Coefficient, Vector};
 
-use crate::matrices::{matrix, shapes, tridiagonal, vector};
+use super::matrices::{matrix, shapes, tridiagonal, vector};
 
 /// `A x` and `-A x + y/2` for one combination, equal to the reference's to the bit. The large matrices are left to the
 /// tests of formats: there are 88 combinations.

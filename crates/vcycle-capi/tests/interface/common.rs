@@ -1,7 +1,5 @@
 //! Matrices and calls that the tests share.
 
-#![allow(dead_code)]
-
 use std::ffi::{CStr, CString};
 use std::ptr;
 

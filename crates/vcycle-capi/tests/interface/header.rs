@@ -1,4 +1,4 @@
-//! Compares `include/vcycle.h` with what the source says; `VCYCLE_BLESS=1 cargo test -p vcycle-capi --test header`
+//! Compares `include/vcycle.h` with what the source says; `VCYCLE_BLESS=1 cargo test -p vcycle-capi --test interface header`
 //! writes it.
 
 use std::path::Path;
@@ -23,6 +23,6 @@ fn the_header_is_that_of_the_source() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == text,
-        "include/vcycle.h is old: VCYCLE_BLESS=1 cargo test -p vcycle-capi --test header"
+        "include/vcycle.h is old: VCYCLE_BLESS=1 cargo test -p vcycle-capi --test interface header"
     );
 }

@@ -1,10 +1,8 @@
 //! Solves by ranks that are threads; `scripts/mpi-test` has those that are processes.
 
-mod common;
-
 use std::path::Path;
 
-use common::{ok, scratch, vcycle};
+use crate::common::{ok, scratch, vcycle};
 use serde_json::Value;
 
 fn iterations(summary: &Value) -> i64 {
@@ -64,13 +62,6 @@ fn ranks_share_grids() {
             );
         }
     }
-    let shared = |kind: &str| {
-        let options = format!("solve poisson7:6 {structured} -q --ranks 2");
-        vcycle(&format!("{options} --partition {kind}"))
-    };
-    assert_eq!(shared("boxes").status, 0);
-    let graph = shared("graph");
-    assert!(graph.status != 0 && graph.stderr.contains("use rows or boxes"));
 }
 
 #[test]
@@ -102,13 +93,6 @@ fn other_partitions_have_the_same_levels_on_any_number_of_ranks() {
             let mut pairs = found.iter().zip(&expected);
             assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-7 * size), "{problem}");
         }
-    }
-}
-
-#[test]
-fn more_ranks_than_rows_and_ranks_without_rows_work() {
-    for problem in ["poisson5:2x1", "poisson5:1", "poisson7:6"] {
-        ok(&format!("solve {problem} --ranks 9 -q"));
     }
 }
 
@@ -155,65 +139,6 @@ fn ranks_solve_in_every_precision_and_in_complex_numbers() {
     let (alone, shared) = (written(""), written("--ranks 2"));
     assert_eq!(alone.len(), 6);
     assert!(alone.iter().zip(&shared).all(|(a, b)| (a - b).abs() < 1e-9));
-}
-
-#[test]
-fn what_is_not_for_ranks_is_told_with_what_is() {
-    for (options, told) in [
-        ("--coarsening sa", "use `pgm`, `mis2` or `uniform`"),
-        ("--coarsening rs", "use `pmis`, `hmis` or `pmis-aggressive`"),
-        (
-            "--precond ilu0",
-            "ilu0 does not support matrices whose rows several ranks share; `schwarz:ilu0`",
-        ),
-        (
-            "--precond struct-mg:smoother=dilu",
-            "use `gs`, `jacobi` or `chebyshev`",
-        ),
-        ("--device reference", "use cpu"),
-    ] {
-        let run = vcycle(&format!("solve poisson5:60 {options} --ranks 2"));
-        run.check(2, told);
-        assert_eq!(run.stderr.matches("error:").count(), 1, "{}", run.stderr);
-    }
-    let none = vcycle("solve poisson5:20 --ranks 0");
-    assert!(none.status == 2 && none.stderr.contains("ranks: must be at least 1"));
-}
-
-#[test]
-fn tables_show_ranks_and_levels_and_a_report_is_written() {
-    let path = scratch("ranks.html");
-    let options = format!(
-        "solve poisson7:10 --precond amg:pmis,gather-rows=50 --report {}",
-        path.display()
-    );
-    let run = ok(&format!("{options} --ranks 2"));
-    for word in [
-        "2 ranks, threads of one process",
-        "neighbours",
-        "imbalance",
-        "one rank",
-    ] {
-        assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
-    }
-    assert!(std::fs::read_to_string(path).unwrap().contains("<svg"));
-    let limited =
-        vcycle("solve poisson7:10 --ranks 2 --solver cg --precond jacobi --time-limit 0 -q");
-    assert_eq!(limited.status, 1);
-    assert!(
-        limited.stdout.starts_with("time-limit"),
-        "{}",
-        limited.stdout
-    );
-}
-
-#[test]
-fn every_rank_applies_what_cannot_be_shared() {
-    for inner in ["ic0", "ilu0,2", "direct,0", "ssor,restricted=true"] {
-        let options = format!("solve poisson5:20 --precond schwarz:{inner} --ranks 3 --json");
-        let found = vcycle(&options).json();
-        assert_eq!(found["status"], "converged", "{options}");
-    }
 }
 
 #[test]

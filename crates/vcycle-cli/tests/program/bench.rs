@@ -1,14 +1,10 @@
 //! `vcycle bench` starts `vcycle-bench`; a shell stands in for it here.
 
-#![cfg(unix)]
-
-mod common;
-
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{run, scratch};
+use crate::common::{run, scratch};
 
 /// A folder of its own for one test.
 fn folder(name: &str) -> PathBuf {

@@ -1,10 +1,8 @@
 //! The commands scripts rely on, on real matrices of the shared collection.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{Run, ok, scratch, vcycle};
+use crate::common::{ok, scratch, vcycle};
 use vcycle::executor::Executor;
 use vcycle::io::{self, AnyMatrix, AnyVector};
 use vcycle::scalar::c64;
@@ -78,48 +76,28 @@ fn solves(name: &str, options: &str) {
     );
 }
 
-fn indefinite(run: &Run) {
-    assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
-    assert_eq!(run.json()["status"], "indefinite");
-}
-
 #[test]
-fn a_structure_by_conjugate_gradients() {
+fn real_matrices_are_solved_and_the_residual_is_true() {
     solves("bcsstk16", "--solver cg --precond ic0");
-}
-
-#[test]
-fn acoustics_in_complex_numbers_by_gmres() {
     solves("young1c", "--solver gmres");
-}
-
-#[test]
-fn chemical_engineering_by_factorisation() {
     solves("west0479", "--solver direct");
 }
 
 #[test]
-fn optimisation_is_indefinite_for_conjugate_gradients() {
-    let Some(path) = shared("c-62") else { return };
-    indefinite(&vcycle(&format!(
-        "solve {} --solver cg --json",
-        path.display()
-    )));
-}
-
-#[test]
-fn a_negative_definite_reservoir_is_indefinite_for_conjugate_gradients() {
-    let Some(path) = shared("sherman1") else {
-        return;
-    };
-    for precond in ["none", "jacobi"] {
-        let options = format!("--solver cg --precond {precond} --json");
-        indefinite(&vcycle(&format!("solve {} {options}", path.display())));
+fn what_conjugate_gradients_cannot_solve_is_told() {
+    for (name, options) in [
+        ("c-62", ""),
+        ("sherman1", "--precond none"),
+        ("sherman1", "--precond jacobi"),
+    ] {
+        let Some(path) = shared(name) else { return };
+        let run = vcycle(&format!(
+            "solve {} --solver cg {options} --json",
+            path.display()
+        ));
+        assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
+        assert_eq!(run.json()["status"], "indefinite");
     }
-}
-
-#[test]
-fn a_rectangle_is_refused() {
     let Some(path) = shared("trilinos_maxwell_D0") else {
         return;
     };

@@ -8,7 +8,7 @@ use vcycle::matrix::{Bsr, Coo, Csr, Dense, Ell, Hybrid, Mbsr, SellP};
 use vcycle::scalar::{Mixes, Scalar, c64, f16};
 use vcycle::vector::{Coefficient, Vector};
 
-use crate::matrices::{matrix, shapes, vector};
+use super::matrices::{matrix, shapes, vector};
 
 /// The matrix in every format; those that would pad without bounds refuse and are left out.
 fn formats<T: Mixes<T, T>>(a: &Csr<T>) -> Vec<(&'static str, Arc<dyn LinOp<T>>)> {

@@ -9,7 +9,7 @@ use vcycle::scalar::{Field, Mixes, c64};
 use vcycle::vector::Vector;
 use vcycle::{Error, Result};
 
-use crate::matrices::{tridiagonal, vector};
+use super::matrices::{tridiagonal, vector};
 
 const ROWS: usize = 1000;
 

@@ -1,11 +1,9 @@
 //! Calls that are wrong: each has its code, nothing is lost and the next call works.
 
-mod common;
-
 use std::ffi::{CString, c_void};
 use std::ptr;
 
-use common::{Handle, Laplacian, csr, last_error, setup, solve, solve_columns};
+use crate::common::{Handle, Laplacian, csr, last_error, setup, solve, solve_columns};
 use vcycle_capi::*;
 
 #[test]
@@ -190,7 +188,7 @@ fn vectors_that_cannot_be_are_refused() {
     assert_eq!(run(2, 63, &b, none), VCYCLE_ERROR_ARGUMENT);
     assert_eq!(run(2, -4, &b, none), VCYCLE_ERROR_ARGUMENT);
     assert_eq!(run(0, 0, &b, none), VCYCLE_OK);
-    let mut report = common::report();
+    let mut report = crate::common::report();
     report.size = 0;
     assert_eq!(run(1, 0, &b, &mut report), VCYCLE_ERROR_ARGUMENT);
     // An older caller knows less of a report.
@@ -199,7 +197,7 @@ fn vectors_that_cannot_be_are_refused() {
     assert_eq!(run(1, 0, &b, &mut report), VCYCLE_OK);
     assert_eq!((report.size, report.iterations), (16, -5));
     b[3] = f64::NAN;
-    let mut report = common::report();
+    let mut report = crate::common::report();
     let code = run(1, 0, &b, &mut report);
     assert!(code == VCYCLE_ERROR_MATRIX || report.status == VCYCLE_NON_FINITE);
     let limits = vcycle_limits {
@@ -345,7 +343,7 @@ fn random_calls_do_no_harm() {
                 }
                 6 => drop(vcycle_update_values(solver, a.values.as_ptr().cast())),
                 _ => {
-                    let mut report = common::report();
+                    let mut report = crate::common::report();
                     let columns = random(4) as i32;
                     vcycle_solve(solver, columns, from, 36, to, 36, ptr::null(), &mut report);
                 }

@@ -1,0 +1,6 @@
+//! The C interface, called as C calls it.
+
+mod calls;
+mod common;
+mod header;
+mod misuse;

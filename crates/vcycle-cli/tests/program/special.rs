@@ -1,0 +1,101 @@
+//! What is no command with its output: terminals, zipped headers, devices, commands that `info` prints.
+
+use std::process::{Command, Stdio};
+
+use crate::common::{ok, run, scratch, vcycle};
+
+/// `script` gives its command a terminal; without it there is nothing to test.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_has_no_matrix() {
+    let program = env!("CARGO_BIN_EXE_vcycle");
+    let mut command = Command::new("script");
+    command.args(["-qec", &format!("{program} solve -"), "/dev/null"]);
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let told = run(command.stdin(Stdio::null()));
+    assert_eq!(told.status, 2);
+    assert!(told.stdout.contains("it is a terminal"), "{}", told.stdout);
+}
+
+#[test]
+fn a_folder_is_no_matrix() {
+    let folder = scratch("folder.mtx");
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = vcycle(&format!("solve {}", folder.display()));
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("folder.mtx: "), "{}", run.stderr);
+}
+
+#[test]
+fn a_file_that_cannot_fit_is_refused_by_its_header() {
+    let (small, large) = (scratch("large.mtx"), scratch("large.mtx.gz"));
+    let text =
+        "%%MatrixMarket matrix coordinate real symmetric\n9000000 9000000 60000000\n1 1 1.0\n";
+    std::fs::write(&small, text).unwrap();
+    let Ok(zipped) = Command::new("gzip").arg("-c").arg(&small).output() else {
+        return;
+    };
+    std::fs::write(&large, zipped.stdout).unwrap();
+    for (memory, words) in [
+        (
+            "1G",
+            &[
+                "large.mtx.gz: a solve of",
+                "needs about",
+                "1.0 GB are available",
+            ][..],
+        ),
+        (
+            "unlimited",
+            &["60000000 entries are announced, but there are only 1"],
+        ),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vcycle"));
+        let command = command
+            .arg("solve")
+            .arg(&large)
+            .env("VCYCLE_MEMORY", memory);
+        let run = run(command);
+        let has = |word: &&str| run.stderr.contains(word);
+        assert!(run.status == 2 && words.iter().all(has), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn every_driver_has_devices_or_a_reason() {
+    let listing = vcycle("devices --json").json();
+    let list = |key: &str| listing[key].as_array().unwrap().clone();
+    for driver in ["cuda", "hip", "opencl"] {
+        let of_driver = |name: &str| name.starts_with(&format!("{driver}:"));
+        let mut devices = list("devices").into_iter();
+        let there = devices.find(|device| of_driver(device["name"].as_str().unwrap()));
+        let mut missing = list("missing").into_iter();
+        let reason = missing.find(|none| none["driver"] == driver);
+        match (there, reason) {
+            (Some(device), None) => {
+                let has_speed = device["copy_gigabytes_per_second"].is_number();
+                assert!(device["memory_bytes"].as_u64().unwrap() > 0);
+                assert!(has_speed != device["problem"].is_string());
+            }
+            (None, Some(none)) => assert!(!none["reason"].as_str().unwrap().contains('\n')),
+            both => panic!("{driver}: {both:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_info_advises_works() {
+    for problem in ["poisson5:60", "convdiff7:8,5"] {
+        let advice = vcycle(&format!("info {problem} --json")).json()["advice"].clone();
+        let advice = advice.as_array().unwrap();
+        assert!(advice.len() > 2, "{problem}");
+        for entry in advice {
+            let command = entry["command"].as_str().unwrap();
+            let arguments = command.strip_prefix("vcycle ").unwrap();
+            let report = scratch("advised.html").display().to_string();
+            ok(&arguments.replace("report.html", &report));
+        }
+    }
+}
