@@ -1,6 +1,6 @@
 //! `vcycle-bench batch`: many small systems at once beside a loop of the single solver, LAPACK's banded solver and those of NVIDIA.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,66 +16,38 @@ use vcycle::solver::{Bicgstab, Solver};
 use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 
-use crate::common::{Result, Table, cell};
+use crate::asked::Asked;
+use crate::common::Result;
 use crate::install;
+use crate::table::row;
 
 const LAPACK: &str = include_str!("../peers/banded.py");
 
-/// Options of `batch`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct BatchArgs {
-    /// Systems of a batch
-    #[arg(long, default_value_t = 10_000)]
-    systems: usize,
-    /// Rows of a system
-    #[arg(long, num_args = 1.., default_values_t = [60, 100, 200], value_parser = clap::value_parser!(u32).range(1..))]
-    rows: Vec<u32>,
-    /// Entries of a row on either side of the diagonal
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
-    band: u32,
-    /// A device that solves them, too, such as cuda:0
-    #[arg(long)]
-    device: Option<String>,
-    /// LAPACK's banded solver beside them, from SciPy, which is installed from PyPI
-    #[arg(long)]
-    lapack: bool,
-    /// Where SciPy is installed
-    #[arg(long, default_value = "target/bench-venv")]
-    venv: PathBuf,
-    /// Batched solvers of NVIDIA beside them: the program that is made of peers/batched.cu
-    #[arg(long)]
-    nvidia: Option<PathBuf>,
-    /// Leave out what the host does
-    #[arg(long, requires = "device")]
-    device_only: bool,
-    /// Runs of which the best is told
-    #[arg(long, default_value_t = 3)]
-    runs: usize,
-}
-
-pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
-    let mut table = Table::new(
-        "rows | method | converged | iterations | seconds | systems a second | speed to a loop",
-    );
-    for rows in arguments.rows.iter().map(|&rows| rows as usize) {
-        let batch = batch(arguments, rows)?;
-        let b = vec![1.0; arguments.systems * rows];
+pub(crate) fn run(asked: &Asked) -> Result<()> {
+    let (systems, runs) = (asked.count("systems"), asked.count("runs"));
+    if asked.count("band") == 0 || asked.counts("rows").contains(&0) {
+        return Err("rows and bands are at least 1".into());
+    }
+    let mut table = asked.table("solves");
+    for rows in asked.counts("rows") {
+        let batch = batch(asked, rows)?;
+        let b = vec![1.0; systems * rows];
         let mut all = Vec::new();
-        if !arguments.device_only {
-            let found = best(arguments.runs, || one_by_one(&batch, rows, &b))?;
+        if !asked.has("device-only") {
+            let found = best(runs, || one_by_one(&batch, rows, &b))?;
             all.push(("loop: bicgstab jacobi".to_owned(), found));
             for (name, solver) in solvers() {
                 let solve = || at_once(&solver, &Executor::cpu(), &batch, &b);
-                all.push((name, best(arguments.runs, solve)?));
+                all.push((name, best(runs, solve)?));
             }
         }
         let alone = all.first().map(|(_, found)| found.seconds);
-        if arguments.lapack {
-            all.push(("LAPACK dgbsv".to_owned(), lapack(arguments, rows)?));
+        if asked.has("lapack") {
+            all.push(("LAPACK dgbsv".to_owned(), lapack(asked, rows)?));
         }
-        all.extend(nvidia(arguments, rows)?);
-        if let Some(device) = &arguments.device {
-            all.extend(on_device(arguments, device, &batch, &b)?);
+        all.extend(nvidia(asked, rows)?);
+        if let Some(device) = asked.maybe("device") {
+            all.extend(on_device(runs + 1, device, &batch, &b)?);
         }
         for (name, found) in all {
             let Measured {
@@ -83,20 +55,18 @@ pub(crate) fn run(arguments: &BatchArgs) -> Result<()> {
                 converged,
                 iterations,
             } = found;
-            table.row(format!(
-                "{rows} | {name} | {converged} | {:.1} | {seconds:.6} | {:.0} | {}",
+            table.row(row![
+                rows,
+                name,
+                converged,
                 iterations as f64 / converged.max(1) as f64,
+                seconds,
                 converged as f64 / seconds,
-                cell(alone.map(|alone| alone / seconds), 1)
-            ));
+                alone.map(|alone| alone / seconds),
+            ]);
         }
     }
-    say!(
-        "{table}\n{} systems of one pattern with bands of {} entries on either side and values of their own; all solutions to a \
-         relative residual of 1e-8. Loop: the solver of single systems, set up and run for one after the other.",
-        arguments.systems,
-        arguments.band
-    );
+    say!("{table}\n{}", asked.note("end", &[]));
     Ok(())
 }
 
@@ -123,13 +93,13 @@ fn solvers() -> Vec<(String, BatchSolver)> {
 
 /// On a device, with matrices and vectors there, and with the way from the host and back.
 fn on_device(
-    arguments: &BatchArgs,
+    runs: usize,
     place: &str,
     batch: &BatchCsr<f64>,
     b: &[f64],
 ) -> Result<Vec<(String, Measured)>> {
     // The first run compiles.
-    let (device, runs) = (Executor::gpu(place)?, arguments.runs + 1);
+    let device = Executor::gpu(place)?;
     let there = DeviceBatch::new(&device, batch)?;
     let sides = Vector::from_column(&device, b.to_vec());
     let mut all = Vec::new();
@@ -229,16 +199,16 @@ fn best(runs: usize, mut run: impl FnMut() -> Result<Measured>) -> Result<Measur
 }
 
 /// Banded systems, nonsymmetric; the diagonal is larger than the sum of the others in two rows of five.
-fn batch(arguments: &BatchArgs, rows: usize) -> Result<BatchCsr<f64>> {
-    let band = arguments.band as usize;
+fn batch(asked: &Asked, rows: usize) -> Result<BatchCsr<f64>> {
+    let (band, systems) = (asked.count("band"), asked.count("systems"));
     let (mut offsets, mut columns) = (vec![0], Vec::new());
     for row in 0..rows {
         let last = (row + band).min(rows - 1);
         columns.extend((row.saturating_sub(band)..=last).map(|c| c as u32));
         offsets.push(columns.len());
     }
-    let mut values = Vec::with_capacity(arguments.systems * columns.len());
-    for system in 0..arguments.systems {
+    let mut values = Vec::with_capacity(systems * columns.len());
+    for system in 0..systems {
         for row in 0..rows {
             for &column in &columns[offsets[row]..offsets[row + 1]] {
                 let wave = ((system * 31 + row * 7 + column as usize * 3) as f64).sin();
@@ -265,45 +235,36 @@ fn at_once(
 }
 
 /// What a direct solver of others takes for all systems.
-fn by_others(arguments: &BatchArgs, seconds: f64, residual: f64) -> Measured {
+fn by_others(systems: usize, seconds: f64, residual: f64) -> Measured {
     let is_solved = residual <= 1e-8;
     Measured {
         seconds,
-        converged: if is_solved { arguments.systems } else { 0 },
-        iterations: arguments.systems,
+        converged: if is_solved { systems } else { 0 },
+        iterations: systems,
     }
 }
 
 /// LAPACK's banded solver on as many threads as ours have, called for one system after the other.
-fn lapack(arguments: &BatchArgs, rows: usize) -> Result<Measured> {
-    let python = install::python(&arguments.venv, &["scipy", "numpy"])?;
-    let BatchArgs {
-        systems,
-        band,
-        runs,
-        ..
-    } = *arguments;
-    let threads = Executor::cpu().threads();
-    let numbers = [systems, rows, band as usize, threads, runs];
+fn lapack(asked: &Asked, rows: usize) -> Result<Measured> {
+    let python = install::python(Path::new(asked.text("venv")), &["scipy", "numpy"])?;
+    let [systems, band, runs] = ["systems", "band", "runs"].map(|name| asked.count(name));
+    let numbers = [systems, rows, band, Executor::cpu().threads(), runs];
     let mut command = Command::new(python);
     command
         .args(["-c", LAPACK])
         .args(numbers.map(|number| number.to_string()));
     let answer: serde_json::Value = serde_json::from_str(&install::output(&mut command)?)?;
     let number = |key: &str| answer[key].as_f64().ok_or(format!("LAPACK gave no {key}"));
-    Ok(by_others(
-        arguments,
-        number("seconds")?,
-        number("residual")?,
-    ))
+    Ok(by_others(systems, number("seconds")?, number("residual")?))
 }
 
 /// Solvers of NVIDIA, by a line each: library, function, seconds, largest residual.
-fn nvidia(arguments: &BatchArgs, rows: usize) -> Result<Vec<(String, Measured)>> {
-    let Some(program) = &arguments.nvidia else {
+fn nvidia(asked: &Asked, rows: usize) -> Result<Vec<(String, Measured)>> {
+    let Some(program) = asked.path("nvidia") else {
         return Ok(Vec::new());
     };
-    let numbers = [arguments.systems, rows, arguments.band as usize];
+    let systems = asked.count("systems");
+    let numbers = [systems, rows, asked.count("band")];
     let mut command = Command::new(program);
     command.args(numbers.map(|number| number.to_string()));
     let line = |line: &str| {
@@ -312,7 +273,7 @@ fn nvidia(arguments: &BatchArgs, rows: usize) -> Result<Vec<(String, Measured)>>
         else {
             return Err(format!("not a line of a measurement: {line}").into());
         };
-        let found = by_others(arguments, seconds.parse()?, residual.parse()?);
+        let found = by_others(systems, seconds.parse()?, residual.parse()?);
         Ok((format!("{library} {function}"), found))
     };
     install::output(&mut command)?.lines().map(line).collect()

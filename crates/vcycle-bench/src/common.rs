@@ -1,9 +1,5 @@
-//! What all benchmarks use: their errors, and what they print and write.
+//! What all benchmarks use.
 
-use std::fmt;
-use std::path::Path;
-
-use comfy_table::{CellAlignment, presets};
 use vcycle::executor::Executor;
 use vcycle::stop::Outcome;
 
@@ -26,43 +22,9 @@ pub(crate) fn executor(name: &str) -> Result<Executor> {
     })
 }
 
-/// Writes a file; an error names it.
-pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
-    let named = |error| format!("{}: cannot be written: {error}", path.display());
-    Ok(std::fs::write(path, text).map_err(named)?)
-}
-
-/// A table with numbers to the right; it is Markdown, too.
-pub(crate) struct Table(comfy_table::Table);
-
-impl Table {
-    /// Without rows yet; the header is written as `one | other`.
-    pub(crate) fn new(header: &str) -> Self {
-        let mut table = comfy_table::Table::new();
-        table
-            .load_preset(presets::ASCII_MARKDOWN)
-            .set_header(header.split('|').map(str::trim));
-        for column in table.column_iter_mut() {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        Self(table)
-    }
-
-    /// Adds a row, written as `1 | 2`.
-    pub(crate) fn row(&mut self, cells: impl AsRef<str>) {
-        self.0.add_row(cells.as_ref().split('|').map(str::trim));
-    }
-}
-
-impl fmt::Display for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// A number of some digits, or nothing.
-pub(crate) fn cell(value: Option<f64>, digits: usize) -> String {
-    value.map_or(String::new(), |value| format!("{value:.digits$}"))
+/// The last part of a path, or a problem.
+pub(crate) fn short(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Iterations, and how they ended if that is not as it should be.

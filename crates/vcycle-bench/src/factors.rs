@@ -1,7 +1,6 @@
 //! `vcycle-bench factors`: incomplete factorisations by sweeps on a device beside those of the host, and complete ones.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,80 +11,50 @@ use vcycle::log::{Log, Profile};
 use vcycle::solver::Direct;
 use vcycle::vector::{Coefficient, Vector};
 
-use crate::common::{Result, Table, write};
+use crate::asked::Asked;
+use crate::common::Result;
 use crate::problem::matrix;
+use crate::table::{Report, row};
 use crate::timing::shortest;
 
-/// Options of `factors`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct FactorsArgs {
-    /// Problems of the gallery, or files
-    #[arg(default_values_t = ["poisson7:100".to_owned(), "convdiff7:100,10".to_owned()])]
-    problems: Vec<String>,
-    /// The device beside the host, such as cuda:0; the host alone without
-    #[arg(long)]
-    device: Option<String>,
-    /// Methods: parilu, paric, parilut, parict
-    #[arg(long, value_delimiter = ',', default_values_t = ["parilu".to_owned(), "parilut".to_owned()])]
-    methods: Vec<String>,
-    /// Complete factorisations instead, by the direct solver: factors, factors of other values, solves
-    #[arg(long, conflicts_with = "methods")]
-    direct: bool,
-    /// Turns; the best of each is reported
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Write the report to this file, too
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-pub(crate) fn run(arguments: &FactorsArgs) -> Result<()> {
+pub(crate) fn run(asked: &Asked) -> Result<()> {
     let mut places = vec![("cpu", Executor::cpu())];
-    if let Some(device) = &arguments.device {
+    if let Some(device) = asked.maybe("device") {
         places.push((device, Executor::gpu(device)?));
     }
-    let report = match arguments.direct {
-        true => complete(&places, arguments)?,
-        false => incomplete(&places, arguments)?,
-    };
-    say!("{report}");
-    match &arguments.output {
-        Some(path) => write(path, &format!("{report}\n")),
-        None => Ok(()),
+    let report = &mut Report::new(asked.path("output"));
+    match asked.has("direct") {
+        true => complete(&places, asked, report),
+        false => incomplete(&places, asked, report),
     }
 }
 
-fn incomplete(places: &[(&str, Executor)], arguments: &FactorsArgs) -> Result<String> {
-    let mut table = Table::new(
-        "problem | rows | method | where | factors ms | times the host | whole set-up ms | times the host | apart",
-    );
-    for problem in &arguments.problems {
-        for method in &arguments.methods {
+fn incomplete(places: &[(&str, Executor)], asked: &Asked, report: &mut Report) -> Result<()> {
+    let mut table = asked.table("incomplete");
+    for problem in asked.list("PROBLEM") {
+        for method in asked.list("methods") {
             let config: PreconditionerConfig = method.parse()?;
             let factory = config.factory()?.ok_or("there are no factors of nothing")?;
             let mut host: Option<Made> = None;
             for (place, executor) in places {
                 let a: Arc<dyn LinOp<f64>> = Arc::new(matrix(executor, problem)?);
-                let here = Made::new(factory.as_ref(), &a, arguments.rounds)?;
+                let here = Made::new(factory.as_ref(), &a, asked.count("rounds"))?;
                 let host = host.get_or_insert_with(|| here.clone());
-                table.row(format!(
-                    "{problem} | {} | {method} | {place} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1e}",
+                table.row(row![
+                    problem,
                     here.applied.len(),
+                    method,
+                    *place,
                     here.factors,
                     host.factors / here.factors,
                     here.whole,
                     host.whole / here.whole,
                     apart(&host.applied, &here.applied),
-                ));
+                ]);
             }
         }
     }
-    Ok(format!(
-        "{table}\nWall clock, best of {} after one that is not timed. Factors: pattern and values of both triangles, back on the host. The whole set-up prepares \
-         triangular solves, too. Apart: what the preconditioner makes of ones, the largest difference over the \
-         largest number.",
-        arguments.rounds
-    ))
+    report.add(format!("{table}\n{}", asked.note("incomplete", &[])))
 }
 
 /// Milliseconds of the best turn, and what the preconditioner makes of ones.
@@ -128,37 +97,31 @@ fn apart(x: &[f64], y: &[f64]) -> f64 {
     pairs.fold(0.0, f64::max) / largest
 }
 
-fn complete(places: &[(&str, Executor)], arguments: &FactorsArgs) -> Result<String> {
-    let mut table = Table::new(
-        "problem | rows | where | set-up ms | other values ms | times the host | solve ms | times the host | residual | by",
-    );
-    for problem in &arguments.problems {
+fn complete(places: &[(&str, Executor)], asked: &Asked, report: &mut Report) -> Result<()> {
+    let mut table = asked.table("complete");
+    for problem in asked.list("PROBLEM") {
         let mut host = None;
         for (place, executor) in places {
             let a = matrix(executor, problem)?;
-            let ([setup, again, solve], facts) = factorised(executor, a, arguments.rounds)?;
+            let rows = a.size().rows;
+            let ([setup, again, solve], residual, how) =
+                factorised(executor, a, asked.count("rounds"))?;
             let [host_again, host_solve] = *host.get_or_insert([again, solve]);
-            let [rows, residual, how] = facts;
-            table.row(format!(
-                "{problem} | {rows} | {place} | {setup:.2} | {again:.2} | {:.2} | {solve:.3} | {:.2} | {residual} | {how}",
-                host_again / again,
-                host_solve / solve,
-            ));
+            let times = [host_again / again, host_solve / solve];
+            table.row(row![
+                problem, rows, *place, setup, again, times[0], solve, times[1], residual, how
+            ]);
         }
     }
-    Ok(format!(
-        "{table}\nWall clock, best of {} after one that is not timed. The set-up orders the unknowns, finds the fill and factorises; other values in the same \
-         places are factorised with what was found. Both end with a solve that is checked. Residual of one solve without refinement, over the right-hand side.",
-        arguments.rounds
-    ))
+    report.add(format!("{table}\n{}", asked.note("complete", &[])))
 }
 
-/// Milliseconds of the best set-up, of other values and of a solve; the rows, the residual and what solves.
+/// Milliseconds of the best set-up, of other values and of a solve; the residual and what solves.
 fn factorised(
     executor: &Executor,
     a: vcycle::matrix::Csr<f64>,
     rounds: usize,
-) -> Result<([f64; 3], [String; 3])> {
+) -> Result<([f64; 3], f64, String)> {
     let other: Arc<dyn LinOp<f64>> = Arc::new(a.scale(1.5)?);
     let a: Arc<dyn LinOp<f64>> = Arc::new(a);
     let ws = Workspace::new();
@@ -178,10 +141,6 @@ fn factorised(
     a.apply(&x, &mut residual, &ws)?;
     residual.axpy(Coefficient::real(-1.0), &b)?;
     let residual = residual.norms()?[0] / b.norms()?[0];
-    let facts = [
-        b.rows().to_string(),
-        format!("{residual:.0e}"),
-        format!("{inverse:?}"),
-    ];
-    Ok(([first, again, solve].map(|seconds| seconds * 1e3), facts))
+    let milliseconds = [first, again, solve].map(|seconds| seconds * 1e3);
+    Ok((milliseconds, residual, format!("{inverse:?}")))
 }

@@ -1,49 +1,39 @@
 //! `vcycle-bench read`: reading Matrix Market files, beside SciPy.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use vcycle::executor::Executor;
 use vcycle::io::{load_matrix, write_matrix};
 
-use crate::common::{Result, Table};
+use crate::asked::Asked;
+use crate::common::Result;
 use crate::folder::Folder;
+use crate::table::row;
 use crate::{install, problem};
 
 const SCIPY: &str = include_str!("../peers/read_mtx.py");
 
-/// Options of `read`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ReadArgs {
-    /// Problems whose matrices are written and read; a symmetric one is stored by half
-    #[arg(long, num_args = 1.., default_values = ["poisson7:128", "convdiff7:128,1.7"])]
-    problems: Vec<String>,
-    /// Turns each reader takes
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// Where SciPy is installed
-    #[arg(long, default_value = "target/bench-venv")]
-    venv: PathBuf,
-}
-
-pub(crate) fn run(arguments: &ReadArgs) -> Result<()> {
-    let python = install::python(&arguments.venv, &["scipy", "numpy"])?;
+pub(crate) fn run(asked: &Asked) -> Result<()> {
+    let python = install::python(Path::new(asked.text("venv")), &["scipy", "numpy"])?;
     let folder = Folder::new()?;
-    let mut table = Table::new(
-        "file | MB | vcycle to CSR, s | mmread to COO, s | speed-up | mmread to CSR, s | speed-up",
-    );
-    for name in &arguments.problems {
+    let mut table = asked.table("files");
+    for name in asked.list("problems") {
         let file = folder.path().join("matrix.mtx");
         let executor = Executor::cpu();
         write_matrix(&file, &problem::matrix(&executor, name)?)?;
-        let [ours, coo, csr] = race(&python, &file, &executor, arguments.rounds)?;
+        let [ours, coo, csr] = race(&python, &file, &executor, asked.count("rounds"))?;
         let megabytes = std::fs::metadata(&file)?.len() as f64 / 1e6;
-        table.row(format!(
-            "{name} | {megabytes:.0} | {ours:.3} | {coo:.3} | {:.2} | {csr:.3} | {:.2}",
+        table.row(row![
+            name,
+            megabytes,
+            ours,
+            coo,
             coo / ours,
+            csr,
             csr / ours
-        ));
+        ]);
     }
     say!("{table}");
     Ok(())

@@ -4,8 +4,26 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use vcycle::executor::Executor;
+
+use crate::asked::Asked;
 use crate::common::Result;
-use crate::problem::BenchSystem;
+use crate::problem::{self, BenchSystem};
+
+/// `vcycle-bench system`: a problem as a file for the programs of peers, and the residual of what they leave.
+pub(crate) fn run(asked: &Asked) -> Result<()> {
+    let system = problem::system(&Executor::cpu(), asked.text("PROBLEM"))?;
+    if let Some(file) = asked.path("FILE") {
+        write(&file, &system)?;
+    }
+    if let Some(file) = asked.path("solution") {
+        write_zeros(&file, &system)?;
+    }
+    if let Some(file) = asked.path("residual") {
+        say!("{:.2e}", residual(&file, &system)?);
+    }
+    Ok(())
+}
 
 /// What a file begins with.
 const MAGIC: &[u8; 8] = b"vcycle01";
@@ -60,7 +78,6 @@ pub(crate) fn residual(path: &Path, system: &BenchSystem) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
-    use vcycle::executor::Executor;
     use vcycle::matrix::Csr;
     use vcycle::multigrid::NearNullspace;
 

@@ -35,8 +35,7 @@ pub(crate) type Work<'w> = Box<dyn FnMut() -> Result<()> + 'w>;
 /// Lets the candidates take turns for some rounds; the best time of each.
 pub(crate) fn race(
     candidates: &mut [&mut dyn Candidate],
-    rounds: usize,
-    seconds: f64,
+    (rounds, seconds): (usize, f64),
 ) -> Result<Vec<f64>> {
     let mut best = vec![f64::INFINITY; candidates.len()];
     for _ in 0..rounds {
@@ -51,7 +50,7 @@ pub(crate) fn race(
 pub(crate) fn turns(
     executor: &Executor,
     mut all: Vec<Work<'_>>,
-    (rounds, seconds): (usize, f64),
+    measuring: (usize, f64),
 ) -> Result<Vec<f64>> {
     match executor.device() {
         Some(device) => {
@@ -60,7 +59,7 @@ pub(crate) fn turns(
         }
         None => {
             let candidates = all.iter_mut().map(|work| work as &mut dyn Candidate);
-            race(&mut candidates.collect::<Vec<_>>(), rounds, seconds)
+            race(&mut candidates.collect::<Vec<_>>(), measuring)
         }
     }
 }
@@ -92,6 +91,17 @@ pub(crate) fn shortest<M>(
         last = Some(made);
     }
     Ok((best, last.ok_or("nothing was made")?))
+}
+
+/// Of some work that is not timed at first, because it compiles kernels, the milliseconds of the best of some rounds.
+pub(crate) fn warm<M>(
+    executor: &Executor,
+    rounds: usize,
+    make: &mut dyn FnMut() -> Result<M>,
+) -> Result<(f64, M)> {
+    drop(make()?);
+    let (seconds, last) = shortest(executor, rounds, make)?;
+    Ok((seconds * 1e3, last))
 }
 
 /// Milliseconds of one sample: the clock of the device is read to about a microsecond.

@@ -1,5 +1,6 @@
 //! Where memory is short: a process of its own, since the limit is read once.
 
+#[allow(dead_code)]
 #[path = "interface/common.rs"]
 mod common;
 

@@ -5,15 +5,29 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use vcycle::executor::Executor;
+use vcycle::linop::LinOp;
+use vcycle::multigrid::{Amg, Hierarchy};
+use vcycle::solver::{Cg, Solver};
+use vcycle::stop::{Outcome, Stop};
+use vcycle::vector::Vector;
 use vcycle_gpu::{Device, discover};
 
+use crate::asked::Asked;
 use crate::common::Result;
 use crate::problem::{self, BenchSystem};
+use crate::timing::shortest;
+
+/// Rounds that are timed at least, after one that is not.
+pub(super) const ROUNDS: usize = 3;
+/// Set-ups go on for so long, in milliseconds, and their median counts.
+const LONG_ENOUGH: f64 = 250.0;
 
 /// What all parts need.
 pub(super) struct GpuBench {
+    pub asked: Asked,
     pub device: Arc<Device>,
     pub executor: Executor,
     pub small: bool,
@@ -24,17 +38,18 @@ pub(super) struct GpuBench {
 }
 
 impl GpuBench {
-    /// The device of that name, or the first one found.
-    pub fn new(name: Option<&String>, small: bool, folder: Option<PathBuf>) -> Result<Self> {
-        let name = match name {
-            Some(name) => name.clone(),
+    /// The device that is asked for, or the first one found.
+    pub fn new(asked: &Asked, folder: Option<PathBuf>) -> Result<Self> {
+        let name = match asked.maybe("device") {
+            Some(name) => name.to_owned(),
             None => first_device()?,
         };
         Ok(Self {
+            asked: asked.clone(),
             // First: what it refuses is bad input.
             executor: Executor::gpu(&name)?,
             device: Device::open(&name)?,
-            small,
+            small: asked.has("small"),
             folder,
             made: RefCell::default(),
         })
@@ -43,6 +58,43 @@ impl GpuBench {
     /// The problems or numbers of a part, of full size or small.
     pub fn of_size<'p, T>(&self, full: &'p [T], small: &'p [T]) -> &'p [T] {
         if self.small { small } else { full }
+    }
+
+    /// The milliseconds until everything that `make` queues is done, at least three times and
+    /// for a quarter of a second; and what the last one made.
+    pub fn repeated<M>(&self, make: &mut dyn FnMut() -> Result<M>) -> Result<(Vec<f64>, M)> {
+        let mut times: Vec<f64> = Vec::new();
+        loop {
+            self.device.synchronize()?;
+            self.device.forget_peak();
+            let begin = Instant::now();
+            let made = make()?;
+            self.device.synchronize()?;
+            times.push(begin.elapsed().as_secs_f64() * 1e3);
+            if times.len() >= ROUNDS && times.iter().sum::<f64>() >= LONG_ENOUGH {
+                return Ok((times, made));
+            }
+        }
+    }
+
+    /// Conjugate gradients to 1e-8 with what multigrid has made.
+    pub fn solver(&self, a: &Arc<dyn LinOp<f64>>, made: Hierarchy<f64>) -> Result<Solver<f64>> {
+        let solver = Solver::<f64>::new(Cg::default(), Arc::clone(a))?;
+        let solver = solver.with_preconditioner(Arc::new(made))?;
+        Ok(solver.stopping(Stop::relative(1e-8)))
+    }
+
+    /// Solves so often after one that is not timed: the milliseconds of the best, and the first outcome.
+    pub fn solved(
+        &self,
+        solver: &Solver<f64>,
+        b: &Vector<f64>,
+        rounds: usize,
+    ) -> Result<(f64, Outcome)> {
+        let mut solve = || Ok(solver.solve(b, &mut Vector::zeros_like(b)?)?);
+        let outcome = solve()?;
+        let (seconds, _) = shortest(&self.executor, rounds, &mut solve)?;
+        Ok((seconds * 1e3, outcome))
     }
 
     /// A problem of the gallery, or a matrix of the folder.
@@ -59,6 +111,15 @@ impl GpuBench {
         made.insert(name.to_owned(), Rc::clone(&system));
         Ok(system)
     }
+}
+
+/// Multigrid as the peers have it: PMIS, extended+i with four entries a row, l1-Jacobi.
+pub(super) fn classical() -> Result<Amg> {
+    let mut amg = Amg::default();
+    amg.coarsening = "pmis".parse()?;
+    amg.interpolation = "extended+i".parse()?;
+    amg.smoother = "l1-jacobi".parse()?;
+    Ok(amg)
 }
 
 fn file(folder: Option<&PathBuf>, name: &str) -> Result<String> {
@@ -118,6 +179,11 @@ mod tests {
     fn a_matrix_that_is_no_problem_needs_its_folder() {
         let missing = file(None, "G2_circuit").unwrap_err().to_string();
         assert!(missing.contains("--matrices"), "{missing}");
+    }
+
+    #[test]
+    fn the_first_hierarchy_is_that_of_the_peers() {
+        assert_eq!(classical().unwrap().truncation.max_elements, 4);
     }
 
     #[test]

@@ -9,8 +9,9 @@ use vcycle::gallery;
 use vcycle::vector::Vector;
 
 use super::bench::GpuBench;
-use super::report::MarkdownReport;
+use crate::asked::Asked;
 use crate::common::{Result, iterations};
+use crate::table::{Report, row};
 use crate::timing::shortest;
 
 const FULL: [&str; 2] = ["elasticity:60x60x60", "poisson7:128"];
@@ -22,11 +23,7 @@ const FEW_COLUMNS: [usize; 1] = [8];
 const ROUNDS: usize = 3;
 
 /// Measures all problems in all precisions.
-pub(super) fn run(
-    bench: &GpuBench,
-    precisions: &[String],
-    report: &mut MarkdownReport,
-) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, precisions: &[String], report: &mut Report) -> Result<()> {
     report.add("## Many right-hand sides")?;
     let columns = bench.of_size(&COLUMNS, &FEW_COLUMNS);
     for &name in bench.of_size(&FULL, &SMALL) {
@@ -34,14 +31,10 @@ pub(super) fn run(
             eprintln!("many right-hand sides: {name}, levels in {precision}");
             let config = format!("solver=cg preconditioner=amg:precision={precision}");
             let (_, system) = ReadySystem::new(bench, name, &config)?;
-            system.measure(precision, columns, report)?;
+            system.measure(&bench.asked, precision, columns, report)?;
         }
     }
-    report.add(
-        "Conjugate gradients with algebraic multigrid to a true relative residual of 1e-8 in every column; random right-hand sides. \
-         At once: one solve of all columns, best of 3. Apart: the sum of solves for each of them alone, each the best of 3. Iterations \
-         apart are the most that one of them took.",
-    )
+    report.add(bench.asked.note("columns", &[]))
 }
 
 /// A system that is set up on the device.
@@ -78,13 +71,12 @@ impl<'b> ReadySystem<'b> {
     /// Each number of columns at once and apart, in a row as soon as it is known.
     fn measure(
         &self,
+        asked: &Asked,
         precision: &str,
         counts: &[usize],
-        report: &mut MarkdownReport,
+        report: &mut Report,
     ) -> Result<()> {
-        report.begin_table(
-            "problem | levels in | columns | iterations at once | iterations apart | ms at once | ms apart | apart over at once",
-        )?;
+        let table = report.begin(asked.table("columns"))?;
         let mut singles = Vec::new();
         for &count in counts {
             for column in singles.len()..count {
@@ -94,13 +86,17 @@ impl<'b> ReadySystem<'b> {
             let apart: f64 = singles[..count].iter().map(|single| single.0).sum();
             let most = singles[..count].iter().map(|single| single.1).max();
             let (at_once, together) = self.best(&self.columns(0..count)?)?;
-            report.row(format!(
-                "{} | {precision} | {count} | {} | {} | {at_once:.2} | {apart:.2} | {:.2}",
+            let cells = row![
                 self.name,
+                precision,
+                count,
                 iterations(&together.outcome),
                 most.unwrap_or(0),
-                apart / at_once
-            ))?;
+                at_once,
+                apart,
+                apart / at_once,
+            ];
+            report.row(&table, cells)?;
         }
         report.add("")
     }
@@ -154,11 +150,9 @@ const FORMAT_PROBLEMS: [&str; 9] = [
 const FORMAT_ROUNDS: usize = 7;
 
 /// Measures all problems row by row and in the formats that are chosen.
-pub(super) fn formats(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
+pub(super) fn formats(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## Formats that are chosen, beside rows")?;
-    report.begin_table(
-        "problem | levels in | set-up ms in rows | set-up ms | iterations in rows | iterations | solve ms in rows | solve ms | solve over that in rows",
-    )?;
+    let table = report.begin(bench.asked.table("formats"))?;
     for &name in bench.of_size(&FORMAT_PROBLEMS, &["elasticity:4x4x4", "poisson7:10"]) {
         eprintln!("formats of {name}");
         let (mut both, mut setups) = (Vec::new(), Vec::new());
@@ -175,7 +169,7 @@ pub(super) fn formats(bench: &GpuBench, report: &mut MarkdownReport) -> Result<(
         }
         let ones = Vector::filled(&bench.executor, both[0].rows, 1, 1.0)?;
         let (ws, mut best) = (Workspace::new(), [f64::INFINITY; 2]);
-        let mut outcomes = Vec::new();
+        let mut outcomes: Vec<String> = Vec::new();
         for one in &both {
             outcomes.push(iterations(&one.solve(&ones, &ws)?.outcome));
         }
@@ -188,21 +182,21 @@ pub(super) fn formats(bench: &GpuBench, report: &mut MarkdownReport) -> Result<(
         let levels = both[1].prepared.report().into_iter();
         let levels = levels.flat_map(|report| &report.levels);
         let formats: Vec<&str> = levels.map(|level| level.format.as_str()).collect();
-        report.row(format!(
-            "{name} | {} | {:.2} | {:.2} | {} | {} | {:.2} | {:.2} | {:.3}",
+        let [in_rows, chosen] = outcomes.try_into().expect("two of them");
+        let cells = row![
+            name,
             formats.join(", "),
             setups[0],
             setups[1],
-            outcomes[0],
-            outcomes[1],
+            in_rows,
+            chosen,
             best[0],
             best[1],
-            best[1] / best[0]
-        ))?;
+            best[1] / best[0],
+        ];
+        report.row(&table, cells)?;
     }
-    report.add(
-        "\nThe solver and multigrid that are chosen for `--precond amg`; b = ones, to a true relative residual of 1e-8. Set-up: the better of two. Solve: the best of 7, in turns.",
-    )
+    report.add(format!("\n{}", bench.asked.note("formats", &[])))
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::process::Command;
 use vcycle_gpu::{Argument, Shape, Source};
 
 use super::bench::GpuBench;
-use super::report::MarkdownReport;
 use super::{products, solve};
-use crate::common::{Result, Table};
+use crate::common::Result;
 use crate::folder::Folder;
-use crate::precision;
+use crate::solves::precisions;
+use crate::table::{Report, row};
 use crate::timing::shortest;
 
 const NOTHING: &str = r#"
@@ -25,56 +25,50 @@ const LAUNCHES: usize = 2000;
 const RECORDED: usize = 100;
 
 /// The device, as its driver describes it; bytes per second of a copy within it.
-pub(super) fn facts(bench: &GpuBench, report: &mut MarkdownReport) -> Result<f64> {
+pub(super) fn facts(bench: &GpuBench, report: &mut Report) -> Result<f64> {
     let device = bench.device.properties();
     let bandwidth = bench.device.copy_bandwidth()?;
     let widths: Vec<String> = device.sub_groups.iter().map(usize::to_string).collect();
-    let mut table = Table::new("what | value");
-    table.row(format!("device | {}, {}", device.name, device.model));
-    table.row(format!("driver | {}", device.driver));
-    table.row(format!(
-        "kernels are compiled for | {}",
-        device.architecture
-    ));
     let gibibytes = device.memory as f64 / (1u64 << 30) as f64;
-    table.row(format!("memory, GiB | {gibibytes:.1}"));
-    table.row(format!("compute units | {}", device.compute_units));
-    table.row(format!("sub-group widths | {}", widths.join(" ")));
-    table.row(format!("copy bandwidth, GB/s | {:.0}", bandwidth * 1e-9));
-    table.row(format!(
-        "threads of the host | {}",
-        bench.executor.threads()
-    ));
-    table.row(format!("vcycle | {}", env!("CARGO_PKG_VERSION")));
+    let mut table = bench.asked.table("facts");
+    for (what, value) in [
+        ("device", format!("{}, {}", device.name, device.model)),
+        ("driver", device.driver.clone()),
+        ("kernels are compiled for", device.architecture.clone()),
+        ("memory, GiB", format!("{gibibytes:.1}")),
+        ("compute units", device.compute_units.to_string()),
+        ("sub-group widths", widths.join(" ")),
+        ("copy bandwidth, GB/s", format!("{:.0}", bandwidth * 1e-9)),
+        ("threads of the host", bench.executor.threads().to_string()),
+        ("vcycle", env!("CARGO_PKG_VERSION").to_owned()),
+    ] {
+        table.row(row![what, value]);
+    }
     report.add("# vcycle on a GPU")?;
     report.add(table)?;
     Ok(bandwidth)
 }
 
 /// Launches, compilations.
-pub(super) fn run(bench: &GpuBench, report: &mut MarkdownReport) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## Latency")?;
     let (plain, recorded) = launches(bench)?;
-    let mut table = Table::new("what | value");
-    table.row(format!("one launch, µs | {plain:.2}"));
-    table.row(format!(
-        "one launch of {RECORDED} recorded ones, µs | {recorded:.2}"
-    ));
+    let mut table = bench.asked.table("facts");
+    table.row(row!["one launch, µs", format!("{plain:.2}")]);
+    let words = format!("one launch of {RECORDED} recorded ones, µs");
+    table.row(row![words, format!("{recorded:.2}")]);
     let folder = Folder::new()?;
     for name in ["first run", "warm run"] {
         table.row(match kernels(bench, &folder) {
             Ok([compiled, loaded, seconds]) => {
-                format!("{name}: {compiled} programs compiled, {loaded} loaded, s | {seconds:.3}")
+                let words = format!("{name}: {compiled} programs compiled, {loaded} loaded, s");
+                row![words, seconds]
             }
-            Err(error) => format!("{name} | failed: {error}"),
+            Err(error) => row![name, format!("failed: {error}")],
         });
     }
     report.add(&table)?;
-    report.add(
-        "A launch: an empty kernel, the wall clock over many of them. Runs: one process each, small \
-         products and solves in every precision (with --small: solves in two); the first starts with an empty folder of compiled \
-         kernels, the second finds all of them there.",
-    )
+    report.add(bench.asked.note("latency", &[]))
 }
 
 /// Microseconds of a launch, plain and recorded.
@@ -121,13 +115,13 @@ fn kernels(bench: &GpuBench, folder: &Folder) -> Result<[f64; 3]> {
 /// Uses every kernel of the benchmark once, on small problems, and prints what it took; of a small benchmark those of solves in two
 /// precisions alone.
 pub(super) fn use_kernels(bench: &GpuBench) -> Result<()> {
-    let precisions = ["dp", "sp"].map(str::to_owned);
+    let both = ["dp", "sp"].map(str::to_owned);
     for (_, amg) in solve::hierarchies()? {
-        solve::solve_all(bench, "poisson7:8", &amg, &precisions, |_, _, _| ())?;
+        solve::solve_all(bench, "poisson7:8", &amg, &both, |_, _, _| ())?;
     }
     if !bench.small {
         products::rows(bench, "poisson7:8")?;
-        precision::report("beam:o2,l1", &bench.executor)?;
+        precisions("beam:o2,l1", &bench.executor)?;
     }
     let builds = bench.device.builds();
     let taken = (builds.compiled, builds.loaded, builds.seconds);

@@ -6,18 +6,15 @@ use std::time::Instant;
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, LevelScaling, Setup};
-use vcycle::solver::{Cg, Solver};
-use vcycle::stop::{Outcome, Stop};
+use vcycle::solver::Solver;
+use vcycle::stop::Outcome;
 use vcycle::vector::Vector;
 use vcycle_gpu::Counts;
 
-use super::bench::{GpuBench, peers};
-use super::report::MarkdownReport;
-use crate::common::{Result, Table, cell, iterations};
+use super::bench::{GpuBench, ROUNDS, classical, peers};
+use crate::common::{Result, iterations};
+use crate::table::{Cell, Report, Table, row};
 
-const TOLERANCE: f64 = 1e-8;
-/// Solves of which the best counts, after one that is not timed.
-const ROUNDS: usize = 3;
 /// Problems of the issue, and smaller ones that the largest have ten times the rows of.
 const FULL: [&str; 8] = [
     "poisson7:128",
@@ -47,12 +44,8 @@ const GROWTH: [(&str, &str); 4] = [
 
 /// The hierarchies that are timed.
 pub(super) fn hierarchies() -> Result<[(&'static str, Amg); 2]> {
-    let mut classical = Amg::default();
-    classical.coarsening = "pmis".parse()?;
-    classical.interpolation = "extended+i".parse()?;
-    classical.smoother = "l1-jacobi".parse()?;
     Ok([
-        ("pmis, extended+i(4), l1-jacobi", classical),
+        ("pmis, extended+i(4), l1-jacobi", classical()?),
         ("vcycle's own", Amg::default()),
     ])
 }
@@ -76,52 +69,32 @@ struct SolveRow {
     solved: Solved,
 }
 
-pub(super) fn run(
-    bench: &GpuBench,
-    precisions: &[String],
-    report: &mut MarkdownReport,
-) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, precisions: &[String], report: &mut Report) -> Result<()> {
     report.add("## Solve phase")?;
     let (mut rows, mut failed): (Vec<SolveRow>, _) = (Vec::new(), Vec::new());
     for &problem in bench.of_size(&FULL, &SMALL) {
         let before = rows.len();
         for (hierarchy, amg) in hierarchies()? {
             eprintln!("{problem}, {hierarchy}");
-            let made = solve_all(
-                bench,
-                problem,
-                &amg,
-                precisions,
-                |precision, setup, solved| {
-                    rows.push(SolveRow {
-                        problem,
-                        hierarchy,
-                        precision: precision.to_owned(),
-                        setup,
-                        solved,
-                    });
-                },
-            );
-            if let Err(error) = made {
+            let keep = |precision: &str, setup, solved| {
+                rows.push(SolveRow {
+                    problem,
+                    hierarchy,
+                    precision: precision.to_owned(),
+                    setup,
+                    solved,
+                });
+            };
+            if let Err(error) = solve_all(bench, problem, &amg, precisions, keep) {
                 failed.push(format!("{problem}, {hierarchy}: {error}"));
             }
         }
-        let mut table = Table::new(
-            "problem | hierarchy | precision | set-up s | solve ms | iterations | residual | GB/s | of hypre | of AmgX | x first | launches | allocations | synchronisations",
-        );
-        rows[before..]
-            .iter()
-            .for_each(|row| table.row(row.cells(&rows[before..])));
+        let mut table = bench.asked.table("solve");
+        let rows = &rows[before..];
+        rows.iter().for_each(|row| table.row(row.cells(rows)));
         report.add(table)?;
     }
-    report.add(
-        "Conjugate gradients to a true relative residual of 1e-8, b = ones, x0 = 0. Set-up: the \
-         first one, kernels brought to the device included; of the precisions after the \
-         first what is left to do when the coarsening is shared. Solve: wall clock of the whole \
-         solve, best of 3, the final true residual included. GB/s: matrices alone, vectors not \
-         counted. Peers: hypre 3.1 and AmgX 2.5 on an H200, see `published/gpu-peers.tsv`. Per iteration: the \
-         difference between a whole solve and one of half the iterations.",
-    )?;
+    report.add(bench.asked.note("solve", &[]))?;
     if !failed.is_empty() {
         report.add(failed.join("\n"))?;
     }
@@ -158,9 +131,7 @@ pub(super) fn solve_all(
         };
         let seconds = begin.elapsed().as_secs_f64();
         shared = Some(setup);
-        let solver = Solver::<f64>::new(Cg::default(), Arc::clone(&a))?
-            .with_preconditioner(Arc::new(hierarchy))?
-            .stopping(Stop::relative(TOLERANCE));
+        let solver = bench.solver(&a, hierarchy)?;
         each(precision, seconds, solved(bench, &solver, &b)?);
     }
     Ok(())
@@ -168,18 +139,7 @@ pub(super) fn solve_all(
 
 /// The best of some solves.
 fn solved(bench: &GpuBench, solver: &Solver<f64>, b: &Vector<f64>) -> Result<Solved> {
-    let (mut seconds, mut outcome) = (f64::INFINITY, None);
-    for round in 0..=ROUNDS {
-        let mut x = Vector::zeros_like(b)?;
-        bench.device.synchronize()?;
-        let begin = Instant::now();
-        let solved = solver.solve(b, &mut x)?;
-        if round > 0 {
-            seconds = seconds.min(begin.elapsed().as_secs_f64());
-        }
-        outcome.get_or_insert(solved);
-    }
-    let outcome = outcome.ok_or("nothing was solved")?;
+    let (milliseconds, outcome) = bench.solved(solver, b, ROUNDS)?;
     let counted = |most: usize| -> Result<Counts> {
         let stop = solver.stop().clone().max_iterations(most);
         let before = bench.device.counts();
@@ -202,7 +162,7 @@ fn solved(bench: &GpuBench, solver: &Solver<f64>, b: &Vector<f64>) -> Result<Sol
         });
     }
     Ok(Solved {
-        milliseconds: seconds * 1e3,
+        milliseconds,
         moved: solver.footprint().moved,
         outcome,
         each,
@@ -210,30 +170,33 @@ fn solved(bench: &GpuBench, solver: &Solver<f64>, b: &Vector<f64>) -> Result<Sol
 }
 
 impl SolveRow {
-    fn cells(&self, rows: &[SolveRow]) -> String {
+    fn cells(&self, rows: &[SolveRow]) -> Vec<Cell> {
         let (solved, peers) = (&self.solved, peers(self.problem));
         let (time, outcome) = (solved.milliseconds, &solved.outcome);
         let first = rows.iter().find(|row| row.hierarchy == self.hierarchy);
         let speed = (solved.moved * outcome.iterations) as f64 / (time * 1e-3);
-        format!(
-            "{} | {} | {} | {:.2} | {time:.2} | {} | {:.1e} | {:.0} | {} | {} | {} | {}",
+        let [launches, allocations, synchronisations] = solved.each;
+        row![
             self.problem,
             self.hierarchy,
-            self.precision,
+            &self.precision,
             self.setup,
+            time,
             iterations(outcome),
             outcome.relative_residual,
             speed * 1e-9,
-            cell(peers.map(|[hypre, _]| time / hypre.solve), 2),
-            cell(peers.map(|[_, amgx]| time / amgx.solve), 2),
-            cell(first.map(|first| first.solved.milliseconds / time), 2),
-            solved.each.map(|number| cell(number, 1)).join(" | ")
-        )
+            peers.map(|[hypre, _]| time / hypre.solve),
+            peers.map(|[_, amgx]| time / amgx.solve),
+            first.map(|first| first.solved.milliseconds / time),
+            launches,
+            allocations,
+            synchronisations,
+        ]
     }
 }
 
 fn growth(bench: &GpuBench, rows: &[SolveRow]) -> Result<Table> {
-    let mut table = Table::new("from | to | hierarchy | precision | rows grow | time grows");
+    let mut table = bench.asked.table("growth");
     let size = |row: &SolveRow| -> Result<f64> { Ok(bench.problem(row.problem)?.rhs.len() as f64) };
     for (from, to) in GROWTH {
         for small in rows.iter().filter(|row| row.problem == from) {
@@ -244,13 +207,16 @@ fn growth(bench: &GpuBench, rows: &[SolveRow]) -> Result<Table> {
             let Some(large) = rows.iter().find(same) else {
                 continue;
             };
-            table.row(format!(
-                "{from} | {to} | {} | {} | {:.2} | {:.2}",
+            let rows = size(large)? / size(small)?;
+            let time = large.solved.milliseconds / small.solved.milliseconds;
+            table.row(row![
+                from,
+                to,
                 small.hierarchy,
-                small.precision,
-                size(large)? / size(small)?,
-                large.solved.milliseconds / small.solved.milliseconds
-            ));
+                &small.precision,
+                rows,
+                time
+            ]);
         }
     }
     Ok(table)
@@ -274,12 +240,5 @@ mod tests {
                 assert_eq!(list.contains(&from), list.contains(&to), "{from} {to}");
             }
         }
-    }
-
-    #[test]
-    fn the_first_hierarchy_is_that_of_the_peers() {
-        let [(name, classical), _] = hierarchies().unwrap();
-        assert!(name.starts_with("pmis"));
-        assert_eq!(classical.truncation.max_elements, 4);
     }
 }

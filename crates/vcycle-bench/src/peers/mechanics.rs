@@ -1,67 +1,26 @@
 //! `vcycle-bench mechanics`: elasticity and structures, beside the libraries made for them; parts are data.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use vcycle::config::{Config, Preset};
 use vcycle::executor::Executor;
 
 use super::files::Files;
 use super::measurement::{Attempt, Measurement, TOLERANCE};
-use super::program::{Library, Peer, ProgramPlaces};
+use super::program::{Library, ProgramPlaces};
 use super::race::{self, race};
 use super::{OURS, install};
-use crate::common::{Result, Table, cell, threads};
+use crate::asked::Asked;
+use crate::common::{Result, short, threads};
 use crate::options::{self, Options};
-use crate::problem;
-use crate::ready::Ready;
+use crate::problem::{self, Ready};
+use crate::table::{Cell, row};
 
 /// The parts.
 const PARTS: &str = include_str!("../../experiments/mechanics.toml");
 /// Ratios are to residuals of up to so many times the tolerance.
 const NEARLY: f64 = 2.0;
-
-/// Options of `mechanics`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct MechanicsArgs {
-    /// The parts to measure; `multigrid` unless given
-    #[arg(long, value_delimiter = ',', value_name = "PART,...")]
-    only: Vec<MechanicsPart>,
-    /// Problems of the gallery, or files; those of the part unless given
-    #[arg(long, num_args = 1..)]
-    problems: Vec<String>,
-    /// Presets beside the choice that vcycle makes by itself
-    #[arg(long, num_args = 0.., default_values = ["mechanics", "bamg-fsai"])]
-    presets: Vec<String>,
-    /// Whom to compare with
-    #[arg(long, num_args = 0.., default_values = ["gamg", "hypre", "pyamg"])]
-    peers: Vec<Library>,
-    /// Threads, or processes of a peer; all cores unless given
-    #[arg(long)]
-    threads: Option<usize>,
-    /// Turns each solver takes
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    #[command(flatten)]
-    places: ProgramPlaces,
-}
-
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum MechanicsPart {
-    /// Multigrid, beside that of the peers
-    Multigrid,
-    /// Affinity beside classical strength
-    Affinity,
-    /// FSAI as the preconditioner, beside that of hypre
-    Fsai,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parts {
-    multigrid: Vec<PartData>,
-    affinity: Vec<PartData>,
-    fsai: Vec<PartData>,
-}
 
 /// What is solved, with what, and beside whom.
 #[derive(Deserialize)]
@@ -77,31 +36,30 @@ struct PartData {
     unit: Vec<String>,
 }
 
-pub(crate) fn run(arguments: &MechanicsArgs) -> Result<()> {
+/// Parts by name, in the order they are measured in.
+type Parts = BTreeMap<String, Vec<PartData>>;
+
+pub(crate) fn run(asked: &Asked) -> Result<()> {
     let mut parts: Parts = toml::from_str(PARTS)?;
-    let wanted = |part| match arguments.only.is_empty() {
-        true => part == MechanicsPart::Multigrid,
-        false => arguments.only.contains(&part),
-    };
-    if wanted(MechanicsPart::Multigrid) {
-        for part in &mut parts.multigrid {
-            part.peers.clone_from(&arguments.peers);
-            part.variants.extend(presets(&arguments.presets)?);
+    for name in ["multigrid", "affinity", "fsai"] {
+        let is_usual = name == "multigrid";
+        if !asked.wants(name, is_usual) {
+            continue;
         }
-        arguments.measure(&parts.multigrid)?;
-    }
-    if wanted(MechanicsPart::Affinity) {
-        arguments.measure(&parts.affinity)?;
-    }
-    if wanted(MechanicsPart::Fsai) {
-        arguments.measure(&parts.fsai)?;
+        for part in parts.get_mut(name).into_iter().flatten() {
+            if is_usual {
+                part.peers = Library::asked(asked);
+                part.variants.extend(presets(&asked.list("presets"))?);
+            }
+            measure(asked, part)?;
+        }
     }
     Ok(())
 }
 
 /// Variants that are presets.
-fn presets(names: &[String]) -> Result<Vec<Options>> {
-    let variant = |name: &String| {
+fn presets(names: &[&str]) -> Result<Vec<Options>> {
+    let variant = |name: &&str| {
         let name = Preset::named(name)?.name;
         let both = ["name", "preset"].map(|key| (key.to_owned(), name.into()));
         Ok(both.into_iter().collect())
@@ -124,54 +82,37 @@ impl PartData {
     }
 }
 
-impl MechanicsArgs {
-    fn measure(&self, parts: &[PartData]) -> Result<()> {
-        let (threads, rounds) = (threads(self.threads)?, self.rounds);
-        for part in parts {
-            let peers = install(&part.peers, &self.places);
-            let problems = match self.problems.is_empty() {
-                true => &part.problems,
-                false => &self.problems,
-            };
-            let mut table = Table::new(
-                "problem | who | iterations | complexity | set-up s | solve s | total s | residual | solve of unit | total of unit | note",
-            );
-            for name in problems {
-                let solves = self.solved(part, name, &peers, threads)?;
-                let short = name.rsplit('/').next().unwrap_or(name);
-                let unit = unit(&solves, &part.unit);
-                for (who, attempt) in &solves {
-                    table.row(format!("{short} | {who} | {}", cells(attempt, unit)));
-                }
-            }
-            say!(
-                "{table}\n\nUnit: the best of {}. In turns, of {rounds} rounds the one with the smallest total, threads {threads}; true \
-                 relative residual 1e-8. Peers have the near-nullspace, where it is known, and their own defaults.",
-                part.unit.join(", ")
-            );
-        }
-        Ok(())
+fn measure(asked: &Asked, part: &PartData) -> Result<()> {
+    let threads = threads(asked.maybe_count("threads"))?;
+    let peers = install(&part.peers, &ProgramPlaces::new(asked));
+    let mut problems = asked.list("problems");
+    if problems.is_empty() {
+        problems = part.problems.iter().map(String::as_str).collect();
     }
-
-    fn solved(
-        &self,
-        part: &PartData,
-        name: &str,
-        peers: &[Peer],
-        threads: usize,
-    ) -> Result<Vec<(String, Attempt)>> {
+    let mut table = asked.table("solves");
+    for name in problems {
         let system = problem::system(&Executor::cpu(), name)?;
         let ready = Ready::of(&system, &Executor::cpu_with_threads(threads)?)?;
         let (files, configs) = (Files::new(&system)?, part.configs()?);
-        let ours = configs
-            .iter()
-            .map(|(name, config)| race::within(name, config, &ready));
+        let ours = configs.iter();
+        let ours = ours.map(|(name, config)| race::within(name, config, &ready));
         let theirs = peers.iter().filter(|peer| peer.uses(threads));
         let theirs = theirs.map(|peer| race::peer(peer, &files, threads));
         let entrants: Vec<_> = ours.chain(theirs).collect();
         let title = format!("{name}, threads {threads}");
-        Ok(race(&title, &entrants, self.rounds))
+        let solves = race(&title, &entrants, asked.count("rounds"));
+        let unit = unit(&solves, &part.unit);
+        for (who, attempt) in &solves {
+            let head = row![short(name), who].into_iter();
+            table.row(head.chain(cells(attempt, unit)).collect());
+        }
     }
+    let further = [
+        ("unit", part.unit.join(", ")),
+        ("cores", threads.to_string()),
+    ];
+    say!("{table}\n\n{}", asked.note("end", &further));
+    Ok(())
 }
 
 /// The best of some solves, where it came near the tolerance: who stops a little too soon is not slower for it, and the ratio is
@@ -183,25 +124,24 @@ fn unit<'s>(solves: &'s [(String, Attempt)], names: &[String]) -> Option<&'s Mea
     of.min_by(|one, other| one.total().total_cmp(&other.total()))
 }
 
-fn cells(attempt: &Attempt, unit: Option<&Measurement>) -> String {
+fn cells(attempt: &Attempt, unit: Option<&Measurement>) -> Vec<Cell> {
     let m = match attempt {
         Ok(m) => m,
-        Err(why) => return format!("{}{why}", " | ".repeat(8)),
+        Err(why) => return row!["", "", "", "", "", "", "", "", why],
     };
     let unit = unit.filter(|_| m.converged());
-    let ratio = |part: fn(&Measurement) -> f64| cell(unit.map(|unit| part(m) / part(unit)), 2);
-    format!(
-        "{} | {} | {:.3} | {:.3} | {:.3} | {:.1e} | {} | {} | {}",
+    let ratio = |part: fn(&Measurement) -> f64| unit.map(|unit| part(m) / part(unit));
+    row![
         m.iterations,
-        cell(m.complexity, 2),
+        m.complexity,
         m.setup,
         m.solve,
         m.total(),
         m.residual,
         ratio(|m| m.solve),
         ratio(Measurement::total),
-        if m.converged() { "" } else { "not converged" }
-    )
+        if m.converged() { "" } else { "not converged" },
+    ]
 }
 
 #[cfg(test)]
@@ -219,34 +159,32 @@ mod tests {
             ..Measurement::default()
         };
         let base = measured(3.0, 1e-9);
-        let good = cells(&Ok(measured(1.0, 1e-9)), Some(&base));
+        let table = Asked::plain("mechanics").table("solves").without(2);
+        let texts = |attempt: &Attempt| table.texts(cells(attempt, Some(&base))).join(" | ");
+        let good = texts(&Ok(measured(1.0, 1e-9)));
         assert_eq!(
             good,
             "9 | 1.20 | 1.000 | 1.000 | 2.000 | 1.0e-9 | 0.33 | 0.50 | "
         );
-        let bad = cells(&Ok(measured(1.0, 1e-2)), Some(&base));
+        let bad = texts(&Ok(measured(1.0, 1e-2)));
         assert!(bad.ends_with("| 1.0e-2 |  |  | not converged"), "{bad}");
-        assert_eq!(cells(&Err("why".to_owned()), None).split('|').count(), 9);
+        assert_eq!(cells(&Err("why".to_owned()), None).len(), 9);
     }
 
     #[test]
     fn parts_are_configurations_and_presets_go_by_their_names() {
         let parts: Parts = toml::from_str(PARTS).unwrap();
-        let all = [parts.multigrid, parts.affinity, parts.fsai].into_iter();
-        for part in all.flatten() {
+        for part in parts.values().flatten() {
             part.configs().unwrap();
         }
-        assert_eq!(
-            presets(&["mechanics".to_owned()]).unwrap()[0]["name"],
-            "mechanics"
-        );
-        assert!(presets(&["mecanics".to_owned()]).is_err());
+        assert_eq!(presets(&["mechanics"]).unwrap()[0]["name"], "mechanics");
+        assert!(presets(&["mecanics"]).is_err());
     }
 
     #[test]
     fn both_strengths_are_measured_with_the_same_stages() {
         let parts: Parts = toml::from_str(PARTS).unwrap();
-        let part = &parts.affinity[0];
+        let part = &parts["affinity"][0];
         let system = problem::system(&Executor::cpu(), "aniso5:40,0.001,34.377").unwrap();
         let ready = Ready::of(&system, &Executor::cpu()).unwrap();
         let configs = part.configs().unwrap();
@@ -260,10 +198,10 @@ mod tests {
                 .all(|(_, one)| one.as_ref().unwrap().converged())
         );
         let unit = unit(&solves, &part.unit);
-        assert!(
-            solves
-                .iter()
-                .any(|(_, one)| cells(one, unit).contains("| 1.00 |"))
-        );
+        let is_unit = |attempt: &Attempt| {
+            let ratio = &cells(attempt, unit)[7];
+            matches!(ratio, Cell::Number(ratio) if *ratio == 1.0)
+        };
+        assert!(solves.iter().any(|(_, one)| is_unit(one)));
     }
 }

@@ -8,7 +8,6 @@ mod race;
 mod report;
 pub(crate) mod scaling;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use vcycle::executor::Executor;
@@ -19,87 +18,47 @@ use self::program::Peer;
 pub(crate) use self::program::{Library, ProgramPlaces};
 use self::race::{Program, race};
 use self::report::PeerGroup;
-use crate::common::{Result, threads, write};
+use crate::asked::Asked;
+use crate::common::{Result, short, threads};
 use crate::problem::{self, BenchSystem};
+use crate::table::write;
 
 /// vcycle as it chooses by itself.
 const OURS: &str = "vcycle";
 
-/// Options of `peers`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct PeersArgs {
-    /// Problems of the gallery, or files; what there is not is left out
-    #[arg(long, num_args = 1.., default_values = [
-        "poisson7:128", "poisson27:96", "jump7:64,1e6", "elasticity:80x20x20", "aniso5:1000,0.001",
-        "tet:64", "tet:64,1e4",
-    ])]
-    problems: Vec<String>,
-    /// Whom to compare with
-    #[arg(long, num_args = 0.., default_values = ["hypre", "gamg", "amgcl", "pyamg"])]
-    peers: Vec<Library>,
-    /// Options of `vcycle solve` for a row of ours; several times for several rows
-    /// [default: none, and --precond amg]
-    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, default_values = ["", "--precond amg"], hide_default_value = true)]
-    ours: Vec<String>,
-    /// The program `vcycle` [default: the one beside this program]
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
-    /// Threads, or processes of a peer [default: 1, and all cores]
-    #[arg(long, num_args = 1..)]
-    threads: Vec<usize>,
-    /// Turns each solver takes, each in a new process
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// Measure nothing: take what `--json` has printed before from a file
-    #[arg(long, value_name = "FILE")]
-    from: Option<PathBuf>,
-    /// Draw the totals as an SVG file, too
-    #[arg(long, value_name = "FILE")]
-    chart: Option<PathBuf>,
-    /// Write our parts of the best peer's time into a file, between the marks it has for them
-    #[arg(long, value_name = "FILE")]
-    parts: Option<PathBuf>,
-    #[command(flatten)]
-    places: ProgramPlaces,
-}
-
-pub(crate) fn run(arguments: &PeersArgs) -> Result<()> {
-    let groups = match &arguments.from {
+pub(crate) fn run(asked: &Asked) -> Result<()> {
+    let groups = match asked.path("from") {
         Some(file) => report::read(&std::fs::read_to_string(file)?)?,
-        None => measured(arguments)?,
+        None => measured(asked)?,
     };
-    if let (Some(file), Some(chart)) = (&arguments.chart, report::chart(&groups)) {
-        write(file, &chart)?;
+    if let (Some(file), Some(chart)) = (asked.path("chart"), report::chart(&groups)) {
+        write(&file, &chart)?;
     }
-    if let Some(file) = &arguments.parts {
-        let text = std::fs::read_to_string(file)?;
-        write(file, &report::with_parts(&text, &groups)?)?;
+    if let Some(file) = asked.path("parts") {
+        let text = std::fs::read_to_string(&file)?;
+        write(&file, &report::with_parts(&text, &groups)?)?;
     }
-    match arguments.json {
+    match asked.has("json") {
         true => say!("{}", report::json(&groups)),
         false => say!(
-            "{}\n\nEvery solve in a process of its own, in turns; of some rounds the one with the smallest total. \
-             Reading is not part of it. b as the problem has it; relative residual 1e-8, computed from the solution \
-             by this program.",
-            report::text(&groups)
+            "{}\n\n{}",
+            report::text(asked, &groups),
+            asked.note("end", &[])
         ),
     }
     Ok(())
 }
 
 /// All problems with all numbers of threads.
-fn measured(arguments: &PeersArgs) -> Result<Vec<PeerGroup>> {
-    let peers = install(&arguments.peers, &arguments.places);
-    let mut counts = arguments.threads.clone();
+fn measured(asked: &Asked) -> Result<Vec<PeerGroup>> {
+    let peers = install(&Library::asked(asked), &ProgramPlaces::new(asked));
+    let mut counts = asked.counts("threads");
     if counts.is_empty() {
         counts = vec![1, threads(None)?];
         counts.dedup();
     }
     let mut groups = Vec::new();
-    for name in &arguments.problems {
+    for name in asked.list("problems") {
         let system = match problem::system(&Executor::cpu(), name) {
             Ok(system) => system,
             Err(why) => {
@@ -109,17 +68,17 @@ fn measured(arguments: &PeersArgs) -> Result<Vec<PeerGroup>> {
         };
         let files = Files::new(&system)?;
         for &threads in &counts {
-            let program = Program::new(arguments.program.as_deref(), &files, threads, None)?;
-            let ours = arguments.ours.iter();
+            let program = Program::new(asked, &files, threads, None)?;
+            let ours = asked.list("ours").into_iter();
             let ours = ours.map(|options| program.entrant(options, &files));
             let theirs = peers.iter().filter(|peer| peer.uses(threads));
             let theirs = theirs.map(|peer| race::peer(peer, &files, threads));
             let entrants: Vec<_> = ours.chain(theirs).collect();
             let title = format!("{name}, threads {threads}");
             groups.push(PeerGroup {
-                problem: name.rsplit('/').next().unwrap_or(name).to_owned(),
+                problem: short(name).to_owned(),
                 threads,
-                solves: race(&title, &entrants, arguments.rounds),
+                solves: race(&title, &entrants, asked.count("rounds")),
             });
         }
     }

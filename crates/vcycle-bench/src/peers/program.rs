@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::files::Files;
 use super::measurement::{Attempt, Measurement};
+use crate::asked::Asked;
 use crate::common::Result;
 use crate::install;
 
@@ -25,18 +26,18 @@ const SOURCES: [(&str, &str); 8] = [
     ("petsc_jacobi.c", include_str!("../../peers/petsc_jacobi.c")),
 ];
 
-/// Where peers are installed.
-#[derive(Clone, Debug, clap::Args)]
+/// Where peers are installed: Python packages, and programs that are compiled.
 pub(crate) struct ProgramPlaces {
-    /// Where Python packages are installed
-    #[arg(long, default_value = "target/bench-venv")]
     venv: PathBuf,
-    /// Where the programs of hypre, PETSc and AMGCL are compiled
-    #[arg(long, default_value = "target/bench-peers")]
     build: PathBuf,
 }
 
 impl ProgramPlaces {
+    pub(crate) fn new(asked: &Asked) -> Self {
+        let [venv, build] = ["venv", "build"].map(|name| asked.text(name).into());
+        Self { venv, build }
+    }
+
     /// Installs Python packages; the interpreter that has them.
     pub(crate) fn python(&self, packages: &[&str]) -> Result<PathBuf> {
         install::python(&self.venv, packages)
@@ -44,7 +45,7 @@ impl ProgramPlaces {
 }
 
 /// Other libraries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Library {
     /// BoomerAMG
@@ -64,6 +65,15 @@ pub(crate) enum Library {
 }
 
 impl Library {
+    /// Those that are asked for.
+    pub(crate) fn asked(asked: &Asked) -> Vec<Self> {
+        let of = |name: &str| serde_json::from_value(name.into());
+        let known = asked.list("peers").into_iter().map(of);
+        known
+            .map(|library| library.expect("the options name them"))
+            .collect()
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Library::Hypre => "hypre BoomerAMG",

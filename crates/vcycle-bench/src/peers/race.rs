@@ -1,20 +1,18 @@
 //! Solvers that take turns, and how vcycle is one of them: by its program, or within this process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 use vcycle::config::Config;
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
 use vcycle::multigrid::Report;
-use vcycle::vector::Vector;
 
 use super::files::Files;
 use super::measurement::{Attempt, Measurement, TOLERANCE, fastest};
 use super::program::Peer;
+use crate::asked::Asked;
 use crate::common::Result;
-use crate::ready::Ready;
+use crate::problem::{Ready, residual};
 
 /// A solver with all it needs, by name.
 pub(super) type Entrant<'e> = (String, Box<dyn Fn() -> Attempt + 'e>);
@@ -62,7 +60,7 @@ pub(super) struct Program {
 impl Program {
     /// The program that is asked for; else the one beside this program, or on `PATH`.
     pub(super) fn new(
-        asked: Option<&Path>,
+        asked: &Asked,
         files: &Files<'_>,
         threads: usize,
         ranks: Option<usize>,
@@ -70,9 +68,11 @@ impl Program {
         let name = format!("vcycle{}", std::env::consts::EXE_SUFFIX);
         let beside = std::env::current_exe().map(|own| own.with_file_name(&name));
         let beside = beside.ok().filter(|beside| beside.is_file());
-        let asked = asked.map(Path::to_owned);
         Ok(Self {
-            path: asked.or(beside).unwrap_or_else(|| PathBuf::from(name)),
+            path: asked
+                .path("program")
+                .or(beside)
+                .unwrap_or_else(|| PathBuf::from(name)),
             arguments: files.for_vcycle()?,
             threads,
             ranks,
@@ -147,18 +147,13 @@ pub(super) fn within<'e>(name: &str, config: &'e Config, ready: &'e Ready) -> En
     let solve = || {
         let solved = ready.once(config);
         let solution = solved.map_err(|error| format!("failed: {error}"))?;
-        let residual = || -> Result<f64> {
-            let (b, mut r) = (ready.rhs(), Vector::zeros_like(ready.rhs())?);
-            let a = ready.matrix();
-            a.residual(b, &solution.x, &mut r, &Workspace::new())?;
-            Ok(r.norms()?[0] / b.norms()?[0])
-        };
+        let residual = residual(ready.matrix(), ready.rhs(), &solution.x);
         Ok(Measurement {
             read: 0.0,
             setup: solution.setup.as_secs_f64(),
             solve: solution.solving.as_secs_f64(),
             iterations: solution.outcome.iterations,
-            residual: residual().map_err(|error| error.to_string())?,
+            residual: residual.map_err(|error| error.to_string())?,
             complexity: solution.multigrid.as_ref().map(Report::operator_complexity),
             messages: 0.0,
         })
@@ -192,8 +187,9 @@ mod tests {
     fn rows_are_named_by_their_options_and_measured_by_their_true_residual() {
         let system = problem::system(&Executor::reference(), "poisson5:20").unwrap();
         let files = Files::new(&system).unwrap();
-        let asked = Path::new("no/such/program");
-        let program = Program::new(Some(asked), &files, 1, None).unwrap();
+        let line = ["vcycle-bench", "peers", "--program", "no/such/program"];
+        let (_, asked) = Asked::read(&crate::asked::command().get_matches_from(line));
+        let program = Program::new(&asked, &files, 1, None).unwrap();
         let names = ["", "--precond amg"].map(|options| program.entrant(options, &files).0);
         assert_eq!(names, ["vcycle", "vcycle --precond amg"]);
         let ready = Ready::of(&system, &Executor::reference()).unwrap();

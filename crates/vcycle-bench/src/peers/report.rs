@@ -5,7 +5,9 @@ use vcycle_plot::{BarRow, bars};
 
 use super::OURS;
 use super::measurement::{Attempt, Measurement, TOLERANCE};
-use crate::common::{Result, Table, cell};
+use crate::asked::Asked;
+use crate::common::Result;
+use crate::table::{Cell, Table, row};
 
 /// All solves of one problem with one number of threads, by name.
 pub(crate) struct PeerGroup {
@@ -35,7 +37,7 @@ impl PeerGroup {
         let best = self.best_peer();
         let ratio = |m: &Measurement| {
             let best = best.filter(|_| m.converged())?;
-            Some(m.total() / best.1.total())
+            Some(best.1.total() / m.total())
         };
         let solves = self.solves.iter().map(|(name, attempt)| match attempt {
             Ok(m) => json!({
@@ -46,7 +48,7 @@ impl PeerGroup {
                 "iterations": m.iterations,
                 "relative_residual": m.residual,
                 "operator_complexity": m.complexity,
-                "ratio_to_best_peer": ratio(m),
+                "times_faster_than_best_peer": ratio(m),
             }),
             Err(why) => json!({"name": name, "error": why}),
         });
@@ -106,20 +108,15 @@ fn attempt(one: &Value) -> Option<Measurement> {
 }
 
 /// All solves in a table, and our rows beside the best peer in another.
-pub(crate) fn text(groups: &[PeerGroup]) -> String {
-    let mut all = Table::new(
-        "problem | threads | who | read s | set-up s | solve s | total s | iterations | residual | note",
-    );
+pub(crate) fn text(asked: &Asked, groups: &[PeerGroup]) -> String {
+    let mut all = asked.table("all");
     for group in groups {
         for (name, attempt) in &group.solves {
-            let (problem, threads) = (&group.problem, group.threads);
-            all.row(format!(
-                "{problem} | {threads} | {name} | {}",
-                cells(attempt)
-            ));
+            let head = row![&group.problem, group.threads, name].into_iter();
+            all.row(head.chain(cells(attempt)).collect());
         }
     }
-    format!("{all}\n\n{}", beside_the_best(groups))
+    format!("{all}\n\n{}", beside_the_best(asked, groups))
 }
 
 /// Totals of all that succeeded, as bars.
@@ -146,7 +143,7 @@ const MARKS: [&str; 2] = [
     "<!-- end -->",
 ];
 
-/// A text with our parts of the best peer's time between its marks: a Markdown table of what was measured with the most threads.
+/// A text with how much faster than the best peer we are between its marks: a Markdown table of what was measured with the most threads.
 ///
 /// # Errors
 /// For a text without the marks.
@@ -163,7 +160,7 @@ pub(crate) fn with_parts(text: &str, groups: &[PeerGroup]) -> Result<String> {
 fn parts(groups: &[PeerGroup]) -> String {
     let threads = groups.iter().map(|group| group.threads).max().unwrap_or(1);
     let mut text = format!(
-        "| problem, {threads} threads | vcycle, s | best peer, s | part |\n|---|---:|---:|---:|\n"
+        "| problem, {threads} threads | vcycle, s | best peer, s | times faster |\n|---|---:|---:|---:|\n"
     );
     for group in groups.iter().filter(|group| group.threads == threads) {
         let Some(((_, ours), (name, best))) = group
@@ -173,9 +170,9 @@ fn parts(groups: &[PeerGroup]) -> String {
         else {
             continue;
         };
-        let (problem, part) = (&group.problem, ours.total() / best.total());
+        let (problem, faster) = (&group.problem, best.total() / ours.total());
         text += &format!(
-            "| `{problem}` | {:.2} | {name} {:.2} | {part:.2} |\n",
+            "| `{problem}` | {:.2} | {name} {:.2} | {faster:.1} |\n",
             ours.total(),
             best.total()
         );
@@ -183,42 +180,41 @@ fn parts(groups: &[PeerGroup]) -> String {
     text
 }
 
-fn beside_the_best(groups: &[PeerGroup]) -> String {
-    let mut ratios =
-        Table::new("problem | threads | who | total s | best peer | its total s | ratio");
+fn beside_the_best(asked: &Asked, groups: &[PeerGroup]) -> Table {
+    let mut ratios = asked.table("best");
     for group in groups {
         let best = group.best_peer();
-        let (peer, theirs) = (
-            best.map_or("none", |best| best.0),
-            best.map(|best| best.1.total()),
-        );
+        let peer = best.map_or("none", |best| best.0);
+        let theirs = best.map(|best| best.1.total());
         for (name, m) in group.succeeded(true) {
-            ratios.row(format!(
-                "{} | {} | {name} | {:.3} | {peer} | {} | {}",
-                group.problem,
+            let ours = m.total();
+            let faster = theirs.map(|theirs| theirs / ours);
+            ratios.row(row![
+                &group.problem,
                 group.threads,
-                m.total(),
-                cell(theirs, 3),
-                cell(theirs.map(|theirs| m.total() / theirs), 2)
-            ));
+                name,
+                ours,
+                peer,
+                theirs,
+                faster
+            ]);
         }
     }
-    ratios.to_string()
+    ratios
 }
 
-fn cells(attempt: &Attempt) -> String {
+fn cells(attempt: &Attempt) -> Vec<Cell> {
     match attempt {
-        Ok(m) => format!(
-            "{:.3} | {:.3} | {:.3} | {:.3} | {} | {:.1e} | {}",
+        Ok(m) => row![
             m.read,
             m.setup,
             m.solve,
             m.total(),
             m.iterations,
             m.residual,
-            if m.converged() { "" } else { "not converged" }
-        ),
-        Err(why) => format!("{}{why}", " | ".repeat(6)),
+            if m.converged() { "" } else { "not converged" },
+        ],
+        Err(why) => row!["", "", "", "", "", "", why],
     }
 }
 
@@ -238,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_parts_of_the_committed_measurements() {
+    fn the_readme_has_the_committed_measurements() {
         const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
         let file = |name: &str| std::fs::read_to_string(format!("{ROOT}/{name}")).unwrap();
         let groups = read(&file("docs/benchmarks/peers.json")).unwrap();
@@ -277,13 +273,14 @@ mod tests {
 
     #[test]
     fn ratios_are_of_totals_and_to_the_best_that_solved_it() {
-        let both = text(&[group()]);
+        let asked = &Asked::plain("peers");
+        let both = text(asked, &[group()]);
         assert!(line(&both, "slow").ends_with("| 0.500 | 5.000 | 1.000 | 6.000 | 10 | 1.0e-9 | |"));
         assert!(line(&both, "wrong").ends_with("| 1.0e-3 | not converged |"));
         assert!(line(&both, "absent").ends_with("| | not installed: no network |"));
-        let ratios = beside_the_best(&[group()]);
-        assert!(line(&ratios, "| vcycle |").ends_with("| 3.000 | fast | 2.000 | 1.50 |"));
-        assert!(line(&ratios, "amg").ends_with("| 4.000 | fast | 2.000 | 2.00 |"));
+        let ratios = beside_the_best(asked, &[group()]).to_string();
+        assert!(line(&ratios, "| vcycle |").ends_with("| 3.000 | fast | 2.000 | 0.67 |"));
+        assert!(line(&ratios, "amg").ends_with("| 4.000 | fast | 2.000 | 0.50 |"));
     }
 
     #[test]
@@ -299,26 +296,29 @@ mod tests {
         let solves = &value[0]["solves"];
         assert_eq!(value[0]["best_peer"], "fast");
         assert_eq!(solves[0]["name"], "vcycle");
-        assert_eq!(solves[0]["ratio_to_best_peer"], 1.5);
+        assert_eq!(solves[1]["times_faster_than_best_peer"], 0.5);
         assert_eq!(solves[2]["read_seconds"], 0.5);
-        assert_eq!(solves[4]["ratio_to_best_peer"], Value::Null);
+        assert_eq!(solves[4]["times_faster_than_best_peer"], Value::Null);
         assert_eq!(solves[5]["error"], "not installed: no network");
     }
 
     #[test]
     fn what_was_printed_is_read_again() {
         let again = read(&json(&[group()])).unwrap();
-        assert_eq!(text(&again), text(&[group()]));
+        let asked = &Asked::plain("peers");
+        assert_eq!(text(asked, &again), text(asked, &[group()]));
     }
 
     #[test]
     fn nothing_is_compared_with_a_failure() {
         let mut failed = group();
         failed.solves[0].1 = Err("failed".to_owned());
-        let ratios = beside_the_best(&[failed]);
+        let asked = &Asked::plain("peers");
+        let ratios = beside_the_best(asked, &[failed]).to_string();
         assert_eq!(ratios.lines().count(), 3, "{ratios}");
         let mut alone = group();
         alone.solves.truncate(1);
-        assert!(line(&beside_the_best(&[alone]), "| vcycle |").contains("| none |"));
+        let ratios = beside_the_best(asked, &[alone]).to_string();
+        assert!(line(&ratios, "| vcycle |").contains("| none |"));
     }
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use vcycle::config::RunConfig;
 use vcycle::executor::Executor;
@@ -183,7 +182,7 @@ impl Experiment {
 }
 
 /// How large problems are.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Size {
     /// For tests: an unoptimised program takes seconds, and its times say nothing.

@@ -15,92 +15,57 @@ mod solves;
 mod summary;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use experiment::{Experiment, Scope, Size};
 use record::Record;
 
-use crate::common::{Result, write};
+use crate::asked::Asked;
+use crate::common::Result;
 use crate::mkl;
 use crate::peers::{Library, Peers, ProgramPlaces};
+use crate::table::write;
 
-/// Options of `reproduce`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ReproduceArgs {
-    /// Paper, or one of its tables or figures: `zong`, `zong/table-3`; all unless given
-    only: Option<String>,
-    /// Small problems: all experiments in three minutes on two cores
-    #[arg(long)]
-    quick: bool,
-    /// Where to solve, `cuda:0` say; on the processor unless given
-    #[arg(long, value_name = "NAME", default_value = "cpu")]
-    device: String,
-    /// Folder for the records, the page, its charts and the Markdown
-    #[arg(short, long, value_name = "FOLDER")]
-    output: PathBuf,
-    /// Run experiments whose records are there, too
-    #[arg(long)]
-    again: bool,
-    /// Run nothing: make the page of the records that are there
-    #[arg(long, conflicts_with = "again")]
-    report: bool,
-    /// Libraries to install and to measure in the same run
-    #[arg(long, num_args = 0.., value_name = "LIBRARY")]
-    peers: Vec<Library>,
-    /// Install Intel MKL and measure its products in the same run
-    #[arg(long)]
-    mkl: bool,
-    /// What the records call the machine; found out unless given
-    #[arg(long, value_name = "WORDS")]
-    machine: Option<String>,
-    /// Write the Markdown to this file, too; its charts are those of the folder
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    #[command(flatten)]
-    places: ProgramPlaces,
-}
-
-impl ReproduceArgs {
-    /// An unoptimised program, whose times say nothing, takes the problems of tests for small ones.
-    fn size(&self) -> Size {
-        match self.quick {
-            true if cfg!(debug_assertions) => Size::Tiny,
-            true => Size::Quick,
-            false => Size::Full,
-        }
-    }
-
-    fn scope(&self) -> Result<Scope> {
-        let machine = self.machine.clone();
-        Ok(Scope {
-            size: self.size(),
-            device: self.device.clone(),
-            machine: machine.unwrap_or_else(|| machine::name(&self.device)),
-            peers: Peers::install(&self.peers, &self.places),
-            mkl: match self.mkl {
-                true => Some(self.places.python(&mkl::PACKAGES)?),
-                false => None,
-            },
-        })
+/// How large problems are. An unoptimised program, whose times say nothing, takes the problems of tests for small ones.
+fn size(asked: &Asked) -> Size {
+    match asked.has("quick") {
+        true if cfg!(debug_assertions) => Size::Tiny,
+        true => Size::Quick,
+        false => Size::Full,
     }
 }
 
-pub(crate) fn run(arguments: &ReproduceArgs) -> Result<()> {
-    let chosen = chosen(arguments.only.as_deref())?;
-    if !arguments.report {
-        let folder = &arguments.output;
+fn scope(asked: &Asked) -> Result<Scope> {
+    let (device, places) = (asked.text("device"), ProgramPlaces::new(asked));
+    let machine = asked.maybe("machine").map(str::to_owned);
+    Ok(Scope {
+        size: size(asked),
+        device: device.to_owned(),
+        machine: machine.unwrap_or_else(|| machine::name(device)),
+        peers: Peers::install(&Library::asked(asked), &places),
+        mkl: match asked.has("mkl") {
+            true => Some(places.python(&mkl::PACKAGES)?),
+            false => None,
+        },
+    })
+}
+
+pub(crate) fn run(asked: &Asked) -> Result<()> {
+    let chosen = chosen(asked.maybe("ONLY"))?;
+    let folder = Path::new(asked.text("output"));
+    if !asked.has("report") {
         let named = |error| format!("{}: cannot be made: {error}", folder.display());
         std::fs::create_dir_all(folder).map_err(named)?;
-        measure_all(arguments, chosen)?;
+        measure_all(asked, folder, chosen)?;
     }
-    report(&arguments.output, arguments.markdown.as_deref())
+    report(folder, asked.path("markdown").as_deref())
 }
 
 /// Runs the experiments that have no record.
-fn measure_all(arguments: &ReproduceArgs, mut chosen: Vec<&'static Experiment>) -> Result<()> {
-    chosen.retain(|one| one.on_devices || arguments.device == "cpu");
-    let scope = arguments.scope()?;
+fn measure_all(asked: &Asked, folder: &Path, mut chosen: Vec<&'static Experiment>) -> Result<()> {
+    chosen.retain(|one| one.on_devices || asked.text("device") == "cpu");
+    let scope = scope(asked)?;
     // Without its device none would be run, and records would say so.
     scope.executor()?;
     if scope.size == Size::Tiny {
@@ -111,8 +76,9 @@ fn measure_all(arguments: &ReproduceArgs, mut chosen: Vec<&'static Experiment>) 
     let count = chosen.len();
     for (number, experiment) in chosen.into_iter().enumerate() {
         let name = experiment.name();
-        let file = arguments.output.join(record::file_name(&name));
-        if !arguments.again && Record::read(&file).is_some_and(|record| record.fits(&scope)) {
+        let file = folder.join(record::file_name(&name));
+        let is_there = Record::read(&file).is_some_and(|record| record.fits(&scope));
+        if is_there && !asked.has("again") {
             eprintln!("{} of {count}  {name}: there already", number + 1);
             continue;
         }

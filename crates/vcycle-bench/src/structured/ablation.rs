@@ -6,9 +6,10 @@ use vcycle::executor::Executor;
 use vcycle::multigrid::LevelScaling;
 use vcycle_plot::{Curve, Panel, panels};
 
-use super::args::StructuredArgs;
+use super::Settings;
 use super::problem::Problem;
-use crate::common::{Result, write};
+use crate::common::Result;
+use crate::table::write;
 
 /// Name, precision, strategy and dashes of a curve.
 const CURVES: [(&str, &str, LevelScaling, &str); 5] = [
@@ -30,15 +31,15 @@ const CURVES: [(&str, &str, LevelScaling, &str); 5] = [
 ];
 
 /// Solves all problems in all ways, prints the iterations and writes the picture.
-pub(super) fn run(arguments: &StructuredArgs, executor: &Executor, file: &Path) -> Result<()> {
+pub(super) fn run(settings: &Settings, executor: &Executor, file: &Path) -> Result<()> {
     let mut all = Vec::new();
-    for name in &arguments.problems {
+    for name in settings.asked.list("PROBLEM") {
         let problem = Problem::new(executor, name)?;
         let mut curves = Vec::new();
         for (title, precision, scaling, dashes) in CURVES {
-            let mut parameters = arguments.multigrid(precision)?;
+            let mut parameters = settings.multigrid(precision)?;
             parameters.scaling = scaling;
-            let solved = problem.solved(arguments, &parameters);
+            let solved = problem.solved(settings, &parameters);
             let residuals = match solved {
                 Ok(residuals) => residuals,
                 Err(why) => {
@@ -47,7 +48,7 @@ pub(super) fn run(arguments: &StructuredArgs, executor: &Executor, file: &Path) 
                 }
             };
             if let Some(last) = residuals.last() {
-                let end = if *last <= arguments.rtol {
+                let end = if *last <= settings.rtol {
                     ""
                 } else {
                     ", not converged"

@@ -8,8 +8,10 @@ use vcycle::scalar::{Real, bf16, f16};
 use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg};
 use vcycle::vector::Vector;
 
-use super::args::StructuredArgs;
-use crate::common::{Result, Table};
+use super::Settings;
+use crate::asked::Asked;
+use crate::common::Result;
+use crate::table::{Table, row};
 use crate::timing::{Candidate, Work, race, shortest, turns};
 use crate::triad::{Triad, pool};
 
@@ -52,7 +54,7 @@ where
 
 /// A table of products and sweeps, beside the triad of the processor or a copy of the device.
 pub(super) fn measure(
-    arguments: &StructuredArgs,
+    settings: &Settings,
     a: &Arc<StencilMatrix<f64>>,
     executor: &Executor,
 ) -> Result<Table> {
@@ -82,22 +84,19 @@ pub(super) fn measure(
     }
     let count = products.len();
     let mut kernels: Vec<Kernel> = products.into_iter().chain(sweeps).collect();
-    let (times, what, fastest) = timed(arguments, executor, &mut kernels)?;
-    let mut table = Table::new(&format!(
-        "kernel | us | GB/s | % of {what} | x f64 | bytes allow"
-    ));
+    let (times, what, fastest) = timed(settings, executor, &mut kernels)?;
+    let mut table = settings.asked.table("kernels");
     for (place, (kernel, time)) in kernels.iter().zip(&times).enumerate() {
         let first = place / count * count;
         let speed = kernel.bytes / time;
-        table.row(format!(
-            "{} | {:.1} | {:.1} | {:.0} | {:.2} | {:.2}",
-            kernel.name,
+        table.row(row![
+            &kernel.name,
             time * 1e6,
             speed * 1e-9,
             100.0 * speed / fastest,
             times[first] / time,
-            kernels[first].bytes / kernel.bytes
-        ));
+            kernels[first].bytes / kernel.bytes,
+        ]);
     }
     say!("a {what}: {:.1} GB/s", fastest * 1e-9);
     Ok(table)
@@ -105,11 +104,11 @@ pub(super) fn measure(
 
 /// Seconds of all kernels, and the bandwidth of what they are compared with.
 fn timed(
-    arguments: &StructuredArgs,
+    settings: &Settings,
     executor: &Executor,
     kernels: &mut [Kernel],
 ) -> Result<(Vec<f64>, &'static str, f64)> {
-    let measuring = (arguments.rounds, arguments.seconds);
+    let measuring = settings.measuring;
     if let Some(device) = executor.device() {
         let mut times = Vec::new();
         for kernel in kernels {
@@ -127,7 +126,7 @@ fn timed(
             .iter_mut()
             .map(|one| &mut one.work as &mut dyn Candidate),
     );
-    let mut times = race(&mut candidates, measuring.0, measuring.1)?;
+    let mut times = race(&mut candidates, measuring)?;
     let fastest = bytes / times.remove(0);
     Ok((times, "triad", fastest))
 }
@@ -137,15 +136,19 @@ const REPEATS: usize = 4;
 
 /// Set-ups of what is on the device already, as a stencil and as a CSR matrix: the first one and the best of the next, in
 /// milliseconds.
-pub(super) fn measure_setups(executor: &Executor, a: &StencilMatrix<f64>) -> Result<Table> {
-    let mut table = Table::new("set-up from | first ms | repeated ms");
+pub(super) fn measure_setups(
+    asked: &Asked,
+    executor: &Executor,
+    a: &StencilMatrix<f64>,
+) -> Result<Table> {
+    let mut table = asked.table("setups");
     let stencil: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor)?);
     let csr: Arc<dyn LinOp<f64>> = Arc::new(a.to_csr().copy_to(executor)?);
     for (from, matrix) in [("a stencil", stencil), ("csr", csr)] {
         let mut make = || Ok(StructMg::default().generate_with_report(&matrix, &Workspace::new())?);
         let (first, _) = shortest(executor, 1, &mut make)?;
         let (best, _) = shortest(executor, REPEATS, &mut make)?;
-        table.row(format!("{from} | {:.1} | {:.1}", 1e3 * first, 1e3 * best));
+        table.row(row![from, 1e3 * first, 1e3 * best]);
     }
     Ok(table)
 }

@@ -1,39 +1,68 @@
 //! `vcycle-bench struct`: what storing stencil matrices in fewer bits gains.
 
 mod ablation;
-mod args;
 mod kernels;
 mod problem;
 mod solves;
 
 use vcycle::executor::Executor;
+use vcycle::structured::StructMg;
 
-pub(crate) use self::args::StructuredArgs;
 use self::problem::Problem;
+use crate::asked::Asked;
 use crate::common::{Result, threads};
 
-pub(crate) fn run(arguments: &StructuredArgs) -> Result<()> {
-    let host = Executor::cpu_with_threads(threads(arguments.threads)?)?;
-    let executor = match &arguments.device {
+/// What all measurements have in common.
+struct Settings {
+    asked: Asked,
+    /// Rounds, and the seconds of each.
+    measuring: (usize, f64),
+    rtol: f64,
+}
+
+impl Settings {
+    fn new(asked: &Asked) -> Self {
+        Self {
+            asked: asked.clone(),
+            measuring: asked.measuring(),
+            rtol: asked.number("rtol"),
+        }
+    }
+
+    /// The preconditioner in a precision, `sp/hp` or `K64P32D16` say.
+    fn multigrid(&self, precision: &str) -> Result<StructMg> {
+        let mut parameters = StructMg::default();
+        parameters.precision = Some(precision.parse()?);
+        if let Some(sweeps) = self.asked.maybe_count("sweeps") {
+            (parameters.pre_sweeps, parameters.post_sweeps) = (sweeps, sweeps);
+        }
+        Ok(parameters)
+    }
+}
+
+pub(crate) fn run(asked: &Asked) -> Result<()> {
+    let settings = &Settings::new(asked);
+    let host = Executor::cpu_with_threads(threads(asked.maybe_count("threads"))?)?;
+    let executor = match asked.maybe("device") {
         Some(name) => Executor::gpu(name)?,
         None => host.clone(),
     };
-    if let Some(file) = &arguments.ablation {
-        return ablation::run(arguments, &host, file);
+    if let Some(file) = asked.path("ablation") {
+        return ablation::run(settings, &host, &file);
     }
     let mut measured = Vec::new();
-    for name in &arguments.problems {
+    for name in asked.list("PROBLEM") {
         let problem = Problem::new(&host, name)?;
         say!("{problem}, {}, {} threads", executor.name(), host.threads());
-        if arguments.kernels {
-            say!("{}", kernels::measure(arguments, &problem.a, &executor)?);
+        if asked.has("kernels") {
+            say!("{}", kernels::measure(settings, &problem.a, &executor)?);
             if executor.is_device() {
-                say!("{}", kernels::measure_setups(&executor, &problem.a)?);
+                say!("{}", kernels::measure_setups(asked, &executor, &problem.a)?);
             }
         }
-        measured.push(solves::measure(arguments, &problem.on(&executor)?)?);
+        measured.push(solves::measure(settings, &problem.on(&executor)?)?);
     }
-    say!("{}", solves::summary(&measured));
+    say!("{}", solves::summary(asked, &measured));
     Ok(())
 }
 
@@ -46,14 +75,13 @@ pub(crate) struct Gains {
 }
 
 /// Solves a problem in double and in half precision, for some rounds, cycles for some seconds each.
-pub(crate) fn gains(
-    problem: &str,
-    executor: &Executor,
-    (rounds, seconds): (usize, f64),
-) -> Result<Gains> {
-    let arguments = StructuredArgs::measuring(rounds, seconds);
+pub(crate) fn gains(problem: &str, executor: &Executor, measuring: (usize, f64)) -> Result<Gains> {
+    let settings = Settings {
+        measuring,
+        ..Settings::new(&Asked::plain("struct"))
+    };
     let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
-    let measured = solves::measure(&arguments, &problem)?;
+    let measured = solves::measure(&settings, &problem)?;
     let [_, preconditioner, end_to_end] = measured.gains();
     Ok(Gains {
         iterations: measured.iterations(),

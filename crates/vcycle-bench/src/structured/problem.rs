@@ -11,7 +11,7 @@ use vcycle::stop::Stop;
 use vcycle::structured::{Generated, StencilMatrix, StructMg};
 use vcycle::vector::Vector;
 
-use super::args::StructuredArgs;
+use super::Settings;
 use crate::common::Result;
 use crate::problem;
 
@@ -55,7 +55,7 @@ impl Problem {
 
     /// The solver that the matrix needs, with what structured multigrid made of it. GMRES has to be flexible: a cycle in
     /// single precision is not the same operator twice, to the last digits that are asked for.
-    pub fn solver(&self, arguments: &StructuredArgs, made: &Generated<f64>) -> Result<Solver<f64>> {
+    pub fn solver(&self, settings: &Settings, made: &Generated<f64>) -> Result<Solver<f64>> {
         let a = made.matrix.clone().unwrap_or_else(|| self.a.clone());
         let solver = match self.symmetric {
             true => Solver::new(Cg::default(), a)?,
@@ -66,14 +66,14 @@ impl Problem {
             }
         };
         let solver = solver.with_preconditioner(Arc::clone(&made.operator))?;
-        Ok(solver.stopping(Stop::relative(arguments.rtol).max_iterations(300)))
+        Ok(solver.stopping(Stop::relative(settings.rtol).max_iterations(300)))
     }
 
     /// The residuals of a solve, relative to the right-hand side.
-    pub fn solved(&self, arguments: &StructuredArgs, parameters: &StructMg) -> Result<Vec<f64>> {
+    pub fn solved(&self, settings: &Settings, parameters: &StructMg) -> Result<Vec<f64>> {
         let a: Arc<dyn LinOp<f64>> = self.a.clone();
         let made = parameters.generate_with_report(&a, &Workspace::new())?;
-        let solver = self.solver(arguments, &made)?;
+        let solver = self.solver(settings, &made)?;
         let mut x = Vector::zeros_like(&self.b)?;
         Ok(solver.solve(&self.b, &mut x)?.history)
     }

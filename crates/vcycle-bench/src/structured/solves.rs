@@ -9,9 +9,11 @@ use vcycle::solver::Solver;
 use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
-use super::args::StructuredArgs;
+use super::Settings;
 use super::problem::Problem;
-use crate::common::{Result, Table};
+use crate::asked::Asked;
+use crate::common::Result;
+use crate::table::{Table, row};
 use crate::timing::{Work, mean, turns};
 
 /// The precisions that are compared, the first one with itself.
@@ -31,11 +33,11 @@ struct Precision {
 }
 
 impl Precision {
-    fn new(arguments: &StructuredArgs, problem: &Problem, triple: &str) -> Result<Self> {
-        let parameters = arguments.multigrid(triple)?;
+    fn new(settings: &Settings, problem: &Problem, triple: &str) -> Result<Self> {
+        let parameters = settings.multigrid(triple)?;
         let a: Arc<dyn LinOp<f64>> = problem.a.clone();
         let (mut setup, mut storing, mut last) = (f64::INFINITY, f64::INFINITY, None);
-        for _ in 0..arguments.rounds.clamp(1, 3) {
+        for _ in 0..settings.measuring.0.clamp(1, 3) {
             // What was made before goes first: two of them need not fit into memory.
             drop(last.take());
             let begin = Instant::now();
@@ -48,7 +50,7 @@ impl Precision {
         }
         let made = last.ok_or("nothing was set up")?;
         Ok(Self {
-            solver: problem.solver(arguments, &made)?,
+            solver: problem.solver(settings, &made)?,
             made,
             setup,
             storing,
@@ -111,21 +113,21 @@ impl Measured {
 }
 
 /// Makes all precisions, then lets them take turns: what else the machine does is the same for all.
-pub(super) fn measure(arguments: &StructuredArgs, problem: &Problem) -> Result<Measured> {
-    let runs = TRIPLES.map(|triple| Precision::new(arguments, problem, triple));
+pub(super) fn measure(settings: &Settings, problem: &Problem) -> Result<Measured> {
+    let runs = TRIPLES.map(|triple| Precision::new(settings, problem, triple));
     let mut runs = runs.into_iter().collect::<Result<Vec<_>>>()?;
-    let cycles = cycles(arguments, problem, &runs)?;
+    let cycles = cycles(settings, problem, &runs)?;
     for (run, apply) in runs.iter_mut().zip(cycles) {
         run.apply = apply;
     }
     let (ws, mut x) = (Workspace::new(), Vector::zeros_like(&problem.b)?);
     // The first solve of each brings memory for the others.
-    for _ in 0..=arguments.rounds.clamp(1, 3) {
+    for _ in 0..=settings.measuring.0.clamp(1, 3) {
         for run in &mut runs {
             run.solve(&problem.b, &mut x, &ws)?;
         }
     }
-    say!("{}", details(&runs));
+    say!("{}", details(&settings.asked, &runs));
     Ok(Measured {
         name: problem.name.clone(),
         rows: problem.a.size().rows,
@@ -134,7 +136,7 @@ pub(super) fn measure(arguments: &StructuredArgs, problem: &Problem) -> Result<M
 }
 
 /// Seconds of a cycle of each.
-fn cycles(arguments: &StructuredArgs, problem: &Problem, runs: &[Precision]) -> Result<Vec<f64>> {
+fn cycles(settings: &Settings, problem: &Problem, runs: &[Precision]) -> Result<Vec<f64>> {
     let (ws, b) = (&Workspace::new(), &problem.b);
     let mut all: Vec<Work<'_>> = Vec::new();
     for run in runs {
@@ -142,18 +144,16 @@ fn cycles(arguments: &StructuredArgs, problem: &Problem, runs: &[Precision]) -> 
         let cycle = &run.made.operator;
         all.push(Box::new(move || Ok(cycle.apply(b, &mut x, ws)?)));
     }
-    turns(b.executor(), all, (arguments.rounds, arguments.seconds))
+    turns(b.executor(), all, settings.measuring)
 }
 
-fn details(runs: &[Precision]) -> Table {
-    let mut table = Table::new(
-        "precision | MB | set-up s | cycle ms | x | iterations | solve s | x | in all s | x",
-    );
+fn details(asked: &Asked, runs: &[Precision]) -> Table {
+    let mut table = asked.table("precisions");
     let first = &runs[0];
     for (triple, run) in TRIPLES.into_iter().zip(runs) {
         let all = |run: &Precision| run.setup + run.solve;
-        table.row(format!(
-            "{triple} | {:.0} | {:.2} | {:.2} | {:.2} | {} | {:.3} | {:.2} | {:.3} | {:.2}",
+        table.row(row![
+            triple,
             run.made.report.bytes() as f64 * 1e-6,
             run.setup,
             run.apply * 1e3,
@@ -162,34 +162,24 @@ fn details(runs: &[Precision]) -> Table {
             run.solve,
             first.solve / run.solve,
             all(run),
-            all(first) / all(run)
-        ));
+            all(first) / all(run),
+        ]);
     }
     table
 }
 
 /// The table of figures 8 and 9 of the paper, with geometric means.
-pub(super) fn summary(measured: &[Measured]) -> Table {
-    let mut table = Table::new(
-        "problem | unknowns | iterations D64 | D16 | cycle x | preconditioner x | end to end x",
-    );
-    let mut row = |words: String, [cycle, all, whole]: [f64; 3]| {
-        table.row(format!("{words} | {cycle:.2} | {all:.2} | {whole:.2}"));
-    };
+pub(super) fn summary(asked: &Asked, measured: &[Measured]) -> Table {
+    let mut table = asked.table("summary");
     for one in measured {
         let [wide, narrow] = [0, TRIPLES.len() - 1].map(|place| one.runs[place].iterations());
-        let words = format!("{} | {} | {wide} | {narrow}", one.name, one.rows);
-        row(words, one.gains());
+        let [cycle, all, whole] = one.gains();
+        table.row(row![&one.name, one.rows, wide, narrow, cycle, all, whole]);
     }
-    let of = |place: usize| {
-        measured
-            .iter()
-            .map(|one| one.gains()[place])
-            .collect::<Vec<_>>()
-    };
-    row(
-        "geometric mean | | | ".to_owned(),
-        [0, 1, 2].map(|place| mean(&of(place))),
-    );
+    let [cycle, all, whole] = [0, 1, 2].map(|place| {
+        let gains: Vec<f64> = measured.iter().map(|one| one.gains()[place]).collect();
+        mean(&gains)
+    });
+    table.row(row!["geometric mean", "", "", "", cycle, all, whole]);
     table
 }

@@ -10,11 +10,12 @@ use vcycle::multigrid::{Amg, NearNullspace};
 use vcycle::precond::{Fsai, FsaiSetup};
 use vcycle::vector::Vector;
 
-use super::bench::{ROUNDS, SetupBench};
-use crate::common::{Result, Table, threads};
-use crate::gpu::report::MarkdownReport;
+use super::names;
+use crate::common::{Result, threads};
+use crate::gpu::bench::{GpuBench, ROUNDS};
 use crate::options::multigrid;
 use crate::problem::BenchSystem;
+use crate::table::{Cell, Report, row};
 use crate::timing::{median, shortest};
 
 const FSAI_PROBLEMS: [&str; 3] = [
@@ -27,7 +28,7 @@ const HOST_ROUNDS: usize = 2;
 /// Applications that are timed together.
 const APPLICATIONS: u32 = 20;
 
-pub(super) fn fsai(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
+pub(super) fn fsai(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## FSAI")?;
     let adaptive = Fsai::default();
     let (mut single, mut fixed) = (adaptive, adaptive);
@@ -38,34 +39,28 @@ pub(super) fn fsai(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()
         ("the same in single precision", single),
         ("of A", fixed),
     ];
-    for problem in bench.names(&FSAI_PROBLEMS, &["poisson7:20", "elasticity:8x4x4"]) {
-        let mut table =
-            Table::new("matrix | pattern | set-up | host | times | application | host | times");
-        let system = bench.gpu.problem(problem)?;
-        let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.gpu.executor)?);
+    for problem in names(bench, &FSAI_PROBLEMS, &["poisson7:20", "elasticity:8x4x4"]) {
+        let mut table = bench.asked.table("fsai");
+        let system = bench.problem(problem)?;
+        let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
         let here: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.clone());
         for (name, fsai) in &variants {
             // The first one brings the matrix and compiles kernels.
             fsai_times(fsai, &there, 1)?;
             let [setup, apply] = fsai_times(fsai, &there, ROUNDS)?;
             let [host_setup, host_apply] = fsai_times(fsai, &here, HOST_ROUNDS)?;
-            let line = format!(
-                "{problem} | {name} | {setup:.2} | {host_setup:.2} | {:.1} | {apply:.2} | {host_apply:.2} | {:.1}",
-                host_setup / setup,
-                host_apply / apply
-            );
-            // At once: what comes later may be cut off.
-            eprintln!("{line}");
-            table.row(line);
+            let times = [host_setup / setup, host_apply / apply];
+            table.told(row![
+                problem, *name, setup, host_setup, times[0], apply, host_apply, times[1]
+            ]);
         }
         report.add(table)?;
     }
-    report.add(format!(
-        "Milliseconds of wall clock; the host has all of its {} threads. Set-up: the matrix is where \
-         it is used, the first application is included; best of {ROUNDS} after one that is not \
-         timed, of {HOST_ROUNDS} on the host. Application: `G^T G x`, of {APPLICATIONS} in a row.",
-        threads(None)?
-    ))
+    report.add(
+        bench
+            .asked
+            .note("fsai", &[("cores", threads(None)?.to_string())]),
+    )
 }
 
 /// Milliseconds of a set-up and of an application.
@@ -94,40 +89,43 @@ const STAGES: [&str; 7] = [
     "coarsest solver",
 ];
 
-pub(super) fn presets(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
+pub(super) fn presets(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## Presets for mechanics")?;
-    for problem in bench.names(&["elasticity:55x55x55"], &["elasticity:6x4x4"]) {
-        let system = bench.gpu.problem(problem)?;
-        let mut table = Table::new(&format!(
-            "problem | preset | on | {} | set-up | times | first | solve | iterations",
-            STAGES.join(" | ")
-        ));
+    for problem in names(bench, &["elasticity:55x55x55"], &["elasticity:6x4x4"]) {
+        let system = bench.problem(problem)?;
+        let mut table = bench.asked.table("presets").with(3, &STAGES);
         for preset in ["bamg-fsai", "mechanics"] {
             let amg = multigrid(Config::preset(preset)?)?;
             eprintln!("{problem}, {preset}");
-            let (device, row) = set_up(bench, &amg, &system, &bench.gpu.executor)?;
-            let (host, host_row) = set_up(bench, &amg, &system, &Executor::cpu())?;
-            let times = format!("{:.1}", host / device);
-            table.row(format!("{problem} | {preset} | device | {}", row(&times)));
-            table.row(format!("{problem} | {preset} | host | {}", host_row("")));
+            let device = set_up(bench, &amg, &system, &bench.executor)?;
+            let host = set_up(bench, &amg, &system, &Executor::cpu())?;
+            let times = host.setup / device.setup;
+            for (place, one, times) in [("device", device, Some(times)), ("host", host, None)] {
+                let stages = one.stages.into_iter().map(Cell::from);
+                let cells = row![problem, preset, place].into_iter().chain(stages);
+                let rest = row![one.setup, times, one.first, one.solve, one.iterations];
+                table.row(cells.chain(rest).collect());
+            }
         }
         report.add(table)?;
     }
-    report.add(format!(
-        "Milliseconds; the host has all of its {} threads. The matrix is where it is used, and vectors it nearly \
-         annihilates are known. Set-up: wall clock, the median of at least {ROUNDS} after the first one, which brings the \
-         matrix to the device and loads kernels. Stages: those of the last set-up.",
-        threads(None)?
-    ))
+    report.add(
+        bench
+            .asked
+            .note("presets", &[("cores", threads(None)?.to_string())]),
+    )
 }
 
-/// Milliseconds of a set-up, and the cells of its row, which want to know how many times as long the host takes.
-fn set_up(
-    bench: &SetupBench,
-    amg: &Amg,
-    system: &BenchSystem,
-    on: &Executor,
-) -> Result<(f64, impl Fn(&str) -> String + use<>)> {
+/// Milliseconds of a set-up, of its stages, of the first one and of a solve.
+struct PresetRow {
+    stages: [f64; STAGES.len()],
+    setup: f64,
+    first: f64,
+    solve: f64,
+    iterations: usize,
+}
+
+fn set_up(bench: &GpuBench, amg: &Amg, system: &BenchSystem, on: &Executor) -> Result<PresetRow> {
     let ws = Workspace::new();
     let a: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(on)?);
     let near = match &system.near_nullspace {
@@ -138,17 +136,16 @@ fn set_up(
     let (first, _) = shortest(on, 1, &mut make)?;
     let (setups, made) = bench.repeated(&mut make)?;
     let by_stage = made.report().setup_by_stage();
-    let stages = STAGES.map(|name| {
-        let found = by_stage.iter().find(|stage| stage.name == name);
-        format!("{:.1}", found.map_or(0.0, |stage| stage.seconds * 1e3))
-    });
     let b = Vector::from_column(on, system.rhs.clone());
-    let (solve, iterations) = bench.solve(&a, &b, made)?;
-    let setup = median(setups);
-    let row = move |times: &str| {
-        let stages = stages.join(" | ");
-        let first = first * 1e3;
-        format!("{stages} | {setup:.1} | {times} | {first:.1} | {solve:.1} | {iterations}")
-    };
-    Ok((setup, row))
+    let (solve, outcome) = bench.solved(&bench.solver(&a, made)?, &b, 1)?;
+    Ok(PresetRow {
+        stages: STAGES.map(|name| {
+            let found = by_stage.iter().find(|stage| stage.name == name);
+            found.map_or(0.0, |stage| stage.seconds * 1e3)
+        }),
+        setup: median(setups),
+        first: first * 1e3,
+        solve,
+        iterations: outcome.iterations,
+    })
 }

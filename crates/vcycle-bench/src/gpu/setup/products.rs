@@ -5,12 +5,12 @@ use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
 use vcycle::multigrid::strength::{Classical, Strength};
 
-use super::bench::{ROUNDS, SetupBench};
-use super::counts;
-use crate::common::{Result, Table, cell};
+use super::{counts, names};
+use crate::common::Result;
+use crate::gpu::bench::{GpuBench, ROUNDS};
 use crate::gpu::cusparse::Cusparse;
-use crate::gpu::report::MarkdownReport;
-use crate::timing::shortest;
+use crate::table::{Report, row};
+use crate::timing::warm;
 
 const FULL: [&str; 4] = [
     "poisson7:128",
@@ -26,28 +26,27 @@ const COMPARED: usize = 60_000_000;
 /// Results of the same sums are at most so far apart, relative to the largest value: compilers fuse products and sums or do not.
 const SAME: f64 = 1e-14;
 
-pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()> {
+pub(super) fn run(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## Products of sparse matrices")?;
-    let cusparse = Cusparse::load(&bench.gpu.device);
+    let cusparse = Cusparse::load(&bench.device);
     if let Err(error) = &cusparse {
         report.add(format!("No cuSPARSE: {error}"))?;
     }
-    let mut table =
-        Table::new("matrix | product | entries | ms | in tiles | cuSPARSE | times | apart");
+    let mut table = bench.asked.table("products");
     let mut profiles = Vec::new();
-    for problem in bench.names(&FULL, &SMALL) {
+    for problem in names(bench, &FULL, &SMALL) {
         eprintln!("{problem}, products");
-        let system = bench.gpu.problem(problem)?;
-        let a = system.matrix.copy_to(&bench.gpu.executor)?;
+        let system = bench.problem(problem)?;
+        let a = system.matrix.copy_to(&bench.executor)?;
         let strength = Strength::Classical(Classical::default()).graph(&a)?;
         let splitting = pmis(&strength, 1)?;
         let p = extended_i(&a, &strength, &splitting, &Truncation::default())?;
         let (ap, r) = (a.multiply(&p)?, p.transpose()?);
         for (name, left, right) in [("A A", &a, &a), ("A P", &a, &p), ("R (A P)", &r, &ap)] {
-            let (own, c) = best(bench, &mut || Ok(left.multiply(right)?))?;
+            let (own, c) = warm(&bench.executor, ROUNDS, &mut || Ok(left.multiply(right)?))?;
             let tiles = in_tiles(bench, left, right, &c)?;
-            if bench.asked.counts {
-                let words = counts::whole(&bench.gpu.device, &mut |_| Ok(left.multiply(right)?))?;
+            if bench.asked.has("counts") {
+                let words = counts::whole(&bench.device, &mut |_| Ok(left.multiply(right)?))?;
                 profiles.push(format!("{problem}, {name}: {words}"));
             }
             let other = cusparse.as_ref().ok();
@@ -57,30 +56,31 @@ pub(super) fn run(bench: &SetupBench, report: &mut MarkdownReport) -> Result<()>
                 Some(Err(error)) => (None, error.to_string()),
                 None => (None, String::new()),
             };
-            table.row(format!(
-                "{problem} | {name} | {} | {own:.2} | {tiles} | {} | {} | {apart}",
+            let times = time.map(|time| time / own);
+            table.row(row![
+                problem,
+                name,
                 c.nonzeros(),
-                cell(time, 2),
-                cell(time.map(|time| time / own), 2)
-            ));
+                own,
+                tiles,
+                time,
+                times,
+                apart
+            ]);
         }
     }
     report.add(table)?;
-    report.add(format!(
-        "P: extended+i(4) after PMIS, every unknown by itself. Milliseconds of wall clock, best of \
-         3 after one that is not timed, memory of the results included: as the device chooses, and in tiles of 4 by 4 with bitmaps, where these have {LEAST_FILLED} entries \
-         or more, with the way there and back. Apart: the largest difference of a value from cuSPARSE's, relative to the largest value.",
-    ))?;
+    report.add(bench.asked.note("products", &[]))?;
     profiles.iter().try_for_each(|words| report.add(words))
 }
 
 /// The time of a product in tiles; what is wrong in its place where the result is not `expected`, and nothing where tiles would be
 /// nearly empty.
-fn in_tiles(bench: &SetupBench, a: &Csr<f64>, b: &Csr<f64>, expected: &Csr<f64>) -> Result<String> {
+fn in_tiles(bench: &GpuBench, a: &Csr<f64>, b: &Csr<f64>, expected: &Csr<f64>) -> Result<String> {
     if entries_a_tile(a).min(entries_a_tile(b)) < LEAST_FILLED {
         return Ok(String::new());
     }
-    let (time, found) = best(bench, &mut || Ok(a.multiply_in_tiles(b)?))?;
+    let (time, found) = warm(&bench.executor, ROUNDS, &mut || Ok(a.multiply_in_tiles(b)?))?;
     Ok(match difference(&found, expected) {
         Ok(apart) if apart <= SAME => format!("{time:.2}"),
         Ok(apart) => format!("{apart:.0e} apart"),
@@ -115,23 +115,18 @@ fn difference(found: &Csr<f64>, expected: &Csr<f64>) -> std::result::Result<f64,
     Ok(apart / expected.norm_max())
 }
 
-/// Milliseconds of the best of some products, after one that is not timed, and the last.
-fn best<M>(bench: &SetupBench, make: &mut dyn FnMut() -> Result<M>) -> Result<(f64, M)> {
-    drop(make()?);
-    let (seconds, last) = shortest(&bench.gpu.executor, ROUNDS, make)?;
-    Ok((seconds * 1e3, last))
-}
-
 /// The time of cuSPARSE, and how far its result is from ours.
 fn other_product(
-    bench: &SetupBench,
+    bench: &GpuBench,
     cusparse: &Cusparse,
     a: &Csr<f64>,
     b: &Csr<f64>,
     c: &Csr<f64>,
 ) -> Result<(f64, String)> {
     let factors = [cusparse.matrix(a)?, cusparse.matrix(b)?];
-    let (best, last) = best(bench, &mut || cusparse.product(&factors[0], &factors[1]))?;
+    let (best, last) = warm(&bench.executor, ROUNDS, &mut || {
+        cusparse.product(&factors[0], &factors[1])
+    })?;
     let other = last.to_csr(&c.executor().on_host())?;
     let apart = match difference(c, &other) {
         Ok(_) if c.nonzeros() > COMPARED => "same number".to_owned(),

@@ -8,7 +8,7 @@ use vcycle::matrix::Csr;
 use vcycle::vector::{Coefficient, Scalars, Vector};
 
 use crate::common::Result;
-use crate::ready::{Ready, remark};
+use crate::problem::{Ready, remark};
 use crate::reproduce::experiment::{Experiment, Scope, Size};
 use crate::reproduce::record::Value;
 use crate::timing::{Candidate, work};

@@ -18,10 +18,10 @@ use crate::common::Result;
 use crate::gpu::cusparse::Cusparse;
 use crate::options::multigrid;
 use crate::peers::Library;
-use crate::ready::Ready;
+use crate::problem::Ready;
 use crate::reproduce::experiment::{Experiment, Scope, Subject};
 use crate::reproduce::record::Value;
-use crate::timing::{Work, mean, shortest, turns};
+use crate::timing::{Work, mean, shortest, turns, warm};
 
 /// Cycles of a solve.
 const CYCLES: f64 = 50.0;
@@ -196,19 +196,17 @@ fn with_vector(cusparse: &Cusparse, a: &Csr<f64>, seconds: f64, sums: &mut Sums)
 
 fn of_matrices(cusparse: &Cusparse, [a, b]: [&Csr<f64>; 2], sums: &mut Sums) -> Result<()> {
     let theirs = [cusparse.matrix(a)?, cusparse.matrix(b)?];
-    let seconds = [
-        product_time(a, &mut || Ok(a.multiply(b)?))?,
-        product_time(a, &mut || Ok(a.multiply_in_tiles(b)?))?,
-        product_time(a, &mut || cusparse.product(&theirs[0], &theirs[1]))?,
+    let place = a.executor();
+    let milliseconds = [
+        warm(place, ROUNDS, &mut || Ok(a.multiply(b)?))?.0,
+        warm(place, ROUNDS, &mut || Ok(a.multiply_in_tiles(b)?))?.0,
+        warm(place, ROUNDS, &mut || {
+            cusparse.product(&theirs[0], &theirs[1])
+        })?
+        .0,
     ];
-    add(sums, seconds);
+    add(sums, milliseconds.map(|time| 1e-3 * time));
     Ok(())
-}
-
-/// Seconds of a product of matrices, after one that is not timed.
-fn product_time<M>(a: &Csr<f64>, make: &mut dyn FnMut() -> Result<M>) -> Result<f64> {
-    drop(make()?);
-    Ok(shortest(a.executor(), ROUNDS, make)?.0)
 }
 
 /// What part of the cycles is everything but the coarsest level, in per cent.

@@ -7,15 +7,15 @@ use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::matrix::{Coo, Csr, Ell, Hybrid, SellP};
 use vcycle::multigrid::Amg;
-use vcycle::scalar::{Kind, Mixes, Scalar, bf16, f16};
+use vcycle::scalar::{Kind, Mixes, Scalar};
 use vcycle::vector::Vector;
 
 use crate::common::{Result, threads};
 use crate::gpu::cusparse::{Cusparse, CusparseReal};
 use crate::mkl::Mkl;
 use crate::options::{config, multigrid};
-use crate::problem::BenchSystem;
-use crate::ready::Ready;
+use crate::problem::{BenchSystem, Ready};
+use crate::products::{self, Kinds, kinds};
 use crate::reproduce::experiment::{Experiment, Scope};
 use crate::reproduce::record::Value;
 use crate::timing::{Candidate, mean, shortest, work};
@@ -30,42 +30,15 @@ pub(super) fn timed<X: Scalar, Y: Scalar>(a: &dyn LinOp<X, Y>, seconds: f64) -> 
     work(executor, seconds, || Ok(a.apply(&x, &mut y, &ws)?))
 }
 
-/// Evaluates an expression with the type of a real kind.
-macro_rules! with_type {
-    ($kind:expr, $T:ident, $body:expr) => {
-        match $kind {
-            Kind::F64 => {
-                type $T = f64;
-                $body
-            }
-            Kind::F32 => {
-                type $T = f32;
-                $body
-            }
-            Kind::F16 => {
-                type $T = f16;
-                $body
-            }
-            Kind::Bf16 => {
-                type $T = bf16;
-                $body
-            }
-            Kind::C64 | Kind::C32 => Err("products of real numbers are timed".into()),
-        }
-    };
-}
-
-const DOUBLE: [Kind; 3] = [Kind::F64; 3];
-const SINGLE: [Kind; 3] = [Kind::F32; 3];
+const DOUBLE: Kinds = kinds(Kind::F64, Kind::F64);
+const SINGLE: Kinds = kinds(Kind::F32, Kind::F32);
 /// Half-precision matrices with vectors in single precision.
-const HALF: [Kind; 3] = [Kind::F16, Kind::F32, Kind::F32];
+const HALF: Kinds = kinds(Kind::F16, Kind::F32);
 
 /// Seconds of a product with a matrix, an input and an output of some kinds.
-fn product(a: &Csr<f64>, [matrix, input, output]: [Kind; 3], seconds: f64) -> Result<f64> {
-    with_type!(matrix, M, {
-        let a = a.convert::<M>()?;
-        with_type!(input, X, with_type!(output, Y, timed::<X, Y>(&a, seconds)))
-    })
+fn product(a: &Csr<f64>, kinds: Kinds, seconds: f64) -> Result<f64> {
+    let product = products::product(a, kinds, (1, 1), a.executor())?;
+    work(a.executor(), seconds, product.work)
 }
 
 /// All 64 combinations of matrix, input and output.

@@ -7,7 +7,7 @@ use vcycle::multigrid::{Report, StageTime};
 use crate::common::Result;
 use crate::options::{self, Options};
 use crate::peers::Measurement;
-use crate::ready::{Ready, Tried, remark};
+use crate::problem::{Ready, Tried, remark};
 use crate::reproduce::experiment::{Paper, Scope, Subject};
 use crate::reproduce::record::Value;
 use crate::reproduce::solves::{Beside, Column, Solves};

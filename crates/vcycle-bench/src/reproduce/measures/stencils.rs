@@ -70,15 +70,13 @@ where
     let (ws, forward) = (Workspace::new(), Direction::Forward);
     let vector = || Vector::<f32>::filled(a.executor(), a.size().rows, 1, 1e-3);
     let (b, mut x, mut y, mut z) = (vector()?, vector()?, vector()?, vector()?);
-    let (rounds, seconds) = measuring(scope);
     race(
         &mut [
             &mut || Ok(a.apply(&b, &mut x, &ws)?),
             &mut || Ok(a.solve_triangle(forward, &b, &mut y, &ws)?),
             &mut || Ok(a.gauss_seidel(forward, &b, &mut z, &ws)?),
         ],
-        rounds,
-        seconds,
+        measuring(scope),
     )
 }
 
@@ -92,8 +90,7 @@ fn times_of_structures<M: Storage>(scope: &Scope, a: &StencilMatrix<M>) -> Resul
         naive.apply(threads, &x, &mut y);
         Ok(())
     };
-    let (rounds, seconds) = measuring(scope);
-    Ok(race(&mut [&mut apply], rounds, seconds)?[0])
+    Ok(race(&mut [&mut apply], measuring(scope))?[0])
 }
 
 /// A stencil matrix with one unknown a cell, whose entries lie cell by cell.
