@@ -62,7 +62,7 @@ fn argument((words, default, help): &'static (String, Value, String)) -> Arg {
     let mut made = Arg::new(name(words)).help(help.as_str());
     let is_option = words.starts_with('-');
     if is_option {
-        made = made.long(name(words)).allow_hyphen_values(true);
+        made = made.long(name(words));
         made = match words.split_once('/') {
             Some((short, _)) => made.short(short.chars().nth(1)),
             None => made,
@@ -75,6 +75,7 @@ fn argument((words, default, help): &'static (String, Value, String)) -> Arg {
     made = match single {
         "N" => made.value_parser(value_parser!(usize)),
         "X" => made.value_parser(value_parser!(f64)),
+        "OPTIONS" => made.allow_hyphen_values(true),
         several if several.contains('|') => {
             made.value_parser(PossibleValuesParser::new(several.split('|')))
         }

@@ -4,6 +4,8 @@ use serde::Deserialize;
 
 use crate::common::Result;
 
+/// vcycle as it chooses by itself.
+pub(super) const OURS: &str = "vcycle";
 /// What all solve to, relative to the right-hand side.
 pub(super) const TOLERANCE: f64 = 1e-8;
 

@@ -7,10 +7,10 @@ use vcycle::config::{Config, Preset};
 use vcycle::executor::Executor;
 
 use super::files::Files;
-use super::measurement::{Attempt, Measurement, TOLERANCE};
+use super::install;
+use super::measurement::{Attempt, Measurement, OURS, TOLERANCE};
 use super::program::{Library, ProgramPlaces};
 use super::race::{self, race};
-use super::{OURS, install};
 use crate::asked::Asked;
 use crate::common::{Result, short, threads};
 use crate::options::{self, Options};

@@ -23,9 +23,6 @@ use crate::common::{Result, short, threads};
 use crate::problem::{self, BenchSystem};
 use crate::table::write;
 
-/// vcycle as it chooses by itself.
-const OURS: &str = "vcycle";
-
 pub(crate) fn run(asked: &Asked) -> Result<()> {
     let groups = match asked.path("from") {
         Some(file) => report::read(&std::fs::read_to_string(file)?)?,

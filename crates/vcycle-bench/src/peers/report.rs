@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use vcycle_plot::{BarRow, bars};
 
-use super::OURS;
-use super::measurement::{Attempt, Measurement, TOLERANCE};
+use super::measurement::{Attempt, Measurement, OURS, TOLERANCE};
 use crate::asked::Asked;
 use crate::common::Result;
 use crate::table::{Cell, Table, row};

@@ -6,8 +6,8 @@ use vcycle::executor::Executor;
 use vcycle::multigrid::LevelScaling;
 use vcycle_plot::{Curve, Panel, panels};
 
-use super::Settings;
 use super::problem::Problem;
+use super::settings::Settings;
 use crate::common::Result;
 use crate::table::write;
 

@@ -8,7 +8,7 @@ use vcycle::scalar::{Real, bf16, f16};
 use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg};
 use vcycle::vector::Vector;
 
-use super::Settings;
+use super::settings::Settings;
 use crate::asked::Asked;
 use crate::common::Result;
 use crate::table::{Table, row};

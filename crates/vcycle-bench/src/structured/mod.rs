@@ -3,42 +3,15 @@
 mod ablation;
 mod kernels;
 mod problem;
+mod settings;
 mod solves;
 
 use vcycle::executor::Executor;
-use vcycle::structured::StructMg;
 
 use self::problem::Problem;
+use self::settings::Settings;
 use crate::asked::Asked;
 use crate::common::{Result, threads};
-
-/// What all measurements have in common.
-struct Settings {
-    asked: Asked,
-    /// Rounds, and the seconds of each.
-    measuring: (usize, f64),
-    rtol: f64,
-}
-
-impl Settings {
-    fn new(asked: &Asked) -> Self {
-        Self {
-            asked: asked.clone(),
-            measuring: asked.measuring(),
-            rtol: asked.number("rtol"),
-        }
-    }
-
-    /// The preconditioner in a precision, `sp/hp` or `K64P32D16` say.
-    fn multigrid(&self, precision: &str) -> Result<StructMg> {
-        let mut parameters = StructMg::default();
-        parameters.precision = Some(precision.parse()?);
-        if let Some(sweeps) = self.asked.maybe_count("sweeps") {
-            (parameters.pre_sweeps, parameters.post_sweeps) = (sweeps, sweeps);
-        }
-        Ok(parameters)
-    }
-}
 
 pub(crate) fn run(asked: &Asked) -> Result<()> {
     let settings = &Settings::new(asked);

@@ -11,7 +11,7 @@ use vcycle::stop::Stop;
 use vcycle::structured::{Generated, StencilMatrix, StructMg};
 use vcycle::vector::Vector;
 
-use super::Settings;
+use super::settings::Settings;
 use crate::common::Result;
 use crate::problem;
 

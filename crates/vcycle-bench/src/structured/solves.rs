@@ -9,8 +9,8 @@ use vcycle::solver::Solver;
 use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
-use super::Settings;
 use super::problem::Problem;
+use super::settings::Settings;
 use crate::asked::Asked;
 use crate::common::Result;
 use crate::table::{Table, row};

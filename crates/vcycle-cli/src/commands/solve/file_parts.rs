@@ -11,7 +11,6 @@ use vcycle::linop::{Size, check_size};
 use vcycle::matrix::Duplicates;
 use vcycle::vector::Vector;
 
-use super::ranks::needs_no_whole;
 use crate::args::{PartitionKind, SolveArgs};
 use crate::error::Result;
 use crate::input::{looks_like_file, unusable};
@@ -88,4 +87,15 @@ impl FileParts {
 /// Whether a right-hand side is a file that can be read; others are told of where all is read at once.
 fn is_real_file(path: &Path) -> bool {
     looks_like_file(path) && path.exists()
+}
+
+/// Whether no option asks for the whole matrix, or for vectors that belong to it.
+pub(super) fn needs_no_whole(args: &SolveArgs) -> bool {
+    let known = &args.known;
+    args.x0.is_none()
+        && args.report.is_none()
+        && args.trace.is_none()
+        && known.near_nullspace.is_none()
+        && known.coordinates.is_none()
+        && known.block_size.is_none()
 }

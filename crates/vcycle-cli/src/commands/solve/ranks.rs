@@ -16,7 +16,7 @@ use vcycle::matrix::{Distributed, GridOrder};
 use vcycle::scalar::c64;
 use vcycle::vector::Vector;
 
-use super::file_parts::FileParts;
+use super::file_parts::{FileParts, needs_no_whole};
 use super::files::{Written, write_files};
 use super::order::of_grid;
 use super::parts::{AnyWhole, Known, Own, Parts, Whole, made, read};
@@ -172,17 +172,6 @@ fn in_parts(args: &SolveArgs, kind: PartitionKind) -> Option<&str> {
     let is_plain = kind != PartitionKind::Graph && args.rhs.is_none();
     let is_made = is_plain && needs_no_whole(args) && gallery::is_made_in_parts(problem);
     is_made.then_some(problem)
-}
-
-/// Whether no option asks for the whole matrix, or for vectors that belong to it.
-pub(super) fn needs_no_whole(args: &SolveArgs) -> bool {
-    let known = &args.known;
-    args.x0.is_none()
-        && args.report.is_none()
-        && args.trace.is_none()
-        && known.near_nullspace.is_none()
-        && known.coordinates.is_none()
-        && known.block_size.is_none()
 }
 
 /// The order of rows that ranks make themselves, if that is not their own.
