@@ -154,20 +154,15 @@ impl<T: Scalar> RowKernel<T> for Hybrid<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Duplicates;
+    use crate::matrix::csr::testing::of_rows;
 
     /// Rows of 0, 1, ..., `count` - 1 entries.
     fn staircase(count: usize) -> Csr<f64> {
-        let offsets = (0..=count).map(|row| row * row.saturating_sub(1) / 2);
-        let columns = (0..count).flat_map(|row| 0..row as u32).collect::<Vec<_>>();
-        let values = vec![1.0; columns.len()];
-        let host = Executor::reference();
-        Csr::from_canonical(
-            &host,
-            Size::square(count),
-            offsets.collect(),
-            columns,
-            values,
-        )
+        let (host, size) = (Executor::reference(), Size::square(count));
+        of_rows(&host, size, Duplicates::Refuse, |row| {
+            (0..row).map(|column| (column, 1.0)).collect()
+        })
     }
 
     #[test]

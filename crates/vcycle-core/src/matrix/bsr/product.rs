@@ -167,19 +167,20 @@ fn any_product((inner, cols): (usize, usize), a: &[f64], b: &[f64], c: &mut [f64
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::matrix::csr::testing::nodes;
+    use crate::matrix::Duplicates;
+    use crate::matrix::csr::testing::{nodes, of_rows};
 
     /// A matrix without any order, `rows` by `cols`, about a fifth full.
     fn scattered(executor: &Executor, rows: usize, cols: usize, seed: usize) -> Csr<f64> {
-        let at = |row: usize, col: usize| (row * 7919 + col * 104_729 + seed * 31) % 97;
-        let of_row = |row| (0..cols).filter(move |&col| at(row, col) < 20);
-        let columns: Vec<u32> = (0..rows).flat_map(of_row).map(|col| col as u32).collect();
-        let mut offsets = vec![0];
-        for row in 0..rows {
-            offsets.push(offsets[row] + of_row(row).count());
-        }
-        let values = (0..columns.len()).map(|i| (i % 11) as f64 - 5.0).collect();
-        Csr::from_canonical(executor, Size::new(rows, cols), offsets, columns, values)
+        let mut count = 0;
+        of_rows(executor, Size::new(rows, cols), Duplicates::Refuse, |row| {
+            let there = |&col: &usize| (row * 7919 + col * 104_729 + seed * 31) % 97 < 20;
+            let entries = (0..cols).filter(there).map(|col| {
+                count += 1;
+                (col, ((count - 1) % 11) as f64 - 5.0)
+            });
+            entries.collect()
+        })
     }
 
     fn assert_equal(found: &Csr<f64>, expected: &Csr<f64>) {

@@ -42,6 +42,13 @@ fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, message: &str
     }
 }
 
+fn product<M: Mixes<X, X>, X: Scalar>(a: &Csr<M>, cols: usize) -> Vector<X> {
+    let x = numbers::<X>(a.executor(), a.size().cols, cols);
+    let mut y = Vector::<X>::zeros(a.executor(), a.size().rows, cols).unwrap();
+    a.apply(&x, &mut y, &Workspace::new()).unwrap();
+    y
+}
+
 fn check_product<M: Mixes<X, X>, X: Scalar>(
     executor: &Executor,
     a: &Csr<f64>,
@@ -52,17 +59,8 @@ fn check_product<M: Mixes<X, X>, X: Scalar>(
     let there = a.copy_to(executor).unwrap();
     let there = there.on_device_in(Some(block)).unwrap();
     assert_eq!(there.device_block().unwrap(), Some(block));
-    let product = |a: &Csr<M>| {
-        let x = numbers::<X>(a.executor(), a.size().cols, cols);
-        let mut y = Vector::<X>::zeros(a.executor(), a.size().rows, cols).unwrap();
-        a.apply(&x, &mut y, &Workspace::new()).unwrap();
-        y
-    };
-    assert_near(
-        &product(&there),
-        &product(&a),
-        &format!("{} {block}", M::KIND),
-    );
+    let (found, expected) = (product::<M, X>(&there, cols), product(&a, cols));
+    assert_near(&found, &expected, &format!("{} {block}", M::KIND));
 }
 
 #[test]
@@ -107,14 +105,9 @@ fn several_columns_of_rows_are_those_of_the_host() {
         random(&HOST, 6, 6000, 0.9, 2),
     ];
     for (a, cols) in matrices.iter().zip([8, 5, 2]) {
-        let product = |a: &Csr<f64>| {
-            let x = numbers::<f64>(a.executor(), a.size().cols, cols);
-            let mut y = Vector::<f64>::zeros(a.executor(), a.size().rows, cols).unwrap();
-            a.apply(&x, &mut y, &Workspace::new()).unwrap();
-            y
-        };
         let there = a.copy_to(&executor).unwrap();
-        assert_near(&product(&there), &product(a), &format!("{cols} columns"));
+        let (found, expected) = (product::<f64, f64>(&there, cols), product(a, cols));
+        assert_near(&found, &expected, &format!("{cols} columns"));
     }
 }
 
@@ -193,13 +186,8 @@ fn many_columns_have_a_layout_of_their_own() {
     let host = host.unwrap();
     let there = host.copy_to(&executor).unwrap();
     for cols in [2, 8] {
-        let product = |a: &Csr<f64>| {
-            let x = numbers::<f64>(a.executor(), a.size().cols, cols);
-            let mut y = Vector::<f64>::zeros(a.executor(), a.size().rows, cols).unwrap();
-            a.apply(&x, &mut y, &Workspace::new()).unwrap();
-            y
-        };
-        assert_near(&product(&there), &product(&host), "columns");
+        let (found, expected) = (product::<f64, f64>(&there, cols), product(&host, cols));
+        assert_near(&found, &expected, "columns");
         assert_eq!(there.copies.placed_wide.get().is_some(), cols == 8);
     }
     assert_eq!(there.device_block().unwrap(), None);

@@ -120,7 +120,7 @@ pub(super) fn assert_close(found: &[Vec<c64>], expected: &[Vec<c64>]) {
 }
 
 /// Fails unless the two have the same arrays, bit for bit.
-pub(super) fn assert_same<T: Scalar>(found: &Csr<T>, expected: &Csr<T>) {
+pub(in crate::matrix) fn assert_same<T: Scalar>(found: &Csr<T>, expected: &Csr<T>) {
     assert_eq!(found.size(), expected.size());
     assert_eq!(found.offsets(), expected.offsets());
     assert_eq!(found.columns(), expected.columns());

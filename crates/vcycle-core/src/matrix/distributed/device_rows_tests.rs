@@ -3,6 +3,7 @@
 use super::*;
 use crate::communicator::threads;
 use crate::linop::LinOp;
+use crate::matrix::csr::testing::assert_same;
 use crate::testing::device;
 use crate::vector::Vector;
 use crate::workspace::Workspace;
@@ -31,13 +32,6 @@ fn whole(is_mutual: bool) -> Csr<f64> {
         Duplicates::Sum,
     )
     .unwrap()
-}
-
-fn assert_same(found: &Csr<f64>, expected: &Csr<f64>) {
-    assert_eq!(found.size(), expected.size());
-    assert_eq!(found.offsets(), expected.offsets());
-    assert_eq!(found.columns(), expected.columns());
-    assert_eq!(found.values(), expected.values());
 }
 
 fn assert_alike(found: &Distributed<f64>, expected: &Distributed<f64>) {

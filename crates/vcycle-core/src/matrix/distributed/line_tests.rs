@@ -3,6 +3,7 @@
 use super::testing::on_ranks;
 use super::*;
 use crate::linop::{LinOp, Transpose};
+use crate::matrix::csr::testing::of_rows;
 use crate::scalar::c64;
 use crate::vector::Vector;
 use crate::workspace::Workspace;
@@ -10,19 +11,19 @@ use crate::workspace::Workspace;
 /// A line of points with 2.5 on the diagonal; `change` has the last word on the entry at a row and a column.
 fn line(change: impl Fn(usize, usize, f64) -> Option<f64>) -> Csr<f64> {
     let n = 70;
-    let near = |row: usize| row.saturating_sub(1)..(row + 2).min(n);
-    let value = |row: usize, column: usize| if row == column { 2.5 } else { -1.0 };
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..n {
-        for column in near(row) {
-            if let Some(value) = change(row, column, value(row, column)) {
-                columns.push(column as u32);
-                values.push(value);
-            }
-        }
-        offsets.push(columns.len());
-    }
-    Csr::from_canonical(&Executor::cpu(), Size::square(n), offsets, columns, values)
+    of_rows(
+        &Executor::cpu(),
+        Size::square(n),
+        Duplicates::Refuse,
+        |row| {
+            let near = row.saturating_sub(1)..(row + 2).min(n);
+            let entries = near.filter_map(|column| {
+                let value = if row == column { 2.5 } else { -1.0 };
+                change(row, column, value).map(|value| (column, value))
+            });
+            entries.collect()
+        },
+    )
 }
 
 #[test]

@@ -37,20 +37,18 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::matrix::Duplicates;
+    use crate::matrix::csr::testing::of_rows;
     use crate::size::Size;
 
     /// A matrix of order 11 whose rows couple to distant ones.
     fn whole() -> Csr<f64> {
-        let columns = (0..11).flat_map(|row: u32| {
+        of_rows(&Executor::cpu(), Size::square(11), Duplicates::Sum, |row| {
             let mut near = [row, (row * 3 + 1) % 11, (row + 5) % 11];
             near.sort_unstable();
-            near
-        });
-        let columns: Vec<u32> = columns.collect();
-        let values = (0..33).map(|k| 0.1 * f64::from(k)).collect();
-        let offsets = (0..12).map(|row| 3 * row).collect();
-        let (cpu, size) = (Executor::cpu(), Size::square(11));
-        Csr::from_arrays(&cpu, size, offsets, columns, values, Duplicates::Sum).unwrap()
+            let near = near.into_iter().enumerate();
+            near.map(|(place, column)| (column, 0.1 * (3 * row + place) as f64))
+                .collect()
+        })
     }
 
     #[test]

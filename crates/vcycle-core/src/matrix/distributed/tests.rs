@@ -7,6 +7,7 @@ use super::*;
 use crate::arrays::Sweep;
 use crate::communicator::threads;
 use crate::linop::{LinOp, Transpose};
+use crate::matrix::csr::testing::of_rows;
 use crate::matrix::galerkin;
 use crate::scalar::f16;
 use crate::vector::{Coefficient, Vector};
@@ -17,8 +18,8 @@ const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
 /// A grid of 9 x 9 with couplings of every size, and one to a row far away.
 fn matrix() -> Csr<f64> {
     let n = 81;
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..n {
+    let alone = Executor::cpu_with_threads(1).unwrap();
+    of_rows(&alone, Size::square(n), Duplicates::Refuse, |row| {
         let mut near = vec![(row * 7 + 3) % n, row];
         near.extend((row % 9 > 0).then(|| row - 1));
         near.extend((row % 9 < 8).then(|| row + 1));
@@ -26,40 +27,22 @@ fn matrix() -> Csr<f64> {
         near.extend((row < 72).then(|| row + 9));
         near.sort_unstable();
         near.dedup();
-        for column in near {
-            columns.push(column as u32);
+        let entry = |column: usize| {
             let value = 1.0 / (3 + row + 2 * column) as f64;
-            values.push(if column == row { 4.0 + value } else { -value });
-        }
-        offsets.push(columns.len());
-    }
-    let alone = Executor::cpu_with_threads(1).unwrap();
-    Csr::from_arrays(
-        &alone,
-        Size::square(n),
-        offsets,
-        columns,
-        values,
-        Duplicates::Refuse,
-    )
-    .unwrap()
+            let value = if column == row { 4.0 + value } else { -value };
+            (column, value)
+        };
+        near.into_iter().map(entry).collect()
+    })
 }
 
 /// A prolongation from every third row.
 fn prolongation(executor: &Executor) -> Csr<f64> {
-    let columns = (0..81).flat_map(|row: u32| [row / 3, (row / 3 + 1) % 27]);
-    let values = (0..162).map(|place| 1.0 / f64::from(place + 2)).collect();
-    let size = Size::new(81, 27);
-    let offsets = (0..=81).map(|row| 2 * row).collect();
-    Csr::from_arrays(
-        executor,
-        size,
-        offsets,
-        columns.collect(),
-        values,
-        Duplicates::Refuse,
-    )
-    .unwrap()
+    of_rows(executor, Size::new(81, 27), Duplicates::Refuse, |row| {
+        let value = |place: usize| 1.0 / (place + 2) as f64;
+        let (first, next) = (row / 3, (row / 3 + 1) % 27);
+        vec![(first, value(2 * row)), (next, value(2 * row + 1))]
+    })
 }
 
 /// The own part of a vector of the whole matrix.
@@ -308,11 +291,13 @@ fn bad_rows_of_one_rank_are_refused_on_all() {
 /// annihilates constants.
 fn elastic(width: usize) -> Csr<f64> {
     let n = 12;
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let alone = Executor::cpu_with_threads(1).unwrap();
+    let size = Size::square(n * n * width);
     let steps = || (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy)));
-    for row in 0..n * n * width {
+    of_rows(&alone, size, Duplicates::Refuse, |row| {
         let (node, own) = (row / width, row % width);
         let (x, y) = ((node % n) as i64, (node / n) as i64);
+        let mut entries = Vec::new();
         for (dx, dy) in steps() {
             let (to_x, to_y) = (x + dx, y + dy);
             if !(0..n as i64).contains(&to_x) || !(0..n as i64).contains(&to_y) {
@@ -325,16 +310,13 @@ fn elastic(width: usize) -> Csr<f64> {
                     (false, corner) => 0.3 * corner as f64,
                 };
                 if value != 0.0 {
-                    columns.push(((to_y * n as i64 + to_x) as usize * width + component) as u32);
-                    values.push(value);
+                    let node = (to_y * n as i64 + to_x) as usize;
+                    entries.push((node * width + component, value));
                 }
             }
         }
-        offsets.push(columns.len());
-    }
-    let size = Size::square(n * n * width);
-    let alone = Executor::cpu_with_threads(1).unwrap();
-    Csr::from_arrays(&alone, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+        entries
+    })
 }
 
 #[test]
