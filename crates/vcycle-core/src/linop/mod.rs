@@ -131,14 +131,14 @@ pub trait LinOp<X: Scalar, Y: Scalar = X>: std::any::Any + Debug + Send + Sync {
         defaults::improve(&add, sweeps, a, b, x, ws)
     }
 
-    /// Whether so many sweeps of [`improve`](LinOp::improve) had rather leave their result beside the
-    /// guess they start from: [`improve_beside`](LinOp::improve_beside) is faster then.
-    fn ends_beside(&self, _sweeps: usize) -> bool {
+    /// Whether so many sweeps of [`improve`](LinOp::improve) are faster where they leave their result in another vector
+    /// than the guess: [`improve_out_of_place`](LinOp::improve_out_of_place).
+    fn prefers_out_of_place(&self, _sweeps: usize) -> bool {
         false
     }
 
     /// What [`improve`](LinOp::improve) makes of `guess`, in `x`; the guess is lost.
-    fn improve_beside(
+    fn improve_out_of_place(
         &self,
         sweeps: usize,
         a: &dyn LinOp<Y, X>,

@@ -70,7 +70,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// What all ranks wished at that time.
-    pub fn wishes(&self) -> [f64; 2] {
+    pub fn stop_requests(&self) -> [f64; 2] {
         [self.numbers[2], self.numbers[3]]
     }
 

@@ -157,7 +157,7 @@ impl<T: Scalar> Monitor<T> {
             }
             self.announce(log);
         }
-        self.tell(snapshot.wishes());
+        self.take_stop_requests(snapshot.stop_requests());
         let out_of_time = self.is_out_of_time()?;
         for (&index, state) in self.block.iter().zip(&snapshot.columns) {
             let column = &mut self.columns[index];
@@ -166,7 +166,7 @@ impl<T: Scalar> Monitor<T> {
                 column.end(Status::IterationLimit, snapshot.iteration);
             }
         }
-        self.heed(log)
+        self.check_requests(log)
     }
 
     fn state(&self, column: &Column) -> ColumnState {

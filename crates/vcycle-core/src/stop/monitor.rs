@@ -46,8 +46,8 @@ pub struct Monitor<T: Scalar> {
     /// The iteration before which it is not looked for again.
     next_look: usize,
     pub(super) deferred: Option<Deferred>,
-    /// What all ranks wish, where a method has asked them already.
-    told: Option<[f64; 2]>,
+    /// How many ranks ask to stop and are out of time, where a method has added that up already.
+    requested: Option<[f64; 2]>,
 }
 
 /// The device's part of a [`Monitor`].
@@ -67,7 +67,7 @@ impl<T: Scalar> Monitor<T> {
         self.stop.clone_from(stop);
         self.iteration = 0;
         (self.stalled, self.next_look) = (STALLED, 0);
-        self.told = None;
+        self.requested = None;
         self.history.clear();
         self.start = Instant::now();
         rhs_norms.read(&mut self.norms)?;
@@ -293,7 +293,7 @@ impl<T: Scalar> Monitor<T> {
             self.residuals[index] = column.relative(column.norm);
         }
         self.announce(log);
-        self.heed(log)?;
+        self.check_requests(log)?;
         self.activate()?;
         Ok(self.all_ended())
     }
@@ -314,7 +314,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Ends what goes on if a criterion of the user holds or an observer wants that.
-    pub(super) fn heed(&mut self, log: &Log) -> Result<()> {
+    pub(super) fn check_requests(&mut self, log: &Log) -> Result<()> {
         if !self.stop.criteria.is_empty() {
             let progress = Progress {
                 iteration: self.iteration,
@@ -329,7 +329,7 @@ impl<T: Scalar> Monitor<T> {
                 }
             }
         }
-        let is_wanted = match self.told.take() {
+        let is_wanted = match self.requested.take() {
             Some([stop, _]) => stop > 0.0,
             None => self.active.executor().any(log.wants_stop())?,
         };
@@ -343,7 +343,7 @@ impl<T: Scalar> Monitor<T> {
 
     /// Whether the time allowed is used up, on any rank of a team.
     pub(super) fn is_out_of_time(&self) -> Result<bool> {
-        match self.told {
+        match self.requested {
             Some([_, late]) => Ok(late > 0.0),
             None if self.stop.time.is_none() => Ok(false),
             None => self.active.executor().any(self.is_late()),
@@ -358,13 +358,18 @@ impl<T: Scalar> Monitor<T> {
 
     /// Whether an observer of this rank wants to stop, and whether its time is used up, as ones and zeros: for methods that add them to a
     /// sum of their own, which saves the sum by which ranks agree to stop.
-    pub fn wishes(&self, log: &Log) -> [f64; 2] {
+    pub fn stop_requests(&self, log: &Log) -> [f64; 2] {
         [log.wants_stop(), self.is_late()].map(|wish| f64::from(u8::from(wish)))
     }
 
-    /// Takes the sums of the wishes of all ranks, for the next judgement. Without other ranks there is nothing to be told.
-    pub fn tell(&mut self, wishes: [f64; 2]) {
-        self.told = self.active.executor().team().is_some().then_some(wishes);
+    /// Takes the sums of the stop requests of all ranks, for the next judgement. Without other ranks they are known anyway.
+    pub fn take_stop_requests(&mut self, stop_requests: [f64; 2]) {
+        self.requested = self
+            .active
+            .executor()
+            .team()
+            .is_some()
+            .then_some(stop_requests);
     }
 
     pub(super) fn activate(&mut self) -> Result<()> {
@@ -394,7 +399,7 @@ impl<T: Scalar> Pooled for Monitor<T> {
             stalled: STALLED,
             next_look: 0,
             deferred: None,
-            told: None,
+            requested: None,
         })
     }
 

@@ -102,10 +102,10 @@ impl<W: Scalar, C: Scalar> LinOp<W> for Level<W, C> {
         check_apply("multigrid cycle", self.size(), self.executor(), b, x)?;
         if !self.smooths {
             self.guess(b, x, ws)?;
-        } else if self.operations.ends_beside() {
+        } else if self.operations.prefers_out_of_place() {
             let mut guess = ws.vector_like::<W, W>(b)?;
             self.guess(b, &mut guess, ws)?;
-            self.operations.smooth_beside(b, &mut guess, x, ws)?;
+            self.operations.smooth_out_of_place(b, &mut guess, x, ws)?;
         } else {
             self.guess(b, x, ws)?;
             self.operations.smooth(b, x, ws)?;

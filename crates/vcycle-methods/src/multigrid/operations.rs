@@ -31,8 +31,8 @@ pub trait Operations<W: Scalar, C: Scalar = W>: Debug + Send + Sync {
     /// When an operator fails.
     fn smooth(&self, b: &Vector<W>, x: &mut Vector<W>, ws: &Workspace) -> Result<()>;
 
-    /// Whether [`smooth_beside`](Self::smooth_beside) is to be preferred to [`smooth`](Self::smooth).
-    fn ends_beside(&self) -> bool {
+    /// Whether [`smooth_out_of_place`](Self::smooth_out_of_place) is to be preferred to [`smooth`](Self::smooth).
+    fn prefers_out_of_place(&self) -> bool {
         false
     }
 
@@ -40,7 +40,7 @@ pub trait Operations<W: Scalar, C: Scalar = W>: Debug + Send + Sync {
     ///
     /// # Errors
     /// When an operator fails.
-    fn smooth_beside(
+    fn smooth_out_of_place(
         &self,
         b: &Vector<W>,
         guess: &mut Vector<W>,
@@ -152,11 +152,11 @@ impl<W: Scalar, C: Scalar> Operations<W, C> for Composed<W, C> {
         self.post.improve(a, b, x, ws)
     }
 
-    fn ends_beside(&self) -> bool {
-        self.post.ends_beside()
+    fn prefers_out_of_place(&self) -> bool {
+        self.post.prefers_out_of_place()
     }
 
-    fn smooth_beside(
+    fn smooth_out_of_place(
         &self,
         b: &Vector<W>,
         guess: &mut Vector<W>,
@@ -165,7 +165,7 @@ impl<W: Scalar, C: Scalar> Operations<W, C> for Composed<W, C> {
     ) -> Result<()> {
         let a = self.a.as_ref();
         let _stage = ws.stage_of("post-smoothing", || self.post.moved(a, b.bytes(), false));
-        self.post.improve_beside(a, b, guess, x, ws)
+        self.post.improve_out_of_place(a, b, guess, x, ws)
     }
 
     fn restrict_residual(

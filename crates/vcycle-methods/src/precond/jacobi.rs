@@ -205,11 +205,11 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
         self.back_and_forth(sweeps / 2, a, b, x, &mut scratch, ws)
     }
 
-    fn ends_beside(&self, sweeps: usize) -> bool {
+    fn prefers_out_of_place(&self, sweeps: usize) -> bool {
         sweeps % 2 == 1
     }
 
-    fn improve_beside(
+    fn improve_out_of_place(
         &self,
         sweeps: usize,
         a: &dyn LinOp<T>,
@@ -218,7 +218,7 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
         x: &mut Vector<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        match self.ends_beside(sweeps) {
+        match self.prefers_out_of_place(sweeps) {
             true => a.relax(self.sweep(b), guess, x, ws)?,
             false => x.copy_from(guess)?,
         }
@@ -277,7 +277,7 @@ mod tests {
             m.improve(sweeps, a.as_ref(), &b, &mut x, &ws).unwrap();
             assert_eq!(x.to_vec(), expected.to_vec(), "{sweeps} sweeps");
             let mut guess = Vector::zeros_like(&b).unwrap();
-            m.improve_beside(sweeps, a.as_ref(), &b, &mut guess, &mut x, &ws)
+            m.improve_out_of_place(sweeps, a.as_ref(), &b, &mut guess, &mut x, &ws)
                 .unwrap();
             assert_eq!(x.to_vec(), expected.to_vec(), "{sweeps} sweeps beside");
         }

@@ -141,14 +141,14 @@ impl<'w, T: Scalar> Ahead<'w, T> {
     ) -> Result<()> {
         let (count, cols) = (step + 1, run.b.cols());
         let (z, product, preconditioned) = (&self.z, &mut self.product, &mut space.preconditioned);
-        let mut wishes = run.monitor.wishes(run.ws.log());
+        let mut stop_requests = run.monitor.stop_requests(run.ws.log());
         let mut meanwhile = || match is_last {
             true => Ok(()),
             false => run.multiply(run.preconditioned(z, preconditioned)?, product),
         };
         let numbers = space
             .v
-            .multiply_while(count, z, &mut wishes, &mut meanwhile)?;
+            .multiply_while(count, z, &mut stop_requests, &mut meanwhile)?;
         for (index, column) in self.columns.iter_mut().enumerate() {
             let numbers = numbers.iter().skip(index).step_by(cols);
             match run.monitor.is_active(index) {
@@ -156,7 +156,7 @@ impl<'w, T: Scalar> Ahead<'w, T> {
                 false => column.rest(count),
             }
         }
-        run.monitor.tell(wishes);
+        run.monitor.take_stop_requests(stop_requests);
         if !self.columns.iter().all(Recurrence::is_trusted) {
             space.expand(run, step)?;
         }

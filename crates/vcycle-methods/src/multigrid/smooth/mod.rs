@@ -83,16 +83,16 @@ impl<T: Scalar> Relaxation<T> {
         self.sweep(self.sweeps, a, b, x, ws)
     }
 
-    /// Whether [`improve_beside`](Self::improve_beside) is to be preferred.
-    pub(super) fn ends_beside(&self) -> bool {
-        !self.transposed && self.m.ends_beside(self.sweeps)
+    /// Whether [`improve_out_of_place`](Self::improve_out_of_place) is to be preferred.
+    pub(super) fn prefers_out_of_place(&self) -> bool {
+        !self.transposed && self.m.prefers_out_of_place(self.sweeps)
     }
 
     /// Sweeps from `guess`, which is lost, to `x`.
     ///
     /// # Errors
     /// When an operator fails.
-    pub(super) fn improve_beside(
+    pub(super) fn improve_out_of_place(
         &self,
         a: &dyn LinOp<T>,
         b: &Vector<T>,
@@ -100,7 +100,7 @@ impl<T: Scalar> Relaxation<T> {
         x: &mut Vector<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        self.m.improve_beside(self.sweeps, a, b, guess, x, ws)
+        self.m.improve_out_of_place(self.sweeps, a, b, guess, x, ws)
     }
 
     fn sweep(
