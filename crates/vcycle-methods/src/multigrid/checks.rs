@@ -80,7 +80,7 @@ impl Amg {
         a: &LevelMatrix<V>,
     ) -> Result<()> {
         if a.is_of_ranks() {
-            self.coarsening.over_ranks()?;
+            self.coarsening.check_ranks()?;
             interpolation.check_ranks()?;
             self.smoother.check_ranks()?;
             self.post_smoother.check_ranks()?;

@@ -42,20 +42,6 @@ pub enum Cycle {
 }
 
 impl Cycle {
-    /// Every shape.
-    pub const ALL: [Self; 5] = [Self::V, Self::W, Self::F, Self::K, Self::Full];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V => "v",
-            Self::W => "w",
-            Self::F => "f",
-            Self::K => "k",
-            Self::Full => "full",
-        }
-    }
-
     /// What kind of operator it is where sweeps and coarsest solver are symmetric. An F-cycle visits in one order
     /// only: its adjoint would make the V-cycle first.
     pub(crate) fn symmetry(self) -> Symmetry {
@@ -67,7 +53,7 @@ impl Cycle {
     }
 }
 
-text::named!(Cycle, "cycle");
+text::named!(Cycle, "cycle": V = "v", W = "w", F = "f", K = "k", Full = "full");
 
 /// The cycles from one level down.
 #[derive(Clone, Debug)]

@@ -27,18 +27,6 @@ pub enum LevelFormat {
 }
 
 impl LevelFormat {
-    /// Every choice.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::Csr, Self::Mbsr];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Csr => "csr",
-            Self::Mbsr => "mbsr",
-        }
-    }
-
     /// A matrix with which its device multiplies in this format.
     pub(super) fn stored<V: Scalar>(self, a: &Arc<Csr<V>>) -> Result<Arc<Csr<V>>> {
         Ok(match self {
@@ -62,4 +50,4 @@ impl LevelFormat {
     }
 }
 
-text::named!(LevelFormat, "format");
+text::named!(LevelFormat, "format": Auto = "auto", Csr = "csr", Mbsr = "mbsr");

@@ -128,17 +128,25 @@ pub(super) fn limits(over_ranks: bool, complex: bool, on_host: &[HostStage]) -> 
     all.join("; ")
 }
 
-/// Refuses a stage for matrices that ranks share, with those to use instead.
-pub(super) fn not_over_ranks(stage: &dyn Display, others: impl Iterator<Item: Display>) -> Error {
+/// Refuses a stage that is not `over_ranks` for matrices that ranks share, with those to use instead.
+pub(super) fn check_over_ranks(
+    over_ranks: bool,
+    family: &str,
+    stage: &dyn Display,
+    others: impl Iterator<Item: Display>,
+) -> Result<(), Error> {
+    if over_ranks {
+        return Ok(());
+    }
     let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
     let instead = match others.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
         _ => others.concat(),
     };
-    Error::Unsupported {
-        component: stage.to_string(),
+    Err(Error::Unsupported {
+        component: format!("the {family} `{stage}`"),
         operation: format!("matrices that several ranks share; use {instead}"),
-    }
+    })
 }
 
 /// Makes the enum of a family of stages without parameters from the table of their registrations, which

@@ -20,20 +20,7 @@ pub enum Restriction {
     Own,
 }
 
-impl Restriction {
-    /// Every restriction.
-    pub const ALL: [Self; 2] = [Self::Transposed, Self::Own];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Transposed => "transposed",
-            Self::Own => "own",
-        }
-    }
-}
-
-text::named!(Restriction, "restriction");
+text::named!(Restriction, "restriction": Transposed = "transposed", Own = "own");
 
 #[cfg(test)]
 mod tests {

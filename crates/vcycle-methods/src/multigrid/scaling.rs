@@ -53,24 +53,6 @@ pub enum LevelScaling {
 }
 
 impl LevelScaling {
-    /// Every choice.
-    pub const ALL: [Self; 4] = [
-        Self::Auto,
-        Self::None,
-        Self::Equilibrate,
-        Self::ScaleThenSetup,
-    ];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::None => "none",
-            Self::Equilibrate => "equilibrate",
-            Self::ScaleThenSetup => "scale-then-setup",
-        }
-    }
-
     /// Fails for what algebraic multigrid has not.
     pub(super) fn check_algebraic(self) -> Result<()> {
         match self {
@@ -78,7 +60,7 @@ impl LevelScaling {
                 "scaling",
                 "`scale-then-setup` is for struct-mg; amg has `auto`, `none` and `equilibrate`",
             )),
-            _ => Ok(()),
+            Self::Auto | Self::None | Self::Equilibrate => Ok(()),
         }
     }
 
@@ -107,7 +89,7 @@ impl LevelScaling {
     }
 }
 
-text::named!(LevelScaling, "scaling");
+text::named!(LevelScaling, "scaling": Auto = "auto", None = "none", Equilibrate = "equilibrate", ScaleThenSetup = "scale-then-setup");
 
 /// How levels were scaled.
 #[derive(Debug, Default)]

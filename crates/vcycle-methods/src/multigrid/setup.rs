@@ -10,10 +10,7 @@ use std::sync::Arc;
 
 use super::amg::{Amg, Known};
 use super::clock::Clock;
-use super::coarsen::{
-    Choice, CoarseUnknowns, Graph, Nearby, Numbers, RankRows, spread_over, uniform,
-    uniform_over_ranks,
-};
+use super::coarsen::{Graph, Numbers, spread_over, uniform_near};
 use super::coarsest::is_diagonal;
 use super::finest::{finest, placed};
 use super::fitted::fitted;
@@ -212,25 +209,24 @@ fn step<V: Wide>(
         let rows = (seen.as_ref(), &near.rows);
         a.agree(View::new(amg, strength, rows, &here))?
     };
-    let nodes = match view.is_of_nodes() {
-        true => near.rows.nodes(block)?,
-        false => near.rows.clone(),
-    };
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
     let mut choice = {
         let _stage = stage("coarsening");
-        chosen(amg, &view, &nodes, a.executor())?
+        let graph = Graph {
+            a: view.matrix(),
+            strength: view.strength(),
+            aggregate_size: amg.aggregate_size,
+            weak_pairs: amg.weak_pairs,
+            seed: amg.seed,
+            near: &view.rows,
+            rank: a.executor(),
+        };
+        amg.coarsening.coarsen(&graph)?
     };
     if let Some(size) = amg.coarsening.or_uniform()
         && stalls(view.coarse_rows(choice.count(), &here))
     {
-        choice = match nodes.halo() {
-            None => {
-                let groups = uniform(view.matrix().size().rows, size)?;
-                Choice::here(CoarseUnknowns::Grouped(groups))
-            }
-            Some(nodes) => uniform_over_ranks(nodes, size)?,
-        };
+        choice = uniform_near(&view.rows, view.matrix().size().rows, size)?;
         clock.note(format!(
             "matching stalled on level {level}: groups of {size} by the numbering (`uniform`)"
         ));
@@ -305,19 +301,6 @@ fn step<V: Wide>(
         });
     }
     Ok(Ok((transfer, radius, coarse)))
-}
-
-/// The unknowns of the next level, among the rows of a view.
-fn chosen(amg: &Amg, view: &View<'_>, rows: &Nearby, executor: &Executor) -> Result<Choice> {
-    let graph = Graph {
-        a: view.matrix(),
-        strength: view.strength(),
-        aggregate_size: amg.aggregate_size,
-        weak_pairs: amg.weak_pairs,
-        seed: amg.seed,
-    };
-    let ranks = rows.halo().map(|halo| RankRows { executor, halo });
-    amg.coarsening.coarsen(&graph, ranks)
 }
 
 /// A matrix of some unknowns with fewer entries that does the same to their near-nullspace.

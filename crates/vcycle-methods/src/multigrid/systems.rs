@@ -36,19 +36,6 @@ pub enum Systems {
 }
 
 impl Systems {
-    /// Every treatment.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Scalar, Self::Unknown, Self::Node];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Scalar => "scalar",
-            Self::Unknown => "unknown",
-            Self::Node => "node",
-        }
-    }
-
     /// What it means for the unknowns of a level.
     fn of(self, unknowns: &Unknowns, coarsening: Coarsening) -> Self {
         match self {
@@ -60,7 +47,7 @@ impl Systems {
     }
 }
 
-text::named!(Systems, "treatment of systems");
+text::named!(Systems, "treatment of systems": Auto = "auto", Scalar = "scalar", Unknown = "unknown", Node = "node");
 
 /// What is known of the unknowns of a level.
 #[derive(Clone, Debug)]
@@ -160,6 +147,8 @@ pub(super) struct View<'a> {
     /// The matrix of the unknowns, of the components by themselves, or of the nodes.
     seen: Cow<'a, Csr<f64>>,
     strength: Arc<Pattern>,
+    /// Which of the unknowns or nodes are those of other ranks.
+    pub rows: Nearby,
 }
 
 impl<'a> View<'a> {
@@ -172,6 +161,11 @@ impl<'a> View<'a> {
     ) -> Result<Self> {
         let coarsening = amg.coarsening;
         let systems = amg.systems.of(unknowns, coarsening);
+        // Ranks talk to each other here: nothing that could fail on one of them comes before.
+        let rows = match systems == Systems::Node {
+            true => near.nodes(unknowns.block_size)?,
+            false => near.clone(),
+        };
         let (seen, strength) = match systems {
             Systems::Unknown => (Cow::Owned(unknowns.uncoupled(a)?), strength),
             Systems::Node => (
@@ -181,15 +175,7 @@ impl<'a> View<'a> {
             Systems::Scalar | Systems::Auto => (Cow::Borrowed(a), strength),
         };
         let strength = match strength {
-            Some(measure) if near.is_shared() && measure.is_of_all_rows() => {
-                let nodes = match systems == Systems::Node {
-                    true => near.nodes(unknowns.block_size)?,
-                    false => near.clone(),
-                };
-                measure.graph_near(&seen, &nodes)?
-            }
-            Some(measure) if coarsening.skips_diagonal() => measure.graph_or_all(&seen)?,
-            Some(measure) => measure.graph(&seen)?,
+            Some(measure) => measure.graph_near(&seen, &rows, coarsening.skips_diagonal())?,
             None => Arc::clone(seen.pattern()),
         };
         Ok(Self {
@@ -197,6 +183,7 @@ impl<'a> View<'a> {
             a,
             seen,
             strength,
+            rows,
         })
     }
 

@@ -204,21 +204,7 @@ pub enum TestSpaceMethod {
     Lobpcg,
 }
 
-impl TestSpaceMethod {
-    /// Every method.
-    pub const ALL: [Self; 3] = [Self::Smoothing, Self::Srqcg, Self::Lobpcg];
-
-    /// The name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Smoothing => "smoothing",
-            Self::Srqcg => "srqcg",
-            Self::Lobpcg => "lobpcg",
-        }
-    }
-}
-
-text::named!(TestSpaceMethod, "method");
+text::named!(TestSpaceMethod, "method": Smoothing = "smoothing", Srqcg = "srqcg", Lobpcg = "lobpcg");
 
 impl TestSpaceSearch {
     /// Whether there is something to find, or to improve.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::choice::{Choice, Chosen, NextNumbers, RankRows};
+use super::choice::{Choice, Chosen, NextNumbers};
 use super::nearby::Nearby;
-use super::pmis::{COARSE, OPEN, complete, pmis_shared};
+use super::pmis::{COARSE, OPEN, complete, pmis_near};
 use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
 use super::rounds::{map_rows, mix64, neighbours};
 use super::{Aggressive, NONE, Splitting, pmis};
@@ -28,11 +28,14 @@ pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistratio
     skips_diagonal: false,
     or_uniform: None,
     on_host: &[host_stages::PATHS],
-    coarsen: |graph| {
-        let both = aggressive(graph.strength, graph.seed, PATHS)?;
-        Ok(CoarseUnknowns::Twice(both))
+    over_ranks: true,
+    coarsen: |graph| match graph.near.halo() {
+        None => {
+            let both = aggressive(graph.strength, graph.seed, PATHS)?;
+            Ok(Choice::here(CoarseUnknowns::Twice(both)))
+        }
+        Some(rows) => over_ranks(graph, rows),
     },
-    over_ranks: Some(over_ranks),
 };
 
 /// [`pmis`](super::pmis) of the graph, then of its coarse unknowns (Stueben 1999; Yang 2010).
@@ -178,14 +181,14 @@ impl Reached {
 
 /// A choice among the unknowns of rows nearby, and another one among those of the first, as
 /// [`aggressive`] makes them. All ranks call it together.
-fn over_ranks(graph: &Graph<'_>, ranks: RankRows<'_>) -> Result<Choice> {
-    let (strength, seed, rows) = (graph.strength, graph.seed, ranks.halo);
-    let found = pmis_shared(strength, seed, &ranks.nearby())?;
+fn over_ranks(graph: &Graph<'_>, rows: &Halo) -> Result<Choice> {
+    let (strength, seed) = (graph.strength, graph.seed);
+    let found = pmis_near(strength, seed, graph.near)?;
     let first = Chosen::new(rows, |row| found.coarse_index[row] != NONE)?;
     let is_coarse = |&row: &usize| first.splitting.coarse_index[row] != NONE;
     let points: Vec<usize> = rows.own().filter(is_coarse).collect();
     let reached = distance_two(strength, &first.splitting, &points, PATHS)?;
-    let near = Reaching::new(ranks.executor, &reached, &first.next)?;
+    let near = Reaching::new(graph.rank, &reached, &first.next)?;
     let among = among_coarse(near.graph.pattern(), seed, &Nearby::of(&near.halo))?;
     let mut is_second = vec![false; rows.len()];
     for (&row, place) in points.iter().zip(near.halo.own()) {

@@ -6,7 +6,7 @@ use super::groups::Groups;
 use super::registration::CoarseUnknowns;
 use super::{Aggregates, NONE, Nearby, Numbers, Splitting};
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::executor::Buffer;
 use crate::matrix::{DeviceHalo, Halo, LocalNumbers, Partition};
 use crate::operations::coarsen::{FOREIGN, renumbered};
 
@@ -56,21 +56,6 @@ impl NextOfRanks {
     }
 }
 
-/// The rows of a graph that ranks share: own ones, and those of others nearby.
-#[derive(Clone, Copy)]
-pub(in crate::multigrid) struct RankRows<'r> {
-    /// This rank.
-    pub executor: &'r Executor,
-    pub halo: &'r Arc<Halo>,
-}
-
-impl RankRows<'_> {
-    /// For rounds.
-    pub fn nearby(&self) -> Nearby {
-        Nearby::of(self.halo)
-    }
-}
-
 impl Choice {
     /// Of a graph that is here as a whole.
     pub fn here(coarse: CoarseUnknowns) -> Self {
@@ -88,13 +73,20 @@ impl Choice {
         }
     }
 
-    /// What every rank has chosen among its own rows. All ranks call it together.
-    pub fn chosen(rows: &Halo, found: &Splitting) -> Result<Self> {
-        Ok(Chosen::new(rows, |row| found.coarse_index[row] != NONE)?.into())
+    /// What was chosen among the rows of a graph, by every rank among its own where several share it. All ranks call it
+    /// together.
+    pub fn chosen(near: &Nearby, found: Splitting) -> Result<Self> {
+        match near.halo() {
+            None => Ok(Self::here(CoarseUnknowns::Chosen(found))),
+            Some(rows) => Ok(Chosen::new(rows, |row| found.coarse_index[row] != NONE)?.into()),
+        }
     }
 
-    /// Groups of own rows, shown to other ranks. All ranks call it together.
-    pub fn grouped(rows: &Halo, groups: Groups) -> Result<Self> {
+    /// Groups of own rows, shown to other ranks where there are some. All ranks call it together.
+    pub fn grouped(near: &Nearby, groups: Groups) -> Result<Self> {
+        let Some(rows) = near.halo() else {
+            return Ok(Self::here(CoarseUnknowns::Grouped(groups.aggregates())));
+        };
         let mut all = vec![LEFT_OUT; rows.len()];
         all[rows.own()].copy_from_slice(&groups.of_own);
         rows.refresh(&mut all)?;

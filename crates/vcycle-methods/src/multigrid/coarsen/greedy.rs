@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::choice::Choice;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::{Aggregates, NONE, check_square};
 use crate::error::Result;
@@ -24,8 +25,12 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
     skips_diagonal: true,
     or_uniform: None,
     on_host: &[host_stages::GREEDY],
-    coarsen: |graph| Ok(CoarseUnknowns::Grouped(greedy(graph.strength)?)),
-    over_ranks: None,
+    over_ranks: false,
+    coarsen: |graph| {
+        Ok(Choice::here(CoarseUnknowns::Grouped(greedy(
+            graph.strength,
+        )?)))
+    },
 };
 
 /// Aggregation in the order of the numbering (Vaněk, Mandel and Brezina 1996, algorithm 5.1).
@@ -212,6 +217,7 @@ mod tests {
     use crate::gallery;
     use crate::linop::Size;
     use crate::matrix::{Csr, Duplicates};
+    use crate::multigrid::coarsen::Nearby;
     use crate::multigrid::strength::{Mutual, Strength};
 
     fn groups(problem: &str) -> Aggregates {
@@ -268,7 +274,9 @@ mod tests {
         for problem in ["poisson5:7", "poisson27:5"] {
             let a = gallery::build(problem, &Executor::reference()).unwrap();
             let measure = Strength::Mutual(Mutual::default());
-            let all = measure.graph_or_all(&a.matrix).unwrap();
+            let all = measure
+                .graph_near(&a.matrix, &Nearby::default(), true)
+                .unwrap();
             assert!(Arc::ptr_eq(&all, a.matrix.pattern()));
             let without = greedy(&measure.graph(&a.matrix).unwrap()).unwrap();
             assert_eq!(greedy(&all).unwrap().aggregate, without.aggregate);

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::NONE;
 use super::choice::{LEFT_OUT, numbered};
+use super::nearby::Nearby;
+use super::{Aggregates, NONE};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Partition};
 
-/// Groups whose members ranks may share.
+/// Groups whose members ranks may share; without ranks one has them all.
 pub(in crate::multigrid) struct Groups {
     /// For every own row the number of its group among all, or [`LEFT_OUT`].
     pub of_own: Vec<u64>,
@@ -18,8 +19,11 @@ pub(in crate::multigrid) struct Groups {
 }
 
 impl Groups {
-    /// Those of roots that are numbered by a halo; a group belongs to the rank of its root. All ranks call it together.
-    pub fn of_roots(roots: &[u32], rows: &Halo) -> Result<Self> {
+    /// Those of roots among rows nearby; a group belongs to the rank of its root. All ranks call it together.
+    pub fn of_roots(roots: &[u32], near: &Nearby) -> Result<Self> {
+        let Some(rows) = near.halo() else {
+            return Ok(Self::of_one(&Aggregates::of_roots(roots)));
+        };
         let (partition, of_root) = numbered(rows, |row| roots[row] as usize == row)?;
         let group = |&root: &u32| match root {
             NONE => LEFT_OUT,
@@ -31,15 +35,42 @@ impl Groups {
         })
     }
 
-    /// Ones from each group to its members.
-    pub fn constants(
-        &self,
-        executor: &Executor,
-        rows: &Arc<Partition>,
-    ) -> Result<Distributed<f64>> {
-        let rank = executor.team().map_or(0, |team| team.rank());
-        let kept = self.of_own.iter().filter(|&&group| group != LEFT_OUT);
-        let numbers = LocalNumbers::new(self.partition.range(rank), kept.copied().collect());
+    /// Groups of rows that are all here.
+    fn of_one(groups: &Aggregates) -> Self {
+        let group = |&group: &u32| match group {
+            NONE => LEFT_OUT,
+            group => group.into(),
+        };
+        Self {
+            of_own: groups.aggregate.iter().map(group).collect(),
+            partition: Arc::new(Partition::even(groups.count as u64, 1, 1)),
+        }
+    }
+
+    /// The same in local numbers, where all rows are here.
+    pub fn aggregates(&self) -> Aggregates {
+        let group = |&group: &u64| match group {
+            LEFT_OUT => NONE,
+            group => group as u32,
+        };
+        Aggregates {
+            aggregate: self.of_own.iter().map(group).collect(),
+            count: self.partition.total() as usize,
+        }
+    }
+
+    /// The groups of own rows that a rank does not have itself.
+    fn foreign(&self, rank: usize) -> Vec<u64> {
+        let own = self.partition.range(rank);
+        let groups = self.of_own.iter().copied();
+        groups
+            .filter(|group| *group != LEFT_OUT && !own.contains(group))
+            .collect()
+    }
+
+    /// Ones from each group to its members among own rows, and the numbers of its columns.
+    pub fn ones(&self, executor: &Executor, rank: usize) -> (Csr<f64>, LocalNumbers) {
+        let numbers = LocalNumbers::new(self.partition.range(rank), self.foreign(rank));
         let local = |&group: &u64| numbers.local(group);
         let columns: Vec<u32> = self.of_own.iter().filter_map(local).collect();
         let mut end = 0;
@@ -50,20 +81,41 @@ impl Groups {
         let offsets = [0].into_iter().chain(ends).collect();
         let size = Size::new(self.of_own.len(), numbers.len());
         let ones = vec![1.0; columns.len()];
-        let own = Csr::from_canonical(&executor.gathering(), size, offsets, columns, ones);
+        let own = Csr::from_canonical(executor, size, offsets, columns, ones);
+        (own, numbers)
+    }
+
+    /// The same as a matrix that ranks share.
+    pub fn constants(
+        &self,
+        executor: &Executor,
+        rows: &Arc<Partition>,
+    ) -> Result<Distributed<f64>> {
+        let rank = executor.team().map_or(0, |team| team.rank());
+        let (own, numbers) = self.ones(&executor.gathering(), rank);
         Distributed::of_numbered(executor, rows, &self.partition, &numbers, own)
     }
 
     /// The groups of groups, for the rows of these.
-    pub fn then(self, rows: &Halo, next: Self) -> Result<Self> {
-        let kept = self.of_own.iter().filter(|&&group| group != LEFT_OUT);
-        let groups = Halo::new(rows.team(), &self.partition, kept.copied().collect())?;
-        let mut of_group = vec![LEFT_OUT; groups.len()];
-        of_group[groups.own()].copy_from_slice(&next.of_own);
-        groups.refresh(&mut of_group)?;
-        let group = |group: &u64| match groups.local(*group) {
-            Some(place) if *group != LEFT_OUT => of_group[place as usize],
-            _ => LEFT_OUT,
+    pub fn then(self, near: &Nearby, next: Self) -> Result<Self> {
+        let (of_group, local): (Vec<u64>, Option<Halo>) = match near.halo() {
+            None => (next.of_own, None),
+            Some(rows) => {
+                let others = self.foreign(rows.team().rank());
+                let groups = Halo::new(rows.team(), &self.partition, others)?;
+                let mut of_group = vec![LEFT_OUT; groups.len()];
+                of_group[groups.own()].copy_from_slice(&next.of_own);
+                groups.refresh(&mut of_group)?;
+                (of_group, Some(groups))
+            }
+        };
+        let group = |&group: &u64| match (group, &local) {
+            (LEFT_OUT, _) => LEFT_OUT,
+            (group, None) => of_group[group as usize],
+            (group, Some(groups)) => {
+                let place = groups.local(group);
+                place.map_or(LEFT_OUT, |place| of_group[place as usize])
+            }
         };
         Ok(Self {
             of_own: self.of_own.iter().map(group).collect(),

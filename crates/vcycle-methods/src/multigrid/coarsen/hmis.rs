@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::choice::{Choice, RankRows};
+use super::choice::Choice;
 use super::nearby::Nearby;
 use super::pmis::{COARSE, complete, start};
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::CoarseningRegistration;
 use super::rounds::{map_rows, neighbours};
 use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
@@ -32,12 +32,14 @@ pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
     skips_diagonal: false,
     or_uniform: None,
     on_host: &[host_stages::HMIS],
-    coarsen: |graph| Ok(CoarseUnknowns::Chosen(hmis(graph.strength, graph.seed)?)),
-    over_ranks: Some(|graph, ranks| {
-        let length = block_rows(ranks.halo.partition().total());
-        let found = hmis_shared(graph.strength, graph.seed, ranks, length)?;
-        Choice::chosen(ranks.halo, &found)
-    }),
+    over_ranks: true,
+    coarsen: |graph| {
+        let rows = graph.near.halo().map(|halo| halo.partition().total());
+        let length = block_rows(rows.unwrap_or(graph.a.size().rows as u64));
+        let place = (graph.near, graph.rank);
+        let found = hmis_near(graph.strength, graph.seed, length, place)?;
+        Choice::chosen(graph.near, found)
+    },
 };
 
 /// Hybrid modified independent set (De Sterck, Yang and Heys 2006).
@@ -60,21 +62,51 @@ pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
 /// # Errors
 /// For a graph that is not square, and when memory is short.
 pub fn hmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
-    check_square("hmis", strength.size())?;
-    on_host(strength.executor(), host_stages::HMIS);
-    let n = strength.size().rows;
-    let length = block_rows(n as u64);
-    hmis_near(strength, seed, (&Nearby::default(), length), |influences| {
-        let blocks = (0..n).step_by(length as usize);
-        let blocks = blocks.map(|first| first..n.min(first + length as usize));
-        let start = |row: usize| start(strength, row);
-        Ok(first_passes(strength, influences, blocks.collect(), &start))
-    })
+    let place = (&Nearby::default(), strength.executor());
+    let length = block_rows(strength.size().rows as u64);
+    hmis_near(strength, seed, length, place)
 }
 
 /// The rows of a block of a graph of so many.
 fn block_rows(all: u64) -> u64 {
     all.div_ceil(BLOCKS).max(BLOCK_ROWS)
+}
+
+/// [`hmis`] where some of the rows may be those of other ranks, in blocks of so many rows of the whole graph, which need not
+/// end where rows of a rank do. All ranks call it together.
+fn hmis_near(
+    strength: &Arc<Pattern>,
+    seed: u64,
+    length: u64,
+    (near, rank): (&Nearby, &Executor),
+) -> Result<Splitting> {
+    check_square("hmis", strength.size())?;
+    on_host(strength.executor(), host_stages::HMIS);
+    let influences = strength.transpose()?;
+    let passed = match near.halo() {
+        None => {
+            let blocks = blocks(0, strength.size().rows, length);
+            first_passes(strength, &influences, blocks, &|row| start(strength, row))
+        }
+        Some(rows) => passed(strength, rank, rows, length)?,
+    };
+    let block = |row: usize| near.global(row) / length;
+    let state = map_rows(strength, |row| {
+        let mut both = neighbours(strength, row).chain(neighbours(&influences, row));
+        match passed[row] == COARSE && both.all(|other| block(other) == block(row)) {
+            true => COARSE,
+            false => start(strength, row),
+        }
+    });
+    complete(strength, seed, state, near)
+}
+
+/// So many rows from the first one on, in blocks.
+fn blocks(first: usize, count: usize, length: u64) -> Vec<Range<usize>> {
+    let starts = (0..count).step_by(length as usize);
+    starts
+        .map(|start| first + start..first + count.min(start + length as usize))
+        .collect()
 }
 
 /// The states that the first pass leaves in blocks, one after the other.
@@ -89,49 +121,12 @@ fn first_passes(
     parts.concat()
 }
 
-/// [`hmis`] where some of the rows may be those of other ranks, in blocks of so many rows of the whole graph. `passes` makes
-/// the states that the first pass leaves in them, of the graph and `S^T`; only those of own rows count.
-fn hmis_near(
-    strength: &Arc<Pattern>,
-    seed: u64,
-    (near, length): (&Nearby, u64),
-    passes: impl FnOnce(&Pattern) -> Result<Vec<u8>>,
-) -> Result<Splitting> {
-    let influences = strength.transpose()?;
-    let passed = passes(&influences)?;
-    let block = |row: usize| near.global(row) / length;
-    let state = map_rows(strength, |row| {
-        let mut both = neighbours(strength, row).chain(neighbours(&influences, row));
-        match passed[row] == COARSE && both.all(|other| block(other) == block(row)) {
-            true => COARSE,
-            false => start(strength, row),
-        }
-    });
-    complete(strength, seed, state, near)
-}
-
-/// [`hmis`] in blocks of `length` rows of the whole graph, which need not end where rows of a rank do. The rank of the first
-/// row of a block gets all of its rows, makes the first pass, which goes from row to row, and sends the others theirs. All
-/// ranks call it together.
-fn hmis_shared(
-    strength: &Arc<Pattern>,
-    seed: u64,
-    ranks: RankRows<'_>,
-    length: u64,
-) -> Result<Splitting> {
-    let near = ranks.nearby();
-    hmis_near(strength, seed, (&near, length), |_| {
-        passed(strength, ranks, length)
-    })
-}
-
-/// What the first pass leaves of own rows; of others how they begin.
+/// What the first pass leaves of own rows; of others how they begin. The rank of the first row of a block gets all of its
+/// rows, makes the pass, which goes from row to row, and sends the others theirs.
 fn passed(
     strength: &Arc<Pattern>,
-    RankRows {
-        executor,
-        halo: rows,
-    }: RankRows<'_>,
+    executor: &Executor,
+    rows: &Halo,
     length: u64,
 ) -> Result<Vec<u8>> {
     let mut states: Vec<u8> = (0..rows.len()).map(|row| start(strength, row)).collect();
@@ -145,12 +140,9 @@ fn passed(
     let mut made = begin.clone();
     if let Some(first) = here.local(led.start).filter(|_| !led.is_empty()) {
         let (first, count) = (first as usize, (led.end - led.start) as usize);
-        let blocks = (0..count).step_by(length as usize);
-        let blocks = blocks.map(|block| first + block..first + count.min(block + length as usize));
-        let pattern = graph.pattern();
+        let (pattern, blocks) = (graph.pattern(), blocks(first, count, length));
         let influences = pattern.transpose()?;
-        let start = |row: usize| begin[row];
-        let found = first_passes(pattern, &influences, blocks.collect(), &start);
+        let found = first_passes(pattern, &influences, blocks, &|row| begin[row]);
         made[first..first + count].copy_from_slice(&found);
     }
     let own = rows.own();
@@ -192,19 +184,8 @@ mod tests {
         let n = whole.rhs.len();
         for length in [7, 40, 200] {
             let strength = Strength::default().graph(&whole.matrix).unwrap();
-            let alone = Nearby::default();
-            let expected = hmis_near(&strength, 3, (&alone, length), |influences| {
-                let blocks = (0..n).step_by(length as usize);
-                let blocks = blocks.map(|first| first..n.min(first + length as usize));
-                let start = |row: usize| start(&strength, row);
-                Ok(first_passes(
-                    &strength,
-                    influences,
-                    blocks.collect(),
-                    &start,
-                ))
-            });
-            let expected = expected.unwrap();
+            let alone = (&Nearby::default(), strength.executor());
+            let expected = hmis_near(&strength, 3, length, alone).unwrap();
             for ranks in [1, 2, 7, 64] {
                 threads::run(ranks, |team| {
                     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
@@ -212,11 +193,8 @@ mod tests {
                     let a = Distributed::part_of(&rank, &whole.matrix, rows)?;
                     let near = a.surrounded(1, 1)?;
                     let strength = Strength::default().graph(&near.matrix)?;
-                    let ranks = RankRows {
-                        executor: &rank,
-                        halo: &near.halo,
-                    };
-                    let found = hmis_shared(&strength, 3, ranks, length)?;
+                    let place = (&Nearby::of(&near.halo), &rank);
+                    let found = hmis_near(&strength, 3, length, place)?;
                     let is_coarse = |of: &Splitting, row: usize| of.coarse_index[row] != u32::MAX;
                     for row in near.halo.own() {
                         let global = near.halo.global(row) as usize;

@@ -1,10 +1,10 @@
 //! The table of coarsenings.
 
-use super::choice::{Choice, RankRows};
+use super::choice::Choice;
 use super::pmis::PMIS;
-use super::registration::{Coarsen, CoarseningRegistration, Graph, OverRanks};
+use super::registration::{Coarsen, CoarseningRegistration, Graph};
 use crate::error::Result;
-use crate::multigrid::own::{not_over_ranks, stages};
+use crate::multigrid::own::{check_over_ranks, stages};
 
 stages! {
     /// How the unknowns of the next level are found.
@@ -59,39 +59,21 @@ impl Coarsening {
         self.registration().is_none_or(|known| known.complex)
     }
 
-    /// How it is done over ranks.
-    ///
-    /// # Errors
-    /// Where it is not, with those that are.
-    pub(in crate::multigrid) fn over_ranks(self) -> Result<OverRanks> {
-        let of = |one: Self| one.registration().and_then(|known| known.over_ranks);
-        of(self).ok_or_else(|| {
-            let alike = |one: &Self| of(*one).is_some() && one.aggregates() == self.aggregates();
-            let others = Self::ALL.into_iter().skip(1).filter(alike);
-            not_over_ranks(&format_args!("the coarsening `{self}`"), others)
-        })
+    /// Fails, with those that do it, unless it is for matrices that ranks share.
+    pub(in crate::multigrid) fn check_ranks(self) -> Result<()> {
+        let over_ranks = |one: Self| one.registration().is_some_and(|known| known.over_ranks);
+        let alike = |one: &Self| over_ranks(*one) && one.aggregates() == self.aggregates();
+        let others = Self::ALL.into_iter().skip(1).filter(alike);
+        check_over_ranks(over_ranks(self), "coarsening", &self, others)
     }
 
     /// Chooses or groups the unknowns of a level, of own rows where ranks share it.
-    pub(in crate::multigrid) fn coarsen(
-        self,
-        graph: &Graph<'_>,
-        ranks: Option<RankRows<'_>>,
-    ) -> Result<Choice> {
-        if let Some(ranks) = ranks {
-            return self.over_ranks()?(graph, ranks);
+    pub(in crate::multigrid) fn coarsen(self, graph: &Graph<'_>) -> Result<Choice> {
+        if let Self::Own(own) = self {
+            let found = own.coarsen(graph)?;
+            found.check(own.name(), graph.a.size().rows)?;
+            return Ok(Choice::here(found));
         }
-        let found = match self {
-            Self::Own(own) => {
-                let found = own.coarsen(graph)?;
-                found.check(own.name(), graph.a.size().rows)?;
-                found
-            }
-            known => {
-                let known = known.registration().unwrap_or(&AUTO);
-                (known.coarsen)(graph)?
-            }
-        };
-        Ok(Choice::here(found))
+        (self.registration().unwrap_or(&AUTO).coarsen)(graph)
     }
 }

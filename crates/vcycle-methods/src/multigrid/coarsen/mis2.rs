@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::choice::{Choice, RankRows};
+use super::choice::Choice;
 use super::groups::Groups;
 use super::nearby::Nearby;
-use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, NONE, check_square, most_common};
 use crate::error::Result;
@@ -33,8 +33,25 @@ pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
     skips_diagonal: false,
     or_uniform: None,
     on_host: &[],
-    coarsen: |graph| Ok(CoarseUnknowns::Grouped(mis2(graph.strength, graph.seed)?)),
-    over_ranks: Some(over_ranks),
+    over_ranks: true,
+    coarsen: |graph| {
+        let (strength, seed) = (graph.strength, graph.seed);
+        let Some(halo) = graph.near.halo() else {
+            return Ok(Choice::here(CoarseUnknowns::Grouped(mis2(strength, seed)?)));
+        };
+        let there = DeviceHalo::new(halo, strength.executor());
+        let both_ways = || both_ways(strength);
+        match operations::coarsen::mis2_near(strength, mix64(seed), &there, both_ways)? {
+            Some(found) => {
+                let roots = (&found.roots, found.count);
+                Choice::of_devices(&there, halo, roots, Some(&found.groups))
+            }
+            None => {
+                let roots = mis2_roots(strength, seed, graph.near)?;
+                Choice::grouped(graph.near, Groups::of_roots(&roots, graph.near)?)
+            }
+        }
+    },
 };
 
 /// Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).
@@ -65,21 +82,6 @@ pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     }
     let roots = mis2_roots(strength, seed, &Nearby::default())?;
     Ok(Aggregates::of_roots(&roots))
-}
-
-/// [`mis2`] of own rows, by the devices of ranks where these have the graph.
-fn over_ranks(graph: &Graph<'_>, RankRows { halo, .. }: RankRows<'_>) -> Result<Choice> {
-    let (strength, seed) = (graph.strength, graph.seed);
-    let (near, both_ways) = (DeviceHalo::new(halo, strength.executor()), || {
-        both_ways(strength)
-    });
-    let found = operations::coarsen::mis2_near(strength, mix64(seed), &near, both_ways)?;
-    if let Some(found) = found {
-        let roots = (&found.roots, found.count);
-        return Choice::of_devices(&near, halo, roots, Some(&found.groups));
-    }
-    let roots = mis2_roots(strength, seed, &Nearby::of(halo))?;
-    Choice::grouped(halo, Groups::of_roots(&roots, halo)?)
 }
 
 /// The couplings of a graph in both directions.

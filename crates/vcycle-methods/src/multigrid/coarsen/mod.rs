@@ -26,9 +26,7 @@ mod tests;
 mod uniform;
 
 pub use aggressive::aggressive;
-pub(in crate::multigrid) use choice::{
-    Choice, Chosen, LEFT_OUT, NextNumbers, NextOfRanks, RankRows,
-};
+pub(in crate::multigrid) use choice::{Choice, Chosen, LEFT_OUT, NextNumbers, NextOfRanks};
 pub use greedy::greedy;
 pub(crate) use greedy::most_common;
 pub(in crate::multigrid) use groups::Groups;
@@ -41,7 +39,7 @@ pub use pgm::pgm;
 pub use pmis::pmis;
 pub use registration::{CoarseUnknowns, Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
-pub(in crate::multigrid) use uniform::over_ranks as uniform_over_ranks;
+pub(in crate::multigrid) use uniform::uniform_near;
 pub use uniform::{boxes, uniform};
 
 use std::ops::Range;
@@ -135,6 +133,19 @@ impl Splitting {
 }
 
 impl Aggregates {
+    /// Groups by their roots, numbered in the order of these.
+    fn of_roots(roots: &[u32]) -> Self {
+        let (numbers, count) = number(roots.len(), |row| roots[row] as usize == row);
+        let group = |&root: &u32| match root {
+            NONE => NONE,
+            root => numbers[root as usize],
+        };
+        Self {
+            aggregate: roots.iter().map(group).collect(),
+            count,
+        }
+    }
+
     /// Groups that a device has found, and how many there are.
     fn of_device((groups, count): (Buffer<u32>, usize)) -> Self {
         Self {

@@ -1,18 +1,17 @@
 //! Parallel graph matching (PGM): pairs of unknowns that are each other's strongest neighbour.
 
+use std::borrow::Cow;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::choice::{Choice, RankRows};
+use super::choice::Choice;
 use super::groups::Groups;
 use super::nearby::Nearby;
 use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
 use super::rounds::{Active, map_rows, mix64};
-use super::{Aggregates, NONE, Numbers, check_square, number};
+use super::{Aggregates, NONE, Numbers, check_square};
 use crate::error::{Error, Result};
-use crate::executor::Executor;
 use crate::host_stages::MATCHING;
-use crate::linop::Size;
 use crate::matrix::{Csr, Distributed, galerkin, galerkin_shared};
 use crate::operations;
 use crate::operations::coarsen::Pairs;
@@ -35,12 +34,11 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     skips_diagonal: false,
     or_uniform: Some(LARGEST),
     on_host: &[MATCHING],
-    coarsen: |graph| {
-        let pairs = pairs(graph.weak_pairs);
-        let groups = matched(graph.a, graph.aggregate_size, pairs, graph.seed)?;
-        Ok(CoarseUnknowns::Grouped(groups))
+    over_ranks: true,
+    coarsen: |graph| match graph.near.is_shared() {
+        false => Ok(Choice::here(CoarseUnknowns::Grouped(matched_here(graph)?))),
+        true => Choice::grouped(graph.near, matched(graph)?),
     },
-    over_ranks: Some(|graph, ranks| Choice::grouped(ranks.halo, matched_over_ranks(graph, ranks)?)),
 };
 
 /// Parallel graph match (Naumov et al. 2015; algorithm 17 of the thesis on mixed-precision
@@ -73,15 +71,24 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
 /// # Errors
 /// For a matrix that is not square, a size that is not 2, 4 or 8, and when memory is short.
 pub fn pgm(a: &Csr<f64>, size: usize, seed: u64) -> Result<Aggregates> {
-    matched(a, size, Pairs::Strong, seed)
+    matched_here(&Graph {
+        a,
+        strength: a.pattern(),
+        aggregate_size: size,
+        weak_pairs: false,
+        seed,
+        near: &Nearby::default(),
+        rank: a.executor(),
+    })
 }
 
-/// [`pgm`] with pairs of one kind or the other.
-pub(super) fn matched(a: &Csr<f64>, size: usize, pairs: Pairs, seed: u64) -> Result<Aggregates> {
+/// The groups of a matrix that is here as a whole: by the device that has it, else by the host.
+pub(super) fn matched_here(graph: &Graph<'_>) -> Result<Aggregates> {
+    let a = graph.a;
     check_square("pgm", a.size())?;
-    let matchings = (matchings(size)?, ROUNDS);
+    let (matchings, of) = (matchings(graph.aggregate_size)?, pairs(graph));
     let collapsed = |a: &Csr<f64>, p: &Csr<f64>| galerkin(&p.transpose()?, a, p);
-    if let Some(found) = operations::coarsen::pgm(a, matchings, (pairs, seed), collapsed)? {
+    if let Some(found) = operations::coarsen::pgm(a, (matchings, ROUNDS), of, collapsed)? {
         let aggregate = Numbers::of_buffer(found.groups).complete(found.is_complete);
         return Ok(Aggregates {
             aggregate,
@@ -89,55 +96,70 @@ pub(super) fn matched(a: &Csr<f64>, size: usize, pairs: Pairs, seed: u64) -> Res
         });
     }
     operations::on_host(a.executor(), MATCHING);
-    let alone = Nearby::default();
-    let mut weights = couplings_of(a)?;
-    let mut aggregates: Option<Aggregates> = None;
-    for matching in 0..matchings.0 {
-        let roots = matched_roots(&weights, (pairs, seed), &alone, matching > 0)?;
-        let step = Aggregates::of_roots(&roots);
-        if matching + 1 < matchings.0 {
-            let p = constant_on(weights.executor(), &step);
-            weights = galerkin(&p.transpose()?, &weights, &p)?;
-        }
-        aggregates = Some(match aggregates {
-            None => step,
-            Some(before) => before.then(&step),
-        });
-    }
-    Ok(aggregates.expect("groups have two members at least"))
+    Ok(matched(graph)?.aggregates())
 }
 
-/// [`pgm`] of own rows, whose groups ranks may share. All ranks call it together.
-fn matched_over_ranks(
-    graph: &Graph<'_>,
-    RankRows {
-        executor,
-        halo: rows,
-    }: RankRows<'_>,
-) -> Result<Groups> {
+/// The groups of own rows, which ranks may share. All ranks call it together.
+fn matched(graph: &Graph<'_>) -> Result<Groups> {
     let matchings = matchings(graph.aggregate_size)?;
-    let partition = rows.partition();
-    let own = couplings_of(graph.a)?.row_range(rows.own())?;
-    let mut weights = Distributed::of_numbered(executor, partition, partition, rows, own)?;
+    let mut weights = Weights::new(graph)?;
     let mut groups: Option<Groups> = None;
     for matching in 0..matchings {
-        let near = weights.surrounded(1, 1)?;
-        let (of, nearby) = (
-            (pairs(graph.weak_pairs), graph.seed),
-            Nearby::of(&near.halo),
-        );
-        let roots = matched_roots(&near.matrix, of, &nearby, matching > 0)?;
-        let step = Groups::of_roots(&roots, &near.halo)?;
+        let step = weights.matched(pairs(graph), matching > 0)?;
         if matching + 1 < matchings {
-            let p = step.constants(executor, weights.rows())?;
-            weights = galerkin_shared(&p.transpose()?, &weights, &p)?;
+            weights = weights.between(&step)?;
         }
         groups = Some(match groups {
             None => step,
-            Some(before) => before.then(rows, step)?,
+            Some(before) => before.then(graph.near, step)?,
         });
     }
     Ok(groups.expect("groups have two members at least"))
+}
+
+/// Couplings between unknowns, or between groups: here as a whole, or shared by ranks.
+enum Weights {
+    Here(Box<Csr<f64>>),
+    OfRanks(Distributed<f64>),
+}
+
+impl Weights {
+    fn new(graph: &Graph<'_>) -> Result<Self> {
+        let near = couplings_of(graph.a)?;
+        let Some(rows) = graph.near.halo() else {
+            return Ok(Self::Here(Box::new(near)));
+        };
+        let (own, partition) = (near.row_range(rows.own())?, rows.partition());
+        let shared = Distributed::of_numbered(graph.rank, partition, partition, rows, own)?;
+        Ok(Self::OfRanks(shared))
+    }
+
+    /// The groups of one matching; `keep_alone` makes groups of those without any coupling, too.
+    fn matched(&self, (pairs, seed): (Pairs, u64), keep_alone: bool) -> Result<Groups> {
+        let (weights, near) = match self {
+            Self::Here(all) => (Cow::Borrowed(all.as_ref()), Nearby::default()),
+            Self::OfRanks(own) => {
+                let near = own.surrounded(1, 1)?;
+                (Cow::Owned(near.matrix), Nearby::of(&near.halo))
+            }
+        };
+        let roots = MatchingGraph::new(&weights, pairs, seed, &near)?.roots(keep_alone)?;
+        Groups::of_roots(&roots, &near)
+    }
+
+    /// The couplings between groups, in sum.
+    fn between(&self, groups: &Groups) -> Result<Self> {
+        Ok(match self {
+            Self::Here(all) => {
+                let (p, _) = groups.ones(all.executor(), 0);
+                Self::Here(Box::new(galerkin(&p.transpose()?, all, &p)?))
+            }
+            Self::OfRanks(own) => {
+                let p = groups.constants(own.executor(), own.rows())?;
+                Self::OfRanks(galerkin_shared(&p.transpose()?, own, &p)?)
+            }
+        })
+    }
 }
 
 /// How often unknowns, and then their groups, are matched for groups of a size.
@@ -151,51 +173,13 @@ fn matchings(size: usize) -> Result<usize> {
     }
 }
 
-/// Which couplings make pairs.
-fn pairs(weak_pairs: bool) -> Pairs {
-    match weak_pairs {
+/// Which couplings make pairs, and how ties are broken.
+fn pairs(graph: &Graph<'_>) -> (Pairs, u64) {
+    let pairs = match graph.weak_pairs {
         true => Pairs::Any,
         false => Pairs::Strong,
-    }
-}
-
-impl Aggregates {
-    /// Groups by their roots, numbered in the order of these.
-    pub(super) fn of_roots(roots: &[u32]) -> Self {
-        let (numbers, count) = number(roots.len(), |row| roots[row] as usize == row);
-        let group = |&root: &u32| match root {
-            NONE => NONE,
-            root => numbers[root as usize],
-        };
-        Self {
-            aggregate: roots.iter().map(group).collect(),
-            count,
-        }
-    }
-
-    /// The groups of groups, for the unknowns of this one.
-    fn then(mut self, next: &Aggregates) -> Aggregates {
-        for group in self.aggregate.iter_mut().filter(|group| **group != NONE) {
-            *group = next.aggregate[*group as usize];
-        }
-        self.count = next.count;
-        self
-    }
-}
-
-/// Ones from each group to its members.
-fn constant_on(executor: &Executor, aggregates: &Aggregates) -> Csr<f64> {
-    let size = Size::new(aggregates.aggregate.len(), aggregates.count);
-    let kept = aggregates.aggregate.iter().filter(|&&group| group != NONE);
-    let columns: Vec<u32> = kept.copied().collect();
-    let mut end = 0;
-    let ends = aggregates.aggregate.iter().map(|&group| {
-        end += usize::from(group != NONE);
-        end
-    });
-    let offsets = [0].into_iter().chain(ends).collect();
-    let ones = vec![1.0; columns.len()];
-    Csr::from_canonical(executor, size, offsets, columns, ones)
+    };
+    (pairs, graph.seed)
 }
 
 /// `(|A| + |A^T|) / 2` without the couplings that do not count.
@@ -215,18 +199,7 @@ fn couplings_of(a: &Csr<f64>) -> Result<Csr<f64>> {
     modulus.add(0.5, 0.5, &modulus.transpose()?)
 }
 
-/// For every unknown the root of its group, or [`NONE`]; `keep_alone` makes groups of those without any coupling. Some of
-/// the rows may be those of other ranks: they may be empty.
-fn matched_roots(
-    weights: &Csr<f64>,
-    (pairs, seed): (Pairs, u64),
-    near: &Nearby,
-    keep_alone: bool,
-) -> Result<Vec<u32>> {
-    MatchingGraph::new(weights, pairs, seed, near)?.roots(keep_alone)
-}
-
-/// Couplings with weights, symmetric.
+/// Couplings with weights, symmetric. Some of the rows may be those of other ranks: they may be empty.
 struct MatchingGraph<'w> {
     weights: &'w Csr<f64>,
     diagonal: Vec<f64>,
@@ -272,7 +245,7 @@ impl<'w> MatchingGraph<'w> {
         })
     }
 
-    /// The first of every pair is its root; who has no partner joins the group of its heaviest neighbour.
+    /// For every unknown the root of its group, or [`NONE`]. The first of every pair is its root; who has no partner joins the group of its heaviest neighbour.
     fn roots(&self, keep_alone: bool) -> Result<Vec<u32>> {
         let partners = self.match_pairs()?;
         let of_pair = |row: usize| match partners[row] {
@@ -384,6 +357,8 @@ fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Executor;
+    use crate::linop::Size;
     use crate::matrix::{Duplicates, Partition};
     use vcycle_core::communicator::threads;
 
@@ -414,18 +389,15 @@ mod tests {
                 let rows = Partition::even(u64::from(n), 1, ranks);
                 let a = Distributed::part_of(&rank, &whole, rows)?;
                 let near = a.surrounded(1, 1)?;
-                let graph = Graph {
+                let found = matched(&Graph {
                     a: &near.matrix,
                     strength: near.matrix.pattern(),
                     aggregate_size: 4,
                     weak_pairs: false,
                     seed: 1,
-                };
-                let ranks = RankRows {
-                    executor: &rank,
-                    halo: &near.halo,
-                };
-                let found = matched_over_ranks(&graph, ranks)?;
+                    near: &Nearby::of(&near.halo),
+                    rank: &rank,
+                })?;
                 assert_eq!(found.partition.total(), expected.count as u64);
                 for (row, &group) in near.halo.own_rows().zip(&found.of_own) {
                     assert_eq!(group, u64::from(expected.aggregate[row as usize]));

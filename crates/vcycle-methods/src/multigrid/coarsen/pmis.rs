@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
-use super::choice::{Choice, RankRows};
+use super::choice::Choice;
 use super::nearby::Nearby;
-use super::registration::{CoarseUnknowns, CoarseningRegistration, Graph};
+use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Splitting, check_square};
 use crate::error::Result;
@@ -32,8 +32,18 @@ pub(super) const PMIS: CoarseningRegistration = CoarseningRegistration {
     skips_diagonal: false,
     or_uniform: None,
     on_host: &[],
-    coarsen: |graph| Ok(CoarseUnknowns::Chosen(pmis(graph.strength, graph.seed)?)),
-    over_ranks: Some(over_ranks),
+    over_ranks: true,
+    coarsen: |graph| {
+        let (strength, seed) = (graph.strength, graph.seed);
+        let Some(halo) = graph.near.halo() else {
+            return Ok(Choice::here(CoarseUnknowns::Chosen(pmis(strength, seed)?)));
+        };
+        let there = DeviceHalo::new(halo, strength.executor());
+        match operations::coarsen::pmis_near(strength, mix64(seed), &there)? {
+            Some((chosen, count)) => Choice::of_devices(&there, halo, (&chosen, count), None),
+            None => Choice::chosen(graph.near, pmis_near(strength, seed, graph.near)?),
+        }
+    },
 };
 
 /// Parallel modified independent set (De Sterck, Yang and Heys 2006).
@@ -66,21 +76,11 @@ pub fn pmis(strength: &Arc<Pattern>, seed: u64) -> Result<Splitting> {
     if let Some(found) = operations::coarsen::pmis(strength, mix64(seed), false)? {
         return Ok(Splitting::of_device(found));
     }
-    pmis_shared(strength, seed, &Nearby::default())
-}
-
-/// [`pmis`] of own rows, by the devices of ranks where these have the graph.
-fn over_ranks(graph: &Graph<'_>, RankRows { halo, .. }: RankRows<'_>) -> Result<Choice> {
-    let (strength, seed) = (graph.strength, graph.seed);
-    let near = DeviceHalo::new(halo, strength.executor());
-    if let Some((chosen, count)) = operations::coarsen::pmis_near(strength, mix64(seed), &near)? {
-        return Choice::of_devices(&near, halo, (&chosen, count), None);
-    }
-    Choice::chosen(halo, &pmis_shared(strength, seed, &Nearby::of(halo))?)
+    pmis_near(strength, seed, &Nearby::default())
 }
 
 /// The same where some of the rows are those of other ranks.
-pub(super) fn pmis_shared(strength: &Pattern, seed: u64, near: &Nearby) -> Result<Splitting> {
+pub(super) fn pmis_near(strength: &Pattern, seed: u64, near: &Nearby) -> Result<Splitting> {
     let start = map_rows(strength, |row| start(strength, row));
     complete(strength, seed, start, near)
 }

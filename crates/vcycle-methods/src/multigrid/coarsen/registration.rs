@@ -3,9 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::choice::{Choice, RankRows};
+use super::choice::Choice;
+use super::nearby::Nearby;
 use super::{Aggregates, Aggressive, NONE, Numbers, Splitting};
 use crate::error::{Error, Result};
+use crate::executor::Executor;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::own::{limits, named_stage};
 use crate::operations::HostStage;
@@ -24,6 +26,10 @@ pub struct Graph<'g> {
     pub weak_pairs: bool,
     /// Of random numbers that break ties.
     pub seed: u64,
+    /// Which of the rows are those of other ranks.
+    pub(in crate::multigrid) near: &'g Nearby,
+    /// Where the matrix of all ranks is.
+    pub(in crate::multigrid) rank: &'g Executor,
 }
 
 /// What a coarsening finds.
@@ -136,18 +142,15 @@ pub struct CoarseningRegistration {
     pub(in crate::multigrid) or_uniform: Option<usize>,
     /// What of it the host does for matrices of a device.
     pub on_host: &'static [HostStage],
+    /// Whether it is for own rows of a matrix that ranks share, which call it together.
+    pub over_ranks: bool,
     /// Finds the unknowns of the next level.
-    pub(in crate::multigrid) coarsen: fn(&Graph<'_>) -> Result<CoarseUnknowns>,
-    /// The same for own rows of a matrix that ranks share, which call it together; none where it needs all rows.
-    pub(in crate::multigrid) over_ranks: Option<OverRanks>,
+    pub(in crate::multigrid) coarsen: fn(&Graph<'_>) -> Result<Choice>,
 }
 
 impl CoarseningRegistration {
     /// What it does not declare to be for, in words for help.
     pub fn limits(&self) -> String {
-        limits(self.over_ranks.is_some(), self.complex, self.on_host)
+        limits(self.over_ranks, self.complex, self.on_host)
     }
 }
-
-/// Finds the unknowns of the next level among own rows.
-pub(in crate::multigrid) type OverRanks = fn(&Graph<'_>, RankRows<'_>) -> Result<Choice>;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::choice::Choice;
 use super::pmis::{COARSE, FINE, OPEN, start};
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use super::rounds::neighbours;
@@ -22,8 +23,12 @@ pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
     skips_diagonal: false,
     or_uniform: None,
     on_host: &[host_stages::RUGE_STUEBEN],
-    coarsen: |graph| Ok(CoarseUnknowns::Chosen(ruge_stueben(graph.strength)?)),
-    over_ranks: None,
+    over_ranks: false,
+    coarsen: |graph| {
+        Ok(Choice::here(CoarseUnknowns::Chosen(ruge_stueben(
+            graph.strength,
+        )?)))
+    },
 };
 
 /// The first pass of Ruge and Stueben (1987).

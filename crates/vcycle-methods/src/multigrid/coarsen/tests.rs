@@ -6,7 +6,6 @@ use crate::executor::Executor;
 use crate::gallery;
 use crate::matrix::{Csr, Duplicates, Pattern};
 use crate::multigrid::strength::{Strength, Symmetric};
-use crate::operations::coarsen::Pairs;
 
 fn matrix(spec: &str) -> Csr<f64> {
     gallery::build(spec, &Executor::reference()).unwrap().matrix
@@ -309,7 +308,17 @@ fn weak_pairs_are_made_where_they_are_asked_for() {
     }
     let (host, size) = (Executor::reference(), crate::linop::Size::square(6));
     let a = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap();
-    assert_eq!(pgm::matched(&a, 2, Pairs::Strong, 1).unwrap().count, 2);
     assert_eq!(pgm(&a, 2, 1).unwrap().count, 2);
-    assert_eq!(pgm::matched(&a, 2, Pairs::Any, 1).unwrap().count, 3);
+    for (weak_pairs, groups) in [(false, 2), (true, 3)] {
+        let graph = Graph {
+            a: &a,
+            strength: a.pattern(),
+            aggregate_size: 2,
+            weak_pairs,
+            seed: 1,
+            near: &Nearby::default(),
+            rank: a.executor(),
+        };
+        assert_eq!(Coarsening::Pgm.coarsen(&graph).unwrap().count(), groups);
+    }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::Aggregates;
 use super::choice::Choice;
 use super::groups::Groups;
+use super::nearby::Nearby;
 use super::registration::{CoarseUnknowns, CoarseningRegistration};
 use crate::error::{Error, Result};
-use crate::matrix::{Halo, Partition};
+use crate::matrix::Partition;
 
 /// What it says of itself.
 pub(super) const UNIFORM: CoarseningRegistration = CoarseningRegistration {
@@ -19,15 +20,15 @@ pub(super) const UNIFORM: CoarseningRegistration = CoarseningRegistration {
     skips_diagonal: false,
     or_uniform: None,
     on_host: &[],
-    coarsen: |graph| {
-        let groups = uniform(graph.a.size().rows, graph.aggregate_size)?;
-        Ok(CoarseUnknowns::Grouped(groups))
-    },
-    over_ranks: Some(|graph, ranks| over_ranks(ranks.halo, graph.aggregate_size)),
+    over_ranks: true,
+    coarsen: |graph| uniform_near(graph.near, graph.a.size().rows, graph.aggregate_size),
 };
 
-/// [`uniform`] of own rows; a group belongs to the rank of its first one.
-pub(in crate::multigrid) fn over_ranks(rows: &Halo, size: usize) -> Result<Choice> {
+/// [`uniform`] of so many rows, or of own ones where ranks share them; a group belongs to the rank of its first row.
+pub(in crate::multigrid) fn uniform_near(near: &Nearby, n: usize, size: usize) -> Result<Choice> {
+    let Some(rows) = near.halo() else {
+        return Ok(Choice::here(CoarseUnknowns::Grouped(uniform(n, size)?)));
+    };
     check(&[size])?;
     let (own, size) = (rows.own_rows(), size as u64);
     let count = own.end.div_ceil(size) - own.start.div_ceil(size);
@@ -35,7 +36,7 @@ pub(in crate::multigrid) fn over_ranks(rows: &Halo, size: usize) -> Result<Choic
         of_own: own.map(|row| row / size).collect(),
         partition: Arc::new(Partition::of_counts(rows.team().as_ref(), count as usize)?),
     };
-    Choice::grouped(rows, groups)
+    Choice::grouped(near, groups)
 }
 
 fn check(sizes: &[usize]) -> Result<()> {

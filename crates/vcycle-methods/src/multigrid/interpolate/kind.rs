@@ -4,7 +4,7 @@ use super::extended_i::EXTENDED_I;
 use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
 use crate::error::{ConfigError, Error, Result};
 use crate::multigrid::coarsen::Coarsening;
-use crate::multigrid::own::{not_over_ranks, stages};
+use crate::multigrid::own::{check_over_ranks, stages};
 
 stages! {
     /// How the prolongation is made.
@@ -48,15 +48,9 @@ impl Interpolation {
     /// Fails, with those that do it, unless it is for matrices that ranks share.
     pub(in crate::multigrid) fn check_ranks(self) -> Result<()> {
         let over_ranks = |one: Self| one.registration().is_some_and(|known| known.over_ranks);
-        if over_ranks(self) {
-            return Ok(());
-        }
         let alike = |one: &Self| over_ranks(*one) && one.takes_groups() == self.takes_groups();
         let others = Self::ALL.into_iter().skip(1).filter(alike);
-        Err(not_over_ranks(
-            &format_args!("the interpolation `{self}`"),
-            others,
-        ))
+        check_over_ranks(over_ranks(self), "interpolation", &self, others)
     }
 
     /// Fails unless it is for complex matrices.

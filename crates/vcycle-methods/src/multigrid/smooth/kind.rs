@@ -12,7 +12,7 @@ use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
 use crate::linop::{AnyFactory, Factory, LevelScalar, LinOp};
 use crate::multigrid::inner::Inner;
-use crate::multigrid::own::{Own, Register, named_stage, not_over_ranks};
+use crate::multigrid::own::{Own, Register, check_over_ranks, named_stage};
 use crate::precond::Fsai as FsaiParameters;
 use crate::registration::Symmetry;
 use crate::text;
@@ -234,16 +234,10 @@ impl Smoother {
 
     /// Fails, with those that do it, unless it is for matrices that ranks share.
     pub(in crate::multigrid) fn check_ranks(&self) -> Result<()> {
-        if self.is_over_ranks() {
-            return Ok(());
-        }
         let others = Self::entries().into_iter().skip(1);
         let others = others.filter(|entry| entry.over_ranks);
         let others = others.map(|entry| entry.names[0]);
-        Err(not_over_ranks(
-            &format_args!("the smoother `{self}`"),
-            others,
-        ))
+        check_over_ranks(self.is_over_ranks(), "smoother", self, others)
     }
 
     /// One's own, without a name in options and files.

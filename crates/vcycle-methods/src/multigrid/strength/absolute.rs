@@ -1,7 +1,7 @@
 //! Couplings of either sign, relative to the largest of the row.
 
 use super::{Measure, largest};
-use crate::operations::coarsen as operations;
+use crate::operations::coarsen::DeviceMeasure;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = |a_ij| / max_k |a_ik|`, the diagonal left out.
@@ -28,16 +28,12 @@ impl Default for Absolute {
 }
 
 impl Measure for Absolute {
-    fn threshold(&self) -> f64 {
-        self.threshold
+    fn limits(&self) -> (f64, Option<f64>) {
+        (self.threshold, self.connections)
     }
 
-    fn connections(&self) -> Option<f64> {
-        self.connections
-    }
-
-    fn on_device(&self) -> Option<operations::DeviceMeasure> {
-        Some(operations::DeviceMeasure::Absolute)
+    fn on_device(&self) -> DeviceMeasure {
+        DeviceMeasure::Absolute
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::coarsen::Nearby;
-use super::{Classical, Measure, check, graph, threshold_of};
+use super::{Classical, Measure, check, graph};
 use crate::eigen::scattered;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, cut};
@@ -61,16 +61,12 @@ impl Default for Affinity {
 }
 
 impl Measure for Affinity {
-    fn threshold(&self) -> f64 {
-        self.threshold
+    fn limits(&self) -> (f64, Option<f64>) {
+        (self.threshold, self.connections)
     }
 
-    fn connections(&self) -> Option<f64> {
-        self.connections
-    }
-
-    fn on_device(&self) -> Option<DeviceMeasure> {
-        Some(DeviceMeasure::Closeness)
+    fn on_device(&self) -> DeviceMeasure {
+        DeviceMeasure::Closeness
     }
 
     /// How close the closest neighbour of every row is; of a matrix of closenesses.
@@ -111,7 +107,7 @@ impl Affinity {
             let parameter = "vectors";
             return Err(Error::BadParameter { parameter, reason });
         }
-        let large = graph(a, &LARGE, false)?;
+        let large = graph(a, &LARGE, &Nearby::default(), false)?;
         let mut own = near.own(a.size().rows);
         let has_choice = |row: usize| large.range(row).len() > ALONG_A_LINE;
         let is_clear = !near.is_shared() && large.nonzeros() > ALONG_A_LINE * own.len();
@@ -119,16 +115,7 @@ impl Affinity {
         if self.connections.is_none() && !have_some {
             return Ok(large);
         }
-        let closeness = self.closeness(a, &large, near)?;
-        let measure = match self.connections.filter(|_| near.is_shared()) {
-            Some(mean) => Self {
-                threshold: threshold_of(&closeness, self, mean, near)?,
-                connections: None,
-                ..*self
-            },
-            None => *self,
-        };
-        graph(&closeness, &measure, false)
+        graph(&self.closeness(a, &large, near)?, self, near, false)
     }
 
     /// `1 / (1 - c_ij)` for the couplings of a graph.

@@ -1,7 +1,7 @@
 //! Negative couplings, relative to the largest of the row.
 
 use super::{Measure, largest};
-use crate::operations::coarsen as operations;
+use crate::operations::coarsen::DeviceMeasure;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = -a_ij / max_k (-a_ik)`, the signs taken relative to that of `a_ii` (Ruge and Stueben
@@ -36,18 +36,14 @@ impl Default for Classical {
 }
 
 impl Measure for Classical {
-    fn threshold(&self) -> f64 {
-        self.threshold
+    fn limits(&self) -> (f64, Option<f64>) {
+        (self.threshold, self.connections)
     }
 
-    fn connections(&self) -> Option<f64> {
-        self.connections
-    }
-
-    fn on_device(&self) -> Option<operations::DeviceMeasure> {
-        Some(operations::DeviceMeasure::Classical {
+    fn on_device(&self) -> DeviceMeasure {
+        DeviceMeasure::Classical {
             max_row_sum: self.max_row_sum,
-        })
+        }
     }
 
     #[inline(always)]

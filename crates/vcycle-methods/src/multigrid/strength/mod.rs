@@ -79,97 +79,34 @@ impl Strength {
     /// For a matrix that is not square, a threshold or number of connections that is negative or
     /// not a number, and when memory is short.
     pub fn graph(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
-        match self {
-            Strength::Auto => graph(a, &Classical::default(), false),
-            Strength::Classical(measure) => graph(a, measure, false),
-            Strength::Symmetric(measure) => graph(a, measure, false),
-            Strength::Absolute(measure) => graph(a, measure, false),
-            Strength::Mutual(measure) => graph(a, measure, false),
-            Strength::Affinity(measure) => measure.strong(a, &Nearby::default()),
-        }
-    }
-}
-
-impl Strength {
-    /// The [`graph`](Self::graph) for coarsenings that pass over the diagonal: the pattern of the matrix itself,
-    /// where every coupling is strong. To write it once more takes as long as to find that out.
-    pub(super) fn graph_or_all(&self, a: &Csr<f64>) -> Result<Arc<Pattern>> {
-        match self {
-            Strength::Mutual(measure) => graph(a, measure, true),
-            other => other.graph(a),
-        }
+        self.graph_near(a, &Nearby::default(), false)
     }
 
-    /// The [`graph`](Self::graph) of rows some of which are those of other ranks. These are asked where a measure goes by
-    /// more than rows nearby.
-    pub(super) fn graph_near(&self, a: &Csr<f64>, near: &Nearby) -> Result<Arc<Pattern>> {
-        match self.with_threshold(a, near)? {
+    /// The [`graph`](Self::graph) of rows some of which may be those of other ranks, which are asked where a measure goes by
+    /// more than rows nearby. Where the diagonal `may_stay` and every coupling is strong, it is the pattern of the matrix
+    /// itself: to write that once more takes as long as to find it out.
+    pub(super) fn graph_near(
+        &self,
+        a: &Csr<f64>,
+        near: &Nearby,
+        may_stay: bool,
+    ) -> Result<Arc<Pattern>> {
+        match self {
+            Strength::Auto => graph(a, &Classical::default(), near, false),
+            Strength::Classical(measure) => graph(a, measure, near, false),
+            Strength::Symmetric(measure) => graph(a, measure, near, false),
+            Strength::Absolute(measure) => graph(a, measure, near, false),
+            Strength::Mutual(measure) => graph(a, measure, near, may_stay),
             Strength::Affinity(measure) => measure.strong(a, near),
-            measure => measure.graph(a),
-        }
-    }
-
-    /// The same with the threshold that a mean number of couplings of rows of all ranks asks for.
-    fn with_threshold(self, a: &Csr<f64>, near: &Nearby) -> Result<Self> {
-        let connections = None;
-        Ok(match self {
-            Strength::Classical(of) if let Some(mean) = of.connections => {
-                let threshold = threshold_of(a, &of, mean, near)?;
-                Strength::Classical(Classical {
-                    threshold,
-                    connections,
-                    ..of
-                })
-            }
-            Strength::Symmetric(of) if let Some(mean) = of.connections => {
-                let threshold = threshold_of(a, &of, mean, near)?;
-                Strength::Symmetric(Symmetric {
-                    threshold,
-                    connections,
-                    ..of
-                })
-            }
-            Strength::Absolute(of) if let Some(mean) = of.connections => {
-                let threshold = threshold_of(a, &of, mean, near)?;
-                Strength::Absolute(Absolute {
-                    threshold,
-                    connections,
-                    ..of
-                })
-            }
-            Strength::Mutual(of) if let Some(mean) = of.connections => {
-                let threshold = Some(threshold_of(a, &of, mean, near)?);
-                Strength::Mutual(Mutual {
-                    threshold,
-                    connections,
-                })
-            }
-            same => same,
-        })
-    }
-
-    /// Whether it goes by more than rows nearby.
-    pub(super) fn is_of_all_rows(&self) -> bool {
-        match self {
-            Strength::Auto => false,
-            Strength::Classical(measure) => measure.connections.is_some(),
-            Strength::Symmetric(measure) => measure.connections.is_some(),
-            Strength::Absolute(measure) => measure.connections.is_some(),
-            Strength::Mutual(measure) => measure.connections.is_some(),
-            Strength::Affinity(_) => true,
         }
     }
 
     /// The couplings for weights that are made of entries: where the strong ones were not told by
     /// theirs, all large ones, of which those are a part.
     pub(super) fn for_weights(&self, a: &Csr<f64>, strong: &Arc<Pattern>) -> Result<Arc<Pattern>> {
-        match self {
-            Strength::Affinity(_) => graph(a, &affinity::LARGE, false),
-            Strength::Auto
-            | Strength::Classical(_)
-            | Strength::Symmetric(_)
-            | Strength::Absolute(_)
-            | Strength::Mutual(_) => Ok(Arc::clone(strong)),
+        match self.is_by_entries() {
+            true => Ok(Arc::clone(strong)),
+            false => graph(a, &affinity::LARGE, &Nearby::default(), false),
         }
     }
 
@@ -183,21 +120,8 @@ impl Strength {
 
     /// Whether entries of the matrix decide what is strong.
     pub(super) fn is_by_entries(&self) -> bool {
-        match self {
-            Strength::Affinity(_) => false,
-            Strength::Auto
-            | Strength::Classical(_)
-            | Strength::Symmetric(_)
-            | Strength::Absolute(_)
-            | Strength::Mutual(_) => true,
-        }
+        !matches!(self, Strength::Affinity(_))
     }
-}
-
-/// The threshold of a measure that keeps `mean` couplings a row.
-fn threshold_of(a: &Csr<f64>, measure: &impl Measure, mean: f64, near: &Nearby) -> Result<f64> {
-    check(a, measure)?;
-    quantile(a, &measure.scales(a)?, measure, mean, near)
 }
 
 /// Couplings that rounding alone has taken below the threshold are strong: on grids many lie just there.
@@ -205,13 +129,11 @@ const AT_THRESHOLD: f64 = 1.0 - 1e-10;
 
 /// One measure of strength.
 trait Measure: Sync {
-    fn threshold(&self) -> f64;
-    fn connections(&self) -> Option<f64>;
+    /// The smallest strong coupling, and the mean number of strong ones a row that may take its place.
+    fn limits(&self) -> (f64, Option<f64>);
 
-    /// The same for a device; none where that has no kernels.
-    fn on_device(&self) -> Option<operations::DeviceMeasure> {
-        None
-    }
+    /// The same for a device.
+    fn on_device(&self) -> operations::DeviceMeasure;
 
     /// Numbers, as a rule one a row, that the other functions are given.
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
@@ -233,30 +155,39 @@ fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
         let component = "strength of connection";
         return Err(Error::NotSquare { component, size });
     }
-    not_negative("threshold", measure.threshold())?;
-    not_negative("connections", measure.connections().unwrap_or(0.0))
+    let (threshold, connections) = measure.limits();
+    not_negative("threshold", threshold)?;
+    not_negative("connections", connections.unwrap_or(0.0))
 }
 
-/// The strong couplings; or, if the diagonal `may_stay` and all couplings are strong, all entries.
-fn graph(a: &Csr<f64>, measure: &impl Measure, may_stay: bool) -> Result<Arc<Pattern>> {
+/// The strong couplings; or, if the diagonal `may_stay` and all couplings are strong, all entries. Some of the rows may be
+/// those of other ranks.
+fn graph(
+    a: &Csr<f64>,
+    measure: &impl Measure,
+    near: &Nearby,
+    may_stay: bool,
+) -> Result<Arc<Pattern>> {
     check(a, measure)?;
-    if let Some(known) = measure.on_device() {
-        let threshold = match measure.connections() {
-            Some(mean) => operations::threshold_for(a, known, wanted(a.size().rows, mean))?,
-            None => Some(measure.threshold()),
-        };
-        if let Some(threshold) = threshold.map(|threshold| AT_THRESHOLD * threshold)
-            && let Some(strong) = operations::strong_couplings(a, known, threshold)?
-        {
-            return Ok(strong);
+    let ((threshold, connections), known) = (measure.limits(), measure.on_device());
+    let threshold = match connections {
+        None => Some(threshold),
+        Some(mean) if near.is_shared() => {
+            Some(quantile(a, &measure.scales(a)?, measure, mean, near)?)
         }
+        Some(mean) => operations::threshold_for(a, known, wanted(a.size().rows, mean))?,
+    };
+    if let Some(threshold) = threshold
+        && let Some(strong) = operations::strong_couplings(a, known, AT_THRESHOLD * threshold)?
+    {
+        return Ok(strong);
     }
     let scales = measure.scales(a)?;
-    let threshold = AT_THRESHOLD
-        * match measure.connections() {
-            Some(mean) => quantile(a, &scales, measure, mean, &Nearby::default())?,
-            None => measure.threshold(),
-        };
+    let threshold = match (threshold, connections) {
+        (None, Some(mean)) => quantile(a, &scales, measure, mean, near)?,
+        (known, _) => known.unwrap_or_default(),
+    };
+    let threshold = AT_THRESHOLD * threshold;
     if may_stay && all_strong(a, measure, &scales, threshold) {
         return Ok(Arc::clone(a.pattern()));
     }

@@ -3,7 +3,7 @@
 use super::{Absolute, Measure, largest};
 use crate::error::Result;
 use crate::matrix::Csr;
-use crate::operations::coarsen as operations;
+use crate::operations::coarsen::DeviceMeasure;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = |a_ij| / sqrt(m_i m_j)` with `m_i = max_k |a_ik|` over `k` other than `i`.
@@ -39,16 +39,12 @@ impl Mutual {
 }
 
 impl Measure for Mutual {
-    fn threshold(&self) -> f64 {
-        self.threshold.unwrap_or(THRESHOLD)
+    fn limits(&self) -> (f64, Option<f64>) {
+        (self.threshold.unwrap_or(THRESHOLD), self.connections)
     }
 
-    fn connections(&self) -> Option<f64> {
-        self.connections
-    }
-
-    fn on_device(&self) -> Option<operations::DeviceMeasure> {
-        Some(operations::DeviceMeasure::Mutual)
+    fn on_device(&self) -> DeviceMeasure {
+        DeviceMeasure::Mutual
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {

@@ -3,7 +3,7 @@
 use super::Measure;
 use crate::error::Result;
 use crate::matrix::Csr;
-use crate::operations::coarsen as operations;
+use crate::operations::coarsen::DeviceMeasure;
 use crate::reference::csr::CsrArrays;
 
 /// `s_ij = |a_ij| / sqrt(|a_ii a_jj|)` (Vanek, Mandel and Brezina 1996).
@@ -36,16 +36,12 @@ impl Default for Symmetric {
 }
 
 impl Measure for Symmetric {
-    fn threshold(&self) -> f64 {
-        self.threshold
+    fn limits(&self) -> (f64, Option<f64>) {
+        (self.threshold, self.connections)
     }
 
-    fn connections(&self) -> Option<f64> {
-        self.connections
-    }
-
-    fn on_device(&self) -> Option<operations::DeviceMeasure> {
-        Some(operations::DeviceMeasure::Symmetric)
+    fn on_device(&self) -> DeviceMeasure {
+        DeviceMeasure::Symmetric
     }
 
     fn scales(&self, a: &Csr<f64>) -> Result<Vec<f64>> {
