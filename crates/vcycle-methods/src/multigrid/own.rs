@@ -7,33 +7,18 @@ use std::sync::{PoisonError, RwLock};
 use crate::error::{ConfigError, Error};
 use crate::operations::HostStage;
 
-/// A stage that has a name; what the traits of stages have in common.
-pub trait Named {
-    /// The name in options and files.
-    fn stage_name(&self) -> &'static str;
-}
-
-/// Implements [`Named`] for a trait of stages that has `name()`.
-macro_rules! named_stage {
-    ($stage:ident) => {
-        impl $crate::multigrid::own::Named for dyn $stage {
-            fn stage_name(&self) -> &'static str {
-                self.name()
-            }
-        }
-    };
-}
-
-pub(super) use named_stage;
-
 /// A user's own stage, as a plain value: a reference to something that lives as long as the program,
 /// so that parameters can be copied and compared. Two are equal if they are the same object.
-pub struct Own<S: ?Sized + 'static>(&'static S);
+pub struct Own<S: ?Sized + 'static> {
+    stage: &'static S,
+    /// The name in options and files.
+    name: &'static str,
+}
 
 impl<S: ?Sized> Own<S> {
-    /// Refers to a stage.
-    pub const fn new(stage: &'static S) -> Self {
-        Self(stage)
+    /// Refers to a stage by its name.
+    pub const fn new(stage: &'static S, name: &'static str) -> Self {
+        Self { stage, name }
     }
 }
 
@@ -45,19 +30,19 @@ impl<S: ?Sized> Clone for Own<S> {
 
 impl<S: ?Sized> Copy for Own<S> {}
 
-impl<S: ?Sized + Named> PartialEq for Own<S> {
+impl<S: ?Sized> PartialEq for Own<S> {
     fn eq(&self, other: &Self) -> bool {
         // The address of an object without data means nothing.
-        let empty = size_of_val(self.0) == 0 && size_of_val(other.0) == 0;
-        (empty || std::ptr::addr_eq(self.0, other.0)) && self.stage_name() == other.stage_name()
+        let empty = size_of_val(self.stage) == 0 && size_of_val(other.stage) == 0;
+        (empty || std::ptr::addr_eq(self.stage, other.stage)) && self.name == other.name
     }
 }
 
-impl<S: ?Sized + Named> Eq for Own<S> {}
+impl<S: ?Sized> Eq for Own<S> {}
 
-impl<S: ?Sized + Named> Debug for Own<S> {
+impl<S: ?Sized> Debug for Own<S> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.stage_name())
+        f.write_str(self.name)
     }
 }
 
@@ -65,14 +50,14 @@ impl<S: ?Sized> Deref for Own<S> {
     type Target = S;
 
     fn deref(&self) -> &S {
-        self.0
+        self.stage
     }
 }
 
 /// The stages of one family that users have registered.
 pub(super) struct Register<S: ?Sized + 'static>(RwLock<Vec<Own<S>>>);
 
-impl<S: ?Sized + Named> Register<S> {
+impl<S: ?Sized> Register<S> {
     pub const fn new() -> Self {
         Self(RwLock::new(Vec::new()))
     }
@@ -82,11 +67,11 @@ impl<S: ?Sized + Named> Register<S> {
         &self,
         family: &'static str,
         known: &[&'static str],
-        stage: &'static S,
+        own: Own<S>,
     ) -> Result<Own<S>, ConfigError> {
-        let (own, name) = (Own(stage), stage.stage_name());
+        let name = own.name;
         let mut stages = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let other = stages.iter().find(|one| one.stage_name() == name);
+        let other = stages.iter().find(|one| one.name == name);
         if known.contains(&name) || other.is_some_and(|other| *other != own) {
             return Err(ConfigError::Conflict(format!(
                 "{family} `{name}` cannot be registered: there is one of that name"
@@ -100,13 +85,13 @@ impl<S: ?Sized + Named> Register<S> {
 
     pub fn find(&self, name: &str) -> Option<Own<S>> {
         let stages = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        stages.iter().find(|one| one.stage_name() == name).copied()
+        stages.iter().find(|one| one.name == name).copied()
     }
 
     /// All names, those of `known` stages first.
     pub fn names(&self, known: &[&'static str]) -> Vec<&'static str> {
         let stages = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let own = stages.iter().map(|one| one.stage_name());
+        let own = stages.iter().map(|one| one.name);
         known.iter().copied().chain(own).collect()
     }
 }
@@ -202,7 +187,7 @@ macro_rules! stages {
 
             /// One's own, without a name in options and files.
             pub fn own(stage: &'static dyn $stage) -> Self {
-                Self::Own($crate::multigrid::own::Own::new(stage))
+                Self::Own($crate::multigrid::own::Own::new(stage, stage.name()))
             }
 
             /// One's own, which options and files may name from here on.
@@ -213,7 +198,8 @@ macro_rules! stages {
                 stage: &'static dyn $stage,
             ) -> std::result::Result<Self, $crate::error::ConfigError> {
                 let known = Self::ALL.map(Self::name);
-                REGISTER.add($title, &known, stage).map(Self::Own)
+                let own = $crate::multigrid::own::Own::new(stage, stage.name());
+                REGISTER.add($title, &known, own).map(Self::Own)
             }
 
             /// Every name that can be parsed now, those that users have registered last.

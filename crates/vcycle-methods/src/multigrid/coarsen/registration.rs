@@ -9,7 +9,7 @@ use super::{Aggregates, Aggressive, NONE, Numbers, Splitting};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::matrix::{Csr, Pattern};
-use crate::multigrid::own::{limits, named_stage};
+use crate::multigrid::own::limits;
 use crate::operations::HostStage;
 
 /// What a coarsening looks at.
@@ -118,8 +118,6 @@ pub trait Coarsen: Debug + Send + Sync {
     /// When that fails; the set-up ends with it.
     fn coarsen(&self, graph: &Graph<'_>) -> Result<CoarseUnknowns>;
 }
-
-named_stage!(Coarsen);
 
 /// What a coarsening says of itself, in its own file. Every field is asked for: options, help, refusals and messages are
 /// made of them.

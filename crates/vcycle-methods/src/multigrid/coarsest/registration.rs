@@ -4,7 +4,6 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::linop::AnyFactory;
-use crate::multigrid::own::named_stage;
 use crate::operations::HostStage;
 use crate::registration::{Need, Symmetry};
 
@@ -20,8 +19,6 @@ pub trait SolveCoarsest: Debug + Send + Sync {
     /// What makes the solver, an operator that approximates the inverse.
     fn factory(&self) -> Arc<dyn AnyFactory>;
 }
-
-named_stage!(SolveCoarsest);
 
 /// What a coarsest solver says of itself, in its own file. Over ranks the first of them has the level. Every field is asked
 /// for: options, help and messages are made of them.

@@ -1,29 +1,12 @@
 //! Interpolation by the couplings to coarse neighbours alone.
 
-use std::sync::Arc;
-
 use super::couplings::Couplings;
 use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
-use super::truncation::Truncation;
 use crate::error::Result;
-use crate::matrix::{Csr, Pattern};
-use crate::multigrid::coarsen::Splitting;
+use crate::matrix::Csr;
 use crate::operations::interpolate::WeightMethod;
-
-/// What it says of itself.
-pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
-    name: "direct",
-    summary: "Direct interpolation (Stüben 1999, section 4.2.1).",
-    reads: &["strength", "truncation"],
-    on_host: &[],
-    over_ranks: true,
-    method: InterpolationMethod::Weights {
-        real: weights,
-        complex: None,
-    },
-};
 
 /// Direct interpolation (Stüben 1999, section 4.2.1):
 ///
@@ -35,27 +18,17 @@ pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
 ///
 /// **Choose it** when the set-up has to be cheap and every fine unknown has several strong coarse
 /// neighbours.
-///
-/// ```
-/// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
-/// use vcycle::multigrid::interpolate::{Truncation, direct};
-/// let a = gallery::build("poisson5:3x1", &Executor::cpu())?.matrix;
-/// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
-/// let p = direct(&a, a.pattern(), &splitting, &Truncation::default())?;
-/// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-///
-/// # Errors
-/// Unless the arguments fit together; when memory is short.
-pub fn direct(
-    a: &Csr<f64>,
-    strength: &Arc<Pattern>,
-    splitting: &Splitting,
-    truncation: &Truncation,
-) -> Result<Csr<f64>> {
-    weights(&Weighing::new(a, strength, splitting, truncation))
-}
+pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
+    name: "direct",
+    summary: "Direct interpolation (Stüben 1999, section 4.2.1).",
+    reads: &["strength", "truncation"],
+    on_host: &[],
+    over_ranks: true,
+    method: InterpolationMethod::Weights {
+        real: weights,
+        complex: None,
+    },
+};
 
 fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
     weighted(WeightMethod::Direct, given, |row, level, i| {
@@ -94,7 +67,7 @@ fn weigh(row: &mut Row, level: &Couplings<'_>, i: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing;
+    use super::super::{Truncation, testing};
     use super::*;
 
     #[test]
@@ -108,7 +81,9 @@ mod tests {
         ];
         let a = testing::matrix(&rows);
         let splitting = testing::choose(&[false, true, false, true, false]);
-        let p = direct(&a, a.pattern(), &splitting, &Truncation::none()).unwrap();
+        let none = Truncation::none();
+        let given = Weighing::new(&a, a.pattern(), &splitting, &none);
+        let p = weights(&given).unwrap();
         assert_eq!(p.row(0), (&[0, 1][..], &[0.75, -0.25][..]));
     }
 }

@@ -1,19 +1,22 @@
 //! Interpolation from strong coarse neighbours, and from as few coarse unknowns at distance two as are needed.
 
-use std::sync::Arc;
-
 use super::couplings::Couplings;
 use super::prolongation::{Weighing, weighted_by_host};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
-use super::truncation::Truncation;
 use crate::error::Result;
 use crate::host_stages;
-use crate::matrix::{Csr, Pattern};
-use crate::multigrid::coarsen::{Splitting, most_common};
+use crate::matrix::Csr;
+use crate::multigrid::coarsen::most_common;
 use crate::operations::on_host;
 
-/// What it says of itself.
+/// The weights of [`extended_i`](super::extended_i) on a smaller set, that of algorithm 4 in the thesis on the Chronos
+/// solver (section 2.2.3 there).
+///
+/// The set starts as `C_i`. As long as strong fine neighbours have no strong coupling to it, the
+/// coarse unknown that most of these are strongly coupled to is added, of equal ones the first.
+///
+/// **Choose it** when `extended+i` makes the coarse matrices too dense and `classical` converges slowly.
 pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
     name: "hybrid",
     summary: "As `extended+i`, from as few distant unknowns as are needed.",
@@ -25,36 +28,6 @@ pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
         complex: None,
     },
 };
-
-/// Hybrid interpolation: the weights of [`extended_i`](super::extended_i) on a smaller set, that
-/// of algorithm 4 in the thesis on the Chronos solver (section 2.2.3 there).
-///
-/// The set starts as `C_i`. As long as strong fine neighbours have no strong coupling to it, the
-/// coarse unknown that most of these are strongly coupled to is added, of equal ones the first.
-///
-/// **Choose it** when [`extended_i`](super::extended_i) makes the coarse matrices too dense and
-/// [`classical`](super::classical) converges slowly.
-///
-/// ```
-/// use vcycle::{executor::Executor, gallery, multigrid::coarsen::{NONE, Splitting}};
-/// use vcycle::multigrid::interpolate::{Truncation, hybrid};
-/// let a = gallery::build("poisson5:3x1", &Executor::cpu())?.matrix;
-/// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
-/// let p = hybrid(&a, a.pattern(), &splitting, &Truncation::default())?;
-/// assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-///
-/// # Errors
-/// Unless the arguments fit together; when memory is short.
-pub fn hybrid(
-    a: &Csr<f64>,
-    strength: &Arc<Pattern>,
-    splitting: &Splitting,
-    truncation: &Truncation,
-) -> Result<Csr<f64>> {
-    weights(&Weighing::new(a, strength, splitting, truncation))
-}
 
 fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
     on_host(given.a.executor(), host_stages::HYBRID);
@@ -84,7 +57,7 @@ fn cover(row: &mut Row, level: &Couplings<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing;
+    use super::super::{Truncation, testing};
     use super::*;
 
     #[test]
@@ -100,7 +73,9 @@ mod tests {
         ];
         let a = testing::matrix(&rows);
         let splitting = testing::choose(&[false, false, false, true, true, true]);
-        let p = hybrid(&a, a.pattern(), &splitting, &Truncation::none()).unwrap();
+        let none = Truncation::none();
+        let given = Weighing::new(&a, a.pattern(), &splitting, &none);
+        let p = weights(&given).unwrap();
         assert_eq!(p.row(0), (&[1][..], &[1.0][..]));
     }
 }

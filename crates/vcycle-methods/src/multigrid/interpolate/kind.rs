@@ -1,9 +1,12 @@
 //! The table of interpolations, and which coarsenings they go with.
 
-use super::extended_i::EXTENDED_I;
+use super::classical::EXTENDED_I;
+use super::prolongation::Weighing;
 use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
+use super::truncation::Truncation;
 use crate::error::{ConfigError, Error, Result};
-use crate::multigrid::coarsen::Coarsening;
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::coarsen::{Coarsening, Splitting};
 use crate::multigrid::own::{check_over_ranks, stages};
 
 stages! {
@@ -15,8 +18,8 @@ stages! {
         Auto = AUTO,
         Direct = direct::DIRECT,
         Classical = classical::CLASSICAL,
-        Extended = extended::EXTENDED,
-        ExtendedI = extended_i::EXTENDED_I,
+        Extended = classical::EXTENDED,
+        ExtendedI = classical::EXTENDED_I,
         Hybrid = hybrid::HYBRID,
         Bamg = bamg::BAMG,
         SmoothedBamg = bamg::SMOOTHED_BAMG,
@@ -38,6 +41,40 @@ impl Interpolation {
     /// How it is done; none for a user's own.
     pub(in crate::multigrid) fn method(self) -> Option<InterpolationMethod> {
         self.registration().map(|known| known.method)
+    }
+
+    /// The prolongation from chosen unknowns by the couplings of a matrix: every coarse unknown keeps its value, every fine
+    /// one gets a weighted mean of coarse ones.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, gallery};
+    /// use vcycle::multigrid::{Interpolation, coarsen::{NONE, Splitting}, interpolate::Truncation};
+    /// let a = gallery::build("poisson5:3x1", &Executor::cpu())?.matrix;
+    /// let splitting = Splitting { coarse_index: vec![0, NONE, 1].into(), coarse_count: 2 };
+    /// for method in ["direct", "classical", "extended", "extended+i", "hybrid"] {
+    ///     let method: Interpolation = method.parse()?;
+    ///     let p = method.prolongation(&a, a.pattern(), &splitting, &Truncation::default())?;
+    ///     assert_eq!(p.row(1), (&[0, 1][..], &[0.25, 0.25][..]));
+    /// }
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For an interpolation from groups or of test vectors, or a user's own; unless the arguments fit together; when memory
+    /// is short.
+    pub fn prolongation(
+        self,
+        a: &Csr<f64>,
+        strength: &Pattern,
+        splitting: &Splitting,
+        truncation: &Truncation,
+    ) -> Result<Csr<f64>> {
+        let weights = self.method().and_then(|method| method.weights::<f64>());
+        let weights = weights.ok_or_else(|| Error::Unsupported {
+            component: format!("interpolation `{self}`"),
+            operation: "weights by couplings alone".to_owned(),
+        })?;
+        weights(&Weighing::new(a, strength, splitting, truncation))
     }
 
     /// Whether it goes by test vectors, with a say in which unknowns are coarse.

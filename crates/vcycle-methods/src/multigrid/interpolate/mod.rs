@@ -5,11 +5,11 @@
 //!
 //! | method | coarse unknowns used for `i` | choose it for |
 //! |---|---|---|
-//! | [`direct`] | strong neighbours | the cheapest set-up |
-//! | [`classical`] | strong neighbours | coarsenings where fine neighbours share coarse ones |
-//! | [`extended`] | those and the strong neighbours of strong fine neighbours | sparse coarsenings |
+//! | `direct` | strong neighbours | the cheapest set-up |
+//! | `classical` | strong neighbours | coarsenings where fine neighbours share coarse ones |
+//! | `extended` | those and the strong neighbours of strong fine neighbours | sparse coarsenings |
 //! | [`extended_i`] | the same, `i` itself in the sums | sparse coarsenings: the usual choice |
-//! | [`hybrid`] | as few of the distant ones as are needed | lower complexity than [`extended_i`] |
+//! | `hybrid` | as few of the distant ones as are needed | lower complexity than [`extended_i`] |
 //! | [`two_stage`] | two steps of [`extended_i`] | aggressive coarsening |
 //!
 //! [`bamg`] takes those that reproduce test vectors best, whatever the entries of the matrix; it may
@@ -27,8 +27,6 @@ mod classical;
 mod couplings;
 mod direct;
 mod energy;
-mod extended;
-mod extended_i;
 mod filtered;
 mod hybrid;
 mod kept_rows;
@@ -46,14 +44,10 @@ mod two_stage;
 
 pub(in crate::multigrid) use bamg::bamg_rows;
 pub use bamg::{Bamg, bamg};
-pub use classical::classical;
-pub use direct::direct;
+pub use classical::extended_i;
 pub use energy::energy_minimised;
 pub(in crate::multigrid) use energy::energy_minimised_over_ranks;
-pub use extended::extended;
-pub use extended_i::extended_i;
 pub use filtered::filtered;
-pub use hybrid::hybrid;
 pub use kind::Interpolation;
 pub(in crate::multigrid) use over_ranks::RankLevel;
 pub(in crate::multigrid) use prolongation::Weighing;
@@ -72,7 +66,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::error::Result;
     use crate::executor::Executor;
     use crate::gallery;
     use crate::matrix::{Csr, Pattern};
@@ -80,8 +73,23 @@ mod tests {
     use crate::multigrid::strength::Strength;
     use crate::scalar::c64;
 
-    type Method = fn(&Csr<f64>, &Arc<Pattern>, &Splitting, &Truncation) -> Result<Csr<f64>>;
-    const METHODS: [Method; 5] = [direct, classical, extended, extended_i, hybrid];
+    const METHODS: [Interpolation; 5] = [
+        Interpolation::Direct,
+        Interpolation::Classical,
+        Interpolation::Extended,
+        Interpolation::ExtendedI,
+        Interpolation::Hybrid,
+    ];
+
+    fn made(
+        method: Interpolation,
+        a: &Csr<f64>,
+        splitting: &Splitting,
+        truncation: &Truncation,
+    ) -> Csr<f64> {
+        let made = method.prolongation(a, a.pattern(), splitting, truncation);
+        made.unwrap()
+    }
 
     #[test]
     fn between_uncoupled_fine_unknowns_all_methods_are_ideal() {
@@ -89,7 +97,7 @@ mod tests {
         let a = a.matrix;
         let red = testing::every(2, 25);
         for method in METHODS {
-            let p = method(&a, a.pattern(), &red, &Truncation::none()).unwrap();
+            let p = made(method, &a, &red, &Truncation::none());
             assert_eq!(p.row(7).0, [1, 3, 4, 6]);
             for fine in (1..25).step_by(2) {
                 assert!(p.row(fine).1.iter().all(|&weight| weight == 0.25));
@@ -104,14 +112,14 @@ mod tests {
         let sparse = testing::every(5, 144);
         for truncation in [Truncation::none(), Truncation::default()] {
             for method in METHODS {
-                let p = method(&a, a.pattern(), &splitting, &truncation).unwrap();
+                let p = made(method, &a, &splitting, &truncation);
                 testing::assert_constants_kept(&p);
                 assert!(
                     (0..144).all(|row| truncation.max_elements == 0 || p.row(row).0.len() <= 4)
                 );
             }
-            for method in [extended, extended_i, hybrid] {
-                let p = method(&a, a.pattern(), &sparse, &truncation).unwrap();
+            for &method in &METHODS[2..] {
+                let p = made(method, &a, &sparse, &truncation);
                 testing::assert_constants_kept(&p);
             }
         }
@@ -123,7 +131,7 @@ mod tests {
         let splitting =
             testing::choose(&[true, false, false, false, false, false, false, false, true]);
         for method in METHODS {
-            let p = method(&a, a.pattern(), &splitting, &Truncation::default()).unwrap();
+            let p = made(method, &a, &splitting, &Truncation::default());
             assert_eq!(p.row(8), (&[1][..], &[1.0][..]));
             assert!(p.row(4).0.is_empty());
         }
@@ -136,7 +144,7 @@ mod tests {
             let a = gallery::build("poisson9:200", &cpu).unwrap().matrix;
             let splitting = testing::greedy(a.pattern());
             METHODS.map(|method| {
-                let p = method(&a, a.pattern(), &splitting, &Truncation::default()).unwrap();
+                let p = made(method, &a, &splitting, &Truncation::default());
                 (p.columns().to_vec(), p.values().to_vec())
             })
         };
@@ -174,11 +182,7 @@ mod tests {
             let a = gallery::build_complex(spec, &Executor::reference())
                 .unwrap()
                 .matrix;
-            for method in [
-                Interpolation::Classical,
-                Interpolation::Extended,
-                Interpolation::ExtendedI,
-            ] {
+            for &method in &METHODS[1..4] {
                 for truncation in [Truncation::none(), Truncation::default()] {
                     let weights = |a: &Csr<c64>, strength: &Pattern| {
                         let given = Weighing::new(a, strength, &splitting, &truncation);

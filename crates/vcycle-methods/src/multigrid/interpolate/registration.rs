@@ -9,7 +9,7 @@ use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::CoarseUnknowns;
-use crate::multigrid::own::{limits, named_stage};
+use crate::multigrid::own::limits;
 use crate::operations::HostStage;
 use crate::scalar::{Field, c64};
 
@@ -43,8 +43,6 @@ pub trait Interpolate: Debug + Send + Sync {
     /// When that fails; the set-up ends with it.
     fn interpolate(&self, level: &CoarseLevel<'_>) -> Result<Csr<f64>>;
 }
-
-named_stage!(Interpolate);
 
 /// Weights for the coarse unknowns around every fine one.
 pub(in crate::multigrid) type Weights<V> = fn(&Weighing<'_, V>) -> Result<Csr<V>>;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::extended_i::{extended_i_row, weights};
+use super::classical::{extended_i_row, extended_i_weights};
 use super::over_ranks::RankLevel;
 use super::prolongation::{Weighing, weighted_to};
 use super::truncation::{Truncation, truncate};
@@ -64,7 +64,7 @@ pub(in crate::multigrid) fn two_stage_over_ranks(
     let (own, team) = (level.near.own(), level.near.team());
     let first = first.as_ref().expect("chosen twice");
     let given = Weighing::new(a, strength, &both.first, truncation).of_rows(own.clone());
-    let near = team.agree(weights(&given))?;
+    let near = team.agree(extended_i_weights(&given))?;
     let near = level.prolongation((near, &first.numbers), first)?;
     let points = (&both.first.of_rows(own), &both.second);
     let far = team.agree(second_stage(a, strength, points, truncation))?;

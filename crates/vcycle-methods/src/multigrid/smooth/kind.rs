@@ -12,7 +12,7 @@ use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
 use crate::linop::{AnyFactory, Factory, LevelScalar, LinOp};
 use crate::multigrid::inner::Inner;
-use crate::multigrid::own::{Own, Register, check_over_ranks, named_stage};
+use crate::multigrid::own::{Own, Register, check_over_ranks};
 use crate::precond::Fsai as FsaiParameters;
 use crate::registration::Symmetry;
 use crate::text;
@@ -33,8 +33,6 @@ pub trait Smooth: Debug + Send + Sync {
     /// What makes the operator of one sweep.
     fn factory(&self) -> Arc<dyn AnyFactory>;
 }
-
-named_stage!(Smooth);
 
 static REGISTER: Register<dyn Smooth> = Register::new();
 
@@ -242,7 +240,7 @@ impl Smoother {
 
     /// One's own, without a name in options and files.
     pub fn own(smoother: &'static dyn Smooth) -> Self {
-        Self::Own(Own::new(smoother))
+        Self::Own(Own::new(smoother, smoother.name()))
     }
 
     /// One's own, which options and files may name from here on.
@@ -250,9 +248,8 @@ impl Smoother {
     /// # Errors
     /// When there is another of that name.
     pub fn register(smoother: &'static dyn Smooth) -> Result<Self, ConfigError> {
-        REGISTER
-            .add("smoother", Self::NAMES, smoother)
-            .map(Self::Own)
+        let own = Own::new(smoother, smoother.name());
+        REGISTER.add("smoother", Self::NAMES, own).map(Self::Own)
     }
 
     /// Every name that can be parsed now, those that users have registered last.
