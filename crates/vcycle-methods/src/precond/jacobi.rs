@@ -108,6 +108,11 @@ impl<T: Scalar> Diagonal<T> {
         }
     }
 
+    /// A diagonal that is known.
+    pub(crate) fn of_values(values: Vector<T>) -> Self {
+        Self { values }
+    }
+
     /// The identity.
     pub(crate) fn ones(executor: &Executor, rows: usize) -> Result<Self> {
         let values = Vector::filled(executor, rows, 1, 1.0)?;

@@ -76,7 +76,6 @@ use std::borrow::Cow;
 
 pub use block_direct::BlockDirect;
 pub use block_jacobi::BlockJacobi;
-pub(crate) use chebyshev::{CHEBYSHEV_LOWER, chebyshev_weights};
 pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
 pub use fsai::{Fsai, FsaiSetup};
 pub use given::GivenFactors;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::entrance::Entrance;
 use super::level::GridLevel;
 use super::moved_operator::MovedOperator;
-use super::outer::Outer;
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::Executor;
@@ -62,18 +61,6 @@ impl<V: Scalar> Down<V> {
         Self {
             cycles: Cycles::coarsest(solver),
             scales: None,
-        }
-    }
-
-    /// The cycle of the shape asked for, on vectors that are not scaled.
-    fn entrance(self) -> Entrance<V>
-    where
-        V: Vectors,
-    {
-        Entrance {
-            cycle: self.cycles.shaped,
-            unknowns: 1,
-            scales: self.scales,
         }
     }
 
@@ -155,11 +142,7 @@ fn gathered<V: Vectors + Mixes<V, V>>(
     let wrapped = |operator: Option<Arc<dyn LinOp<V>>>| -> Arc<dyn LinOp<V>> {
         let unscaled = operator.map(|cycle| -> Arc<dyn LinOp<V>> {
             let scales = inner.as_ref().and_then(|inner| inner.scales.clone());
-            Arc::new(Entrance {
-                cycle,
-                unknowns: 1,
-                scales,
-            })
+            Arc::new(Entrance::<V, V>::new(cycle, 1, scales))
         });
         Arc::new(MovedOperator::gathered(executor, part, unknowns, unscaled))
     };
@@ -186,7 +169,7 @@ fn over<V: Vectors>(
     let operations: Box<dyn Operations<V>> = level;
     let mut cycles = Cycles::over(&below.cycles, Arc::from(operations), cycle, number)?;
     if let (Cycle::K, Some(rank), Some((exchange, product))) = (cycle, rank, shared) {
-        let (part, unknowns) = (exchange.part(), exchange.unknowns());
+        let (part, unknowns) = (&exchange.part, exchange.unknowns);
         let shaped = Arc::clone(&cycles.shaped);
         let krylov = MovedOperator::krylov(rank, part, unknowns, product, shaped)?;
         cycles.krylov = Some(krylov);
@@ -199,20 +182,15 @@ fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(
     ranks: Option<Ranks<'_>>,
     unknowns: usize,
 ) -> Result<Arc<dyn LinOp<T>>> {
+    let (cycle, scales) = (down.cycles.shaped, down.scales);
     if let Some((rows, part)) = ranks {
-        let near = (
-            Arc::new(down.entrance()) as Arc<dyn LinOp<V>>,
-            CellOrder::Fields,
-        );
+        let near: Arc<dyn LinOp<V>> = Arc::new(Entrance::<V, V>::new(cycle, 1, scales));
+        let near = (near, CellOrder::Fields);
         let cycle = MovedOperator::for_rows(rows, part, unknowns, near, "struct-mg");
         return Ok(Arc::new(cycle));
     }
-    let entrance = Entrance {
-        unknowns,
-        ..down.entrance()
-    };
-    match entrance.executor() {
-        Executor::Gpu(_) => seen_as::<V, T>(Arc::new(entrance)),
-        _ => Ok(Arc::new(Outer::<V, T>::new(entrance))),
+    match cycle.executor().is_device() {
+        true => seen_as::<V, T>(Arc::new(Entrance::<V, V>::new(cycle, unknowns, scales))),
+        false => Ok(Arc::new(Entrance::<V, T>::new(cycle, unknowns, scales))),
     }
 }

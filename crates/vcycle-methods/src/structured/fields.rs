@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use super::level_exchange::LevelExchange;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size};
+use crate::linop::{Footprint, LinOp, Size, Sweep};
 use crate::operations::Finish;
 use crate::operations::strided::{to_fields, to_rows};
 use crate::reference::stencil::Start;
@@ -53,21 +54,40 @@ fn reordered<V: Scalar>(
     leave(unknowns, &output, y)
 }
 
-/// A matrix as an operator on single vectors that are unknown by unknown.
+/// A matrix as an operator on single vectors that are unknown by unknown; where ranks share it, results may be exchanged.
 #[derive(Debug)]
-pub(super) struct InFields<M>(pub(super) Arc<StencilMatrix<M>>);
+pub(super) struct InFields<M> {
+    pub(super) a: Arc<StencilMatrix<M>>,
+    pub(super) exchange: Option<Arc<LevelExchange>>,
+}
+
+impl<M: Storage> InFields<M> {
+    fn product<V: Vectors>(
+        &self,
+        finish: &Finish<'_, V>,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.a.column(finish, x, y)?;
+        match &self.exchange {
+            Some(exchange) => exchange.refresh(y, ws),
+            None => Ok(()),
+        }
+    }
+}
 
 impl<M: Storage, V: Vectors> LinOp<V> for InFields<M> {
     fn size(&self) -> Size {
-        self.0.size()
+        self.a.size()
     }
 
     fn executor(&self) -> &Executor {
-        self.0.executor()
+        self.a.executor()
     }
 
-    fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, _ws: &Workspace) -> Result<()> {
-        self.0.column(&Finish::Apply, x, y)
+    fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        self.product(&Finish::Apply, x, y, ws)
     }
 
     fn residual(
@@ -75,13 +95,23 @@ impl<M: Storage, V: Vectors> LinOp<V> for InFields<M> {
         b: &Vector<V>,
         x: &Vector<V>,
         r: &mut Vector<V>,
-        _ws: &Workspace,
+        ws: &Workspace,
     ) -> Result<()> {
-        self.0.column(&Finish::residual(b), x, r)
+        self.product(&Finish::residual(b), x, r, ws)
+    }
+
+    fn relax(
+        &self,
+        sweep: Sweep<'_, V>,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.product(&Finish::Relax(sweep), x, y, ws)
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes = self.0.bytes();
+        let bytes = self.a.bytes();
         Footprint {
             held: bytes,
             moved: bytes,

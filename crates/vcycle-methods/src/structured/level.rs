@@ -146,7 +146,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         };
         let mut between = exchange.between::<V>(b.executor(), ws)?;
         self.restricted(b, guess, &mut between, ws)?;
-        exchange.down(&between, coarse, ws)
+        exchange.moved(&exchange.down, &between, coarse, ws)
     }
 
     /// Adds a correction from the vectors of the next level.
@@ -160,7 +160,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
             return self.add(coarse, x, ws);
         };
         let mut between = exchange.between::<V>(x.executor(), ws)?;
-        exchange.up(coarse, &mut between, ws)?;
+        exchange.moved(&exchange.up, coarse, &mut between, ws)?;
         self.add(&between, x, ws)
     }
 
@@ -278,7 +278,8 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
     }
 
     fn shared(&self) -> Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)> {
-        let product = InFields(Arc::clone(&self.a));
+        let (a, exchange) = (Arc::clone(&self.a), None);
+        let product = InFields { a, exchange };
         Some((self.exchange.clone()?, Arc::new(product)))
     }
 

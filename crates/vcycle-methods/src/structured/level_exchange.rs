@@ -13,17 +13,19 @@ use std::sync::Arc;
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};
-use crate::linop::{Footprint, LinOp, Size};
 use crate::matrix::{CellMoves, CellOrder, GridPart};
 use crate::vector::Vector;
 
 /// Exchanges on a level, and moves between the near cells of the next one and the coarse cells among the near ones of this.
 #[derive(Debug)]
 pub(super) struct LevelExchange {
-    part: Arc<GridPart>,
-    unknowns: usize,
-    down: CellMoves,
-    up: CellMoves,
+    /// How ranks share the level.
+    pub(super) part: Arc<GridPart>,
+    /// Unknowns of a cell.
+    pub(super) unknowns: usize,
+    /// From the coarse cells among the near ones to the near cells of the next level, and the other way round.
+    pub(super) down: CellMoves,
+    pub(super) up: CellMoves,
     /// Coarse cells among the near ones.
     between: usize,
 }
@@ -44,16 +46,6 @@ impl LevelExchange {
         }
     }
 
-    /// Unknowns of a cell.
-    pub(super) fn unknowns(&self) -> usize {
-        self.unknowns
-    }
-
-    /// How ranks share the level.
-    pub(super) fn part(&self) -> &Arc<GridPart> {
-        &self.part
-    }
-
     /// Takes the values of near cells from the ranks that have them.
     pub(super) fn refresh<V: Vectors>(&self, x: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         self.part.refresh_vector(self.unknowns, x, ws)
@@ -68,64 +60,15 @@ impl LevelExchange {
         ws.vector::<V>(executor, self.unknowns * self.between, 1)
     }
 
-    /// From these to the near cells of the next level.
-    pub(super) fn down<V: Vectors>(
+    /// Moves numbers down to the next level, or up from it.
+    pub(super) fn moved<V: Vectors>(
         &self,
+        moves: &CellMoves,
         from: &Vector<V>,
         to: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
         let order = CellOrder::Fields;
-        self.down
-            .move_vector(self.unknowns, (from, order), (to, order), ws)
-    }
-
-    /// The other way round.
-    pub(super) fn up<V: Vectors>(
-        &self,
-        from: &Vector<V>,
-        to: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let order = CellOrder::Fields;
-        self.up
-            .move_vector(self.unknowns, (from, order), (to, order), ws)
-    }
-}
-
-/// The matrix of a level for vectors of near cells; its results are exchanged.
-#[derive(Debug)]
-pub(super) struct Refreshed<V: Vectors> {
-    pub(super) inner: Arc<dyn LinOp<V>>,
-    pub(super) exchange: Arc<LevelExchange>,
-}
-
-impl<V: Vectors> LinOp<V> for Refreshed<V> {
-    fn size(&self) -> Size {
-        self.inner.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.inner.executor()
-    }
-
-    fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        self.inner.apply(x, y, ws)?;
-        self.exchange.refresh(y, ws)
-    }
-
-    fn residual(
-        &self,
-        b: &Vector<V>,
-        x: &Vector<V>,
-        r: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        self.inner.residual(b, x, r, ws)?;
-        self.exchange.refresh(r, ws)
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.inner.footprint()
+        moves.move_vector(self.unknowns, (from, order), (to, order), ws)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::cycles::AnyLevel;
 use super::fields::InFields;
 use super::level::{GridLevel, Scales, Stored};
-use super::level_exchange::{LevelExchange, Refreshed};
+use super::level_exchange::LevelExchange;
 use super::level_options::OnLevel;
 use super::scaling::{InRange, in_range, scaled, stored};
 use super::smoothing::StencilSmoothing;
@@ -158,21 +158,19 @@ impl LevelParts<'_> {
         };
         let stored = Arc::new(stored.into_executor(self.executor)?);
         let exchange = self.made.exchange.clone();
-        let product: Arc<dyn LinOp<V>> = Arc::new(InFields(Arc::clone(&stored)));
+        let product = |exchange: Option<&Arc<LevelExchange>>| -> Arc<dyn LinOp<V>> {
+            let (a, exchange) = (Arc::clone(&stored), exchange.cloned());
+            Arc::new(InFields { a, exchange })
+        };
+        let (near, place) = (product(None), (self.executor, self.ws));
         Ok(Stored {
-            product: match &exchange {
-                None => product,
-                Some(exchange) => Arc::new(Refreshed {
-                    inner: product,
-                    exchange: Arc::clone(exchange),
-                }),
-            },
+            smoothing: StencilSmoothing::new(smoother, &a, self.number, &near, place)?,
+            product: product(exchange.as_ref()),
             exchange,
             a: stored,
             transfers: transfers.collect::<Result<_>>()?,
             scales,
             next: None,
-            smoothing: StencilSmoothing::new(smoother, &a, self.number, self.executor, self.ws)?,
             sweeps: self.on.sweeps,
         })
     }
@@ -214,8 +212,8 @@ impl LevelParts<'_> {
 impl LevelParts<'_> {
     /// What this rank has of the level.
     fn part(&self, exchange: &LevelExchange) -> LevelPart {
-        let (a, (neighbours, sent)) = (&self.made.a, exchange.part().traffic());
-        let cells = exchange.part().own().cells();
+        let (a, (neighbours, sent)) = (&self.made.a, exchange.part.traffic());
+        let cells = exchange.part.own().cells();
         LevelPart {
             rows: cells * a.unknowns(),
             nonzeros: cells * a.numbers_of_a_cell(),

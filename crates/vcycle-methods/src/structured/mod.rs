@@ -54,7 +54,7 @@ mod mg;
 mod mg_tests;
 mod moved_operator;
 mod of_ranks;
-mod outer;
+mod orders;
 mod polynomial;
 mod rank_stencil;
 #[cfg(test)]

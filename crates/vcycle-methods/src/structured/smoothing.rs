@@ -1,16 +1,19 @@
 //! The smoothers of structured multigrid.
 
+use std::sync::Arc;
+
 use super::factor::{Factor, factorised};
-use super::polynomial::Polynomial;
+use super::polynomial::polynomial;
 use super::scaling::stored;
 use super::survey::Survey;
 use super::{Direction, StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
+use crate::linop::LinOp;
 use crate::operations::Finish;
 use crate::reference::stencil::Start;
-use crate::scalar::Mixes;
+use crate::scalar::{Mixes, Scalar};
 use crate::text;
 use crate::vector::Vector;
 
@@ -34,14 +37,18 @@ text::named!(StencilSmoother, "smoother": GaussSeidel = "gs", Jacobi = "jacobi",
 
 /// A smoother of one level.
 #[derive(Debug)]
-pub(super) enum StencilSmoothing<M, V> {
+pub(super) enum StencilSmoothing<M, V: Scalar> {
     GaussSeidel,
-    Polynomial(Polynomial<V>),
-    Factor(Factor<M>),
+    Polynomial {
+        m: Arc<dyn LinOp<V>>,
+        /// The product with the matrix of the level.
+        product: Arc<dyn LinOp<V>>,
+    },
+    Factor(Box<Factor<M>>),
 }
 
 impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
-    /// That of the level `number`, whose matrix is `a`.
+    /// That of the level `number`, whose matrix is `a`, and of whose vectors there is a `product`.
     ///
     /// # Errors
     /// When a factorisation loses a pivot or overflows, naming the row.
@@ -49,24 +56,26 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
         smoother: StencilSmoother,
         a: &StencilMatrix<f64>,
         number: usize,
-        executor: &Executor,
-        ws: &Workspace,
+        product: &Arc<dyn LinOp<V>>,
+        (executor, ws): (&Executor, &Workspace),
     ) -> Result<Self> {
+        let of_degree = |degree| {
+            Ok(Self::Polynomial {
+                m: polynomial(degree, a, product, executor, ws)?,
+                product: Arc::clone(product),
+            })
+        };
         let full = match smoother {
             StencilSmoother::GaussSeidel => return Ok(Self::GaussSeidel),
-            StencilSmoother::Jacobi => {
-                return Polynomial::new(1, a, executor, ws).map(Self::Polynomial);
-            }
-            StencilSmoother::Chebyshev => {
-                return Polynomial::new(2, a, executor, ws).map(Self::Polynomial);
-            }
+            StencilSmoother::Jacobi => return of_degree(1),
+            StencilSmoother::Chebyshev => return of_degree(2),
             StencilSmoother::Dilu => false,
             StencilSmoother::Ilu0 => true,
         };
         let factor = factorised(a, full, number)?;
         let factor = stored(&factor, number, &Survey::new(&factor, M::KIND)?)?;
         factor.check_diagonal("struct-mg (incomplete factorisation)")?;
-        Factor::new(factor, executor).map(Self::Factor)
+        Ok(Self::Factor(Box::new(Factor::new(factor, executor)?)))
     }
 
     /// One sweep with the matrix of the level.
@@ -80,7 +89,10 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
     ) -> Result<()> {
         match (self, start) {
             (Self::GaussSeidel, _) => a.sweep((direction, start), b, x, ws),
-            (Self::Polynomial(polynomial), _) => polynomial.smooth(a, start, b, x, ws),
+            (Self::Polynomial { m, .. }, Start::Zero) => m.apply(b, x, ws),
+            (Self::Polynomial { m, product }, Start::Guess) => {
+                m.improve(1, product.as_ref(), b, x, ws)
+            }
             (Self::Factor(factor), Start::Zero) => {
                 x.fill(V::zero())?;
                 factor.correct(b, x, ws)
@@ -100,7 +112,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::GaussSeidel => 0,
-            Self::Polynomial(polynomial) => polynomial.bytes(),
+            Self::Polynomial { m, .. } => m.footprint().held,
             Self::Factor(factor) => factor.bytes(),
         }
     }

@@ -1,102 +1,28 @@
-//! The cycle as a preconditioner of a solver, whose vectors are in its own precision, ordered cell by cell and not
-//! scaled.
+//! Vectors of a solver on the host, in its own precision, ordered cell by cell and not scaled, become those of a cycle, and
+//! back: converted, scaled and put into the order of kernels in one pass.
 
-use std::any::Any;
-use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::columns::by_column;
-use super::entrance::Entrance;
 use crate::cpu::stencil::{Vectors, multiply};
 use crate::cpu::{Shared, stream};
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::executor::Executor;
 use crate::multiversion;
-use crate::scalar::{Mixes, Real, Scalar, convert};
-use crate::vector::Vector;
+use crate::scalar::{Real, Scalar, convert};
 
 /// Numbers that are brought in or out at a time, and rows that one task brings, at most.
 const BLOCK: usize = 1024;
 const TASK: usize = 64 * 1024;
 
-/// A cycle on vectors of `T` of the host. They are converted, scaled and put into the order of kernels in
-/// one pass.
-#[derive(Debug)]
-pub(super) struct Outer<V: Vectors, T> {
-    cycle: Entrance<V>,
-    outside: PhantomData<fn(T) -> T>,
-}
-
-impl<V: Vectors, T> Outer<V, T> {
-    pub(super) fn new(cycle: Entrance<V>) -> Self {
-        Self {
-            cycle,
-            outside: PhantomData,
-        }
-    }
-}
-
-impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Outer<V, T> {
-    fn size(&self) -> Size {
-        self.cycle.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.cycle.executor()
-    }
-
-    fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let executor = self.cycle.executor();
-        check_apply("struct-mg", self.cycle.size(), executor, b, x)?;
-        by_column(b, x, ws, |b, x| {
-            let scales = self.cycle.scales.as_deref();
-            let as_is = self.cycle.unknowns == 1 && scales.is_none();
-            if let (true, Some((b, x))) = (as_is, same::<V, T>(b, x)) {
-                return self.cycle.cycle.apply(b, x, ws);
-            }
-            let mut right = ws.vector::<V>(executor, b.rows(), 1)?;
-            let mut solution = ws.vector::<V>(executor, b.rows(), 1)?;
-            let order = Orders {
-                executor,
-                unknowns: self.cycle.unknowns,
-                scales: scales.map(Vector::host).transpose()?,
-            };
-            order.enter(b.host()?, right.host_mut()?);
-            self.cycle.cycle.apply(&right, &mut solution, ws)?;
-            order.leave(solution.host()?, x.host_mut()?);
-            Ok(())
-        })
-    }
-
-    fn label(&self) -> &'static str {
-        "struct-mg"
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.cycle.footprint()
-    }
-}
-
-/// Vectors of `T` as those of `V`, if that is what they are.
-fn same<'a, V: Scalar, T: Scalar>(
-    b: &'a Vector<T>,
-    x: &'a mut Vector<T>,
-) -> Option<(&'a Vector<V>, &'a mut Vector<V>)> {
-    let (b, x): (&dyn Any, &mut dyn Any) = (b, x);
-    Some((b.downcast_ref()?, x.downcast_mut()?))
-}
-
 /// Conversions between the order of rows and that of kernels.
-struct Orders<'a, V> {
-    executor: &'a Executor,
-    unknowns: usize,
+pub(super) struct Orders<'a, V> {
+    pub(super) executor: &'a Executor,
+    pub(super) unknowns: usize,
     /// Numbers by which to multiply in both directions.
-    scales: Option<&'a [V]>,
+    pub(super) scales: Option<&'a [V]>,
 }
 
 impl<V: Vectors> Orders<'_, V> {
-    fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
+    pub(super) fn enter<T: Scalar>(&self, rows: &[T], fields: &mut [V]) {
         let (r, cells, bytes) = (
             self.unknowns,
             rows.len() / self.unknowns,
@@ -121,7 +47,7 @@ impl<V: Vectors> Orders<'_, V> {
         });
     }
 
-    fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
+    pub(super) fn leave<T: Scalar>(&self, fields: &[V], rows: &mut [T]) {
         let (r, cells, bytes) = (self.unknowns, rows.len() / self.unknowns, size_of_val(rows));
         let rows = Shared(rows.as_mut_ptr());
         self.for_tasks(size_of_val(fields), cells, &|task| {
