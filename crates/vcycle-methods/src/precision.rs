@@ -45,6 +45,16 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// That of a storage type.
+    pub(crate) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::F64 | Kind::C64 => Unit::Double,
+            Kind::F32 | Kind::C32 => Unit::Single,
+            Kind::F16 => Unit::Half,
+            Kind::Bf16 => Unit::Bfloat,
+        }
+    }
+
     /// The name in the notation of the literature: `dp`, `sp`, `hp`, `bf`.
     pub fn name(self) -> &'static str {
         match self {

@@ -11,8 +11,7 @@ use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{LinOp, check_square, entries};
 use crate::matrix::{Csr, Distributed};
-use crate::precision::Unit;
-use crate::scalar::{Kind, Scalar};
+use crate::scalar::Scalar;
 
 /// The matrix in double precision, checked: the given one itself if it is that already; on the host if ranks share it or
 /// it has less than `host_rows`. `V` is real or complex as `T` is.
@@ -85,16 +84,6 @@ fn shared<T: Scalar, V: Scalar>(a: &Arc<dyn LinOp<T>>) -> Result<Arc<Distributed
     match finest.executor().is_device() {
         true => Ok(Arc::new(finest.on(&a.executor().on_host())?)),
         false => Ok(finest),
-    }
-}
-
-/// The storage types, as precisions.
-pub(super) fn unit_of(kind: Kind) -> Unit {
-    match kind {
-        Kind::F64 | Kind::C64 => Unit::Double,
-        Kind::F32 | Kind::C32 => Unit::Single,
-        Kind::F16 => Unit::Half,
-        Kind::Bf16 => Unit::Bfloat,
     }
 }
 

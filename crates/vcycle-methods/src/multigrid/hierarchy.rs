@@ -8,7 +8,7 @@ use vcycle_kernels::compiled;
 
 use super::amg::Amg;
 use super::clock::Clock;
-use super::finest::{no_complex, unit_of};
+use super::finest::no_complex;
 use super::for_level;
 use super::matrices::LevelMatrix;
 use super::near_nullspace::NearNullspace;
@@ -96,7 +96,7 @@ impl<T: Scalar> Hierarchy<T> {
             return Err(no_complex());
         }
         let rows = all_rows(&set);
-        let precisions = for_level::precisions(&amg, rows.iter().copied(), unit_of(T::KIND))?;
+        let precisions = for_level::precisions(&amg, rows.iter().copied(), Unit::of(T::KIND))?;
         let symmetric = {
             let _stage = clock.stage(0, "analysis");
             let alone = set.levels.first().filter(|_| set.gathered.is_none());

@@ -46,6 +46,8 @@ mod stored;
 mod systems;
 mod test_space;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 mod transfer;
 mod wide;

@@ -4,40 +4,29 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Amg, Hierarchy, LevelFormat};
+use super::testing::{self, apply, assert_near, csr, irregular, with};
+use super::{Amg, Hierarchy};
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
+use crate::host_stages;
 use crate::linop::LinOp;
 use crate::log::{Log, Observer};
 use crate::matrix::Csr;
-use crate::vector::Vector;
-use crate::{gallery, host_stages};
 use vcycle_core::testing::device;
 
 fn matrix(problem: &str, executor: &Executor) -> Arc<dyn LinOp<f64>> {
-    let a = gallery::build(problem, &Executor::reference()).unwrap();
-    Arc::new(a.matrix.copy_to(executor).unwrap())
+    Arc::new(csr(problem).copy_to(executor).unwrap())
 }
 
 fn amg(coarsening: &str) -> Amg {
-    Amg {
-        coarsening: coarsening.parse().unwrap(),
-        precision: "dp".parse().unwrap(),
-        aggregate_size: 2,
-        coarsest_rows: 20,
-        host_rows: 100,
-        ..Amg::default()
-    }
+    testing::amg(&format!(
+        "coarsening={coarsening}, precision=dp, aggregate-size=2, coarsest-rows=20, host-rows=100"
+    ))
 }
 
 /// One cycle for a right-hand side that is not smooth.
 fn cycle(hierarchy: &Hierarchy<f64>) -> Vec<f64> {
-    let n = hierarchy.size().rows;
-    let b = (0..n).map(|i| ((i * i) % 17) as f64 - 8.0).collect();
-    let b = Vector::from_column(hierarchy.executor(), b);
-    let mut x = Vector::zeros_like(&b).unwrap();
-    hierarchy.apply(&b, &mut x, &Workspace::new()).unwrap();
-    x.to_vec()
+    apply(hierarchy, &irregular(hierarchy, 0.3)).to_vec()
 }
 
 fn assert_alike(found: &Hierarchy<f64>, expected: &Hierarchy<f64>, what: &str) {
@@ -47,11 +36,7 @@ fn assert_alike(found: &Hierarchy<f64>, expected: &Hierarchy<f64>, what: &str) {
         numbers.collect()
     };
     assert_eq!(levels(found), levels(expected), "{what}");
-    let (found, expected) = (cycle(found), cycle(expected));
-    let size = expected.iter().fold(0.0_f64, |size, x| size.max(x.abs()));
-    for (found, expected) in found.iter().zip(&expected) {
-        assert!((found - expected).abs() <= 1e-9 * size, "{what}");
-    }
+    assert_near(&cycle(found), &cycle(expected), 1e-9, what);
 }
 
 #[test]
@@ -75,10 +60,7 @@ fn levels_of_a_device_are_those_of_the_host() {
 fn levels_in_tiles_are_those_in_rows() {
     let Some(device) = device() else { return };
     let ws = Workspace::new();
-    let amg = Amg {
-        format: LevelFormat::Mbsr,
-        ..amg("pmis")
-    };
+    let amg = with(&amg("pmis"), "format=mbsr");
     let set_up = |executor| amg.setup(&matrix("poisson27:7", executor), &ws).unwrap();
     let (setup, found) = set_up(&device);
     assert_alike(&found, &set_up(&Executor::cpu()).1, "mbsr");
@@ -115,9 +97,7 @@ fn values_are_updated_on_a_device() {
 fn bad_matrices_are_told_with_their_row() {
     let Some(device) = device() else { return };
     let set_up = |change: &dyn Fn(&mut Csr<f64>)| {
-        let mut a = gallery::build("poisson5:20", &Executor::reference())
-            .unwrap()
-            .matrix;
+        let mut a = csr("poisson5:20");
         change(&mut a);
         let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(&device).unwrap());
         amg("pmis").hierarchy(&a, &Workspace::new()).unwrap_err()
@@ -144,16 +124,12 @@ fn bad_matrices_are_told_with_their_row() {
 #[test]
 fn rows_without_a_diagonal_are_told_as_by_the_host() {
     let Some(device) = device() else { return };
-    let a = gallery::build("poisson5:20", &Executor::reference());
-    let a = a.unwrap().matrix;
+    let a = csr("poisson5:20");
     let mut zero = a.clone();
     let diagonal = a.offsets()[70] + 2;
     zero.values_mut()[diagonal] = 0.0;
     let empty = a.filter(|row, _, _: f64| row != 70).unwrap();
-    let jacobi = Amg {
-        smoother: "jacobi".parse().unwrap(),
-        ..amg("pmis")
-    };
+    let jacobi = with(&amg("pmis"), "smoother=jacobi");
     for a in [zero, empty] {
         let refused = |executor: &Executor| {
             let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
@@ -171,10 +147,7 @@ fn rows_without_a_diagonal_are_told_as_by_the_host() {
 #[test]
 fn jumps_on_a_device_are_not_for_groups() {
     let Some(device) = device() else { return };
-    let open = Amg {
-        host_rows: 100,
-        ..Amg::default()
-    };
+    let open = testing::amg("host-rows=100");
     for (problem, expected) in [("poisson7:8", "mis2"), ("jump7:16,1e6", "pmis-aggressive")] {
         let a = matrix(problem, &device);
         let made = open.hierarchy(&a, &Workspace::new()).unwrap();
@@ -199,11 +172,7 @@ fn stages_of_the_host_are_told_once() {
     let set_up = |coarsening: &str, executor: &Executor| {
         let heard = Rc::new(RefCell::new(Heard::default()));
         let ws = Workspace::with_log(Log::new().with(Rc::clone(&heard)));
-        let amg = Amg {
-            host_rows: 10,
-            coarsest_rows: 5,
-            ..amg(coarsening)
-        };
+        let amg = with(&amg(coarsening), "host-rows=10, coarsest-rows=5");
         let made = amg.hierarchy(&matrix("poisson5:20", executor), &ws);
         let made = made.unwrap();
         assert_eq!(made.report().notes, heard.borrow().0, "{coarsening}");

@@ -27,55 +27,37 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::executor::{Executor, Workspace};
-    use crate::gallery;
-    use crate::linop::LinOp;
+    use crate::executor::Workspace;
     use crate::matrix::Csr;
-    use crate::multigrid::{Amg, Coarsening, Interpolation, LevelMatrices};
+    use crate::multigrid::LevelMatrices;
+    use crate::multigrid::testing::{Matrix, amg, csr, with};
 
-    fn levels(a: Csr<f64>, coarsening: Coarsening, restriction: Restriction) -> Vec<LevelMatrices> {
-        let amg = Amg {
-            coarsening,
-            restriction,
-            coarsest_rows: 20,
-            max_levels: 2,
-            ..Amg::default()
-        };
-        let (a, ws): (Arc<dyn LinOp<f64>>, _) = (Arc::new(a), Workspace::new());
+    fn levels(a: Csr<f64>, options: &str) -> Vec<LevelMatrices> {
+        let amg = with(&amg("coarsest-rows=20, max-levels=2"), options);
+        let (a, ws): (Matrix, _) = (Arc::new(a), Workspace::new());
         let (setup, _) = amg.setup(&a, &ws).unwrap();
         setup.matrices(&a, &ws).unwrap()
     }
 
     #[test]
     fn a_symmetric_matrix_has_one_restriction_only() {
-        let a = gallery::build("poisson5:12", &Executor::reference()).unwrap();
-        for coarsening in [Coarsening::Pmis, Coarsening::Greedy] {
-            let [own, transposed] = [Restriction::Own, Restriction::Transposed]
-                .map(|kind| levels(a.matrix.clone(), coarsening, kind));
+        for coarsening in ["pmis", "sa"] {
+            let [transposed, own] = Restriction::ALL.map(|restriction| {
+                let options = format!("coarsening={coarsening}, restriction={restriction}");
+                levels(csr("poisson5:12"), &options)
+            });
             assert_eq!(own[1].a.values(), transposed[1].a.values());
         }
     }
 
     #[test]
     fn it_is_the_transposed_prolongation_of_the_transposed_matrix() {
-        let a = gallery::build("convdiff7:6x6x4,10", &Executor::reference()).unwrap();
-        let adjoint = a.matrix.transpose().unwrap();
+        let a = csr("convdiff7:6x6x4,10");
+        let adjoint = a.transpose().unwrap();
         // Groups by the numbering are those of both matrices; strength would differ.
-        let amg = Amg {
-            coarsening: Coarsening::Uniform,
-            interpolation: Interpolation::Smoothed,
-            aggregate_size: 4,
-            restriction: Restriction::Own,
-            max_levels: 2,
-            coarsest_rows: 20,
-            ..Amg::default()
-        };
-        let of = |a: Csr<f64>| {
-            let (a, ws): (Arc<dyn LinOp<f64>>, _) = (Arc::new(a), Workspace::new());
-            let (setup, _) = amg.setup(&a, &ws).unwrap();
-            setup.matrices(&a, &ws).unwrap()
-        };
-        let (given, mirrored) = (of(a.matrix), of(adjoint));
+        let options =
+            "coarsening=uniform, interpolation=smoothed, aggregate-size=4, restriction=own";
+        let [given, mirrored] = [a, adjoint].map(|a| levels(a, options));
         let (r, p) = (&given[0].restriction, &mirrored[0].prolongation);
         let expected = p.as_ref().unwrap().transpose().unwrap();
         assert_eq!(r.as_ref().unwrap().values(), expected.values());

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::{LinOp, Size};
-use crate::matrix::{Csr, Duplicates, Pattern};
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::Interpolation;
 use crate::multigrid::coarsen::{self, Aggregates, Splitting};
 use crate::multigrid::interpolate::{self, Truncation};
 use crate::multigrid::strength::{Absolute, Classical, Mutual, Strength, Symmetric};
-use crate::multigrid::{Amg, Interpolation};
-use crate::vector::Vector;
+use crate::multigrid::testing::*;
 use vcycle_core::testing::device;
 
 /// Small problems with even and uneven couplings, of one sign and of both.
@@ -22,8 +22,7 @@ fn problems() -> Vec<Csr<f64>> {
         "aniso5:9,0.01",
         "convdiff7:4,100",
     ];
-    let build = |spec: &&str| gallery::build(spec, &Executor::reference()).unwrap().matrix;
-    let mut all: Vec<_> = specs.iter().map(build).collect();
+    let mut all: Vec<_> = specs.iter().map(|spec| csr(spec)).collect();
     all.push(scattered(90, 9));
     all
 }
@@ -31,22 +30,17 @@ fn problems() -> Vec<Csr<f64>> {
 /// A matrix of symmetric pattern and values of both signs, rows of very different lengths.
 fn scattered(n: u32, per_row: u32) -> Csr<f64> {
     let hash = |i: u32, k: u32| (i * 31 + k).wrapping_mul(0x9e37_79b1) >> 7;
-    let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
+    let mut triplets = Vec::new();
     for i in 0..n {
         let count = if i == 3 { n } else { hash(i, 0) % per_row };
         for k in 0..count {
             let j = hash(i, k + 1) % n;
             let value = -1.0 - f64::from(hash(k, j) % 7) * 0.5 + f64::from(hash(j, i) % 4);
-            rows.extend([i, j]);
-            columns.extend([j, i]);
-            values.extend([value; 2]);
+            triplets.extend([(i, j, value), (j, i, value)]);
         }
-        rows.push(i);
-        columns.push(i);
-        values.push(40.0);
+        triplets.push((i, i, 40.0));
     }
-    let (host, size) = (Executor::reference(), Size::square(n as usize));
-    Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap()
+    of_triplets(n as usize, triplets)
 }
 
 fn measures() -> [Strength; 4] {
@@ -72,16 +66,7 @@ fn for_each_problem(count: usize, check: impl Fn([(&Csr<f64>, &Arc<Pattern>); 2]
 
 /// Equal patterns, and values up to rounding.
 fn assert_close(found: &Csr<f64>, expected: &Csr<f64>) {
-    assert_eq!(found.size(), expected.size());
-    assert_eq!(found.offsets(), expected.offsets());
-    assert_eq!(found.columns(), expected.columns());
-    for (found, expected) in found.values().iter().zip(expected.values()) {
-        let error = (found - expected).abs();
-        assert!(
-            error <= 1e-12 * expected.abs().max(1.0),
-            "{found} {expected}"
-        );
-    }
+    assert_matrices_near(found, expected, 1e-12);
 }
 
 #[test]
@@ -223,15 +208,8 @@ fn long_rows_have_tables_in_global_memory() {
     let Some(executor) = device() else { return };
     // One row that is coupled with all others, which depend on nothing else.
     let n = 1500;
-    let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
-    for i in 0..n {
-        rows.extend([i, i, 0]);
-        columns.extend([i, 0, i]);
-        values.extend([f64::from(n), -1.0, -1.0]);
-    }
-    let size = Size::square(n as usize);
-    let host = Executor::reference();
-    let a = Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap();
+    let entries = |i| [(i, i, f64::from(n)), (i, 0, -1.0), (0, i, -1.0)];
+    let a = of_triplets(n as usize, (0..n).flat_map(entries));
     let all_but_first = (0..n).map(|i| i.wrapping_sub(1)).collect();
     let splitting = Splitting {
         coarse_index: all_but_first,
@@ -246,30 +224,16 @@ fn long_rows_have_tables_in_global_memory() {
 #[test]
 fn nodes_with_modes_are_set_up_as_by_the_host() {
     let Some(executor) = device() else { return };
-    let problem = gallery::build("elasticity:6x3x3", &Executor::reference()).unwrap();
-    let near = problem.near_nullspace.unwrap();
-    let amg = Amg {
-        coarsening: "mis2".parse().unwrap(),
-        coarsest_rows: 30,
-        host_rows: 0,
-        ..Amg::default()
-    };
+    let (a, near) = body("elasticity:6x3x3", &Executor::reference());
+    let amg = amg("coarsening=mis2, coarsest-rows=30, host-rows=0");
     let cycle = |executor: &Executor| {
-        let ws = Workspace::new();
-        let a = problem.matrix.copy_to(executor).unwrap();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-        let hierarchy = amg.hierarchy_with(&a, &near, &ws).unwrap();
-        assert!(hierarchy.report().levels.len() > 1);
-        let b = Vector::filled(executor, a.size().rows, 1, 1.0).unwrap();
-        let mut x = Vector::zeros_like(&b).unwrap();
-        hierarchy.apply(&b, &mut x, &ws).unwrap();
-        x.to_vec()
+        let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
+        let made = amg.hierarchy_with(&a, &near, &Workspace::new()).unwrap();
+        assert!(made.report().levels.len() > 1);
+        apply(&made, &irregular(&made, 0.0)).to_vec()
     };
-    let expected = cycle(&Executor::reference());
-    let size = expected.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-    for (found, expected) in cycle(&executor).iter().zip(&expected) {
-        assert!((found - expected).abs() < 1e-5 * size);
-    }
+    let [found, expected] = [&executor, &Executor::reference()].map(cycle);
+    assert_near(&found, &expected, 1e-5, "a cycle");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::strength::{Classical, Strength};
 use crate::error::Result;
 use crate::host_stages::{NODE_SYSTEMS, UNKNOWN_SYSTEMS};
 use crate::linop::Size;
-use crate::matrix::{Csr, Distributed, Pattern, Rows, balance, build};
+use crate::matrix::{Accumulator, Csr, Distributed, Pattern, Rows, balance, build};
 use crate::operations::{self, on_host};
 use crate::scalar::Scalar;
 use crate::text;
@@ -289,62 +289,28 @@ fn condensed(a: &Csr<f64>, block_size: usize) -> Result<Csr<f64>> {
     let nodes = a.size().rows / block_size;
     let executor = a.executor();
     on_host(executor, NODE_SYSTEMS);
-    let fill = |sums: &mut NodeSums, node: usize, out: &mut Rows<f64>| {
-        for row in node * block_size..(node + 1) * block_size {
+    let fill = |sums: &mut Accumulator<f64>, node: usize, out: &mut Rows<f64>| {
+        let rows = node * block_size..(node + 1) * block_size;
+        sums.start(
+            executor,
+            nodes,
+            a.offsets()[rows.end] - a.offsets()[rows.start],
+        )?;
+        for row in rows {
             let (columns, values) = a.row(row);
             for (&column, &value) in columns.iter().zip(values) {
-                sums.add(column / block_size as u32, value * value);
+                *sums.sum(column / block_size as u32) += value * value;
             }
         }
-        out.reserve(executor, sums.found.len())?;
-        sums.drain(|other, square| {
-            let norm = square.sqrt();
-            out.push(other, if other as usize == node { norm } else { -norm });
-        });
-        Ok(())
+        let (columns, square) = sums.sorted();
+        out.append_by(executor, columns, |other| match other as usize == node {
+            true => square(other).sqrt(),
+            false => -square(other).sqrt(),
+        })
     };
     let bounds = balance(nodes, |node| a.offsets()[node * block_size] + node);
-    let scratch = || NodeSums::new(nodes);
-    let arrays = build(executor, &bounds, a.bytes(), scratch, fill)?;
+    let arrays = build(executor, &bounds, a.bytes(), Accumulator::default, fill)?;
     Ok(arrays.into_csr(executor, Size::square(nodes)))
-}
-
-/// Sums by node.
-struct NodeSums {
-    sums: Vec<f64>,
-    is_found: Vec<bool>,
-    found: Vec<u32>,
-}
-
-impl NodeSums {
-    fn new(nodes: usize) -> Self {
-        Self {
-            sums: vec![0.0; nodes],
-            is_found: vec![false; nodes],
-            found: Vec::new(),
-        }
-    }
-
-    fn add(&mut self, node: u32, value: f64) {
-        let place = node as usize;
-        if !self.is_found[place] {
-            self.is_found[place] = true;
-            self.found.push(node);
-        }
-        self.sums[place] += value;
-    }
-
-    /// Shows all sums by increasing node, and forgets them.
-    fn drain(&mut self, mut show: impl FnMut(u32, f64)) {
-        if !self.found.is_sorted() {
-            self.found.sort_unstable();
-        }
-        for node in self.found.drain(..) {
-            let place = node as usize;
-            self.is_found[place] = false;
-            show(node, std::mem::take(&mut self.sums[place]));
-        }
-    }
 }
 
 /// The couplings of `a` between unknowns whose nodes are strongly coupled.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
-use crate::multigrid::LevelScaling;
+use crate::multigrid::testing::{assert_near, with};
 use crate::scalar::{Kind, f16};
 use crate::vector::Vector;
 
@@ -34,17 +34,6 @@ fn matrices(spec: &str, executor: &Executor) -> [StencilMatrix<f64>; 2] {
     [a, there]
 }
 
-fn assert_close(expected: &[f64], found: &[f64], within: f64, what: &str) {
-    assert_eq!(expected.len(), found.len(), "{what}");
-    let largest = expected
-        .iter()
-        .fold(0.0, |most: f64, value| most.max(value.abs()));
-    for (expected, found) in expected.iter().zip(found) {
-        let apart = (expected - found).abs();
-        assert!(apart <= within * largest, "{what}: {expected} and {found}");
-    }
-}
-
 #[test]
 fn weights_and_products_are_those_of_the_host() {
     let Some(executor) = device() else { return };
@@ -60,15 +49,15 @@ fn weights_and_products_are_those_of_the_host() {
             let (transfers, coarse) = coarsened(&a, axes).unwrap();
             let (found, product) = coarsened(&there, axes).unwrap();
             assert!(product.executor().is_device() && product.stencil() == coarse.stencil());
-            assert_close(coarse.values(), product.values(), 1e-14, &what);
+            assert_near(coarse.values(), product.values(), 1e-14, &what);
             for (expected, found) in transfers.iter().zip(&found) {
-                assert_close(expected.weights(), found.weights(), 1e-14, &what);
+                assert_near(expected.weights(), found.weights(), 1e-14, &what);
                 let halves = |transfer: &Transfer<f64>| {
                     let stored = transfer.convert::<f16>().unwrap().weights().to_vec();
                     let wide = stored.iter().map(|value| value.to_f64());
                     wide.collect::<Vec<f64>>()
                 };
-                assert_close(&halves(expected), &halves(found), 2e-3, &what);
+                assert_near(&halves(expected), &halves(found), 2e-3, &what);
             }
         }
     }
@@ -113,9 +102,9 @@ fn levels_are_scaled_as_on_the_host() {
             [&a, &there].map(|a| in_range::<f16>(a, Kind::F16, 2.0, 0).unwrap());
         assert_eq!(expected.a.base(), found.a.base());
         let scales = [&expected, &found].map(|made| made.scales.to_vec());
-        assert_close(&scales[0], &scales[1], 1e-15, spec);
+        assert_near(&scales[0], &scales[1], 1e-15, spec);
         let wide = [expected.a, found.a].map(|a| a.to_csr().convert::<f64>().unwrap());
-        assert_close(wide[0].values(), wide[1].values(), 1e-3, spec);
+        assert_near(wide[0].values(), wide[1].values(), 1e-3, spec);
     }
 }
 
@@ -179,10 +168,7 @@ fn cycle(a: StencilMatrix<f64>, parameters: &StructMg) -> (Vec<String>, Vec<f64>
 #[test]
 fn whole_set_ups_agree_with_the_host() {
     let Some(executor) = device() else { return };
-    let equilibrated = StructMg {
-        scaling: LevelScaling::Equilibrate,
-        ..StructMg::default()
-    };
+    let equilibrated = with(&StructMg::default(), "scaling=equilibrate");
     for spec in PROBLEMS.into_iter().chain(["laplace27e8:9x8x7"]) {
         for parameters in [&StructMg::default(), &equilibrated] {
             let [a, there] = matrices(spec, &executor);
@@ -191,7 +177,7 @@ fn whole_set_ups_agree_with_the_host() {
             }
             let [(expected, x), (found, y)] = [a, there].map(|a| cycle(a, parameters));
             assert_eq!(expected, found, "{spec}");
-            assert_close(&x, &y, 5e-3, spec);
+            assert_near(&x, &y, 5e-3, spec);
         }
     }
 }

@@ -159,13 +159,8 @@ mod tests {
 
     use super::super::island_search::pair;
     use super::super::mg_tests::{is_in_boxes, jumps};
-
-    fn assert_close(one: &[f64], other: &[f64]) {
-        assert_eq!(one.len(), other.len());
-        let scale = one.iter().fold(0.0, |most: f64, it| most.max(it.abs()));
-        let mut pairs = one.iter().zip(other);
-        assert!(pairs.all(|(one, other)| (one - other).abs() <= 1e-12 * scale));
-    }
+    use super::IslandFunctions;
+    use crate::multigrid::testing::assert_near;
 
     #[test]
     fn devices_find_the_islands_of_the_host() {
@@ -186,12 +181,14 @@ mod tests {
             let [one, again] = [0; 2].map(|_| a.copy_to(&there).unwrap().island_functions());
             let (one, again) = (one.unwrap(), again.unwrap());
             assert_eq!(one.boxes().boxes(), here.boxes().boxes());
-            assert_close(one.z().host().unwrap(), here.z().host().unwrap());
-            assert_close(one.az().host().unwrap(), here.az().host().unwrap());
-            assert_close(
-                one.weights().host().unwrap(),
-                here.weights().host().unwrap(),
-            );
+            for part in [
+                IslandFunctions::z,
+                IslandFunctions::az,
+                IslandFunctions::weights,
+            ] {
+                let [one, here] = [&one, &here].map(|of| part(of).host().unwrap());
+                assert_near(one, here, 1e-12, "functions");
+            }
             assert_eq!(one.az().host().unwrap(), again.az().host().unwrap());
             assert_eq!(
                 one.weights().host().unwrap(),

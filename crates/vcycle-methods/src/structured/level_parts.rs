@@ -187,8 +187,8 @@ impl LevelParts<'_> {
             nonzeros: self.made.a.grid_of_all().cells() * self.made.a.numbers_of_a_cell(),
             transfer_nonzeros: other / level.storage().bytes(),
             precision: Precision {
-                working: unit(V::KIND),
-                matrix: unit(level.storage()),
+                working: Unit::of(V::KIND),
+                matrix: Unit::of(level.storage()),
             },
             format: "stencil".to_owned(),
             smoother: format!("{smoother} {before}+{after} {}", self.made.a.grid_of_all()),
@@ -233,13 +233,4 @@ fn is_shifted(parameters: &StructMg, number: usize, survey: &Survey) -> bool {
 
 pub(super) fn kind(unit: Unit) -> Kind {
     unit.kind(false).expect("real numbers of any unit")
-}
-
-fn unit(kind: Kind) -> Unit {
-    match kind {
-        Kind::F16 => Unit::Half,
-        Kind::Bf16 => Unit::Bfloat,
-        Kind::F32 => Unit::Single,
-        _ => Unit::Double,
-    }
 }

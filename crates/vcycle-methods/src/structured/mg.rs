@@ -386,10 +386,11 @@ fn for_products(
     })
 }
 
+/// What nothing may be wider than; vectors of solvers in 16 bits are computed with in single precision.
 fn solver_unit<T: Scalar>() -> Unit {
-    match T::KIND {
-        Kind::F64 | Kind::C64 => Unit::Double,
-        _ => Unit::Single,
+    match Unit::of(T::KIND) {
+        Unit::Double => Unit::Double,
+        Unit::Single | Unit::Half | Unit::Bfloat => Unit::Single,
     }
 }
 

@@ -8,17 +8,19 @@ use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
 use crate::multigrid::Cycle;
-use crate::multigrid::LevelScaling;
+use crate::multigrid::testing::{assert_near, with};
 use crate::precision::Unit;
 use crate::solver::{Cg, Fcg, Gmres, Solver};
 use crate::stop::Stop;
 use crate::vector::Vector;
 
+/// Structured multigrid some of whose parameters are not those by default.
+pub(super) fn struct_mg(text: &str) -> StructMg {
+    with(&StructMg::default(), text)
+}
+
 fn parameters(triple: &str) -> StructMg {
-    StructMg {
-        precision: Some(triple.parse().unwrap()),
-        ..StructMg::default()
-    }
+    struct_mg(&format!("precision={triple}"))
 }
 
 fn problem(executor: &Executor, spec: &str) -> Arc<dyn LinOp<f64>> {
@@ -26,10 +28,7 @@ fn problem(executor: &Executor, spec: &str) -> Arc<dyn LinOp<f64>> {
 }
 
 fn with_smoother(smoother: StencilSmoother) -> StructMg {
-    StructMg {
-        smoother,
-        ..parameters("K64P32D16")
-    }
+    with(&parameters("K64P32D16"), &format!("smoother={smoother}"))
 }
 
 /// The set-up of a problem on one thread.
@@ -97,10 +96,7 @@ fn half_precision_needs_no_more_iterations_than_double() {
 
 #[test]
 fn coarse_operators_of_seven_points_cost_some_iterations() {
-    let same = StructMg {
-        coarse_stencil: CoarseStencil::Same,
-        ..StructMg::default()
-    };
+    let same = struct_mg("coarse-stencil=same");
     for (spec, most) in [("poisson7:20x17x9", 14), ("rhd:12", 24)] {
         let count = iterations(spec, &same);
         assert!(count <= most, "{spec}: {count} iterations");
@@ -158,36 +154,30 @@ fn grids_of_any_size_have_a_cycle() {
 
 #[test]
 fn the_strategies_differ_where_they_should() {
-    let with = |scaling| StructMg {
-        scaling,
-        ..parameters("K64P32D16")
-    };
+    let with = |scaling: &str| with(&parameters("K64P32D16"), &format!("scaling={scaling}"));
     let a = problem(&Executor::cpu(), "laplace27e8:12");
-    let refused = with(LevelScaling::None).generate_with_report(&a, &Workspace::new());
+    let refused = with("none").generate_with_report(&a, &Workspace::new());
     assert!(matches!(
         refused,
         Err(Error::LevelOverflow { level: 0, .. })
     ));
     for (spec, scaling) in [
-        ("laplace27e8:12", LevelScaling::ScaleThenSetup),
-        ("laplace27:12", LevelScaling::None),
-        ("laplace27:12", LevelScaling::Equilibrate),
+        ("laplace27e8:12", "scale-then-setup"),
+        ("laplace27:12", "none"),
+        ("laplace27:12", "equilibrate"),
     ] {
         assert!(iterations(spec, &with(scaling)) <= 10, "{spec}");
     }
-    let scaled = set_up("laplace27e8:12", &with(LevelScaling::Auto)).report;
+    let scaled = set_up("laplace27e8:12", &with("auto")).report;
     assert!(scaled.levels[0].scaled);
     assert_eq!(scaled.levels[0].precision.matrix, Unit::Half);
-    let all = set_up("laplace27:12", &with(LevelScaling::Equilibrate)).report;
+    let all = set_up("laplace27:12", &with("equilibrate")).report;
     assert!(all.levels[0].scaled);
 }
 
 #[test]
 fn levels_from_the_shift_on_are_single() {
-    let shifted = StructMg {
-        shift_level: Some(1),
-        ..parameters("K64P32D16")
-    };
+    let shifted = struct_mg("precision=K64P32D16, shift-level=1");
     let report = set_up("laplace27:30", &shifted).report;
     let stored = report.levels.iter().map(|level| level.precision.matrix);
     let expected = [Unit::Half, Unit::Single, Unit::Single, Unit::Double];
@@ -214,12 +204,9 @@ fn precisions_differ_by_level() {
 #[test]
 fn cycles_have_the_shapes_of_all_multigrid() {
     for spec in ["laplace27e8:9x8x7", "elasticity:4x4x3"] {
-        let with = |cycle: &str, precision: &str| StructMg {
-            cycle: cycle.parse().unwrap(),
-            coarsest_cells: 10,
-            pre_sweeps: 1,
-            post_sweeps: 1,
-            ..parameters(precision)
+        let sweeps = "coarsest-cells=10, pre-sweeps=1, post-sweeps=1";
+        let with = |cycle: &str, precision: &str| {
+            struct_mg(&format!("{sweeps}, cycle={cycle}, precision={precision}"))
         };
         for precision in ["dp", "dp-sp/hp"] {
             let v = iterations(spec, &with("v", precision));
@@ -348,10 +335,7 @@ fn what_cannot_be_preconditioned_is_named() {
     };
     let (any, half) = (StructMg::default(), parameters("K64P32D16"));
     let a = changed(&|_, _| ());
-    let other = StructMg {
-        grid: Some("36x6".parse().unwrap()),
-        ..StructMg::default()
-    };
+    let other = struct_mg("grid=36x6");
     for refused in [made(&problem(&cpu, "lshape:o1,l2"), &any), made(&a, &other)] {
         let is_named = matches!(refused, Err(Error::NotAStencil { .. }));
         assert!(is_named, "{refused:?}");
@@ -410,19 +394,12 @@ fn cycles_are_those_of_the_oracle() {
         ("laplace27e8:8x9x17", "K64P32D16", [2, 2], 1e-4),
         ("rhd-3T:7x6x9", "K64P32D16", [2, 2], 1e-3),
     ] {
-        let parameters = StructMg {
-            pre_sweeps: sweeps[0],
-            post_sweeps: sweeps[1],
-            coarsest_cells: 20,
-            ..parameters(triple)
-        };
+        let parameters = struct_mg(&format!(
+            "precision={triple}, pre-sweeps={}, post-sweeps={}, coarsest-cells=20",
+            sweeps[0], sweeps[1]
+        ));
         let expected = cycled(&Executor::reference(), spec, &parameters);
-        let largest = expected.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        let found = cycled(&cpu, spec, &parameters);
-        for (expected, found) in expected.into_iter().zip(found) {
-            let error = (expected - found).abs();
-            assert!(error < tolerance * largest, "{spec}: {expected} {found}");
-        }
+        assert_near(&cycled(&cpu, spec, &parameters), &expected, tolerance, spec);
     }
 }
 
@@ -455,11 +432,8 @@ pub(super) fn is_in_boxes([x, y, z]: [usize; 3]) -> bool {
 #[test]
 fn corrections_on_islands_save_most_iterations() {
     let a: Arc<dyn LinOp<f64>> = Arc::new(jumps([24, 16, 16], is_in_boxes));
-    let [without, with] = [IslandCorrections::Off, IslandCorrections::Auto].map(|islands| {
-        let parameters = StructMg {
-            islands,
-            ..parameters("sp/hp")
-        };
+    let [without, with] = ["off", "auto"].map(|islands| {
+        let parameters = struct_mg(&format!("precision=sp/hp, islands={islands}"));
         let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
         let solver = solver.preconditioned_by(&parameters).unwrap();
         let solver = solver.stopping(Stop::relative(1e-8).max_iterations(20));

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use vcycle_core::communicator::threads;
 
-use super::mg_tests::{is_in_boxes, jumps};
-use super::{CoarseStencil, IslandCorrections, StencilMatrix, StencilSmoother, StructMg};
+use super::mg_tests::{is_in_boxes, jumps, struct_mg};
+use super::{StencilMatrix, StructMg};
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed, Partition};
-use crate::multigrid::Cycle;
 use crate::vector::Vector;
 
 /// What a preconditioner makes of a vector, on so many ranks, or without; every rank may have a device.
@@ -52,13 +51,9 @@ fn applied(
 }
 
 /// Levels down to a few cells are shared.
-fn small() -> StructMg {
-    StructMg {
-        gather_cells: 60,
-        coarsest_cells: 20,
-        ..StructMg::default()
-    }
-}
+const SMALL: &str = "gather-cells=60, coarsest-cells=20";
+/// Small levels are shared on devices, too, which gather larger ones.
+const SMALL_THERE: &str = "gather-cells=3, coarsest-cells=20";
 
 /// The first row where two vectors differ.
 fn difference(one: &[f64], other: &[f64]) -> Option<usize> {
@@ -67,7 +62,8 @@ fn difference(one: &[f64], other: &[f64]) -> Option<usize> {
 }
 
 /// Any of some numbers of ranks make what one process makes.
-fn same(device: Option<&Executor>, cases: &[(&[usize], &str)], parameters: &StructMg) {
+fn same(device: Option<&Executor>, cases: &[(&[usize], &str)], options: &str) {
+    let parameters = &struct_mg(options);
     for &(numbers, spec) in cases {
         let whole = gallery::build(spec, &Executor::cpu()).unwrap().matrix;
         let alone = applied(device, &whole, parameters, None);
@@ -75,14 +71,6 @@ fn same(device: Option<&Executor>, cases: &[(&[usize], &str)], parameters: &Stru
             let shared = applied(device, &whole, parameters, Some(ranks));
             assert_eq!(difference(&alone, &shared), None, "{spec} on {ranks} ranks");
         }
-    }
-}
-
-/// Small levels are shared on devices, too, which gather larger ones.
-fn small_there() -> StructMg {
-    StructMg {
-        gather_cells: 3,
-        ..small()
     }
 }
 
@@ -98,7 +86,7 @@ fn ranks_with_devices_have_the_bits_of_one_device() {
         (&[2], "oil-4C:3x3x9"),
         (&[6], "poisson7:5x19x4"),
     ];
-    same(Some(&device), &cases, &small_there());
+    same(Some(&device), &cases, SMALL_THERE);
 }
 
 #[test]
@@ -116,7 +104,7 @@ fn cycles_have_the_same_bits_on_any_number_of_ranks() {
         // More ranks than planes and too few lines for boxes: one has them all.
         (&[2, 7], "poisson7:5x5x6"),
     ];
-    same(None, &cases, &small());
+    same(None, &cases, SMALL);
 }
 
 /// Islands that slabs and boxes cut, and a long one that is on all ranks.
@@ -124,16 +112,16 @@ fn cycles_have_the_same_bits_on_any_number_of_ranks() {
 fn islands_are_corrected_with_the_same_bits_on_any_number_of_ranks() {
     let is_high =
         |cell: [usize; 3]| is_in_boxes(cell) || cell[..2] == [6, 1] && (2..25).contains(&cell[2]);
-    let off = StructMg {
-        islands: IslandCorrections::Off,
-        ..small()
-    };
+    let (on, off) = (
+        struct_mg(SMALL),
+        struct_mg(&format!("{SMALL}, islands=off")),
+    );
     for (size, numbers) in [([8, 6, 27], &[2, 7][..]), ([8, 19, 4], &[6])] {
         let whole = jumps(size, is_high).to_csr();
-        let alone = applied(None, &whole, &small(), None);
+        let alone = applied(None, &whole, &on, None);
         assert!(difference(&alone, &applied(None, &whole, &off, None)).is_some());
         for &ranks in numbers {
-            let shared = applied(None, &whole, &small(), Some(ranks));
+            let shared = applied(None, &whole, &on, Some(ranks));
             let differs = difference(&alone, &shared);
             assert_eq!(differs, None, "{size:?} on {ranks} ranks");
         }
@@ -148,54 +136,38 @@ fn ranks_with_devices_correct_islands_with_the_bits_of_one_device() {
     };
     for (planes, ranks) in [(19, 3), (80, 2)] {
         let whole = jumps([8, 6, planes], is_in_boxes).to_csr();
-        let there = |ranks| applied(Some(&device), &whole, &small_there(), ranks);
+        let there = |ranks| applied(Some(&device), &whole, &struct_mg(SMALL_THERE), ranks);
         assert_eq!(difference(&there(None), &there(Some(ranks))), None);
     }
 }
 
 #[test]
 fn other_parameters_and_several_unknowns_have_the_same_bits_too() {
-    let f = StructMg {
-        cycle: Cycle::F,
-        pre_sweeps: 1,
-        ..small()
-    };
-    same(None, &[(&[2, 3], "poisson7:6x6x21")], &f);
-    let full = StructMg {
-        cycle: Cycle::Full,
-        precision: Some("dp".parse().unwrap()),
-        ..small()
-    };
-    same(None, &[(&[3], "poisson7:6x6x21")], &full);
-    same(None, &[(&[3], "oil-4C:4x4x19")], &small());
-    let stencil = StructMg {
-        coarse_stencil: CoarseStencil::Same,
-        ..small()
-    };
-    same(None, &[(&[2, 3], "jump7:6x6x21,1e3")], &stencil);
-    for smoother in [StencilSmoother::Jacobi, StencilSmoother::Chebyshev] {
-        let parameters = StructMg {
-            smoother,
-            ..small()
-        };
-        let cases: [(&[usize], &str); 3] = [
-            (&[3], "poisson27:5x4x15"),
-            (&[6], "jump7:5x19x4,1e3"),
-            (&[2], "oil-4C:4x3x9"),
-        ];
-        same(None, &cases, &parameters);
+    let seven = "poisson7:6x6x21";
+    let polynomials: [(&[usize], &str); 3] = [
+        (&[3], "poisson27:5x4x15"),
+        (&[6], "jump7:5x19x4,1e3"),
+        (&[2], "oil-4C:4x3x9"),
+    ];
+    for (options, cases) in [
+        ("cycle=f, pre-sweeps=1", &[(&[2, 3][..], seven)][..]),
+        ("cycle=full, precision=dp", &[(&[3], seven)]),
+        ("cycle=v", &[(&[3], "oil-4C:4x4x19")]),
+        ("coarse-stencil=same", &[(&[2, 3], "jump7:6x6x21,1e3")]),
+        ("smoother=jacobi", &polynomials),
+        ("smoother=chebyshev", &polynomials),
+    ] {
+        same(None, cases, &format!("{SMALL}, {options}"));
     }
 }
 
 /// Sums over ranks are formed in another order.
 #[test]
 fn k_cycles_are_the_same_to_rounding() {
-    let k = |gather_cells| StructMg {
-        cycle: Cycle::K,
-        gather_cells,
-        coarsest_cells: 20,
-        precision: Some("dp".parse().unwrap()),
-        ..StructMg::default()
+    let k = |gathered: usize| {
+        struct_mg(&format!(
+            "cycle=k, gather-cells={gathered}, coarsest-cells=20, precision=dp"
+        ))
     };
     let device = vcycle_core::testing::device().map(Some);
     for device in std::iter::once(None).chain(device) {
@@ -214,10 +186,7 @@ fn k_cycles_are_the_same_to_rounding() {
 
 #[test]
 fn what_is_not_made_for_ranks_is_refused() {
-    let dilu = StructMg {
-        smoother: StencilSmoother::Dilu,
-        ..small()
-    };
+    let dilu = struct_mg(&format!("{SMALL}, smoother=dilu"));
     let whole = gallery::build("poisson7:6", &Executor::cpu())
         .unwrap()
         .matrix;

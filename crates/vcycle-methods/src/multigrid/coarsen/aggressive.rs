@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::host_stages;
 use crate::linop::Size;
-use crate::matrix::{Csr, Distributed, Halo, Pattern, Rows, balance, build};
+use crate::matrix::{Accumulator, Csr, Distributed, Halo, Pattern, Rows, balance, build};
 use crate::operations;
 
 /// Paths that make two coarse unknowns neighbours.
@@ -124,59 +124,27 @@ fn distance_two(
     let (executor, n) = (strength.executor(), first.coarse_count);
     let per_row = strength.nonzeros() / strength.size().rows.max(1) + 1;
     let bounds = balance(points.len(), |row| row * per_row * per_row);
-    let fill = |reached: &mut Reached, row: usize, rows: &mut Rows<()>| {
-        for near in neighbours(strength, points[row]) {
-            reached.count(first.coarse_index[near]);
-            for far in neighbours(strength, near) {
-                reached.count(first.coarse_index[far]);
+    let fill = |reached: &mut Accumulator<u32>, row: usize, rows: &mut Rows<()>| {
+        let near = || neighbours(strength, points[row]);
+        let entries = near().map(|near| 1 + strength.range(near).len()).sum();
+        reached.start(executor, n, entries)?;
+        for near in near() {
+            for other in std::iter::once(near).chain(neighbours(strength, near)) {
+                if first.coarse_index[other] != NONE {
+                    *reached.sum(first.coarse_index[other]) += 1;
+                }
             }
         }
-        rows.reserve(executor, reached.found.len())?;
         let own = first.coarse_index[points[row]];
-        reached.drain(|column, count| {
-            if count as usize >= paths && column != own {
-                rows.push(column, ());
-            }
-        });
-        Ok(())
+        let (columns, count) = reached.sorted();
+        rows.append_kept(executor, columns.len(), |at| {
+            let is_kept = count(columns[at]) as usize >= paths && columns[at] != own;
+            (is_kept, columns[at], ())
+        })
     };
     let bytes = strength.bytes() * per_row;
-    let arrays = build(executor, &bounds, bytes, || Reached::new(n), fill)?;
+    let arrays = build(executor, &bounds, bytes, Accumulator::default, fill)?;
     Ok(arrays.into_pattern(executor, Size::new(points.len(), n)))
-}
-
-/// How often each coarse unknown was reached.
-struct Reached {
-    counts: Vec<u32>,
-    found: Vec<u32>,
-}
-
-impl Reached {
-    fn new(n: usize) -> Self {
-        Self {
-            counts: vec![0; n],
-            found: Vec::new(),
-        }
-    }
-
-    fn count(&mut self, index: u32) {
-        if index == NONE {
-            return;
-        }
-        let count = &mut self.counts[index as usize];
-        if *count == 0 {
-            self.found.push(index);
-        }
-        *count += 1;
-    }
-
-    /// Visits what was reached in order, and forgets it.
-    fn drain(&mut self, mut visit: impl FnMut(u32, u32)) {
-        self.found.sort_unstable();
-        for index in self.found.drain(..) {
-            visit(index, std::mem::take(&mut self.counts[index as usize]));
-        }
-    }
 }
 
 /// A choice among the unknowns of rows nearby, and another one among those of the first, as

@@ -214,15 +214,13 @@ pub(crate) fn most_common(members: &mut [u32]) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::gallery;
-    use crate::linop::Size;
-    use crate::matrix::{Csr, Duplicates};
+    use crate::matrix::Csr;
     use crate::multigrid::coarsen::Nearby;
     use crate::multigrid::strength::{Mutual, Strength};
+    use crate::multigrid::testing::{csr, of_triplets};
 
     fn groups(problem: &str) -> Aggregates {
-        let a = gallery::build(problem, &Executor::reference()).unwrap();
-        greedy(&Strength::default().graph(&a.matrix).unwrap()).unwrap()
+        greedy(&Strength::default().graph(&csr(problem)).unwrap()).unwrap()
     }
 
     /// The members of every group.
@@ -272,13 +270,11 @@ mod tests {
     #[test]
     fn the_diagonal_does_not_matter() {
         for problem in ["poisson5:7", "poisson27:5"] {
-            let a = gallery::build(problem, &Executor::reference()).unwrap();
+            let a = csr(problem);
             let measure = Strength::Mutual(Mutual::default());
-            let all = measure
-                .graph_near(&a.matrix, &Nearby::default(), true)
-                .unwrap();
-            assert!(Arc::ptr_eq(&all, a.matrix.pattern()));
-            let without = greedy(&measure.graph(&a.matrix).unwrap()).unwrap();
+            let all = measure.graph_near(&a, &Nearby::default(), true).unwrap();
+            assert!(Arc::ptr_eq(&all, a.pattern()));
+            let without = greedy(&measure.graph(&a).unwrap()).unwrap();
             assert_eq!(greedy(&all).unwrap().aggregate, without.aggregate);
         }
         let alone = Csr::<f64>::identity(&Executor::reference(), 2);
@@ -289,11 +285,8 @@ mod tests {
     fn any_number_of_couplings_can_be_counted() {
         // A root, its 300 neighbours, and a node that all of these are coupled with.
         let ring = || 1..301_u32;
-        let rows = ring().flat_map(|i| [0, i, i, 301]).collect::<Vec<_>>();
-        let columns = ring().flat_map(|i| [i, 0, 301, i]).collect::<Vec<_>>();
-        let (host, size) = (Executor::reference(), Size::square(302));
-        let values = vec![-1.0_f64; rows.len()];
-        let a = Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Refuse).unwrap();
+        let pairs = ring().flat_map(|i| [(0, i), (i, 0), (i, 301), (301, i)]);
+        let a = of_triplets(302, pairs.map(|(row, column)| (row, column, -1.0)));
         assert_eq!(greedy(a.pattern()).unwrap().count, 1);
     }
 

@@ -358,24 +358,16 @@ fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::linop::Size;
-    use crate::matrix::{Duplicates, Partition};
+    use crate::matrix::Partition;
+    use crate::multigrid::testing::of_triplets;
     use vcycle_core::communicator::threads;
 
     /// Weights that grow along a line: a pair a round.
     fn growing(n: u32) -> Csr<f64> {
-        let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
-        for i in 0..n {
-            for (j, value) in [(i, 500.0), (i + 1, -f64::from(i + 1))] {
-                if j < n {
-                    rows.extend([i, j]);
-                    columns.extend([j, i]);
-                    values.extend([value; 2]);
-                }
-            }
-        }
-        let (host, size) = (Executor::cpu(), Size::square(n as usize));
-        Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap()
+        let next = |i: u32| [(i, i + 1, -f64::from(i + 1)), (i + 1, i, -f64::from(i + 1))];
+        let couplings = (0..n - 1).flat_map(next);
+        let all = of_triplets(n as usize, (0..n).map(|i| (i, i, 1000.0)).chain(couplings));
+        all.copy_to(&Executor::cpu()).unwrap()
     }
 
     #[test]

@@ -3,22 +3,18 @@ use std::sync::Arc;
 
 use super::*;
 use crate::executor::Executor;
-use crate::gallery;
-use crate::matrix::{Csr, Duplicates, Pattern};
+use crate::matrix::{Csr, Pattern};
 use crate::multigrid::strength::{Strength, Symmetric};
-
-fn matrix(spec: &str) -> Csr<f64> {
-    gallery::build(spec, &Executor::reference()).unwrap().matrix
-}
+use crate::multigrid::testing::{csr, of_triplets};
 
 fn strong(spec: &str) -> Arc<Pattern> {
-    Strength::default().graph(&matrix(spec)).unwrap()
+    Strength::default().graph(&csr(spec)).unwrap()
 }
 
 /// The five-point Laplacian with every seventh row replaced by one of the identity, the columns
 /// kept and zeros stored.
 fn with_conditions(side: usize) -> Csr<f64> {
-    let mut a = matrix(&format!("poisson5:{side}"));
+    let mut a = csr(&format!("poisson5:{side}"));
     for row in (0..side * side).step_by(7) {
         let range = a.pattern().range(row);
         let diagonal = a.row(row).0.binary_search(&(row as u32)).unwrap();
@@ -123,7 +119,7 @@ fn couplings_of_one_direction_are_covered_too() {
 
 #[test]
 fn threads_change_no_choice() {
-    let a = matrix("poisson9:200");
+    let a = csr("poisson9:200");
     let graph = Strength::default().graph(&a).unwrap();
     for same in on_threads(&a) {
         let threaded = Strength::default().graph(&same).unwrap();
@@ -139,7 +135,7 @@ fn threads_change_no_choice() {
 
 #[test]
 fn seeds_make_a_difference() {
-    let (a, graph) = (matrix("poisson5:20"), strong("poisson5:20"));
+    let (a, graph) = (csr("poisson5:20"), strong("poisson5:20"));
     assert_ne!(pmis(&graph, 1).unwrap(), pmis(&graph, 2).unwrap());
     assert_ne!(mis2(&graph, 1).unwrap(), mis2(&graph, 2).unwrap());
     assert_ne!(pgm(&a, 2, 1).unwrap(), pgm(&a, 2, 2).unwrap());
@@ -187,7 +183,7 @@ fn assert_groups(aggregates: &Aggregates) {
 fn matching_does_not_stall_on_uniform_stencils() {
     for spec in ["poisson5:32", "poisson7:12", "poisson27:9"] {
         for (size, least) in [(2, 1.8), (4, 3.0), (8, 6.0)] {
-            let aggregates = pgm(&matrix(spec), size, 1).unwrap();
+            let aggregates = pgm(&csr(spec), size, 1).unwrap();
             assert_groups(&aggregates);
             let mean = mean_size(&aggregates);
             assert!(
@@ -201,7 +197,7 @@ fn matching_does_not_stall_on_uniform_stencils() {
 
 #[test]
 fn pairs_follow_the_strong_direction() {
-    let aggregates = pgm(&matrix("aniso5:16,0.01"), 4, 1).unwrap();
+    let aggregates = pgm(&csr("aniso5:16,0.01"), 4, 1).unwrap();
     let mut line_of = vec![None; aggregates.count];
     for (unknown, &group) in aggregates.aggregate.iter().enumerate() {
         let line = *line_of[group as usize].get_or_insert(unknown / 16);
@@ -211,19 +207,10 @@ fn pairs_follow_the_strong_direction() {
 
 #[test]
 fn weights_that_grow_along_a_line_do_not_stall_the_matching() {
-    let n = 1000_u32;
-    let (mut rows, mut columns, mut values) = (vec![], vec![], vec![]);
-    for i in 0..n {
-        for (j, value) in [(i, 2000.0), (i + 1, -f64::from(i + 1))] {
-            if j < n {
-                rows.extend([i, j]);
-                columns.extend([j, i]);
-                values.extend([value; 2]);
-            }
-        }
-    }
-    let (host, size) = (Executor::reference(), Size::square(n as usize));
-    let a = Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap();
+    let n = 1000;
+    let next = |i: u32| [(i, i + 1, -f64::from(i + 1)), (i + 1, i, -f64::from(i + 1))];
+    let couplings = (0..n - 1).flat_map(next);
+    let a = of_triplets(n as usize, (0..n).map(|i| (i, i, 4000.0)).chain(couplings));
     assert!(mean_size(&pgm(&a, 2, 1).unwrap()) > 1.8);
 }
 
@@ -280,7 +267,7 @@ fn nodes_without_strong_couplings_are_in_no_group() {
 
 #[test]
 fn wrong_parameters_are_refused() {
-    let a = matrix("poisson5:4");
+    let a = csr("poisson5:4");
     let graph = strong("poisson5:4");
     assert!(matches!(pgm(&a, 3, 1), Err(Error::BadParameter { .. })));
     assert!(matches!(uniform(4, 0), Err(Error::BadParameter { .. })));
@@ -294,20 +281,9 @@ fn wrong_parameters_are_refused() {
 fn weak_pairs_are_made_where_they_are_asked_for() {
     // A chain whose ends are pairs; of the two in the middle each has its strong neighbour taken.
     let couplings = [1.0, 0.9, 0.1, 0.9, 1.0];
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..6_usize {
-        let near = [row.checked_sub(1), Some(row), (row < 5).then_some(row + 1)];
-        for column in near.into_iter().flatten() {
-            columns.push(column as u32);
-            values.push(match column == row {
-                true => 2.0,
-                false => -couplings[row.min(column)],
-            });
-        }
-        offsets.push(columns.len());
-    }
-    let (host, size) = (Executor::reference(), crate::linop::Size::square(6));
-    let a = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap();
+    let next = |(i, coupling): (u32, f64)| [(i, i + 1, -coupling), (i + 1, i, -coupling)];
+    let couplings = (0..).zip(couplings).flat_map(next);
+    let a = of_triplets(6, (0..6).map(|i| (i, i, 2.0)).chain(couplings));
     assert_eq!(pgm(&a, 2, 1).unwrap().count, 2);
     for (weak_pairs, groups) in [(false, 2), (true, 3)] {
         let graph = Graph {

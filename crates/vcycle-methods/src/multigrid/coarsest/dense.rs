@@ -124,23 +124,13 @@ impl<V: Field, T: Mixes<T, T>> LinOp<T> for DenseLu<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gallery;
-    use crate::linop::Size;
-    use crate::matrix::Duplicates;
+    use crate::multigrid::testing::{self, assert_near, csr};
     use vcycle_core::testing::device;
-
-    fn matrix(n: usize, values: Vec<f64>) -> Csr<f64> {
-        let host = Executor::reference();
-        let offsets = (0..=n).map(|row| row * n).collect();
-        let columns = (0..n as u32).collect::<Vec<_>>().repeat(n);
-        let size = Size::square(n);
-        Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
-    }
 
     fn solve(n: usize, values: &[f64], b: &[f64]) -> Vec<f64> {
         let b = Vector::from_column(&Executor::reference(), b.to_vec());
         let mut x = Vector::zeros_like(&b).unwrap();
-        let lu = DenseLu::new(&matrix(n, values.to_vec()));
+        let lu = DenseLu::new(&testing::dense(n, values));
         lu.apply(&b, &mut x, &Workspace::new()).unwrap();
         x.to_vec()
     }
@@ -169,7 +159,6 @@ mod tests {
     fn devices_invert_what_the_host_factorises() {
         let Some(device) = device() else { return };
         let host = Executor::reference();
-        let build = |spec| gallery::build(spec, &host).unwrap().matrix;
         // A chain without ends, and one unknown that is coupled to nothing.
         let chain = |i: usize, j: usize| match i.abs_diff(j) {
             0 if i == 40 => 0.0,
@@ -180,14 +169,14 @@ mod tests {
         let rotation = |i: usize, j: usize| f64::from(u8::from(j == (i * 3 + 1) % 50)) * 2.0;
         let of = |n: usize, entry: &dyn Fn(usize, usize) -> f64| {
             let entries = (0..n * n).map(|place| entry(place / n, place % n));
-            matrix(n, entries.collect())
+            testing::dense(n, &entries.collect::<Vec<_>>())
         };
         for a in [
-            build("poisson5:6"),
-            build("convdiff7:4,100"),
-            build("jump7:5,1e6"),
-            build("poisson5:17"),
-            build("aniso5:23,0.01"),
+            csr("poisson5:6"),
+            csr("convdiff7:4,100"),
+            csr("jump7:5,1e6"),
+            csr("poisson5:17"),
+            csr("aniso5:23,0.01"),
             of(41, &chain),
             of(50, &rotation),
             of(3, &|_, _| 0.0),
@@ -199,18 +188,9 @@ mod tests {
             DenseLu::new(&a)
                 .apply(&unit, &mut expected, &Workspace::new())
                 .unwrap();
-            let size = expected
-                .to_vec()
-                .iter()
-                .fold(0.0_f64, |m, x| m.max(x.abs()));
             for a in [a.copy_to(&device).unwrap(), a] {
                 let found = DenseLu::inverse::<f64>(&device, &a).unwrap().unwrap();
-                for (found, expected) in found.values().iter().zip(expected.to_vec()) {
-                    assert!(
-                        (found - expected).abs() <= 1e-12 * size,
-                        "{found} {expected}"
-                    );
-                }
+                assert_near(found.values(), &expected.to_vec(), 1e-12, "inverse");
             }
         }
     }

@@ -338,10 +338,10 @@ fn norm(x: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::gallery;
     use crate::matrix::galerkin;
     use crate::multigrid::coarsen::NONE;
     use crate::multigrid::interpolate::{Bamg, bamg, smoothed, spectral_radius, testing};
+    use crate::multigrid::testing::{assert_matrices_near, body};
     use vcycle_core::testing::device;
 
     fn energy(a: &Csr<f64>, p: &Csr<f64>) -> f64 {
@@ -360,8 +360,7 @@ mod tests {
 
     #[test]
     fn energy_falls_step_by_step_and_the_near_kernel_stays() {
-        let problem = gallery::build("elasticity:6x3x3", &Executor::reference()).unwrap();
-        let (a, modes) = (problem.matrix, problem.near_nullspace.unwrap());
+        let (a, modes) = body("elasticity:6x3x3", &Executor::reference());
         let splitting = testing::greedy(a.pattern());
         let fit = Bamg::default();
         let (p, chosen) = bamg(a.pattern(), &splitting, modes.vectors(), &fit).unwrap();
@@ -390,8 +389,7 @@ mod tests {
     #[test]
     fn a_device_lowers_energy_as_the_host_does() {
         let Some(device) = device() else { return };
-        let problem = gallery::build("elasticity:4x2x2", &Executor::reference()).unwrap();
-        let (a, modes) = (problem.matrix, problem.near_nullspace.unwrap());
+        let (a, modes) = body("elasticity:4x2x2", &Executor::reference());
         let splitting = testing::greedy(a.pattern());
         let (p, chosen) = bamg(a.pattern(), &splitting, modes.vectors(), &Bamg::default()).unwrap();
         let damping = (0.5, spectral_radius(&a).unwrap());
@@ -402,10 +400,7 @@ mod tests {
         for (vectors, steps) in [(&coarse[..], 3), (&coarse[..2], 1), (&[], 2)] {
             let here = energy_minimised(&a, &p, vectors, fixed, steps).unwrap();
             let there = energy_minimised(&a_there, &p_there, vectors, fixed, steps).unwrap();
-            assert_eq!(there.columns(), here.columns());
-            for (found, expected) in there.values().iter().zip(here.values()) {
-                assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-            }
+            assert_matrices_near(&there, &here, 1e-12);
         }
     }
 

@@ -129,25 +129,8 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
-    use crate::matrix::Duplicates;
+    use crate::multigrid::testing::{assert_matrices_near, dense};
     use vcycle_core::testing::device;
-
-    fn matrix(cols: usize, values: &[f64]) -> Csr<f64> {
-        let rows = values.len() / cols;
-        let offsets = (0..=rows).map(|row| row * cols).collect();
-        let columns = (0..values.len()).map(|k| (k % cols) as u32).collect();
-        let (host, size) = (Executor::reference(), Size::new(rows, cols));
-        Csr::from_arrays(
-            &host,
-            size,
-            offsets,
-            columns,
-            values.to_vec(),
-            Duplicates::Refuse,
-        )
-        .unwrap()
-    }
 
     fn product(a: &Csr<f64>, row: usize, vector: &[f64]) -> f64 {
         let (columns, values) = a.row(row);
@@ -163,7 +146,7 @@ mod tests {
         let values: Vec<f64> = (0..80)
             .map(|k| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3))
             .collect();
-        let a = matrix(8, &values);
+        let a = dense(8, &values);
         let vectors = [vec![1.0; 8], (0..8).map(f64::from).collect::<Vec<_>>()];
         let f = filtered(&a, &vectors, 0.9).unwrap();
         assert!(f.nonzeros() < a.nonzeros());
@@ -184,7 +167,7 @@ mod tests {
         // Rows for local memory of either size, and for that of the device.
         for (rows, cols) in [(40, 8), (5, 90), (3, 200)] {
             let number = |k: usize| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3);
-            let a = matrix(cols, &(0..rows * cols).map(number).collect::<Vec<_>>());
+            let a = dense(cols, &(0..rows * cols).map(number).collect::<Vec<_>>());
             let vectors: Vec<Vec<f64>> = (1..=3)
                 .map(|power| (0..cols).map(|k| (k as f64 / 10.0).powi(power)).collect())
                 .collect();
@@ -192,22 +175,14 @@ mod tests {
             for (vectors, kept) in [(&vectors[..], 0.9), (&vectors[..1], 0.5), (&[], 0.7)] {
                 let here = filtered(&a, vectors, kept).unwrap();
                 let there = filtered(&there, vectors, kept).unwrap();
-                assert_eq!(there.offsets(), here.offsets());
-                assert_eq!(there.columns(), here.columns());
-                for (found, expected) in there.values().iter().zip(here.values()) {
-                    let error = (found - expected).abs();
-                    assert!(
-                        error <= 1e-12 * (1.0 + expected.abs()),
-                        "{found} {expected}"
-                    );
-                }
+                assert_matrices_near(&there, &here, 1e-12);
             }
         }
     }
 
     #[test]
     fn where_too_few_are_left_the_largest_vector_counts() {
-        let a = matrix(3, &[1.0, 0.1, 0.1]);
+        let a = dense(3, &[1.0, 0.1, 0.1]);
         let vectors = [vec![1.0, 1.0, 1.0], vec![10.0, 0.0, 0.0]];
         let f = filtered(&a, &vectors, 0.5).unwrap();
         assert_eq!(f.row(0), (&[0][..], &[1.0][..]));
@@ -215,7 +190,7 @@ mod tests {
 
     #[test]
     fn wrong_arguments_are_refused() {
-        let a = matrix(3, &[1.0, 0.1, 0.1]);
+        let a = dense(3, &[1.0, 0.1, 0.1]);
         assert!(matches!(
             filtered(&a, &[], 1.5),
             Err(Error::BadParameter { .. })

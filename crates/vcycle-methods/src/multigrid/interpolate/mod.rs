@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn constants_are_kept_with_and_without_truncation() {
-        let a = testing::neumann(&Executor::reference(), 12);
+        let a = testing::neumann(12);
         let splitting = testing::greedy(a.pattern());
         let sparse = testing::every(5, 144);
         for truncation in [Truncation::none(), Truncation::default()] {

@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn smoothing_lowers_the_energy_and_keeps_constants() {
         let cpu = Executor::reference();
-        let a = testing::neumann(&cpu, 12);
+        let a = testing::neumann(12);
         let (t, _) = tentative(&squares(12, 3), &[], 1, &cpu).unwrap();
         let p = smoothed(&a, &t, OMEGA, None, ONE).unwrap();
         assert!(energy(&a, &p) < 0.6 * energy(&a, &t));
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn weak_couplings_do_not_widen_the_rows() {
         let cpu = Executor::reference();
-        let a = testing::neumann(&cpu, 12);
+        let a = testing::neumann(12);
         let (t, _) = tentative(&squares(12, 3), &[], 1, &cpu).unwrap();
         let along_x = |i: usize| (!i.is_multiple_of(12)).then(|| (i as u32 - 1, 1.0));
         let back = |i: usize| (i % 12 < 11).then(|| (i as u32 + 1, 1.0));

@@ -1,24 +1,16 @@
 //! Matrices and choices of coarse unknowns for the tests of interpolation.
 
-use crate::executor::Executor;
-use crate::linop::Size;
-use crate::matrix::{Csr, Duplicates, Pattern};
+use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::{NONE, Splitting};
+use crate::multigrid::testing::of_triplets;
 
 /// A square matrix of its rows.
 pub(super) fn matrix(rows: &[Vec<(u32, f64)>]) -> Csr<f64> {
-    from_rows(&Executor::reference(), rows)
-}
-
-fn from_rows(executor: &Executor, rows: &[Vec<(u32, f64)>]) -> Csr<f64> {
-    let mut offsets = vec![0];
-    offsets.extend(rows.iter().scan(0, |end, row| {
-        *end += row.len();
-        Some(*end)
-    }));
-    let (columns, values) = rows.iter().flatten().copied().unzip();
-    let size = Size::square(rows.len());
-    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    let entry = |row: u32| move |&(column, value): &(u32, f64)| (row, column, value);
+    let triplets = (0..)
+        .zip(rows)
+        .flat_map(|(row, entries)| entries.iter().map(entry(row)));
+    of_triplets(rows.len(), triplets)
 }
 
 /// The 1-D Laplacian `[-1 2 -1]`.
@@ -34,7 +26,7 @@ pub(super) fn line(n: usize) -> Csr<f64> {
 
 /// The five-point Laplacian on a `side` by `side` grid with insulated boundary: all rows have
 /// sum zero.
-pub(super) fn neumann(executor: &Executor, side: usize) -> Csr<f64> {
+pub(super) fn neumann(side: usize) -> Csr<f64> {
     let row = |i: usize| {
         let (x, y) = (i % side, i / side);
         let beside = [
@@ -51,23 +43,12 @@ pub(super) fn neumann(executor: &Executor, side: usize) -> Csr<f64> {
         row.push((i as u32, row.len() as f64));
         row
     };
-    from_rows(executor, &(0..side * side).map(row).collect::<Vec<_>>())
+    matrix(&(0..side * side).map(row).collect::<Vec<_>>())
 }
 
 /// Those unknowns are coarse for which it is said.
 pub(super) fn choose(coarse: &[bool]) -> Splitting {
-    let mut coarse_count = 0;
-    let number = |&coarse: &bool| match coarse {
-        true => {
-            coarse_count += 1;
-            coarse_count as u32 - 1
-        }
-        false => NONE,
-    };
-    Splitting {
-        coarse_index: coarse.iter().map(number).collect(),
-        coarse_count,
-    }
+    Splitting::of(coarse.len(), |row| coarse[row])
 }
 
 /// Every `step`-th of `n` unknowns.

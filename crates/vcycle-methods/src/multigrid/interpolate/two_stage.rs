@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn constants_survive_two_stages_on_a_grid() {
-        let a = testing::neumann(&crate::executor::Executor::reference(), 9);
+        let a = testing::neumann(9);
         let first = testing::greedy(a.pattern());
         let squared = crate::matrix::SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
         let second = testing::greedy_among(squared.pattern(), &first);

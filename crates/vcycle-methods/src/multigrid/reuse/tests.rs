@@ -2,24 +2,17 @@
 
 use super::*;
 use crate::executor::Executor;
-use crate::gallery;
-use crate::multigrid::{Coarsening, LevelScaling};
+use crate::multigrid::Coarsening;
+use crate::multigrid::testing::{self, Matrix, apply, body, irregular, iterations_with};
 use crate::scalar::c64;
-use crate::solver::{Cg, Solver};
-use crate::vector::Vector;
-
-type Matrix = Arc<dyn LinOp<f64>>;
 
 fn grid(spec: &str) -> Csr<f64> {
-    gallery::build(spec, &Executor::cpu()).unwrap().matrix
+    let cpu = Executor::cpu();
+    crate::gallery::build(spec, &cpu).unwrap().matrix
 }
 
 fn with(coarsening: Coarsening) -> Amg {
-    Amg {
-        coarsening,
-        coarsest_rows: 20,
-        ..Amg::default()
-    }
+    testing::amg(&format!("coarsening={coarsening}, coarsest-rows=20"))
 }
 
 fn setup(amg: &Amg, a: &Matrix) -> (Setup, Hierarchy<f64>) {
@@ -32,21 +25,7 @@ fn update(setup: &Setup, a: &Matrix) -> Hierarchy<f64> {
 
 /// One cycle for a vector without any regularity.
 fn cycle(m: &Hierarchy<f64>) -> Vec<f64> {
-    let value = |row: usize| ((row * row) as f64 * 0.618).fract() - 0.5;
-    let b = Vector::from_column(m.executor(), (0..m.size().rows).map(value).collect());
-    let mut x = Vector::zeros_like(&b).unwrap();
-    m.apply(&b, &mut x, &Workspace::new()).unwrap();
-    x.to_vec()
-}
-
-fn iterations(a: &Matrix, m: Hierarchy<f64>) -> usize {
-    let solver = Solver::new(Cg::default(), Arc::clone(a)).unwrap();
-    let solver = solver.with_preconditioner(Arc::new(m)).unwrap();
-    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
-    let mut x = Vector::zeros_like(&b).unwrap();
-    let outcome = solver.solve(&b, &mut x).unwrap();
-    assert!(outcome.converged(), "{outcome}");
-    outcome.iterations
+    apply(m, &irregular(m, 0.0)).to_vec()
 }
 
 fn rows(m: &Hierarchy<f64>) -> Vec<usize> {
@@ -58,11 +37,8 @@ fn the_same_values_give_the_same_bits() {
     let a: Matrix = Arc::new(grid("jump7:14,1e3"));
     for coarsening in Coarsening::ALL {
         for precision in ["dp", "dp-sp/hp"] {
-            let amg = Amg {
-                precision: precision.parse().unwrap(),
-                scaling: LevelScaling::Equilibrate,
-                ..with(coarsening)
-            };
+            let options = format!("precision={precision}, scaling=equilibrate");
+            let amg = testing::with(&with(coarsening), &options);
             let plain = cycle(&amg.hierarchy(&a, &Workspace::new()).unwrap());
             let (setup, first) = setup(&amg, &a);
             assert!(setup.steps.iter().all(|step| step.product.is_some()));
@@ -76,22 +52,21 @@ fn the_same_values_give_the_same_bits() {
 
 #[test]
 fn blocks_of_nodes_are_renewed_too() {
-    let problem = gallery::build("elasticity:10x5x5", &Executor::cpu()).unwrap();
-    let near = problem.near_nullspace.unwrap();
-    let a: Matrix = Arc::new(problem.matrix.clone());
+    let (matrix, near) = body("elasticity:10x5x5", &Executor::cpu());
+    let a: Matrix = Arc::new(matrix.clone());
     let amg = with(Coarsening::Greedy);
     let (setup, first) = amg.setup_with(&a, &near, &Workspace::new()).unwrap();
     assert!(first.report().levels.len() > 2);
     assert!(setup.steps.iter().any(|step| step.product.is_none()));
     assert_eq!(cycle(&update(&setup, &a)), cycle(&first));
-    let stiffer: Matrix = Arc::new(problem.matrix.scale(3.0).unwrap());
+    let stiffer: Matrix = Arc::new(matrix.scale(3.0).unwrap());
     let part = setup.clone().keeping(1).unwrap();
     let fresh = amg
         .hierarchy_with(&stiffer, &near, &Workspace::new())
         .unwrap();
-    let fresh = iterations(&stiffer, fresh);
+    let fresh = iterations_with(&stiffer, fresh);
     for setup in [setup, part] {
-        let renewed = iterations(&stiffer, update(&setup, &stiffer));
+        let renewed = iterations_with(&stiffer, update(&setup, &stiffer));
         assert!(renewed <= fresh + 2, "{renewed} against {fresh}");
     }
 }
@@ -105,7 +80,7 @@ fn a_factor_changes_no_iteration() {
         let renewed = update(&setup, &two);
         let halves: Vec<f64> = cycle(&first).iter().map(|x| x / 2.0).collect();
         assert_eq!(cycle(&renewed), halves);
-        assert_eq!(iterations(&two, renewed), iterations(&one, first));
+        assert_eq!(iterations_with(&two, renewed), iterations_with(&one, first));
     }
 }
 
@@ -120,9 +95,9 @@ fn slow_changes_need_about_the_iterations_of_a_fresh_hierarchy() {
         let part = whole.clone().keeping(1).unwrap();
         for step in 1..=3 {
             let a = shifted(0.05 * f64::from(step));
-            let fresh = iterations(&a, amg.hierarchy(&a, &Workspace::new()).unwrap());
+            let fresh = iterations_with(&a, amg.hierarchy(&a, &Workspace::new()).unwrap());
             for setup in [&whole, &part] {
-                let renewed = iterations(&a, update(setup, &a));
+                let renewed = iterations_with(&a, update(setup, &a));
                 eprintln!("{coarsening} step {step}: {renewed} against {fresh}");
                 assert!(renewed <= fresh + 2, "{coarsening}: {renewed} {fresh}");
             }

@@ -1,15 +1,7 @@
 use super::*;
 use crate::executor::Executor;
-use crate::gallery;
-use crate::linop::{LinOp, Size};
-use crate::matrix::Duplicates;
 use crate::multigrid::Amg;
-use crate::solver::{Cg, Solver};
-use crate::vector::Vector;
-
-fn matrix(spec: &str) -> Csr<f64> {
-    gallery::build(spec, &Executor::reference()).unwrap().matrix
-}
+use crate::multigrid::testing::{self, Matrix, amg, csr, dense};
 
 fn all() -> [Strength; 4] {
     [
@@ -20,22 +12,6 @@ fn all() -> [Strength; 4] {
     ]
 }
 
-/// Three unknowns, row after row; zeros are stored.
-fn dense(values: [f64; 9]) -> Csr<f64> {
-    let columns = [0, 1, 2].repeat(3);
-    let (host, size) = (Executor::reference(), Size::square(3));
-    let offsets = vec![0, 3, 6, 9];
-    Csr::from_arrays(
-        &host,
-        size,
-        offsets,
-        columns,
-        values.to_vec(),
-        Duplicates::Refuse,
-    )
-    .unwrap()
-}
-
 fn row(strength: Strength, a: &Csr<f64>, row: usize) -> Vec<u32> {
     let graph = strength.graph(a).unwrap();
     graph.columns()[graph.range(row)].to_vec()
@@ -44,16 +20,16 @@ fn row(strength: Strength, a: &Csr<f64>, row: usize) -> Vec<u32> {
 #[test]
 fn what_rounding_takes_below_the_threshold_is_strong() {
     let near = -0.25 * (1.0 - 1e-15);
-    let a = dense([1.25, near, -1.0, near, 1.25, -1.0, -1.0, -1.0, 2.0]);
+    let a = dense(3, &[1.25, near, -1.0, near, 1.25, -1.0, -1.0, -1.0, 2.0]);
     assert_eq!(row(Strength::default(), &a, 0), [1, 2]);
     let below = -0.25 * (1.0 - 1e-8);
-    let a = dense([1.25, below, -1.0, below, 1.25, -1.0, -1.0, -1.0, 2.0]);
+    let a = dense(3, &[1.25, below, -1.0, below, 1.25, -1.0, -1.0, -1.0, 2.0]);
     assert_eq!(row(Strength::default(), &a, 0), [2]);
 }
 
 #[test]
 fn only_the_strong_direction_is_kept() {
-    let a = matrix("aniso5:6,0.01");
+    let a = csr("aniso5:6,0.01");
     for strength in all() {
         let graph = strength.graph(&a).unwrap();
         for row in 0..36_u32 {
@@ -69,7 +45,7 @@ fn only_the_strong_direction_is_kept() {
 
 #[test]
 fn signs_are_those_of_the_measure() {
-    let a = dense([4.0, -2.0, 1.0, 2.0, -4.0, -1.0, -2.0, 0.0, 4.0]);
+    let a = dense(3, &[4.0, -2.0, 1.0, 2.0, -4.0, -1.0, -2.0, 0.0, 4.0]);
     let classical = Strength::default();
     assert_eq!(row(classical, &a, 0), [1]);
     assert_eq!(row(classical, &a, 1), [0]);
@@ -81,7 +57,7 @@ fn signs_are_those_of_the_measure() {
 
 #[test]
 fn rows_that_are_nearly_alone_have_no_strong_couplings() {
-    let a = dense([10.0, -0.2, -0.2, -1.0, 2.0, -1.0, 0.0, 0.0, 1.0]);
+    let a = dense(3, &[10.0, -0.2, -0.2, -1.0, 2.0, -1.0, 0.0, 0.0, 1.0]);
     let classical = Classical::default();
     assert!(row(Strength::Classical(classical), &a, 0).is_empty());
     assert!(row(Strength::Classical(classical), &a, 2).is_empty());
@@ -95,7 +71,7 @@ fn rows_that_are_nearly_alone_have_no_strong_couplings() {
 
 #[test]
 fn the_mean_number_of_connections_is_met() {
-    let mut a = matrix("poisson27:6");
+    let mut a = csr("poisson27:6");
     for (place, value) in a.values_mut().iter_mut().enumerate() {
         *value *= 1.5 + (place as f64).sin();
     }
@@ -123,7 +99,7 @@ fn the_mean_number_of_connections_is_met() {
 
 #[test]
 fn threads_change_nothing() {
-    let a = matrix("aniso5:150,0.3,30");
+    let a = csr("aniso5:150,0.3,30");
     let connections = Some(3.0);
     let by_mean = Strength::Classical(Classical {
         connections,
@@ -147,7 +123,7 @@ fn threads_change_nothing() {
 
 #[test]
 fn wrong_parameters_and_unknown_keys_are_refused() {
-    let a = matrix("poisson5:3");
+    let a = csr("poisson5:3");
     let threshold = f64::NAN;
     let strength = Strength::Absolute(Absolute {
         threshold,
@@ -168,7 +144,7 @@ fn wrong_parameters_and_unknown_keys_are_refused() {
 #[test]
 fn couplings_across_a_jump_are_weak_on_both_sides() {
     // A chain of three whose last coupling is a thousand times smaller.
-    let a = dense([1e3, -1e3, 0.0, -1e3, 1e3, -1.0, 0.0, -1.0, 2.0]);
+    let a = dense(3, &[1e3, -1e3, 0.0, -1e3, 1e3, -1.0, 0.0, -1.0, 2.0]);
     let mutual = Strength::Mutual(Mutual::default());
     assert_eq!(row(mutual, &a, 1), [0]);
     assert!(row(mutual, &a, 2).is_empty());
@@ -177,7 +153,7 @@ fn couplings_across_a_jump_are_weak_on_both_sides() {
 
 #[test]
 fn affinity_sees_the_direction_that_entries_hide() {
-    let a = matrix("aniso5:40,0.001,45");
+    let a = csr("aniso5:40,0.001,45");
     directions_are_seen(&a);
     if let Some(device) = vcycle_core::testing::device() {
         directions_are_seen(&a.copy_to(&device).unwrap());
@@ -215,21 +191,9 @@ fn directions_are_seen(a: &Csr<f64>) {
 
 /// Iterations of conjugate gradients with aggressive coarsening.
 fn iterations(strength: Strength, spec: &str, executor: &Executor) -> usize {
-    let amg = Amg {
-        strength,
-        coarsening: "pmis-aggressive".parse().unwrap(),
-        smoother: "chebyshev:2".parse().unwrap(),
-        coarsest_rows: 50,
-        ..Amg::default()
-    };
-    let a = Arc::new(matrix(spec).copy_to(executor).unwrap());
-    let solver = Solver::<f64>::new(Cg::default(), a).unwrap();
-    let solver = solver.preconditioned_by(&amg).unwrap();
-    let b = Vector::filled(executor, solver.size().rows, 1, 1.0).unwrap();
-    let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
-    let outcome = outcome.unwrap();
-    assert!(outcome.converged());
-    outcome.iterations
+    let amg = amg("coarsening=pmis-aggressive, smoother=chebyshev:2, coarsest-rows=50");
+    let a: Matrix = Arc::new(csr(spec).copy_to(executor).unwrap());
+    testing::iterations(&Amg { strength, ..amg }, &a)
 }
 
 #[test]
@@ -266,7 +230,7 @@ fn devices_find_the_threshold_of_a_mean_number_of_connections() {
         return;
     };
     for spec in ["jump7:5,1e6", "aniso5:9,0.01", "convdiff7:4,100"] {
-        let a = matrix(spec);
+        let a = csr(spec);
         let there = a.copy_to(&device).unwrap();
         for mean in [0.0, 1.5, 3.0, 100.0] {
             let connections = Some(mean);
@@ -298,16 +262,16 @@ fn small_couplings_and_those_of_the_sign_of_the_diagonal_are_weak_whatever_is_al
     });
     // The corners of the stencil that are positive, and entries that are nearly nothing.
     assert_eq!(
-        row(affinity, &matrix("aniso5:3,0.1,45"), 4),
+        row(affinity, &csr("aniso5:3,0.1,45"), 4),
         [0, 1, 3, 5, 7, 8]
     );
-    assert_eq!(row(affinity, &matrix("aniso5:3,0.001,0.6"), 4), [3, 5]);
+    assert_eq!(row(affinity, &csr("aniso5:3,0.001,0.6"), 4), [3, 5]);
 }
 
 #[test]
 fn rows_without_diagonal_or_neighbours_have_no_affinity() {
     let affinity = Strength::Affinity(Affinity::default());
-    let a = dense([0.0, -1.0, 0.0, -1.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
+    let a = dense(3, &[0.0, -1.0, 0.0, -1.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
     assert!(row(affinity, &a, 2).is_empty());
     let none = Csr::<f64>::identity(&Executor::reference(), 0);
     assert_eq!(affinity.graph(&none).unwrap().nonzeros(), 0);
@@ -338,5 +302,5 @@ fn affinity_is_read_and_needs_vectors() {
         vectors: 0,
         ..Affinity::default()
     });
-    assert!(none.graph(&matrix("poisson5:3")).is_err());
+    assert!(none.graph(&csr("poisson5:3")).is_err());
 }

@@ -3,63 +3,40 @@
 use super::*;
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
-use crate::gallery::{self, Problem};
+use crate::gallery;
 use crate::linop::LinOp;
-use crate::multigrid::strength::Symmetric;
+use crate::multigrid::testing::*;
 use crate::multigrid::{Amg, Hierarchy};
-use crate::solver::{Cg, Solver};
-use crate::vector::Vector;
 use vcycle_core::testing::device;
 
 /// Smoothed aggregation in which all couplings are strong.
 fn aggregation(smoother: &str) -> Amg {
-    Amg {
-        coarsening: Coarsening::Mis2,
-        strength: Strength::Symmetric(Symmetric {
-            threshold: 0.0,
-            ..Symmetric::default()
-        }),
-        smoother: smoother.parse().unwrap(),
-        ..Amg::default()
-    }
+    amg(&format!(
+        r#"coarsening=mis2, strength={{"kind":"symmetric","threshold":0.0}}, smoother={smoother}"#
+    ))
 }
 
-fn set_up(amg: &Amg, a: &Arc<dyn LinOp<f64>>, near: &NearNullspace) -> Result<Hierarchy<f64>> {
+fn set_up(amg: &Amg, a: &Matrix, near: &NearNullspace) -> Result<Hierarchy<f64>> {
     amg.hierarchy_with(a, near, &Workspace::new())
 }
 
 /// Iterations of conjugate gradients for ones on the right, and the hierarchy.
 fn solve(amg: &Amg, a: Csr<f64>, near: &NearNullspace) -> (usize, Hierarchy<f64>) {
-    let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-    let hierarchy = set_up(amg, &a, near).unwrap();
-    let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
-    let solver = solver
-        .with_preconditioner(Arc::new(hierarchy.clone()))
-        .unwrap();
-    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
-    let mut x = Vector::zeros_like(&b).unwrap();
-    let outcome = solver.solve(&b, &mut x).unwrap();
-    assert!(outcome.converged(), "{amg:?}: {outcome}");
-    (outcome.iterations, hierarchy)
+    let a: Matrix = Arc::new(a);
+    let made = set_up(amg, &a, near).unwrap();
+    (iterations_with(&a, made.clone()), made)
 }
 
-fn body(spec: &str, executor: &Executor) -> (Csr<f64>, NearNullspace) {
-    let Problem {
-        matrix,
-        near_nullspace,
-        ..
-    } = gallery::build(spec, executor).unwrap();
-    (matrix, near_nullspace.unwrap())
+fn on_cpu(spec: &str) -> Csr<f64> {
+    gallery::build(spec, &Executor::cpu()).unwrap().matrix
 }
 
 /// `count` copies of a scalar matrix, their unknowns numbered in turn, coupled by `coupling` on
 /// the diagonal blocks.
 fn interleaved(a: &Csr<f64>, count: usize, coupling: f64) -> Csr<f64> {
-    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut triplets = Vec::new();
     let mut push = |row: usize, column: usize, value: f64| {
-        rows.push(row as u32);
-        columns.push(column as u32);
-        values.push(value);
+        triplets.push((row as u32, column as u32, value));
     };
     for row in 0..a.size().rows {
         for part in 0..count {
@@ -70,9 +47,9 @@ fn interleaved(a: &Csr<f64>, count: usize, coupling: f64) -> Csr<f64> {
             others.for_each(|other| push(count * row + part, count * row + other, coupling));
         }
     }
-    let size = Size::square(count * a.size().rows);
-    let duplicates = crate::matrix::Duplicates::Refuse;
-    Csr::from_triplets(a.executor(), size, rows, columns, values, duplicates).unwrap()
+    of_triplets(count * a.size().rows, triplets)
+        .copy_to(a.executor())
+        .unwrap()
 }
 
 #[test]
@@ -100,18 +77,12 @@ fn rigid_body_modes_make_elasticity_easy() {
 
 #[test]
 fn every_treatment_converges_on_coupled_components() {
-    let scalar = gallery::build("poisson5:32", &Executor::cpu())
-        .unwrap()
-        .matrix;
+    let scalar = on_cpu("poisson5:32");
     let a = interleaved(&scalar, 2, 0.01);
     let near = NearNullspace::components(2).unwrap();
     for coarsening in Coarsening::ALL {
         for systems in Systems::ALL {
-            let amg = Amg {
-                coarsening,
-                systems,
-                ..Amg::default()
-            };
+            let amg = amg(&format!("coarsening={coarsening}, systems={systems}"));
             let (count, _) = solve(&amg, a.clone(), &near);
             eprintln!("{coarsening} {systems}: {count}");
             let limit = match coarsening {
@@ -126,9 +97,7 @@ fn every_treatment_converges_on_coupled_components() {
 
 #[test]
 fn components_apart_are_coarsened_as_if_alone() {
-    let scalar = gallery::build("poisson5:40", &Executor::cpu())
-        .unwrap()
-        .matrix;
+    let scalar = on_cpu("poisson5:40");
     let a = interleaved(&scalar, 2, 0.0);
     let alone = solve(
         &Amg::default(),
@@ -157,19 +126,11 @@ fn groups_with_fewer_unknowns_than_modes_are_solved() {
             }
         }
     }
-    let a = Csr::from_triplets(
-        &cpu,
-        Size::square(360),
-        triplets.iter().map(|entry| entry.0).collect(),
-        triplets.iter().map(|entry| entry.1).collect(),
-        triplets.iter().map(|entry| entry.2).collect(),
-        crate::matrix::Duplicates::Refuse,
-    );
+    let a = of_triplets(360, triplets).copy_to(&cpu).unwrap();
     let points: Vec<[f64; 3]> = (0..120).map(|node| [f64::from(node), 0.0, 0.0]).collect();
     let near = NearNullspace::rigid_body_modes(3, &points).unwrap();
     // 60 groups of 2 nodes with 6 modes each coarsen nothing; without vectors they halve.
     let amg = aggregation("l1-jacobi");
-    let a = a.unwrap();
     let (_, stalled) = solve(&amg, a.clone(), &near);
     assert!(stalled.report().stalled.is_some());
     let (_, halved) = solve(&amg, a, &NearNullspace::components(3).unwrap());
@@ -178,9 +139,7 @@ fn groups_with_fewer_unknowns_than_modes_are_solved() {
 
 #[test]
 fn modes_that_depend_on_each_other_leave_no_empty_row() {
-    let a = gallery::build("poisson5:20", &Executor::cpu())
-        .unwrap()
-        .matrix;
+    let a = on_cpu("poisson5:20");
     let constant = vec![1.0; 400];
     let near = NearNullspace::new(1, vec![constant.clone(), constant]).unwrap();
     let amg = aggregation("l1-jacobi");
@@ -193,30 +152,23 @@ fn any_number_of_threads_gives_the_same_bits() {
     let with = |threads: usize| {
         let cpu = Executor::cpu_with_threads(threads).unwrap();
         let (a, near) = body("elasticity:20x10x10", &cpu);
-        let rows = a.size().rows;
         let made = set_up(&aggregation("chebyshev:2"), &(Arc::new(a) as _), &near).unwrap();
-        let b = Vector::from_column(&cpu, (0..rows).map(|row| (row % 7) as f64).collect());
-        let mut x = Vector::<f64>::zeros_like(&b).unwrap();
-        made.apply(&b, &mut x, &Workspace::new()).unwrap();
-        x.to_vec()
+        apply(&made, &irregular(&made, 0.0)).to_vec()
     };
     assert!(with(1) == with(3));
 }
 
 #[test]
 fn norms_of_blocks_make_the_matrix_of_nodes() {
-    let scalar = gallery::build("poisson5:3", &Executor::reference()).unwrap();
-    let a = interleaved(&scalar.matrix, 2, 1.0);
+    let scalar = csr("poisson5:3");
+    let a = interleaved(&scalar, 2, 1.0);
     let nodes = condensed(&a, 2).unwrap();
-    assert_eq!(nodes.columns(), scalar.matrix.columns());
+    assert_eq!(nodes.columns(), scalar.columns());
     assert_eq!(nodes.entry(0, 0), Some(34_f64.sqrt()));
     assert_eq!(nodes.entry(0, 1), Some(-2_f64.sqrt()));
     let Some(device) = device() else { return };
     let there = condensed(&a.copy_to(&device).unwrap(), 2).unwrap();
-    assert_eq!(there.columns(), nodes.columns());
-    for (found, expected) in there.values().iter().zip(nodes.values()) {
-        assert!((found - expected).abs() < 1e-14, "{found} {expected}");
-    }
+    assert_matrices_near(&there, &nodes, 1e-15);
 }
 
 #[test]
@@ -232,11 +184,7 @@ fn wrong_sizes_are_named() {
         error.starts_with("block-size: 81 rows are not made of"),
         "{error}"
     );
-    let other = Amg {
-        block_size: 9,
-        ..Amg::default()
-    };
-    let error = set_up(&other, &a, &near).unwrap_err();
+    let error = set_up(&amg("block-size=9"), &a, &near).unwrap_err();
     assert!(matches!(
         error,
         Error::BadParameter {

@@ -6,16 +6,9 @@ use crate::matrix::Csr;
 #[test]
 fn a_scaled_restriction_changes_coarse_matrices_alone() {
     let a = problem("poisson5:64");
-    let amg = Amg {
-        coarsening: Coarsening::Pgm,
-        aggregate_size: 2,
-        ..classical()
-    };
-    let half = Amg {
-        restriction_scaling: 0.5,
-        ..amg.clone()
-    };
-    let x = irregular(&a, 0.6);
+    let amg = with(&classical(), "coarsening=pgm, aggregate-size=2");
+    let half = with(&amg, "restriction-scaling=0.5");
+    let x = irregular(a.as_ref(), 0.6);
     let [one, half] = [amg, half].map(|amg| apply(&hierarchy(&amg, &a).unwrap(), &x).to_vec());
     for (one, half) in one.iter().zip(half) {
         assert!((one - half).abs() < 1e-13);
@@ -25,13 +18,9 @@ fn a_scaled_restriction_changes_coarse_matrices_alone() {
 #[test]
 fn the_coarsest_level_gets_its_own_sweeps() {
     let a = problem("poisson5:64");
-    let with = |coarsest_sweeps| Amg {
-        coarsest: Coarsest::Smoother,
-        coarsest_sweeps,
-        max_levels: 2,
-        ..classical()
-    };
-    assert!(iterations(&with(20), &a) < iterations(&with(2), &a));
+    let two = with(&classical(), "coarsest=smoother, max-levels=2");
+    let [few, many] = ["coarsest-sweeps=2", "coarsest-sweeps=20"].map(|sweeps| with(&two, sweeps));
+    assert!(iterations(&many, &a) < iterations(&few, &a));
 }
 
 #[test]
@@ -43,10 +32,7 @@ fn a_diagonal_matrix_is_solved_by_one_level() {
     assert_eq!(made.report().stalled, None);
     assert_eq!(made.report().coarsest, "diagonal");
     for smoother in ["l1-jacobi", "jacobi:0.5", "chebyshev:2"] {
-        let amg = Amg {
-            smoother: smoother.parse().unwrap(),
-            ..classical()
-        };
+        let amg = with(&classical(), &format!("smoother={smoother}"));
         assert_eq!(iterations(&amg, &a), 1);
     }
 }
@@ -54,9 +40,7 @@ fn a_diagonal_matrix_is_solved_by_one_level() {
 #[test]
 fn a_small_matrix_is_solved_directly() {
     let a = problem("poisson5:10");
-    assert_eq!(
-        hierarchy(&classical(), &a).unwrap().report().coarsest,
-        "dense"
-    );
+    let made = hierarchy(&classical(), &a).unwrap();
+    assert_eq!(made.report().coarsest, "dense");
     assert_eq!(iterations(&classical(), &a), 1);
 }

@@ -13,26 +13,19 @@ fn complex<T: Mixes<T, T>>(spec: &str) -> Arc<dyn LinOp<T>> {
     Arc::new(problem.matrix.convert::<T>().unwrap())
 }
 
-fn solved<T: Scalar>(
+fn solved_by<T: Scalar>(
     method: impl Method<T> + 'static,
     amg: &Amg,
     a: &Arc<dyn LinOp<T>>,
 ) -> Outcome {
-    let solver = Solver::new(method, Arc::clone(a)).unwrap();
-    let solver = solver.preconditioned_by(amg).unwrap();
-    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
-    let mut x = Vector::zeros_like(&b).unwrap();
-    solver.solve(&b, &mut x).unwrap()
+    let made = amg.hierarchy(a, &Workspace::new()).unwrap();
+    solved(method, a, Arc::new(made))
 }
 
 fn amg(coarsening: &str, smoother: &str, precision: &str) -> Amg {
-    Amg {
-        coarsening: coarsening.parse().unwrap(),
-        smoother: smoother.parse().unwrap(),
-        precision: precision.parse().unwrap(),
-        coarsest_rows: 30,
-        ..Amg::default()
-    }
+    testing::amg(&format!(
+        "coarsening={coarsening}, smoother={smoother}, precision={precision}, coarsest-rows=30"
+    ))
 }
 
 #[test]
@@ -41,7 +34,7 @@ fn hermitian_matrices_take_as_many_iterations_as_real_ones() {
     for (coarsening, smoother) in [("auto", "auto"), ("pmis", "l1-jacobi"), ("sa", "jacobi")] {
         for precision in ["dp", "sp", "dp-sp"] {
             let amg = amg(coarsening, smoother, precision);
-            let outcome = solved(Cg::default(), &amg, &field);
+            let outcome = solved_by(Cg::default(), &amg, &field);
             assert!(outcome.converged(), "{coarsening} {precision}: {outcome}");
             let expected = iterations(&amg, &real);
             assert!(outcome.iterations <= expected + 3, "{outcome} {expected}");
@@ -62,7 +55,7 @@ fn without_imaginary_parts_levels_are_those_of_the_real_matrix() {
         };
         assert_eq!(shape(made.report()), shape(real.report()), "{coarsening}");
         assert_eq!(
-            solved(Cg::default(), &amg, &same).iterations,
+            solved_by(Cg::default(), &amg, &same).iterations,
             iterations(&amg, &problem("poisson5:30"))
         );
     }
@@ -73,7 +66,7 @@ fn waves_with_absorption_are_solved_in_both_precisions() {
     let waves = "helmholtz:40,12,0.5";
     for coarsening in ["auto", "sa"] {
         let amg = amg(coarsening, "auto", "sp");
-        let double = solved(Fgmres::default(), &amg, &complex::<c64>(waves));
+        let double = solved_by(Fgmres::default(), &amg, &complex::<c64>(waves));
         assert!(double.converged() && double.iterations < 30, "{double}");
         let single = complex::<c32>(waves);
         let solver = Solver::new(Fgmres::default(), Arc::clone(&single)).unwrap();
@@ -173,18 +166,20 @@ fn devices_solve_as_the_host_does() {
         assert!(off < 1e-6 * largest, "{off} {largest}");
     };
     let (field, waves) = ("magnetic:20,0.05", "helmholtz:20,6,0.5");
-    let on = |executor| solved_on(executor, field, Cg::default(), &Jacobi::default());
-    check(on(&device), on(&host));
-    let on = |executor| solved_on(executor, waves, Gmres::default(), &Ilu0::default());
-    check(on(&device), on(&host));
-    let on = |executor| solved_on(executor, waves, Bicgstab::default(), &Jacobi::default());
-    check(on(&device), on(&host));
-    let multigrid = amg("pmis", "l1-jacobi", "sp");
-    let on = |executor| solved_on(executor, waves, Fgmres::default(), &multigrid);
-    check(on(&device), on(&host));
-    let multigrid = amg("sa", "chebyshev", "dp");
-    let on = |executor| solved_on(executor, field, Cg::default(), &multigrid);
-    check(on(&device), on(&host));
+    let (jacobi, ilu) = (Jacobi::default(), Ilu0::default());
+    let [chosen, grouped] = [amg("pmis", "l1-jacobi", "sp"), amg("sa", "chebyshev", "dp")];
+    let on = |executor| {
+        [
+            solved_on(executor, field, Cg::default(), &jacobi),
+            solved_on(executor, waves, Gmres::default(), &ilu),
+            solved_on(executor, waves, Bicgstab::default(), &jacobi),
+            solved_on(executor, waves, Fgmres::default(), &chosen),
+            solved_on(executor, field, Cg::default(), &grouped),
+        ]
+    };
+    for (found, expected) in on(&device).into_iter().zip(on(&host)) {
+        check(found, expected);
+    }
 }
 
 #[test]
@@ -198,11 +193,11 @@ fn devices_set_up_the_levels_that_the_host_does() {
         ("magnetic:20,0.05", "mis2", "smoothed"),
         ("magnetic:20,0.05", "pgm", "tentative"),
     ] {
-        let amg = Amg {
-            interpolation: interpolation.parse().unwrap(),
-            host_rows: 20,
-            ..amg(coarsening, "l1-jacobi", "dp")
-        };
+        let amg = amg(coarsening, "l1-jacobi", "dp");
+        let amg = with(
+            &amg,
+            &format!("interpolation={interpolation}, host-rows=20"),
+        );
         let made = |executor: &Executor| {
             let problem = gallery::build_complex(spec, executor).unwrap();
             let a: Arc<dyn LinOp<c64>> = Arc::new(problem.matrix);

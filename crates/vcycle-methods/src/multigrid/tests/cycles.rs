@@ -7,15 +7,8 @@ use crate::vector::Coefficient;
 #[test]
 fn two_levels_and_many_are_alike() {
     let a = problem("poisson5:64");
-    let two = Amg {
-        max_levels: 2,
-        coarsest: Coarsest::Dense,
-        ..classical()
-    };
-    let many = Amg {
-        coarsest_rows: 10,
-        ..classical()
-    };
+    let two = with(&classical(), "max-levels=2, coarsest=dense");
+    let many = with(&classical(), "coarsest-rows=10");
     assert_eq!(hierarchy(&two, &a).unwrap().report().levels.len(), 2);
     assert!(hierarchy(&many, &a).unwrap().report().levels.len() >= 4);
     let (two, many) = (iterations(&two, &a), iterations(&many, &a));
@@ -25,7 +18,7 @@ fn two_levels_and_many_are_alike() {
 #[test]
 fn cycles_are_symmetric() {
     let a = problem("poisson5:40");
-    let (x, y) = (irregular(&a, 0.1), irregular(&a, 0.7));
+    let (x, y) = (irregular(a.as_ref(), 0.1), irregular(a.as_ref(), 0.7));
     for smoother in [
         "l1-jacobi",
         "jacobi",
@@ -42,13 +35,9 @@ fn cycles_are_symmetric() {
         "fsai",
     ] {
         for cycle in [Cycle::V, Cycle::W] {
-            let amg = Amg {
-                smoother: smoother.parse().unwrap(),
-                pre_sweeps: 2,
-                post_sweeps: 2,
-                cycle,
-                ..classical()
-            };
+            let options =
+                format!("smoother={smoother}, pre-sweeps=2, post-sweeps=2, cycle={cycle}");
+            let amg = with(&classical(), &options);
             let m = hierarchy(&amg, &a).unwrap();
             let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
             let scale = dot(&apply(&m, &x), &x);
@@ -60,11 +49,7 @@ fn cycles_are_symmetric() {
 #[test]
 fn more_visits_need_no_more_iterations() {
     let a = problem("poisson5:64");
-    let with = |cycle| Amg {
-        cycle,
-        coarsest_rows: 20,
-        ..classical()
-    };
+    let with = |cycle| with(&classical(), &format!("cycle={cycle}, coarsest-rows=20"));
     let v = iterations(&with(Cycle::V), &a);
     for cycle in [Cycle::W, Cycle::F, Cycle::K] {
         let outcome = solve_with(Fcg::default(), &with(cycle), &a);
@@ -76,11 +61,7 @@ fn more_visits_need_no_more_iterations() {
 #[test]
 fn full_multigrid_starts_close_to_the_solution() {
     let a = problem("poisson5:100");
-    let with = |cycle| Amg {
-        cycle,
-        coarsest_rows: 20,
-        ..classical()
-    };
+    let with = |cycle| with(&classical(), &format!("cycle={cycle}, coarsest-rows=20"));
     let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
     let mut exact = Vector::zeros_like(&b).unwrap();
     let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
@@ -106,10 +87,7 @@ fn full_multigrid_starts_close_to_the_solution() {
 fn every_smoother_converges() {
     let a = problem("poisson5:64");
     for name in Smoother::NAMES {
-        let amg = Amg {
-            smoother: name.parse().unwrap(),
-            ..classical()
-        };
+        let amg = with(&classical(), &format!("smoother={name}"));
         let count = iterations(&amg, &a);
         eprintln!("{name}: {count}");
         assert!(count <= 16, "{name}: {count}");
@@ -119,27 +97,20 @@ fn every_smoother_converges() {
 #[test]
 fn levels_and_sides_may_be_smoothed_differently() {
     let a = problem("poisson5:64");
-    let mut coarse = LevelOptions {
-        from: 1,
-        smoother: "gs".parse().unwrap(),
-        ..LevelOptions::default()
-    };
-    let with = |coarse: &LevelOptions| Amg {
-        smoother: "chebyshev:2".parse().unwrap(),
-        post_smoother: "hgs:512".parse().unwrap(),
-        levels: vec![coarse.clone()],
-        coarsest_rows: 20,
-        ..classical()
-    };
-    let made = hierarchy(&with(&coarse), &a).unwrap();
+    let sides = with(
+        &classical(),
+        "smoother=chebyshev:2, post-smoother=hgs:512, coarsest-rows=20",
+    );
+    let with = |coarse: &str| with(&sides, &format!("levels=[{{\"from\":1,{coarse}}}]"));
+    let coarse = with(r#""smoother":"gs""#);
+    let made = hierarchy(&coarse, &a).unwrap();
     let levels = &made.report().levels;
     assert_eq!(levels[0].smoother, "chebyshev:2 1, hgs:512 1");
     assert_eq!(levels[1].smoother, "gs 1+1");
-    let outcome = solve_with(Fcg::default(), &with(&coarse), &a);
+    let outcome = solve_with(Fcg::default(), &coarse, &a);
     assert!(outcome.converged() && outcome.iterations <= 16, "{outcome}");
-
-    (coarse.pre_sweeps, coarse.post_sweeps) = (Some(0), Some(0));
-    let error = hierarchy(&with(&coarse), &a).unwrap_err();
+    let none = with(r#""pre-sweeps":0,"post-sweeps":0"#);
+    let error = hierarchy(&none, &a).unwrap_err();
     assert!(
         error.to_string().contains("needs a sweep, before or after"),
         "{error}"
@@ -149,17 +120,9 @@ fn levels_and_sides_may_be_smoothed_differently() {
 #[test]
 fn cycles_stay_symmetric_where_coarse_levels_sweep_one_way() {
     let a = problem("poisson5:40");
-    let (x, y) = (irregular(&a, 0.1), irregular(&a, 0.7));
-    let coarse = LevelOptions {
-        below_rows: Some(1000),
-        smoother: "mcgs".parse().unwrap(),
-        ..LevelOptions::default()
-    };
-    let amg = Amg {
-        levels: vec![coarse],
-        coarsest_rows: 20,
-        ..classical()
-    };
+    let (x, y) = (irregular(a.as_ref(), 0.1), irregular(a.as_ref(), 0.7));
+    let options = r#"levels=[{"below-rows":1000,"smoother":"mcgs"}], coarsest-rows=20"#;
+    let amg = with(&classical(), options);
     let m = hierarchy(&amg, &a).unwrap();
     let (left, right) = (dot(&apply(&m, &x), &y), dot(&x, &apply(&m, &y)));
     assert!((left - right).abs() < 1e-12 * dot(&apply(&m, &x), &x));
@@ -169,7 +132,7 @@ fn cycles_stay_symmetric_where_coarse_levels_sweep_one_way() {
 fn two_threads_get_the_bits_of_one() {
     let a = problem("poisson5:64");
     let made = hierarchy(&classical(), &a).unwrap();
-    let rhs = [irregular(&a, 0.2), irregular(&a, 0.9)];
+    let rhs = [irregular(a.as_ref(), 0.2), irregular(a.as_ref(), 0.9)];
     let alone = [0, 1].map(|k| apply(&made, &rhs[k]).to_vec());
     let together = std::thread::scope(|scope| {
         let threads = [0, 1].map(|k| {
@@ -187,7 +150,7 @@ fn two_threads_get_the_bits_of_one() {
 fn columns_are_solved_as_if_alone() {
     let a = problem("poisson5:40");
     let made = hierarchy(&classical(), &a).unwrap();
-    let (x, y) = (irregular(&a, 0.3), irregular(&a, 0.8));
+    let (x, y) = (irregular(a.as_ref(), 0.3), irregular(a.as_ref(), 0.8));
     let pairs = x.to_vec().into_iter().zip(y.to_vec());
     let both = pairs.flat_map(|(x, y)| [x, y]).collect();
     let both = Vector::from_rows(a.executor(), 2, both).unwrap();

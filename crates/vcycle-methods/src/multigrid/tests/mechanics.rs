@@ -1,27 +1,20 @@
 //! Interpolation of rigid-body modes.
 
 use super::*;
-use crate::multigrid::strength::{Strength, Symmetric};
 use crate::solver::Gmres;
 
 #[test]
 fn filtered_coarse_matrices_are_smaller_and_do_the_same_to_rigid_bodies() {
-    let built = gallery::build("elasticity:12x6x6", &Executor::cpu()).unwrap();
-    let (a, modes): (Matrix, _) = (Arc::new(built.matrix), built.near_nullspace.unwrap());
-    let with = |coarse_filter, energy_steps| {
-        let amg = Amg {
-            coarse_filter,
-            energy_steps,
-            ..Amg::default()
-        };
+    let (a, modes) = body("elasticity:12x6x6", &Executor::cpu());
+    let a: Matrix = Arc::new(a);
+    let with = |coarse_filter: f64, energy_steps: usize| {
+        let amg = amg(&format!(
+            "coarse-filter={coarse_filter:?}, energy-steps={energy_steps}"
+        ));
         let made = amg.hierarchy_with(&a, &modes, &Workspace::new()).unwrap();
         let complexity = made.report().operator_complexity();
         assert_eq!(made.report().notes.len(), usize::from(coarse_filter < 1.0));
-        let solver = Solver::new(Gmres::default(), Arc::clone(&a)).unwrap();
-        let solver = solver.with_preconditioner(Arc::new(made)).unwrap();
-        let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
-        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
-        let outcome = outcome.unwrap();
+        let outcome = solved(Gmres::default(), &a, Arc::new(made));
         assert!(outcome.converged(), "{outcome}");
         (complexity, outcome.iterations)
     };
@@ -41,41 +34,30 @@ fn filtered_coarse_matrices_are_smaller_and_do_the_same_to_rigid_bodies() {
 
 #[test]
 fn rigid_bodies_are_worth_being_interpolated() {
-    let built = gallery::build("elasticity:16x6x6", &Executor::cpu()).unwrap();
-    let (a, modes): (Matrix, _) = (Arc::new(built.matrix), built.near_nullspace.unwrap());
+    let (a, modes) = body("elasticity:16x6x6", &Executor::cpu());
+    let a: Matrix = Arc::new(a);
     let constants = NearNullspace::components(3).unwrap();
-    let with = |interpolation| Amg {
-        strength: Strength::Symmetric(Symmetric::default()),
-        coarsening: Coarsening::Pmis,
-        interpolation,
-        smoother: "fsai".parse().unwrap(),
-        precision: "dp".parse().unwrap(),
-        ..Amg::default()
+    let with = |interpolation: &str| {
+        amg(&format!(
+            "strength={{\"kind\":\"symmetric\"}}, coarsening=pmis, smoother=fsai, precision=dp, \
+             interpolation={interpolation}"
+        ))
     };
     let count = |interpolation, near: &NearNullspace| {
         let made = with(interpolation).hierarchy_with(&a, near, &Workspace::new());
         let made = made.unwrap();
         assert!(made.report().levels.len() > 1, "{made}");
         assert!(made.report().operator_complexity() < 2.0, "{made}");
-        let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
-        let solver = solver.with_preconditioner(Arc::new(made)).unwrap();
-        let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
-        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
-        let outcome = outcome.unwrap();
-        assert!(outcome.converged(), "{interpolation}: {outcome}");
-        outcome.iterations
+        iterations_with(&a, made)
     };
-    let without = count(Interpolation::Bamg, &constants);
-    let plain = count(Interpolation::Bamg, &modes);
-    let smoothed = count(Interpolation::SmoothedBamg, &modes);
-    let filtered = count(Interpolation::FilteredBamg, &modes);
+    let without = count("bamg", &constants);
+    let plain = count("bamg", &modes);
+    let smoothed = count("sbamg", &modes);
+    let filtered = count("fbamg", &modes);
     eprintln!("constants {without}, modes {plain}, smoothed {smoothed}, filtered {filtered}");
     assert!(plain < without && smoothed <= plain);
     assert!(4 * filtered <= 5 * smoothed + 4);
-    let nodes = Amg {
-        systems: Systems::Node,
-        ..with(Interpolation::Bamg)
-    };
+    let nodes = testing::with(&with("bamg"), "systems=node");
     let refused = nodes.hierarchy_with(&a, &modes, &Workspace::new());
     let refused = refused.unwrap_err().to_string();
     assert!(refused.starts_with("systems: "), "{refused}");

@@ -6,10 +6,7 @@ use crate::stop::Status;
 #[test]
 fn lower_precisions_need_about_the_same_iterations() {
     let a = problem("poisson5:64");
-    let with = |precision: &str| Amg {
-        precision: precision.parse().unwrap(),
-        ..classical()
-    };
+    let with = |precision: &str| with(&classical(), &format!("precision={precision}"));
     let double = iterations(&with("dp"), &a);
     for precision in [
         "dp-sp",
@@ -29,11 +26,7 @@ fn lower_precisions_need_about_the_same_iterations() {
 #[test]
 fn precisions_may_widen_with_the_level() {
     let a = problem("jump7:12,1e4");
-    let with = |precision: &str| Amg {
-        precision: precision.parse().unwrap(),
-        coarsest_rows: 20,
-        ..classical()
-    };
+    let with = |p: &str| with(&classical(), &format!("precision={p}, coarsest-rows=20"));
     let [single, widening, half] = ["sp/sp", "sp/hp-sp", "sp/hp"].map(|p| iterations(&with(p), &a));
     assert!(
         (single.min(half)..=single.max(half)).contains(&widening),
@@ -62,11 +55,7 @@ fn out_of_range(factor: f64) -> Matrix {
 
 #[test]
 fn levels_out_of_range_are_scaled() {
-    let with = |precision: &str| Amg {
-        precision: precision.parse().unwrap(),
-        smoother: "jacobi".parse().unwrap(),
-        ..classical()
-    };
+    let with = |p: &str| with(&classical(), &format!("precision={p}, smoother=jacobi"));
     for factor in [1e9, 1e-9] {
         let a = out_of_range(factor);
         let double = iterations(&with("dp"), &a);
@@ -86,15 +75,13 @@ fn levels_out_of_range_are_scaled() {
 #[test]
 fn equilibrated_levels_are_the_same_method() {
     let a = problem("poisson5:40");
-    let with = |scaling| Amg {
-        precision: "sp".parse().unwrap(),
-        smoother: "jacobi".parse().unwrap(),
-        scaling,
-        ..classical()
+    let with = |s: &str| {
+        let options = format!("precision=sp, smoother=jacobi, scaling={s}");
+        hierarchy(&with(&classical(), &options), &a).unwrap()
     };
-    let x = irregular(&a, 0.4);
-    let plain = apply(&hierarchy(&with(LevelScaling::None), &a).unwrap(), &x).to_vec();
-    let scaled = hierarchy(&with(LevelScaling::Equilibrate), &a).unwrap();
+    let x = irregular(a.as_ref(), 0.4);
+    let plain = apply(&with("none"), &x).to_vec();
+    let scaled = with("equilibrate");
     assert!(scaled.report().levels.iter().all(|level| level.scaled));
     // Powers of two round nothing: only the order of magnitude differs, and with it nothing.
     let scaled = apply(&scaled, &x).to_vec();
@@ -105,10 +92,7 @@ fn equilibrated_levels_are_the_same_method() {
 
 #[test]
 fn scaling_that_only_grids_have_is_refused() {
-    let amg = Amg {
-        scaling: LevelScaling::ScaleThenSetup,
-        ..classical()
-    };
+    let amg = with(&classical(), "scaling=scale-then-setup");
     let refused = hierarchy(&amg, &problem("poisson5:8")).unwrap_err();
     assert!(
         refused.to_string().contains("is for struct-mg"),
@@ -119,11 +103,7 @@ fn scaling_that_only_grids_have_is_refused() {
 #[test]
 fn overflow_of_vectors_is_an_outcome() {
     let a = out_of_range(1e-4);
-    let amg = Amg {
-        precision: "dp-hp".parse().unwrap(),
-        scaling: LevelScaling::None,
-        ..classical()
-    };
+    let amg = with(&classical(), "precision=dp-hp, scaling=none");
     let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
     let solver = solver.preconditioned_by(&amg).unwrap();
     let b = Vector::filled(a.executor(), a.size().rows, 1, 100.0).unwrap();
@@ -136,10 +116,7 @@ fn overflow_of_vectors_is_an_outcome() {
 fn precisions_save_bytes() {
     let a = problem("poisson5:40");
     let bytes = |precision: &str| {
-        let amg = Amg {
-            precision: precision.parse().unwrap(),
-            ..classical()
-        };
+        let amg = with(&classical(), &format!("precision={precision}"));
         hierarchy(&amg, &a).unwrap().report().bytes()
     };
     assert!(bytes("dp-sp") < bytes("dp") && bytes("dp/hp") < bytes("dp-sp"));

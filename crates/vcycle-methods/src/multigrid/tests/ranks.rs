@@ -10,11 +10,12 @@ use crate::matrix::{Csr, Distributed, Partition};
 use crate::multigrid::clock::Clock;
 use crate::multigrid::matrices::{LevelMatrix, Matrices};
 use crate::multigrid::setup::{Levels, analysed, coarsen};
+use crate::multigrid::testing;
 use crate::multigrid::wide::Wide;
 use crate::multigrid::{Amg, NearNullspace};
 use crate::scalar::{Field, Mixes, Real, c32, c64};
 use crate::solver::{Cg, Fgmres, Solver};
-use crate::stop::Stop;
+use crate::stop::{Outcome, Stop};
 use crate::vector::Vector;
 use vcycle_core::communicator::threads;
 
@@ -45,6 +46,13 @@ fn part(rank: &Executor, problem: &gallery::Problem) -> Result<Part> {
     let near = NearNullspace::new(block, vectors.collect())?;
     let b = Vector::from_column(rank, problem.rhs[own].to_vec());
     Ok((Arc::new(a), near, b))
+}
+
+/// A solve with conjugate gradients.
+fn outcome(amg: &Amg, (a, near, b): Part) -> Result<Outcome> {
+    let hierarchy = amg.hierarchy_with(&a, &near, &Workspace::new())?;
+    let solver = Solver::new(Cg::default(), a)?.with_preconditioner(Arc::new(hierarchy))?;
+    solver.solve(&b, &mut Vector::zeros_like(&b)?)
 }
 
 /// Levels of ranks beside those without: the same bits, but on GPUs to rounding, where the kernel that sums up depends on the rows
@@ -179,21 +187,15 @@ fn check_levels_on(executor: &Executor, problem: &str, amg: Amg, ranks: &[usize]
 fn check(problem: &str, text: &str, ranks: &[usize]) {
     check_levels(problem, text, ranks);
     let ((problem, near), amg) = (built(problem), amg(text));
-    let solved = |a: Arc<dyn LinOp<f64>>, near: &NearNullspace, b: &Vector<f64>| {
-        let hierarchy = amg.hierarchy_with(&a, near, &Workspace::new())?;
-        let solver = Solver::new(Cg::default(), a)?;
-        let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
-        solver.solve(b, &mut Vector::zeros_like(b)?)
-    };
     let b = Vector::from_column(problem.matrix.executor(), problem.rhs.clone());
-    let expected = solved(Arc::new(problem.matrix.clone()), &near, &b).unwrap();
+    let whole = (Arc::new(problem.matrix.clone()) as _, near, b);
+    let expected = outcome(&amg, whole).unwrap();
     assert!(expected.converged());
     for &ranks in ranks {
         let told = format!("{} {text} on {ranks} ranks", problem.name);
         threads::run(ranks, |team| {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let (a, near, b) = part(&rank, &problem)?;
-            let outcome = solved(a, &near, &b)?;
+            let outcome = outcome(&amg, part(&rank, &problem)?)?;
             let apart = outcome.iterations.abs_diff(expected.iterations);
             assert!(outcome.converged() && apart <= 1, "{told}: {outcome}");
             Ok(())
@@ -430,18 +432,10 @@ fn levels_of_ranks_with_devices_are_those_of_one_device() {
 fn a_matrix_that_one_rank_gathers_as_a_whole() {
     let problem = gallery::build("poisson5:12", &Executor::cpu()).unwrap();
     for precision in ["dp", "sp", "dp-sp"] {
-        let amg = Amg {
-            precision: precision.parse().unwrap(),
-            coarsest_rows: 20,
-            ..Amg::default()
-        };
+        let amg = testing::amg(&format!("precision={precision}, coarsest-rows=20"));
         threads::run(2, |team| {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let (a, near, b) = part(&rank, &problem)?;
-            let hierarchy = amg.hierarchy_with(&a, &near, &Workspace::new())?;
-            let solver = Solver::new(Cg::default(), a)?;
-            let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
-            let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+            let outcome = outcome(&amg, part(&rank, &problem)?)?;
             assert!(outcome.converged(), "{precision}: {outcome}");
             Ok(())
         })

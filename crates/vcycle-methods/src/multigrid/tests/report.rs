@@ -36,7 +36,7 @@ fn a_profile_shows_the_stages_of_every_level() {
     let made = hierarchy(&classical(), &a).unwrap();
     let profile = Rc::new(RefCell::new(Profile::default()));
     let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
-    let (b, mut x) = (irregular(&a, 0.3), irregular(&a, 0.0));
+    let (b, mut x) = (irregular(a.as_ref(), 0.3), irregular(a.as_ref(), 0.0));
     made.apply(&b, &mut x, &ws).unwrap();
     let profile = profile.borrow();
     let mut level = &profile.stages()[0];
@@ -81,28 +81,18 @@ fn what_cannot_be_set_up_is_named() {
 
     let mut large = gallery::build("poisson5:30", &host).unwrap().matrix;
     large.values_mut()[7] = 1e5;
-    let amg = Amg {
-        precision: "dp/hp".parse().unwrap(),
-        scaling: LevelScaling::None,
-        ..classical()
-    };
+    let amg = with(&classical(), "precision=dp/hp, scaling=none");
     let error = hierarchy(&amg, &(Arc::new(large) as Matrix)).unwrap_err();
     assert!(
         matches!(error, Error::LevelOverflow { level: 0, .. }),
         "{error}"
     );
 
-    let amg = Amg {
-        restriction_scaling: -1.0,
-        ..classical()
-    };
+    let amg = with(&classical(), "restriction-scaling=-1.0");
     let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
     assert!(error.to_string().starts_with("restriction-scaling: "));
 
-    let amg = Amg {
-        interpolation: Interpolation::Smoothed,
-        ..classical()
-    };
+    let amg = with(&classical(), "interpolation=smoothed");
     let error = hierarchy(&amg, &problem("poisson5:30")).unwrap_err();
     assert!(
         error

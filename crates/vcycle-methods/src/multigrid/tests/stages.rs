@@ -1,8 +1,7 @@
 //! Stages and how they combine.
 
 use super::*;
-use crate::linop::Size;
-use crate::matrix::{Csr, Duplicates};
+use crate::matrix::Csr;
 
 #[test]
 fn the_matrix_decides_by_default() {
@@ -21,10 +20,7 @@ fn the_matrix_decides_by_default() {
 
 #[test]
 fn aggressive_coarsening_gets_a_smoother_that_suits_it() {
-    let amg = Amg {
-        coarsening: Coarsening::PmisAggressive,
-        ..Amg::default()
-    };
+    let amg = amg("coarsening=pmis-aggressive");
     for (spec, most) in [("poisson5:64", 15), ("poisson7:20", 14)] {
         let count = iterations(&amg, &problem(spec));
         assert!(count <= most, "{spec}: {count}");
@@ -33,24 +29,15 @@ fn aggressive_coarsening_gets_a_smoother_that_suits_it() {
 
 #[test]
 fn groups_by_the_numbering_are_for_the_asking_and_where_matching_stalls() {
-    let amg = Amg {
-        coarsening: Coarsening::Uniform,
-        aggregate_size: 5,
-        ..Amg::default()
-    };
+    let uniform = amg("coarsening=uniform, aggregate-size=5");
     let a = problem("poisson5:40");
-    let report = hierarchy(&amg, &a).unwrap().report().clone();
+    let report = hierarchy(&uniform, &a).unwrap().report().clone();
     assert_eq!((report.levels[1].rows, report.notes), (320, vec![]));
-    assert!(iterations(&amg, &a) <= 40);
+    assert!(iterations(&uniform, &a) <= 40);
 
     // Pairs of nodes with three unknowns become one with six.
-    let body = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
-    let pairs = Amg {
-        coarsening: Coarsening::Pgm,
-        aggregate_size: 2,
-        ..Amg::default()
-    };
-    let (a, near): (Matrix, _) = (Arc::new(body.matrix), body.near_nullspace.unwrap());
+    let (a, near) = body("elasticity:6x3x3", &Executor::cpu());
+    let (a, pairs): (Matrix, _) = (Arc::new(a), amg("coarsening=pgm, aggregate-size=2"));
     let made = pairs.hierarchy_with(&a, &near, &Workspace::new()).unwrap();
     assert_eq!(made.report().levels[1].rows, 96 / 8 * 6);
     let note = "matching stalled on level 0: groups of 8 by the numbering (`uniform`)";
@@ -66,11 +53,8 @@ fn every_pair_of_coarsening_and_interpolation_converges() {
             if interpolation.after(coarsening).is_err() {
                 continue;
             }
-            let amg = Amg {
-                coarsening,
-                interpolation,
-                ..classical()
-            };
+            let options = format!("coarsening={coarsening}, interpolation={interpolation}");
+            let amg = with(&classical(), &options);
             let count = iterations(&amg, &a);
             eprintln!("{coarsening} {interpolation}: {count}");
             // Sparse choices need interpolation from a distance, and constants of groups do not
@@ -99,32 +83,28 @@ fn every_pair_of_coarsening_and_interpolation_converges() {
 fn in_pieces() -> Csr<f64> {
     let host = Executor::cpu();
     let grids = ["poisson5:30", "aniso5:25,0.01"].map(|spec| gallery::build(spec, &host).unwrap());
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let (mut triplets, mut first) = (Vec::new(), 0);
     for grid in grids {
-        let first = offsets.len() as u32 - 1;
-        for row in 0..grid.matrix.size().rows {
-            columns.extend(grid.matrix.row(row).0.iter().map(|column| first + column));
-            values.extend_from_slice(grid.matrix.row(row).1);
-            offsets.push(columns.len());
+        let a = grid.matrix;
+        let rows = a.size().rows as u32;
+        for row in 0..rows {
+            let (columns, values) = a.row(row as usize);
+            let entries = columns.iter().zip(values);
+            triplets.extend(entries.map(|(column, &value)| (first + row, first + column, value)));
         }
+        first += rows;
     }
-    for alone in 0..5 {
-        columns.push(offsets.len() as u32 - 1);
-        values.push(1e-3 + f64::from(alone));
-        offsets.push(columns.len());
-    }
-    let size = Size::square(offsets.len() - 1);
-    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    triplets.extend((0..5).map(|alone| (first + alone, first + alone, 1e-3 + f64::from(alone))));
+    of_triplets(first as usize + 5, triplets)
+        .copy_to(&host)
+        .unwrap()
 }
 
 #[test]
 fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
     let a: Matrix = Arc::new(in_pieces());
     for coarsening in Coarsening::ALL {
-        let amg = Amg {
-            coarsening,
-            ..classical()
-        };
+        let amg = with(&classical(), &format!("coarsening={coarsening}"));
         let count = iterations(&amg, &a);
         eprintln!("{coarsening}: {count}");
         let limit = match coarsening {
@@ -140,13 +120,10 @@ fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
 fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
     // No coupling is strong.
     let a = problem("poisson5:40");
-    let amg = Amg {
-        strength: strength::Strength::Symmetric(strength::Symmetric {
-            threshold: 2.0,
-            ..strength::Symmetric::default()
-        }),
-        ..classical()
-    };
+    let amg = with(
+        &classical(),
+        r#"strength={"kind":"symmetric","threshold":2.0}"#,
+    );
     let made = hierarchy(&amg, &a).unwrap();
     let stalled = made.report().stalled.clone().unwrap();
     assert_eq!(
@@ -161,10 +138,7 @@ fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
 fn maps_lead_every_unknown_to_the_levels_it_is_on() {
     let a = problem("poisson5:40");
     for coarsening in Coarsening::ALL {
-        let amg = Amg {
-            coarsening,
-            ..classical()
-        };
+        let amg = with(&classical(), &format!("coarsening={coarsening}"));
         let maps = amg.coarse_maps(&a, &Workspace::new()).unwrap();
         let made = hierarchy(&amg, &a).unwrap();
         assert_eq!(maps.grouped, made.amg().coarsening.aggregates());
