@@ -7,8 +7,8 @@ use super::interpolate::{
     self, InterpolationMethod, RankLevel, bamg, bamg_rows, energy_minimised,
     energy_minimised_over_ranks, filtered, shared_radius, smoothed, smoothed_near, spectral_radius,
 };
-use super::systems::{Unknowns, View};
-use super::transfer::LevelStages;
+use super::transfer::{Fit, LevelStages};
+use super::unknowns::{Unknowns, View};
 use crate::error::Result;
 use crate::linop::Size;
 use crate::matrix::{Csr, Distributed, Halo};
@@ -16,12 +16,6 @@ use crate::scalar::{Field, Mixes};
 
 /// Damping of the smoothing: rows of this interpolation are not as long as those of groups.
 const SMOOTHING: f64 = 2.0 / 3.0;
-
-/// Own rows of a prolongation, and the spectral radius it needed.
-pub(super) struct Fit {
-    pub p: Csr<f64>,
-    pub radius: Option<f64>,
-}
 
 /// Interpolates the test vectors of a level, where unknowns were chosen; they become those of the next level.
 pub(super) fn fitted<V: Field + Mixes<V, V>>(

@@ -32,7 +32,9 @@ mod number;
 #[cfg(test)]
 mod on_devices;
 mod operations;
+mod outermost;
 mod own;
+mod placement;
 mod precision;
 mod report;
 mod restriction;
@@ -50,6 +52,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod unknowns;
 mod wide;
 mod working;
 

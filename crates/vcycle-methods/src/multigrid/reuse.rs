@@ -14,7 +14,7 @@ use super::near_nullspace::NearNullspace;
 use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
 use super::setup::{Levels, Record, analysed, coarsen, with_filter};
-use super::systems::Unknowns;
+use super::unknowns::Unknowns;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, Size, check_size};

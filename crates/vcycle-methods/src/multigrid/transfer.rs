@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::coarsen::{Aggregates, CoarseUnknowns, NextNumbers, NextOfRanks};
-use super::fitted::Fit;
 use super::interpolate::{
     CoarseLevel, Interpolate, Interpolation, InterpolationMethod, RankLevel, Weighing,
     energy_minimised, energy_minimised_over_ranks, smoothed_by_radius, smoothed_near, tentative,
@@ -16,7 +15,7 @@ use super::number::{as_real, as_same, magnitudes, of_real};
 use super::own::Own;
 use super::restriction::Restriction;
 use super::strength::Strength;
-use super::systems::{Unknowns, View};
+use super::unknowns::{Unknowns, View};
 use crate::error::{ConfigError, Error, Result};
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, LocalNumbers, Pattern};
@@ -46,6 +45,12 @@ pub(super) struct Prolongation<V: Field> {
     /// Its blocks.
     pub block: Size,
     /// The spectral radius that was found on the way.
+    pub radius: Option<f64>,
+}
+
+/// Own rows of a prolongation that fits test vectors, and the spectral radius it needed.
+pub(super) struct Fit {
+    pub p: Csr<f64>,
     pub radius: Option<f64>,
 }
 

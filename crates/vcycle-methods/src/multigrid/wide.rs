@@ -1,27 +1,21 @@
-//! The types that levels are set up in, and how cycles of these begin.
+//! The types that levels are set up in.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use super::coarsest::DenseLu;
-use super::cycle::Cycles;
 use super::matrices::Matrices;
-use super::scaling::{Factors, LevelScaling, Normalised, scale_levels};
-use super::working::{Plan, Working};
+use super::scaling::{Factors, LevelScaling, scale_levels};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::COMPLEX_INVERSE;
 use crate::linop::{Converted, LinOp};
 use crate::matrix::{Csr, Dense};
 use crate::operations::on_host;
-use crate::precision::{Precision, Unit};
-use crate::scalar::{Field, Kind, Mixes, Scalar, bf16, c32, c64, convert, f16};
+use crate::precision::Precision;
+use crate::scalar::{Field, Kind, Mixes, Scalar, c64, convert};
 
 /// A type that levels are set up in: double precision, real or complex.
 pub(super) trait Wide: Field + Mixes<Self, Self> {
-    /// The cycle of the finest level for vectors of `T`, and full multigrid.
-    fn outermost<T: Scalar>(plan: &mut Plan<'_, Self>) -> Result<[Arc<dyn LinOp<T>>; 2]>;
-
     /// Scales the levels that have to be scaled.
     fn scale(
         scaling: LevelScaling,
@@ -32,21 +26,12 @@ pub(super) trait Wide: Field + Mixes<Self, Self> {
     /// The dense inverse where a device is to apply it; none on the host.
     fn inverse<W>(a: &Csr<Self>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
     where
-        W: Working<Wide = Self>,
+        W: Mixes<W, W>,
         f32: Mixes<W, W>,
         f64: Mixes<W, W>;
 }
 
 impl Wide for f64 {
-    fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-        match plan.precisions[0].working {
-            Unit::Double => converted::<f64, T>(plan),
-            Unit::Single => converted::<f32, T>(plan),
-            Unit::Half => converted::<f16, T>(plan),
-            Unit::Bfloat => converted::<bf16, T>(plan),
-        }
-    }
-
     fn scale(
         scaling: LevelScaling,
         levels: &mut [Matrices],
@@ -57,7 +42,7 @@ impl Wide for f64 {
 
     fn inverse<W>(a: &Csr<f64>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
     where
-        W: Working<Wide = f64>,
+        W: Mixes<W, W>,
         f32: Mixes<W, W>,
         f64: Mixes<W, W>,
     {
@@ -69,21 +54,13 @@ impl Wide for f64 {
 }
 
 impl Wide for c64 {
-    fn outermost<T: Scalar>(plan: &mut Plan<'_, c64>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-        match plan.precisions[0].working {
-            Unit::Double => converted::<c64, T>(plan),
-            Unit::Single => converted::<c32, T>(plan),
-            half => unreachable!("complex levels in {} are refused before", half.name()),
-        }
-    }
-
     fn scale(_: LevelScaling, levels: &mut [Matrices<c64>], _: &[Precision]) -> Result<Factors> {
         Ok(Factors::none(levels.len()))
     }
 
     fn inverse<W>(a: &Csr<c64>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
     where
-        W: Working<Wide = c64>,
+        W: Mixes<W, W>,
         f32: Mixes<W, W>,
         f64: Mixes<W, W>,
     {
@@ -102,46 +79,24 @@ impl Wide for c64 {
     }
 }
 
-/// The cycles of the finest level, in the precision of that, for vectors of `T`.
-fn converted<W: Working, T: Scalar>(
-    plan: &mut Plan<'_, W::Wide>,
-) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-    let Cycles { shaped, full, .. } = W::cycles(plan, 0)?;
-    Ok([for_vectors(plan, shaped)?, for_vectors(plan, full)?])
-}
-
-/// A cycle of the finest level for vectors of `T`.
-fn for_vectors<W: Working, T: Scalar>(
-    plan: &Plan<'_, W::Wide>,
-    cycle: Arc<dyn LinOp<W>>,
-) -> Result<Arc<dyn LinOp<T>>> {
-    let cycle = plan.rescaled(cycle)?;
-    let any: &dyn Any = &cycle;
-    let inner: Arc<dyn LinOp<T>> = match any.downcast_ref::<Arc<dyn LinOp<T>>>() {
-        Some(same) => return Ok(Arc::clone(same)),
-        None => Arc::new(Converted::new(cycle)?),
-    };
-    match plan.amg.scaling.normalises(T::KIND, W::KIND) {
-        true => Ok(Arc::new(Normalised { inner })),
-        false => Ok(inner),
-    }
-}
-
 /// The dense factorisation; on a device the inverse, at least in single precision.
-pub(super) fn dense<W: Working>(a: &Csr<W::Wide>, executor: &Executor) -> Result<Arc<dyn LinOp<W>>>
+pub(super) fn dense<V: Wide, W: Mixes<W, W>>(
+    a: &Csr<V>,
+    executor: &Executor,
+) -> Result<Arc<dyn LinOp<W>>>
 where
     f32: Mixes<W, W>,
     f64: Mixes<W, W>,
 {
-    match W::Wide::inverse(a, executor)? {
+    match V::inverse(a, executor)? {
         Some(inverse) => Ok(inverse),
         None => Ok(Arc::new(DenseLu::new(a))),
     }
 }
 
 /// The sparse factorisation, where the cycles run.
-pub(super) fn direct<W: Working>(
-    level: &Matrices<W::Wide>,
+pub(super) fn direct<V: Wide, W: Scalar>(
+    level: &Matrices<V>,
     executor: &Executor,
     ws: &Workspace,
 ) -> Result<Arc<dyn LinOp<W>>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::convert::{TRIAL, no_stencil, stencil_on};
 use super::matrix::MOST_UNKNOWNS;
-use super::{Grid, Stencil, StencilMatrix, Storage};
+use super::{Grid, Stencil, StencilMatrix, Storage, Structure};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{Size, check_size};
@@ -136,18 +136,6 @@ pub(super) fn of_first_rows(
         nonzeros,
     };
     seen.structure(grid, TRIAL)
-}
-
-/// What a matrix on a grid is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Structure {
-    /// The cells.
-    pub grid: Grid,
-    /// The neighbours of a cell.
-    pub stencil: Stencil,
-    /// The unknowns of a cell.
-    pub unknowns: usize,
 }
 
 /// The grid on which all entries of a matrix are between neighbours, and which neighbours they are.

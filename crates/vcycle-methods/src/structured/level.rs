@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::buffers::converted;
 use super::fields::InFields;
 use super::level_exchange::LevelExchange;
 use super::smoothing::StencilSmoothing;
-use super::values::converted;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;

@@ -1,9 +1,8 @@
 //! Options that hold for some of the levels only.
 
-use super::{StencilSmoother, StructMg};
-use crate::error::{ConfigError, Result};
-use crate::multigrid::{LevelPrecisions, covers};
-use crate::precision::{Precision, Unit};
+use super::StencilSmoother;
+use crate::multigrid::LevelPrecisions;
+use crate::precision::Precision;
 
 /// Other options for some of the levels of structured multigrid, chosen by their number or size: the keys of
 /// [`multigrid::LevelOptions`](crate::multigrid::LevelOptions) that make sense on a grid.
@@ -60,56 +59,4 @@ pub(super) struct OnLevel {
     pub(super) smoother: StencilSmoother,
     /// Before and after the correction.
     pub(super) sweeps: [usize; 2],
-}
-
-impl StructMg {
-    /// What holds for a level of so many rows, where the precision is chosen.
-    ///
-    /// # Errors
-    /// For vectors in half precision or bfloat.
-    pub(super) fn on_level(&self, level: usize, rows: usize) -> Result<OnLevel> {
-        let chosen = self.precision.as_ref().map(|all| all.at(level));
-        let mut on = OnLevel {
-            precision: chosen.unwrap_or_default(),
-            smoother: self.smoother,
-            sweeps: [self.pre_sweeps, self.post_sweeps],
-        };
-        let levels = self.levels.iter();
-        for one in levels.filter(|one| covers((one.from, one.to, one.below_rows), level, rows)) {
-            let precision = one.precision.as_ref();
-            on.precision = precision.map_or(on.precision, |all| all.at(level - one.from));
-            on.smoother = one.smoother.unwrap_or(on.smoother);
-            on.sweeps[0] = one.pre_sweeps.unwrap_or(on.sweeps[0]);
-            on.sweeps[1] = one.post_sweeps.unwrap_or(on.sweeps[1]);
-        }
-        match on.precision.working {
-            Unit::Double | Unit::Single => Ok(on),
-            _ => Err(ConfigError::BadValue {
-                place: "struct-mg".to_owned(),
-                key: "precision".to_owned(),
-                value: on.precision.to_string(),
-                reason: format!(
-                    "vectors are in `dp` or `sp`, on level {level} too; matrices may be narrower, \
-                     as in `sp/hp`"
-                ),
-            }
-            .into()),
-        }
-    }
-
-    /// The same with nothing wider than `widest`.
-    pub(super) fn capped(mut self, widest: Unit) -> Self {
-        let levels = self.levels.iter_mut().map(|one| &mut one.precision);
-        for precision in levels.chain([&mut self.precision]).flatten() {
-            *precision = precision.capped(widest);
-        }
-        self
-    }
-
-    /// Whether the vectors of some level may be in single precision.
-    pub(super) fn has_single_vectors(&self) -> bool {
-        let levels = self.levels.iter().map(|one| &one.precision);
-        let mut all = levels.chain([&self.precision]).flatten();
-        all.any(|precision| precision.listed().any(|one| one.working != Unit::Double))
-    }
 }

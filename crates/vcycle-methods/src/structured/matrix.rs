@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::values::converted;
+use super::buffers::converted;
 use super::{Grid, Stencil};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};

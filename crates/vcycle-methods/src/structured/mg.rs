@@ -1,4 +1,4 @@
-//! The parameters of structured multigrid, and the operator they become.
+//! The operator that the parameters of structured multigrid become.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -8,108 +8,21 @@ use vcycle_kernels::compiled;
 
 use super::detect::has_room;
 use super::island_correction::IslandCorrection;
-use super::level_options::GridLevelOptions;
 use super::moved_operator::MovedOperator;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
 use super::survey::Survey;
-use super::{CoarseStencil, Grid, IslandCorrections, StencilMatrix, StencilSmoother};
+use super::{IslandCorrections, StencilMatrix, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::STRUCTURED;
-use crate::linop::{Factory, LinOp, entries};
+use crate::linop::{Factory, LinOp, Size, check_size, entries};
 use crate::matrix::{CellOrder, Csr, Distributed};
-use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, Report, seen_as};
+use crate::multigrid::{LevelPrecisions, Report, seen_as};
 use crate::operations::on_host;
-use crate::operations::stencil_setup::has_kernels;
 use crate::precision::{Precision, Unit};
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
-};
 use crate::scalar::{Kind, Mixes, Scalar};
-
-/// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
-/// computed in single, inside a solver in double precision, unless said otherwise.
-///
-/// All levels are made in double precision: cells are halved along the axes they are strongly coupled
-/// along, interpolation follows the matrix, products are formed in stencil form. Then every level is
-/// scaled where its numbers leave the range of half precision, and rounded (set-up-then-scale, Zong et
-/// al. 2024). Cycles are those of all multigrid, with Gauss-Seidel in eight colours.
-///
-/// **Choose it** wherever it can be: no index is stored, and memory is what a solve waits for.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, solver::{Cg, Solver}, structured::StructMg,
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("poisson27:16", &cpu)?;
-/// let solver = Solver::new(Cg::default(), Arc::new(problem.matrix))?
-///     .preconditioned_by(&StructMg::default())?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.iterations < 12);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct StructMg {
-    /// Of vectors and matrices, level by level, `sp/hp` say; chosen from the matrix unless given. Never wider than
-    /// the solver's own.
-    pub precision: Option<LevelPrecisions>,
-    /// What keeps levels in the range of half precision.
-    pub scaling: LevelScaling,
-    /// Matrices from this level on are stored in the precision of vectors; unless given, from the
-    /// first level where too many numbers are too small.
-    pub shift_level: Option<usize>,
-    /// What smooths.
-    pub smoother: StencilSmoother,
-    /// Sweeps before the correction.
-    pub pre_sweeps: usize,
-    /// Sweeps after the correction.
-    pub post_sweeps: usize,
-    /// Levels that have other options.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub levels: Vec<GridLevelOptions>,
-    /// How often a level visits the next one.
-    pub cycle: Cycle,
-    /// Axes along which cells are coupled less than this part of the strongest are not halved.
-    pub semicoarsening: f64,
-    /// Corrections of what is constant on islands of a coefficient that jumps, of a symmetric matrix.
-    pub islands: IslandCorrections,
-    /// Which neighbours the cells of coarse grids have.
-    pub coarse_stencil: CoarseStencil,
-    /// Up to this many cells a level is solved by a dense factorisation.
-    pub coarsest_cells: usize,
-    /// Over ranks: the first level of at most this many cells, and all below it, are those of one rank. Ranks with a device
-    /// gather levels of 20 times as many. Where they use the same device, one of them does everything, unless this is 0.
-    pub gather_cells: usize,
-    /// Cells along x, y and z; found out from the matrix unless given.
-    pub grid: Option<Grid>,
-}
-
-impl Default for StructMg {
-    fn default() -> Self {
-        Self {
-            precision: None,
-            scaling: LevelScaling::default(),
-            shift_level: None,
-            smoother: StencilSmoother::default(),
-            pre_sweeps: 2,
-            post_sweeps: 2,
-            levels: Vec::new(),
-            cycle: Cycle::default(),
-            semicoarsening: 0.5,
-            islands: IslandCorrections::default(),
-            coarse_stencil: CoarseStencil::default(),
-            coarsest_cells: 200,
-            gather_cells: 4096,
-            grid: None,
-        }
-    }
-}
 
 /// Structured multigrid, ready to be applied, and its report.
 #[derive(Debug)]
@@ -287,63 +200,42 @@ impl StructMg {
     }
 }
 
-impl StructMg {
-    /// Whether a device has kernels for all of the set-up.
-    pub(super) fn sets_up_on(&self, executor: &Executor) -> bool {
-        let on_levels = self.levels.iter().filter_map(|one| one.smoother);
-        let mut smoothers = on_levels.chain([self.smoother]);
-        has_kernels(executor)
-            && self.scaling != LevelScaling::ScaleThenSetup
-            && self.coarse_stencil == CoarseStencil::Galerkin
-            && smoothers.all(|smoother| smoother == StencilSmoother::GaussSeidel)
-    }
-}
-
-impl Component for StructMg {
-    const REGISTRATION: Registration = Registration {
-        name: "struct-mg",
-        summary: "Multigrid on structured grids, in half precision.",
-        after_colon: &["precision"],
-        needs: &[Need::Entries, Need::Grid],
-        support: Support {
-            complex: false,
-            ranks: Ranks::Shared,
-            transposed: false,
-            ..Support::own_rows(&[STRUCTURED])
-        },
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 0),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        let sweeps = |one: &GridLevelOptions| {
-            one.pre_sweeps.unwrap_or(self.pre_sweeps) == one.post_sweeps.unwrap_or(self.post_sweeps)
-        };
-        let mirrored = self.pre_sweeps == self.post_sweeps && self.levels.iter().all(sweeps);
-        match self.cycle.symmetry() {
-            Symmetry::Symmetric if !mirrored => Symmetry::OneSided,
-            of_cycle => of_cycle,
-        }
-    }
-
-    fn memory(&self, of: MemoryOf) -> Memory {
-        let memory = match of.on_device {
-            false => Memory::per(11, 30),
-            true => Memory::per(2, 33),
-        };
-        Memory {
-            made_on_host: true,
-            replaces_matrix: true,
-            ..memory
-        }
-    }
-}
-
-preconditioner!(StructMg);
-
 impl<T: Mixes<T, T>> Factory<T> for StructMg {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         Ok(self.generate_with_report(a, ws)?.operator)
+    }
+}
+
+impl GridSetup {
+    /// Structured multigrid for a matrix with the stencil of the first one.
+    ///
+    /// # Errors
+    /// For a matrix of another size or stencil, and as those of
+    /// [`generate_with_report`](StructMg::generate_with_report).
+    pub fn update_values<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        compiled!(working T: fn(&GridSetup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
+            = GridSetup::updated)(self, a, ws)
+    }
+
+    fn updated<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        if let Some(shared) = Distributed::behind(a.as_ref()) {
+            return self.updated_by_ranks(&shared, None, ws);
+        }
+        check_size("update of values", Size::square(self.rows), a.size())?;
+        let stencil = self.parameters.stencil(a.as_ref())?;
+        self.check(&stencil)?;
+        let _stage = ws.stage("struct-mg update", 0);
+        let axes = Some(&self.axes[..]);
+        self.parameters
+            .of_stencil(stencil, None, axes, a.executor(), ws)
     }
 }
 

@@ -24,6 +24,7 @@
 mod apply;
 mod assemble;
 mod axes;
+mod buffers;
 mod coarse_stencil;
 mod coarsen;
 mod columns;
@@ -55,6 +56,7 @@ mod mg_tests;
 mod moved_operator;
 mod of_ranks;
 mod orders;
+mod parameters;
 mod polynomial;
 mod rank_stencil;
 #[cfg(test)]
@@ -75,13 +77,14 @@ mod values;
 
 pub use crate::grid::Grid;
 pub use coarse_stencil::CoarseStencil;
-pub use detect::{Structure, find_stencil};
+pub use detect::find_stencil;
 pub use island_correction::IslandCorrections;
 pub use level_options::GridLevelOptions;
 pub use matrix::{StencilMatrix, Storage};
-pub use mg::{Generated, StructMg};
+pub use mg::Generated;
+pub use parameters::StructMg;
 pub use reuse::GridSetup;
 pub use smoothing::StencilSmoother;
-pub use stencil::{Offset, Stencil};
+pub use stencil::{Offset, Stencil, Structure};
 pub use sweep::Direction;
 pub use transfer::Transfer;

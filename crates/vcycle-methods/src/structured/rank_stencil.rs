@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::convert::{no_stencil, stencil_with};
 use super::decode::{ALL, Decoder};
-use super::detect::{FEW, MANY, Structure, of_first_rows};
-use super::{Grid, Stencil, StencilMatrix};
+use super::detect::{FEW, MANY, of_first_rows};
+use super::{Grid, Stencil, StencilMatrix, Structure};
 use crate::error::{Error, Result};
 use crate::matrix::{Distributed, GridPart, zeroed};
 

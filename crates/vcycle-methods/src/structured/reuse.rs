@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use vcycle_kernels::compiled;
-
-use super::{Generated, Stencil, StencilMatrix, StructMg};
+use super::{Stencil, StencilMatrix, StructMg};
 use crate::error::{Error, Result};
-use crate::executor::Workspace;
-use crate::linop::{LinOp, Size, check_size};
-use crate::matrix::{Distributed, GridPart};
-use crate::scalar::Mixes;
+use crate::matrix::GridPart;
 
 /// What structured multigrid shares among matrices of one stencil: the grids of all levels and whatever was chosen
 /// for the first matrix. It holds no numbers of a matrix.
 ///
-/// It comes with every [`Generated`]. For other values [`update_values`](Self::update_values) makes everything anew
+/// It comes with every [`Generated`](super::Generated). For other values [`update_values`](Self::update_values) makes everything anew
 /// that depends on them: weights of interpolation, coarse matrices, scaling, smoothers and the coarsest solver.
 ///
 /// ```
@@ -36,7 +31,7 @@ pub struct GridSetup {
     pub(super) parameters: StructMg,
     stencil: Stencil,
     pub(super) unknowns: usize,
-    rows: usize,
+    pub(super) rows: usize,
     /// Along which each level but the coarsest is halved.
     pub(super) axes: Vec<Vec<usize>>,
     /// How ranks share the grid, if they do.
@@ -69,37 +64,6 @@ impl GridSetup {
             axes: Vec::new(),
             part: None,
         }
-    }
-
-    /// Structured multigrid for a matrix with the stencil of the first one.
-    ///
-    /// # Errors
-    /// For a matrix of another size or stencil, and as those of
-    /// [`generate_with_report`](StructMg::generate_with_report).
-    pub fn update_values<T: Mixes<T, T>>(
-        &self,
-        a: &Arc<dyn LinOp<T>>,
-        ws: &Workspace,
-    ) -> Result<Generated<T>> {
-        compiled!(working T: fn(&GridSetup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
-            = GridSetup::updated)(self, a, ws)
-    }
-
-    fn updated<T: Mixes<T, T>>(
-        &self,
-        a: &Arc<dyn LinOp<T>>,
-        ws: &Workspace,
-    ) -> Result<Generated<T>> {
-        if let Some(shared) = Distributed::behind(a.as_ref()) {
-            return self.updated_by_ranks(&shared, None, ws);
-        }
-        check_size("update of values", Size::square(self.rows), a.size())?;
-        let stencil = self.parameters.stencil(a.as_ref())?;
-        self.check(&stencil)?;
-        let _stage = ws.stage("struct-mg update", 0);
-        let axes = Some(&self.axes[..]);
-        self.parameters
-            .of_stencil(stencil, None, axes, a.executor(), ws)
     }
 
     /// Fails for another stencil than that of the first matrix.

@@ -95,6 +95,18 @@ impl Stencil {
     }
 }
 
+/// What a matrix on a grid is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Structure {
+    /// The cells.
+    pub grid: Grid,
+    /// The neighbours of a cell.
+    pub stencil: Stencil,
+    /// The unknowns of a cell.
+    pub unknowns: usize,
+}
+
 pub(super) fn opposite([x, y, z]: Offset) -> Offset {
     [-x, -y, -z]
 }

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use super::groups::Groups;
-use super::registration::CoarseUnknowns;
+use super::groups::{Groups, LEFT_OUT, numbered};
+use super::unknowns::CoarseUnknowns;
 use super::{Aggregates, NONE, Nearby, Numbers, Splitting};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::matrix::{DeviceHalo, Halo, LocalNumbers, Partition};
 use crate::operations::coarsen::{FOREIGN, renumbered};
-
-/// No group, among global numbers.
-pub(in crate::multigrid) const LEFT_OUT: u64 = u64::MAX;
 
 /// Which of the unknowns (or nodes) nearby are coarse, or what groups they belong to, in local numbers.
 pub(in crate::multigrid) struct Choice {
@@ -156,23 +153,6 @@ impl Choice {
         let ranks = Some(NextOfRanks { next, first: None });
         Self { coarse, ranks }
     }
-}
-
-/// Own ones are numbered from the first of this rank on, and shown to others.
-pub(super) fn numbered(
-    rows: &Halo,
-    is_coarse: impl Fn(usize) -> bool,
-) -> Result<(Partition, Vec<u64>)> {
-    let own = rows.own();
-    let count = own.clone().filter(|&row| is_coarse(row)).count();
-    let partition = Partition::of_counts(rows.team().as_ref(), count)?;
-    let mut numbers = vec![LEFT_OUT; rows.len()];
-    let own_numbers = partition.range(rows.team().rank());
-    for (number, row) in own_numbers.zip(own.filter(|&row| is_coarse(row))) {
-        numbers[row] = number;
-    }
-    rows.refresh(&mut numbers)?;
-    Ok((partition, numbers))
 }
 
 /// Unknowns that are chosen among those nearby.

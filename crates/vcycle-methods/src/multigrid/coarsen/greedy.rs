@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::choice::Choice;
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::CoarseningRegistration;
+use super::unknowns::CoarseUnknowns;
 use super::{Aggregates, NONE, check_square};
 use crate::error::Result;
 use crate::host_stages;

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use super::choice::{LEFT_OUT, numbered};
 use super::nearby::Nearby;
 use super::{Aggregates, NONE};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Partition};
+
+/// No group, among global numbers.
+pub(in crate::multigrid) const LEFT_OUT: u64 = u64::MAX;
 
 /// Groups whose members ranks may share; without ranks one has them all.
 pub(in crate::multigrid) struct Groups {
@@ -122,4 +124,21 @@ impl Groups {
             partition: next.partition,
         })
     }
+}
+
+/// Own ones are numbered from the first of this rank on, and shown to others.
+pub(super) fn numbered(
+    rows: &Halo,
+    is_coarse: impl Fn(usize) -> bool,
+) -> Result<(Partition, Vec<u64>)> {
+    let own = rows.own();
+    let count = own.clone().filter(|&row| is_coarse(row)).count();
+    let partition = Partition::of_counts(rows.team().as_ref(), count)?;
+    let mut numbers = vec![LEFT_OUT; rows.len()];
+    let own_numbers = partition.range(rows.team().rank());
+    for (number, row) in own_numbers.zip(own.filter(|&row| is_coarse(row))) {
+        numbers[row] = number;
+    }
+    rows.refresh(&mut numbers)?;
+    Ok((partition, numbers))
 }

@@ -24,12 +24,13 @@ mod ruge_stueben;
 #[cfg(test)]
 mod tests;
 mod uniform;
+mod unknowns;
 
 pub use aggressive::aggressive;
-pub(in crate::multigrid) use choice::{Choice, Chosen, LEFT_OUT, NextNumbers, NextOfRanks};
+pub(in crate::multigrid) use choice::{Choice, Chosen, NextNumbers, NextOfRanks};
 pub use greedy::greedy;
 pub(crate) use greedy::most_common;
-pub(in crate::multigrid) use groups::Groups;
+pub(in crate::multigrid) use groups::{Groups, LEFT_OUT};
 pub use hmis::hmis;
 pub use kind::Coarsening;
 pub use mis2::mis2;
@@ -37,10 +38,11 @@ pub(in crate::multigrid) use nearby::{Nearby, spread_over};
 pub use numbers::Numbers;
 pub use pgm::pgm;
 pub use pmis::pmis;
-pub use registration::{CoarseUnknowns, Coarsen, CoarseningRegistration, Graph};
+pub use registration::{Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
 pub(in crate::multigrid) use uniform::uniform_near;
 pub use uniform::{boxes, uniform};
+pub use unknowns::CoarseUnknowns;
 
 use std::ops::Range;
 use std::sync::Arc;

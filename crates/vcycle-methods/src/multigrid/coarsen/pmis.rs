@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use super::choice::Choice;
 use super::nearby::Nearby;
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::CoarseningRegistration;
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
+use super::unknowns::CoarseUnknowns;
 use super::{Splitting, check_square};
 use crate::error::Result;
 use crate::matrix::{DeviceHalo, Pattern, ranges};

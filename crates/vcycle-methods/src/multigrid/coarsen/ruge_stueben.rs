@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::choice::Choice;
 use super::pmis::{COARSE, FINE, OPEN, start};
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::CoarseningRegistration;
 use super::rounds::neighbours;
+use super::unknowns::CoarseUnknowns;
 use super::{Splitting, check_square};
 use crate::error::Result;
 use crate::host_stages;

@@ -6,7 +6,8 @@ use super::Aggregates;
 use super::choice::Choice;
 use super::groups::Groups;
 use super::nearby::Nearby;
-use super::registration::{CoarseUnknowns, CoarseningRegistration};
+use super::registration::CoarseningRegistration;
+use super::unknowns::CoarseUnknowns;
 use crate::error::{Error, Result};
 use crate::matrix::Partition;
 

@@ -6,7 +6,7 @@ use crate::executor::{Executor, Workspace};
 use crate::gallery;
 use crate::linop::LinOp;
 use crate::multigrid::testing::*;
-use crate::multigrid::{Amg, Hierarchy};
+use crate::multigrid::{Amg, Coarsening, Hierarchy};
 use vcycle_core::testing::device;
 
 /// Smoothed aggregation in which all couplings are strong.
