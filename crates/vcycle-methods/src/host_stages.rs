@@ -20,7 +20,6 @@ pub(crate) const MULTIGRID: &[HostStage] = &[
     NODE_SYSTEMS,
     HMIS,
     RUGE_STUEBEN,
-    PATHS,
     GREEDY,
     MATCHING,
     HYBRID,
@@ -39,7 +38,6 @@ host_stages! {
     NODE_SYSTEMS = "systems by nodes of more than six unknowns";
     HMIS = "hmis coarsening";
     RUGE_STUEBEN = "rs coarsening";
-    PATHS = "aggressive coarsening with more than one path";
     GREEDY = "greedy aggregation";
     MATCHING = "matching that rounds do not end";
     HYBRID = "hybrid interpolation";

@@ -239,22 +239,6 @@ impl Amg {
         amg
     }
 
-    /// Levels of fewer rows are set up by the host: all of them, where a stage is not for devices.
-    pub(super) fn host_rows_needed(&self) -> usize {
-        // Those of users look at arrays of the host.
-        let by_host = |coarsening, interpolation: Interpolation| {
-            let own = matches!(coarsening, Coarsening::Own(_));
-            own || matches!(interpolation, Interpolation::Own(_))
-        };
-        let of_level = |level: &LevelOptions| by_host(level.coarsening, level.interpolation);
-        let on_host =
-            by_host(self.coarsening, self.interpolation) || self.levels.iter().any(of_level);
-        match on_host {
-            true => usize::MAX,
-            false => self.host_rows,
-        }
-    }
-
     /// Which couplings matter on a level.
     pub(super) fn strength_at(&self, level: usize) -> Strength {
         match self.strength.at_level(level) {

@@ -85,4 +85,4 @@ pub use reuse::{LevelMatrices, Setup};
 pub use scaling::LevelScaling;
 pub use smooth::{Relaxation, Smooth, Smoother, SmootherEntry, Smoothing};
 pub use systems::Systems;
-pub use test_space::{TestSpace, TestSpaceMethod, TestSpaceSearch};
+pub use test_space::{TestSpaceMethod, TestSpaceSearch};

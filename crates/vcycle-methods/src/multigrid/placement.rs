@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
+use super::coarsen::Coarsening;
+use super::interpolate::Interpolation;
+use super::level_options::LevelOptions;
 use super::matrices::LevelMatrix;
 use super::wide::Wide;
 use crate::error::Result;
@@ -17,6 +20,22 @@ const ON_DEVICES: usize = 20;
 const ON_ONE_DEVICE: usize = 1_000_000;
 
 impl Amg {
+    /// Levels of fewer rows are set up by the host: all of them, where a stage is not for devices.
+    pub(super) fn host_rows_needed(&self) -> usize {
+        // Those of users look at arrays of the host.
+        let by_host = |coarsening, interpolation: Interpolation| {
+            let own = matches!(coarsening, Coarsening::Own(_));
+            own || matches!(interpolation, Interpolation::Own(_))
+        };
+        let of_level = |level: &LevelOptions| by_host(level.coarsening, level.interpolation);
+        let on_host =
+            by_host(self.coarsening, self.interpolation) || self.levels.iter().any(of_level);
+        match on_host {
+            true => usize::MAX,
+            false => self.host_rows,
+        }
+    }
+
     /// A level that ranks share where it is set up: on their devices if they have some, or on their hosts. Real ones of
     /// stages that look at rows of the host, and complex ones, are set up there.
     pub(super) fn shared_there<V: Wide>(

@@ -85,7 +85,7 @@ fn choices_and_groups_are_the_same() {
             assert_eq!(pmis(there), pmis(here));
             let mis2 = |graph| coarsen::mis2(graph, seed).unwrap();
             assert_eq!(mis2(there), mis2(here));
-            let aggressive = |graph| coarsen::aggressive(graph, seed, 1).unwrap();
+            let aggressive = |graph| coarsen::aggressive(graph, seed).unwrap();
             assert_eq!(aggressive(there), aggressive(here));
         }
         for size in [2, 4, 8] {
@@ -112,7 +112,7 @@ fn prolongations_from_chosen_unknowns_are_the_same() {
                 assert_close(&made(copy, there), &made(a, here));
             }
         }
-        let twice = coarsen::aggressive(here, 1, 1).unwrap();
+        let twice = coarsen::aggressive(here, 1).unwrap();
         for truncation in [Truncation::none(), Truncation::default()] {
             let two_stage = |a, graph| {
                 let (first, second) = (&twice.first, &twice.second);

@@ -19,146 +19,8 @@ const NAME: &str = "test space";
 /// of a device, hardly ever make another vector.
 const KEPT: u32 = 20;
 
-/// Orthonormal vectors that span, nearly, what a matrix hardly changes: the coarse levels have to
-/// hold them.
-///
-/// It starts from what is known of a problem and is improved with the matrix itself.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, gallery, linop::{Factory, LinOp}, precond::Fsai};
-/// use vcycle::{eigen::Srqcg, multigrid::TestSpace};
-/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
-/// let m = Fsai::default().generate(&a, &ws)?;
-/// let space = TestSpace::scattered(&cpu, 400, 2)?.minimised(a.as_ref(), m.as_ref(), 10, &ws)?;
-/// assert_eq!(space.near_nullspace(1)?.vectors().len(), 2);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct TestSpace {
-    vectors: Vec<Vector<f64>>,
-}
-
-impl TestSpace {
-    /// The space that vectors span.
-    ///
-    /// # Errors
-    /// Vectors of different lengths, not finite, or dependent on each other.
-    pub fn given(executor: &Executor, vectors: &[Vec<f64>]) -> Result<Self> {
-        let vectors = vectors.iter().cloned();
-        Self::spanned(vectors.map(|v| Vector::from_column(executor, v)).collect())
-    }
-
-    /// The motions of a rigid body, see [`NearNullspace::rigid_body_modes`].
-    ///
-    /// # Errors
-    /// For a dimension that is not 2 or 3, coordinates that are not finite, and points on a line,
-    /// about which a rotation moves nothing.
-    pub fn rigid_bodies(
-        executor: &Executor,
-        dimension: usize,
-        coordinates: &[[f64; 3]],
-    ) -> Result<Self> {
-        let modes = NearNullspace::rigid_body_modes(dimension, coordinates)?;
-        Self::given(executor, modes.vectors())
-    }
-
-    /// Vectors without any relation to a matrix, the same every time: a start for finding others.
-    ///
-    /// # Errors
-    /// For more vectors than rows.
-    pub fn scattered(executor: &Executor, rows: usize, count: usize) -> Result<Self> {
-        let all = executor.total(rows)? as usize;
-        let first = executor.before(rows)?;
-        let own = first..first + rows;
-        let vector = |k: usize| own.clone().map(|row| scattered(k * all + row)).collect();
-        Self::spanned(
-            (0..count)
-                .map(|k| Vector::from_column(executor, vector(k)))
-                .collect(),
-        )
-    }
-
-    fn spanned(mut vectors: Vec<Vector<f64>>) -> Result<Self> {
-        orthonormalise(NAME, &mut vectors)?;
-        Ok(Self { vectors })
-    }
-
-    /// What `steps` sweeps `x -= M A x` leave of the vectors.
-    ///
-    /// # Errors
-    /// When an operator fails, or the sweeps leave nothing, or nothing finite, of a vector.
-    pub fn smoothed(
-        mut self,
-        a: &dyn LinOp<f64>,
-        m: &dyn LinOp<f64>,
-        steps: usize,
-        ws: &Workspace,
-    ) -> Result<Self> {
-        let Some(first) = self.vectors.first() else {
-            return Ok(self);
-        };
-        let zero = Vector::zeros_like(first)?;
-        for x in &mut self.vectors {
-            m.improve(steps, a, &zero, x, ws)?;
-        }
-        Self::spanned(self.vectors)
-    }
-
-    /// The vectors after `steps` steps of [`Srqcg`] towards the smallest eigenvectors.
-    ///
-    /// # Errors
-    /// When an operator fails.
-    pub fn minimised(
-        self,
-        a: &dyn LinOp<f64>,
-        m: &dyn LinOp<f64>,
-        steps: usize,
-        ws: &Workspace,
-    ) -> Result<Self> {
-        let iterations = steps;
-        let pairs = Srqcg { iterations }.smallest(a, m, self.vectors, ws)?;
-        Ok(Self {
-            vectors: pairs.vectors,
-        })
-    }
-
-    /// The vectors after at most `steps` steps of [`Lobpcg`] towards the smallest eigenvectors.
-    ///
-    /// # Errors
-    /// When an operator fails.
-    pub fn optimised(
-        self,
-        a: &dyn LinOp<f64>,
-        m: &dyn LinOp<f64>,
-        steps: usize,
-        ws: &Workspace,
-    ) -> Result<Self> {
-        let lobpcg = Lobpcg {
-            max_iterations: steps,
-            ..Lobpcg::default()
-        };
-        let vectors = lobpcg.smallest(a, m, self.vectors, ws)?.vectors;
-        Ok(Self { vectors })
-    }
-
-    /// The vectors.
-    pub fn vectors(&self) -> &[Vector<f64>] {
-        &self.vectors
-    }
-
-    /// The same for a matrix with so many unknowns a node.
-    ///
-    /// # Errors
-    /// For a block size that the rows are no multiple of.
-    pub fn near_nullspace(&self, block_size: usize) -> Result<NearNullspace> {
-        let vectors = self.vectors.iter().map(Vector::to_vec).collect();
-        NearNullspace::new(block_size, vectors)
-    }
-}
-
-/// How multigrid finds the test space of a matrix by itself.
+/// How multigrid finds the test space of a matrix by itself: orthonormal vectors that span, nearly, what the matrix hardly
+/// changes. The coarse levels have to hold them.
 ///
 /// It starts from the near-nullspace that is given, filled up with scattered vectors. Where enough
 /// vectors are given, they are taken as they are, unless they are to be refined.
@@ -236,7 +98,7 @@ impl TestSpaceSearch {
             true => a.executor().clone(),
             false => a.executor().on_host(),
         };
-        let start = self.start(&executor, a.size().rows, given)?;
+        let mut vectors = self.start(&executor, a.size().rows, given)?;
         if !is_needed {
             return Ok(given.clone());
         }
@@ -244,21 +106,50 @@ impl TestSpaceSearch {
         let m = self.smoother.generate(&a, ws)?;
         let (a, m) = (a.as_ref(), m.as_ref());
         let found = match self.method {
-            TestSpaceMethod::Smoothing => start.smoothed(a, m, self.steps, ws)?,
-            TestSpaceMethod::Srqcg => start.minimised(a, m, self.steps, ws)?,
-            TestSpaceMethod::Lobpcg => start.optimised(a, m, self.steps, ws)?,
+            TestSpaceMethod::Smoothing => {
+                for x in &mut vectors {
+                    let zero = Vector::zeros_like(x)?;
+                    m.improve(self.steps, a, &zero, x, ws)?;
+                }
+                orthonormalise(NAME, &mut vectors)?;
+                vectors
+            }
+            TestSpaceMethod::Srqcg => {
+                let iterations = self.steps;
+                Srqcg { iterations }.smallest(a, m, vectors, ws)?.vectors
+            }
+            TestSpaceMethod::Lobpcg => {
+                let lobpcg = Lobpcg {
+                    max_iterations: self.steps,
+                    ..Lobpcg::default()
+                };
+                lobpcg.smallest(a, m, vectors, ws)?.vectors
+            }
         };
         let rounded = |x: &Vector<f64>| x.to_vec().into_iter().map(|value| rounded(value, KEPT));
-        let vectors = found.vectors.iter().map(|x| rounded(x).collect());
+        let vectors = found.iter().map(|x| rounded(x).collect());
         NearNullspace::new(given.block_size(), vectors.collect())
     }
 
-    fn start(&self, executor: &Executor, rows: usize, given: &NearNullspace) -> Result<TestSpace> {
+    /// The given vectors, filled up with some that have no relation to a matrix and are the same every time; orthonormal.
+    fn start(
+        &self,
+        executor: &Executor,
+        rows: usize,
+        given: &NearNullspace,
+    ) -> Result<Vec<Vector<f64>>> {
+        let all = executor.total(rows)? as usize;
+        let first = executor.before(rows)?;
+        let own = first..first + rows;
         let more = self.vectors.saturating_sub(given.vectors().len());
-        let of = |vector: &Vec<f64>| Vector::from_column(executor, vector.clone());
-        let vectors = given.vectors().iter().map(of);
-        let more = TestSpace::scattered(executor, rows, more)?;
-        TestSpace::spanned(vectors.chain(more.vectors).collect())
+        let scattered = |k: usize| own.clone().map(|row| scattered(k * all + row)).collect();
+        let of = |values: Vec<f64>| Vector::from_column(executor, values);
+        let mut more: Vec<_> = (0..more).map(|k| of(scattered(k))).collect();
+        orthonormalise(NAME, &mut more)?;
+        let given = given.vectors().iter().cloned().map(of);
+        let mut vectors: Vec<_> = given.chain(more).collect();
+        orthonormalise(NAME, &mut vectors)?;
+        Ok(vectors)
     }
 }
 
@@ -267,6 +158,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::gallery;
+    use crate::matrix::Csr;
 
     fn quotient(a: &dyn LinOp<f64>, x: &Vector<f64>) -> f64 {
         let mut ax = Vector::zeros_like(x).unwrap();
@@ -331,26 +223,23 @@ mod tests {
     #[test]
     fn spaces_that_are_none_are_named() {
         let host = Executor::reference();
-        let dependent = TestSpace::given(&host, &[vec![1.0, 2.0], vec![2.0, 4.0]]);
-        assert!(matches!(
-            dependent,
-            Err(Error::DependentVectors { vector: 1, .. })
-        ));
-        let nan = TestSpace::given(&host, &[vec![1.0, f64::NAN]]);
-        assert!(matches!(
-            nan,
-            Err(Error::NonFiniteVector {
-                row: 1,
-                column: 0,
-                ..
-            })
-        ));
+        let refused = |rows: usize, vectors: usize, given: NearNullspace| {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::identity(&host, rows));
+            let search = TestSpaceSearch {
+                vectors,
+                ..TestSpaceSearch::default()
+            };
+            let found = search.near_nullspace(&a, &given, &Workspace::new());
+            found.unwrap_err()
+        };
+        let twice = NearNullspace::new(1, vec![vec![1.0, 2.0], vec![2.0, 4.0]]).unwrap();
         let line = [[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
-        let line = TestSpace::rigid_bodies(&host, 3, &line);
-        assert!(matches!(
-            line,
-            Err(Error::DependentVectors { vector: 3, .. })
-        ));
-        assert!(TestSpace::scattered(&host, 2, 3).is_err());
+        let line = NearNullspace::rigid_body_modes(3, &line).unwrap();
+        for (rows, given, dependent) in [(2, twice, 1), (9, line, 3)] {
+            let error = refused(rows, 1, given);
+            assert!(matches!(error, Error::DependentVectors { vector, .. } if vector == dependent));
+        }
+        let more = refused(2, 3, NearNullspace::components(1).unwrap());
+        assert!(matches!(more, Error::DependentVectors { .. }));
     }
 }

@@ -9,15 +9,11 @@ use super::registration::{CoarseningRegistration, Graph};
 use super::rounds::{map_rows, mix64, neighbours};
 use super::unknowns::CoarseUnknowns;
 use super::{Aggressive, NONE, Splitting, pmis};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Executor;
-use crate::host_stages;
 use crate::linop::Size;
 use crate::matrix::{Accumulator, Csr, Distributed, Halo, Pattern, Rows, balance, build};
 use crate::operations;
-
-/// Paths that make two coarse unknowns neighbours.
-const PATHS: usize = 1;
 
 /// What it says of itself.
 pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistration {
@@ -28,11 +24,11 @@ pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistratio
     complex: false,
     skips_diagonal: false,
     or_uniform: None,
-    on_host: &[host_stages::PATHS],
+    on_host: &[],
     over_ranks: true,
     coarsen: |graph| match graph.near.halo() {
         None => {
-            let both = aggressive(graph.strength, graph.seed, PATHS)?;
+            let both = aggressive(graph.strength, graph.seed)?;
             Ok(Choice::here(CoarseUnknowns::Twice(both)))
         }
         Some(rows) => over_ranks(graph, rows),
@@ -41,12 +37,11 @@ pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistratio
 
 /// [`pmis`](super::pmis) of the graph, then of its coarse unknowns (Stueben 1999; Yang 2010).
 ///
-/// In the second stage a coarse unknown strongly depends on another where at least `paths` paths of
-/// at most two strong couplings lead to it. One that has no such neighbour stays coarse.
+/// In the second stage a coarse unknown strongly depends on another where a path of at most two strong
+/// couplings leads to it. One that has no such neighbour stays coarse.
 ///
 /// **Choose it** for the finest level of problems with many couplings a row, above all in three
-/// dimensions: it lowers the complexity most, at the price of a weaker interpolation. `paths` of 1
-/// coarsens fastest, 2 more cautiously.
+/// dimensions: it lowers the complexity most, at the price of a weaker interpolation.
 ///
 /// **Smooth** more than once or with a polynomial: a tenth to a sixteenth of the unknowns is left, so
 /// that smoothing has more of the error to take care of. With a constant stencil
@@ -69,30 +64,23 @@ pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistratio
 /// ```
 /// use vcycle::{executor::Executor, gallery, multigrid::{coarsen::aggressive, strength::Strength}};
 /// let a = gallery::build("poisson5:16", &Executor::cpu())?.matrix;
-/// let splitting = aggressive(&Strength::default().graph(&a)?, 1, 1)?;
+/// let splitting = aggressive(&Strength::default().graph(&a)?, 1)?;
 /// assert!(2 * splitting.second.coarse_count < splitting.first.coarse_count);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 ///
 /// # Errors
-/// For a graph that is not square, `paths` of 0, and when memory is short.
-pub fn aggressive(strength: &Arc<Pattern>, seed: u64, paths: usize) -> Result<Aggressive> {
-    if paths == 0 {
-        let (parameter, reason) = ("paths", "must be at least 1".to_owned());
-        return Err(Error::BadParameter { parameter, reason });
-    }
+/// For a graph that is not square, and when memory is short.
+pub fn aggressive(strength: &Arc<Pattern>, seed: u64) -> Result<Aggressive> {
     let first = pmis(strength, seed)?;
     let chosen = (first.coarse_index.buffer(), first.coarse_count);
-    if paths == 1
-        && let Some(found) = operations::coarsen::aggressive(strength, mix64(seed), chosen)?
-    {
+    if let Some(found) = operations::coarsen::aggressive(strength, mix64(seed), chosen)? {
         let second = Splitting::of_device(found);
         return Ok(Aggressive { first, second });
     }
-    operations::on_host(strength.executor(), host_stages::PATHS);
     let is_coarse = |&row: &usize| first.coarse_index[row] != NONE;
     let points: Vec<usize> = (0..strength.size().rows).filter(is_coarse).collect();
-    let graph = distance_two(strength, &first, &points, paths)?;
+    let graph = distance_two(strength, &first, &points)?;
     let among = among_coarse(&graph, seed, &Nearby::default())?;
     let compose = |&index: &u32| match index {
         NONE => NONE,
@@ -115,32 +103,26 @@ fn among_coarse(graph: &Pattern, seed: u64, near: &Nearby) -> Result<Splitting> 
     complete(graph, seed, start, near)
 }
 
-/// The coarse unknowns that some of them, `points`, reach on `paths` paths of length one or two.
-fn distance_two(
-    strength: &Pattern,
-    first: &Splitting,
-    points: &[usize],
-    paths: usize,
-) -> Result<Arc<Pattern>> {
+/// The coarse unknowns that some of them, `points`, reach on paths of length one or two.
+fn distance_two(strength: &Pattern, first: &Splitting, points: &[usize]) -> Result<Arc<Pattern>> {
     let (executor, n) = (strength.executor(), first.coarse_count);
     let per_row = strength.nonzeros() / strength.size().rows.max(1) + 1;
     let bounds = balance(points.len(), |row| row * per_row * per_row);
-    let fill = |reached: &mut Accumulator<u32>, row: usize, rows: &mut Rows<()>| {
+    let fill = |reached: &mut Accumulator<()>, row: usize, rows: &mut Rows<()>| {
         let near = || neighbours(strength, points[row]);
         let entries = near().map(|near| 1 + strength.range(near).len()).sum();
         reached.start(executor, n, entries)?;
         for near in near() {
             for other in std::iter::once(near).chain(neighbours(strength, near)) {
                 if first.coarse_index[other] != NONE {
-                    *reached.sum(first.coarse_index[other]) += 1;
+                    reached.sum(first.coarse_index[other]);
                 }
             }
         }
         let own = first.coarse_index[points[row]];
-        let (columns, count) = reached.sorted();
+        let (columns, _) = reached.sorted();
         rows.append_kept(executor, columns.len(), |at| {
-            let is_kept = count(columns[at]) as usize >= paths && columns[at] != own;
-            (is_kept, columns[at], ())
+            (columns[at] != own, columns[at], ())
         })
     };
     let bytes = strength.bytes() * per_row;
@@ -156,7 +138,7 @@ fn over_ranks(graph: &Graph<'_>, rows: &Halo) -> Result<Choice> {
     let first = Chosen::new(rows, |row| found.coarse_index[row] != NONE)?;
     let is_coarse = |&row: &usize| first.splitting.coarse_index[row] != NONE;
     let points: Vec<usize> = rows.own().filter(is_coarse).collect();
-    let reached = distance_two(strength, &first.splitting, &points, PATHS)?;
+    let reached = distance_two(strength, &first.splitting, &points)?;
     let near = Reaching::new(graph.rank, &reached, &first.next)?;
     let among = among_coarse(near.graph.pattern(), seed, &Nearby::of(&near.halo))?;
     let mut is_second = vec![false; rows.len()];

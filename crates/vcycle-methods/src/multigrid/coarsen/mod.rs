@@ -3,7 +3,7 @@
 //! - A choice, for classical interpolation, of the graph of strong couplings: [`pmis`], [`hmis`],
 //!   [`ruge_stueben`], [`aggressive`].
 //! - Groups, for interpolation by aggregation: [`pgm`] of the matrix, [`mis2`] and [`greedy`] of
-//!   the graph of strong couplings, [`uniform`] and [`boxes`] of the numbering alone.
+//!   the graph of strong couplings, [`uniform`] of the numbering alone.
 //!
 //! All are the same for any number of threads; those with a seed change with nothing but it.
 
@@ -40,8 +40,8 @@ pub use pgm::pgm;
 pub use pmis::pmis;
 pub use registration::{Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
+pub use uniform::uniform;
 pub(in crate::multigrid) use uniform::uniform_near;
-pub use uniform::{boxes, uniform};
 pub use unknowns::CoarseUnknowns;
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Groups of consecutive unknowns or of boxes of a grid, by the numbering alone.
+//! Groups of consecutive unknowns, by the numbering alone.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(in crate::multigrid) fn uniform_near(near: &Nearby, n: usize, size: usize) -
     let Some(rows) = near.halo() else {
         return Ok(Choice::here(CoarseUnknowns::Grouped(uniform(n, size)?)));
     };
-    check(&[size])?;
+    check(size)?;
     let (own, size) = (rows.own_rows(), size as u64);
     let count = own.end.div_ceil(size) - own.start.div_ceil(size);
     let groups = Groups {
@@ -40,8 +40,8 @@ pub(in crate::multigrid) fn uniform_near(near: &Nearby, n: usize, size: usize) -
     Choice::grouped(near, groups)
 }
 
-fn check(sizes: &[usize]) -> Result<()> {
-    match sizes.contains(&0) {
+fn check(size: usize) -> Result<()> {
+    match size == 0 {
         true => Err(Error::bad_parameter(
             "size",
             "a group has at least one unknown",
@@ -65,32 +65,9 @@ fn check(sizes: &[usize]) -> Result<()> {
 /// # Errors
 /// For a size of 0.
 pub fn uniform(n: usize, size: usize) -> Result<Aggregates> {
-    boxes([n, 1, 1], [size, 1, 1])
-}
-
-/// Boxes of `block` points of a grid whose first index runs fastest; those at the end of an axis
-/// are perhaps smaller.
-///
-/// **Choose it** for matrices of regular grids without strong directions: the coarse levels are
-/// grids again.
-///
-/// ```
-/// use vcycle::multigrid::coarsen::boxes;
-/// assert_eq!(boxes([3, 2, 1], [2, 2, 2])?.aggregate, [0, 0, 1, 0, 0, 1]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-///
-/// # Errors
-/// For a block without points.
-pub fn boxes(grid: [usize; 3], block: [usize; 3]) -> Result<Aggregates> {
-    check(&block)?;
-    let [nx, ny, nz] = grid;
-    let [bx, by, bz] = block;
-    let (cx, cy, cz) = (nx.div_ceil(bx), ny.div_ceil(by), nz.div_ceil(bz));
-    let row = |j: usize, k: usize| move |i: usize| (i / bx + cx * (j / by + cy * (k / bz))) as u32;
-    let plane = |k: usize| (0..ny).flat_map(move |j| (0..nx).map(row(j, k)));
+    check(size)?;
     Ok(Aggregates {
-        aggregate: (0..nz).flat_map(plane).collect(),
-        count: cx * cy * cz,
+        aggregate: (0..n).map(|row| (row / size) as u32).collect(),
+        count: n.div_ceil(size),
     })
 }
