@@ -18,8 +18,6 @@ pub mod solver;
 pub mod structured;
 pub(crate) mod text;
 
-pub use host_stages::HOST_STAGES;
-
 pub(crate) use vcycle_core::{
     arrays, cpu, error, fields, grid, linop, log, matrix, multiversion, operations, reference,
     scalar, stop, vector,
@@ -30,3 +28,10 @@ pub(crate) mod executor {
     pub(crate) use vcycle_core::executor::*;
     pub(crate) use vcycle_core::workspace::*;
 }
+
+const ALL_HOST_STAGES: &([operations::HostStage; 64], usize) =
+    &multigrid::distinct(&[&[multigrid::ON_HOST, host_stages::ALL, &[structured::ON_HOST]]]);
+
+/// What the host does for matrices of a device, copying them back and forth: the rest of a set-up, and every
+/// solve, stays on the device.
+pub const HOST_STAGES: &[operations::HostStage] = ALL_HOST_STAGES.0.split_at(ALL_HOST_STAGES.1).0;

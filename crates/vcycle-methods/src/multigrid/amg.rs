@@ -4,18 +4,20 @@ use super::coarsen::Coarsening;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::format::LevelFormat;
-use super::interpolate::{Bamg, Interpolation, Truncation};
+use super::interpolate::{Bamg, ENERGY_ON_HOST, FILTER_ON_HOST, Interpolation, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
+use super::own::distinct;
 use super::precision::LevelPrecisions;
 use super::restriction::Restriction;
 use super::scaling::LevelScaling;
 use super::smooth::{Smoother, Smoothing};
 use super::strength::{Classical, Mutual, Strength, Symmetric};
-use super::systems::Systems;
+use super::systems::{self, Systems};
 use super::test_space::TestSpaceSearch;
 use crate::error::Result;
 use crate::matrix::Facts;
+use crate::operations::HostStage;
 use crate::precision::Unit;
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
@@ -25,6 +27,16 @@ use crate::registration::{
 /// be found: nearly all couplings count, and few unknowns are coarse.
 const SEARCHED_THRESHOLD: f64 = 0.01;
 const SEARCHED_FSAI: [usize; 2] = [4, 5];
+
+const ALL_ON_HOST: &([HostStage; 64], usize) = &distinct(&[
+    &[&systems::ON_HOST, &[ENERGY_ON_HOST, FILTER_ON_HOST]],
+    Coarsening::ON_HOST,
+    Interpolation::ON_HOST,
+    Smoother::ON_HOST,
+    Coarsest::ON_HOST,
+]);
+/// What the host does for devices, of any stage.
+pub(crate) const ON_HOST: &[HostStage] = ALL_ON_HOST.0.split_at(ALL_ON_HOST.1).0;
 
 /// Algebraic multigrid: every stage, by name and parameters.
 ///
@@ -359,7 +371,7 @@ impl Component for Amg {
         support: Support {
             ranks: Ranks::Shared,
             transposed: false,
-            ..Support::own_rows(crate::host_stages::MULTIGRID)
+            ..Support::own_rows(ON_HOST)
         },
         symmetry: Symmetry::Symmetric,
         memory: Memory::per(0, 0),

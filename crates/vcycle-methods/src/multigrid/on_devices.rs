@@ -5,10 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::testing::{self, apply, assert_near, csr, irregular, with};
-use super::{Amg, Hierarchy};
+use super::{Amg, Hierarchy, coarsen};
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
-use crate::host_stages;
 use crate::linop::LinOp;
 use crate::log::{Log, Observer};
 use crate::matrix::Csr;
@@ -179,7 +178,7 @@ fn stages_of_the_host_are_told_once() {
         made.report().notes.clone()
     };
     let told = set_up("sa", &device);
-    assert_eq!(told, [host_stages::GREEDY.to_string()]);
+    assert_eq!(told, [coarsen::GREEDY_ON_HOST.to_string()]);
     assert!(set_up("pmis", &device).is_empty());
     assert!(set_up("sa", &Executor::cpu()).is_empty());
 }

@@ -113,6 +113,38 @@ pub(super) fn limits(over_ranks: bool, complex: bool, on_host: &[HostStage]) -> 
     all.join("; ")
 }
 
+/// The stages of all lists, each once, and how many there are.
+pub(crate) const fn distinct(families: &[&[&[HostStage]]]) -> ([HostStage; 64], usize) {
+    let (mut found, mut count) = ([HostStage { name: "" }; 64], 0);
+    let (mut family, mut list, mut place) = (0, 0, 0);
+    while family < families.len() {
+        if list == families[family].len() {
+            (family, list) = (family + 1, 0);
+        } else if place == families[family][list].len() {
+            (list, place) = (list + 1, 0);
+        } else {
+            let stage = families[family][list][place];
+            let mut known = 0;
+            while known < count && !is_same(found[known].name, stage.name) {
+                known += 1;
+            }
+            found[known] = stage;
+            count += (known == count) as usize;
+            place += 1;
+        }
+    }
+    (found, count)
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut place = 0;
+    while place < one.len() && place < other.len() && one[place] == other[place] {
+        place += 1;
+    }
+    place == one.len() && place == other.len()
+}
+
 /// Refuses a stage that is not `over_ranks` for matrices that ranks share, with those to use instead.
 pub(super) fn check_over_ranks(
     over_ranks: bool,
@@ -167,6 +199,10 @@ macro_rules! stages {
             /// Every one of the library.
             pub const ALL: [Self; 1 + [$(stringify!($variant)),*].len()] =
                 [Self::Auto, $(Self::$variant),*];
+
+            /// What the host does of each for devices.
+            pub(in crate::multigrid) const ON_HOST: &'static [&'static [$crate::operations::HostStage]] =
+                &[$(super::$file::$known.on_host),*];
 
             /// What it says of itself; none for a user's own.
             pub fn registration(self) -> Option<&'static $registration> {

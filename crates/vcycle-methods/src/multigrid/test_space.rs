@@ -224,7 +224,7 @@ mod tests {
     fn spaces_that_are_none_are_named() {
         let host = Executor::reference();
         let refused = |rows: usize, vectors: usize, given: NearNullspace| {
-            let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::identity(&host, rows));
+            let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&host, rows));
             let search = TestSpaceSearch {
                 vectors,
                 ..TestSpaceSearch::default()

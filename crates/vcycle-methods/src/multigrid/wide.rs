@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::coarsest::DenseLu;
+use super::coarsest::{DenseLu, INVERSE_ON_HOST};
 use super::matrices::Matrices;
 use super::scaling::{Factors, LevelScaling, scale_levels};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::host_stages::COMPLEX_INVERSE;
 use crate::linop::{Converted, LinOp};
 use crate::matrix::{Csr, Dense};
 use crate::operations::on_host;
@@ -67,7 +66,7 @@ impl Wide for c64 {
         if !executor.is_device() {
             return Ok(None);
         }
-        on_host(executor, COMPLEX_INVERSE);
+        on_host(executor, INVERSE_ON_HOST);
         let lu = match a.executor().is_device() {
             true => DenseLu::new(&a.copy_to(&executor.on_host())?),
             false => DenseLu::new(a),

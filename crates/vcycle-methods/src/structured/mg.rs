@@ -9,6 +9,7 @@ use vcycle_kernels::compiled;
 use super::detect::has_room;
 use super::island_correction::IslandCorrection;
 use super::moved_operator::MovedOperator;
+use super::parameters::ON_HOST;
 use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
@@ -16,7 +17,6 @@ use super::survey::Survey;
 use super::{IslandCorrections, StencilMatrix, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::host_stages::STRUCTURED;
 use crate::linop::{Factory, LinOp, Size, check_size, entries};
 use crate::matrix::{CellOrder, Csr, Distributed};
 use crate::multigrid::{LevelPrecisions, Report, seen_as};
@@ -62,7 +62,7 @@ impl StructMg {
                 }
                 let stencil = parameters.stencil(a.as_ref())?;
                 if !stencil.executor().is_device() {
-                    on_host(a.executor(), STRUCTURED);
+                    on_host(a.executor(), ON_HOST);
                 }
                 parameters.of_stencil(stencil, None, None, a.executor(), ws)
             }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::detect::has_room;
+use super::parameters::ON_HOST;
 use super::rank_stencil::{stencil_of_rows, stencil_on};
 use super::reuse::GridSetup;
 use super::{Generated, StencilMatrix, StencilSmoother, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::host_stages::STRUCTURED;
 use crate::linop::LinOp;
 use crate::matrix::{Distributed, Gathered};
 use crate::operations::on_host;
@@ -123,7 +123,7 @@ impl StructMg {
         }
         let is_there = self.sets_up_on(&there) && has_room(&there, near.bytes());
         if a.team().any(!is_there)? {
-            on_host(a.executor(), STRUCTURED);
+            on_host(a.executor(), ON_HOST);
             return Ok(near);
         }
         a.team().agree(near.into_executor(&there))

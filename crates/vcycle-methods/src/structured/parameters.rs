@@ -4,12 +4,17 @@ use super::level_options::{GridLevelOptions, OnLevel};
 use super::{CoarseStencil, Grid, IslandCorrections, StencilSmoother};
 use crate::error::{ConfigError, Result};
 use crate::executor::Executor;
-use crate::host_stages::STRUCTURED;
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, covers};
+use crate::operations::HostStage;
 use crate::operations::stencil_setup::has_kernels;
 use crate::precision::Unit;
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
+};
+
+/// What the host does for devices.
+pub(crate) const ON_HOST: HostStage = HostStage {
+    name: "struct-mg set-up for other smoothers than gs, the same stencil on all levels, or scaling before it",
 };
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
@@ -166,7 +171,7 @@ impl Component for StructMg {
             complex: false,
             ranks: Ranks::Shared,
             transposed: false,
-            ..Support::own_rows(&[STRUCTURED])
+            ..Support::own_rows(&[ON_HOST])
         },
         symmetry: Symmetry::Symmetric,
         memory: Memory::per(0, 0),

@@ -7,14 +7,18 @@ use super::registration::CoarseningRegistration;
 use super::unknowns::CoarseUnknowns;
 use super::{Aggregates, NONE, check_square};
 use crate::error::Result;
-use crate::host_stages;
 use crate::matrix::Pattern;
-use crate::operations::on_host;
+use crate::operations::{HostStage, on_host};
 
 /// Couplings with a group that a node beyond the neighbours of its root needs to be taken in.
 const ENOUGH: u8 = 2;
 /// How often a group takes in such nodes.
 const ROUNDS: usize = 2;
+
+/// What the host does for devices.
+pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
+    name: "greedy aggregation",
+};
 
 /// What it says of itself.
 pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
@@ -25,7 +29,7 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
     complex: true,
     skips_diagonal: true,
     or_uniform: None,
-    on_host: &[host_stages::GREEDY],
+    on_host: &[ON_HOST],
     over_ranks: false,
     coarsen: |graph| {
         Ok(Choice::here(CoarseUnknowns::Grouped(greedy(
@@ -60,7 +64,7 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square.
 pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
     check_square("greedy aggregation", strength.size())?;
-    on_host(strength.executor(), host_stages::GREEDY);
+    on_host(strength.executor(), ON_HOST);
     let mut groups = GreedyGroups::new(strength);
     for node in 0..strength.size().rows {
         groups.found(node);

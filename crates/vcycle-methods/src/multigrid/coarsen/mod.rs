@@ -9,6 +9,8 @@
 
 mod aggressive;
 mod choice;
+#[cfg(test)]
+mod every_third;
 mod greedy;
 mod groups;
 mod hmis;
@@ -28,6 +30,8 @@ mod unknowns;
 
 pub use aggressive::aggressive;
 pub(in crate::multigrid) use choice::{Choice, Chosen, NextNumbers, NextOfRanks};
+#[cfg(test)]
+pub(in crate::multigrid) use greedy::ON_HOST as GREEDY_ON_HOST;
 pub use greedy::greedy;
 pub(crate) use greedy::most_common;
 pub(in crate::multigrid) use groups::{Groups, LEFT_OUT};

@@ -12,10 +12,9 @@ use super::rounds::{Active, map_rows, mix64};
 use super::unknowns::CoarseUnknowns;
 use super::{Aggregates, NONE, Numbers, check_square};
 use crate::error::{Error, Result};
-use crate::host_stages::MATCHING;
 use crate::matrix::{Csr, Distributed, galerkin, galerkin_shared};
-use crate::operations;
 use crate::operations::coarsen::Pairs;
+use crate::operations::{self, HostStage};
 
 /// Rounds side by side; what is left after them is matched one after the other.
 const ROUNDS: usize = 20;
@@ -24,6 +23,11 @@ const PAIR_SHARE: f32 = 0.25;
 
 /// Members of the groups of the most matchings.
 const LARGEST: usize = 8;
+
+/// What the host does for devices.
+const ON_HOST: HostStage = HostStage {
+    name: "matching that rounds do not end",
+};
 
 /// What it says of itself.
 pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
@@ -34,7 +38,7 @@ pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     complex: true,
     skips_diagonal: false,
     or_uniform: Some(LARGEST),
-    on_host: &[MATCHING],
+    on_host: &[ON_HOST],
     over_ranks: true,
     coarsen: |graph| match graph.near.is_shared() {
         false => Ok(Choice::here(CoarseUnknowns::Grouped(matched_here(graph)?))),
@@ -96,7 +100,7 @@ pub(super) fn matched_here(graph: &Graph<'_>) -> Result<Aggregates> {
             count: found.count,
         });
     }
-    operations::on_host(a.executor(), MATCHING);
+    operations::on_host(a.executor(), ON_HOST);
     Ok(matched(graph)?.aggregates())
 }
 

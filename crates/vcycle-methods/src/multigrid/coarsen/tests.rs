@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::executor::Executor;
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::{Csr, Distributed, Partition, Pattern};
 use crate::multigrid::strength::{Strength, Symmetric};
 use crate::multigrid::testing::{csr, of_triplets};
+use vcycle_core::communicator::threads;
 
 fn strong(spec: &str) -> Arc<Pattern> {
     Strength::default().graph(&csr(spec)).unwrap()
@@ -291,5 +292,36 @@ fn weak_pairs_are_made_where_they_are_asked_for() {
             rank: a.executor(),
         };
         assert_eq!(Coarsening::Pgm.coarsen(&graph).unwrap().count(), groups);
+    }
+}
+
+/// The example of `docs/add-a-coarsening.md`.
+#[test]
+fn the_example_chooses_over_ranks_what_it_chooses_without() {
+    let whole = csr("poisson5:6");
+    for ranks in [1, 2, 5] {
+        threads::run(ranks, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let a = Distributed::part_of(&rank, &whole, Partition::even(36, 1, ranks))?;
+            let near = a.surrounded(1, 1)?;
+            let choice = (every_third::EVERY_THIRD.coarsen)(&Graph {
+                a: &near.matrix,
+                strength: near.matrix.pattern(),
+                aggregate_size: 2,
+                weak_pairs: false,
+                seed: 1,
+                near: &Nearby::of(&near.halo),
+                rank: &rank,
+            })?;
+            assert_eq!(choice.count(), 12);
+            let CoarseUnknowns::Chosen(found) = choice.coarse else {
+                panic!("it chooses");
+            };
+            for row in near.halo.own() {
+                assert_eq!(is_coarse(&found)(&row), near.halo.global(row) % 3 == 0);
+            }
+            Ok(())
+        })
+        .unwrap();
     }
 }

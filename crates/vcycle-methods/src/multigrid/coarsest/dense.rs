@@ -4,9 +4,9 @@ use super::registration::{CoarsestMethod, CoarsestRegistration};
 use crate::dense::Lu;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::host_stages::COMPLEX_INVERSE;
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{Csr, Dense};
+use crate::operations::HostStage;
 use crate::operations::factor::{Pivoting, inverse};
 use crate::registration::Symmetry;
 use crate::scalar::{Field, Mixes, Scalar};
@@ -19,13 +19,18 @@ const PIVOTING: Pivoting = Pivoting {
     zero: 1e-11,
 };
 
+/// What the host does for devices.
+pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
+    name: "inverse of the coarsest complex matrix",
+};
+
 /// What it says of itself.
 pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
     name: "dense",
     summary: "`P A = L U` in double precision, for vectors of any precision.",
     needs: &[],
     symmetry: Symmetry::Symmetric,
-    on_host: &[COMPLEX_INVERSE],
+    on_host: &[ON_HOST],
     method: CoarsestMethod::Dense,
 };
 

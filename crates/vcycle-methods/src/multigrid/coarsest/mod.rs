@@ -10,6 +10,7 @@ mod smoother;
 use std::sync::Arc;
 
 pub use dense::DenseLu;
+pub(super) use dense::ON_HOST as INVERSE_ON_HOST;
 pub(super) use direct::KeptFactors;
 pub use kind::Coarsest;
 pub(super) use kind::is_diagonal;

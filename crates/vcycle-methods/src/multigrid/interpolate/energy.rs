@@ -6,13 +6,17 @@ use std::sync::Arc;
 use super::over_ranks::RankLevel;
 use crate::eigen::rounded;
 use crate::error::{Error, Result};
-use crate::host_stages::ENERGY;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Halo, Pattern, Rows, build};
 use crate::multigrid::coarsen::{NextNumbers, spread_over};
 use crate::operations::interpolate::{EnergySpace, energy_space};
-use crate::operations::on_host;
+use crate::operations::{HostStage, on_host};
 use crate::vector::{Coefficient, Scalars, Vector};
+
+/// What the host does for devices.
+pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
+    name: "energy minimisation that keeps more than 16 vectors",
+};
 
 /// Directions of the near-kernel smaller than this beside the largest do not constrain a row.
 const DEPENDENT: f64 = 1e-8;
@@ -63,7 +67,7 @@ pub fn energy_minimised(
     let values = match energy_space(a, p.pattern(), vectors, flags)? {
         Some(space) => lowered(&space, p, steps)?,
         None => {
-            on_host(a.executor(), ENERGY);
+            on_host(a.executor(), ON_HOST);
             let near = |x: &Vector<f64>| Ok(Csr::of_buffers(p.pattern(), x.buffer().clone()));
             let rows = OwnRows {
                 rows: 0..a.size().rows,

@@ -1,10 +1,14 @@
 //! Drops entries of a prolongation in such a way that its effect on the near-kernel stays the same.
 
 use crate::error::{Error, Result};
-use crate::host_stages::FILTER;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Rows, build};
-use crate::operations::{self, on_host};
+use crate::operations::{self, HostStage, on_host};
+
+/// What the host does for devices.
+pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
+    name: "filters that keep more than 16 vectors",
+};
 
 /// Directions of the near-kernel smaller than this beside the largest are not corrected.
 const DEPENDENT: f64 = 1e-8;
@@ -46,7 +50,7 @@ pub fn filtered(a: &Csr<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Csr<f64
         return Ok(shorter);
     }
     let executor = a.executor();
-    on_host(executor, FILTER);
+    on_host(executor, ON_HOST);
     let fill = |entries: &mut Vec<(u32, f64)>, row: usize, out: &mut Rows<f64>| {
         let (columns, values) = a.row(row);
         entries.clear();

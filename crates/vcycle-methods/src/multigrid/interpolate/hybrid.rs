@@ -5,10 +5,14 @@ use super::prolongation::{Weighing, weighted_by_host};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Row;
 use crate::error::Result;
-use crate::host_stages;
 use crate::matrix::Csr;
 use crate::multigrid::coarsen::most_common;
-use crate::operations::on_host;
+use crate::operations::{HostStage, on_host};
+
+/// What the host does for devices.
+const ON_HOST: HostStage = HostStage {
+    name: "hybrid interpolation",
+};
 
 /// The weights of [`extended_i`](super::extended_i) on a smaller set, that of algorithm 4 in the thesis on the Chronos
 /// solver (section 2.2.3 there).
@@ -21,7 +25,7 @@ pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
     name: "hybrid",
     summary: "As `extended+i`, from as few distant unknowns as are needed.",
     reads: &["strength", "truncation"],
-    on_host: &[host_stages::HYBRID],
+    on_host: &[ON_HOST],
     over_ranks: true,
     method: InterpolationMethod::Weights {
         real: weights,
@@ -30,7 +34,7 @@ pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
 };
 
 fn weights(given: &Weighing<'_>) -> Result<Csr<f64>> {
-    on_host(given.a.executor(), host_stages::HYBRID);
+    on_host(given.a.executor(), ON_HOST);
     weighted_by_host(given, |row, level, i| {
         row.add(i as u32);
         row.add_neighbours(level, i);

@@ -13,6 +13,7 @@ use crate::executor::Workspace;
 use crate::linop::{AnyFactory, Factory, LevelScalar, LinOp};
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::{Own, Register, check_over_ranks};
+use crate::operations::HostStage;
 use crate::precond::Fsai as FsaiParameters;
 use crate::registration::Symmetry;
 use crate::text;
@@ -77,6 +78,10 @@ macro_rules! smoothers {
         impl Smoother {
             /// The name of every smoother of the library, as options and files spell it.
             pub const NAMES: &[&str] = &joined::<{ count(NAMES) }>(NAMES);
+
+            /// What the host does of each for devices.
+            pub(in crate::multigrid) const ON_HOST: &'static [&'static [HostStage]] =
+                &[$($file::$registration.on_host),*];
 
             /// Every smoother of the library in words.
             pub fn entries() -> Vec<SmootherEntry> {

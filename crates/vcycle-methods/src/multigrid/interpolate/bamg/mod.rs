@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use self::basis::Basis;
 use self::neighbours::Neighbours;
+use super::filtered::ON_HOST as FILTER;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::error::{Error, Result};
-use crate::host_stages;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
-use crate::operations::{self, interpolate::FitLimits};
+use crate::operations::{self, HostStage, interpolate::FitLimits};
 
 /// How [`bamg`] looks for coarse unknowns.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -73,13 +73,18 @@ impl Bamg {
     }
 }
 
+/// What the host does for devices.
+const ON_HOST: HostStage = HostStage {
+    name: "bamg interpolation from more than 16 vectors or beyond distance 3",
+};
+
 /// What it says of itself.
 pub(in crate::multigrid::interpolate) const BAMG: InterpolationRegistration =
     InterpolationRegistration {
         name: "bamg",
         summary: "Bootstrap interpolation of the near-nullspace: test vectors decide, not entries.",
         reads: &["strength", "bamg", "energy-steps"],
-        on_host: &[host_stages::BAMG],
+        on_host: &[ON_HOST],
         over_ranks: true,
         method: InterpolationMethod::Vectors {
             smoothed: false,
@@ -104,7 +109,7 @@ pub(in crate::multigrid::interpolate) const FILTERED_BAMG: InterpolationRegistra
     InterpolationRegistration {
         name: "fbamg",
         summary: "The same, smoothed and filtered.",
-        on_host: &[host_stages::BAMG, host_stages::FILTER],
+        on_host: &[ON_HOST, FILTER],
         method: InterpolationMethod::Vectors {
             smoothed: true,
             filtered: true,
@@ -155,7 +160,7 @@ pub fn bamg(
     {
         return Ok((p, Splitting::of_device((numbers, count))));
     }
-    operations::on_host(strength.executor(), host_stages::BAMG);
+    operations::on_host(strength.executor(), ON_HOST);
     let rows = 0..strength.size().rows;
     let fitted = level.rows(rows.clone())?;
     let is_coarse = |row: usize| level.coarse[row] != NONE || fitted.is_promoted(row);
