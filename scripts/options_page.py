@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import textwrap
 
 import vcycle
 from vcycle import _core
@@ -64,7 +65,9 @@ class Sources:
     def __init__(self, root: pathlib.Path) -> None:
         folders = [root / "crates" / crate / "src" for crate in LIBRARY]
         files = [path for folder in folders for path in sorted(folder.rglob("*.rs"))]
-        self.text = "\n".join(path.read_text() for path in files)
+        text = "\n".join(path.read_text() for path in files)
+        # Structs with their defaults stand in a macro.
+        self.text = re.sub(r"^parameters! \{\n(.*?)^\}$", lambda block: textwrap.dedent(block[1]), text, flags=re.M | re.S)
 
     def struct_of(self, name: str) -> str:
         """The parameter struct that is registered under a name."""

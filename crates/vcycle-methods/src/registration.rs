@@ -243,6 +243,33 @@ pub trait Component {
     }
 }
 
+/// Parameters with their defaults, as options and files have them: keys with hyphens, any of them left out, unknown ones refused.
+macro_rules! parameters {
+    (
+        $(#[$($of_struct:tt)*])*
+        pub struct $name:ident {
+            $($(#[$($of_field:tt)*])* pub $field:ident: $type:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$($of_struct)*])*
+        #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$($of_field)*])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    $($field: $default,)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use parameters;
+
 /// A component that makes preconditioners.
 pub trait PreconditionerComponent: Component {
     /// What makes the operator on vectors of `T`; compiled once, with this crate.

@@ -47,44 +47,30 @@ use self::precondition::Inverse;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{Size, check_size};
+use crate::registration::parameters;
 use crate::scalar::Field;
 use crate::stop::Status;
 
 /// Systems that a thread takes at once.
 const AT_ONCE: usize = 16;
 
-/// How every system of a batch is solved.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct BatchSolver {
-    /// The iteration, or a factorisation.
-    pub method: BatchMethod,
-    /// The approximate inverse it uses.
-    pub preconditioner: BatchPreconditioner,
-    /// Rows of a block of block Jacobi.
-    pub block_size: usize,
-    /// Vectors that GMRES keeps before it starts afresh.
-    pub restart: usize,
-    /// Residual to reach, relative to the right-hand side.
-    pub rtol: f64,
-    /// Or residual norm to reach.
-    pub atol: f64,
-    /// Iterations that a system may take.
-    pub max_iterations: usize,
-}
-
-impl Default for BatchSolver {
-    fn default() -> Self {
-        Self {
-            method: BatchMethod::Bicgstab,
-            preconditioner: BatchPreconditioner::Jacobi,
-            block_size: 4,
-            restart: 30,
-            rtol: 1e-8,
-            atol: 0.0,
-            max_iterations: 500,
-        }
+parameters! {
+    /// How every system of a batch is solved.
+    pub struct BatchSolver {
+        /// The iteration, or a factorisation.
+        pub method: BatchMethod = BatchMethod::Bicgstab,
+        /// The approximate inverse it uses.
+        pub preconditioner: BatchPreconditioner = BatchPreconditioner::Jacobi,
+        /// Rows of a block of block Jacobi.
+        pub block_size: usize = 4,
+        /// Vectors that GMRES keeps before it starts afresh.
+        pub restart: usize = 30,
+        /// Residual to reach, relative to the right-hand side.
+        pub rtol: f64 = 1e-8,
+        /// Or residual norm to reach.
+        pub atol: f64 = 0.0,
+        /// Iterations that a system may take.
+        pub max_iterations: usize = 500,
     }
 }
 

@@ -5,46 +5,37 @@ use super::{Eigenpairs, orthonormalise};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
+use crate::registration::parameters;
 use crate::vector::Vector;
 
-/// LOBPCG for the smallest eigenpairs of a symmetric matrix (Knyazev 2001): every step takes the
-/// best combinations of all vectors, their preconditioned residuals and the steps before. The
-/// basis of all of these is kept orthonormal, so that it never breaks down.
-///
-/// **Choose it** for eigenpairs to a tolerance; each step costs a product and an application of
-/// the preconditioner a vector, and products of all of them with each other.
-///
-/// ```
-/// use vcycle::{eigen::Lobpcg, executor::{Executor, Workspace}, gallery, linop::Identity,
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = gallery::build("poisson5:20x1", &cpu)?.matrix;
-/// let start = (0..2).map(|k| {
-///     Vector::from_column(&cpu, (0..20).map(|i| ((i * i + k) as f64).sin()).collect())
-/// });
-/// let none = Identity::new(&cpu, 20);
-/// let pairs = Lobpcg::default().smallest(&a, &none, start.collect(), &Workspace::new())?;
-/// let exact = |k: f64| 4.0 - 2.0 * (k * std::f64::consts::PI / 21.0).cos();
-/// assert!((pairs.values[0] - exact(1.0)).abs() < 1e-12);
-/// assert!((pairs.values[1] - exact(2.0)).abs() < 1e-12);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Lobpcg {
-    /// Steps, at most.
-    pub max_iterations: usize,
-    /// The residuals wanted, relative to the largest eigenvalue found.
-    pub tolerance: f64,
-}
-
-impl Default for Lobpcg {
-    fn default() -> Self {
-        Self {
-            max_iterations: 200,
-            tolerance: 1e-8,
-        }
+parameters! {
+    /// LOBPCG for the smallest eigenpairs of a symmetric matrix (Knyazev 2001): every step takes the
+    /// best combinations of all vectors, their preconditioned residuals and the steps before. The
+    /// basis of all of these is kept orthonormal, so that it never breaks down.
+    ///
+    /// **Choose it** for eigenpairs to a tolerance; each step costs a product and an application of
+    /// the preconditioner a vector, and products of all of them with each other.
+    ///
+    /// ```
+    /// use vcycle::{eigen::Lobpcg, executor::{Executor, Workspace}, gallery, linop::Identity,
+    ///              vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = gallery::build("poisson5:20x1", &cpu)?.matrix;
+    /// let start = (0..2).map(|k| {
+    ///     Vector::from_column(&cpu, (0..20).map(|i| ((i * i + k) as f64).sin()).collect())
+    /// });
+    /// let none = Identity::new(&cpu, 20);
+    /// let pairs = Lobpcg::default().smallest(&a, &none, start.collect(), &Workspace::new())?;
+    /// let exact = |k: f64| 4.0 - 2.0 * (k * std::f64::consts::PI / 21.0).cos();
+    /// assert!((pairs.values[0] - exact(1.0)).abs() < 1e-12);
+    /// assert!((pairs.values[1] - exact(2.0)).abs() < 1e-12);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Lobpcg {
+        /// Steps, at most.
+        pub max_iterations: usize = 200,
+        /// The residuals wanted, relative to the largest eigenvalue found.
+        pub tolerance: f64 = 1e-8,
     }
 }
 

@@ -5,46 +5,40 @@ use super::{Eigenpairs, orthonormalise};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
+use crate::registration::parameters;
 use crate::vector::{Coefficient, Vector};
 
-/// Conjugate gradients for the smallest Rayleigh quotients of a symmetric matrix, those of all
-/// vectors side by side (SRQCG; Longsine and McCormick 1980, as Franceschini et al. 2019 use it
-/// for test spaces).
-///
-/// One after another the vectors take the exact step along their direction, a preconditioned
-/// gradient that is made conjugate to the one before and orthogonal to the vectors that have moved
-/// already. In the end they are combined to Ritz vectors.
-///
-/// **Choose it** for a rough near-kernel in few steps, each as cheap as a sweep of the smoother
-/// that preconditions it; [`Lobpcg`](super::Lobpcg) for accuracy.
-///
-/// ```
-/// use vcycle::{eigen::Srqcg, executor::{Executor, Workspace}, gallery, linop::Identity,
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = gallery::build("poisson5:20x1", &cpu)?.matrix;
-/// let start = (0..2).map(|k| {
-///     Vector::from_column(&cpu, (0..20).map(|i| ((i * i + k) as f64).sin()).collect())
-/// });
-/// let mut srqcg = Srqcg::default();
-/// srqcg.iterations = 40;
-/// let none = Identity::new(&cpu, 20);
-/// let pairs = srqcg.smallest(&a, &none, start.collect(), &Workspace::new())?;
-/// let exact = 4.0 - 2.0 * (std::f64::consts::PI / 21.0).cos();
-/// assert!((pairs.values[0] - exact).abs() < 1e-6);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Srqcg {
-    /// Steps of every vector.
-    pub iterations: usize,
-}
-
-impl Default for Srqcg {
-    fn default() -> Self {
-        Self { iterations: 10 }
+parameters! {
+    /// Conjugate gradients for the smallest Rayleigh quotients of a symmetric matrix, those of all
+    /// vectors side by side (SRQCG; Longsine and McCormick 1980, as Franceschini et al. 2019 use it
+    /// for test spaces).
+    ///
+    /// One after another the vectors take the exact step along their direction, a preconditioned
+    /// gradient that is made conjugate to the one before and orthogonal to the vectors that have moved
+    /// already. In the end they are combined to Ritz vectors.
+    ///
+    /// **Choose it** for a rough near-kernel in few steps, each as cheap as a sweep of the smoother
+    /// that preconditions it; [`Lobpcg`](super::Lobpcg) for accuracy.
+    ///
+    /// ```
+    /// use vcycle::{eigen::Srqcg, executor::{Executor, Workspace}, gallery, linop::Identity,
+    ///              vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = gallery::build("poisson5:20x1", &cpu)?.matrix;
+    /// let start = (0..2).map(|k| {
+    ///     Vector::from_column(&cpu, (0..20).map(|i| ((i * i + k) as f64).sin()).collect())
+    /// });
+    /// let mut srqcg = Srqcg::default();
+    /// srqcg.iterations = 40;
+    /// let none = Identity::new(&cpu, 20);
+    /// let pairs = srqcg.smallest(&a, &none, start.collect(), &Workspace::new())?;
+    /// let exact = 4.0 - 2.0 * (std::f64::consts::PI / 21.0).cos();
+    /// assert!((pairs.values[0] - exact).abs() < 1e-6);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Srqcg {
+        /// Steps of every vector.
+        pub iterations: usize = 10,
     }
 }
 

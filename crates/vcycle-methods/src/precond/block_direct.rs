@@ -8,43 +8,36 @@ use crate::executor::Workspace;
 use crate::host_stages::PIVOTS;
 use crate::linop::{Factory, LinOp};
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::Mixes;
 
-/// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
-/// sparse factorisation.
-///
-/// **Choose it** where parts of a problem that hardly know of each other are numbered one after the
-/// other: bodies in contact, fractures, layers. It is symmetric positive definite where the matrix
-/// is. For blocks of a few rows [`BlockJacobi`](super::BlockJacobi) is quicker. It needs the feature
-/// `direct`.
-///
-/// ```
-/// # #[cfg(feature = "direct")] {
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::BlockDirect, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(gallery::build("aniso5:20,1e-6", &cpu)?.matrix);
-/// let mut lines = BlockDirect::default();
-/// lines.block_rows = 20;
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&lines)?;
-/// let b = Vector::filled(&cpu, 400, 1, 1.0)?;
-/// assert!(solver.solve(&b, &mut Vector::zeros_like(&b)?)?.iterations <= 3);
-/// # }
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct BlockDirect {
-    /// Rows of a block.
-    pub block_rows: usize,
-}
-
-impl Default for BlockDirect {
-    fn default() -> Self {
-        Self { block_rows: 1000 }
+parameters! {
+    /// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
+    /// sparse factorisation.
+    ///
+    /// **Choose it** where parts of a problem that hardly know of each other are numbered one after the
+    /// other: bodies in contact, fractures, layers. It is symmetric positive definite where the matrix
+    /// is. For blocks of a few rows [`BlockJacobi`](super::BlockJacobi) is quicker. It needs the feature
+    /// `direct`.
+    ///
+    /// ```
+    /// # #[cfg(feature = "direct")] {
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, precond::BlockDirect, solver::{Cg, Solver}, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(gallery::build("aniso5:20,1e-6", &cpu)?.matrix);
+    /// let mut lines = BlockDirect::default();
+    /// lines.block_rows = 20;
+    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&lines)?;
+    /// let b = Vector::filled(&cpu, 400, 1, 1.0)?;
+    /// assert!(solver.solve(&b, &mut Vector::zeros_like(&b)?)?.iterations <= 3);
+    /// # }
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct BlockDirect {
+        /// Rows of a block.
+        pub block_rows: usize = 1000,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::matrix::{Csr, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
@@ -25,40 +25,29 @@ const ACCURACY: f64 = 0.1;
 /// Rows in one piece of work.
 const ROWS_PER_PIECE: usize = 1024;
 
-/// `M = B^-1` with the blocks `B` on the diagonal of the matrix, inverted explicitly.
-///
-/// Blocks are consecutive rows, at most `block_size` of them. Rows with the same pattern (the
-/// unknowns of one node, say) stay together as long as they fit.
-///
-/// With `adaptive` every inverse is stored in the narrowest of the matrix's precision, `f32` and
-/// `f16` whose rounding, times the condition number of the block, leaves one digit right (Anzt,
-/// Dongarra, Flegar, Higham and Quintana-Ortí 2019; Flegar et al. 2021). Arithmetic stays in the
-/// matrix's precision.
-///
-/// **Choose it** for systems with several unknowns a node, or wherever
-/// [`Jacobi`](super::Jacobi) is not enough and triangular solves are too slow. It is symmetric
-/// positive definite where the matrix is.
-///
-#[doc = example!("BlockJacobi", "Cg", "poisson5:16", 60)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct BlockJacobi {
-    /// Rows of the largest block, 1 to 32.
-    pub block_size: usize,
-    /// Whether each block chooses its storage precision.
-    pub adaptive: bool,
-    /// The damping; as a smoother it needs some (2/3 for Poisson problems).
-    pub weight: f64,
-}
-
-impl Default for BlockJacobi {
-    fn default() -> Self {
-        Self {
-            block_size: 8,
-            adaptive: false,
-            weight: 1.0,
-        }
+parameters! {
+    /// `M = B^-1` with the blocks `B` on the diagonal of the matrix, inverted explicitly.
+    ///
+    /// Blocks are consecutive rows, at most `block_size` of them. Rows with the same pattern (the
+    /// unknowns of one node, say) stay together as long as they fit.
+    ///
+    /// With `adaptive` every inverse is stored in the narrowest of the matrix's precision, `f32` and
+    /// `f16` whose rounding, times the condition number of the block, leaves one digit right (Anzt,
+    /// Dongarra, Flegar, Higham and Quintana-Ortí 2019; Flegar et al. 2021). Arithmetic stays in the
+    /// matrix's precision.
+    ///
+    /// **Choose it** for systems with several unknowns a node, or wherever
+    /// [`Jacobi`](super::Jacobi) is not enough and triangular solves are too slow. It is symmetric
+    /// positive definite where the matrix is.
+    ///
+    #[doc = example!("BlockJacobi", "Cg", "poisson5:16", 60)]
+    pub struct BlockJacobi {
+        /// Rows of the largest block, 1 to 32.
+        pub block_size: usize = 8,
+        /// Whether each block chooses its storage precision.
+        pub adaptive: bool = false,
+        /// The damping; as a smoother it needs some (2/3 for Poisson problems).
+        pub weight: f64 = 1.0,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep};
 use crate::precond::{Diagonal, Jacobi, L1Jacobi, example};
+use crate::registration::parameters;
 use crate::scalar::{Mixes, Scalar};
 use crate::text;
 use crate::vector::{Coefficient, Vector};
@@ -14,41 +15,29 @@ use crate::vector::{Coefficient, Vector};
 /// The lower end of the smoothed part of the spectrum, relative to the upper one.
 const CHEBYSHEV_LOWER: f64 = 0.27;
 
-/// The polynomial of given degree in `D^-1 A` that is smallest on the upper part of the spectrum,
-/// from 0.27 times the spectral radius on (Adams, Brezina, Hu and Tuminaro 2003).
-///
-/// The radius is estimated by the power method at set-up, rather too large than too small, and never
-/// taken to be more than the largest absolute row sum of `D^-1 A`, which bounds it. With the base
-/// `l1-jacobi` the absolute row sums of the matrix take the place of its diagonal `D` (Baker,
-/// Falgout, Kolev and Yang 2011).
-///
-/// **Choose it** for symmetric positive definite matrices and many threads: it is as strong as
-/// Gauss-Seidel and consists of products with the matrix alone.
-///
-#[doc = example!("ChebyshevPolynomial", "Cg", "poisson5:16", 30)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct ChebyshevPolynomial {
-    /// Applications of `D^-1` that one sweep makes.
-    pub degree: usize,
-    /// What `D` is.
-    pub base: ChebyshevBase,
-    /// The lower end of what is to become small, relative to the spectral radius.
-    pub lower: f64,
-    /// The spectral radius of `D^-1 A`, where it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub radius: Option<f64>,
-}
-
-impl Default for ChebyshevPolynomial {
-    fn default() -> Self {
-        Self {
-            degree: 2,
-            base: ChebyshevBase::default(),
-            lower: CHEBYSHEV_LOWER,
-            radius: None,
-        }
+parameters! {
+    /// The polynomial of given degree in `D^-1 A` that is smallest on the upper part of the spectrum,
+    /// from 0.27 times the spectral radius on (Adams, Brezina, Hu and Tuminaro 2003).
+    ///
+    /// The radius is estimated by the power method at set-up, rather too large than too small, and never
+    /// taken to be more than the largest absolute row sum of `D^-1 A`, which bounds it. With the base
+    /// `l1-jacobi` the absolute row sums of the matrix take the place of its diagonal `D` (Baker,
+    /// Falgout, Kolev and Yang 2011).
+    ///
+    /// **Choose it** for symmetric positive definite matrices and many threads: it is as strong as
+    /// Gauss-Seidel and consists of products with the matrix alone.
+    ///
+    #[doc = example!("ChebyshevPolynomial", "Cg", "poisson5:16", 30)]
+    pub struct ChebyshevPolynomial {
+        /// Applications of `D^-1` that one sweep makes.
+        pub degree: usize = 2,
+        /// What `D` is.
+        pub base: ChebyshevBase = ChebyshevBase::default(),
+        /// The lower end of what is to become small, relative to the spectral radius.
+        pub lower: f64 = CHEBYSHEV_LOWER,
+        /// The spectral radius of `D^-1 A`, where it is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub radius: Option<f64> = None,
     }
 }
 

@@ -12,54 +12,43 @@ use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
-/// Gauss-Seidel within blocks of consecutive rows, Jacobi between them, from a zero guess: l1
-/// hybrid Gauss-Seidel (Baker, Falgout, Kolev and Yang 2011).
-///
-/// Half the absolute sum of a row's entries outside its block is added to its diagonal. With that
-/// `M^-1 + M^-T - A` is positive definite where `A` is, so the iteration converges whatever the
-/// matrix: it is `D + S - A_o` with the diagonal `D`, the couplings `A_o` between blocks and their
-/// absolute row sums `S`. The blocks are cut by the matrix alone, not by the number of threads:
-/// nor is the result.
-///
-/// **Choose it** as a smoother in place of [`Sor`](super::Sor): nearly the same, and the blocks
-/// are relaxed by all threads at once.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::HybridGs, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
-/// let mut precond = HybridGs::default();
-/// (precond.symmetric, precond.block_rows) = (true, 100);
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 400, 1)?;
-/// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct HybridGs {
-    /// Rows of a block.
-    pub block_rows: usize,
-    /// How many sweeps an application makes.
-    pub sweeps: usize,
-    /// Whether a sweep through the rows of a block is followed by one back.
-    pub symmetric: bool,
-}
-
-impl Default for HybridGs {
-    fn default() -> Self {
-        Self {
-            block_rows: 4096,
-            sweeps: 1,
-            symmetric: false,
-        }
+parameters! {
+    /// Gauss-Seidel within blocks of consecutive rows, Jacobi between them, from a zero guess: l1
+    /// hybrid Gauss-Seidel (Baker, Falgout, Kolev and Yang 2011).
+    ///
+    /// Half the absolute sum of a row's entries outside its block is added to its diagonal. With that
+    /// `M^-1 + M^-T - A` is positive definite where `A` is, so the iteration converges whatever the
+    /// matrix: it is `D + S - A_o` with the diagonal `D`, the couplings `A_o` between blocks and their
+    /// absolute row sums `S`. The blocks are cut by the matrix alone, not by the number of threads:
+    /// nor is the result.
+    ///
+    /// **Choose it** as a smoother in place of [`Sor`](super::Sor): nearly the same, and the blocks
+    /// are relaxed by all threads at once.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, precond::HybridGs, solver::{Cg, Solver},
+    ///              vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
+    /// let mut precond = HybridGs::default();
+    /// (precond.symmetric, precond.block_rows) = (true, 100);
+    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+    /// let mut x = Vector::zeros(&cpu, 400, 1)?;
+    /// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct HybridGs {
+        /// Rows of a block.
+        pub block_rows: usize = 4096,
+        /// How many sweeps an application makes.
+        pub sweeps: usize = 1,
+        /// Whether a sweep through the rows of a block is followed by one back.
+        pub symmetric: bool = false,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::operations::triangular::Standing;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
@@ -80,25 +80,18 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     }
 }
 
-/// `M = (L L^H)^-1` with fill up to a level: what [`Iluk`](super::Iluk) is for general matrices.
-///
-/// Level 0 is [`Ic0`](super::Ic0), whose shifts take over where a pivot is not positive.
-///
-/// **Choose it** with conjugate gradients where `Ic0` takes many iterations and memory allows more;
-/// [`ParIct`](super::ParIct) looks at the values.
-///
-#[doc = example!("Ick", "Cg", "poisson5:16", 16)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ick {
-    /// The highest level of fill.
-    pub level: usize,
-}
-
-impl Default for Ick {
-    fn default() -> Self {
-        Self { level: 1 }
+parameters! {
+    /// `M = (L L^H)^-1` with fill up to a level: what [`Iluk`](super::Iluk) is for general matrices.
+    ///
+    /// Level 0 is [`Ic0`](super::Ic0), whose shifts take over where a pivot is not positive.
+    ///
+    /// **Choose it** with conjugate gradients where `Ic0` takes many iterations and memory allows more;
+    /// [`ParIct`](super::ParIct) looks at the values.
+    ///
+    #[doc = example!("Ick", "Cg", "poisson5:16", 16)]
+    pub struct Ick {
+        /// The highest level of fill.
+        pub level: usize = 1,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Mixes, Scalar};
 
@@ -83,47 +83,36 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     }
 }
 
-/// `M = (L U)^-1` with fill up to a level (Saad 2003, section 10.3.3).
-///
-/// Level 0 is [`Ilu0`](super::Ilu0). Each level lets in what the elimination of the one below it makes, whatever its
-/// value: factors grow, and iterations become fewer.
-///
-/// **Choose it** where `Ilu0` takes many iterations and memory allows more; [`Ilut`](super::Ilut) looks at the
-/// values and is the better choice where they differ much.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::Iluk, solver::{Gmres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("convdiff7:6,20", &cpu)?;
-/// let mut iluk = Iluk::default();
-/// iluk.level = 2;
-/// let solver = Solver::<f64>::new(Gmres::default(), Arc::new(problem.matrix))?.preconditioned_by(&iluk)?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.iterations < 10);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Iluk {
-    /// The highest level of fill.
-    pub level: usize,
-    /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
-    /// it, it is substitution nevertheless.
-    pub sweeps: usize,
-    /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
-    pub isai: usize,
-}
-
-impl Default for Iluk {
-    fn default() -> Self {
-        Self {
-            level: 1,
-            sweeps: 0,
-            isai: 0,
-        }
+parameters! {
+    /// `M = (L U)^-1` with fill up to a level (Saad 2003, section 10.3.3).
+    ///
+    /// Level 0 is [`Ilu0`](super::Ilu0). Each level lets in what the elimination of the one below it makes, whatever its
+    /// value: factors grow, and iterations become fewer.
+    ///
+    /// **Choose it** where `Ilu0` takes many iterations and memory allows more; [`Ilut`](super::Ilut) looks at the
+    /// values and is the better choice where they differ much.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, precond::Iluk, solver::{Gmres, Solver}, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let problem = gallery::build("convdiff7:6,20", &cpu)?;
+    /// let mut iluk = Iluk::default();
+    /// iluk.level = 2;
+    /// let solver = Solver::<f64>::new(Gmres::default(), Arc::new(problem.matrix))?.preconditioned_by(&iluk)?;
+    /// let b = Vector::from_column(&cpu, problem.rhs);
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// assert!(solver.solve(&b, &mut x)?.iterations < 10);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Iluk {
+        /// The highest level of fill.
+        pub level: usize = 1,
+        /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
+        /// it, it is substitution nevertheless.
+        pub sweeps: usize = 0,
+        /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
+        pub isai: usize = 0,
     }
 }
 

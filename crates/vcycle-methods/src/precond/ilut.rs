@@ -13,48 +13,36 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::{on_host, remark};
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Real, Scalar};
 
 /// What takes the place of a pivot that vanishes, of the norm of its row; the threshold comes on top (Saad 1994).
 const LEAST_PIVOT: f64 = 1e-4;
 
-/// `M = (L U)^-1` with the entries of the factors that matter (Saad 1994: ILUT).
-///
-/// Row after row is eliminated. Entries smaller than `threshold` times the mean size of the row's entries are
-/// dropped, and of the rest so many are kept in either factor: the largest. A pivot that vanishes is replaced by a small
-/// one, and a message says how many were.
-///
-/// **Choose it** with GMRES for matrices that are far from diagonally dominant, after a
-/// [matching](super::Preprocessing) where the diagonal has zeros. The set-up is serial;
-/// [`ParIlut`](super::ParIlut) is the parallel one.
-///
-#[doc = example!("Ilut", "Gmres", "convdiff7:6,20", 10)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ilut {
-    /// Entries of the factors, over those of the matrix, at most; rows of the matrix that are longer than others keep
-    /// as many as they have.
-    pub fill: f64,
-    /// What is smaller than this part of the mean entry of its row is dropped.
-    pub threshold: f64,
-    /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
-    /// it, it is substitution nevertheless.
-    pub sweeps: usize,
-    /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
-    pub isai: usize,
-}
-
-impl Default for Ilut {
-    fn default() -> Self {
-        Self {
-            fill: 2.0,
-            threshold: 1e-3,
-            sweeps: 0,
-            isai: 0,
-        }
+parameters! {
+    /// `M = (L U)^-1` with the entries of the factors that matter (Saad 1994: ILUT).
+    ///
+    /// Row after row is eliminated. Entries smaller than `threshold` times the mean size of the row's entries are
+    /// dropped, and of the rest so many are kept in either factor: the largest. A pivot that vanishes is replaced by a small
+    /// one, and a message says how many were.
+    ///
+    /// **Choose it** with GMRES for matrices that are far from diagonally dominant, after a
+    /// [matching](super::Preprocessing) where the diagonal has zeros. The set-up is serial;
+    /// [`ParIlut`](super::ParIlut) is the parallel one.
+    ///
+    #[doc = example!("Ilut", "Gmres", "convdiff7:6,20", 10)]
+    pub struct Ilut {
+        /// Entries of the factors, over those of the matrix, at most; rows of the matrix that are longer than others keep
+        /// as many as they have.
+        pub fill: f64 = 2.0,
+        /// What is smaller than this part of the mean entry of its row is dropped.
+        pub threshold: f64 = 1e-3,
+        /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
+        /// it, it is substitution nevertheless.
+        pub sweeps: usize = 0,
+        /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
+        pub isai: usize = 0,
     }
 }
 

@@ -14,30 +14,29 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::{self, on_host};
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Scalar};
 
-/// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
-/// comes from a small dense system of its own.
-///
-/// - `general` (Anzt, Huckle, Bräckle and Dongarra 2018): row `i` of `M A` is that of the identity
-///   on the pattern of row `i`.
-/// - `spd`: an [`Fsai`] on that pattern, which does not grow.
-///
-/// **Choose it** where triangular solves are slow: an application is one or two products. Take
-/// `spd` with conjugate gradients; `general` is not symmetric. Rows whose pattern exceeds 512
-/// entries are refused.
-///
-#[doc = example!("Isai", "Gmres", "convdiff7:6,20", 40)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Isai {
-    /// For which matrices.
-    pub kind: IsaiKind,
-    /// The pattern is that of `A` to this power, at least 1.
-    pub power: usize,
+parameters! {
+    /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
+    /// comes from a small dense system of its own.
+    ///
+    /// - `general` (Anzt, Huckle, Bräckle and Dongarra 2018): row `i` of `M A` is that of the identity
+    ///   on the pattern of row `i`.
+    /// - `spd`: an [`Fsai`] on that pattern, which does not grow.
+    ///
+    /// **Choose it** where triangular solves are slow: an application is one or two products. Take
+    /// `spd` with conjugate gradients; `general` is not symmetric. Rows whose pattern exceeds 512
+    /// entries are refused.
+    ///
+    #[doc = example!("Isai", "Gmres", "convdiff7:6,20", 40)]
+    pub struct Isai {
+        /// For which matrices.
+        pub kind: IsaiKind = IsaiKind::General,
+        /// The pattern is that of `A` to this power, at least 1.
+        pub power: usize = 1,
+    }
 }
 
 /// For which matrices an [`Isai`] is meant.
@@ -49,15 +48,6 @@ pub enum IsaiKind {
     General,
     /// Hermitian positive definite matrices; so is the preconditioner.
     Spd,
-}
-
-impl Default for Isai {
-    fn default() -> Self {
-        Self {
-            kind: IsaiKind::General,
-            power: 1,
-        }
-    }
 }
 
 impl Component for Isai {

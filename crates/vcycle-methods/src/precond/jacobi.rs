@@ -2,47 +2,41 @@
 
 use std::sync::Arc;
 
-use num_traits::One;
+use num_traits::{One, Zero};
 
-use super::{bad_pivot, nonzero, square_rows};
+use super::{bad_pivot, square_rows};
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor, Workspace};
+use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
+use crate::matrix::Csr;
 use crate::operations::entries::inverted_for;
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
-/// `M = omega D^-1` with the diagonal `D` of the matrix.
-///
-/// **Choose it** when nothing better is affordable: it costs one vector and repairs bad scaling.
-/// As a smoother it needs damping (`omega` near 2/3 for Poisson problems).
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
-///              precond::Jacobi, vector::Vector};
-/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![2.0, 4.0]));
-/// let m = Jacobi::default().generate(&a, &ws)?;
-/// let mut y = Vector::zeros(&cpu, 2, 1)?;
-/// m.apply(&Vector::filled(&cpu, 2, 1, 1.0)?, &mut y, &ws)?;
-/// assert_eq!(y.to_vec(), [0.5, 0.25]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Jacobi {
-    /// The damping `omega`.
-    pub weight: f64,
-}
-
-impl Default for Jacobi {
-    fn default() -> Self {
-        Self { weight: 1.0 }
+parameters! {
+    /// `M = omega D^-1` with the diagonal `D` of the matrix.
+    ///
+    /// **Choose it** when nothing better is affordable: it costs one vector and repairs bad scaling.
+    /// As a smoother it needs damping (`omega` near 2/3 for Poisson problems).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
+    ///              precond::Jacobi, vector::Vector};
+    /// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![2.0, 4.0]));
+    /// let m = Jacobi::default().generate(&a, &ws)?;
+    /// let mut y = Vector::zeros(&cpu, 2, 1)?;
+    /// m.apply(&Vector::filled(&cpu, 2, 1, 1.0)?, &mut y, &ws)?;
+    /// assert_eq!(y.to_vec(), [0.5, 0.25]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Jacobi {
+        /// The damping `omega`.
+        pub weight: f64 = 1.0,
     }
 }
 
@@ -70,14 +64,9 @@ impl<T: Mixes<T, T>> Factory<T> for Jacobi {
 impl Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
-        let (rows, first) = square_rows(a, "jacobi")?;
-        if let Some(made) = inverted_for(a.executor(), &rows, first, false, self.weight)? {
-            return Diagonal::of_device("jacobi", made);
-        }
-        let diagonal = a
-            .executor()
-            .agree(nonzero(rows.diagonal_from(first), "jacobi"))?;
-        Diagonal::of_inverses("jacobi", a.executor(), diagonal, self.weight)
+        let diagonal =
+            |rows: &Csr<T>, first| rows.diagonal_from(first).into_iter().map(T::load).collect();
+        Diagonal::over("jacobi", a, self.weight, false, diagonal)
     }
 }
 
@@ -93,17 +82,39 @@ impl<T: Scalar> Diagonal<T> {
         &self.values
     }
 
-    /// `weight` over the diagonal of a matrix of a device, or (`sums`) over the sums of absolute
-    /// values of its rows.
-    pub(super) fn of_device(
+    /// `weight` over the diagonal of a matrix or, `sums`, over the absolute sums of its rows, which `here` finds on the host for rows of which
+    /// the first has its diagonal in the given column.
+    pub(super) fn over(
         component: &'static str,
-        (values, [zero, infinite]): (Buffer<T>, [Option<usize>; 2]),
+        a: &dyn LinOp<T>,
+        weight: f64,
+        sums: bool,
+        here: impl FnOnce(&Csr<T>, usize) -> Vec<T::Arith>,
     ) -> Result<Self> {
-        match (zero, infinite) {
-            (Some(row), _) => Err(Error::ZeroDiagonal { component, row }),
-            (_, Some(row)) => Err(bad_pivot(component, row, "not finite once inverted")),
-            _ => Ok(Self {
-                values: Vector::of_buffer(values),
+        let (rows, first) = square_rows(a, component)?;
+        let infinite = |row| bad_pivot(component, row, "not finite once inverted");
+        if let Some((values, flaws)) = inverted_for(a.executor(), &rows, first, sums, weight)? {
+            return match flaws {
+                [Some(row), _] => Err(Error::ZeroDiagonal { component, row }),
+                [None, Some(row)] => Err(infinite(row)),
+                [None, None] => Ok(Self {
+                    values: Vector::of_buffer(values),
+                }),
+            };
+        }
+        let diagonal = here(&rows, first);
+        let checked = match diagonal.iter().position(Zero::is_zero) {
+            Some(row) => Err(Error::ZeroDiagonal { component, row }),
+            None => Ok(()),
+        };
+        a.executor().agree(checked)?;
+        let weight = T::Arith::from_f64(weight);
+        let invert = |value: T::Arith| T::store(weight * (T::Arith::one() / value));
+        let values: Vec<T> = diagonal.into_iter().map(invert).collect();
+        match values.iter().position(|value| !value.load().is_finite()) {
+            Some(row) => Err(infinite(row)),
+            None => Ok(Self {
+                values: Vector::from_column(a.executor(), values),
             }),
         }
     }
@@ -117,24 +128,6 @@ impl<T: Scalar> Diagonal<T> {
     pub(crate) fn ones(executor: &Executor, rows: usize) -> Result<Self> {
         let values = Vector::filled(executor, rows, 1, 1.0)?;
         Ok(Self { values })
-    }
-
-    /// `weight` over the entries of `diagonal`, none of which is zero.
-    pub(super) fn of_inverses(
-        component: &'static str,
-        executor: &Executor,
-        diagonal: Vec<T::Arith>,
-        weight: f64,
-    ) -> Result<Self> {
-        let weight = T::Arith::from_f64(weight);
-        let invert = |value: T::Arith| T::store(weight * (T::Arith::one() / value));
-        let values: Vec<T> = diagonal.into_iter().map(invert).collect();
-        match values.iter().position(|value| !value.load().is_finite()) {
-            Some(row) => Err(bad_pivot(component, row, "not finite once inverted")),
-            None => Ok(Self {
-                values: Vector::from_column(executor, values),
-            }),
-        }
     }
 }
 
@@ -251,7 +244,6 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Csr;
     use crate::precond::testing::made;
     use crate::scalar::f16;
 

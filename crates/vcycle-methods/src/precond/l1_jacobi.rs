@@ -4,41 +4,33 @@ use std::sync::Arc;
 
 use num_traits::Zero;
 
+use super::example;
 use super::jacobi::Diagonal;
-use super::{example, square_rows};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::operations::entries::inverted_for;
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
-/// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
-/// Yang 2011).
-///
-/// The weights are positive whatever the signs of the diagonal, and no diagonal entry need be
-/// stored: `M` is positive definite for any matrix without zero rows.
-///
-/// **Choose it** as a smoother that needs no damping: for symmetric positive definite matrices
-/// `D - A` is positive semidefinite, so the iteration converges whatever the matrix. As a
-/// preconditioner of CG it is like [`Jacobi`](super::Jacobi) on rows of similar sums, and
-/// [`Minres`](crate::solver::Minres) takes it for indefinite matrices too.
-///
-#[doc = example!("L1Jacobi", "Cg", "poisson5:16", 60)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct L1Jacobi {
-    /// The factor `omega`.
-    pub weight: f64,
-}
-
-impl Default for L1Jacobi {
-    fn default() -> Self {
-        Self { weight: 1.0 }
+parameters! {
+    /// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
+    /// Yang 2011).
+    ///
+    /// The weights are positive whatever the signs of the diagonal, and no diagonal entry need be
+    /// stored: `M` is positive definite for any matrix without zero rows.
+    ///
+    /// **Choose it** as a smoother that needs no damping: for symmetric positive definite matrices
+    /// `D - A` is positive semidefinite, so the iteration converges whatever the matrix. As a
+    /// preconditioner of CG it is like [`Jacobi`](super::Jacobi) on rows of similar sums, and
+    /// [`Minres`](crate::solver::Minres) takes it for indefinite matrices too.
+    ///
+    #[doc = example!("L1Jacobi", "Cg", "poisson5:16", 60)]
+    pub struct L1Jacobi {
+        /// The factor `omega`.
+        pub weight: f64 = 1.0,
     }
 }
 
@@ -66,18 +58,8 @@ impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
 impl L1Jacobi {
     /// `omega D^-1`.
     pub(crate) fn inverse<T: Scalar>(&self, a: &dyn LinOp<T>) -> Result<Diagonal<T>> {
-        let (rows, first) = square_rows(a, "l1-jacobi")?;
-        if let Some(made) = inverted_for(a.executor(), &rows, first, true, self.weight)? {
-            return Diagonal::of_device("l1-jacobi", made);
-        }
-        let sums = absolute_sums(&rows);
-        let component = "l1-jacobi";
-        let checked = match sums.iter().position(Zero::is_zero) {
-            Some(row) => Err(Error::ZeroDiagonal { component, row }),
-            None => Ok(()),
-        };
-        a.executor().agree(checked)?;
-        Diagonal::of_inverses("l1-jacobi", a.executor(), sums, self.weight)
+        let sums = |rows: &Csr<T>, _| absolute_sums(rows);
+        Diagonal::over("l1-jacobi", a, self.weight, true, sums)
     }
 }
 
@@ -92,6 +74,7 @@ fn absolute_sums<T: Scalar>(a: &Csr<T>) -> Vec<T::Arith> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::executor::Executor;
     use crate::precond::testing::{from_dense, made_of, matrix_of};
 

@@ -175,11 +175,7 @@ fn check_hermitian<T: Scalar>(
 
 /// The diagonal, or an error that names its first zero.
 fn nonzero_diagonal<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<T::Arith>> {
-    nonzero(a.diagonal(), component)
-}
-
-fn nonzero<T: Scalar>(diagonal: Vec<T>, component: &'static str) -> Result<Vec<T::Arith>> {
-    let diagonal: Vec<T::Arith> = diagonal.into_iter().map(T::load).collect();
+    let diagonal: Vec<T::Arith> = a.diagonal().into_iter().map(T::load).collect();
     match diagonal.iter().position(Zero::is_zero) {
         Some(row) => Err(Error::ZeroDiagonal { component, row }),
         None => Ok(diagonal),

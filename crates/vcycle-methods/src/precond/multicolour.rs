@@ -11,54 +11,43 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations;
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::Mixes;
 
-/// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
-///
-/// Every row gets the first colour that no row before it has which is coupled to it (Adams and
-/// Ortega 1982), so that rows of one colour are relaxed at the same time by all threads. The
-/// result is that of [`Sor`](super::Sor) or [`Ssor`](super::Ssor) for the matrix with its rows
-/// sorted by colour, whatever the number of threads.
-///
-/// **Choose it** as a smoother on many threads where the sweeps of [`Sor`](super::Sor) are serial.
-/// On grids it smooths as well or better, as a preconditioner alone it is weaker; and every colour
-/// passes over all of the vectors, so that few threads are faster with
-/// [`HybridGs`](super::HybridGs).
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::MulticolourGs, solver::{Cg, Solver},
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
-/// let mut precond = MulticolourGs::default();
-/// precond.symmetric = true;
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-/// let mut x = Vector::zeros(&cpu, 400, 1)?;
-/// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct MulticolourGs {
-    /// The relaxation `omega`, between 0 and 2.
-    pub omega: f64,
-    /// How many sweeps an application makes.
-    pub sweeps: usize,
-    /// Whether a sweep through the colours is followed by one back.
-    pub symmetric: bool,
-}
-
-impl Default for MulticolourGs {
-    fn default() -> Self {
-        Self {
-            omega: 1.0,
-            sweeps: 1,
-            symmetric: false,
-        }
+parameters! {
+    /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
+    ///
+    /// Every row gets the first colour that no row before it has which is coupled to it (Adams and
+    /// Ortega 1982), so that rows of one colour are relaxed at the same time by all threads. The
+    /// result is that of [`Sor`](super::Sor) or [`Ssor`](super::Ssor) for the matrix with its rows
+    /// sorted by colour, whatever the number of threads.
+    ///
+    /// **Choose it** as a smoother on many threads where the sweeps of [`Sor`](super::Sor) are serial.
+    /// On grids it smooths as well or better, as a preconditioner alone it is weaker; and every colour
+    /// passes over all of the vectors, so that few threads are faster with
+    /// [`HybridGs`](super::HybridGs).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, precond::MulticolourGs, solver::{Cg, Solver},
+    ///              vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
+    /// let mut precond = MulticolourGs::default();
+    /// precond.symmetric = true;
+    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
+    /// let mut x = Vector::zeros(&cpu, 400, 1)?;
+    /// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct MulticolourGs {
+        /// The relaxation `omega`, between 0 and 2.
+        pub omega: f64 = 1.0,
+        /// How many sweeps an application makes.
+        pub sweeps: usize = 1,
+        /// Whether a sweep through the colours is followed by one back.
+        pub symmetric: bool = false,
     }
 }
 

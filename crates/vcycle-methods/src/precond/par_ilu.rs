@@ -12,37 +12,30 @@ use crate::host_stages::{IC0, ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations::factor::Factorisation;
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::Mixes;
 
-/// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
-/// (Chow and Patel 2015).
-///
-/// With `F = (L - I) D + U` and the diagonal `D` of `U`, a sweep sets, on the pattern of `A` and from the values
-/// before it, `f_ij = a_ij - sum_k<min(i,j) f_ik f_kj / f_kk`, and starts from `F = A`. Of a symmetric matrix `F` stays
-/// symmetric. The result is the same on any number of threads, and the exact factors once there are as many sweeps
-/// as the longest chain of dependencies.
-///
-/// On the way there values can grow beyond all bounds, for matrices far from diagonally dominant. Where a sweep would
-/// enlarge the residual `A - L U` on the pattern, the factors are those of `Ilu0`, row after row, on devices front after front
-/// of rows that do not depend on each other, and a message says so.
-///
-/// **Choose it** where the serial set-up of `Ilu0` takes too long; a few sweeps are as good for a
-/// preconditioner.
-///
-#[doc = example!("ParIlu", "Gmres", "convdiff7:6,20", 20)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct ParIlu {
-    /// How many sweeps the set-up makes.
-    pub sweeps: usize,
-}
-
-impl Default for ParIlu {
-    fn default() -> Self {
-        Self { sweeps: 5 }
+parameters! {
+    /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
+    /// (Chow and Patel 2015).
+    ///
+    /// With `F = (L - I) D + U` and the diagonal `D` of `U`, a sweep sets, on the pattern of `A` and from the values
+    /// before it, `f_ij = a_ij - sum_k<min(i,j) f_ik f_kj / f_kk`, and starts from `F = A`. Of a symmetric matrix `F` stays
+    /// symmetric. The result is the same on any number of threads, and the exact factors once there are as many sweeps
+    /// as the longest chain of dependencies.
+    ///
+    /// On the way there values can grow beyond all bounds, for matrices far from diagonally dominant. Where a sweep would
+    /// enlarge the residual `A - L U` on the pattern, the factors are those of `Ilu0`, row after row, on devices front after front
+    /// of rows that do not depend on each other, and a message says so.
+    ///
+    /// **Choose it** where the serial set-up of `Ilu0` takes too long; a few sweeps are as good for a
+    /// preconditioner.
+    ///
+    #[doc = example!("ParIlu", "Gmres", "convdiff7:6,20", 20)]
+    pub struct ParIlu {
+        /// How many sweeps the set-up makes.
+        pub sweeps: usize = 5,
     }
 }
 
@@ -78,29 +71,22 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
     }
 }
 
-/// The factor of [`Ic0`](super::Ic0), approached by sweeps that compute all entries at once (Chow and Patel 2015).
-///
-/// With `F = L D^(1/2)` and `D` the square of the diagonal of `L`, a sweep sets, on the lower triangle of the pattern of `A` and
-/// from the values before it, `f_ij = a_ij - sum_k<j f_ik conj(f_jk) / d_k`, and starts from `F = A`. It is half the work of
-/// [`ParIlu`](super::ParIlu).
-///
-/// Where a sweep would enlarge the residual `A - L L^H` on the pattern, the factor is that of `Ic0`, row after row, and a
-/// message says so.
-///
-/// **Choose it** where the serial set-up of `Ic0` takes too long.
-///
-#[doc = example!("ParIc", "Cg", "poisson5:16", 30)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct ParIc {
-    /// How many sweeps the set-up makes.
-    pub sweeps: usize,
-}
-
-impl Default for ParIc {
-    fn default() -> Self {
-        Self { sweeps: 5 }
+parameters! {
+    /// The factor of [`Ic0`](super::Ic0), approached by sweeps that compute all entries at once (Chow and Patel 2015).
+    ///
+    /// With `F = L D^(1/2)` and `D` the square of the diagonal of `L`, a sweep sets, on the lower triangle of the pattern of `A` and
+    /// from the values before it, `f_ij = a_ij - sum_k<j f_ik conj(f_jk) / d_k`, and starts from `F = A`. It is half the work of
+    /// [`ParIlu`](super::ParIlu).
+    ///
+    /// Where a sweep would enlarge the residual `A - L L^H` on the pattern, the factor is that of `Ic0`, row after row, and a
+    /// message says so.
+    ///
+    /// **Choose it** where the serial set-up of `Ic0` takes too long.
+    ///
+    #[doc = example!("ParIc", "Cg", "poisson5:16", 30)]
+    pub struct ParIc {
+        /// How many sweeps the set-up makes.
+        pub sweeps: usize = 5,
     }
 }
 

@@ -14,49 +14,37 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::factor::Factorisation;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::Mixes;
 
-/// Incomplete LU factors whose pattern and values are found together, all entries at once (Anzt, Chow and Dongarra 2018;
-/// Anzt, Ribizel, Flegar, Chow and Dongarra 2019: ParILUT).
-///
-/// Starting from the pattern of the matrix, each step
-/// 1. adds every place where `A - L U` is not zero, with that value,
-/// 2. makes a fixed-point sweep of [`ParIlu`](super::ParIlu) on the larger pattern,
-/// 3. keeps the largest entries of either factor, `fill` times those of the matrix,
-/// 4. makes another sweep.
-///
-/// All of it runs on all threads, with the same result on any number of them. Where a sweep would enlarge the residual on the
-/// pattern, the factors are made row after row in its place; a message says so where these are the last ones.
-///
-/// **Choose it** where [`Ilu0`](super::Ilu0) takes many iterations; [`Ilut`](super::Ilut) is its serial counterpart and the
-/// stronger one for matrices that are far from diagonally dominant.
-///
-#[doc = example!("ParIlut", "Gmres", "convdiff7:6,20", 10)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct ParIlut {
-    /// Entries of the factors, over those of the matrix.
-    pub fill: f64,
-    /// How often entries are added and removed.
-    pub steps: usize,
-    /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
-    /// it, it is substitution nevertheless.
-    pub sweeps: usize,
-    /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
-    pub isai: usize,
-}
-
-impl Default for ParIlut {
-    fn default() -> Self {
-        Self {
-            fill: 2.0,
-            steps: 5,
-            sweeps: 0,
-            isai: 0,
-        }
+parameters! {
+    /// Incomplete LU factors whose pattern and values are found together, all entries at once (Anzt, Chow and Dongarra 2018;
+    /// Anzt, Ribizel, Flegar, Chow and Dongarra 2019: ParILUT).
+    ///
+    /// Starting from the pattern of the matrix, each step
+    /// 1. adds every place where `A - L U` is not zero, with that value,
+    /// 2. makes a fixed-point sweep of [`ParIlu`](super::ParIlu) on the larger pattern,
+    /// 3. keeps the largest entries of either factor, `fill` times those of the matrix,
+    /// 4. makes another sweep.
+    ///
+    /// All of it runs on all threads, with the same result on any number of them. Where a sweep would enlarge the residual on the
+    /// pattern, the factors are made row after row in its place; a message says so where these are the last ones.
+    ///
+    /// **Choose it** where [`Ilu0`](super::Ilu0) takes many iterations; [`Ilut`](super::Ilut) is its serial counterpart and the
+    /// stronger one for matrices that are far from diagonally dominant.
+    ///
+    #[doc = example!("ParIlut", "Gmres", "convdiff7:6,20", 10)]
+    pub struct ParIlut {
+        /// Entries of the factors, over those of the matrix.
+        pub fill: f64 = 2.0,
+        /// How often entries are added and removed.
+        pub steps: usize = 5,
+        /// Steps of Jacobi's iteration in place of each triangular solve; 0 for substitution. Where so many are far from
+        /// it, it is substitution nevertheless.
+        pub sweeps: usize = 0,
+        /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
+        pub isai: usize = 0,
     }
 }
 
@@ -108,31 +96,21 @@ impl ParIlut {
     }
 }
 
-/// The incomplete Cholesky factor whose pattern and values are found together: what [`ParIlut`](super::ParIlut) is
-/// for general matrices, in the steps of [`ParIc`](super::ParIc).
-///
-/// Where a sweep would enlarge the residual, or a pivot is not positive, the factor is made row after row in its place, with
-/// the shifts of [`Ic0`](super::Ic0); a message says so where it is the last one.
-///
-/// **Choose it** with conjugate gradients where `Ic0` takes many iterations and multigrid does not suit the matrix.
-///
-#[doc = example!("ParIct", "Cg", "poisson5:16", 16)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct ParIct {
-    /// Entries of the factor, over those of the lower triangle of the matrix.
-    pub fill: f64,
-    /// How often entries are added and removed.
-    pub steps: usize,
-}
-
-impl Default for ParIct {
-    fn default() -> Self {
-        Self {
-            fill: 2.0,
-            steps: 5,
-        }
+parameters! {
+    /// The incomplete Cholesky factor whose pattern and values are found together: what [`ParIlut`](super::ParIlut) is
+    /// for general matrices, in the steps of [`ParIc`](super::ParIc).
+    ///
+    /// Where a sweep would enlarge the residual, or a pivot is not positive, the factor is made row after row in its place, with
+    /// the shifts of [`Ic0`](super::Ic0); a message says so where it is the last one.
+    ///
+    /// **Choose it** with conjugate gradients where `Ic0` takes many iterations and multigrid does not suit the matrix.
+    ///
+    #[doc = example!("ParIct", "Cg", "poisson5:16", 16)]
+    pub struct ParIct {
+        /// Entries of the factor, over those of the lower triangle of the matrix.
+        pub fill: f64 = 2.0,
+        /// How often entries are added and removed.
+        pub steps: usize = 5,
     }
 }
 

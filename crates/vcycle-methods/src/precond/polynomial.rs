@@ -7,51 +7,41 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::Mixes;
 
-/// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
-/// (4.3.2 of the thesis on Chronos; Bergamaschi et al. 2023).
-///
-/// It nearly inverts the spectrum from `1/m²` of the spectral radius on: conjugate gradients take
-/// about `m` times fewer iterations, with `m` products each. What is saved are the dot products,
-/// which all threads or processes have to wait for, and the vectors that pass the memory between.
-///
-/// **Choose it** for matrix-free operators (`base` [`Identity`](ChebyshevBase::Identity)), and
-/// where waiting is dearer than products.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::Polynomial, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(gallery::build("poisson5:40", &cpu)?.matrix);
-/// let b = Vector::filled(&cpu, 1600, 1, 1.0)?;
-/// let iterations = |degree: usize| {
-///     let mut polynomial = Polynomial::default();
-///     polynomial.degree = degree;
-///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&polynomial)?;
-///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
-/// };
-/// assert!(5 * iterations(10)? < iterations(1)?);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Polynomial {
-    /// Products of an application, and one more.
-    pub degree: usize,
-    /// What the matrix is scaled with.
-    pub base: ChebyshevBase,
-}
-
-impl Default for Polynomial {
-    fn default() -> Self {
-        Self {
-            degree: 20,
-            base: ChebyshevBase::default(),
-        }
+parameters! {
+    /// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
+    /// (4.3.2 of the thesis on Chronos; Bergamaschi et al. 2023).
+    ///
+    /// It nearly inverts the spectrum from `1/m²` of the spectral radius on: conjugate gradients take
+    /// about `m` times fewer iterations, with `m` products each. What is saved are the dot products,
+    /// which all threads or processes have to wait for, and the vectors that pass the memory between.
+    ///
+    /// **Choose it** for matrix-free operators (`base` [`Identity`](ChebyshevBase::Identity)), and
+    /// where waiting is dearer than products.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, precond::Polynomial, solver::{Cg, Solver}, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(gallery::build("poisson5:40", &cpu)?.matrix);
+    /// let b = Vector::filled(&cpu, 1600, 1, 1.0)?;
+    /// let iterations = |degree: usize| {
+    ///     let mut polynomial = Polynomial::default();
+    ///     polynomial.degree = degree;
+    ///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&polynomial)?;
+    ///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
+    /// };
+    /// assert!(5 * iterations(10)? < iterations(1)?);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Polynomial {
+        /// Products of an application, and one more.
+        pub degree: usize = 20,
+        /// What the matrix is scaled with.
+        pub base: ChebyshevBase = ChebyshevBase::default(),
     }
 }
 

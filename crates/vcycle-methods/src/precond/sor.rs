@@ -14,39 +14,29 @@ use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
 };
 use crate::scalar::{Field, Mixes, Scalar};
 
-/// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
-/// with the diagonal `D` and the strictly lower triangle `L` of the matrix. Gauss-Seidel is
-/// `omega = 1`.
-///
-/// The result is that of relaxing the rows in their order, whatever the number of threads. Rows
-/// that do not depend on each other are relaxed at the same time where there are enough of them;
-/// a matrix with long chains of dependencies (a banded one) is left to one thread. The first sweep
-/// costs half a pass over the matrix, every further one and a half.
-///
-/// **Choose it** with solvers for nonsymmetric matrices, or as a smoother. It is not symmetric;
-/// with conjugate gradients take [`Ssor`].
-///
-#[doc = example!("Sor", "Gmres", "poisson5:16", 40)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Sor {
-    /// The relaxation `omega`, between 0 and 2.
-    pub omega: f64,
-    /// How many sweeps an application makes.
-    pub sweeps: usize,
-}
-
-impl Default for Sor {
-    fn default() -> Self {
-        Self {
-            omega: 1.0,
-            sweeps: 1,
-        }
+parameters! {
+    /// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
+    /// with the diagonal `D` and the strictly lower triangle `L` of the matrix. Gauss-Seidel is
+    /// `omega = 1`.
+    ///
+    /// The result is that of relaxing the rows in their order, whatever the number of threads. Rows
+    /// that do not depend on each other are relaxed at the same time where there are enough of them;
+    /// a matrix with long chains of dependencies (a banded one) is left to one thread. The first sweep
+    /// costs half a pass over the matrix, every further one and a half.
+    ///
+    /// **Choose it** with solvers for nonsymmetric matrices, or as a smoother. It is not symmetric;
+    /// with conjugate gradients take [`Ssor`].
+    ///
+    #[doc = example!("Sor", "Gmres", "poisson5:16", 40)]
+    pub struct Sor {
+        /// The relaxation `omega`, between 0 and 2.
+        pub omega: f64 = 1.0,
+        /// How many sweeps an application makes.
+        pub sweeps: usize = 1,
     }
 }
 

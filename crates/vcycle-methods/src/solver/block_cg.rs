@@ -1,13 +1,13 @@
 //! Conjugate gradients with a space that right-hand sides share.
 
-use super::orthonormal::{finite, leave_ended, norms, orthonormal};
+use super::orthonormal::{finite, norms, orthonormal};
 use super::{Run, solver};
 use crate::dense::Independent;
 use crate::error::Result;
 use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::{Part, Status};
-use crate::vector::Vector;
+use crate::vector::{Coefficient, Vector};
 
 /// Block conjugate gradients (O'Leary 1980) that do not break down (Ji and Li 2017).
 ///
@@ -63,13 +63,13 @@ impl BlockCg {
         let first = residuals(run, &r, &mut z)?;
         let mut directions = match finite(&first) {
             true => orthonormal(&mut z, &first, ws)?,
-            false => return end(run, Status::NonFinite),
+            false => return run.end_active(Status::NonFinite),
         };
         while let Some(p) = directions {
             let mut q = ws.vector::<T>(p.executor(), p.rows(), p.cols())?;
             run.multiply(&p, &mut q)?;
             let Some(curvature) = definite(&p, &q)? else {
-                return end(run, Status::Indefinite(Part::Operator));
+                return run.end_active(Status::Indefinite(Part::Operator));
             };
             advance(run, &curvature, [&p, &q], &mut r)?;
             r.norm(&mut norm)?;
@@ -78,7 +78,7 @@ impl BlockCg {
             }
             let mut size = residuals(run, &r, &mut z)?;
             if !finite(&size) {
-                return end(run, Status::NonFinite);
+                return run.end_active(Status::NonFinite);
             }
             // Sides that depend on each other differ by what rounding made of the first residuals.
             for (size, first) in size.iter_mut().zip(&first) {
@@ -90,14 +90,14 @@ impl BlockCg {
             z.add_combination(&p, &beta)?;
             directions = orthonormal(&mut z, &size, ws)?;
         }
-        end(run, Status::Breakdown)
+        run.end_active(Status::Breakdown)
     }
 }
 
 /// What the preconditioner makes of the residuals that have not ended, and its norms.
 fn residuals<T: Scalar>(run: &Run<'_, T>, r: &Vector<T>, z: &mut Vector<T>) -> Result<Vec<f64>> {
     run.precondition(r, z)?;
-    leave_ended(run.monitor.active(), z)?;
+    z.scale(Coefficient::of(run.monitor.active()))?;
     norms(z)
 }
 
@@ -125,14 +125,4 @@ fn advance<T: Scalar>(
     run.x.add_combination(p, &alpha)?;
     alpha.iter_mut().for_each(|alpha| *alpha = -*alpha);
     r.add_combination(q, &alpha)
-}
-
-/// Ends all columns that have not.
-pub(super) fn end<T: Scalar>(run: &mut Run<'_, T>, status: Status) -> Result<()> {
-    for column in 0..run.b.cols() {
-        if run.monitor.is_active(column) {
-            run.monitor.end(column, status)?;
-        }
-    }
-    Ok(())
 }

@@ -1,46 +1,39 @@
 //! Generalised minimal residuals with a space that right-hand sides share.
 
-use super::block_cg::end;
 use super::block_space::{CloneIn, Space};
-use super::orthonormal::leave_ended;
 use super::recycled::Recycled;
 use super::{Run, check_restart, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
+};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Scalars, Vector};
 
-/// Block generalised minimal residuals (Vital 1990), restarted and preconditioned from the right.
-///
-/// Every right-hand side minimises its residual over the space of all of them, so that fewer iterations are needed than by
-/// [`Gmres`](super::Gmres), which has a space for each. Vectors of the basis that depend on others are left out, and right-hand sides
-/// that have converged add none to the next space.
-///
-/// **Choose it** for several right-hand sides of one matrix that [`Gmres`](super::Gmres) needs many iterations for; memory is the same.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{BlockGmres, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, -4.0, 8.0]));
-/// let b = Vector::from_rows(&cpu, 2, vec![1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0])?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(BlockGmres::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged() && outcome.iterations == 2);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct BlockGmres {
-    /// Blocks of vectors kept before the method starts afresh, each with one for every right-hand side.
-    pub restart: usize,
-}
-
-impl Default for BlockGmres {
-    fn default() -> Self {
-        Self { restart: 50 }
+parameters! {
+    /// Block generalised minimal residuals (Vital 1990), restarted and preconditioned from the right.
+    ///
+    /// Every right-hand side minimises its residual over the space of all of them, so that fewer iterations are needed than by
+    /// [`Gmres`](super::Gmres), which has a space for each. Vectors of the basis that depend on others are left out, and right-hand sides
+    /// that have converged add none to the next space.
+    ///
+    /// **Choose it** for several right-hand sides of one matrix that [`Gmres`](super::Gmres) needs many iterations for; memory is the same.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, matrix::Csr, solver::{BlockGmres, Solver}, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, -4.0, 8.0]));
+    /// let b = Vector::from_rows(&cpu, 2, vec![1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0])?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// let outcome = Solver::<f64>::new(BlockGmres::default(), a)?.solve(&b, &mut x)?;
+    /// assert!(outcome.converged() && outcome.iterations == 2);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct BlockGmres {
+        /// Blocks of vectors kept before the method starts afresh, each with one for every right-hand side.
+        pub restart: usize = 50,
     }
 }
 
@@ -82,7 +75,7 @@ pub(super) fn iterate<T: Scalar>(
         recycled.begin(run)?;
     }
     while !ended {
-        leave_ended(run.monitor.active(), &mut r)?;
+        r.scale(Coefficient::of(run.monitor.active()))?;
         let from_recycled = recycled.project(&mut r)?;
         let mut space = Space::new(run, r.clone_in(run)?)?;
         ended = grow(&mut space, run, restart, recycled, &mut norm)?;
@@ -105,7 +98,7 @@ fn grow<'w, T: Scalar>(
 ) -> Result<bool> {
     for _ in 0..restart {
         if !space.expand(run, |w| recycled.project(w))? {
-            end(run, Status::NonFinite)?;
+            run.end_active(Status::NonFinite)?;
             return Ok(true);
         }
         let lengths = (0..run.b.cols()).map(|side| space.projected.residual(side));
@@ -116,7 +109,7 @@ fn grow<'w, T: Scalar>(
         }
         if space.is_closed() {
             // The matrix makes nothing new of the space, and the solution is not in it.
-            end(run, Status::Breakdown)?;
+            run.end_active(Status::Breakdown)?;
             return Ok(true);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Run, example, solver, spectrum};
 use crate::error::{Error, Result};
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry, parameters};
 use crate::scalar::Scalar;
 use crate::stop::Status;
 use crate::vector::Coefficient;
@@ -10,38 +10,27 @@ use crate::vector::Coefficient;
 /// An estimate of the largest eigenvalue comes from below, one of the smallest from above.
 const SAFETY: f64 = 1.1;
 
-/// Chebyshev iteration (Golub and Varga 1961; in the form of Gutknecht and Röllin 2002).
-///
-/// The residual polynomial is the Chebyshev polynomial of an interval that holds the spectrum of
-/// the preconditioned matrix `M A`; no inner products are needed but the norm that is watched.
-/// Bounds that are not given are estimated at the start of each run by a few iterations of
-/// conjugate gradients on a fixed random vector. A `lower` bound that is too large slows the
-/// iteration; an `upper` bound that is too small makes it diverge.
-///
-/// **Choose it** for symmetric (Hermitian) positive definite matrices when reductions are slow,
-/// or as a preconditioner that has to be the same linear operator every time: then give the
-/// bounds, and stop after a fixed number of iterations.
-///
-#[doc = example!("Chebyshev")]
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Chebyshev {
-    /// Below the eigenvalues of `M A`, above zero; estimated if absent.
-    pub lower: Option<f64>,
-    /// Above the eigenvalues of `M A`; estimated if absent.
-    pub upper: Option<f64>,
-    /// Iterations of conjugate gradients spent on an estimate.
-    pub estimation_steps: usize,
-}
-
-impl Default for Chebyshev {
-    fn default() -> Self {
-        Self {
-            lower: None,
-            upper: None,
-            estimation_steps: 20,
-        }
+parameters! {
+    /// Chebyshev iteration (Golub and Varga 1961; in the form of Gutknecht and Röllin 2002).
+    ///
+    /// The residual polynomial is the Chebyshev polynomial of an interval that holds the spectrum of
+    /// the preconditioned matrix `M A`; no inner products are needed but the norm that is watched.
+    /// Bounds that are not given are estimated at the start of each run by a few iterations of
+    /// conjugate gradients on a fixed random vector. A `lower` bound that is too large slows the
+    /// iteration; an `upper` bound that is too small makes it diverge.
+    ///
+    /// **Choose it** for symmetric (Hermitian) positive definite matrices when reductions are slow,
+    /// or as a preconditioner that has to be the same linear operator every time: then give the
+    /// bounds, and stop after a fixed number of iterations.
+    ///
+    #[doc = example!("Chebyshev")]
+    pub struct Chebyshev {
+        /// Below the eigenvalues of `M A`, above zero; estimated if absent.
+        pub lower: Option<f64> = None,
+        /// Above the eigenvalues of `M A`; estimated if absent.
+        pub upper: Option<f64> = None,
+        /// Iterations of conjugate gradients spent on an estimate.
+        pub estimation_steps: usize = 20,
     }
 }
 
@@ -92,7 +81,7 @@ impl Chebyshev {
         }
         let (lower, upper) = match self.interval(run)? {
             Ok(bounds) => bounds,
-            Err(trouble) => return end_all(run, trouble),
+            Err(trouble) => return run.end_active(trouble),
         };
         let (centre, radius) = (0.5 * (upper + lower), 0.5 * (upper - lower));
         let (mut alpha, mut beta) = (1.0 / centre, 0.0);
@@ -117,11 +106,4 @@ impl Chebyshev {
         }
         Ok(())
     }
-}
-
-fn end_all<T: Scalar>(run: &mut Run<'_, T>, status: Status) -> Result<()> {
-    for column in 0..run.b.cols() {
-        run.monitor.end(column, status)?;
-    }
-    Ok(())
 }

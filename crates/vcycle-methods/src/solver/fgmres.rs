@@ -2,34 +2,26 @@
 
 use super::{Run, example, gmres, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Registration, Support, Symmetry, parameters,
+};
 use crate::scalar::Scalar;
 use crate::vector::Storage;
 
-/// Flexible generalised minimal residuals (Saad 1993), restarted.
-///
-/// [`Gmres`](super::Gmres) that keeps the preconditioned vectors, so that the preconditioner may
-/// be another one in every iteration; twice the memory, which `basis` makes less of.
-///
-/// **Choose it** for nonsymmetric matrices whose preconditioner is an iteration itself.
-///
-#[doc = example!("Fgmres")]
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Fgmres {
-    /// Vectors kept before the method starts afresh.
-    pub restart: usize,
-    /// What they are stored in, and what the preconditioner made of them.
-    pub basis: Storage,
-}
-
-impl Default for Fgmres {
-    fn default() -> Self {
-        Self {
-            restart: 50,
-            basis: Storage::Working,
-        }
+parameters! {
+    /// Flexible generalised minimal residuals (Saad 1993), restarted.
+    ///
+    /// [`Gmres`](super::Gmres) that keeps the preconditioned vectors, so that the preconditioner may
+    /// be another one in every iteration; twice the memory, which `basis` makes less of.
+    ///
+    /// **Choose it** for nonsymmetric matrices whose preconditioner is an iteration itself.
+    ///
+    #[doc = example!("Fgmres")]
+    pub struct Fgmres {
+        /// Vectors kept before the method starts afresh.
+        pub restart: usize = 50,
+        /// What they are stored in, and what the preconditioner made of them.
+        pub basis: Storage = Storage::Working,
     }
 }
 

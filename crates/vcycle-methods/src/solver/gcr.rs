@@ -3,30 +3,25 @@
 use super::basis::Basis;
 use super::{Run, check_restart, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Registration, Support, Symmetry, parameters,
+};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
-/// Generalised conjugate residuals (Eisenstat, Elman and Schultz 1983), restarted.
-///
-/// Keeps the directions `p` and their orthonormal images `A p`; minimises the residual as
-/// [`Fgmres`](super::Fgmres) does, with the solution and the residual known in every iteration.
-///
-/// **Choose it** like [`Fgmres`](super::Fgmres), for nonsymmetric matrices with a preconditioner
-/// that may vary, when a current solution is wanted after each iteration.
-///
-#[doc = example!("Gcr")]
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Gcr {
-    /// Directions kept before the method starts afresh.
-    pub restart: usize,
-}
-
-impl Default for Gcr {
-    fn default() -> Self {
-        Self { restart: 50 }
+parameters! {
+    /// Generalised conjugate residuals (Eisenstat, Elman and Schultz 1983), restarted.
+    ///
+    /// Keeps the directions `p` and their orthonormal images `A p`; minimises the residual as
+    /// [`Fgmres`](super::Fgmres) does, with the solution and the residual known in every iteration.
+    ///
+    /// **Choose it** like [`Fgmres`](super::Fgmres), for nonsymmetric matrices with a preconditioner
+    /// that may vary, when a current solution is wanted after each iteration.
+    ///
+    #[doc = example!("Gcr")]
+    pub struct Gcr {
+        /// Directions kept before the method starts afresh.
+        pub restart: usize = 50,
     }
 }
 

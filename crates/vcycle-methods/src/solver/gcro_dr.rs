@@ -8,54 +8,46 @@ use vcycle_kernels::compiled;
 use super::recycled::Recycled;
 use super::{Method, Run, SolverComponent, block_gmres};
 use crate::error::Result;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
+};
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
-/// Generalised conjugate residuals with inner orthogonalisation and deflated restarting, which recycle a space (GCRO-DR: Parks,
-/// de Sturler, Mackey, Johnson and Maiti 2006), for sequences of systems.
-///
-/// From each cycle of [`BlockGmres`](super::BlockGmres) some vectors are kept: those that the preconditioned matrix makes shortest, by the
-/// smallest singular values of the projected problem where the paper takes harmonic Ritz vectors. The residual is minimised over them, too, in the
-/// next cycle and in the next solve, also with another matrix or right-hand side: a solve begins with a product of the matrix with
-/// all of them. Restarts lose little, and later systems of a sequence need fewer iterations.
-///
-/// **Choose it** for systems that follow each other with matrices that change slowly, in time steps or Newton's method, or where restarts slow
-/// [`Gmres`](super::Gmres) down. What is kept lives in the method: solve with one [`Solver`](super::Solver), or make a
-/// [`Recycling`] and hand it to the solver of each matrix.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{GcroDr, Recycling, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let recycling = Recycling::<f64>::new(GcroDr::default());
-/// let b = Vector::filled(&cpu, 40, 1, 1.0)?;
-/// let iterations = |shift: f64| {
-///     let diagonal = (1..=40).map(|k| k as f64 * k as f64 + shift).collect();
-///     let a = Arc::new(Csr::diagonal_matrix(&cpu, diagonal));
-///     let solver = Solver::new(recycling.clone(), a)?;
-///     Ok::<_, vcycle::Error>(solver.solve(&b, &mut Vector::zeros_like(&b)?)?.iterations)
-/// };
-/// let (first, second) = (iterations(0.0)?, iterations(0.1)?);
-/// assert!(second < first);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct GcroDr {
-    /// Blocks of vectors of a cycle, each with one for every right-hand side.
-    pub restart: usize,
-    /// Vectors that are kept.
-    pub recycle: usize,
-}
-
-impl Default for GcroDr {
-    fn default() -> Self {
-        Self {
-            restart: 40,
-            recycle: 10,
-        }
+parameters! {
+    /// Generalised conjugate residuals with inner orthogonalisation and deflated restarting, which recycle a space (GCRO-DR: Parks,
+    /// de Sturler, Mackey, Johnson and Maiti 2006), for sequences of systems.
+    ///
+    /// From each cycle of [`BlockGmres`](super::BlockGmres) some vectors are kept: those that the preconditioned matrix makes shortest, by the
+    /// smallest singular values of the projected problem where the paper takes harmonic Ritz vectors. The residual is minimised over them, too, in the
+    /// next cycle and in the next solve, also with another matrix or right-hand side: a solve begins with a product of the matrix with
+    /// all of them. Restarts lose little, and later systems of a sequence need fewer iterations.
+    ///
+    /// **Choose it** for systems that follow each other with matrices that change slowly, in time steps or Newton's method, or where restarts slow
+    /// [`Gmres`](super::Gmres) down. What is kept lives in the method: solve with one [`Solver`](super::Solver), or make a
+    /// [`Recycling`] and hand it to the solver of each matrix.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, matrix::Csr, solver::{GcroDr, Recycling, Solver}, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let recycling = Recycling::<f64>::new(GcroDr::default());
+    /// let b = Vector::filled(&cpu, 40, 1, 1.0)?;
+    /// let iterations = |shift: f64| {
+    ///     let diagonal = (1..=40).map(|k| k as f64 * k as f64 + shift).collect();
+    ///     let a = Arc::new(Csr::diagonal_matrix(&cpu, diagonal));
+    ///     let solver = Solver::new(recycling.clone(), a)?;
+    ///     Ok::<_, vcycle::Error>(solver.solve(&b, &mut Vector::zeros_like(&b)?)?.iterations)
+    /// };
+    /// let (first, second) = (iterations(0.0)?, iterations(0.1)?);
+    /// assert!(second < first);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct GcroDr {
+        /// Blocks of vectors of a cycle, each with one for every right-hand side.
+        pub restart: usize = 40,
+        /// Vectors that are kept.
+        pub recycle: usize = 10,
     }
 }
 

@@ -5,43 +5,35 @@ use super::{Run, check_restart, example, solver};
 use crate::dense::LeastSquares;
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
+};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Packed, Scalars, Storage, Vector};
 
-/// Generalised minimal residuals (Saad and Schultz 1986), restarted and preconditioned from the
-/// right.
-///
-/// The residual is minimal over the Krylov space, whose basis is kept and orthogonalised by Gram–Schmidt, modified from
-/// group to group of vectors, a second time where much was taken away; the norm that is watched is that of the residual
-/// itself. When the space has `restart` dimensions the method starts afresh from the solution reached, which can slow it
-/// down or stall it.
-///
-/// The basis is what the method reads most. `basis` stores it in fewer bits while everything is computed in the working precision
-/// (CB-GMRES: Aliaga, Anzt, Grützmacher, Quintana-Ortí and Tomás 2023). Rounded vectors span almost the same space, and every restart begins
-/// with the true residual, so that the solution is as accurate; `sp` and `i32` hardly need more iterations.
-///
-/// **Choose it** for nonsymmetric or indefinite matrices, the more so the better the
-/// preconditioner is; take [`Fgmres`](super::Fgmres) if that varies.
-///
-#[doc = example!("Gmres")]
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Gmres {
-    /// Vectors kept before the method starts afresh.
-    pub restart: usize,
-    /// What they are stored in: `working`, `sp`, `hp`, `i32` or `i16`.
-    pub basis: Storage,
-}
-
-impl Default for Gmres {
-    fn default() -> Self {
-        Self {
-            restart: 50,
-            basis: Storage::Working,
-        }
+parameters! {
+    /// Generalised minimal residuals (Saad and Schultz 1986), restarted and preconditioned from the
+    /// right.
+    ///
+    /// The residual is minimal over the Krylov space, whose basis is kept and orthogonalised by Gram–Schmidt, modified from
+    /// group to group of vectors, a second time where much was taken away; the norm that is watched is that of the residual
+    /// itself. When the space has `restart` dimensions the method starts afresh from the solution reached, which can slow it
+    /// down or stall it.
+    ///
+    /// The basis is what the method reads most. `basis` stores it in fewer bits while everything is computed in the working precision
+    /// (CB-GMRES: Aliaga, Anzt, Grützmacher, Quintana-Ortí and Tomás 2023). Rounded vectors span almost the same space, and every restart begins
+    /// with the true residual, so that the solution is as accurate; `sp` and `i32` hardly need more iterations.
+    ///
+    /// **Choose it** for nonsymmetric or indefinite matrices, the more so the better the
+    /// preconditioner is; take [`Fgmres`](super::Fgmres) if that varies.
+    ///
+    #[doc = example!("Gmres")]
+    pub struct Gmres {
+        /// Vectors kept before the method starts afresh.
+        pub restart: usize = 50,
+        /// What they are stored in: `working`, `sp`, `hp`, `i32` or `i16`.
+        pub basis: Storage = Storage::Working,
     }
 }
 
@@ -195,7 +187,7 @@ impl<'w, T: Scalar> Space<'w, T> {
         self.receive(count, LeastSquares::set)?;
         let (projected, least) = (&self.projected, self.v.least_left());
         let again =
-            |index| run.monitor.is_active(index) && projected.get(index).part_left(count) < least;
+            |index| run.monitor.is_active(index) && projected[index].part_left(count) < least;
         if (0..run.b.cols()).any(again) {
             self.v.project_some(count, &mut self.w, again)?;
             self.receive(count, |column, row, value| match row == count {
@@ -225,7 +217,7 @@ impl<'w, T: Scalar> Space<'w, T> {
     fn update(&mut self, run: &mut Run<'_, T>, steps: usize) -> Result<()> {
         self.projected.iter_mut().for_each(LeastSquares::solve);
         let projected = &self.projected;
-        let solution = |step, column| projected.get(column).solution(step);
+        let solution = |step, column: usize| projected[column].solution(step);
         if let Some(z) = &mut self.z {
             return z.add_to(steps, solution, run.x);
         }

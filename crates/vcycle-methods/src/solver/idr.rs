@@ -8,36 +8,31 @@ use super::random::RandomVectors;
 use super::{Run, example, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
+};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars, Vector};
 
 /// The cosine below which the step `omega` is lengthened (Sleijpen and van der Vorst 1995).
 const ANGLE: f64 = 0.7;
 
-/// Induced dimension reduction IDR(s) with biorthogonal residuals (van Gijzen and Sonneveld
-/// 2011, algorithm 5.1), preconditioned from the right.
-///
-/// Forces the residual into a shrinking sequence of spaces, each orthogonal to `s` fixed random
-/// vectors. Short recurrences with `3 s + 5` vectors; every product counts as an iteration.
-///
-/// **Choose it** for nonsymmetric matrices when the memory of [`Gmres`](super::Gmres) is too
-/// much; it mostly beats [`Bicgstab`](super::Bicgstab), to which `s = 1` is similar.
-///
-#[doc = example!("Idr")]
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Idr {
-    /// Dimension of the shadow space: more is more robust and needs more memory.
-    pub s: usize,
-    /// Seed of the shadow space.
-    pub seed: u64,
-}
-
-impl Default for Idr {
-    fn default() -> Self {
-        Self { s: 4, seed: 1 }
+parameters! {
+    /// Induced dimension reduction IDR(s) with biorthogonal residuals (van Gijzen and Sonneveld
+    /// 2011, algorithm 5.1), preconditioned from the right.
+    ///
+    /// Forces the residual into a shrinking sequence of spaces, each orthogonal to `s` fixed random
+    /// vectors. Short recurrences with `3 s + 5` vectors; every product counts as an iteration.
+    ///
+    /// **Choose it** for nonsymmetric matrices when the memory of [`Gmres`](super::Gmres) is too
+    /// much; it mostly beats [`Bicgstab`](super::Bicgstab), to which `s = 1` is similar.
+    ///
+    #[doc = example!("Idr")]
+    pub struct Idr {
+        /// Dimension of the shadow space: more is more robust and needs more memory.
+        pub s: usize = 4,
+        /// Seed of the shadow space.
+        pub seed: u64 = 1,
     }
 }
 

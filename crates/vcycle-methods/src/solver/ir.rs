@@ -2,51 +2,41 @@
 
 use super::{Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, Registration, Support, Symmetry};
+use crate::registration::{Component, Memory, Registration, Support, Symmetry, parameters};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
-/// Iterative refinement, also known as Richardson's iteration:
-/// `x = x + relaxation M (b - A x)`.
-///
-/// The residual is computed from the solution in every iteration, so errors of the
-/// preconditioner `M` do not add up.
-///
-/// **Choose it** when `M` is nearly the inverse: a factorisation (`Direct`), a
-/// multigrid cycle, or a whole solver. When `M` works in lower precision than `x`, this is
-/// mixed-precision refinement: the solution has the accuracy of the residual, at the speed of the
-/// lower precision.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, linop::LinOp, matrix::Csr, stop::Stop, vector::Vector};
-/// use vcycle::solver::{Cg, Ir, Solver};
-/// let cpu = Executor::cpu();
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
-/// // The preconditioner is a solver with a loose tolerance; it may as well be one in f32.
-/// let inner = Solver::new(Cg::default(), a.clone())?.stopping(Stop::relative(0.1));
-/// let solver = Solver::<f64>::new(Ir::default(), a)?.with_preconditioner(Arc::new(inner))?;
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.converged());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ir {
-    /// The factor of each correction.
-    pub relaxation: f64,
-    /// Corrections in an iteration.
-    pub corrections: usize,
-}
-
-impl Default for Ir {
-    fn default() -> Self {
-        Self {
-            relaxation: 1.0,
-            corrections: 1,
-        }
+parameters! {
+    /// Iterative refinement, also known as Richardson's iteration:
+    /// `x = x + relaxation M (b - A x)`.
+    ///
+    /// The residual is computed from the solution in every iteration, so errors of the
+    /// preconditioner `M` do not add up.
+    ///
+    /// **Choose it** when `M` is nearly the inverse: a factorisation (`Direct`), a
+    /// multigrid cycle, or a whole solver. When `M` works in lower precision than `x`, this is
+    /// mixed-precision refinement: the solution has the accuracy of the residual, at the speed of the
+    /// lower precision.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, linop::LinOp, matrix::Csr, stop::Stop, vector::Vector};
+    /// use vcycle::solver::{Cg, Ir, Solver};
+    /// let cpu = Executor::cpu();
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0]));
+    /// // The preconditioner is a solver with a loose tolerance; it may as well be one in f32.
+    /// let inner = Solver::new(Cg::default(), a.clone())?.stopping(Stop::relative(0.1));
+    /// let solver = Solver::<f64>::new(Ir::default(), a)?.with_preconditioner(Arc::new(inner))?;
+    /// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// assert!(solver.solve(&b, &mut x)?.converged());
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Ir {
+        /// The factor of each correction.
+        pub relaxation: f64 = 1.0,
+        /// Corrections in an iteration.
+        pub corrections: usize = 1,
     }
 }
 

@@ -314,7 +314,7 @@ fn known_vectors_are_deflated() {
         restart: 20,
         recycle: 0,
     };
-    let with = Recycling::with_known(parameters.clone(), known);
+    let with = Recycling::with_known(parameters, known);
     let deflated = recycled(&(Arc::new(with.clone()) as _), a.clone(), 5);
     let plain = recycled(&(Arc::new(Recycling::new(parameters)) as _), a, 5);
     assert!(deflated.converged(), "{deflated}");

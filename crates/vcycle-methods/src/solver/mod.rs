@@ -41,6 +41,7 @@ mod gmres;
 mod idr;
 mod ir;
 mod limit;
+mod macros;
 #[cfg(test)]
 mod method_tests;
 mod minres;
@@ -85,7 +86,9 @@ pub use gmres::Gmres;
 pub use idr::Idr;
 pub use ir::Ir;
 pub use limit::rounding_levels;
+use macros::{example, solver};
 pub use minres::Minres;
+use orthonormal::norms;
 pub use pipecg::PipeCg;
 pub use pipegmres::PipeGmres;
 pub(crate) use random::Numbers;
@@ -98,7 +101,7 @@ use crate::linop::{
     Factory, Footprint, Identity, LinOp, Size, check_apply, check_size, check_square,
 };
 use crate::registration::Component;
-use crate::scalar::{Real, Scalar};
+use crate::scalar::Scalar;
 use crate::stop::{Monitor, Outcome, Stop};
 use crate::vector::{Coefficient, Vector};
 
@@ -124,51 +127,6 @@ pub trait SolverComponent: Component {
     /// The iteration for vectors of `T`; compiled once, with this crate.
     fn method<T: Scalar>(&self) -> Arc<dyn Method<T>>;
 }
-
-/// Registers parameters with a function `iterate` as a solver; stands in their own file.
-macro_rules! solver {
-    ($parameters:ident) => {
-        impl<T: Scalar> crate::solver::Method<T> for $parameters {
-            fn name(&self) -> &'static str {
-                Self::REGISTRATION.name
-            }
-            fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
-                $parameters::iterate(self, run)
-            }
-        }
-
-        impl crate::solver::SolverComponent for $parameters {
-            fn method<T: Scalar>(&self) -> std::sync::Arc<dyn crate::solver::Method<T>> {
-                vcycle_kernels::compiled!(
-                    working T: fn(&$parameters) -> std::sync::Arc<dyn crate::solver::Method<T>> = |own| {
-                        std::sync::Arc::new(own.to_owned())
-                    }
-                )(self)
-            }
-        }
-    };
-}
-use solver;
-
-/// The example of a method, which differs from others by the name alone.
-macro_rules! example {
-    ($method:literal) => {
-        concat!(
-            "```\nuse std::sync::Arc;\nuse vcycle::{executor::Executor, gallery, solver::{",
-            $method,
-            ", Solver}, vector::Vector};\n\
-             let problem = gallery::build(\"poisson5:6\", &Executor::cpu())?;\n\
-             let b = Vector::from_column(&Executor::cpu(), problem.rhs);\n\
-             let mut x = Vector::zeros_like(&b)?;\n\
-             let solver = Solver::<f64>::new(",
-            $method,
-            "::default(), Arc::new(problem.matrix))?;\n\
-             assert!(solver.solve(&b, &mut x)?.converged());\n\
-             # Ok::<(), vcycle::Error>(())\n```"
-        )
-    };
-}
-use example;
 
 /// A [`Method`] bound to a matrix, a preconditioner and a stopping criterion.
 ///
@@ -366,7 +324,7 @@ impl<T: Scalar> Solver<T> {
         ws: &Workspace,
     ) -> Result<Vec<f64>> {
         self.a.residual(b, x, r, ws)?;
-        Ok(r.norms()?.into_iter().map(Real::to_f64).collect())
+        norms(r)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::dense::{Independent, diagonal};
 use crate::error::Result;
 use crate::executor::{Scratch, Workspace};
 use crate::scalar::{Field, Real, Scalar};
-use crate::vector::{Coefficient, Vector};
+use crate::vector::Vector;
 use num_traits::Float;
 
 /// Of the square of its norm, what has to be left of a column that is made orthonormal together with others: products of columns are as
@@ -112,14 +112,6 @@ pub(super) fn norms<T: Scalar>(w: &Vector<T>) -> Result<Vec<f64>> {
 /// Whether all norms are numbers.
 pub(super) fn finite(norms: &[f64]) -> bool {
     norms.iter().all(|norm| norm.is_finite())
-}
-
-/// Makes the columns zero that have ended.
-pub(super) fn leave_ended<T: Scalar>(
-    active: &crate::vector::Scalars<T>,
-    w: &mut Vector<T>,
-) -> Result<()> {
-    w.scale(Coefficient::of(active))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! State that a method keeps on the host for each right-hand side.
 
+use std::ops::{Deref, DerefMut};
+
 use num_traits::Zero;
 
 use crate::error::Result;
@@ -44,20 +46,18 @@ impl<T: Scalar, S: Default + 'static> PerColumn<T, S> {
         }
         to.write(&self.staging)
     }
+}
 
-    /// The state of every column, in order.
-    pub(super) fn iter_mut(&mut self) -> std::slice::IterMut<'_, S> {
-        self.columns.iter_mut()
+impl<T: Scalar, S> Deref for PerColumn<T, S> {
+    type Target = [S];
+    fn deref(&self) -> &[S] {
+        &self.columns
     }
+}
 
-    /// The state of one column.
-    pub(super) fn get(&self, column: usize) -> &S {
-        &self.columns[column]
-    }
-
-    /// The state of every column, in order.
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, S> {
-        self.columns.iter()
+impl<T: Scalar, S> DerefMut for PerColumn<T, S> {
+    fn deref_mut(&mut self) -> &mut [S] {
+        &mut self.columns
     }
 }
 

@@ -6,37 +6,32 @@ use super::recurrence::Recurrence;
 use super::{Run, check_restart, example, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
+};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Storage, Vector};
 
-/// Pipelined generalised minimal residuals (Ghysels, Ashby, Meerbergen and Vanroose 2013, depth one), restarted and preconditioned
-/// from the right.
-///
-/// [`Gmres`](super::Gmres) with one reduction an iteration: the products of a vector with the whole basis and its norm together. They
-/// are on their way while the preconditioner and the matrix are applied to that vector, before it is orthogonal to the others: what
-/// they make of the new vector of the basis follows from what they made of this one. Two vectors more are kept.
-///
-/// Two things differ from the paper. What the matrix makes of the basis is not stored: it is the basis times the Hessenberg
-/// matrix. And of the products with a vector two are taken out before they are known, as large as in the iteration before: the shift
-/// of the paper, chosen anew in each. Rounding errors grow by what is taken out later, over what is left; so they hardly grow.
-/// A bound of them is kept. Where it exceeds the square root of rounding, or the square of the norm that is left has lost its digits, an
-/// iteration is made as GMRES makes it, with two products.
-///
-/// **Choose it** for nonsymmetric or indefinite matrices where reductions are slow: many processes, or a device with little to do.
-///
-#[doc = example!("PipeGmres")]
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct PipeGmres {
-    /// Vectors kept before the method starts afresh.
-    pub restart: usize,
-}
-
-impl Default for PipeGmres {
-    fn default() -> Self {
-        Self { restart: 50 }
+parameters! {
+    /// Pipelined generalised minimal residuals (Ghysels, Ashby, Meerbergen and Vanroose 2013, depth one), restarted and preconditioned
+    /// from the right.
+    ///
+    /// [`Gmres`](super::Gmres) with one reduction an iteration: the products of a vector with the whole basis and its norm together. They
+    /// are on their way while the preconditioner and the matrix are applied to that vector, before it is orthogonal to the others: what
+    /// they make of the new vector of the basis follows from what they made of this one. Two vectors more are kept.
+    ///
+    /// Two things differ from the paper. What the matrix makes of the basis is not stored: it is the basis times the Hessenberg
+    /// matrix. And of the products with a vector two are taken out before they are known, as large as in the iteration before: the shift
+    /// of the paper, chosen anew in each. Rounding errors grow by what is taken out later, over what is left; so they hardly grow.
+    /// A bound of them is kept. Where it exceeds the square root of rounding, or the square of the norm that is left has lost its digits, an
+    /// iteration is made as GMRES makes it, with two products.
+    ///
+    /// **Choose it** for nonsymmetric or indefinite matrices where reductions are slow: many processes, or a device with little to do.
+    ///
+    #[doc = example!("PipeGmres")]
+    pub struct PipeGmres {
+        /// Vectors kept before the method starts afresh.
+        pub restart: usize = 50,
     }
 }
 
@@ -174,7 +169,7 @@ impl<'w, T: Scalar> Ahead<'w, T> {
             return self.begin(space, run);
         }
         let columns = &self.columns;
-        let coefficients = |vector, column| columns.get(column).coefficients(count, vector);
+        let coefficients = |vector, column: usize| columns[column].coefficients(count, vector);
         let (z, product) = (&mut self.z, &mut self.product);
         space.v.advance(count, coefficients, z, product)?;
         match is_doubted {

@@ -159,6 +159,16 @@ impl<'r, T: Scalar> Run<'r, T> {
         Ok(ended || !self.monitor.is_deferred() && self.is_at_limit()?)
     }
 
+    /// Ends all columns that have not.
+    pub fn end_active(&mut self, status: Status) -> Result<()> {
+        for column in 0..self.b.cols() {
+            if self.monitor.is_active(column) {
+                self.monitor.end(column, status)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the columns whose divisor is zero; says whether all have ended.
     pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
         let status = Status::Breakdown;

@@ -15,7 +15,7 @@ use super::*;
 use crate::log::{IterationEvent, Log, Observer};
 use crate::matrix::Csr;
 use crate::precond::Jacobi;
-use crate::scalar::{Mixes, bf16, c32, c64};
+use crate::scalar::{Mixes, Real, bf16, c32, c64};
 use crate::stop::Status;
 use crate::vector::Storage;
 

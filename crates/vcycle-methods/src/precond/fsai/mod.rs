@@ -165,10 +165,7 @@ impl Fsai {
         let own = team.agree(self.rows_of_factor(&near.matrix, near.halo.own()))?;
         let g = Distributed::of_numbered(a.executor(), a.rows(), a.rows(), &near.halo, own)?;
         let adjoint = g.adjoint()?;
-        Ok(Arc::new(Product::new(vec![
-            Arc::new(adjoint),
-            Arc::new(g),
-        ])?))
+        product(Arc::new(adjoint), Arc::new(g))
     }
 
     /// How far the entries of a row may be from it. Rows that grow farther are cut off there.
@@ -188,11 +185,7 @@ impl Fsai {
 
     fn product<T: Mixes<T, T>>(&self, entries: &Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
         let g = self.factor(entries)?;
-        let adjoint = g.adjoint()?;
-        Ok(Arc::new(Product::new(vec![
-            Arc::new(adjoint),
-            Arc::new(g),
-        ])?))
+        product(Arc::new(g.adjoint()?), Arc::new(g))
     }
 
     pub(crate) const DEFAULT: Self = Self {
@@ -342,6 +335,14 @@ impl Fsai {
         check_lengths("fsai", &pattern.0)?;
         Ok(Start(Some(pattern)))
     }
+}
+
+/// `G^H G`.
+fn product<T: Scalar>(
+    adjoint: Arc<dyn LinOp<T>>,
+    g: Arc<dyn LinOp<T>>,
+) -> Result<Arc<dyn LinOp<T>>> {
+    Ok(Arc::new(Product::new(vec![adjoint, g])?))
 }
 
 /// A pattern of which the part below the diagonal counts; none where that is empty.

@@ -1,0 +1,46 @@
+//! What files of methods have in common: their registration, and their example.
+
+/// Registers parameters with a function `iterate` as a solver; stands in their own file.
+macro_rules! solver {
+    ($parameters:ident) => {
+        impl<T: Scalar> crate::solver::Method<T> for $parameters {
+            fn name(&self) -> &'static str {
+                Self::REGISTRATION.name
+            }
+            fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
+                $parameters::iterate(self, run)
+            }
+        }
+
+        impl crate::solver::SolverComponent for $parameters {
+            fn method<T: Scalar>(&self) -> std::sync::Arc<dyn crate::solver::Method<T>> {
+                vcycle_kernels::compiled!(
+                    working T: fn(&$parameters) -> std::sync::Arc<dyn crate::solver::Method<T>> = |own| {
+                        std::sync::Arc::new(own.to_owned())
+                    }
+                )(self)
+            }
+        }
+    };
+}
+pub(super) use solver;
+
+/// The example of a method, which differs from others by the name alone.
+macro_rules! example {
+    ($method:literal) => {
+        concat!(
+            "```\nuse std::sync::Arc;\nuse vcycle::{executor::Executor, gallery, solver::{",
+            $method,
+            ", Solver}, vector::Vector};\n\
+             let problem = gallery::build(\"poisson5:6\", &Executor::cpu())?;\n\
+             let b = Vector::from_column(&Executor::cpu(), problem.rhs);\n\
+             let mut x = Vector::zeros_like(&b)?;\n\
+             let solver = Solver::<f64>::new(",
+            $method,
+            "::default(), Arc::new(problem.matrix))?;\n\
+             assert!(solver.solve(&b, &mut x)?.converged());\n\
+             # Ok::<(), vcycle::Error>(())\n```"
+        )
+    };
+}
+pub(super) use example;
