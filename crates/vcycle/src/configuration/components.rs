@@ -2,31 +2,31 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::inner::InnerSolver;
-use super::schwarz::Schwarz;
+use super::family::components;
 use super::text::{brief_form, named, short_form};
 use super::value::{Table, arguments, bad_value, parameters};
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
-    MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
+    AdditiveSchwarz, BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai,
+    Jacobi, L1Jacobi, MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
-use crate::registration::PreconditionerComponent;
-use crate::registration::{Component, Memory, MemoryOf, Need, Registration, Support, Symmetry};
+use crate::registration::{
+    Component, Memory, MemoryOf, Need, PreconditionerComponent, Registration, Support, Symmetry,
+};
 use crate::saddle::Saddle;
 use crate::scalar::Mixes;
 #[cfg(feature = "direct")]
 use crate::solver::Direct;
-use crate::solver::SolverComponent;
 use crate::solver::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
-    Ir, Method, Minres, PipeCg, PipeGmres,
+    Ir, Method, Minres, PipeCg, PipeGmres, SolverComponent, SolverFactory,
 };
+use crate::stop::Stop;
 use crate::structured::StructMg;
 
 /// Stands in where the library is built without the direct solver.
@@ -38,179 +38,6 @@ type Direct = NoParameters;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct NoParameters {}
-
-/// Makes an enum of components from the table of their parameter structs; what they are stands in their
-/// own files ([`Registration`]). After `as`: what is made where that is not the struct itself; after `by`: the
-/// method that makes it, which may fail. After `+`: what else may be named.
-macro_rules! components {
-    (
-        $(#[$doc:meta])*
-        enum $family:ident($title:literal) fn $make:ident makes $made:ty: dyn $trait:ident {
-            $($variant:ident($parameters:ty) = $registration:expr $(, as $special:expr)? $(, by $own:ident)?;)*
-            $(+ $other:ident($others:ty);)?
-        }
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq)]
-        #[non_exhaustive]
-        // A program holds few of them.
-        #[allow(clippy::large_enum_variant)]
-        pub enum $family {
-            $(
-                #[doc = concat!("With the parameters of [`", stringify!($parameters), "`].")]
-                $variant($parameters),
-            )*
-            $(
-                #[doc = concat!("See [`", stringify!($others), "`].")]
-                $other($others),
-            )?
-        }
-
-        impl $family {
-            /// Every name, as options and files spell it.
-            pub const NAMES: &[&str] = &[$($registration.name),*];
-
-            /// What each of them says of itself.
-            pub const REGISTRATIONS: &[Registration] = &[$($registration),*];
-
-            /// What it says of itself.
-            pub fn registration(&self) -> Registration {
-                match self {
-                    $(Self::$variant(_) => $registration,)*
-                    $(Self::$other(other) => <$others>::registration(other),)?
-                }
-            }
-
-            /// Whether something has to be given.
-            pub fn has_need(&self, need: Need) -> bool {
-                self.registration().has_need(need)
-            }
-
-            /// The name, as options and files spell it.
-            pub fn name(&self) -> &'static str {
-                self.registration().name
-            }
-
-            /// The memory it takes.
-            pub fn memory(&self, of: MemoryOf) -> Memory {
-                match self {
-                    $(Self::$variant(p) => p.memory(of),)*
-                    $(Self::$other(other) => <$others>::memory(other, of),)?
-                }
-            }
-
-            /// Every component with its default parameters.
-            pub fn all() -> Vec<Self> {
-                vec![$(Self::$variant(Default::default())),*]
-            }
-
-            /// What kind of operator it makes of a symmetric matrix.
-            pub fn symmetry(&self) -> Symmetry {
-                match self {
-                    $(Self::$variant(p) => p.symmetry(),)*
-                    $(Self::$other(other) => <$others>::symmetry(other),)?
-                }
-            }
-
-            /// The short form without the parameters that are as by default.
-            pub fn brief(&self) -> String {
-                let same = Self::named(self.name());
-                brief_form(self.name(), self, &same)
-            }
-
-            fn named(name: &str) -> Option<Self> {
-                Self::from_table(name, Table::new()).ok()
-            }
-
-            pub(super) fn from_table(name: &str, table: Table) -> Result<Self, ConfigError> {
-                let place = format!("{} {name}", $title);
-                $(
-                    if name == $registration.name {
-                        return parameters(&place, table).map(Self::$variant);
-                    }
-                )*
-                $(
-                    if <$others>::NAMES.contains(&name) {
-                        return <$others>::from_table(&place, name, table).map(Self::$other);
-                    }
-                )?
-                Err(unknown_name($title, name, Self::NAMES, &[]))
-            }
-
-            fn positional(name: &str) -> &'static [&'static str] {
-                let known = Self::REGISTRATIONS.iter().find(|known| known.name == name);
-                $(let known = known.or(Some(&<$others>::REGISTRATION));)?
-                known.map_or(&[], |known| known.after_colon)
-            }
-
-            /// From a configuration file: a name, or a table with `name` and parameters.
-            pub(super) fn from_value(value: Value) -> Result<Self, ConfigError> {
-                match value {
-                    Value::String(text) => text.parse(),
-                    Value::Object(mut table) => match table.remove("name") {
-                        Some(Value::String(name)) => Self::from_table(&name, table),
-                        _ => Err(no_name($title)),
-                    },
-                    _ => Err(no_name($title)),
-                }
-            }
-
-            fn $make<T: Mixes<T, T>>(&self) -> Result<$made, ConfigError> {
-                match self {
-                    $(Self::$variant(p) => components!(@made p, $trait $(, $special)? $(, by $own)?),)*
-                    $(Self::$other(other) => <$others>::factory(other).map(Some),)?
-                }
-            }
-        }
-
-        impl Serialize for $family {
-            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                let parameters = match self {
-                    $(Self::$variant(parameters) => serde_json::to_value(parameters),)*
-                    $(Self::$other(parameters) => serde_json::to_value(parameters),)?
-                };
-                named(self.name(), &parameters.map_err(serde::ser::Error::custom)?, to)
-            }
-        }
-
-        /// The short form that can be parsed again: `gmres:restart=30`.
-        impl std::fmt::Display for $family {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(&short_form(self.name(), self))
-            }
-        }
-
-        impl std::str::FromStr for $family {
-            type Err = ConfigError;
-
-            /// `name`, `name:value` or `name:key=value,...`.
-            fn from_str(text: &str) -> Result<Self, ConfigError> {
-                match text.split_once(':') {
-                    None => Self::from_table(text, Table::new()),
-                    Some((name, rest)) => {
-                        let place = format!("{} {name}", $title);
-                        // An unknown name is the more helpful complaint.
-                        Self::from_table(name, Table::new())?;
-                        Self::from_table(name, arguments(&place, rest, Self::positional(name))?)
-                    }
-                }
-            }
-        }
-    };
-    (@made $p:ident, Method) => {
-        Ok(Some($p.method()))
-    };
-    (@made $p:ident, Factory) => {
-        Ok(Some($p.factory()))
-    };
-    (@made $p:ident, $trait:ident, by $own:ident) => {
-        $p.$own().map(Some)
-    };
-    (@made $p:ident, $trait:ident, $special:expr) => {{
-        let _ = $p;
-        $special
-    }};
-}
 
 components! {
     /// A solver and its parameters.
@@ -360,6 +187,195 @@ impl PreconditionerConfig {
     }
 }
 
+/// Iterations of an inner solver unless they are given.
+const ITERATIONS: usize = 10;
+
+/// A solver as a preconditioner: so many iterations, `gmres:10`, or as a table
+/// `{ name = "gmres", iterations = 10, restart = 5, preconditioner = "jacobi" }`.
+///
+/// All but `chebyshev`, `ir` and `direct` are another operator for every vector: the solver around it has
+/// to be a flexible one, `fcg`, `fgmres` or `gcr`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct InnerSolver {
+    /// How many iterations it makes, whatever the residual.
+    pub iterations: usize,
+    /// Its own preconditioner.
+    pub preconditioner: Box<PreconditionerConfig>,
+    /// The iteration; its keys stand beside the others.
+    #[serde(flatten)]
+    pub solver: SolverParameters,
+}
+
+/// A solver whose name stands elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolverParameters(pub SolverConfig);
+
+impl Serialize for SolverParameters {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut table = match serde_json::to_value(&self.0) {
+            Ok(Value::Object(table)) => table,
+            _ => Table::new(),
+        };
+        table.remove("name");
+        table.serialize(to)
+    }
+}
+
+impl InnerSolver {
+    /// The solvers that can be inside others.
+    pub(super) const NAMES: &[&str] = SolverConfig::NAMES.split_at(1).1;
+
+    pub(super) const REGISTRATION: Registration = Registration {
+        name: "solver",
+        summary: "So many iterations of a solver.",
+        after_colon: &["iterations"],
+        needs: &[],
+        support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::per(0, 0),
+    };
+
+    /// That of the solver.
+    pub(super) fn registration(&self) -> Registration {
+        self.solver.0.registration()
+    }
+
+    pub(super) fn memory(&self, of: MemoryOf) -> Memory {
+        let own = self.solver.0.memory(of);
+        own.and(self.preconditioner.memory(of))
+    }
+
+    pub(super) fn from_table(
+        place: &str,
+        name: &str,
+        mut table: Table,
+    ) -> Result<Self, ConfigError> {
+        let iterations = match table.remove("iterations") {
+            None => ITERATIONS,
+            Some(value) => count(place, value)?,
+        };
+        let preconditioner = match table.remove("preconditioner") {
+            None => "none".parse()?,
+            Some(value) => PreconditionerConfig::from_value(value)?,
+        };
+        Ok(Self {
+            iterations,
+            preconditioner: Box::new(preconditioner),
+            solver: SolverParameters(SolverConfig::from_table(name, table)?),
+        })
+    }
+
+    /// What kind of operator it is for a symmetric matrix.
+    pub(super) fn symmetry(&self) -> Symmetry {
+        match (self.solver.0.symmetry(), self.preconditioner.symmetry()) {
+            (Symmetry::Symmetric, inner) => inner,
+            (own, _) => own,
+        }
+    }
+
+    pub(super) fn factory<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Factory<T>>, ConfigError> {
+        #[cfg(feature = "direct")]
+        if let SolverConfig::Direct(direct) = &self.solver.0 {
+            return Ok(direct.factory());
+        }
+        #[cfg(not(feature = "direct"))]
+        if let SolverConfig::Direct(_) = &self.solver.0 {
+            return Err(ConfigError::NotAvailable {
+                family: "solver",
+                name: "direct".to_owned(),
+            });
+        }
+        let factory = SolverFactory {
+            method: self.solver.0.method()?,
+            preconditioner: self.preconditioner.factory()?,
+            stop: Stop::fixed(self.iterations),
+        };
+        Ok(factory.shared())
+    }
+}
+
+/// The number of iterations, at least one.
+fn count(place: &str, value: Value) -> Result<usize, ConfigError> {
+    #[derive(serde::Deserialize)]
+    struct InnerIterations {
+        iterations: std::num::NonZeroUsize,
+    }
+    let table = Table::from_iter([("iterations".to_owned(), value)]);
+    parameters(place, table).map(|count: InnerIterations| count.iterations.get())
+}
+
+/// [`AdditiveSchwarz`] by names: `schwarz:ilu0`, `schwarz:ic0,overlap=0`, `schwarz:direct,1,restricted=true`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Schwarz {
+    /// The preconditioner of the rows of a rank: `ilu0`, `ic0`, `direct` or any other.
+    #[serde(deserialize_with = "local")]
+    pub inner: Box<PreconditionerConfig>,
+    /// Rings of rows around those of a rank, 0 to 8; with 0 it is block Jacobi.
+    pub overlap: usize,
+    /// Whether a rank keeps what it finds for own rows alone; not symmetric then.
+    pub restricted: bool,
+}
+
+impl Default for Schwarz {
+    fn default() -> Self {
+        Self {
+            inner: Box::new(PreconditionerConfig::Ilu0(crate::precond::Ilu0::default())),
+            overlap: 1,
+            restricted: false,
+        }
+    }
+}
+
+/// A preconditioner that is known before the matrix is.
+fn local<'d, D: Deserializer<'d>>(from: D) -> Result<Box<PreconditionerConfig>, D::Error> {
+    use serde::de::Error;
+    let inner = PreconditionerConfig::from_value(Value::deserialize(from)?);
+    match inner.map_err(Error::custom)? {
+        PreconditionerConfig::Auto(_) | PreconditionerConfig::None(_) => Err(Error::custom(
+            "name a preconditioner for the rows of each rank, `ilu0` say",
+        )),
+        inner => Ok(Box::new(inner)),
+    }
+}
+
+impl Component for Schwarz {
+    const REGISTRATION: Registration = Registration {
+        name: "schwarz",
+        summary: "Any preconditioner on the rows of each rank, which may overlap.",
+        after_colon: &["inner", "overlap"],
+        needs: &[Need::Entries],
+        support: Support::METHOD,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 0),
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        match (self.restricted, self.inner.symmetry()) {
+            (true, Symmetry::Symmetric) => Symmetry::OneSided,
+            (_, inner) => inner,
+        }
+    }
+
+    fn memory(&self, of: MemoryOf) -> Memory {
+        self.inner.memory(of)
+    }
+}
+
+impl Schwarz {
+    pub(super) fn factory<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Factory<T>>, ConfigError> {
+        let inner = self.inner.factory()?;
+        let inner = inner.expect("it is neither `auto` nor `none`");
+        Ok(Arc::new(AdditiveSchwarz {
+            inner,
+            overlap: self.overlap,
+            restricted: self.restricted,
+        }))
+    }
+}
+
 pub(super) fn undecided(family: &str) -> ConfigError {
     ConfigError::Conflict(format!(
         "{family} `auto` has to be decided by a matrix first"
@@ -385,4 +401,102 @@ pub(super) fn unknown_name(
         };
     }
     ConfigError::unknown_name(family, name, known.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Solution, solve};
+    use crate::executor::{Executor, Workspace};
+    use crate::gallery;
+    use crate::vector::Vector;
+
+    fn solved(config: &str) -> crate::Result<Solution<f64>> {
+        let problem = gallery::build("poisson5:20", &Executor::cpu())?;
+        let b = Vector::from_column(problem.matrix.executor(), problem.rhs);
+        let a = Arc::new(problem.matrix);
+        solve(&Config::from_toml(config)?, &a, &b, &Workspace::new())
+    }
+
+    #[test]
+    fn solvers_are_preconditioners_in_options_and_files() {
+        let short: PreconditionerConfig = "gmres:5".parse().unwrap();
+        let long: PreconditionerConfig = "gmres:iterations=5,restart=50".parse().unwrap();
+        assert_eq!((short.name(), &short), ("gmres", &long));
+        assert_eq!(short.brief(), "gmres:iterations=5");
+        for text in ["cg", "gmres:5", "chebyshev:3,preconditioner=jacobi"] {
+            let given: PreconditionerConfig = text.parse().unwrap();
+            let again: PreconditionerConfig = given.to_string().parse().unwrap();
+            assert_eq!(again, given);
+            let value = serde_json::to_value(&given).unwrap();
+            assert_eq!(PreconditionerConfig::from_value(value).unwrap(), given);
+        }
+        let config = Config {
+            preconditioner: short,
+            ..Config::default()
+        };
+        assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+        for wrong in ["cg:0", "cg:x", "gmres:5,6", "gmres:restrt=3"] {
+            assert!(wrong.parse::<PreconditionerConfig>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_varying_preconditioner_gets_a_flexible_solver_or_is_refused() {
+        let chosen = solved("preconditioner = \"cg:4\"").unwrap();
+        assert!(chosen.outcome.converged());
+        assert_eq!(chosen.config.solver.name(), "fcg");
+        let flexible = solved("solver = \"fgmres\"\npreconditioner = \"gmres:5\"").unwrap();
+        assert!(flexible.outcome.converged() && flexible.outcome.iterations < 20);
+        let error = solved("solver = \"cg\"\npreconditioner = \"cg:4\"").unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("use fcg, fgmres or gcr"), "{told}");
+        let fixed = solved("solver = \"cg\"\npreconditioner = \"ir:2,preconditioner=jacobi\"");
+        assert!(fixed.unwrap().outcome.converged());
+    }
+
+    #[test]
+    fn solvers_smooth_and_solve_the_coarsest_level() {
+        let multigrid = "preconditioner = { name = \"amg\", coarsest-rows = 20,";
+        let smoothed = solved(&format!("{multigrid} smoother = \"cg:2\" }}")).unwrap();
+        assert!(smoothed.outcome.converged() && smoothed.outcome.iterations < 20);
+        assert_eq!(smoothed.config.solver.name(), "fcg");
+        for coarsest in ["cg", "ilu0"] {
+            let config = format!("{multigrid} coarsest = \"{coarsest}\" }}");
+            let solution = solved(&config).unwrap();
+            assert!(solution.outcome.converged() && solution.outcome.iterations < 20);
+            assert_eq!(solution.multigrid.unwrap().coarsest, coarsest);
+        }
+        // Levels of half precision: solver and preconditioner compute in single precision.
+        let halves = solved(&format!(
+            "{multigrid} precision = \"hp\", smoother = \"cg:2\", coarsest = \"ilu0\" }}"
+        ));
+        assert!(halves.unwrap().outcome.converged());
+        let fixed = solved(&format!(
+            "solver = \"cg\"\n{multigrid} smoother = \"cg:2\" }}"
+        ));
+        assert!(fixed.unwrap_err().to_string().contains("does not vary"));
+    }
+
+    #[test]
+    fn names_and_tables_say_what_ranks_apply() {
+        let short: PreconditionerConfig = "schwarz:ic0,0".parse().unwrap();
+        let PreconditionerConfig::Schwarz(schwarz) = &short else {
+            panic!("{short}");
+        };
+        assert_eq!((schwarz.inner.name(), schwarz.overlap), ("ic0", 0));
+        assert_eq!(short.symmetry(), Symmetry::Symmetric);
+        let again: PreconditionerConfig = short.to_string().parse().unwrap();
+        assert_eq!(again, short);
+        let one_sided: PreconditionerConfig = "schwarz:ic0,restricted=true".parse().unwrap();
+        assert_eq!(one_sided.symmetry(), Symmetry::OneSided);
+        for wrong in [
+            "schwarz:auto",
+            "schwarz:none",
+            "schwarz:nothing",
+            "schwarz:ilu0,x",
+        ] {
+            assert!(wrong.parse::<PreconditionerConfig>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -3,14 +3,14 @@
 #[cfg(test)]
 mod component_tests;
 mod components;
+mod family;
 mod format;
-mod inner;
 mod line;
 mod nullspace;
 mod presets;
 mod reader;
 mod run;
-mod schwarz;
+mod sort;
 mod stop;
 mod text;
 mod value;
@@ -19,15 +19,16 @@ use std::path::Path;
 use std::str::FromStr;
 
 pub use crate::error::ConfigError;
-pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
+pub use components::{
+    InnerSolver, NoParameters, PreconditionerConfig, Schwarz, SolverConfig, SolverParameters,
+};
 pub use format::MatrixFormat;
-pub use inner::{InnerSolver, SolverParameters};
 pub use nullspace::Nullspace;
 pub use presets::Preset;
 pub use run::RunConfig;
-pub use schwarz::Schwarz;
 use serde::Serialize;
 use serde_json::Value;
+pub(crate) use sort::Sort;
 pub use stop::StopConfig;
 use value::{Table, bad_value, parameters};
 pub use vcycle_methods::precision::{Precision, Unit};
@@ -68,10 +69,10 @@ impl Config {
     /// Whether one rank solves for all where they use the same device: unless `gather-rows` of multigrid, or `gather-cells` of
     /// structured multigrid, is 0.
     pub fn gathers_on_one_device(&self) -> bool {
-        match &self.preconditioner {
-            PreconditionerConfig::Amg(amg) => amg.gather_rows > 0,
-            PreconditionerConfig::StructMg(grids) => grids.gather_cells > 0,
-            _ => true,
+        match self.preconditioner.sort() {
+            Sort::Amg(amg) => amg.gather_rows > 0,
+            Sort::StructMg(grids) => grids.gather_cells > 0,
+            Sort::Auto | Sort::None | Sort::Iterations | Sort::OfEntries => true,
         }
     }
 

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use vcycle_core::matrix::WorkingScalar;
+
 use super::implied;
-use super::storage::Wide;
 use super::{Solution, System};
 use crate::configuration::Config;
 use crate::error::Result;
@@ -40,7 +41,6 @@ pub struct Analysis<'s, T> {
     given: &'s System<T>,
     /// What takes its place.
     better: Option<System<T>>,
-    automatic: bool,
     transform: SystemTransform,
     messages: Vec<String>,
     time: Duration,
@@ -49,6 +49,8 @@ pub struct Analysis<'s, T> {
 /// How vectors become those of the system that takes the place of the one that was given.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SystemTransform {
+    /// Whether solver or preconditioner is `auto`.
+    automatic: bool,
     negated: bool,
     /// How the unknowns are numbered anew.
     nodes: Option<Nodes>,
@@ -61,7 +63,10 @@ impl SystemTransform {
     }
 
     /// A right-hand side.
-    pub fn right_hand_side<'b, T: Wide>(&self, b: &'b Vector<T>) -> Result<Cow<'b, Vector<T>>> {
+    pub fn right_hand_side<'b, T: WorkingScalar>(
+        &self,
+        b: &'b Vector<T>,
+    ) -> Result<Cow<'b, Vector<T>>> {
         let mut b = self.guess(b)?;
         if self.negated {
             b.to_mut().scale(-Coefficient::one())?;
@@ -70,23 +75,44 @@ impl SystemTransform {
     }
 
     /// An initial guess.
-    pub fn guess<'x, T: Wide>(&self, x: &'x Vector<T>) -> Result<Cow<'x, Vector<T>>> {
+    pub fn guess<'x, T: WorkingScalar>(&self, x: &'x Vector<T>) -> Result<Cow<'x, Vector<T>>> {
         Ok(match &self.nodes {
             None => Cow::Borrowed(x),
             Some(nodes) => Cow::Owned(nodes.gather(x)?),
         })
     }
 
-    /// The solution of the system that was given.
-    pub fn solution<T: Wide>(&self, x: Vector<T>) -> Result<Vector<T>> {
+    /// A solution of the system that was given.
+    pub fn solution<T: WorkingScalar>(&self, x: Vector<T>) -> Result<Vector<T>> {
         match &self.nodes {
             None => Ok(x),
             Some(nodes) => nodes.scatter(&x),
         }
     }
+
+    /// The solution of the system that was given, and what is wrong with that where it was not found.
+    pub fn undo<T: WorkingScalar>(
+        &self,
+        given: &System<T>,
+        mut solution: Solution<T>,
+    ) -> Result<Solution<T>> {
+        solution.x = self.solution(solution.x)?;
+        let indefinite = matches!(solution.outcome.status, Status::Indefinite(_));
+        if !self.automatic && indefinite && given.matrix.is_negative()? {
+            let why = "every diagonal entry of the matrix is negative: solve -A x = -b, as is done where solver or \
+                       preconditioner is `auto`";
+            solution.messages.push(why.to_owned());
+        }
+        // Before a solve on a device this would take the host longer than the solve.
+        let on_device = given.matrix.executor().is_device();
+        if self.automatic && on_device && !solution.outcome.converged() {
+            solution.messages.extend(given.matrix.defects());
+        }
+        Ok(solution)
+    }
 }
 
-impl<'s, T: Wide> Analysis<'s, T> {
+impl<'s, T: WorkingScalar> Analysis<'s, T> {
     /// Looks at a system that is solved as `config` says.
     ///
     /// # Errors
@@ -97,13 +123,15 @@ impl<'s, T: Wide> Analysis<'s, T> {
         let mut analysis = Self {
             given,
             better: None,
-            automatic: config.solver.is_auto() || config.preconditioner.is_auto(),
-            transform: SystemTransform::default(),
+            transform: SystemTransform {
+                automatic: config.solver.is_auto() || config.preconditioner.is_auto(),
+                ..SystemTransform::default()
+            },
             messages: Vec::new(),
             time: Duration::ZERO,
         };
         let size = given.matrix.size();
-        if analysis.automatic && size.rows == size.cols {
+        if analysis.transform.automatic && size.rows == size.cols {
             analysis.look_for_signs()?;
             // Over ranks there are no levels for nodes of complex unknowns.
             let has_levels = given.matrix.shared().is_none() || !T::KIND.is_complex();
@@ -188,15 +216,6 @@ impl<'s, T: Wide> Analysis<'s, T> {
         Ok(())
     }
 
-    /// The right-hand side of that system.
-    ///
-    /// # Errors
-    /// For one of another length, and when memory is short or a device fails.
-    pub fn right_hand_side<'b>(&self, b: &'b Vector<T>) -> Result<Cow<'b, Vector<T>>> {
-        self.given.check(b, None)?;
-        self.transform.right_hand_side(b)
-    }
-
     /// How vectors become those of that system.
     pub(super) fn transform(&self) -> &SystemTransform {
         &self.transform
@@ -208,19 +227,8 @@ impl<'s, T: Wide> Analysis<'s, T> {
     }
 
     /// The solution of the system that was given.
-    pub(super) fn undo(self, mut solution: Solution<T>) -> Result<Solution<T>> {
-        solution.x = self.transform.solution(solution.x)?;
-        let indefinite = matches!(solution.outcome.status, Status::Indefinite(_));
-        if !self.automatic && indefinite && self.given.matrix.is_negative()? {
-            let why = "every diagonal entry of the matrix is negative: solve -A x = -b, as is done where solver or \
-                       preconditioner is `auto`";
-            solution.messages.push(why.to_owned());
-        }
-        // Before a solve on a device this would take the host longer than the solve.
-        let on_device = self.given.matrix.executor().is_device();
-        if self.automatic && on_device && !solution.outcome.converged() {
-            solution.messages.extend(self.given.matrix.defects());
-        }
+    pub(super) fn undo(self, solution: Solution<T>) -> Result<Solution<T>> {
+        let mut solution = self.transform.undo(self.given, solution)?;
         solution.messages.splice(..0, self.messages);
         solution.setup += self.time;
         Ok(solution)

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::registration::PreconditionerComponent;
 
 use super::combinations::{self, Chosen};
+use super::facts::Findings;
 use super::fitting;
 use super::rules::{self, Case};
 use crate::configuration::{
-    Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig,
+    Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig, Sort,
 };
 use crate::linop::Factory;
 use crate::matrix::Facts;
@@ -49,15 +50,15 @@ impl Attempt {
 
     /// Fails where there is nothing that a changed matrix would be for, or something that needs it as it is.
     fn check_preprocessing(&self) -> Result<(), ConfigError> {
-        let why = match (&self.solver, &self.preconditioner) {
-            _ if self.preprocessing.is_none() => return Ok(()),
-            (SolverConfig::Direct(_), _) => "`direct` orders and pivots by itself",
-            (_, PreconditionerConfig::None(_)) => {
-                "there is no preconditioner to make of the matrix"
-            }
-            (_, PreconditionerConfig::StructMg(_)) => "`struct-mg` needs the order of the grid",
-            (_, PreconditionerConfig::Solver(_)) => "a solver needs the matrix as it is",
-            _ => return Ok(()),
+        if self.preprocessing.is_none() {
+            return Ok(());
+        }
+        let why = match self.preconditioner.sort() {
+            _ if self.is_direct() => "`direct` orders and pivots by itself",
+            Sort::None => "there is no preconditioner to make of the matrix",
+            Sort::StructMg(_) => "`struct-mg` needs the order of the grid",
+            Sort::Iterations => "a solver needs the matrix as it is",
+            Sort::Auto | Sort::Amg(_) | Sort::OfEntries => return Ok(()),
         };
         Err(ConfigError::Conflict(format!(
             "equilibrate, match and reorder ({}) are for preconditioners: {why}",
@@ -128,31 +129,6 @@ impl Attempt {
                 other.name()
             ))),
             (_, preconditioner) => preconditioner.factory(),
-        }
-    }
-}
-
-/// What is known of a matrix when a method is chosen for it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Findings {
-    /// Its facts.
-    pub facts: Facts,
-    /// Whether it is a stencil on a grid.
-    pub stencil: bool,
-    /// Whether it is singular, with a nullspace that is known.
-    pub singular: bool,
-    /// Whether ranks share its rows.
-    pub ranks: bool,
-}
-
-impl From<Facts> for Findings {
-    fn from(facts: Facts) -> Self {
-        Self {
-            facts,
-            stencil: false,
-            singular: false,
-            ranks: false,
         }
     }
 }
@@ -235,11 +211,12 @@ fn after(preprocessing: Preprocessing) -> String {
 /// A preconditioner that was given, with what it leaves open. What is open of a test space depends on
 /// the near-nullspace, too.
 fn decided(given: &PreconditionerConfig, facts: &Facts) -> PreconditionerConfig {
-    match given {
-        PreconditionerConfig::Amg(amg) if amg.test_space.is_none() => {
+    match given.sort() {
+        Sort::Amg(amg) if amg.test_space.is_none() => {
             PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
         }
-        given => given.clone(),
+        Sort::Amg(_) | Sort::Auto | Sort::None => given.clone(),
+        Sort::StructMg(_) | Sort::Iterations | Sort::OfEntries => given.clone(),
     }
 }
 
@@ -256,8 +233,7 @@ fn chosen(config: &Config) -> Attempt {
 /// Whether it is multigrid whose parameters cost it its symmetry. Its cycles are rounded to single precision: other
 /// than GMRES expects, they are no operator.
 fn loses_symmetry(preconditioner: &PreconditionerConfig) -> bool {
-    use PreconditionerConfig::{Amg, StructMg};
-    matches!(preconditioner, Amg(_) | StructMg(_))
+    matches!(preconditioner.sort(), Sort::Amg(_) | Sort::StructMg(_))
         && preconditioner.symmetry() == Symmetry::OneSided
 }
 
@@ -269,8 +245,8 @@ fn solver_chain(facts: &Facts, config: &Config) -> Vec<SolverConfig> {
         || config
             .matching
             .is_some_and(|kind| kind != MatchingKind::None);
-    let is_multigrid = matches!(preconditioner, PreconditionerConfig::Amg(_));
-    let is_structured = matches!(preconditioner, PreconditionerConfig::StructMg(_));
+    let is_multigrid = matches!(preconditioner.sort(), Sort::Amg(_));
+    let is_structured = matches!(preconditioner.sort(), Sort::StructMg(_));
     let chain: &[fn() -> SolverConfig] = if preconditioner.symmetry() == Symmetry::Varying {
         match definite {
             true => &[rules::fcg, rules::fgmres],
@@ -306,13 +282,15 @@ fn reason(found: &Findings, chosen: &Chosen) -> String {
     } else {
         "negative entries on the diagonal"
     };
-    let with = match &chosen.preconditioner {
-        PreconditionerConfig::None(_) => String::new(),
-        PreconditionerConfig::Amg(amg) => format!(
+    let with = match chosen.preconditioner.sort() {
+        Sort::None => String::new(),
+        Sort::Amg(amg) => format!(
             " with amg: {} coarsening, {} smoother, cycles in {}",
             amg.coarsening, amg.smoother, amg.precision
         ),
-        other => format!(" with {}", other.name()),
+        Sort::Auto | Sort::StructMg(_) | Sort::Iterations | Sort::OfEntries => {
+            format!(" with {}", chosen.preconditioner.name())
+        }
     };
     let with = with + &after(chosen.preprocessing);
     let preset = chosen.preset;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::auto::Attempt;
-use crate::configuration::{PreconditionerConfig, SolverConfig};
+use crate::configuration::{SolverConfig, Sort};
 use crate::stop::{Outcome, Part, Status, Stop};
 
 /// Iterations after which multigrid that has not converged is given up, if there is a choice.
@@ -46,16 +46,21 @@ impl Chain {
     /// How many iterations an attempt has before the next one is tried instead.
     fn trial(&self, place: usize) -> Option<usize> {
         let (tried, later) = (&self.attempts[place], self.attempts.get(place + 1..)?);
-        match &tried.preconditioner {
-            PreconditionerConfig::Amg(_) | PreconditionerConfig::StructMg(_)
-                if !later.is_empty() =>
-            {
-                Some(MULTIGRID_TRIAL)
-            }
-            _ if !later.iter().any(|next| next.strength() > tried.strength()) => None,
-            _ if self.is_erratic(place) => Some(ERRATIC_TRIAL),
-            _ => Some(TRIAL),
+        let is_multigrid = matches!(
+            tried.preconditioner.sort(),
+            Sort::Amg(_) | Sort::StructMg(_)
+        );
+        if is_multigrid && !later.is_empty() {
+            return Some(MULTIGRID_TRIAL);
         }
+        let is_stronger = |next: &Attempt| next.strength() > tried.strength();
+        later
+            .iter()
+            .any(is_stronger)
+            .then(|| match self.is_erratic(place) {
+                true => ERRATIC_TRIAL,
+                false => TRIAL,
+            })
     }
 
     fn is_erratic(&self, place: usize) -> bool {
@@ -77,7 +82,12 @@ impl Chain {
             Status::IterationLimit if self.trial(place).is_none() => return None,
             Status::Indefinite(Part::Operator) => true,
             Status::Indefinite(Part::Preconditioner) => false,
-            _ => self.trial(place).is_none(),
+            Status::IterationLimit
+            | Status::Stagnated
+            | Status::Diverged
+            | Status::NonFinite
+            | Status::Breakdown
+            | _ => self.trial(place).is_none(),
         };
         later.find(|&next| !another_solver || self.attempts[next].solver != tried.solver)
     }
@@ -85,11 +95,9 @@ impl Chain {
 
 /// Converged is best, then the limit of accuracy, then the smallest residual.
 pub(super) fn rank(outcome: &Outcome) -> u8 {
-    match outcome.status {
-        Status::Converged => 0,
-        Status::AccuracyLimit => 1,
-        _ => 2,
-    }
+    let best = [Status::Converged, Status::AccuracyLimit];
+    let place = best.iter().position(|status| *status == outcome.status);
+    place.map_or(2, |place| place as u8)
 }
 
 /// Whether an answer, that of a factorisation perhaps, is better than another one.

@@ -3,7 +3,7 @@
 use super::rules::{Case, LAST, RULES, Rule, Use, direct};
 use crate::configuration::{
     Config, MatchingKind, NoParameters, PreconditionerConfig, Preprocessing, Reorder, Schwarz,
-    SolverConfig,
+    SolverConfig, Sort,
 };
 use crate::multigrid::Amg;
 use crate::precond::Ilut;
@@ -65,13 +65,30 @@ enum Family {
 
 impl Family {
     fn of(solver: &SolverConfig) -> Self {
+        use SolverConfig as S;
         match solver {
-            SolverConfig::Direct(_) => Self::Direct,
-            SolverConfig::Minres(_) => Self::Minres,
-            SolverConfig::Chebyshev(_) => Self::Chebyshev,
-            SolverConfig::Fcg(_) => Self::ShortRecurrence,
-            other if other.has_need(Need::SymmetricPreconditioner) => Self::ShortRecurrence,
-            _other => Self::General,
+            S::Direct(_) => Self::Direct,
+            S::Minres(_) => Self::Minres,
+            S::Chebyshev(_) => Self::Chebyshev,
+            S::Fcg(_) => Self::ShortRecurrence,
+            S::Auto(_)
+            | S::Cg(_)
+            | S::PipeCg(_)
+            | S::Bicg(_)
+            | S::Bicgstab(_)
+            | S::Cgs(_)
+            | S::Gmres(_)
+            | S::Fgmres(_)
+            | S::PipeGmres(_)
+            | S::Idr(_)
+            | S::Gcr(_)
+            | S::BlockCg(_)
+            | S::BlockGmres(_)
+            | S::GcroDr(_)
+            | S::Ir(_) => match solver.has_need(Need::SymmetricPreconditioner) {
+                true => Self::ShortRecurrence,
+                false => Self::General,
+            },
         }
     }
 }
@@ -85,10 +102,9 @@ impl Chosen {
 
     /// Whether solver and preconditioner allow the preprocessing that the user asks for.
     fn bears_preprocessing(&self, case: &Case<'_>) -> bool {
-        use PreconditionerConfig::{None, StructMg};
         let asked = case.config.preprocessing(Preprocessing::default());
-        let takes_it = !matches!(self.solver, SolverConfig::Direct(_))
-            && !matches!(self.preconditioner, None(_) | StructMg(_));
+        let takes_it = Family::of(&self.solver) != Family::Direct
+            && !matches!(self.preconditioner.sort(), Sort::None | Sort::StructMg(_));
         let needs_symmetry = self.solver.has_need(Need::SymmetricPreconditioner);
         (asked.is_none() || takes_it) && (asked.keeps_symmetry() || !needs_symmetry)
     }
@@ -111,11 +127,12 @@ impl Rule {
             Use::Preset(name) => Some(name),
             // The default multigrid is that of the preset where modes are known: it decides by them.
             Use::Amg if case.has_rigid_bodies() => Some("mechanics"),
-            _ => None,
+            Use::Amg | Use::StructMg | Use::MatchedIlut | Use::None | Use::Jacobi => None,
+            Use::L1Jacobi | Use::Ssor | Use::Ic0 | Use::Ilu0 => None,
         };
-        let preprocessing = match solver {
-            SolverConfig::Direct(_) => Preprocessing::default(),
-            _ => case
+        let preprocessing = match Family::of(&solver) == Family::Direct {
+            true => Preprocessing::default(),
+            false => case
                 .config
                 .preprocessing(self.preconditioner.preprocessing()),
         };

@@ -110,10 +110,10 @@ fn devices_leave_to_the_host_what_is_declared() {
     for one in preconditioners() {
         let watch = HostStages::watch();
         made(&one, matrix(&device)).unwrap();
-        let inner = match &one {
-            PreconditionerConfig::Schwarz(schwarz) => &schwarz.inner,
-            other => other,
-        };
+        let mut inner = &one;
+        if let PreconditionerConfig::Schwarz(schwarz) = &one {
+            inner = &schwarz.inner;
+        }
         let declared = inner.registration().support.host_stages;
         for told in watch.tell(Workspace::new().log()) {
             let is_declared = declared.iter().any(|stage| told.contains(stage.name));

@@ -10,6 +10,31 @@ use crate::scalar::{Field, Scalar, c64};
 /// Beside a strongly dominant diagonal entry is at most this part of it.
 const STRONG: f64 = 0.8;
 
+/// What is known of a matrix when a method is chosen for it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Findings {
+    /// Its facts.
+    pub facts: Facts,
+    /// Whether it is a stencil on a grid.
+    pub stencil: bool,
+    /// Whether it is singular, with a nullspace that is known.
+    pub singular: bool,
+    /// Whether ranks share its rows.
+    pub ranks: bool,
+}
+
+impl From<Facts> for Findings {
+    fn from(facts: Facts) -> Self {
+        Self {
+            facts,
+            stencil: false,
+            singular: false,
+            ranks: false,
+        }
+    }
+}
+
 /// Where a matrix on a device is symmetric with a positive diagonal, which is found out there, its size is all that counts:
 /// nothing is copied.
 pub(super) fn of_whole<T: Scalar>(a: &Csr<T>, near: Option<&NearNullspace>) -> Facts {

@@ -1,6 +1,6 @@
 //! Whether the solver that a user chose bears the preconditioner chosen with it.
 
-use crate::configuration::{Config, MatchingKind, PreconditionerConfig};
+use crate::configuration::{Config, MatchingKind, PreconditionerConfig, Sort};
 use crate::multigrid::Cycle;
 use crate::registration::{Need, Symmetry};
 
@@ -31,15 +31,13 @@ fn cause(preconditioner: &PreconditionerConfig) -> &'static str {
     let of_cycle = |cycle: Cycle| match cycle {
         Cycle::F => " with F-cycles",
         Cycle::Full => " with full multigrid cycles",
-        _ => " with other sweeps before the correction than after it",
+        Cycle::V | Cycle::W | Cycle::K => " with other sweeps before the correction than after it",
     };
-    match preconditioner {
-        PreconditionerConfig::Amg(amg) if amg.coarse_filter < 1.0 => {
-            " with filtered coarse matrices"
-        }
-        PreconditionerConfig::Amg(amg) => of_cycle(amg.cycle),
-        PreconditionerConfig::StructMg(structured) => of_cycle(structured.cycle),
-        _ => "",
+    match preconditioner.sort() {
+        Sort::Amg(amg) if amg.coarse_filter < 1.0 => " with filtered coarse matrices",
+        Sort::Amg(amg) => of_cycle(amg.cycle),
+        Sort::StructMg(structured) => of_cycle(structured.cycle),
+        Sort::Auto | Sort::None | Sort::Iterations | Sort::OfEntries => "",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether unknowns of a node are asked for, and what vectors of a near-nullspace say about them.
 
 use super::modes::orthonormal;
-use crate::configuration::{Config, PreconditionerConfig};
+use crate::configuration::{Config, Sort};
 use crate::matrix::{Nodes, Numbering};
 use crate::multigrid::NearNullspace;
 
@@ -12,10 +12,10 @@ const LARGEST: usize = 6;
 
 /// Whether the preconditioner may be multigrid for nodes.
 pub(super) fn takes_nodes(config: &Config) -> bool {
-    match &config.preconditioner {
-        PreconditionerConfig::Auto(_) => true,
-        PreconditionerConfig::Amg(amg) => amg.block_size == 1,
-        _ => false,
+    match config.preconditioner.sort() {
+        Sort::Auto => true,
+        Sort::Amg(amg) => amg.block_size == 1,
+        Sort::None | Sort::StructMg(_) | Sort::Iterations | Sort::OfEntries => false,
     }
 }
 
@@ -69,7 +69,7 @@ impl Space {
         let nodes = self.free.len() / block_size;
         let is_its = |row: usize| match numbering {
             Numbering::NodeByNode => row % block_size == component,
-            _ => row / nodes == component,
+            Numbering::ComponentByComponent | Numbering::Mixed => row / nodes == component,
         };
         let mut left: Vec<f64> = self
             .free

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::facts;
 use super::implied;
 use crate::communicator::{Communicator, Traffic};
-use crate::configuration::{Config, MatrixFormat, PreconditionerConfig};
+use crate::configuration::{Config, MatrixFormat, Sort};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{LinOp, Size, check_size};
@@ -157,7 +157,9 @@ impl<T: Scalar> SystemMatrix<T> {
         let (before, after) = match (self, other) {
             (Self::Whole(before), Self::Whole(after)) => (before, after),
             (Self::Shared(before), Self::Shared(after)) => (before.local(), after.local()),
-            _ => return Err(another_pattern()),
+            (Self::Whole(_), Self::Shared(_)) | (Self::Shared(_), Self::Whole(_)) => {
+                return Err(another_pattern());
+            }
         };
         let checked = check_size("update of values", before.size(), after.size());
         let same = before.pattern().same_as(after.pattern());
@@ -255,10 +257,10 @@ impl<T: Scalar> SystemMatrix<T> {
     /// On devices one unknown a cell: with several the kernels take 20 s to compile, and algebraic multigrid is as fast
     /// (elasticity:60x60x60 on an H200 220 ms, structured 180).
     pub(super) fn stencil(&self, config: &Config) -> Option<StencilMatrix<f64>> {
-        let parameters = match &config.preconditioner {
-            PreconditionerConfig::StructMg(parameters) => parameters,
-            PreconditionerConfig::Auto(_) => &StructMg::default(),
-            _ => return None,
+        let parameters = match config.preconditioner.sort() {
+            Sort::StructMg(parameters) => parameters,
+            Sort::Auto => &StructMg::default(),
+            Sort::None | Sort::Amg(_) | Sort::Iterations | Sort::OfEntries => return None,
         };
         if !config.solver.is_auto() || T::KIND != Kind::F64 {
             return None;

@@ -4,6 +4,9 @@
 //! iterated until one converges; [`Solution::messages`] has what happened. These names are also in
 //! [`config`](crate::config).
 
+// A component or kind that is added has to be thought of wherever they are told apart.
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod analysis;
 mod auto;
 mod chain;
@@ -14,6 +17,7 @@ mod facts;
 mod fitting;
 mod here;
 mod implied;
+mod kept;
 mod matrix;
 mod memory;
 mod modes;
@@ -27,20 +31,24 @@ mod root;
 mod rules;
 mod sequence;
 mod set_up;
+mod solution;
 mod solve;
 mod staleness;
 mod storage;
 mod system;
 mod tried;
 mod tries;
+mod wide;
 
 pub use analysis::Analysis;
-pub use auto::{Attempt, Findings, attempts};
+pub use auto::{Attempt, attempts};
+pub use facts::Findings;
 pub use matrix::SystemMatrix;
 pub use memory::MemoryNeed;
 pub use prepared::Prepared;
 pub use projection::Projection;
 pub use sequence::Sequence;
-pub use solve::{Solution, solve, solve_system};
-pub use storage::Wide;
+pub use solution::Solution;
+pub use solve::{solve, solve_system};
 pub use system::{AnySystem, System};
+pub use wide::Wide;

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use super::here::Here;
 use super::root::{self, SolvedOnRoot};
-use super::sequence::Kept;
-use super::storage::Wide;
-use super::{Solution, System, SystemMatrix};
+use super::{Solution, System, SystemMatrix, Wide};
 use crate::configuration::{Config, StopConfig};
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -80,7 +78,13 @@ impl<T: Wide> Prepared<T> {
             Some(a) if root::should_gather(&config, a)? => {
                 Place::Root(Box::new(SolvedOnRoot::new(&config, &given, a, ws)?))
             }
-            _ => Place::Here(Box::new(Here::new(config, &given, Kept::default(), ws)?)),
+            _ => Place::Here(Box::new(Here::new(
+                config,
+                &given,
+                Default::default(),
+                1,
+                ws,
+            )?)),
         };
         Ok(Self { given, place })
     }
@@ -123,7 +127,7 @@ impl<T: Wide> Prepared<T> {
     ) -> Result<Solution<T>> {
         self.given.check(b, guess)?;
         match &self.place {
-            Place::Here(here) => here.solve(b, guess, stop, ws),
+            Place::Here(here) => here.solve(&self.given, b, guess, stop, ws),
             Place::Root(root) => root.solve(b, guess, stop, ws),
         }
     }
@@ -158,7 +162,7 @@ impl<T: Wide> Prepared<T> {
     /// The configuration with every `auto` decided.
     pub fn config(&self) -> &Config {
         match &self.place {
-            Place::Here(here) => &here.ready.config,
+            Place::Here(here) => &here.ready.made.config,
             Place::Root(root) => root.config(),
         }
     }
@@ -174,7 +178,7 @@ impl<T: Wide> Prepared<T> {
     /// The levels, where the preconditioner is multigrid; on rank 0 alone where that has set up for all.
     pub fn report(&self) -> Option<&Report> {
         match &self.place {
-            Place::Here(here) => here.ready.multigrid.as_ref(),
+            Place::Here(here) => here.ready.made.multigrid.as_ref(),
             Place::Root(root) => root.report(),
         }
     }
@@ -190,7 +194,7 @@ impl<T: Wide> Prepared<T> {
     /// Bytes of the stored matrix and of the preconditioner, on this rank.
     pub fn bytes(&self) -> usize {
         match &self.place {
-            Place::Here(here) => here.ready.bytes,
+            Place::Here(here) => here.ready.made.bytes,
             Place::Root(root) => root.bytes(),
         }
     }

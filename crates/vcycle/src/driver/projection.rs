@@ -73,17 +73,16 @@ impl Projection {
             Nullspace::None | Nullspace::NearNullspace => false,
             Nullspace::Auto | Nullspace::Constant => ranks_annihilate_constants(a)?,
         };
-        match nullspace {
-            Nullspace::Constant if !found => Err(untrue(
-                "`constant`, but the matrix is not symmetric with rows that sum to zero",
-            )),
-            _ => Ok(found.then(|| Self {
-                parts: vec![0; a.size().rows],
-                sizes: vec![a.rows().total() as f64],
-                team: Some(Arc::clone(a.team())),
-                ..Self::default()
-            })),
+        if nullspace == Nullspace::Constant && !found {
+            let why = "`constant`, but the matrix is not symmetric with rows that sum to zero";
+            return Err(untrue(why));
         }
+        Ok(found.then(|| Self {
+            parts: vec![0; a.size().rows],
+            sizes: vec![a.rows().total() as f64],
+            team: Some(Arc::clone(a.team())),
+            ..Self::default()
+        }))
     }
 
     /// What `nullspace` means for `a`; none where nothing is to be removed.
@@ -108,17 +107,18 @@ impl Projection {
         if let Some(near) = near_nullspace.filter(|_| looked_at) {
             found.add_modes(annihilated(a, near, ZERO_SUM)?);
         }
-        match nullspace {
-            Nullspace::Constant if found.sizes.is_empty() => Err(untrue(
+        if nullspace == Nullspace::Constant && found.sizes.is_empty() {
+            return Err(untrue(
                 "`constant`, but the matrix has no connected part whose rows and columns all sum \
                  to zero",
-            )),
-            Nullspace::NearNullspace if found.given == 0 => Err(untrue(
-                "`near-nullspace`, but the matrix annihilates none of its vectors",
-            )),
-            _ if found.sizes.is_empty() && found.modes.is_empty() => Ok(None),
-            _ => Ok(Some(found)),
+            ));
         }
+        if nullspace == Nullspace::NearNullspace && found.given == 0 {
+            let why = "`near-nullspace`, but the matrix annihilates none of its vectors";
+            return Err(untrue(why));
+        }
+        let is_empty = found.sizes.is_empty() && found.modes.is_empty();
+        Ok((!is_empty).then_some(found))
     }
 
     /// With vectors that the matrix annihilates.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::storage::Wide;
+use super::Wide;
 use crate::communicator::threads;
 use crate::config::{Config, Prepared, Solution, System, solve_system};
 use crate::error::Result;

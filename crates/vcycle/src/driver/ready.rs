@@ -1,16 +1,15 @@
 //! A solver that is set up, whatever the precision it computes in.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use vcycle_core::matrix::WorkingScalar;
 
-use super::SystemMatrix;
 use super::chain::Chain;
 use super::projection::Projection;
 use super::refine::refine;
-use super::storage::Wide;
 use crate::configuration::{Config, Precision};
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -21,33 +20,47 @@ use crate::solver::Solver;
 use crate::stop::{Outcome, Stop};
 use crate::vector::Vector;
 
-/// What the set-up of one attempt leaves.
+/// What the set-up of an attempt makes.
 #[derive(Debug)]
-pub struct Ready<T> {
+pub struct Made<T> {
     pub(super) iteration: Box<dyn Iteration<T>>,
-    pub(super) a: SystemMatrix<T>,
-    pub(super) chain: Chain,
-    /// Which of the attempts it is.
-    pub(super) place: usize,
-    pub(super) nullspace: Option<Projection>,
     /// Every `auto` decided.
     pub(super) config: Config,
-    pub(super) messages: Vec<String>,
-    pub(super) setup: Duration,
     pub(super) bytes: usize,
     pub(super) multigrid: Option<Report>,
+}
+
+/// The first attempt that could be set up, and how to go on after it.
+#[derive(Debug)]
+pub(super) struct Ready<T> {
+    pub made: Made<T>,
+    pub chain: Chain,
+    /// Which of the attempts it is.
+    pub place: usize,
+    pub nullspace: Option<Projection>,
+    pub messages: Vec<String>,
+    pub setup: Duration,
+}
+
+/// An initial guess.
+pub(super) enum Start<T> {
+    /// No better one than zero was asked for.
+    Zero,
+    /// What full multigrid found.
+    Found(Vector<T>),
+    /// Full multigrid found infinities.
+    NotFinite,
 }
 
 /// A solver and what finds its initial guess, without the precision they compute in.
 pub(super) trait Iteration<T>: Debug + Send + Sync {
     /// What full multigrid finds, where that was asked for.
-    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Option<Vector<T>>>;
+    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Start<T>>;
 
-    /// Iterates from the guess in `x`.
+    /// Iterates from the guess in `x`, with refinement where the solver computes in less than double precision.
     fn iterate(
         &self,
         a: &dyn LinOp<T>,
-        precision: Precision,
         b: &Vector<T>,
         x: &mut Vector<T>,
         stop: &Stop,
@@ -56,39 +69,83 @@ pub(super) trait Iteration<T>: Debug + Send + Sync {
 
     /// Applies the preconditioner once.
     fn precondition(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()>;
+
+    /// Where an infinity or NaN comes from, if the preconditioner can tell.
+    fn origin(&self, b: &Vector<T>, x: &Vector<T>) -> Option<String>;
 }
 
-impl<T: Wide, W: WorkingScalar<Wide = T>> Iteration<T> for (Solver<W>, Option<Arc<dyn LinOp<W>>>) {
-    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Option<Vector<T>>> {
-        match &self.1 {
-            None => Ok(None),
-            Some(operator) => start(operator.as_ref(), b, ws),
-        }
+/// A solver with vectors of `W`.
+#[derive(Debug)]
+pub(super) struct SolverIn<W: WorkingScalar> {
+    pub solver: Solver<W>,
+    /// What finds the initial guess, if that is not zero.
+    pub start: Option<Arc<dyn LinOp<W>>>,
+    pub precision: Precision,
+}
+
+impl<W: WorkingScalar> SolverIn<W> {
+    /// The solver, if its vectors are those of systems.
+    fn of<T: WorkingScalar>(&self) -> Option<&Solver<T>> {
+        let any: &dyn Any = &self.solver;
+        any.downcast_ref()
+    }
+}
+
+impl<T: WorkingScalar, W: WorkingScalar> Iteration<T> for SolverIn<W> {
+    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Start<T>> {
+        let Some(operator) = &self.start else {
+            return Ok(Start::Zero);
+        };
+        let _stage = ws.stage_of("full multigrid start", || operator.footprint().moved);
+        let mut x = Vector::<T>::zeros_like(b)?;
+        converted(operator.as_ref(), b, &mut x, ws)?;
+        Ok(match is_finite(&x)? {
+            true => Start::Found(x),
+            false => Start::NotFinite,
+        })
     }
 
     fn iterate(
         &self,
         a: &dyn LinOp<T>,
-        precision: Precision,
         b: &Vector<T>,
         x: &mut Vector<T>,
         stop: &Stop,
         ws: &Workspace,
     ) -> Result<Outcome> {
-        iterate(a, &self.0, precision, b, x, stop, ws)
+        match self.of::<T>() {
+            Some(same) if self.precision.is_double() => same.solve_in(b, x, stop, ws),
+            _ => {
+                let accuracy = 64.0 * self.precision.roundoff();
+                refine(a, &self.solver, b, x, stop, accuracy, ws)
+            }
+        }
     }
 
     fn precondition(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let any: &dyn std::any::Any = &self.0;
-        match any.downcast_ref::<Solver<T>>() {
+        match self.of::<T>() {
             Some(same) => same.preconditioner().apply(r, z, ws),
-            None => converted(self.0.preconditioner().as_ref(), r, z, ws),
+            None => converted(self.solver.preconditioner().as_ref(), r, z, ws),
         }
+    }
+
+    fn origin(&self, b: &Vector<T>, x: &Vector<T>) -> Option<String> {
+        let solver = self.of::<T>()?;
+        let ws = Workspace::watchful();
+        let (mut r, mut z) = (b.clone(), b.clone());
+        solver.matrix().residual(b, x, &mut r, &ws).ok()?;
+        let is_sound = is_finite(&r).ok()?;
+        let failed = solver.preconditioner().apply(&r, &mut z, &ws).err();
+        failed.filter(|_| is_sound).map(|error| error.to_string())
     }
 }
 
+fn is_finite<T: WorkingScalar>(x: &Vector<T>) -> Result<bool> {
+    Ok(x.norms()?.iter().all(|norm| norm.to_f64().is_finite()))
+}
+
 /// `z = M r` with an operator on vectors of another precision.
-fn converted<T: Wide, W: WorkingScalar>(
+fn converted<T: WorkingScalar, W: WorkingScalar>(
     operator: &dyn LinOp<W>,
     r: &Vector<T>,
     z: &mut Vector<T>,
@@ -99,34 +156,4 @@ fn converted<T: Wide, W: WorkingScalar>(
     working_r.copy_from(r)?;
     operator.apply(&working_r, &mut working_z, ws)?;
     z.copy_from(&working_z)
-}
-
-/// What full multigrid makes of `b`, if that is finite.
-pub(super) fn start<T: Wide, W: WorkingScalar>(
-    operator: &dyn LinOp<W>,
-    b: &Vector<T>,
-    ws: &Workspace,
-) -> Result<Option<Vector<T>>> {
-    let _stage = ws.stage_of("full multigrid start", || operator.footprint().moved);
-    let mut x = Vector::<T>::zeros_like(b)?;
-    converted(operator, b, &mut x, ws)?;
-    let is_finite = x.norms()?.iter().all(|norm| norm.to_f64().is_finite());
-    Ok(is_finite.then_some(x))
-}
-
-/// Iterates from the guess in `x`, with refinement where the solver computes in less than double precision.
-pub(super) fn iterate<T: Wide, W: WorkingScalar>(
-    a: &dyn LinOp<T>,
-    solver: &Solver<W>,
-    precision: Precision,
-    b: &Vector<T>,
-    x: &mut Vector<T>,
-    stop: &Stop,
-    ws: &Workspace,
-) -> Result<Outcome> {
-    let any: &dyn std::any::Any = solver;
-    match any.downcast_ref::<Solver<T>>() {
-        Some(same) if precision.is_double() => same.solve_in(b, x, stop, ws),
-        _ => refine(a, solver, b, x, stop, 64.0 * precision.roundoff(), ws),
-    }
 }

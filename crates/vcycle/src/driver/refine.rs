@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use num_traits::Zero;
 
-use super::storage::Wide;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -19,7 +18,7 @@ use vcycle_core::stop::is_rounding;
 const STEPS: usize = 40;
 
 /// The state of a refinement.
-struct Refinement<'r, T: Wide> {
+struct Refinement<'r, T: WorkingScalar> {
     a: &'r dyn LinOp<T>,
     b: &'r Vector<T>,
     stop: &'r Stop,
@@ -35,7 +34,7 @@ struct Refinement<'r, T: Wide> {
 /// matrix and vectors may be rounded (Wilkinson 1963; Carson and Higham 2018).
 ///
 /// `accuracy` is what one inner solve can be expected to reach.
-pub(super) fn refine<T: Wide, W: WorkingScalar>(
+pub(super) fn refine<T: WorkingScalar, W: WorkingScalar>(
     a: &dyn LinOp<T>,
     inner: &Solver<W>,
     b: &Vector<T>,
@@ -97,11 +96,11 @@ fn usable(status: Status) -> bool {
     )
 }
 
-fn host<T: Wide>(norms: &Scalars<T>) -> Result<Vec<f64>> {
+fn host<T: WorkingScalar>(norms: &Scalars<T>) -> Result<Vec<f64>> {
     Ok(norms.host()?.iter().map(|n| n.real().to_f64()).collect())
 }
 
-impl<'r, T: Wide> Refinement<'r, T> {
+impl<'r, T: WorkingScalar> Refinement<'r, T> {
     fn new(
         a: &'r dyn LinOp<T>,
         b: &'r Vector<T>,
@@ -197,11 +196,11 @@ impl<'r, T: Wide> Refinement<'r, T> {
     fn outcome(self, status: Status, norms: &[f64], x: &Vector<T>) -> Result<Outcome> {
         let levels = rounding_levels::<T>(self.a, self.b, x, self.ws)?;
         let column = |(index, (&norm, &level)): (usize, (&f64, &f64))| ColumnOutcome {
-            status: match status {
-                Status::Stagnated if is_rounding::<T>(norm, level, self.scales[index].0) => {
-                    Status::AccuracyLimit
-                }
-                _ => status,
+            status: match status == Status::Stagnated
+                && is_rounding::<T>(norm, level, self.scales[index].0)
+            {
+                true => Status::AccuracyLimit,
+                false => status,
             },
             iterations: self.iterations,
             relative_residual: self.relative(index, norm),

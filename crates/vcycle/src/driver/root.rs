@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::storage::Wide;
-use super::{Prepared, Solution, System, SystemMatrix};
+use super::here::Here;
+use super::{Solution, System, SystemMatrix, Wide};
 use crate::communicator::Communicator;
 use crate::configuration::{Config, StopConfig};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::matrix::{Csr, Distributed};
+use crate::matrix::Distributed;
 use crate::multigrid::{NearNullspace, Report};
 use crate::stop::{ColumnOutcome, Outcome, Status};
 use crate::vector::Vector;
@@ -22,8 +22,8 @@ use crate::vector::Vector;
 pub(super) struct SolvedOnRoot<T: Wide> {
     /// Own rows as they were given.
     matrix: Arc<Distributed<T>>,
-    /// That of rank 0; none on the others.
-    prepared: Option<Prepared<T>>,
+    /// The system of all rows and its set-up, on rank 0; none on the others.
+    here: Option<(System<T>, Here<T>)>,
     /// Every `auto` decided.
     config: Config,
     summary: Summary,
@@ -84,15 +84,16 @@ impl<T: Wide> SolvedOnRoot<T> {
         let made = a.gathered()?.map(|matrix| {
             let mut system = System::new(Arc::new(matrix.into_executor(&place)?));
             system.near_nullspace = near;
-            Prepared::new(config.clone(), system, ws)
+            let here = Here::new(config.clone(), &system, Default::default(), 1, ws)?;
+            Ok((system, here))
         });
-        let prepared = a.team().agree(made.transpose())?;
-        let summary = Summary::of_setup(a, prepared.as_ref(), begin)?;
+        let here = a.team().agree(made.transpose())?;
+        let summary = Summary::of_setup(a, here.as_ref(), begin)?;
         Ok(Self {
             config: Config::from_value(summary.config.clone())?,
             summary,
             matrix: Arc::clone(a),
-            prepared,
+            here,
         })
     }
 
@@ -101,13 +102,18 @@ impl<T: Wide> SolvedOnRoot<T> {
         let begin = Instant::now();
         let after = after.shared().expect("rows that ranks share");
         let values = after.gathered_values(after.local().values())?;
-        let updated = self.prepared.as_mut().map(|prepared| {
-            let pattern = prepared.matrix().whole()?.pattern();
-            let matrix = Csr::with_pattern(pattern, values)?;
-            prepared.update_values(Arc::new(matrix), ws)
+        let updated = self.here.as_mut().map(|(system, here)| {
+            let matrix = system.matrix.with_values(values)?;
+            let system_after = System {
+                matrix,
+                ..system.clone()
+            };
+            here.update(&system_after, ws)?;
+            *system = system_after;
+            Ok(())
         });
         after.team().agree(updated.transpose())?;
-        self.summary = Summary::of_setup(after, self.prepared.as_ref(), begin)?;
+        self.summary = Summary::of_setup(after, self.here.as_ref(), begin)?;
         self.config = Config::from_value(self.summary.config.clone())?;
         self.matrix = Arc::clone(after);
         Ok(())
@@ -125,8 +131,8 @@ impl<T: Wide> SolvedOnRoot<T> {
         let all = self.gathered(b)?;
         let guess = guess.map(|guess| self.gathered(guess)).transpose()?;
         let guess = guess.flatten();
-        let solved = self.on_root(all.as_ref(), |prepared, b| {
-            prepared.solve(b, guess.as_ref(), stop, ws)
+        let solved = self.on_root(all.as_ref(), |(system, here), b| {
+            here.solve(system, b, guess.as_ref(), stop, ws)
         })?;
         let x = self.spread(solved.as_ref().map(|solved| &solved.x), b.cols())?;
         let summary = solved.as_ref().map(Summary::of_solution);
@@ -150,9 +156,9 @@ impl<T: Wide> SolvedOnRoot<T> {
     /// The preconditioner of rank 0 for the rows of all.
     pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let all = self.gathered(r)?;
-        let applied = self.on_root(all.as_ref(), |prepared, r| {
+        let applied = self.on_root(all.as_ref(), |(_, here), r| {
             let mut z = Vector::zeros_like(r)?;
-            prepared.apply(r, &mut z, ws)?;
+            here.apply(r, &mut z, ws)?;
             Ok(z)
         })?;
         *z = self.spread(applied.as_ref(), r.cols())?;
@@ -177,25 +183,26 @@ impl<T: Wide> SolvedOnRoot<T> {
 
     /// The levels, on rank 0.
     pub fn report(&self) -> Option<&Report> {
-        self.prepared.as_ref().and_then(Prepared::report)
+        let (_, here) = self.here.as_ref()?;
+        here.ready.made.multigrid.as_ref()
     }
 
     /// What rank 0 makes of a vector that it has gathered, if no rank has failed.
     fn on_root<R>(
         &self,
         all: Option<&Vector<T>>,
-        work: impl FnOnce(&Prepared<T>, &Vector<T>) -> Result<R>,
+        work: impl FnOnce(&(System<T>, Here<T>), &Vector<T>) -> Result<R>,
     ) -> Result<Option<R>> {
-        let made = self.prepared.as_ref().zip(all);
-        let made = made.map(|(prepared, all)| work(prepared, all));
+        let made = self.here.as_ref().zip(all);
+        let made = made.map(|(here, all)| work(here, all));
         self.matrix.team().agree(made.transpose())
     }
 
     /// The rows of all ranks, where rank 0 has set up; none on the others.
     fn gathered(&self, own: &Vector<T>) -> Result<Option<Vector<T>>> {
         let values = self.matrix.gathered_values(&own.to_vec())?;
-        let place = self.prepared.as_ref();
-        let place = place.map(|prepared| prepared.matrix().executor());
+        let place = self.here.as_ref();
+        let place = place.map(|(system, _)| system.matrix.executor());
         let made = place.map(|place| Vector::from_rows(place, own.cols(), values));
         self.matrix.team().agree(made.transpose())
     }
@@ -230,18 +237,14 @@ impl Summary {
     /// How rank 0 has set up, and how long it took, sent to all.
     fn of_setup<T: Wide>(
         a: &Distributed<T>,
-        prepared: Option<&Prepared<T>>,
+        here: Option<&(System<T>, Here<T>)>,
         begin: Instant,
     ) -> Result<Self> {
-        let summary = prepared.map(|prepared| {
-            let mut messages: Vec<String> = sharing(a).into_iter().collect();
-            messages.extend_from_slice(prepared.messages());
-            Self::new(
-                prepared.config(),
-                messages,
-                prepared.bytes(),
-                begin.elapsed(),
-            )
+        let summary = here.map(|(_, here)| {
+            let (ready, mut messages) = (&here.ready, Vec::from_iter(sharing(a)));
+            messages.extend_from_slice(&ready.messages);
+            let made = &ready.made;
+            Self::new(&made.config, messages, made.bytes, begin.elapsed())
         });
         Self::broadcast(a.team().as_ref(), summary)
     }

@@ -3,7 +3,7 @@
 //! Every rule says when it holds, what it chooses and why. The comment above it is the measurement it rests on:
 //! two threads, fresh processes, set-up and solve together, from `vcycle solve PROBLEM` with the options named.
 
-use super::auto::Findings;
+use super::facts::Findings;
 use crate::configuration::{Config, MatchingKind, SolverConfig};
 use crate::matrix::Facts;
 use crate::multigrid::NearNullspace;

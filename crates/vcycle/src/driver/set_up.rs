@@ -3,33 +3,62 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use vcycle_core::matrix::WorkingScalar;
+use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 
-use super::SystemMatrix;
 use super::auto::Attempt;
-use super::sequence::Kept;
-use super::storage::Wide;
-use super::tries::Tries;
-use crate::configuration::{Config, Nullspace, PreconditionerConfig, Preprocessing, Unit};
+use super::kept::Kept;
+use super::ready::{Made, SolverIn};
+use super::storage::format_of;
+use super::{System, SystemMatrix};
+use crate::configuration::{
+    Config, Nullspace, PreconditionerConfig, Preprocessing, RunConfig, Unit,
+};
 use crate::error::{ConfigError, Error, Result};
+use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::multigrid::{Amg, LevelPrecisions, NearNullspace, Report};
 use crate::precond::Preprocessed;
 use crate::scalar::Kind;
 use crate::solver::{Solver, SolverFactory};
-use crate::structured::StructMg;
+use crate::stop::Stop;
+use crate::structured::{StencilMatrix, StructMg};
 
-/// What the set-up of an attempt makes.
-pub(super) struct Made<W: WorkingScalar> {
-    pub solver: Solver<W>,
-    /// What finds the initial guess, if that is not zero.
-    pub start: Option<Arc<dyn LinOp<W>>>,
-    pub multigrid: Option<Report>,
-    /// The parameters of multigrid with every `auto` decided.
-    pub decided: Option<PreconditionerConfig>,
+/// What attempts are set up for.
+pub struct Setting<'d, T> {
+    pub(super) config: &'d Config,
+    pub(super) system: &'d System<T>,
+    /// Whether a null space is taken out of vectors.
+    pub(super) is_singular: bool,
+    /// The matrix as a stencil, where that had to be known to choose a solver.
+    pub(super) stencil: Option<StencilMatrix<f64>>,
+    pub(super) kept: Option<&'d mut Kept>,
+    pub(super) stop: Stop,
+    pub(super) ws: &'d Workspace,
 }
 
-impl<W: WorkingScalar> From<Solver<W>> for Made<W> {
+/// Sets up attempts, whatever the precision they compute in.
+pub trait SetUp<T> {
+    /// Sets up an attempt, and adds what there is to tell. Ranks that share the rows call it together.
+    fn set_up(&mut self, attempt: &Attempt, told: &mut Vec<String>) -> Result<Made<T>>;
+}
+
+/// Sets up attempts with vectors of `W`.
+pub(super) struct InPrecision<'d, T, W: WorkingScalar> {
+    setting: Setting<'d, T>,
+    matrix: StoredMatrix<W>,
+}
+
+/// What the set-up of an attempt makes, before its precision is forgotten.
+struct Built<W: WorkingScalar> {
+    solver: Solver<W>,
+    /// What finds the initial guess, if that is not zero.
+    start: Option<Arc<dyn LinOp<W>>>,
+    multigrid: Option<Report>,
+    /// The parameters of multigrid with every `auto` decided.
+    decided: Option<PreconditionerConfig>,
+}
+
+impl<W: WorkingScalar> From<Solver<W>> for Built<W> {
     fn from(solver: Solver<W>) -> Self {
         Self {
             solver,
@@ -40,39 +69,81 @@ impl<W: WorkingScalar> From<Solver<W>> for Made<W> {
     }
 }
 
-impl<T: Wide, W: WorkingScalar<Wide = T>> Tries<'_, T, W> {
+impl<T: WorkingScalar, W: WorkingScalar<Wide = T>> SetUp<T> for InPrecision<'_, T, W> {
+    fn set_up(&mut self, attempt: &Attempt, told: &mut Vec<String>) -> Result<Made<T>> {
+        let built = self.build(attempt, told)?;
+        let config = self.decided_config(attempt, built.decided);
+        Ok(Made {
+            bytes: built.solver.footprint().held,
+            multigrid: built.multigrid,
+            iteration: Box::new(SolverIn {
+                solver: built.solver,
+                start: built.start,
+                precision: config.precision.unwrap_or_default(),
+            }),
+            config,
+        })
+    }
+}
+
+impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
+    pub fn new(setting: Setting<'d, T>) -> Result<Self> {
+        let (config, system) = (setting.config, setting.system);
+        let near = system.near_nullspace.as_ref();
+        let block_size = near.map_or(1, NearNullspace::block_size);
+        let unit = config.precision.unwrap_or_default().matrix;
+        let matrix = system.matrix.stored(unit, config.format, block_size)?;
+        Ok(Self { setting, matrix })
+    }
+
+    /// The configuration with every `auto` decided.
+    fn decided_config(&self, attempt: &Attempt, decided: Option<PreconditionerConfig>) -> Config {
+        let mut config = self.setting.config.clone();
+        attempt.configure(&mut config);
+        if let Some(decided) = decided {
+            config.preconditioner = decided;
+        }
+        config.precision = Some(config.precision.unwrap_or_default());
+        let a = &self.setting.system.matrix;
+        if a.shared().is_none() {
+            config.format = Some(format_of(&self.matrix));
+        }
+        config.run = RunConfig::of(a.executor());
+        config
+    }
+
     /// Sets up an attempt. Ranks that share the rows call it together.
-    pub fn build(&mut self, attempt: &Attempt) -> Result<Made<W>> {
+    fn build(&mut self, attempt: &Attempt, told: &mut Vec<String>) -> Result<Built<W>> {
         attempt.check()?;
-        let method = match &mut self.kept {
+        let method = match &mut self.setting.kept {
             Some(kept) => kept.method(&attempt.solver)?,
             None => attempt.solver.method()?,
         };
         let factory = SolverFactory {
             method,
             preconditioner: None,
-            stop: self.stop.clone(),
+            stop: self.setting.stop.clone(),
         };
         let preconditioner = attempt.preconditioner_factory()?;
         if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
-            return self.structured(&factory, parameters);
+            return self.structured(&factory, parameters, told);
         }
-        let solver = factory.solver(&self.matrix.operator, self.ws)?;
+        let solver = factory.solver(&self.matrix.operator, self.setting.ws)?;
         match (preconditioner, &attempt.preconditioner) {
             (None, _) => Ok(solver.into()),
             (Some(_), PreconditionerConfig::Amg(amg)) => {
-                let prepared = self.prepared(attempt)?;
-                self.multigrid(solver, amg.clone(), prepared.as_ref())
+                let prepared = self.prepared(attempt, told)?;
+                self.multigrid(solver, amg.clone(), prepared.as_ref(), told)
             }
             (Some(factory), _) => {
-                if let Some(inverse) = self.factors(attempt)? {
+                if let Some(inverse) = self.factors(attempt, told)? {
                     return Ok(solver.with_preconditioner(inverse)?.into());
                 }
-                let prepared = self.prepared(attempt)?;
+                let prepared = self.prepared(attempt, told)?;
                 let a = prepared
                     .as_ref()
                     .map_or(&self.matrix.entries, Preprocessed::matrix);
-                let made = factory.generate(a, self.ws)?;
+                let made = factory.generate(a, self.setting.ws)?;
                 let made = undone(prepared.as_ref(), made)?;
                 Ok(solver.with_preconditioner(made)?.into())
             }
@@ -81,31 +152,39 @@ impl<T: Wide, W: WorkingScalar<Wide = T>> Tries<'_, T, W> {
 
     /// The inverse of the direct solver, where earlier matrices may have left an order for it.
     #[cfg(feature = "direct")]
-    fn factors(&mut self, attempt: &Attempt) -> Result<Option<Arc<dyn LinOp<W>>>> {
+    fn factors(
+        &mut self,
+        attempt: &Attempt,
+        told: &mut Vec<String>,
+    ) -> Result<Option<Arc<dyn LinOp<W>>>> {
         let (Some(kept), crate::configuration::SolverConfig::Direct(direct)) =
-            (&mut self.kept, &attempt.solver)
+            (&mut self.setting.kept, &attempt.solver)
         else {
             return Ok(None);
         };
-        let (inverse, reused) = kept.factors(direct, &self.matrix.entries, self.ws)?;
-        self.report(reused);
+        let (inverse, reused) = kept.factors(direct, &self.matrix.entries, self.setting.ws)?;
+        told.extend(reused);
         Ok(Some(inverse))
     }
 
     #[cfg(not(feature = "direct"))]
-    fn factors(&mut self, _: &Attempt) -> Result<Option<Arc<dyn LinOp<W>>>> {
+    fn factors(&mut self, _: &Attempt, _: &mut Vec<String>) -> Result<Option<Arc<dyn LinOp<W>>>> {
         Ok(None)
     }
 
     /// What the preconditioner is made of, where that is not the matrix itself.
-    fn prepared(&mut self, attempt: &Attempt) -> Result<Option<Preprocessed<W>>> {
+    fn prepared(
+        &mut self,
+        attempt: &Attempt,
+        told: &mut Vec<String>,
+    ) -> Result<Option<Preprocessed<W>>> {
         if attempt.preprocessing.is_none() {
             return Ok(None);
         }
         let prepared = attempt
             .preprocessing
-            .prepare(&self.matrix.entries, self.ws)?;
-        self.report_once(prepared.notes().to_vec());
+            .prepare(&self.matrix.entries, self.setting.ws)?;
+        report_once(told, prepared.notes().to_vec());
         Ok(Some(prepared))
     }
 
@@ -114,35 +193,41 @@ impl<T: Wide, W: WorkingScalar<Wide = T>> Tries<'_, T, W> {
         solver: Solver<W>,
         mut amg: Amg,
         prepared: Option<&Preprocessed<W>>,
-    ) -> Result<Made<W>> {
+        told: &mut Vec<String>,
+    ) -> Result<Built<W>> {
         let double = LevelPrecisions::uniform(Unit::Double);
-        if self.nullspace.is_some() && amg.precision != double {
+        if self.setting.is_singular && amg.precision != double {
             let why = "singular: cycles in double precision, so that rounding does not reintroduce the null space";
-            self.report([why.to_owned()]);
+            told.push(why.to_owned());
             amg.precision = double;
         }
         let components = NearNullspace::components(amg.block_size)?;
-        let near = self.system.near_nullspace.as_ref().unwrap_or(&components);
+        let near = self
+            .setting
+            .system
+            .near_nullspace
+            .as_ref()
+            .unwrap_or(&components);
         let a = &self.matrix.entries;
-        let (hierarchy, reused) = match (&mut self.kept, prepared) {
+        let (hierarchy, reused) = match (&mut self.setting.kept, prepared) {
             (_, Some(prepared)) => {
                 let near = near_nullspace_of(prepared, near)?;
-                let made = amg.hierarchy_with(prepared.matrix(), &near, self.ws)?;
+                let made = amg.hierarchy_with(prepared.matrix(), &near, self.setting.ws)?;
                 (made, None)
             }
-            (None, None) => (amg.hierarchy_with(a, near, self.ws)?, None),
-            (Some(kept), None) => kept.hierarchy(&amg, a, near, self.ws)?,
+            (None, None) => (amg.hierarchy_with(a, near, self.setting.ws)?, None),
+            (Some(kept), None) => kept.hierarchy(&amg, a, near, self.setting.ws)?,
         };
-        self.report(reused);
+        told.extend(reused);
         let report = hierarchy.report().clone();
-        self.report(report.stalled.clone());
-        self.report_once(report.notes.clone());
-        self.report(report.scaling_note());
+        told.extend(report.stalled.clone());
+        report_once(told, report.notes.clone());
+        told.extend(report.scaling_note());
         let start = match amg.fmg_start {
             true => Some(undone(prepared, Arc::clone(hierarchy.full_multigrid()))?),
             false => None,
         };
-        Ok(Made {
+        Ok(Built {
             decided: Some(PreconditionerConfig::Amg(hierarchy.amg().clone())),
             solver: solver.with_preconditioner(undone(prepared, hierarchy.shared())?)?,
             start,
@@ -151,12 +236,17 @@ impl<T: Wide, W: WorkingScalar<Wide = T>> Tries<'_, T, W> {
     }
 
     /// The products are those of the stencil, too. Cells in double precision are for vectors in double precision.
-    fn structured(&mut self, factory: &SolverFactory<W>, parameters: &StructMg) -> Result<Made<W>> {
-        let stencil = self.stencil.take().filter(|_| W::KIND == Kind::F64);
+    fn structured(
+        &mut self,
+        factory: &SolverFactory<W>,
+        parameters: &StructMg,
+        told: &mut Vec<String>,
+    ) -> Result<Built<W>> {
+        let stencil = self.setting.stencil.take().filter(|_| W::KIND == Kind::F64);
         let mut anew = Kept::default();
-        let kept = self.kept.as_deref_mut().unwrap_or(&mut anew);
+        let kept = self.setting.kept.as_deref_mut().unwrap_or(&mut anew);
         let mut known: Option<Arc<dyn LinOp<W>>> = None;
-        let (a, near) = match &self.system.matrix {
+        let (a, near) = match &self.setting.system.matrix {
             SystemMatrix::Shared(_) => (&self.matrix.entries, stencil),
             SystemMatrix::Whole(_) => {
                 let stencil = stencil.map(|stencil| Arc::new(stencil) as Arc<dyn LinOp<f64>>);
@@ -167,18 +257,27 @@ impl<T: Wide, W: WorkingScalar<Wide = T>> Tries<'_, T, W> {
                 (known.as_ref().unwrap_or(&self.matrix.entries), None)
             }
         };
-        let (made, reused) = kept.structured(parameters, a, near, self.ws)?;
-        self.report(reused);
-        self.report(made.report.notes.clone());
-        self.report(made.report.scaling_note());
+        let (made, reused) = kept.structured(parameters, a, near, self.setting.ws)?;
+        told.extend(reused);
+        told.extend(made.report.notes.clone());
+        told.extend(made.report.scaling_note());
         let matrix = made.matrix.as_ref().or(known.as_ref());
-        let solver = factory.solver(matrix.unwrap_or(&self.matrix.operator), self.ws)?;
-        Ok(Made {
+        let solver = factory.solver(matrix.unwrap_or(&self.matrix.operator), self.setting.ws)?;
+        Ok(Built {
             solver: solver.with_preconditioner(made.operator)?,
             start: None,
             multigrid: Some(made.report),
             decided: Some(PreconditionerConfig::StructMg(made.parameters)),
         })
+    }
+}
+
+/// Adds what is not there yet, from an earlier attempt say.
+pub(super) fn report_once(told: &mut Vec<String>, notes: Vec<String>) {
+    for note in notes {
+        if !told.contains(&note) {
+            told.push(note);
+        }
     }
 }
 

@@ -1,43 +1,16 @@
 //! From a configuration and a system to a solution.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::System;
+use super::analysis::Analysis;
 use super::root;
-use super::storage::Wide;
-use crate::communicator::Traffic;
+use super::tries::Tries;
+use super::{Solution, System, Wide};
 use crate::configuration::Config;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::matrix::Csr;
-use crate::multigrid::Report;
-use crate::stop::Outcome;
 use crate::vector::Vector;
-
-/// A solved system and how it was solved.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Solution<T> {
-    /// The solution, or the best guess: look at the outcome.
-    pub x: Vector<T>,
-    /// How the last attempt ended.
-    pub outcome: Outcome,
-    /// The configuration with every `auto` decided.
-    pub config: Config,
-    /// What `auto` chose, what failed and what was done about it.
-    pub messages: Vec<String>,
-    /// Time of all set-ups.
-    pub setup: Duration,
-    /// Time of all iterations.
-    pub solving: Duration,
-    /// Bytes of the stored matrix and of the preconditioner.
-    pub bytes: usize,
-    /// The levels, where the preconditioner is multigrid.
-    pub multigrid: Option<Report>,
-    /// What this rank has sent in all set-ups and in all iterations, where ranks share the system.
-    pub traffic: Option<[Traffic; 2]>,
-}
 
 /// Solves `A x = b` as `config` says, from a zero guess; [`System::with_guess`] has another.
 ///
@@ -88,10 +61,16 @@ pub fn solve_system<T: Wide>(
     ws: &Workspace,
 ) -> Result<Solution<T>> {
     system.check(b, system.guess.as_ref())?;
-    match system.matrix.shared() {
-        Some(a) if root::should_gather(config, a)? => root::solve(config, system, a, b, ws),
-        _ => T::solve_system(config, system, b, None, ws),
+    if let Some(a) = system.matrix.shared()
+        && root::should_gather(config, a)?
+    {
+        return root::solve(config, system, a, b, ws);
     }
+    let analysis = Analysis::new(config, system)?;
+    let tries = Tries::new(config, analysis.system(), None, ws)?;
+    let b = analysis.transform().right_hand_side(b)?;
+    let solution = tries.solve(&b)?;
+    analysis.undo(solution)
 }
 
 #[cfg(test)]

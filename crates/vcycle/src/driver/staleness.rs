@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::sequence::Kept;
+use super::kept::Kept;
 
 /// A set-up is given up when it needs this many times the iterations of its own matrix.
-pub(super) const REBUILD_RATIO: usize = 2;
+const REBUILD_RATIO: usize = 2;
 
 /// Iterations by which it is seen whether levels still suit the matrix.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Staleness {
 }
 
 impl Staleness {
-    /// Of levels that were made for the matrix of another.
+    /// Of levels that are those of the matrix before.
     pub fn after(other: &Self) -> Self {
         Self {
             fresh: AtomicUsize::new(other.fresh.load(Relaxed)),
@@ -24,14 +24,10 @@ impl Staleness {
         }
     }
 
-    /// What a solve took.
-    pub fn note(&self, iterations: usize) {
+    /// What a solve took with these levels, and in the end.
+    pub fn note(&self, iterations: usize, at_last: usize) {
         self.last.store(iterations, Relaxed);
-    }
-
-    /// What the first one took.
-    pub fn note_first(&self, iterations: usize) {
-        let first = iterations.max(1);
+        let first = at_last.max(1);
         let _ = self.fresh.compare_exchange(0, first, Relaxed, Relaxed);
     }
 
@@ -44,7 +40,7 @@ impl Staleness {
     }
 
     /// Whether the last solve took much more than the first.
-    fn is_stale(&self) -> bool {
+    pub fn is_stale(&self) -> bool {
         self.last.load(Relaxed) > REBUILD_RATIO * self.fresh.load(Relaxed).max(1)
     }
 }

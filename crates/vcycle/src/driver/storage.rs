@@ -2,82 +2,12 @@
 
 use std::sync::Arc;
 
-use super::analysis::Analysis;
-use super::ready::Ready;
-use super::sequence::Kept;
-use super::tries::Tries;
-use super::{Solution, System};
-use crate::configuration::{Config, MatrixFormat};
+use crate::configuration::MatrixFormat;
 use crate::error::{ConfigError, Result};
-use crate::executor::Workspace;
 use crate::matrix::{Csr, Format};
-use crate::scalar::{Kind, c32, c64};
-use crate::vector::Vector;
+use crate::scalar::Kind;
 use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
 use vcycle_methods::precision::{Unit, bad_precision};
-
-/// A type systems are given in: `f64` or [`c64`].
-pub trait Wide: WorkingScalar<Wide = Self> {
-    /// [`solve_system`](super::solve_system) for this type, perhaps with what was kept of an earlier
-    /// solve. Being no generic function it is compiled here once, with all solvers, and not again
-    /// by every crate that calls it.
-    ///
-    /// # Errors
-    /// As [`solve_system`](super::solve_system).
-    fn solve_system(
-        config: &Config,
-        system: &System<Self>,
-        b: &Vector<Self>,
-        kept: Option<&mut Kept>,
-        ws: &Workspace,
-    ) -> Result<Solution<Self>>;
-
-    /// The set-up of a system that was [analysed](Analysis), for [`Prepared`](super::Prepared).
-    #[doc(hidden)]
-    fn prepare(
-        config: &Config,
-        system: &System<Self>,
-        kept: &mut Kept,
-        ws: &Workspace,
-    ) -> Result<Ready<Self>>;
-}
-
-macro_rules! wide {
-    ($($wide:ty, $narrow:ty;)*) => {$(
-        impl Wide for $wide {
-            fn solve_system(
-                config: &Config,
-                system: &System<Self>,
-                b: &Vector<Self>,
-                kept: Option<&mut Kept>,
-                ws: &Workspace,
-            ) -> Result<Solution<Self>> {
-                let analysis = Analysis::new(config, system)?;
-                let (system, b) = (analysis.system(), &*analysis.right_hand_side(b)?);
-                let solution = match config.precision.unwrap_or_default().working {
-                    Unit::Double => Tries::<Self, Self>::new(config, system, kept, ws)?.solve(b),
-                    _ => Tries::<Self, $narrow>::new(config, system, kept, ws)?.solve(b),
-                };
-                analysis.undo(solution?)
-            }
-
-            fn prepare(
-                config: &Config,
-                system: &System<Self>,
-                kept: &mut Kept,
-                ws: &Workspace,
-            ) -> Result<Ready<Self>> {
-                let kept = Some(kept);
-                match config.precision.unwrap_or_default().working {
-                    Unit::Double => Tries::<Self, Self>::new(config, system, kept, ws)?.prepare(),
-                    _ => Tries::<Self, $narrow>::new(config, system, kept, ws)?.prepare(),
-                }
-            }
-        }
-    )*};
-}
-
-wide! { f64, f32; c64, c32; }
 
 /// `a` for vectors of `W`, stored in `unit` and `format`. A node has `block_size` unknowns.
 ///

@@ -1,18 +1,10 @@
 //! What an attempt has reached, or why it has failed.
 
-use std::any::Any;
-
-use vcycle_core::matrix::WorkingScalar;
-
 use super::auto::Attempt;
 use super::chain::{is_better, rank};
-use super::storage::Wide;
-use crate::configuration::PreconditionerConfig;
+use crate::configuration::Config;
 use crate::error::Error;
-use crate::executor::Workspace;
 use crate::multigrid::Report;
-use crate::scalar::Real;
-use crate::solver::Solver;
 use crate::stop::{Outcome, Status};
 use crate::vector::Vector;
 
@@ -27,7 +19,8 @@ pub(super) struct Tried<T> {
     pub outcome: Outcome,
     pub bytes: usize,
     pub multigrid: Option<Report>,
-    pub decided: Option<PreconditionerConfig>,
+    /// Every `auto` decided.
+    pub config: Config,
 }
 
 impl<T> Tried<T> {
@@ -57,6 +50,14 @@ pub(super) fn is_of_matrix(error: &Error) -> bool {
     )
 }
 
+/// Whether a solve ended as it was to, or could do no better: other levels would not help.
+pub(super) fn has_ended_well(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Converged | Status::AccuracyLimit | Status::TimeLimit | Status::Interrupted
+    )
+}
+
 /// Whether a set-up failed for want of an entry on the diagonal, or of a pivot.
 pub(super) fn wants_matching(error: &Error) -> bool {
     matches!(error, Error::ZeroDiagonal { .. } | Error::BadPivot { .. })
@@ -73,32 +74,16 @@ pub(super) fn worth_reporting(before: Option<Error>, error: Error) -> Error {
 /// How an attempt ended that is not the last, in a sentence.
 pub(super) fn ending(attempt: &Attempt, outcome: &Outcome) -> String {
     let (count, residual) = (outcome.iterations, outcome.relative_residual);
-    let doubt = match outcome.status {
-        Status::Converged | Status::AccuracyLimit => format!(
+    let doubt = match rank(outcome) < 2 {
+        true => format!(
             ", but the condition number is at least {:.0e}: rows may be wrong that the residual does not show",
             outcome.condition
         ),
-        _ => String::new(),
+        false => String::new(),
     };
     format!(
         "{}: {} after {count} iterations, residual {residual:.1e}{doubt}",
         attempt.name(),
         outcome.status
     )
-}
-
-/// Where an infinity or NaN comes from, if the preconditioner can tell.
-pub(super) fn origin<T: Wide, W: WorkingScalar>(
-    solver: &Solver<W>,
-    b: &Vector<T>,
-    x: &Vector<T>,
-) -> Option<String> {
-    let any: &dyn Any = solver;
-    let solver = any.downcast_ref::<Solver<T>>()?;
-    let ws = Workspace::watchful();
-    let (mut r, mut z) = (b.clone(), b.clone());
-    solver.matrix().residual(b, x, &mut r, &ws).ok()?;
-    let sound = r.norms().ok()?.iter().all(|norm| norm.to_f64().is_finite());
-    let failed = solver.preconditioner().apply(&r, &mut z, &ws).err();
-    failed.filter(|_| sound).map(|error| error.to_string())
 }

@@ -1,44 +1,41 @@
 //! Tries one combination of solver and preconditioner after the other.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 use vcycle_core::operations::HostStages;
 
-use super::auto::{Attempt, Findings, try_attempts};
+use super::auto::{Attempt, try_attempts};
 use super::chain::{Chain, FACTORISED_FOR_ACCURACY};
+use super::kept::Kept;
 use super::memory::check_attempt;
 use super::projection::Projection;
-use super::ready::{Ready, iterate, start};
-use super::sequence::Kept;
-use super::set_up::{Made, check_for_ranks};
-use super::storage::{Wide, format_of};
-use super::tried::{Tried, ending, is_of_matrix, origin, wants_matching, worth_reporting};
-use super::{Solution, System};
+use super::ready::{Made, Ready, Start};
+use super::set_up::{SetUp, Setting, check_for_ranks, report_once};
+use super::tried::{Tried, ending, has_ended_well, is_of_matrix, wants_matching, worth_reporting};
+use super::{Findings, Solution, System, Wide};
 use crate::communicator::Traffic;
-use crate::configuration::{Config, PreconditionerConfig, RunConfig};
+use crate::configuration::{Config, PreconditionerConfig};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::linop::LinOp;
-use crate::multigrid::NearNullspace;
 use crate::registration::Need;
-use crate::solver::Solver;
 use crate::stop::{Outcome, Status, Stop};
 use crate::structured::StencilMatrix;
 use crate::vector::Vector;
 
-/// Tries one attempt after the other with vectors of `W`. Ranks that share the rows take every decision alike.
-pub(super) struct Tries<'d, T: Wide, W: WorkingScalar<Wide = T>> {
+/// Tries one attempt after the other. Ranks that share the rows take every decision alike.
+pub(super) struct Tries<'d, T: Wide> {
     config: &'d Config,
-    pub system: &'d System<T>,
-    pub nullspace: Option<Projection>,
-    pub kept: Option<&'d mut Kept>,
-    pub matrix: StoredMatrix<W>,
-    /// The matrix as a stencil, where that had to be known to choose a solver.
-    pub stencil: Option<StencilMatrix<f64>>,
-    pub stop: Stop,
-    chain: Chain,
-    pub ws: &'d Workspace,
+    system: &'d System<T>,
+    guess: Option<&'d Vector<T>>,
+    nullspace: Option<Cow<'d, Projection>>,
+    chain: Cow<'d, Chain>,
+    stop: Stop,
+    ws: &'d Workspace,
+    /// What sets up, if something has to be.
+    setting_up: Option<Box<dyn SetUp<T> + 'd>>,
+    /// Whether something is kept that has its memory already.
+    has_memory: bool,
     messages: Vec<String>,
     begin: Instant,
     setup: Duration,
@@ -53,7 +50,7 @@ pub(super) struct Tries<'d, T: Wide, W: WorkingScalar<Wide = T>> {
     failure: Option<Error>,
 }
 
-impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
+impl<'d, T: Wide> Tries<'d, T> {
     pub fn new(
         config: &'d Config,
         system: &'d System<T>,
@@ -69,10 +66,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         }
         let stop = config.stop.stop()?;
         let near = system.near_nullspace.as_ref();
-        let block_size = near.map_or(1, NearNullspace::block_size);
-        let unit = config.precision.unwrap_or_default().matrix;
-        let matrix = a.stored(unit, config.format, block_size)?;
-        let mut stencil = a.stencil(config);
+        let stencil = a.stencil(config);
         let nullspace = Projection::of(config.nullspace, a, near)?;
         // What else is to be known of a matrix takes time, and matters where a factorisation is a choice.
         let is_large = ranks || a.total_rows() > FACTORISED_FOR_ACCURACY;
@@ -92,18 +86,27 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         })?;
         let is_used =
             |attempt: &Attempt| matches!(attempt.preconditioner, PreconditionerConfig::StructMg(_));
-        stencil = stencil.filter(|_| attempts.iter().any(is_used));
+        let has_memory = kept.as_ref().is_some_and(|kept| !kept.is_empty());
+        let setting_up = T::setting_up(Setting {
+            config,
+            system,
+            is_singular: nullspace.is_some(),
+            stencil: stencil.filter(|_| attempts.iter().any(is_used)),
+            kept,
+            stop: stop.clone(),
+            ws,
+        })?;
         drop(stage);
         Ok(Self {
             config,
             system,
-            nullspace,
-            kept,
-            matrix,
-            stencil,
+            guess: system.guess.as_ref(),
+            nullspace: nullspace.map(Cow::Owned),
+            chain: Cow::Owned(Chain::new(attempts, a.total_rows())),
             stop,
-            chain: Chain::new(attempts, a.total_rows()),
             ws,
+            setting_up: Some(setting_up),
+            has_memory,
             messages: Vec::new(),
             begin,
             setup: begin.elapsed(),
@@ -115,15 +118,66 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         })
     }
 
+    /// Those of a system whose first attempt is ready.
+    pub fn of_ready(
+        config: &'d Config,
+        system: &'d System<T>,
+        ready: &'d Ready<T>,
+        guess: Option<&'d Vector<T>>,
+        stop: Stop,
+        ws: &'d Workspace,
+    ) -> Self {
+        Self {
+            config,
+            system,
+            guess,
+            nullspace: ready.nullspace.as_ref().map(Cow::Borrowed),
+            chain: Cow::Borrowed(&ready.chain),
+            stop,
+            ws,
+            setting_up: None,
+            has_memory: true,
+            messages: Vec::new(),
+            begin: Instant::now(),
+            setup: Duration::ZERO,
+            before: system.matrix.traffic(),
+            iterations: Traffic::default(),
+            count: 1,
+            best: None,
+            failure: None,
+        }
+    }
+
     pub fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
-        self.system.check(b, self.system.guess.as_ref())?;
         self.check_memory(b.cols())?;
         let consistent = self.consistent(b)?;
+        self.try_from(Some(0), consistent.as_ref().unwrap_or(b))
+    }
+
+    /// Solves with what is ready, and goes on where that does not converge: with the next attempt, or with the same set up
+    /// anew where its levels are those of an earlier matrix. The number is the iterations of what is ready, if it can be
+    /// used.
+    pub fn solve_ready(
+        mut self,
+        ready: &Ready<T>,
+        is_reused: bool,
+        b: &Vector<T>,
+    ) -> Result<(usize, Solution<T>)> {
+        let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
-        let mut place = Some(0);
-        while let Some(from) = place {
-            place = match self.set_up_from(from)? {
-                Some((place, made)) => self.run(place, made, b)?,
+        let next = self.run(ready.place, &ready.made, is_reused, b)?;
+        let first = self.best.as_ref().expect("it was run");
+        let iterations = match next == Some(ready.place) {
+            true => usize::MAX,
+            false => first.outcome.iterations,
+        };
+        Ok((iterations, self.try_from(next, b)?))
+    }
+
+    fn try_from(mut self, mut next: Option<usize>, b: &Vector<T>) -> Result<Solution<T>> {
+        while let Some(from) = next {
+            next = match self.set_up_from(from)? {
+                Some((place, made)) => self.run(place, &made, false, b)?,
                 None => None,
             };
         }
@@ -134,23 +188,18 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
     }
 
     /// Sets up the first attempt that can be, and nothing more.
-    pub fn prepare(mut self) -> Result<Ready<T>> {
-        self.check_memory(1)?;
+    pub fn prepare(mut self, columns: usize) -> Result<Ready<T>> {
+        self.check_memory(columns)?;
         let Some((place, made)) = self.set_up_from(0)? else {
             return Err(self.failed());
         };
-        let attempt = &self.chain.attempts[place];
         Ok(Ready {
-            config: self.decided_config(attempt, made.decided),
-            a: self.system.matrix.clone(),
-            bytes: made.solver.footprint().held,
-            iteration: Box::new((made.solver, made.start)),
-            chain: self.chain,
+            made,
+            chain: self.chain.into_owned(),
             place,
-            nullspace: self.nullspace,
+            nullspace: self.nullspace.map(Cow::into_owned),
             messages: self.messages,
             setup: self.setup,
-            multigrid: made.multigrid,
         })
     }
 
@@ -160,14 +209,14 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
 
     /// Whether memory suffices for the first attempt; what is kept has its memory already.
     fn check_memory(&self, columns: usize) -> Result<()> {
-        if self.kept.as_ref().is_some_and(|kept| !kept.is_empty()) {
-            return Ok(());
+        match self.has_memory {
+            true => Ok(()),
+            false => check_attempt(&self.chain.attempts[0], self.system, columns),
         }
-        check_attempt(&self.chain.attempts[0], self.system, columns)
     }
 
     /// Sets up the first attempt from a place on that can be; none where all fail.
-    fn set_up_from(&mut self, from: usize) -> Result<Option<(usize, Made<W>)>> {
+    fn set_up_from(&mut self, from: usize) -> Result<Option<(usize, Made<T>)>> {
         let (mut next, mut last) = (Some(from), None);
         while let Some(place) = next {
             self.count += usize::from(last != Some(place));
@@ -191,15 +240,31 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         Ok(None)
     }
 
-    fn set_up(&mut self, attempt: &Attempt) -> Result<Made<W>> {
+    fn set_up(&mut self, attempt: &Attempt) -> Result<Made<T>> {
         let begin = Instant::now();
         let _stage = self.ws.stage("set-up", 0);
         let host_stages = HostStages::watch();
-        let made = self.build(attempt);
+        let made = self.make(attempt);
         let made = self.system.matrix.agree(made);
-        self.report_once(host_stages.tell(self.ws.log()));
+        report_once(&mut self.messages, host_stages.tell(self.ws.log()));
         self.setup += begin.elapsed();
         made
+    }
+
+    fn make(&mut self, attempt: &Attempt) -> Result<Made<T>> {
+        let setting_up = match &mut self.setting_up {
+            Some(known) => known,
+            none => none.insert(T::setting_up(Setting {
+                config: self.config,
+                system: self.system,
+                is_singular: self.nullspace.is_some(),
+                stencil: None,
+                kept: None,
+                stop: self.stop.clone(),
+                ws: self.ws,
+            })?),
+        };
+        setting_up.set_up(attempt, &mut self.messages)
     }
 
     /// Whether another attempt may be set up after one that failed. Ranks go on where the matrix is the cause on one of them,
@@ -219,33 +284,25 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let matched = self.chain.attempts[place].matched();
         match matched.filter(|_| may_match) {
             Some(matched) => {
-                self.chain.attempts[place] = matched;
+                self.chain.to_mut().attempts[place] = matched;
                 Some(place)
             }
             None => Some(place + 1).filter(|&next| next < self.chain.attempts.len()),
         }
     }
 
-    /// The configuration with every `auto` decided.
-    fn decided_config(&self, attempt: &Attempt, decided: Option<PreconditionerConfig>) -> Config {
-        let mut config = self.config.clone();
-        attempt.configure(&mut config);
-        if let Some(decided) = decided {
-            config.preconditioner = decided;
-        }
-        config.precision = Some(config.precision.unwrap_or_default());
-        if self.system.matrix.shared().is_none() {
-            config.format = Some(format_of(&self.matrix));
-        }
-        config.run = RunConfig::of(self.system.matrix.executor());
-        config
-    }
-
-    /// Iterates as one attempt says; names the attempt to go on with.
-    fn run(&mut self, place: usize, made: Made<W>, b: &Vector<T>) -> Result<Option<usize>> {
+    /// Iterates as one attempt says; names the attempt to go on with. One whose levels may be those of another matrix is set
+    /// up anew where it does not converge.
+    fn run(
+        &mut self,
+        place: usize,
+        made: &Made<T>,
+        may_be_stale: bool,
+        b: &Vector<T>,
+    ) -> Result<Option<usize>> {
         let attempt = self.chain.attempts[place].clone();
-        let (mut x, is_full_multigrid) = self.guess(&made, b)?;
-        let outcome = self.iterate(place, &made.solver, b, &mut x)?;
+        let (mut x, is_full_multigrid) = self.guess(made, b)?;
+        let outcome = self.iterate(place, made, b, &mut x)?;
         if let (true, Some(first)) = (is_full_multigrid, outcome.history.first()) {
             self.messages.push(format!(
                 "full multigrid start: relative residual {first:.1e}"
@@ -256,9 +313,12 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         }
         let is_whole = self.system.matrix.shared().is_none();
         if outcome.status == Status::NonFinite && is_whole {
-            self.messages.extend(origin(&made.solver, b, &x));
+            self.messages.extend(made.iteration.origin(b, &x));
         }
-        let next = self.chain.next(place, &outcome);
+        let next = match may_be_stale && !has_ended_well(outcome.status) {
+            true => Some(place),
+            false => self.chain.next(place, &outcome),
+        };
         match next {
             Some(_) => self.messages.push(ending(&attempt, &outcome)),
             None => self.explain(&attempt, outcome.status)?,
@@ -268,9 +328,9 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
             is_direct: attempt.is_direct(),
             x,
             outcome,
-            bytes: made.solver.footprint().held,
-            multigrid: made.multigrid,
-            decided: made.decided,
+            bytes: made.bytes,
+            multigrid: made.multigrid.clone(),
+            config: made.config.clone(),
         };
         if self.best.as_ref().is_none_or(|best| tried.is_better(best)) {
             self.best = Some(tried);
@@ -290,45 +350,31 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
 
     /// What an earlier attempt has reached, or was given, or what full multigrid finds, or zero; and whether it is full
     /// multigrid's.
-    fn guess(&mut self, made: &Made<W>, b: &Vector<T>) -> Result<(Vector<T>, bool)> {
+    fn guess(&mut self, made: &Made<T>, b: &Vector<T>) -> Result<(Vector<T>, bool)> {
         // What is relative to the residual of the guess must not get another guess.
         let may_go_on = self.stop.initial_tolerance.is_none();
         let best = self.best.as_ref().filter(|best| best.is_worth_going_on());
         if let Some(best) = best.filter(|_| may_go_on) {
             return Ok((best.x.clone(), false));
         }
-        if let Some(guess) = &self.system.guess {
+        if let Some(guess) = self.guess {
             return Ok((guess.clone(), false));
         }
-        if let Some(operator) = &made.start {
-            match start(operator.as_ref(), b, self.ws)? {
-                Some(x) => return Ok((x, true)),
-                None => {
-                    let message = "full multigrid start: not finite, starting from zero";
-                    self.messages.push(message.to_owned());
-                }
+        match made.iteration.start(b, self.ws)? {
+            Start::Found(x) => return Ok((x, true)),
+            Start::Zero => {}
+            Start::NotFinite => {
+                let message = "full multigrid start: not finite, starting from zero";
+                self.messages.push(message.to_owned());
             }
         }
         Ok((Vector::zeros_like(b)?, false))
     }
 
-    /// Adds messages that are not there yet, from an earlier attempt say.
-    pub fn report_once(&mut self, notes: Vec<String>) {
-        for note in notes {
-            if !self.messages.contains(&note) {
-                self.messages.push(note);
-            }
-        }
-    }
-
-    pub fn report(&mut self, messages: impl IntoIterator<Item = String>) {
-        self.messages.extend(messages);
-    }
-
     fn iterate(
         &mut self,
         place: usize,
-        solver: &Solver<W>,
+        made: &Made<T>,
         b: &Vector<T>,
         x: &mut Vector<T>,
     ) -> Result<Outcome> {
@@ -336,8 +382,7 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
         let solving = self.begin.elapsed().saturating_sub(self.setup);
         stop.time = stop.time.map(|time| time.saturating_sub(solving));
         let (a, before) = (&self.system.matrix, self.system.matrix.traffic());
-        let precision = self.config.precision.unwrap_or_default();
-        let outcome = iterate(a.operator(), solver, precision, b, x, &stop, self.ws)?;
+        let outcome = made.iteration.iterate(a.operator(), b, x, &stop, self.ws)?;
         self.iterations = self.iterations.and(&a.traffic().since(&before));
         Ok(outcome)
     }
@@ -373,13 +418,12 @@ impl<'d, T: Wide, W: WorkingScalar<Wide = T>> Tries<'d, T, W> {
                 outcome.relative_residual
             ));
         }
-        let config = self.decided_config(attempt, best.decided);
         let a = &self.system.matrix;
         let sent = a.traffic().since(&self.before);
         Solution {
             x: best.x,
             outcome: best.outcome,
-            config,
+            config: best.config,
             messages: self.messages,
             setup: self.setup,
             solving: self.begin.elapsed().saturating_sub(self.setup),

@@ -100,7 +100,7 @@ impl Task<'_> {
         &self,
         system: System<T>,
         mut reading: Reading,
-        kept: Option<&mut Sequence>,
+        kept: Option<&mut Sequence<T>>,
         number: usize,
     ) -> Result<Summary> {
         if self.args.plot_coarsening.is_some() {

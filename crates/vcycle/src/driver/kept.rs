@@ -1,0 +1,187 @@
+//! What one matrix leaves for the next.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::Arc;
+
+use crate::configuration::SolverConfig;
+use crate::error::{ConfigError, Error, Result};
+use crate::executor::Workspace;
+use crate::linop::LinOp;
+use crate::matrix::Distributed;
+use crate::multigrid::{Amg, Hierarchy, NearNullspace, Report, Setup};
+use crate::scalar::{Mixes, Scalar};
+use crate::solver::Method;
+#[cfg(feature = "direct")]
+use crate::solver::{Direct, DirectSetup};
+use crate::structured::{Generated, GridSetup, StencilMatrix, StructMg};
+
+/// The multigrid set-up that later matrices may share.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// What was set up as these parameters say.
+    setup: Option<(Amg, Setup)>,
+    /// The same of structured multigrid.
+    structured: Option<(StructMg, GridSetup)>,
+    /// An iteration that keeps a space from system to system, with the parameters it was made by.
+    recycling: Option<(SolverConfig, Box<dyn Any + Send + Sync>)>,
+    /// The order and the fill of factors.
+    #[cfg(feature = "direct")]
+    factors: Option<DirectSetup>,
+    /// Whether the last hierarchy came from an earlier set-up.
+    reused: bool,
+}
+
+impl Kept {
+    /// Whether nothing is kept that takes memory already.
+    pub(super) fn is_empty(&self) -> bool {
+        self.setup.is_none() && self.structured.is_none()
+    }
+
+    /// Whether the last hierarchy came from an earlier set-up.
+    pub(super) fn reused(&self) -> bool {
+        self.reused
+    }
+
+    /// The iteration of a solver: the one of an earlier system where that has something to remember.
+    pub(super) fn method<W: Mixes<W, W>>(
+        &mut self,
+        solver: &SolverConfig,
+    ) -> Result<Arc<dyn Method<W>>, ConfigError> {
+        if !matches!(solver, SolverConfig::GcroDr(_)) {
+            return solver.method();
+        }
+        let known = self.recycling.as_ref().filter(|(of, _)| of == solver);
+        if let Some(method) = known.and_then(|(_, kept)| kept.downcast_ref::<Arc<dyn Method<W>>>())
+        {
+            return Ok(Arc::clone(method));
+        }
+        let method = solver.method::<W>()?;
+        self.recycling = Some((solver.clone(), Box::new(Arc::clone(&method))));
+        Ok(method)
+    }
+
+    /// A hierarchy from the set-up that is kept, or else from a new one; and a message.
+    pub(super) fn hierarchy<W: Scalar>(
+        &mut self,
+        amg: &Amg,
+        a: &Arc<dyn LinOp<W>>,
+        near_nullspace: &NearNullspace,
+        ws: &Workspace,
+    ) -> Result<(Hierarchy<W>, Option<String>)> {
+        if W::KIND.is_complex() {
+            // Complex levels are not renewed.
+            self.reused = false;
+            return Ok((amg.hierarchy_with(a, near_nullspace, ws)?, None));
+        }
+        self.setup.take_if(|(asked, _)| asked != amg);
+        let update = |(_, setup): &mut (Amg, Setup)| setup.update_values(a, ws);
+        let (hierarchy, message) = renewed("multigrid", &mut self.setup, update, || {
+            let (setup, hierarchy) = amg.setup_with(a, near_nullspace, ws)?;
+            Ok(((amg.clone(), setup), hierarchy))
+        })?;
+        let message = self.message(message, hierarchy.report());
+        Ok((hierarchy, message))
+    }
+
+    /// The inverse of a matrix, in the order that was found for an earlier one of the same pattern.
+    #[cfg(feature = "direct")]
+    pub(super) fn factors<W: Scalar>(
+        &mut self,
+        direct: &Direct,
+        a: &Arc<dyn LinOp<W>>,
+        ws: &Workspace,
+    ) -> Result<(Arc<dyn LinOp<W>>, Option<String>)> {
+        self.reused = false;
+        let update = |known: &mut DirectSetup| known.update_values(a, ws);
+        let made = renewed("direct", &mut self.factors, update, || direct.setup(a, ws))?;
+        Ok(match made {
+            (inverse, Renewal::Anew(message)) => (inverse, message),
+            (inverse, Renewal::Reused) => {
+                let message = "direct: order and fill of an earlier set-up reused";
+                (inverse, Some(message.to_owned()))
+            }
+        })
+    }
+
+    /// The same for structured multigrid; of rows that ranks share the near cells of this one may be known.
+    pub(super) fn structured<W: Mixes<W, W>>(
+        &mut self,
+        parameters: &StructMg,
+        a: &Arc<dyn LinOp<W>>,
+        near: Option<StencilMatrix<f64>>,
+        ws: &Workspace,
+    ) -> Result<(Generated<W>, Option<String>)> {
+        let near = Cell::new(near);
+        let known = || near.take().zip(Distributed::behind(a.as_ref()));
+        self.structured.take_if(|(asked, _)| asked != parameters);
+        let update = |(_, setup): &mut (StructMg, GridSetup)| match known() {
+            Some((near, rows)) => setup.update_of_ranks(&rows, Some(near), ws),
+            None => setup.update_values(a, ws),
+        };
+        let (made, message) = renewed("multigrid", &mut self.structured, update, || {
+            let made = match known() {
+                Some((near, rows)) => parameters.generate_of_ranks(&rows, near, ws)?,
+                None => parameters.generate_with_report(a, ws)?,
+            };
+            Ok(((parameters.clone(), made.setup.clone()), made))
+        })?;
+        let message = self.message(message, &made.report);
+        Ok((made, message))
+    }
+
+    /// Notes whether levels were reused, and says so.
+    fn message(&mut self, renewal: Renewal, report: &Report) -> Option<String> {
+        self.reused = matches!(renewal, Renewal::Reused);
+        match renewal {
+            Renewal::Anew(message) => message,
+            Renewal::Reused => {
+                let levels = report.levels.len();
+                Some(format!(
+                    "multigrid: {levels} levels of an earlier set-up reused"
+                ))
+            }
+        }
+    }
+}
+
+/// How something was made.
+enum Renewal {
+    /// From what was kept.
+    Reused,
+    /// From nothing, with the reason where something was kept.
+    Anew(Option<String>),
+}
+
+/// What a set-up that is kept makes of other values, or else a new one, which is kept.
+fn renewed<S, M>(
+    what: &str,
+    kept: &mut Option<S>,
+    update: impl FnOnce(&mut S) -> Result<M>,
+    make: impl FnOnce() -> Result<(S, M)>,
+) -> Result<(M, Renewal)> {
+    let mut known = kept.take();
+    let message = match known.as_mut().map(update) {
+        None => None,
+        Some(Ok(made)) => {
+            *kept = known;
+            return Ok((made, Renewal::Reused));
+        }
+        Some(Err(error)) => Some(anew(what, error)?),
+    };
+    let (setup, made) = make()?;
+    *kept = Some(setup);
+    Ok((made, Renewal::Anew(message)))
+}
+
+/// The message on a matrix that an earlier set-up is not for; other errors are passed on.
+fn anew(what: &str, error: Error) -> Result<String> {
+    let is_of_pattern = matches!(
+        error,
+        Error::InvalidStructure { .. } | Error::SizeMismatch { .. } | Error::NotAStencil { .. }
+    );
+    match is_of_pattern {
+        true => Ok(format!("{what}: set up anew: {error}")),
+        false => Err(error),
+    }
+}
