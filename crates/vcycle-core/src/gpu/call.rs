@@ -259,3 +259,15 @@ pub(crate) fn number<A: Field>(value: A) -> Argument {
 pub(super) fn kind<T: Element>(name: &'static str, default: &str) -> Option<Define> {
     (T::NAME != default).then_some((name, T::NAME))
 }
+
+/// The definition of the type in which values of a type are moved.
+pub(crate) fn word<T>() -> Define {
+    let name = match size_of::<T>() {
+        1 => "u8",
+        2 => "u16",
+        4 => "u32",
+        8 => "u64",
+        _ => "c64",
+    };
+    ("WORD", name)
+}

@@ -1,8 +1,8 @@
 //! Products with compressed sparse rows on devices.
 
+use super::Queue;
 use super::layout::{Layout, Purpose};
 use super::rows::{Finish, by_rows};
-use super::setup::Queue;
 use crate::arrays::{Csr, Vector};
 use crate::error::Result;
 use crate::executor::Buffer;

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::setup::{Queue, Strips, Survey, vector_of};
+use super::Queue;
 use super::sliced::SlicedRows;
+use super::slices::Survey;
+use super::strips::{Strips, vector_of};
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;

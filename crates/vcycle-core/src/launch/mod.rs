@@ -1,15 +1,19 @@
-//! Launches of the kernels of GPUs, on arrays.
+//! Launches of kernels on arrays of a device, and what operations share of them.
 //!
-//! The sources are in `gpu/kernels`, compiled at run time for the types they are used with. The functions here
-//! take vectors and matrices as the arrays they hold, choose kernel and shape, and queue it. They name no method.
+//! The sources are in `gpu/kernels`, compiled at run time for the types they are used with. Here are the queue of a device,
+//! how rows are shared among threads, and how devices store matrices for products. Nothing here names a method.
 
-pub mod blocks;
-pub mod csr;
+pub(crate) mod csr;
+pub(crate) mod groups;
+pub(crate) mod lanes;
 pub(crate) mod layout;
-pub mod packed;
+pub(crate) mod packed;
 mod pattern;
+mod queue;
 pub mod rows;
-pub mod scalars;
-pub mod setup;
+mod scan;
 mod sliced;
-pub mod vector;
+pub(crate) mod slices;
+pub(crate) mod strips;
+
+pub use queue::Queue;

@@ -3,10 +3,12 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
+use super::Queue;
+use super::groups::Groups;
 use super::layout::{Layout, Layouts, Purpose};
-use super::setup::{Groups, Queue};
 use crate::arrays::{Derived, Pattern};
 use crate::error::Result;
+use crate::gpu::kernels::entries as kernels;
 use crate::size::Size;
 
 /// What is kept at a place, made at the first call.
@@ -77,7 +79,12 @@ impl Pattern {
         if let Some(&known) = self.single_entries.get() {
             return Ok(known);
         }
-        let found = queue.has_single_entries(self)?;
+        let rows = self.size.rows;
+        let found = self.nonzeros() == rows && {
+            let mut first = queue.filled(2, u32::MAX)?;
+            kernels::check_single(rows, &self.offsets, &mut first)?.items(queue, rows + 1)?;
+            first.get(0)? == u32::MAX
+        };
         Ok(*self.single_entries.get_or_init(|| found))
     }
 
@@ -96,7 +103,9 @@ impl Pattern {
         if let Some(&known) = self.empty_rows.get() {
             return Ok(known);
         }
-        let found = queue.has_empty_rows(self)?;
+        let (rows, mut empty) = (self.size.rows, queue.zeros::<u32>(1)?);
+        kernels::check_empty(rows, &self.offsets, &mut empty)?.items(queue, rows)?;
+        let found = empty.get(0)? != 0;
         Ok(*self.empty_rows.get_or_init(|| found))
     }
 

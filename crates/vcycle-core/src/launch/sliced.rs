@@ -1,7 +1,9 @@
 //! Launches of products with rows or blocks in slices.
 
+use super::Queue;
 use super::rows::{Columns, Finish};
-use super::setup::{CHUNK, LANES, Queue, Slices, Strips, Survey, vector_of};
+use super::slices::{CHUNK, LANES, Slices, Survey};
+use super::strips::{Strips, vector_of};
 use crate::arrays::{Pattern, Vector};
 use crate::error::Result;
 use crate::executor::Buffer;

@@ -5,7 +5,7 @@ use vcycle_gpu::Address;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{Read, Write, kernels::cells as kernels};
-use crate::launch::setup::Queue;
+use crate::launch::Queue;
 use crate::scalar::Scalar;
 
 /// Cells that are side by side in two arrays, on a device.

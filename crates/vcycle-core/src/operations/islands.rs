@@ -4,9 +4,9 @@ use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Vector};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::islands as kernels;
-use crate::launch::setup::islands::PARTS;
+use crate::operations::island_search::PARTS;
 
-pub use crate::launch::setup::islands::IslandRules;
+pub use crate::operations::island_search::IslandRules;
 
 /// Cells of an island, at most, as in `kernels/islands.c`.
 pub const MOST_CELLS: usize = 4096;

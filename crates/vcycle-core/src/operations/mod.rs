@@ -11,10 +11,11 @@
 //! // The algorithm of the host.
 //! ```
 //!
-//! Files follow the families of kernels in `launch`, which no other module calls.
+//! A file has one operation or a few of a kind: the kernels of the host are those of `vcycle-kernels`, those of devices are launched here.
 
 pub(crate) mod assembly;
 pub mod batch;
+mod binned;
 pub mod blocks;
 pub(crate) mod cells;
 pub mod coarsen;
@@ -25,7 +26,9 @@ pub mod factor;
 pub(crate) mod halo;
 pub mod host;
 pub mod interpolate;
+mod island_search;
 pub mod islands;
+mod loose;
 pub(crate) mod monitor;
 pub mod multifrontal;
 pub(crate) mod packed;
@@ -35,16 +38,18 @@ pub(crate) mod products;
 pub mod reductions;
 pub(crate) mod rows;
 pub mod stencil;
+mod stencil_box;
 pub mod stencil_setup;
 pub mod strided;
 pub(crate) mod tiles;
 pub mod transfer;
+mod triangles;
 pub mod triangular;
 pub mod vector;
 
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::launch::setup::Queue;
+use crate::launch::Queue;
 use crate::scalar::Scalar;
 
 pub use self::host::{HostStage, HostStages, on_host, remark};

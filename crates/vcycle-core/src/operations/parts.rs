@@ -9,7 +9,7 @@ use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{Define, kernels::parts as kernels};
-use crate::launch::setup::Queue;
+use crate::launch::Queue;
 use crate::scalar::{Element, Scalar};
 use crate::size::Size;
 

@@ -7,16 +7,22 @@
 use vcycle_kernels::compiled_fn;
 
 use super::halo;
-use super::vector::{axpby, square_root};
+use super::vector::{axpby, square_root, tiles, values};
 use crate::arrays::{Coefficient, Scalars, Vector};
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::gpu::Gpu;
-use crate::launch;
+use crate::gpu::kernels::vector as kernels;
+use crate::gpu::{BLOCK, Gpu, Null, PARTIAL_SUMS};
 use crate::scalar::{Field, Real, Scalar, bytes as scalar_bytes, bytes_mut, c64};
 use crate::{cpu, reference};
 
+/// Most blocks of a reduction: enough for any device, few enough to run at once.
+const REDUCTION_BLOCKS: usize = 1024;
+/// The same for many columns, whose sums the last block adds.
+const COLUMN_BLOCKS: usize = 512;
+/// Rows that a thread of these takes at a time, as in the kernels.
+const LEAPS: usize = 4;
 /// Columns whose sums travel together.
 const FEW: usize = 8;
 /// Numbers that may travel with sums.
@@ -193,7 +199,12 @@ compiled_fn! {
             Executor::Cpu(threads) => {
                 cpu::vector::dot(threads, x.host()?, y.host()?, out.host_mut()?, cols);
             }
-            Executor::Gpu(gpu) => launch::vector::dot(gpu, x, y, out)?,
+            Executor::Gpu(gpu) if cols == 1 => {
+                let (partials, counter) = (gpu.partials(), gpu.counter());
+                kernels::vector_dot(values(x), x, y, &mut *out, partials, counter)?
+                    .run(gpu, reduction(x))?;
+            }
+            Executor::Gpu(gpu) => dot_columns(gpu, false, x, y, out)?,
         }
         add_team(out)
     }
@@ -213,7 +224,10 @@ compiled_fn! {
                 take_both(products, [with_y, with_z])
             }
             (Executor::Gpu(gpu), 1) => {
-                launch::vector::dot2(gpu, x, (y, with_y), (z, with_z))?;
+                let (partials, counter) = (gpu.partials(), gpu.counter());
+                let (to_y, to_z) = (&mut *with_y, &mut *with_z);
+                kernels::vector_dot2(values(x), x, y, z, to_y, to_z, partials, counter)?
+                    .run(gpu, reduction(x))?;
                 match (x.executor().team(), x.executor().recording_rank()) {
                     (None, _) => Ok(()),
                     (_, Some(gpu)) => queue_sums(gpu, &mut [with_y, with_z], false),
@@ -232,7 +246,17 @@ compiled_fn! {
     /// Column by column, the Euclidean norm.
     pub(crate) fn norm[any T: Scalar](x: &Vector<T>, out: &mut Scalars<T>) -> Result<()> {
         if let Executor::Gpu(gpu) = x.executor() {
-            launch::vector::norm(gpu, x, out)?;
+            match x.cols() {
+                1 => {
+                    // With a zero coefficient nothing is added, and so nothing written.
+                    let nothing = Coefficient::<T>::zero();
+                    let unchanged = x.buffer().pointer()?.writable();
+                    let (n, partials, counter) = (values(x), gpu.partials(), gpu.counter());
+                    kernels::vector_axpy_norm(n, nothing, Null, unchanged, &mut *out, partials, counter)?
+                        .run(gpu, reduction(x))?;
+                }
+                _ => dot_columns(gpu, true, x, x, out)?,
+            }
             return join_norms(out);
         }
         dot(x, x, out)?;
@@ -256,7 +280,14 @@ compiled_fn! {
                 square_root(out)
             }
             (Executor::Gpu(gpu), _) => {
-                launch::vector::axpy_norm(gpu, alpha, x, y, out)?;
+                match y.cols() {
+                    1 => {
+                        let (partials, counter) = (gpu.partials(), gpu.counter());
+                        kernels::vector_axpy_norm(values(x), alpha, x, y, &mut *out, partials, counter)?
+                            .run(gpu, reduction(x))?;
+                    }
+                    _ => advance_columns(gpu, None, (alpha, x, y), out)?,
+                }
                 join_norms(out)
             }
             _ => {
@@ -276,10 +307,147 @@ compiled_fn! {
     ) -> Result<()> {
         let ((alpha, p, x), (beta, q, r)) = (first, second);
         if let Executor::Gpu(gpu) = p.executor() {
-            launch::vector::advance(gpu, (alpha, p, x), (beta, q, r), out)?;
+            match r.cols() {
+                1 => {
+                    let (n, partials, counter) = (values(p), gpu.partials(), gpu.counter());
+                    kernels::vector_advance(n, alpha, p, x, beta, q, r, &mut *out, partials, counter)?
+                        .run(gpu, reduction(p))?;
+                }
+                _ => advance_columns(gpu, Some((alpha, p, x)), (beta, q, r), out)?,
+            }
             return join_norms(out);
         }
         axpby(alpha, p, Coefficient::one(), x)?;
         axpy_norm(beta, q, r, out)
+    }
+}
+
+/// The blocks follow from the size alone, so that sums are the same on every device.
+fn reduction<T: Scalar>(x: &Vector<T>) -> usize {
+    tiles::<T>(x.rows()).min(REDUCTION_BLOCKS)
+}
+
+/// An operand of an update: its coefficient, what is added and to what.
+type Update<'a, T> = (Coefficient<'a, T>, &'a Vector<T>, &'a mut Vector<T>);
+
+/// `x += alpha p` if that is asked for, `r += beta q` and the norm of `r`, column by column.
+fn advance_columns<T: Scalar>(
+    gpu: &Gpu,
+    first: Option<Update<'_, T>>,
+    (beta, q, r): Update<'_, T>,
+    out: &mut Scalars<T>,
+) -> Result<()> {
+    let (alpha, p, mut x) = match first {
+        Some((alpha, p, x)) => (alpha, Some(p), Some(x)),
+        None => (Coefficient::zero(), None, None),
+    };
+    for (column, count, blocks) in column_blocks(q) {
+        kernels::vector_advance_columns(
+            q.rows(),
+            q.cols(),
+            column,
+            count,
+            alpha,
+            p,
+            x.as_deref_mut(),
+            beta,
+            q,
+            &mut *r,
+            &mut *out,
+            gpu.partials(),
+            gpu.counter(),
+        )?
+        .run(gpu, blocks)?;
+    }
+    Ok(())
+}
+
+/// The products of the columns of `x` and `y`, or their square roots.
+fn dot_columns<T: Scalar>(
+    gpu: &Gpu,
+    root: bool,
+    x: &Vector<T>,
+    y: &Vector<T>,
+    out: &mut Scalars<T>,
+) -> Result<()> {
+    for (first, count, blocks) in column_blocks(x) {
+        let (partials, counter, out) = (gpu.partials(), gpu.counter(), &mut *out);
+        let (rows, cols) = (x.rows(), x.cols());
+        kernels::vector_dot_columns(rows, cols, first, count, root, x, y, out, partials, counter)?
+            .run(gpu, blocks)?;
+    }
+    Ok(())
+}
+
+/// As many columns at a time as a block has threads: the first, their number and blocks, which follow from the sizes alone, as
+/// those of one column.
+fn column_blocks<T: Scalar>(x: &Vector<T>) -> impl Iterator<Item = (usize, usize, usize)> + use<T> {
+    let (rows, cols) = (x.rows(), x.cols());
+    (0..cols).step_by(BLOCK as usize).map(move |first| {
+        let count = (cols - first).min(BLOCK as usize);
+        let rows_of_block = LEAPS * (BLOCK as usize / count);
+        let most = COLUMN_BLOCKS.min(PARTIAL_SUMS / count);
+        (first, count, rows.div_ceil(rows_of_block).clamp(1, most))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::{bf16, c32, c64, convert, f16};
+
+    fn wave<T: Scalar>(
+        executor: &Executor,
+        (rows, cols): (usize, usize),
+        shift: usize,
+    ) -> Vector<T> {
+        let value = |i: usize| convert(((i * 7 + shift) % 17) as f64 * 0.25 - 2.0);
+        Vector::from_rows(executor, cols, (0..rows * cols).map(value).collect()).unwrap()
+    }
+
+    /// `x += p / 2`, `r -= q` and the norms of `r`.
+    fn advanced<T: Scalar>(
+        executor: &Executor,
+        size: (usize, usize),
+    ) -> (Vec<T>, Vec<T>, Vec<T::Arith>) {
+        let wave = |shift| wave::<T>(executor, size, shift);
+        let (p, q, mut x, mut r) = (wave(1), wave(2), wave(3), wave(4));
+        let mut norms = Scalars::filled(executor, size.1, T::default().load()).unwrap();
+        let (alpha, beta) = (Coefficient::real(0.5), Coefficient::real(-1.0));
+        x.advance((alpha, &p), (beta, &q), &mut r, &mut norms)
+            .unwrap();
+        let norms = (0..size.1).map(|column| norms.get(column).unwrap());
+        (x.to_vec(), r.to_vec(), norms.collect())
+    }
+
+    fn check<T: Scalar>(executor: &Executor) {
+        let one = [0, 1, 5, 20_011].map(|rows| (rows, 1));
+        let many = [(1, 2), (700, 3), (611, 32), (3, 300)];
+        for size in one.into_iter().chain(many) {
+            let expected = advanced::<T>(&Executor::reference(), size);
+            assert_eq!(
+                advanced::<T>(executor, size),
+                expected,
+                "{size:?} {}",
+                T::KIND
+            );
+        }
+    }
+
+    #[test]
+    fn one_pass_advances_as_three_do() {
+        let found = vcycle_gpu::discover().into_iter();
+        let devices = found.filter_map(|found| found.devices.ok()).flatten();
+        let Some(device) = devices.into_iter().find(|device| device.is_cpu) else {
+            eprintln!("skipped: no OpenCL processor here");
+            return;
+        };
+        let executor = Executor::gpu(&device.name).unwrap();
+        check::<f64>(&executor);
+        check::<f32>(&executor);
+        check::<f16>(&executor);
+        check::<bf16>(&executor);
+        check::<c64>(&executor);
+        check::<c32>(&executor);
     }
 }

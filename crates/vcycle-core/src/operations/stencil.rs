@@ -9,7 +9,7 @@ use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
 use crate::gpu::{Define, Given, Gpu, flag, literal};
 use crate::grid::Grid;
 use crate::launch::rows::Finish;
-use crate::launch::setup::stencil::OwnCells;
+use crate::operations::stencil_box::OwnCells;
 use crate::reference;
 use crate::reference::stencil::{Form, Order, Start, StencilArrays};
 use crate::scalar::{Kind, Real, Scalar};

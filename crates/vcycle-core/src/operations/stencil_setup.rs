@@ -6,12 +6,12 @@ use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
 use crate::gpu::{Read, kernels::stencil_setup as kernels};
 use crate::grid::Grid;
-use crate::launch::setup::Queue;
-use crate::launch::setup::islands::IslandRules;
-use crate::launch::setup::stencil::{StencilBox, steps};
+use crate::launch::Queue;
+use crate::operations::island_search::IslandRules;
+use crate::operations::stencil_box::{StencilBox, steps};
 use crate::scalar::Scalar;
 
-pub use crate::launch::setup::stencil::OwnCells;
+pub use crate::operations::stencil_box::OwnCells;
 
 const NOWHERE: u32 = u32::MAX;
 /// Numbers that a block counts.
@@ -57,7 +57,6 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
             grid: self.grid,
             offsets: self.offsets,
             unknowns: self.unknowns,
-            own: self.own,
         }
     }
 
@@ -244,7 +243,6 @@ pub fn of_rows(
         grid,
         offsets,
         unknowns,
-        own: OwnCells::all(grid),
     };
     with_kernels(a.executor(), |queue| {
         let entries = shape.rows() * offsets.len() * unknowns;

@@ -12,12 +12,12 @@ use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Gpu, Passes, kernels::triangular as kernels, literal};
 use crate::launch::rows::threads_for;
-use crate::launch::setup::triangles::{self, Sides};
+use crate::operations::triangles::{self, Sides};
 use crate::reference;
 use crate::reference::triangular::TriangleArrays;
 use crate::scalar::Scalar;
 
-pub use crate::launch::setup::triangles::{Flaw, LevelTriangle};
+pub use crate::operations::triangles::{Flaw, LevelTriangle};
 
 /// What threads may do side by side.
 #[derive(Clone, Debug)]

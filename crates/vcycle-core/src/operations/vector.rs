@@ -7,24 +7,45 @@ use num_traits::One;
 use crate::arrays::{Coefficient, Scalars, Vector};
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::launch;
+use crate::gpu::kernels::{mixed, scalars, vector as kernels};
+use crate::gpu::{BLOCK, Define, Gpu, Passes, Read};
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::{cpu, reference};
 
-/// Runs the backend's kernel where the operands live: one on slices of the host, or one on a
-/// device.
+/// Bytes of an operand that one block takes at a time, as in the kernels.
+const TILE: usize = 2 * 16 * BLOCK as usize;
+/// Most blocks of an elementwise operation, for each compute unit.
+const BLOCKS_PER_UNIT: usize = 16;
+
+/// Runs the backend's kernel where the operands live: one on slices of the host, or what a device is to do.
 macro_rules! dispatch {
-    (
-        $executor:expr,
-        $host:ident($($slice:expr),* $(,)?),
-        $device:ident($($operand:expr),* $(,)?) $(,)?
-    ) => {
+    ($executor:expr, $host:ident($($slice:expr),* $(,)?), $gpu:ident => $launch:expr $(,)?) => {
         match $executor {
             Executor::Reference => reference::vector::$host($($slice),*),
             Executor::Cpu(threads) => cpu::vector::$host(threads, $($slice),*),
-            Executor::Gpu(gpu) => return launch::vector::$device(gpu, $($operand),*),
+            Executor::Gpu($gpu) => return $launch,
         }
     };
+}
+
+/// How many values a vector has.
+pub(super) fn values<T: Scalar>(y: &Vector<T>) -> usize {
+    y.rows() * y.cols()
+}
+
+/// Tiles that values of one type make; at least one.
+pub(super) fn tiles<T: Scalar>(values: usize) -> usize {
+    (values * size_of::<T>()).div_ceil(TILE).max(1)
+}
+
+/// Blocks with at least as many threads as columns, so that every thread can stay in one; none without values.
+fn elementwise<T: Scalar>(gpu: &Gpu, y: &Vector<T>) -> usize {
+    let most = gpu.device().properties().compute_units * BLOCKS_PER_UNIT;
+    let blocks = tiles::<T>(values(y)).min(most);
+    match y.bytes() {
+        0 => 0,
+        _ => blocks.max(y.cols().div_ceil(BLOCK as usize)),
+    }
 }
 
 compiled_fn! {
@@ -41,7 +62,8 @@ compiled_fn! {
     /// Ones on the diagonal of zeros.
     pub(crate) fn identity[any T: Scalar](zeros: &mut Vector<T>) -> Result<()> {
         if let Executor::Gpu(gpu) = zeros.executor().clone() {
-            return launch::vector::identity(&gpu, zeros);
+            let blocks = elementwise(&gpu, zeros);
+            return kernels::vector_identity(zeros.rows(), zeros)?.run(&gpu, blocks);
         }
         let one = T::store(T::Arith::one());
         let step = zeros.rows() + 1;
@@ -55,14 +77,20 @@ compiled_fn! {
     /// `y = value`.
     pub(crate) fn fill[any T: Scalar](value: T, y: &mut Vector<T>) -> Result<()> {
         let executor = y.executor().clone();
-        dispatch!(&executor, fill(value, y.host_mut()?), fill(value, y));
+        dispatch!(&executor, fill(value, y.host_mut()?), gpu => {
+            let blocks = elementwise(gpu, y);
+            kernels::vector_fill(values(y), value.load(), y)?.run(gpu, blocks)
+        });
         Ok(())
     }
 }
 
 /// `y = x`, rounded.
 pub(crate) fn copy<S: Scalar, T: Scalar>(x: &Vector<S>, y: &mut Vector<T>) -> Result<()> {
-    dispatch!(x.executor(), copy(x.host()?, y.host_mut()?), copy(x, y));
+    dispatch!(x.executor(), copy(x.host()?, y.host_mut()?), gpu => {
+        let blocks = elementwise(gpu, y);
+        mixed::mixed_copy(values(y), x, y)?.run(gpu, blocks)
+    });
     Ok(())
 }
 
@@ -75,7 +103,10 @@ compiled_fn! {
             Executor::Cpu(threads) => {
                 cpu::vector::flip_signs(threads, x.host()?, y.host_mut()?, cols);
             }
-            Executor::Gpu(gpu) => return launch::vector::flip_signs(gpu, x, y),
+            Executor::Gpu(gpu) => {
+                let (n, blocks) = (values(y), elementwise(gpu, y));
+                return kernels::vector_flip_signs(n, cols, x, y)?.run(gpu, blocks);
+            }
         }
         Ok(())
     }
@@ -99,7 +130,7 @@ compiled_fn! {
                 y.host_mut()?,
                 cols
             ),
-            axpby(alpha, x, beta, y)
+            gpu => axpby_on(gpu, alpha, x.pass()?, beta, y)
         );
         Ok(())
     }
@@ -113,7 +144,8 @@ compiled_fn! {
         dispatch!(
             &executor,
             scale(alpha.on_host()?, x.host_mut()?, cols),
-            scale(alpha, x)
+            // What has a zero coefficient is not read.
+            gpu => axpby_on(gpu, Coefficient::zero(), Read::default(), alpha, x)
         );
         Ok(())
     }
@@ -129,13 +161,7 @@ pub(crate) fn scale_rows<D: Mixes<T, T>, T: Scalar>(
     dispatch!(
         x.executor(),
         scale_rows(d.host()?, conjugate, x.host()?, y.host_mut()?, cols),
-        combine_rows(
-            Coefficient::one(),
-            (d, conjugate),
-            x,
-            Coefficient::zero(),
-            y
-        )
+        gpu => combine_rows_on(gpu, Coefficient::one(), (d, conjugate), x, Coefficient::zero(), y)
     );
     Ok(())
 }
@@ -159,9 +185,46 @@ pub(crate) fn combine_rows<D: Mixes<T, T>, T: Scalar>(
             y.host_mut()?,
             cols
         ),
-        combine_rows(alpha, (d, conjugate), x, beta, y)
+        gpu => combine_rows_on(gpu, alpha, (d, conjugate), x, beta, y)
     );
     Ok(())
+}
+
+/// `y = alpha x + beta y` on a device, column by column.
+fn axpby_on<T: Scalar>(
+    gpu: &Gpu,
+    alpha: Coefficient<'_, T>,
+    x: Read<T>,
+    beta: Coefficient<'_, T>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    let (n, blocks) = (values(y), elementwise(gpu, y));
+    let launch = match y.cols() {
+        1 => kernels::vector_axpby(n, alpha, x, beta, y)?,
+        cols => kernels::vector_axpby_columns(n, cols, alpha, x, beta, y)?,
+    };
+    launch.run(gpu, blocks)
+}
+
+/// `y = alpha d x + beta y` on a device with one `d` per row, conjugated where that is asked for.
+fn combine_rows_on<D: Scalar, T: Scalar>(
+    gpu: &Gpu,
+    alpha: Coefficient<'_, T>,
+    (d, conjugate): (&Vector<D>, bool),
+    x: &Vector<T>,
+    beta: Coefficient<'_, T>,
+    y: &mut Vector<T>,
+) -> Result<()> {
+    let (n, blocks) = (values(y), elementwise(gpu, y));
+    let conjugated: &[Define] = match conjugate && D::KIND.is_complex() {
+        true => &[("CONJUGATED", "1")],
+        false => &[],
+    };
+    let launch = match y.cols() {
+        1 => mixed::mixed_combine_rows(n, alpha, d, x, beta, y)?,
+        cols => mixed::mixed_combine_rows_columns(n, cols, alpha, d, x, beta, y)?,
+    };
+    launch.with(conjugated).run(gpu, blocks)
 }
 
 compiled_fn! {
@@ -171,7 +234,8 @@ compiled_fn! {
         out: &mut Scalars<T>,
     ) -> Result<()> {
         if let Executor::Gpu(gpu) = out.executor().clone() {
-            return launch::scalars::assign(&gpu, coefficient, out);
+            let (len, blocks) = (out.len(), scalar_blocks(out));
+            return scalars::scalars_assign::<T::Arith>(len, coefficient, out)?.run(&gpu, blocks);
         }
         for (column, value) in out.host_mut()?.iter_mut().enumerate() {
             *value = coefficient.evaluate(column)?;
@@ -184,11 +248,16 @@ compiled_fn! {
     /// Every number becomes its square root.
     pub(crate) fn square_root[any T: Scalar](numbers: &mut Scalars<T>) -> Result<()> {
         if let Executor::Gpu(gpu) = numbers.executor().clone() {
-            return launch::scalars::square_root(&gpu, numbers);
+            let (len, blocks) = (numbers.len(), scalar_blocks(numbers));
+            return scalars::scalars_square_root::<T::Arith>(len, numbers)?.run(&gpu, blocks);
         }
         for value in numbers.host_mut()? {
             *value = value.square_root();
         }
         Ok(())
     }
+}
+
+fn scalar_blocks<T: Scalar>(numbers: &Scalars<T>) -> usize {
+    numbers.len().div_ceil(BLOCK as usize).max(1)
 }

@@ -131,10 +131,14 @@ impl<T: Scalar> Csr<T> {
 
     /// What is wrong with a row of a device that has an infinite entry or NaN.
     fn non_finite(&self, row: usize) -> Result<Error> {
-        let entries = self.row_of_device(row)?;
-        let wrong = entries.iter().find(|entry| !entry.1.load().is_finite());
-        let column = wrong.map_or(0, |entry| entry.0) as usize;
-        Ok(Error::NonFiniteEntry { row, column })
+        let (offsets, columns) = self.pattern().buffers();
+        for place in offsets.get(row)?..offsets.get(row + 1)? {
+            if !self.values.get(place)?.load().is_finite() {
+                let column = columns.get(place)? as usize;
+                return Ok(Error::NonFiniteEntry { row, column });
+            }
+        }
+        Ok(Error::NonFiniteEntry { row, column: 0 })
     }
 
     /// Fails, naming it, if an entry is infinite or NaN.

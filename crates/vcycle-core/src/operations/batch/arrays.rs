@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{Launch, kernels::batch_pad as kernels};
-use crate::launch::setup::Queue;
+use crate::launch::Queue;
 use crate::scalar::Scalar;
 
 /// `TILE_SIDE` of the kernel.

@@ -1,0 +1,84 @@
+//! The queue of a device.
+//!
+//! A stage that has kernels is an operation of `operations`, which gives it the [`Queue`] of its matrix; it
+//! works with buffers of the device. One that has none asks for host slices, which are copied then. Kernels
+//! of a stage stand in a file of their own in `kernels/`:
+//!
+//! ```text
+//! KERNEL mine(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT counts) {
+//!     FOR_ITEMS(row, rows) counts[row] = (u32)(offsets[row + 1] - offsets[row]);
+//! }
+//! ```
+//!
+//! ```text
+//! let mut counts = queue.room::<u32>(rows)?;
+//! kernels::mine::mine(rows, offsets, &mut counts)?.items(&queue, rows)?;
+//! let (offsets, entries) = queue.offsets(&counts)?;
+//! ```
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::executor::{Buffer, Element, Executor};
+use crate::gpu::{Gpu, Launch, kernels};
+use crate::scalar::Scalar;
+
+/// Blocks for every compute unit: enough to hide the latency of memory.
+const BLOCKS_PER_UNIT: usize = 32;
+
+/// A device with what set-ups do on it; everything is queued in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue<'e> {
+    /// The device and its kernels.
+    pub gpu: &'e Arc<Gpu>,
+    /// The executor that is on it, for new memory.
+    pub executor: &'e Executor,
+}
+
+impl<'e> Queue<'e> {
+    /// That of an executor; none on the host.
+    pub fn of(executor: &'e Executor) -> Option<Self> {
+        match executor {
+            Executor::Gpu(gpu) => Some(Self { gpu, executor }),
+            _ => None,
+        }
+    }
+
+    /// That of an executor for values of `T`; none for complex ones, which have no kernels.
+    pub fn real<T: Scalar>(executor: &'e Executor) -> Option<Self> {
+        Self::of(executor).filter(|_| !T::KIND.is_complex())
+    }
+
+    /// `len` values that nobody has written yet.
+    pub(crate) fn room<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::room(self.executor, len)
+    }
+
+    /// `len` zeros.
+    pub fn zeros<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::filled(self.executor, len, T::default())
+    }
+
+    /// `len` times `value`.
+    pub(crate) fn filled(&self, len: usize, value: u32) -> Result<Buffer<u32>> {
+        let mut values = self.room(len)?;
+        kernels::arrays::fill(len, value, &mut values)?.items(self, len)?;
+        Ok(values)
+    }
+
+    /// Blocks that keep the device busy.
+    pub(crate) fn most_blocks(&self) -> usize {
+        self.gpu.device().properties().compute_units * BLOCKS_PER_UNIT
+    }
+}
+
+impl Launch {
+    /// Queues a kernel that shares `items` among its threads with `FOR_ITEMS`.
+    pub(crate) fn items(&self, queue: &Queue<'_>, items: usize) -> Result<()> {
+        let blocks = items.div_ceil(self.file.block as usize);
+        self.run(queue.gpu, blocks.min(queue.most_blocks()))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

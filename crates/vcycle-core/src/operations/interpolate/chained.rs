@@ -1,0 +1,42 @@
+//! Products of two prolongations with short rows.
+
+use crate::arrays::Csr;
+use crate::error::Result;
+use crate::gpu::kernels::chained as kernels;
+use crate::launch::Queue;
+use crate::operations::binned::gathered_rows;
+use crate::size::Size;
+
+/// Entries of a row of both, as in the kernel.
+const MOST: usize = 4;
+
+/// `near far`, two prolongations whose rows were cut by these limits: of its rows the `max_elements` largest entries are kept that are not smaller than
+/// `factor` times the largest. None, too, where rows were not cut to so few before.
+pub fn chained(
+    near: &Csr<f64>,
+    far: &Csr<f64>,
+    (max_elements, factor): (usize, f64),
+) -> Result<Option<Csr<f64>>> {
+    let queue = Queue::of(near.executor()).filter(|_| (1..=MOST).contains(&max_elements));
+    let Some(queue) = queue else {
+        return Ok(None);
+    };
+    let rows = near.size().rows;
+    let mut lengths = queue.room::<u32>(rows)?;
+    let mut loose = queue.room::<u32>(rows * max_elements)?;
+    let mut weights = queue.room::<f64>(rows * max_elements)?;
+    kernels::chained_rows(
+        rows,
+        near,
+        far,
+        max_elements,
+        factor,
+        &mut lengths,
+        &mut loose,
+        &mut weights,
+    )?
+    .rows(&queue, (rows, 1))?;
+    let size = Size::new(rows, far.size().cols);
+    let (lengths, loose) = ((&lengths, max_elements), (None, &loose, &weights));
+    gathered_rows(queue, size, lengths, None, loose).map(Some)
+}

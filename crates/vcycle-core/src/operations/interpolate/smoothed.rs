@@ -1,0 +1,168 @@
+//! Prolongations of groups.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::arrays::{Csr, Pattern};
+use crate::error::Result;
+use crate::executor::Buffer;
+use crate::gpu::{Define, flag, kernels::smoothed as kernels};
+use crate::launch::Queue;
+use crate::launch::lanes::shape;
+use crate::launch::layout::Purpose;
+use crate::operations::binned::{Binned, Maker};
+use crate::operations::interpolate::radius::power_method;
+use crate::operations::on_device;
+use crate::scalar::Scalar;
+use crate::size::Size;
+
+/// Ones from each of the `block` components of a group to that of its nodes.
+pub fn constants(
+    queue: Queue<'_>,
+    groups: &Buffer<u32>,
+    (count, block): (usize, usize),
+    is_complete: bool,
+) -> Result<Csr<f64>> {
+    if is_complete && block == 1 {
+        return ones(queue, groups, count);
+    }
+    let rows = groups.len() * block;
+    let flags = flags(queue, groups, block)?;
+    let (offsets, entries) = queue.offsets(&flags)?;
+    let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+    kernels::tentative_entries(rows, block, groups, &offsets, &mut columns, &mut values)?
+        .rows(&queue, (rows, 1))?;
+    let size = Size::new(rows, count * block);
+    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+    Ok(Csr::of_buffers(&pattern, values))
+}
+
+/// A one for every row, in the column of its group.
+fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>> {
+    let rows = groups.len();
+    let (mut offsets, mut values) = (queue.room(rows + 1)?, queue.room(rows)?);
+    kernels::tentative_ones(rows, &mut offsets, &mut values)?.rows(&queue, (rows + 1, 1))?;
+    let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, groups.clone());
+    pattern.tell_single_entries();
+    Ok(Csr::of_buffers(&Arc::new(pattern), values).of_ones())
+}
+
+/// Ones for the `block` components of nodes that have a number, zeros for the others.
+fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
+    let rows = numbers.len() * block;
+    let mut flags = queue.room(rows)?;
+    kernels::tentative_flags(rows, block, numbers, &mut flags)?.rows(&queue, (rows, 1))?;
+    Ok(flags)
+}
+
+/// A matrix without its weak entries, which are added to the diagonal.
+pub struct Filtered<'a, V = f64> {
+    queue: Queue<'a>,
+    a: &'a Csr<V>,
+    filter: Option<&'a Pattern>,
+    diagonal: Buffer<V>,
+    bound: f64,
+}
+
+/// A matrix without the entries that a `filter` does not have, which are added to its diagonal.
+pub fn filtered<'a, V: Scalar>(
+    a: &'a Csr<V>,
+    filter: Option<&'a Pattern>,
+) -> Result<Option<Filtered<'a, V>>> {
+    filtered_near(a, filter, 0..a.size().rows)
+}
+
+/// The same with a bound of some rows, where others may be those of other ranks.
+pub fn filtered_near<'a, V: Scalar>(
+    a: &'a Csr<V>,
+    filter: Option<&'a Pattern>,
+    rows: Range<usize>,
+) -> Result<Option<Filtered<'a, V>>> {
+    on_device(a.executor(), |queue| {
+        let shape = shape(a.pattern());
+        let mut diagonal = queue.room(shape.0)?;
+        let mut bounds = queue.room::<f64>(queue.most_blocks())?;
+        kernels::smoothed_diagonal(
+            shape.0,
+            a,
+            filter,
+            rows.start,
+            rows.end,
+            &mut diagonal,
+            &mut bounds,
+            queue.gpu.counter(),
+        )?
+        .with(&is_filtered(filter))
+        .rows(&queue, shape)?;
+        // Of no rows there are no blocks.
+        let bound = if shape.0 == 0 { 0.0 } else { bounds.get(0)? };
+        Ok(Filtered {
+            queue,
+            a,
+            filter,
+            diagonal,
+            bound,
+        })
+    })
+}
+
+impl<V: Scalar> Filtered<'_, V> {
+    /// The largest absolute row sum over the diagonal.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// `(I - factor D^-1 A) T`.
+    pub fn smoothed(&self, t: &Csr<V>, factor: f64) -> Result<Csr<V>> {
+        let (queue, shape) = (self.queue, shape(self.a.pattern()));
+        let (a, filter) = (self.a, self.filter);
+        let mut binned = Binned::new(queue, Size::new(shape.0, t.size().cols))?;
+        let filtered = is_filtered(filter);
+        kernels::smoothed_bounds(shape.0, a, filter, t, binned.parts())?
+            .with(&filtered)
+            .rows(&queue, shape)?;
+        let maker = Maker {
+            defines: &filtered,
+            kernel: &|listed, made| {
+                kernels::smoothed_rows(listed, a, filter, t, &self.diagonal, factor, made)
+            },
+        };
+        binned.counted(&maker)
+    }
+}
+
+impl Filtered<'_> {
+    /// What so many steps of the power method find of the spectral radius of `D^-1 A`.
+    pub fn power_method(&self, steps: usize) -> Result<f64> {
+        power_method(self.queue, self.a, &self.diagonal, steps)
+    }
+
+    /// `(I - factor D^-1 A) T`; `T` is made of blocks.
+    pub fn smoothed_in(&self, t: &Csr<f64>, factor: f64, block: Size) -> Result<Csr<f64>> {
+        let queue = self.queue;
+        if block != Size::square(1) && self.filter.is_none() {
+            // Cycles will ask for the blocks of the matrix, too.
+            self.a
+                .pattern()
+                .layout(Purpose::of_bytes(size_of::<f64>()))?;
+            if let Some(product) = queue.multiply_by_blocks(self.a, t, block)? {
+                return self.step(t, factor, &product);
+            }
+        }
+        self.smoothed(t, factor)
+    }
+
+    /// `T - factor D^-1 C` for the product `C` of the matrix and `T`.
+    fn step(&self, t: &Csr<f64>, factor: f64, product: &Csr<f64>) -> Result<Csr<f64>> {
+        let rows = product.size().rows;
+        let mut values = self.queue.room(product.nonzeros())?;
+        kernels::smoothed_step(rows, factor, &self.diagonal, product, t, &mut values)?
+            .rows(&self.queue, (rows, 1))?;
+        Ok(Csr::of_buffers(product.pattern(), values))
+    }
+}
+
+/// The definition of kernels that look at the matrix.
+fn is_filtered(filter: Option<&Pattern>) -> [Define; 1] {
+    [("FILTERED", flag(filter.is_some()))]
+}
