@@ -191,13 +191,14 @@ impl Strips {
         y: &mut Vector<Y>,
     ) -> Result<()> {
         let (own, block, cols) = (&self.slices, self.block, x.cols());
+        let strips = own.rows;
         let threads = sliced_blocks::FILE.block as usize;
         let columns = Columns::new(cols, size_of::<M>());
-        let shared = columns.shared_lanes(threads, own.rows, own.threads);
+        let shared = columns.shared_lanes(threads, strips, own.threads);
         let strips_of_block = threads / columns.spread / shared;
         let (slices, defines) = own.parts()?;
         sliced_blocks::sliced_blocks(
-            own.rows,
+            strips,
             self.pattern.size().cols,
             cols,
             shared,
@@ -219,9 +220,6 @@ impl Strips {
             ("COLUMNS", literal(columns.each)),
             ("SHARED", flag(columns.spread > 1)),
         ])
-        .run(
-            gpu,
-            own.rows.div_ceil(strips_of_block) * columns.groups(cols),
-        )
+        .run(gpu, strips.div_ceil(strips_of_block) * columns.groups(cols))
     }
 }

@@ -179,79 +179,71 @@ fn all_stacked<T: Scalar>(parts: &[(&Csr<T>, Range<usize>)]) -> Result<Option<Cs
 
 compiled_fn! {
     /// Rows that are those of three matrices of a size beside each other.
-    pub(crate) fn beside[any T: Scalar](first: &Csr<T>, second: &Csr<T>, last: &Csr<T>) -> Result<Option<Csr<T>>> {
-        beside_each_other([first, second, last])
+    pub(crate) fn beside[any T: Scalar](a: &Csr<T>, b: &Csr<T>, c: &Csr<T>) -> Result<Option<Csr<T>>> {
+        let Some(queue) = Queue::of(b.executor()) else {
+            return Ok(None);
+        };
+        let rows = a.size().rows;
+        let [begin, middle, end] = [a, b, c].map(|of| of.pattern().buffers().0);
+        let mut offsets = queue.room::<usize>(rows + 1)?;
+        kernels::part_beside(rows, begin, middle, end, &mut offsets)?.items(&queue, rows + 1)?;
+        let entries = a.nonzeros() + b.nonzeros() + c.nonzeros();
+        let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
+        let (define, each) = words_of::<T>();
+        let places = [
+            (None, None),
+            (Some(begin), None),
+            (Some(begin), Some(middle)),
+        ];
+        for (of, (before, second)) in [a, b, c].into_iter().zip(places) {
+            kernels::part_place(
+                rows,
+                of.pattern(),
+                of.values_buffer().pointer()?.bits(),
+                each,
+                before,
+                second,
+                &offsets,
+                &mut columns,
+                values.pointer_mut()?.bits(),
+            )?
+            .with(&[define])
+            .items(&queue, rows)?;
+        }
+        let pattern = Arc::new(Pattern::of_buffers(a.size(), offsets, columns));
+        Ok(Some(Csr::of_buffers(&pattern, values)))
     }
-}
-
-fn beside_each_other<T: Scalar>([a, b, c]: [&Csr<T>; 3]) -> Result<Option<Csr<T>>> {
-    let Some(queue) = Queue::of(b.executor()) else {
-        return Ok(None);
-    };
-    let rows = a.size().rows;
-    let [begin, middle, end] = [a, b, c].map(|of| of.pattern().buffers().0);
-    let mut offsets = queue.room::<usize>(rows + 1)?;
-    kernels::part_beside(rows, begin, middle, end, &mut offsets)?.items(&queue, rows + 1)?;
-    let entries = a.nonzeros() + b.nonzeros() + c.nonzeros();
-    let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
-    let (define, each) = words_of::<T>();
-    let places = [
-        (None, None),
-        (Some(begin), None),
-        (Some(begin), Some(middle)),
-    ];
-    for (of, (before, second)) in [a, b, c].into_iter().zip(places) {
-        kernels::part_place(
-            rows,
-            of.pattern(),
-            of.values_buffer().pointer()?.bits(),
-            each,
-            before,
-            second,
-            &offsets,
-            &mut columns,
-            values.pointer_mut()?.bits(),
-        )?
-        .with(&[define])
-        .items(&queue, rows)?;
-    }
-    let pattern = Arc::new(Pattern::of_buffers(a.size(), offsets, columns));
-    Ok(Some(Csr::of_buffers(&pattern, values)))
 }
 
 compiled_fn! {
     /// Rows in any order.
     pub(crate) fn taken[any T: Scalar](a: &Csr<T>, rows: Vec<u32>) -> Result<Option<Csr<T>>> {
-        rows_taken(a, rows)
-    }
-}
-
-fn rows_taken<T: Scalar>(a: &Csr<T>, rows: Vec<u32>) -> Result<Option<Csr<T>>> {
-    let Some(queue) = Queue::of(a.executor()) else {
-        return Ok(None);
-    };
-    let (count, list) = (rows.len(), Buffer::from_vec(queue.executor, rows));
-    let mut lengths = queue.room::<u32>(count)?;
-    kernels::part_lengths(count, a.pattern().buffers().0, &list, &mut lengths)?
+        let Some(queue) = Queue::of(a.executor()) else {
+            return Ok(None);
+        };
+        let (count, list) = (rows.len(), Buffer::from_vec(queue.executor, rows));
+        let mut lengths = queue.room::<u32>(count)?;
+        kernels::part_lengths(count, a.pattern().buffers().0, &list, &mut lengths)?
+            .items(&queue, count)?;
+        let (offsets, entries) = queue.offsets(&lengths)?;
+        let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
+        let (define, each) = words_of::<T>();
+        kernels::part_take(
+            count,
+            a.pattern(),
+            a.values_buffer().pointer()?.bits(),
+            each,
+            &list,
+            &offsets,
+            &mut columns,
+            values.pointer_mut()?.bits(),
+        )?
+        .with(&[define])
         .items(&queue, count)?;
-    let (offsets, entries) = queue.offsets(&lengths)?;
-    let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
-    let (define, each) = words_of::<T>();
-    kernels::part_take(
-        count,
-        a.pattern(),
-        a.values_buffer().pointer()?.bits(),
-        each,
-        &list,
-        &offsets,
-        &mut columns,
-        values.pointer_mut()?.bits(),
-    )?
-    .with(&[define])
-    .items(&queue, count)?;
-    let size = Size::new(count, a.size().cols);
-    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-    Ok(Some(Csr::of_buffers(&pattern, values)))
+        let size = Size::new(count, a.size().cols);
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        Ok(Some(Csr::of_buffers(&pattern, values)))
+    }
 }
 
 /// The entries of a pattern in own columns, and those in others, for vectors on an executor of the same device.
@@ -299,33 +291,25 @@ compiled_fn! {
         own: &Range<usize>,
         split: &Pattern,
     ) -> Result<Option<[Buffer<T>; 2]>> {
-        values_split(a, own, split)
+        let Some(queue) = Queue::of(split.executor()).filter(|_| a.executor().is_device()) else {
+            return Ok(None);
+        };
+        let (rows, entries) = (a.size().rows, split.nonzeros());
+        let mut inside = queue.room::<T>(entries)?;
+        let mut outside = queue.room::<T>(a.nonzeros() - entries)?;
+        let (define, each) = words_of::<T>();
+        kernels::part_values(
+            rows,
+            a.pattern(),
+            of_own(own),
+            split.buffers().0,
+            a.values_buffer().pointer()?.bits(),
+            each,
+            inside.pointer_mut()?.bits(),
+            outside.pointer_mut()?.bits(),
+        )?
+        .with(&[define])
+        .items(&queue, rows)?;
+        Ok(Some([inside, outside]))
     }
-}
-
-fn values_split<T: Scalar>(
-    a: &Csr<T>,
-    own: &Range<usize>,
-    split: &Pattern,
-) -> Result<Option<[Buffer<T>; 2]>> {
-    let Some(queue) = Queue::of(split.executor()).filter(|_| a.executor().is_device()) else {
-        return Ok(None);
-    };
-    let (rows, entries) = (a.size().rows, split.nonzeros());
-    let mut inside = queue.room::<T>(entries)?;
-    let mut outside = queue.room::<T>(a.nonzeros() - entries)?;
-    let (define, each) = words_of::<T>();
-    kernels::part_values(
-        rows,
-        a.pattern(),
-        of_own(own),
-        split.buffers().0,
-        a.values_buffer().pointer()?.bits(),
-        each,
-        inside.pointer_mut()?.bits(),
-        outside.pointer_mut()?.bits(),
-    )?
-    .with(&[define])
-    .items(&queue, rows)?;
-    Ok(Some([inside, outside]))
 }

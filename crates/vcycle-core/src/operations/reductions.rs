@@ -32,23 +32,24 @@ compiled_fn! {
     /// Takes sums, one a column, that another operation has formed over the rows of this process.
     pub fn take_sums[any T: Scalar](sums: &[<T as Scalar>::Arith], out: &mut Scalars<T>) -> Result<()> {
         out.write(sums)?;
-        add_team(out)
+        over_team(out, false)
     }
 }
 
-/// Adds the sums of all other ranks, where the executor is one of several.
-fn add_team<T: Scalar>(sums: &mut Scalars<T>) -> Result<()> {
-    let executor = sums.executor().clone();
+/// What sums or norms over own rows are over those of all ranks, where the executor is one of several.
+fn over_team<T: Scalar>(numbers: &mut Scalars<T>, are_norms: bool) -> Result<()> {
+    let executor = numbers.executor().clone();
     if executor.team().is_none() {
         return Ok(());
     }
     match executor.recording_rank() {
-        Some(gpu) => queue_sums(gpu, &mut [sums], false),
-        None => add_team_sums(&executor, sums.host_mut()?),
+        Some(gpu) => queue_sums(gpu, &mut [numbers], are_norms),
+        None if are_norms => join_team_norms(&executor, numbers.host_mut()?),
+        None => add_team_sums(&executor, numbers.host_mut()?),
     }
 }
 
-/// The same for sums that a kernel of the host has formed.
+/// Adds the sums of all other ranks to those that a kernel of the host has formed.
 pub(super) fn add_team_sums<A: Field>(executor: &Executor, sums: &mut [A]) -> Result<()> {
     match executor.team() {
         Some(team) => sum_over(team.as_ref(), sums, &mut []),
@@ -135,19 +136,7 @@ pub(super) fn add_team_sums_while<A: Field>(
     Ok(())
 }
 
-/// The norms over all ranks, where the executor is one of several, of norms over own rows.
-fn join_norms<T: Scalar>(norms: &mut Scalars<T>) -> Result<()> {
-    let executor = norms.executor().clone();
-    if executor.team().is_none() {
-        return Ok(());
-    }
-    match executor.recording_rank() {
-        Some(gpu) => queue_sums(gpu, &mut [norms], true),
-        None => join_team_norms(&executor, norms.host_mut()?),
-    }
-}
-
-/// The same for norms that the host has.
+/// The norms over all ranks of norms over own rows that the host has.
 pub(super) fn join_team_norms<A: Field>(executor: &Executor, norms: &mut [A]) -> Result<()> {
     match executor.team() {
         Some(team) => join_over(team.as_ref(), norms, &mut []),
@@ -175,17 +164,13 @@ fn join_over<A: Field>(
 }
 
 /// As [`take_sums`] of two vectors, which travel together.
-fn take_both<T: Scalar>(sums: [T::Arith; 2], [first, second]: [&mut Scalars<T>; 2]) -> Result<()> {
-    let Some(team) = first.executor().team().cloned() else {
-        first.write(&sums[..1])?;
-        return second.write(&sums[1..]);
-    };
-    let [a, b] = sums.map(|sum| sum.to_c64());
-    let mut parts = [a.re, a.im, b.re, b.im];
-    team.sum(&mut parts)?;
-    let number = |re, im| <T::Arith as Scalar>::from_c64(c64::new(re, im));
-    first.write(&[number(parts[0], parts[1])])?;
-    second.write(&[number(parts[2], parts[3])])
+fn take_both<T: Scalar>(
+    mut sums: [T::Arith; 2],
+    [first, second]: [&mut Scalars<T>; 2],
+) -> Result<()> {
+    add_team_sums(first.executor(), &mut sums)?;
+    first.write(&sums[..1])?;
+    second.write(&sums[1..])
 }
 
 compiled_fn! {
@@ -206,7 +191,7 @@ compiled_fn! {
             }
             Executor::Gpu(gpu) => dot_columns(gpu, false, x, y, out)?,
         }
-        add_team(out)
+        over_team(out, false)
     }
 }
 
@@ -257,7 +242,7 @@ compiled_fn! {
                 }
                 _ => dot_columns(gpu, true, x, x, out)?,
             }
-            return join_norms(out);
+            return over_team(out, true);
         }
         dot(x, x, out)?;
         square_root(out)
@@ -288,7 +273,7 @@ compiled_fn! {
                     }
                     _ => advance_columns(gpu, None, (alpha, x, y), out)?,
                 }
-                join_norms(out)
+                over_team(out, true)
             }
             _ => {
                 axpby(alpha, x, Coefficient::one(), y)?;
@@ -315,7 +300,7 @@ compiled_fn! {
                 }
                 _ => advance_columns(gpu, Some((alpha, p, x)), (beta, q, r), out)?,
             }
-            return join_norms(out);
+            return over_team(out, true);
         }
         axpby(alpha, p, Coefficient::one(), x)?;
         axpy_norm(beta, q, r, out)

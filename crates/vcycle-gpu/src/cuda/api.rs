@@ -7,13 +7,10 @@ use std::ptr;
 use libloading::Library;
 
 use crate::cuda::flags::FlagFunctions;
-use crate::cuda::vendor::{OncePerVendor, Vendor};
+use crate::cuda::vendor::{OncePerVendor, Opaque, Vendor};
 use crate::error::{Error, Result};
 use crate::handle::Address;
 use crate::library::Function;
-
-/// Whatever the vendor hides behind a pointer: contexts, streams, modules, graphs, events.
-pub(super) type Opaque = *mut c_void;
 
 /// The functions of a table return an error code, 0 where all is well.
 macro_rules! table {

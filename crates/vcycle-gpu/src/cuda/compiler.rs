@@ -57,49 +57,47 @@ impl Compiler {
         let wanted = vendor.compiler_library();
         // The functions live as long as the program.
         let library: &'static Library = Box::leak(Box::new(wanted.load(&vendor.folders())?));
-        let pick = |cuda: &'static str, hip: &'static str| match vendor {
-            Vendor::Cuda => cuda,
-            Vendor::Hip => hip,
-        };
-        // SAFETY: both vendors document these functions with these arguments.
-        unsafe {
-            Ok(Self {
-                vendor,
-                version: wanted.function(library, pick("nvrtcVersion", "hiprtcVersion"))?,
-                error_string: wanted
-                    .function(library, pick("nvrtcGetErrorString", "hiprtcGetErrorString"))?,
-                create: wanted
-                    .function(library, pick("nvrtcCreateProgram", "hiprtcCreateProgram"))?,
-                compile: wanted
-                    .function(library, pick("nvrtcCompileProgram", "hiprtcCompileProgram"))?,
-                destroy: wanted
-                    .function(library, pick("nvrtcDestroyProgram", "hiprtcDestroyProgram"))?,
-                log: Output {
-                    size: wanted.function(
-                        library,
-                        pick("nvrtcGetProgramLogSize", "hiprtcGetProgramLogSize"),
-                    )?,
-                    bytes: wanted
-                        .function(library, pick("nvrtcGetProgramLog", "hiprtcGetProgramLog"))?,
-                },
-                code: Output {
-                    size: wanted
-                        .function(library, pick("nvrtcGetCUBINSize", "hiprtcGetCodeSize"))?,
-                    bytes: wanted.function(library, pick("nvrtcGetCUBIN", "hiprtcGetCode"))?,
-                },
-                nvidia: match vendor {
-                    Vendor::Cuda => Some(Nvidia {
-                        ptx: Output {
-                            size: wanted.function(library, "nvrtcGetPTXSize")?,
-                            bytes: wanted.function(library, "nvrtcGetPTX")?,
-                        },
-                        targets: wanted.function(library, "nvrtcGetSupportedArchs")?,
-                        target_count: wanted.function(library, "nvrtcGetNumSupportedArchs")?,
-                    }),
-                    Vendor::Hip => None,
-                },
-            })
+        // Most functions have the same name behind that of their library.
+        macro_rules! find {
+            ($name:literal) => {
+                find!($name, $name)
+            };
+            ($cuda:literal, $hip:literal) => {{
+                let name = match vendor {
+                    Vendor::Cuda => concat!("nvrtc", $cuda),
+                    Vendor::Hip => concat!("hiprtc", $hip),
+                };
+                // SAFETY: both vendors document these functions with these arguments.
+                unsafe { wanted.function(library, name) }?
+            }};
         }
+        Ok(Self {
+            vendor,
+            version: find!("Version"),
+            error_string: find!("GetErrorString"),
+            create: find!("CreateProgram"),
+            compile: find!("CompileProgram"),
+            destroy: find!("DestroyProgram"),
+            log: Output {
+                size: find!("GetProgramLogSize"),
+                bytes: find!("GetProgramLog"),
+            },
+            code: Output {
+                size: find!("GetCUBINSize", "GetCodeSize"),
+                bytes: find!("GetCUBIN", "GetCode"),
+            },
+            nvidia: match vendor {
+                Vendor::Cuda => Some(Nvidia {
+                    ptx: Output {
+                        size: find!("GetPTXSize"),
+                        bytes: find!("GetPTX"),
+                    },
+                    targets: find!("GetSupportedArchs"),
+                    target_count: find!("GetNumSupportedArchs"),
+                }),
+                Vendor::Hip => None,
+            },
+        })
     }
 
     /// Its name and version.

@@ -6,10 +6,11 @@ use std::ptr;
 use std::sync::Mutex;
 
 use crate::counters::count_stream;
-use crate::cuda::api::{self, CudaApi, Opaque, call};
+use crate::cuda::api::{self, CudaApi, call};
 use crate::cuda::compiler::Compiler;
 use crate::cuda::flags::{FlagFunctions, FlagOperation};
 use crate::cuda::properties;
+use crate::cuda::vendor::Opaque;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::handle::{Address, Handle};

@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicU32;
 
 use libloading::Library;
 
-use crate::cuda::api::Opaque;
-use crate::cuda::vendor::Vendor;
+use crate::cuda::vendor::{Opaque, Vendor};
 use crate::handle::Address;
 use crate::library::Function;
 

@@ -1,11 +1,15 @@
 //! The two vendors whose interfaces are one.
 
 use std::env;
+use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::library::Wanted;
+
+/// Whatever a vendor hides behind a pointer: contexts, streams, modules, graphs, events.
+pub(super) type Opaque = *mut c_void;
 
 /// Whose devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -76,13 +76,13 @@ pub fn mis2_near(
     let mut of_rows = queue.room(rows)?;
     kernels::mis2_rows(rows, &ranks, &mut of_rows)?.rows(&queue, (rows, 1))?;
     let of_rows = joined(queue, strength, of_rows, near)?;
-    let (roots, count) = numbered(queue, &flags(queue, &ranks, &own)?)?;
+    let (numbers, count) = numbered(queue, &flags(queue, &ranks, &own)?)?;
     let mut groups = queue.room(own.len())?;
-    kernels::mis2_groups(decided(&own), &of_rows, &roots, &mut groups)?
+    kernels::mis2_groups(decided(&own), &of_rows, &numbers, &mut groups)?
         .rows(&queue, (own.len(), 1))?;
     Ok(Some(OwnGroups {
         groups,
-        roots,
+        roots: numbers,
         count,
     }))
 }
