@@ -100,7 +100,7 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 }
 
 /// The vectors as kernels of the host take them.
-fn operands<'a, X: Scalar, Y: Scalar>(
+pub(super) fn operands<'a, X: Scalar, Y: Scalar>(
     x: &'a Vector<X>,
     finish: &Finish<'a, Y>,
 ) -> Result<Operands<'a, X, Y>> {

@@ -1,15 +1,17 @@
 //! Products with the formats that multiply row by row.
 
 use super::Finish;
-use crate::arrays::{Coefficient, Csr, Pattern, Scalars, Vector};
+use super::csr::operands;
+use crate::arrays::{Csr, Pattern, Vector};
+use crate::cpu::formats::product;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Given, Gpu, Passes, Write, kernels, literal};
 use crate::launch::rows::{by_rows, threads_for};
-use crate::reference::rows::{self as host, Column, Sum};
+use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::size::Size;
-use crate::workspace::{Scratch, Workspace};
+use crate::workspace::Workspace;
 
 /// A matrix of one format, or a part of one, as its arrays.
 pub(crate) enum Part<'a, T> {
@@ -169,30 +171,9 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
         if let Executor::Gpu(gpu) = self.executor {
             return self.on_device(gpu, x, finish, y, ws);
         }
-        match finish {
-            Finish::Apply => self.on_host(x, y, host::Finish::Store),
-            Finish::Combine { z: Some(b), .. } => {
-                let b = b.host()?;
-                self.on_host(x, y, host::Finish::Residual { b })
-            }
-            Finish::Combine { alpha, beta, .. } => {
-                let alpha = numbers::<M, X, Y>(self.executor, alpha, x.cols(), ws)?;
-                let beta = numbers::<M, X, Y>(self.executor, beta, x.cols(), ws)?;
-                let (alpha, beta) = (alpha.host()?, beta.host()?);
-                self.on_host(x, y, host::Finish::Combine { alpha, beta })
-            }
-            Finish::Relax(_) => unreachable!("sweeps are made of residuals"),
-        }
-    }
-
-    fn on_host(
-        &self,
-        x: &Vector<X>,
-        y: &mut Vector<Y>,
-        finish: host::Finish<'_, Sum<M, X, Y>, Y>,
-    ) -> Result<()> {
-        let (values, y, cols) = (x.host()?, y.host_mut()?, x.cols());
+        let (vectors, cols) = (operands(x, &finish)?, x.cols());
         let add = |first: usize, sums: &mut [Sum<M, X, Y>], column: usize| {
+            let values = vectors.x;
             let x = Column {
                 values,
                 column,
@@ -201,8 +182,9 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
             (self.add)(first, sums, x);
         };
         let rows_from = |first: usize, y: &mut [Y]| {
-            host::product(first, y, (self.rows_together, cols), finish, &add);
+            product(first, y, self.rows_together, &vectors, &add);
         };
+        let y = y.host_mut()?;
         match self.executor {
             Executor::Cpu(threads) => {
                 threads.for_row_ranges(self.pieces, y, cols, self.bytes, rows_from);
@@ -226,18 +208,4 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
         }
         Ok(())
     }
-}
-
-/// A coefficient for every column, in the arithmetic of the product.
-fn numbers<'w, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    executor: &Executor,
-    coefficient: Coefficient<'_, Y>,
-    cols: usize,
-    ws: &'w Workspace,
-) -> Result<Scratch<'w, Scalars<Sum<M, X, Y>>>> {
-    let mut numbers = ws.take::<Scalars<Sum<M, X, Y>>>(executor, 1, cols)?;
-    for (column, number) in numbers.host_mut()?.iter_mut().enumerate() {
-        *number = M::coefficient(coefficient.evaluate(column)?);
-    }
-    Ok(numbers)
 }

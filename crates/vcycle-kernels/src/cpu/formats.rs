@@ -5,9 +5,43 @@ use std::marker::PhantomData;
 
 use num_traits::Zero;
 
+use super::csr::Operands;
 use crate::multiversion;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Field, Mixes, Scalar};
+
+/// Rows whose sums are formed together: their part of the matrix stays in the first-level cache
+/// while the columns of the vectors take turns.
+const BLOCK: usize = 256;
+
+/// A product over the rows from `first` on, which `y` holds.
+///
+/// `add(first, sums, column)` adds the entries of one column of `A x` to the sums of the rows
+/// from its `first` on; it gets whole groups of `group` rows. Behind a pointer, so that this is compiled once
+/// for all formats.
+pub fn product<A: Field, X: Scalar, Y: Scalar>(
+    first: usize,
+    y: &mut [Y],
+    group: usize,
+    vectors: &Operands<'_, X, Y>,
+    add: &dyn Fn(usize, &mut [A], usize),
+) {
+    let mut sums = [A::zero(); BLOCK];
+    let (rows, cols) = (BLOCK / group * group, vectors.cols);
+    for (block, y) in y.chunks_mut(rows * cols.max(1)).enumerate() {
+        let first = first + block * rows;
+        let sums = &mut sums[..y.len() / cols];
+        for column in 0..cols {
+            sums.fill(A::zero());
+            add(first, sums, column);
+            let by = vectors.combination::<A>(column);
+            let targets = y.iter_mut().skip(column).step_by(cols).zip(&*sums);
+            for (row, (y, &sum)) in (first..).zip(targets) {
+                vectors.store(&by, [sum], (row, column), std::array::from_mut(y));
+            }
+        }
+    }
+}
 
 /// The column of a slot that holds no entry. No matrix has that many columns, so it lies outside
 /// every vector too.

@@ -104,7 +104,7 @@ impl<M: Scalar, X: Scalar, Y: Scalar> Product<'_, M, X, Y> {
 impl<X: Scalar, Y: Scalar> Operands<'_, X, Y> {
     /// What becomes of the sums of one column.
     #[inline(always)]
-    fn combination<A: Field>(&self, column: usize) -> Combination<A> {
+    pub(super) fn combination<A: Field>(&self, column: usize) -> Combination<A> {
         let number = A::from_f64;
         if let Some(sweep) = &self.sweep {
             return Combination {
@@ -127,7 +127,7 @@ impl<X: Scalar, Y: Scalar> Operands<'_, X, Y> {
     /// Stores what the sums of one column for `N` rows from `row` on become in `y`; parts that are
     /// multiplied by zero do not count. Where vectors have several columns, `N` columns of one row take the place of rows.
     #[inline(always)]
-    fn store<A: Field, const N: usize>(
+    pub(super) fn store<A: Field, const N: usize>(
         &self,
         by: &Combination<A>,
         sums: [A; N],
@@ -293,7 +293,7 @@ impl<A: Field, const LANES: usize> Neighbours<A, LANES> {
 
 /// The coefficients of one column in the arithmetic of the product.
 #[derive(Clone, Copy, PartialEq)]
-struct Combination<A> {
+pub(super) struct Combination<A> {
     alpha: A,
     beta: A,
     gamma: A,
