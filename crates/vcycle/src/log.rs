@@ -2,9 +2,9 @@
 //!
 //! Algorithms carry no printing and no clocks. They open a named stage
 //! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers
-//! make a residual history ([`History`]), a profile ([`Profile`]) or a trace ([`ChromeTrace`]) of that.
+//! make a profile ([`Profile`]) or a trace ([`ChromeTrace`]) of that; the residuals of a solve are in its outcome.
 
 #[doc(inline)]
 pub use vcycle_core::log::{
-    ChromeTrace, Count, Counts, History, IterationEvent, Log, Observer, Profile, Stage, StageGuard,
+    ChromeTrace, Count, Counts, IterationEvent, Log, Observer, Profile, Stage, StageGuard,
 };

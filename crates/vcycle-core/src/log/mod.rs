@@ -2,11 +2,10 @@
 //!
 //! Algorithms carry no printing and no clocks. They open a named stage
 //! ([`Workspace::stage`](crate::workspace::Workspace::stage)) and announce iterations; observers
-//! make a residual history, a profile or a trace of that.
+//! make a profile or a trace of that.
 
 mod chrome_trace;
 mod counts;
-mod history;
 mod profile;
 
 use std::cell::RefCell;
@@ -15,7 +14,6 @@ use std::time::{Duration, Instant};
 
 pub use chrome_trace::ChromeTrace;
 pub use counts::{Count, Counts};
-pub use history::History;
 pub use profile::{Profile, Stage};
 
 use crate::executor::{Executor, Listening, MemoryEvent};

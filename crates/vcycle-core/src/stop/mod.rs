@@ -6,6 +6,7 @@ mod deferred;
 mod monitor;
 mod narrow;
 mod outcome;
+mod verdict;
 
 use std::time::Duration;
 

@@ -1,0 +1,77 @@
+//! How columns have ended, judged by their true residuals.
+
+use super::Status;
+use super::monitor::Monitor;
+use crate::error::Result;
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Monitor<T> {
+    /// How a column has ended, as far as the recurrence knows; none while it goes on.
+    #[doc(hidden)]
+    pub fn status(&self, column: usize) -> Option<Status> {
+        self.columns[column].status
+    }
+
+    /// Iterations of a column.
+    #[doc(hidden)]
+    pub fn column_iterations(&self, column: usize) -> usize {
+        self.columns[column].iterations
+    }
+
+    /// The last residual of a column as the recurrence knew it, relative.
+    #[doc(hidden)]
+    pub fn recurrence_residual(&self, column: usize) -> f64 {
+        self.columns[column].relative(self.columns[column].norm)
+    }
+
+    /// A norm of a column, relative to its right-hand side.
+    #[doc(hidden)]
+    pub fn relative(&self, column: usize, norm: f64) -> f64 {
+        self.columns[column].relative(norm)
+    }
+
+    /// How a column has ended, judged by its true residual norm and the level that rounding comes from.
+    #[doc(hidden)]
+    pub fn verdict(&self, column: usize, norm: f64, level: f64) -> Status {
+        let state = &self.columns[column];
+        let claims = matches!(
+            state.status,
+            Some(Status::Converged | Status::AccuracyLimit)
+        );
+        match state.status {
+            _ if !norm.is_finite() => Status::NonFinite,
+            _ if state.accepted || state.reached(norm) => Status::Converged,
+            Some(Status::Converged) if self.stop.trust_recurrence => Status::Converged,
+            _ if state.is_rounding::<T>(norm, level) => Status::AccuracyLimit,
+            _ if claims && state.target.is_some() => Status::Stagnated,
+            Some(status) => status,
+            None => Status::Breakdown,
+        }
+    }
+
+    /// Whether another start from the true residual may help a column: its recurrence broke
+    /// down, or converged where the residual did not, unless rounding forbids what is asked for.
+    #[doc(hidden)]
+    pub fn restartable(&self, column: usize, norm: f64, level: f64) -> bool {
+        let state = &self.columns[column];
+        let claims = match state.status {
+            Some(Status::Converged) => !self.stop.trust_recurrence,
+            Some(Status::Breakdown | Status::AccuracyLimit) => true,
+            _ => false,
+        };
+        let falls_short = state.target.is_some() && !state.accepted && !state.reached(norm);
+        let is_over = state.asks_too_much::<T>(level) && state.is_rounding::<T>(norm, level);
+        claims && norm.is_finite() && falls_short && !is_over
+    }
+
+    /// Lets the restartable columns go on.
+    #[doc(hidden)]
+    pub fn reopen(&mut self, norms: &[f64], levels: &[f64]) -> Result<()> {
+        for (column, (&norm, &level)) in norms.iter().zip(levels).enumerate() {
+            if self.restartable(column, norm, level) {
+                self.columns[column].reopen();
+            }
+        }
+        self.activate()
+    }
+}
