@@ -11,7 +11,7 @@ use crate::dense;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_apply};
-use crate::matrix::{Csr, fill_rows};
+use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
 use crate::registration::{
@@ -90,13 +90,14 @@ impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
 
 /// First rows of the blocks, and at the end the number of rows: rows of equal pattern first, then
 /// as many such groups as fit.
-fn find_blocks<T: Scalar>(a: &Csr<T>, block_size: usize) -> Vec<usize> {
-    let rows = a.size().rows;
+fn find_blocks(pattern: &Pattern, block_size: usize) -> Vec<usize> {
+    let rows = pattern.size().rows;
+    let columns = |row: usize| &pattern.columns()[pattern.range(row)];
     let mut starts = vec![0];
     let mut begin = 0;
     while begin < rows {
         let limit = rows.min(begin + block_size);
-        let same = |&row: &usize| a.row(row).0 == a.row(begin).0;
+        let same = |&row: &usize| columns(row) == columns(begin);
         let end = begin + 1 + (begin + 1..limit).take_while(same).count();
         if end - starts[starts.len() - 1] > block_size {
             starts.push(begin);
@@ -129,7 +130,7 @@ impl<T: Scalar> Blocks<T> {
                 Stored::Device(Box::new(blocks.map_err(singular)?))
             }
             None => {
-                let mut blocks = HostBlocks::new(find_blocks(a, size));
+                let mut blocks = HostBlocks::new(find_blocks(a.pattern(), size));
                 blocks.fill(a, adaptive)?;
                 Stored::Host(blocks)
             }

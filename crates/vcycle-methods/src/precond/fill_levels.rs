@@ -17,6 +17,12 @@ pub(super) fn with_fill<T: Scalar>(a: &Csr<T>, level: usize) -> Result<Csr<T>> {
     if level == 0 {
         return Ok(a.clone());
     }
+    let (offsets, columns) = filled(a.pattern(), level)?;
+    Ok(spread(a, offsets, columns))
+}
+
+/// Row offsets and columns of that pattern.
+fn filled(a: &Pattern, level: usize) -> Result<(Vec<usize>, Vec<u32>)> {
     let level = u32::try_from(level).unwrap_or(u32::MAX - 1);
     let (mut offsets, mut columns) = (vec![0], Vec::<u32>::with_capacity(a.nonzeros()));
     // Columns and levels behind the diagonal, for the rows above.
@@ -24,7 +30,7 @@ pub(super) fn with_fill<T: Scalar>(a: &Csr<T>, level: usize) -> Result<Csr<T>> {
     let mut ends = vec![0];
     let mut row_of_levels = RowOfLevels::new(a.size().cols);
     for row in 0..a.size().rows {
-        row_of_levels.start(row as u32, a.row(row).0);
+        row_of_levels.start(row as u32, &a.columns()[a.range(row)]);
         while let Some((above, of_entry)) = row_of_levels.next() {
             for &(column, other) in &upper[ends[above]..ends[above + 1]] {
                 let of_fill = of_entry + other + 1;
@@ -44,7 +50,7 @@ pub(super) fn with_fill<T: Scalar>(a: &Csr<T>, level: usize) -> Result<Csr<T>> {
         ends.push(upper.len());
         offsets.push(columns.len());
     }
-    Ok(spread(a, offsets, columns))
+    Ok((offsets, columns))
 }
 
 /// `a` on another pattern: zero where it has no entry, and without those that are not on the pattern.

@@ -133,7 +133,7 @@ fn operator<T: Scalar>(
     on_host(entries.executor(), IC0);
     if level > 0 {
         entries = Cow::Owned(with_fill(&entries, level)?);
-        diagonal = diagonal_places(&entries, component)?;
+        diagonal = diagonal_places(entries.pattern(), component)?;
     }
     let (values, shift) = factorise_shifted(component, &entries, &diagonal, shift)?;
     let label = format!("{component} (shift {shift})");
@@ -147,7 +147,7 @@ fn definite_entries<'a, T: Scalar>(
     instead: &'static str,
 ) -> Result<(Cow<'a, Csr<T>>, Vec<usize>)> {
     let entries = square_entries(a, component)?;
-    let diagonal = diagonal_places(&entries, component)?;
+    let diagonal = diagonal_places(entries.pattern(), component)?;
     check_positive(component, &entries, &diagonal)?;
     check_hermitian(&entries, component, instead)?;
     Ok((entries, diagonal))

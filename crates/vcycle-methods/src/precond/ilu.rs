@@ -157,10 +157,10 @@ fn operator<T: Mixes<T, T>>(
 ) -> Result<Arc<dyn LinOp<T>>> {
     let _stage = ws.stage(&format!("{component} set-up"), 0);
     let mut entries = square_entries(a, component)?;
-    let mut diagonal = diagonal_places(&entries, component)?;
+    let mut diagonal = diagonal_places(entries.pattern(), component)?;
     if level > 0 {
         entries = Cow::Owned(with_fill(&entries, level)?);
-        diagonal = diagonal_places(&entries, component)?;
+        diagonal = diagonal_places(entries.pattern(), component)?;
     }
     let factors = Incomplete::<T> {
         component,
@@ -299,7 +299,7 @@ mod tests {
 
     /// The values of the factors by the host and by the device.
     fn both<T: Mixes<T, T>>(a: &Csr<T>, device: &Executor) -> [Vec<T::Arith>; 2] {
-        let diagonal = diagonal_places(a, "ilu0").unwrap();
+        let diagonal = diagonal_places(a.pattern(), "ilu0").unwrap();
         let copy = a.copy_to(device).unwrap();
         let found = operations::factor::ilu0(&copy, &diagonal).unwrap();
         [factorise(a, &diagonal), found.unwrap()]

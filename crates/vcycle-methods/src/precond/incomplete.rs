@@ -81,7 +81,7 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
             },
         );
         let inverse = |triangle: Csr<T>| -> Result<Arc<dyn LinOp<T>>> {
-            let pattern = power_pattern(&triangle, power);
+            let pattern = power_pattern(triangle.pattern(), power);
             Ok(Arc::new(isai::fill(&triangle, pattern)?))
         };
         Ok(Arc::new(Product::new(vec![

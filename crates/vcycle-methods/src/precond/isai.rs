@@ -82,7 +82,7 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
         }
         let entries = square_entries(a.as_ref(), "isai")?;
         nonzero_diagonal(&entries, "isai")?;
-        let pattern = power_pattern(&entries, self.power);
+        let pattern = power_pattern(entries.pattern(), self.power);
         Ok(Arc::new(fill(&entries, pattern)?))
     }
 }
@@ -209,14 +209,14 @@ mod tests {
             let [here, there] = [&Executor::reference(), &device].map(|place| {
                 let a = convection::<f64>(&Executor::reference(), 5);
                 let a = a.copy_to(place).unwrap();
-                let (inverse, told) = said(|| fill(&a, power_pattern(&a, power)).unwrap());
+                let (inverse, told) = said(|| fill(&a, power_pattern(a.pattern(), power)).unwrap());
                 assert!(!told.contains("isai"), "{told}");
                 inverse.values().to_vec()
             });
             assert!(largest_difference(&here, &there) < 1e-13);
         }
         let singular = from_dense(&device, 2, &[1.0, 2.0, 2.0, 4.0]);
-        let refused = fill(&singular, power_pattern(&singular, 1));
+        let refused = fill(&singular, power_pattern(singular.pattern(), 1));
         assert!(matches!(refused, Err(Error::BadPivot { .. })));
     }
 

@@ -99,7 +99,7 @@ pub use sor::{Sor, Ssor};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::{LinOp, check_square, entries, rows_here};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Pattern};
 use crate::scalar::{Kind, Scalar};
 
 /// The example of a preconditioner, which differs from others by its name, the solver, the problem and the iterations it is below.
@@ -183,13 +183,14 @@ fn nonzero_diagonal<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Ve
 }
 
 /// Where the diagonal entry of every row is stored, or an error that names the first row without.
-fn diagonal_places<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<usize>> {
+fn diagonal_places(pattern: &Pattern, component: &'static str) -> Result<Vec<usize>> {
     let place = |row: usize| {
-        let found = a.row(row).0.binary_search(&(row as u32));
+        let own = pattern.range(row);
+        let found = pattern.columns()[own.clone()].binary_search(&(row as u32));
         let place = found.map_err(|_| Error::ZeroDiagonal { component, row })?;
-        Ok(a.offsets()[row] + place)
+        Ok(own.start + place)
     };
-    (0..a.size().rows).map(place).collect()
+    (0..pattern.size().rows).map(place).collect()
 }
 
 /// Room for so many more in a list that grows row by row, or a typed error: factors have no size that is known before.

@@ -59,7 +59,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
         let _stage = ws.stage("parilu set-up", 0);
         let entries = square_entries(a.as_ref(), "parilu")?;
         nonzero_diagonal(&entries, "parilu")?;
-        let diagonal = diagonal_places(&entries, "parilu")?;
+        let diagonal = diagonal_places(entries.pattern(), "parilu")?;
         let sweeper = Sweeper {
             component: "parilu",
             factorisation: Factorisation::Lu,
@@ -108,7 +108,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIc {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("paric set-up", 0);
         let lower = lower_triangle("paric", a.as_ref(), "parilu")?;
-        let diagonal = diagonal_places(&lower, "paric")?;
+        let diagonal = diagonal_places(lower.pattern(), "paric")?;
         let sweeper = Sweeper {
             component: "paric",
             factorisation: Factorisation::Cholesky,
@@ -136,7 +136,7 @@ mod tests {
     use vcycle_core::testing::device;
 
     fn swept(factorisation: Factorisation, a: &Csr<f64>, sweeps: usize) -> Option<Vec<f64>> {
-        let diagonal = &diagonal_places(a, "test").unwrap();
+        let diagonal = &diagonal_places(a.pattern(), "test").unwrap();
         let sweeper = Sweeper {
             component: "test",
             factorisation,

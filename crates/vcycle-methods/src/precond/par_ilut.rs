@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::{ILU0, PARICT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern};
 use crate::operations::factor::Factorisation;
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
@@ -78,7 +77,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlut {
             component: "parilut",
             pattern: &pattern,
             values: &values,
-            diagonal: &places(&pattern, "parilut")?,
+            diagonal: &diagonal_places(&pattern, "parilut")?,
         };
         let (sweeps, isai) = (self.sweeps, self.isai);
         factors.operator(Solves { sweeps, isai }, ws)
@@ -145,15 +144,9 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
             steps: self.steps,
         };
         let (pattern, values) = search.factors(&lower.convert::<T::Arith>()?, ws)?;
-        let (label, diagonal) = ("parict".to_owned(), places(&pattern, "parict")?);
+        let (label, diagonal) = ("parict".to_owned(), diagonal_places(&pattern, "parict")?);
         cholesky("parict", label, &pattern, &values, &diagonal)
     }
-}
-
-/// Where the diagonal entry of every row of a pattern is.
-fn places(pattern: &Arc<Pattern>, component: &'static str) -> Result<Vec<usize>> {
-    let anything = Csr::with_pattern(pattern, vec![0.0_f32; pattern.nonzeros()])?;
-    diagonal_places(&anything, component)
 }
 
 #[cfg(test)]

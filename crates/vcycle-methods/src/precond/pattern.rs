@@ -1,8 +1,7 @@
 //! Patterns of approximate inverses: powers of a matrix.
 
 use crate::error::{Error, Result};
-use crate::matrix::{Csr, Pattern};
-use crate::scalar::Scalar;
+use crate::matrix::Pattern;
 
 /// Rows of a pattern longer than this are refused: their dense systems cost the cube of it.
 pub(super) const LONGEST_ROW: usize = 512;
@@ -11,10 +10,10 @@ pub(super) const LONGEST_ROW: usize = 512;
 pub(super) type Structure = (Vec<usize>, Vec<u32>);
 
 /// The pattern of `a` to a power of at least 1.
-pub(super) fn power_pattern<T: Scalar>(a: &Csr<T>, power: usize) -> Structure {
+pub(super) fn power_pattern(a: &Pattern, power: usize) -> Structure {
     let mut pattern = (a.offsets().to_vec(), a.columns().to_vec());
     for _ in 1..power {
-        pattern = product_pattern(&pattern, a.pattern());
+        pattern = product_pattern(&pattern, a);
     }
     pattern
 }

@@ -34,7 +34,7 @@ impl Search {
     ) -> Result<(Arc<Pattern>, Vec<A>)> {
         let how = Threshold {
             factorisation: self.factorisation,
-            rooms: self.rooms(a),
+            rooms: self.rooms(a.pattern()),
             steps: self.steps,
             last: LAST_SWEEPS,
             exact: exact(A::KIND),
@@ -53,7 +53,7 @@ impl Search {
         let found = self.search(a)?;
         let a = spread(a, found.offsets().to_vec(), found.columns().to_vec());
         let start = found.values().iter().map(|value| value.load()).collect();
-        let diagonal = diagonal_places(&a, self.component)?;
+        let diagonal = diagonal_places(a.pattern(), self.component)?;
         let values = self
             .sweeper(&a, &diagonal)
             .factors(Some(start), LAST_SWEEPS, ws)?;
@@ -71,9 +71,10 @@ impl Search {
     }
 
     /// Entries that may stand below and above the diagonal.
-    fn rooms<A: Field>(&self, a: &Csr<A>) -> [usize; 2] {
+    fn rooms(&self, a: &Pattern) -> [usize; 2] {
         let n = a.size().rows;
-        let before = |row: usize| a.row(row).0.partition_point(|&c| (c as usize) < row);
+        let columns = |row: usize| &a.columns()[a.range(row)];
+        let before = |row: usize| columns(row).partition_point(|&c| (c as usize) < row);
         let lower: usize = (0..n).map(before).sum();
         let upper = a.nonzeros() - n - lower;
         [lower, upper].map(|count| (self.fill * count as f64) as usize)
@@ -81,11 +82,11 @@ impl Search {
 
     /// What is [swept](Sweeper), on the pattern that the steps find.
     pub(super) fn search<A: Field>(&self, a: &Csr<A>) -> Result<Csr<A>> {
-        let rooms = self.rooms(a);
+        let rooms = self.rooms(a.pattern());
         let mut f = a.clone();
         for _ in 0..self.steps {
             let wider = self.swept(a, &self.with_candidates(a, &f)?)?;
-            let diagonal = diagonal_places(&wider, self.component)?;
+            let diagonal = diagonal_places(wider.pattern(), self.component)?;
             let kept = largest(wider.pattern(), &diagonal, wider.values(), rooms);
             f = self.swept(a, &taken(&wider, &kept))?;
         }
@@ -123,7 +124,7 @@ impl Search {
     /// as far as they are finite.
     fn swept<A: Field>(&self, a: &Csr<A>, f: &Csr<A>) -> Result<Csr<A>> {
         let a = spread(a, f.offsets().to_vec(), f.columns().to_vec());
-        let diagonal = diagonal_places(&a, self.component)?;
+        let diagonal = diagonal_places(a.pattern(), self.component)?;
         let old: Vec<A::Arith> = f.values().iter().map(|value| value.load()).collect();
         let sweeper = self.sweeper(&a, &diagonal);
         let next = match sweeper.fixed_point(old, 1) {

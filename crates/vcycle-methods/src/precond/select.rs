@@ -64,7 +64,7 @@ mod tests {
             let scaled = |k: usize| of(k / 3) * dense[k] * of(k % 3);
             let scaled: Vec<f64> = (0..9).map(scaled).collect();
             let a = from_dense(&Executor::reference(), 3, &scaled);
-            let diagonal = diagonal_places(&a, "test").unwrap();
+            let diagonal = diagonal_places(a.pattern(), "test").unwrap();
             let kept = largest(a.pattern(), &diagonal, a.values(), [1, 2]);
             let places: Vec<usize> = (0..9).filter(|&place| kept[place]).collect();
             // Of two equal ones above the diagonal the first.

@@ -36,11 +36,11 @@ fn rows_of_equal_pattern_stay_together() {
             0.0, 0.0, 0.0, 0.0, 1.0,
         ],
     );
-    assert_eq!(find_blocks(&a, 3), [0, 2, 5]);
-    assert_eq!(find_blocks(&a, 4), [0, 4, 5]);
-    assert_eq!(find_blocks(&a, 1), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(find_blocks(a.pattern(), 3), [0, 2, 5]);
+    assert_eq!(find_blocks(a.pattern(), 4), [0, 4, 5]);
+    assert_eq!(find_blocks(a.pattern(), 1), [0, 1, 2, 3, 4, 5]);
     let empty = from_dense::<f64>(&Executor::reference(), 0, &[]);
-    assert_eq!(find_blocks(&empty, 3), [0]);
+    assert_eq!(find_blocks(empty.pattern(), 3), [0]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn complex_blocks_are_narrowed_in_pairs() {
 fn a_singular_block_names_its_first_row() {
     let a = [1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 2.0, 4.0];
     let blocks = from_dense(&Executor::reference(), 3, &a);
-    assert_eq!(find_blocks(&blocks, 2), [0, 1, 3]);
+    assert_eq!(find_blocks(blocks.pattern(), 2), [0, 1, 3]);
     let result = made_of(&of_size(2, false), 3, &a);
     assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
 }

@@ -331,7 +331,7 @@ impl Fsai {
         let large = problem.a.filter(|row, column, value: A| {
             row == column || value.modulus_squared() >= least * diagonal[row] * diagonal[column]
         })?;
-        let pattern = power_pattern(&large, self.power);
+        let pattern = power_pattern(large.pattern(), self.power);
         check_lengths("fsai", &pattern.0)?;
         Ok(Start(Some(pattern)))
     }

@@ -36,7 +36,7 @@ fn devices_make_the_triangles_of_the_host() {
         return;
     };
     let host = convection::<f64>(&Executor::reference(), 12);
-    let diagonal = super::super::diagonal_places(&host, "test").unwrap();
+    let diagonal = super::super::diagonal_places(host.pattern(), "test").unwrap();
     let made = |a: &Csr<f64>, values: &[f64]| {
         Factors::<f64>::unit_lower("test", a.pattern(), values, &diagonal)
     };

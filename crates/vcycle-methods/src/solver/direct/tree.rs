@@ -41,7 +41,7 @@ pub(super) fn tree<F: Field>(a: &Csr<F>, is_hermitian: bool) -> Result<FrontTree
         .min_by(|one, other| cost(&one.1).total_cmp(&cost(&other.1)))
         .expect("there are two orders");
     let fronts = Numbered::new(&graph, &elimination, groups);
-    Ok(fronts.tree(a, &elimination, &rows, &scaling))
+    Ok(fronts.tree(a.pattern(), &elimination, &rows, &scaling))
 }
 
 fn has_positive_diagonal<F: Field>(a: &Csr<F>) -> bool {
@@ -143,9 +143,9 @@ impl Numbered {
         }
     }
 
-    fn tree<F: Field>(
+    fn tree(
         &self,
-        a: &Csr<F>,
+        a: &Pattern,
         elimination: &Elimination,
         rows: &Permutation,
         scaling: &Scaling,
@@ -189,9 +189,9 @@ impl Numbered {
     }
 
     /// Where every entry of a matrix goes and what it is multiplied by; `of_rows` are the rows of unknowns.
-    fn entries<F: Field>(
+    fn entries(
         &self,
-        a: &Csr<F>,
+        a: &Pattern,
         elimination: &Elimination,
         of_rows: &[u32],
         scaling: &Scaling,
@@ -208,7 +208,7 @@ impl Numbered {
         }
         let (mut places, mut scales) = (Vec::new(), Vec::new());
         for row in 0..of_rows.len() {
-            for &column in a.row(row).0 {
+            for &column in &a.columns()[a.range(row)] {
                 let (i, j) = (unknowns[row], elimination.places[column as usize]);
                 let group = self.of_columns[i.min(j) as usize];
                 let [i, j] = [i, j].map(|unknown| self.row_in(group, unknown));
