@@ -24,6 +24,13 @@ pub enum Pass {
     Write(Type),
 }
 
+impl Pass {
+    fn of(&self) -> &Type {
+        let (Self::Number(of) | Self::Read(of) | Self::Write(of)) = self;
+        of
+    }
+}
+
 /// A type of C in terms of Rust.
 #[derive(Clone, PartialEq)]
 pub struct Type {
@@ -58,9 +65,8 @@ impl Program {
 
     fn function(&self, kernel: &Kernel, parameters: &[Parameter]) -> String {
         let mut needs: Vec<(String, Bound)> = Vec::new();
-        let mut flat = Vec::new();
         for parameter in parameters {
-            parameter.collect(&mut needs, &mut flat);
+            parameter.collect(&mut needs);
         }
         let mut bounds: Vec<(String, Bound)> = Vec::new();
         for (name, bound) in needs {
@@ -75,22 +81,13 @@ impl Program {
             .collect();
         let kinds: Vec<String> = bounds
             .iter()
-            .map(|(name, _)| match self.macros.defaults.get(name) {
-                Some(default) => format!("super::kind::<{name}>(\"{name}\", \"{default}\")"),
-                None => format!("Some((\"{name}\", <{name} as Element>::NAME))"),
+            .map(|(name, _)| {
+                let default = self.macros.defaults.get(name).map_or("", String::as_str);
+                format!("(\"{name}\", <{name} as Element>::NAME, \"{default}\")")
             })
             .collect();
         let given: Vec<String> = parameters.iter().map(Parameter::declared).collect();
-        let patterns: Vec<String> = parameters
-            .iter()
-            .map(|parameter| {
-                format!(
-                    "        let {} = {};\n",
-                    parameter.pattern(),
-                    parameter.passed()
-                )
-            })
-            .collect();
+        let passed: Vec<String> = parameters.iter().map(Parameter::passed).collect();
         let mut rust = String::new();
         let doc = if kernel.doc.is_empty() {
             format!("`{}`.\n", kernel.name)
@@ -112,13 +109,13 @@ impl Program {
             given.join(", ")
         )
         .expect("a string");
-        rust += &patterns.concat();
+        let list = match passed.is_empty() { true => "passed_arguments", false => "mut passed_arguments" };
         writeln!(
             rust,
-            "        Ok(Launch::new(FILE, \"{}\", &[{}], vec![{}]))\n    }}",
+            "        let {list} = List::default();\n{}        passed_arguments.of(FILE, \"{}\", const {{ &[{}] }})\n    }}",
+            passed.concat(),
             kernel.name,
-            kinds.join(", "),
-            flat.join(", ")
+            kinds.join(", ")
         )
         .expect("a string");
         rust
@@ -132,22 +129,13 @@ impl Parameter {
         }
     }
 
-    /// The type parameters it needs, and its arguments one by one.
-    fn collect(&self, needs: &mut Vec<(String, Bound)>, flat: &mut Vec<String>) {
+    /// The type parameters it needs.
+    fn collect(&self, needs: &mut Vec<(String, Bound)>) {
         match self {
-            Self::One { name, kind } => {
-                let (Pass::Number(of) | Pass::Read(of) | Pass::Write(of)) = kind;
-                needs.extend(of.needs.clone());
-                flat.push(match kind {
-                    Pass::Number(of) if !of.needs.is_empty() => {
-                        format!("super::number({})", local(name))
-                    }
-                    _ => format!("{}.argument()", local(name)),
-                });
-            }
+            Self::One { kind, .. } => needs.extend(kind.of().needs.clone()),
             Self::Group { parts, .. } => {
                 for part in parts {
-                    part.collect(needs, flat);
+                    part.collect(needs);
                 }
             }
         }
@@ -180,10 +168,32 @@ impl Parameter {
         }
     }
 
+    /// What adds its arguments to the list.
     fn passed(&self) -> String {
-        match self.is_plain() {
-            true => self.name().to_owned(),
-            false => format!("{}.pass()?", self.name()),
+        let name = self.name();
+        match self {
+            Self::One { .. } if self.is_plain() => format!("        {}", self.pushed(name)),
+            Self::One { .. } => format!("        passed_arguments.pass::<{}>({name});\n", self.target()),
+            Self::Group { .. } => format!(
+                "        if let Some({}) = passed_arguments.take::<{}>({name}) {{\n{}        }}\n",
+                self.pattern(),
+                self.target(),
+                self.pushed(name)
+            ),
+        }
+    }
+
+    /// What adds one argument to the list, or those of a group that was taken apart.
+    fn pushed(&self, name: &str) -> String {
+        match self {
+            Self::One { kind: Pass::Number(of), .. } if !of.needs.is_empty() => {
+                format!("passed_arguments.push(super::number({name}));\n")
+            }
+            Self::One { .. } => format!("passed_arguments.push({name}.argument());\n"),
+            Self::Group { parts, .. } => {
+                let parts = parts.iter().map(|part| part.pushed(&local(part.name())));
+                parts.collect()
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use vcycle_gpu::{Address, Argument};
 
 use super::{Define, File, Gpu};
-use crate::error::Result;
-use crate::scalar::{Element, Field, Kind};
+use crate::error::{Error, Result};
+use crate::scalar::{Field, Kind};
 
 /// A kernel with its arguments, to be queued. The functions of [`kernels`](super::kernels) make these.
 #[derive(Debug)]
@@ -21,20 +21,6 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    pub(super) fn new(
-        file: File,
-        name: &'static str,
-        kinds: &[Option<Define>],
-        arguments: Vec<Argument>,
-    ) -> Self {
-        Self {
-            file,
-            name,
-            defines: kinds.iter().copied().flatten().collect(),
-            arguments,
-        }
-    }
-
     /// The same for a program with further definitions.
     pub(crate) fn with(mut self, defines: &[Define]) -> Self {
         self.defines.extend(defines);
@@ -77,6 +63,65 @@ impl Launch {
     }
 }
 
+/// The arguments of a launch while they are collected. What fails is kept until the end, so that the functions that
+/// are generated for all types stay small.
+#[derive(Default)]
+pub(super) struct List {
+    arguments: Vec<Argument>,
+    failed: Option<Error>,
+}
+
+impl List {
+    /// What stands for one parameter.
+    pub fn pass<P: Single>(&mut self, given: impl Passes<P>) {
+        if let Some(one) = self.take(given) {
+            self.push(one.argument());
+        }
+    }
+
+    /// The parameters that are passed for a group of them; nothing after a failure.
+    pub fn take<P>(&mut self, given: impl Passes<P>) -> Option<P> {
+        if self.failed.is_some() {
+            return None;
+        }
+        match given.pass() {
+            Ok(passed) => Some(passed),
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
+    }
+
+    pub fn push(&mut self, argument: Argument) {
+        self.arguments.push(argument);
+    }
+
+    /// The launch of a kernel, with the names of type parameters, their types and what a program has for them without a definition.
+    pub fn of(
+        self,
+        file: File,
+        name: &'static str,
+        kinds: &'static [(&'static str, &'static str, &'static str)],
+    ) -> Result<Launch> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let needed = kinds.iter().filter(|(_, kind, default)| kind != default);
+        Ok(Launch {
+            file,
+            name,
+            defines: needed.map(|&(name, kind, _)| (name, kind)).collect(),
+            arguments: self.arguments,
+        })
+    }
+}
+
+/// A parameter that is one argument.
+pub(super) trait Single {
+    fn argument(self) -> Argument;
+}
+
 /// The address of an array that a kernel reads; null unless it is given.
 #[derive(Debug)]
 pub(crate) struct Read<T>(Address, PhantomData<fn() -> T>);
@@ -112,7 +157,10 @@ macro_rules! pointers {
                 $name::new(self.0)
             }
 
-            pub(crate) fn argument(self) -> Argument {
+        }
+
+        impl<T> Single for $name<T> {
+            fn argument(self) -> Argument {
                 Argument::Address(self.0)
             }
         }
@@ -228,14 +276,9 @@ tuples! {
     A P B Q C R D S E T F U G V H W;
 }
 
-/// An integer or a real number as a kernel takes it.
-pub(super) trait Number {
-    fn argument(self) -> Argument;
-}
-
 macro_rules! arguments {
     ($($type:ty => $variant:ident),*) => {$(
-        impl Number for $type {
+        impl Single for $type {
             fn argument(self) -> Argument {
                 Argument::$variant(self)
             }
@@ -253,11 +296,6 @@ pub(crate) fn number<A: Field>(value: A) -> Argument {
         Kind::C64 => Argument::C64([wide.re, wide.im]),
         Kind::F64 | Kind::F16 | Kind::Bf16 => Argument::F64(wide.re),
     }
-}
-
-/// The definition of a type parameter, unless it is what a program without it has.
-pub(super) fn kind<T: Element>(name: &'static str, default: &str) -> Option<Define> {
-    (T::NAME != default).then_some((name, T::NAME))
 }
 
 /// The definition of the type in which values of a type are moved.

@@ -12,7 +12,7 @@
 )]
 
 use super::File;
-use super::call::{Bits, Launch, Number, Passes, Read, Write, kind, number};
+use super::call::{Bits, Launch, List, Passes, Read, Single, Write, number};
 use crate::error::Result;
 use crate::scalar::{Element, Field, Scalar, f16};
 
