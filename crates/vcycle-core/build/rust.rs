@@ -109,7 +109,10 @@ impl Program {
             given.join(", ")
         )
         .expect("a string");
-        let list = match passed.is_empty() { true => "passed_arguments", false => "mut passed_arguments" };
+        let list = match passed.is_empty() {
+            true => "passed_arguments",
+            false => "mut passed_arguments",
+        };
         writeln!(
             rust,
             "        let {list} = List::default();\n{}        passed_arguments.of(FILE, \"{}\", const {{ &[{}] }})\n    }}",
@@ -173,7 +176,10 @@ impl Parameter {
         let name = self.name();
         match self {
             Self::One { .. } if self.is_plain() => format!("        {}", self.pushed(name)),
-            Self::One { .. } => format!("        passed_arguments.pass::<{}>({name});\n", self.target()),
+            Self::One { .. } => format!(
+                "        passed_arguments.pass::<{}>({name});\n",
+                self.target()
+            ),
             Self::Group { .. } => format!(
                 "        if let Some({}) = passed_arguments.take::<{}>({name}) {{\n{}        }}\n",
                 self.pattern(),
@@ -186,7 +192,10 @@ impl Parameter {
     /// What adds one argument to the list, or those of a group that was taken apart.
     fn pushed(&self, name: &str) -> String {
         match self {
-            Self::One { kind: Pass::Number(of), .. } if !of.needs.is_empty() => {
+            Self::One {
+                kind: Pass::Number(of),
+                ..
+            } if !of.needs.is_empty() => {
                 format!("passed_arguments.push(super::number({name}));\n")
             }
             Self::One { .. } => format!("passed_arguments.push({name}.argument());\n"),

@@ -138,27 +138,27 @@ impl Workspace {
         cols: usize,
     ) -> Result<Scratch<'_, P>> {
         let key = (TypeId::of::<P>(), rows, cols);
-        let item = match self.reuse::<P>(key, executor) {
-            Some(item) => item,
-            None => Box::new(P::allocate(executor, rows, cols)?),
+        let fits = |item: &dyn Any| {
+            let item = item.downcast_ref::<P>();
+            item.is_some_and(|item| item.executor().shares_memory_with(executor))
+        };
+        let item = match self.reuse(key, &fits) {
+            Some(item) => item.downcast().ok(),
+            None => Some(Box::new(P::allocate(executor, rows, cols)?)),
         };
         Ok(Scratch {
-            item: Some(item),
+            item,
             key,
             home: self,
         })
     }
 
     /// Scratch of a shape that lives on an executor: ranks of a team have several.
-    fn reuse<P: Pooled>(&self, key: Key, executor: &Executor) -> Option<Box<P>> {
+    fn reuse(&self, key: Key, fits: &dyn Fn(&dyn Any) -> bool) -> Option<Box<dyn Any>> {
         let mut pool = self.pool.borrow_mut();
         let items = pool.get_mut(&key)?;
-        let fits = |item: &Box<dyn Any>| {
-            let item = item.downcast_ref::<P>();
-            item.is_some_and(|item| item.executor().shares_memory_with(executor))
-        };
-        let place = items.iter().rposition(fits)?;
-        items.swap_remove(place).downcast().ok()
+        let place = items.iter().rposition(|item| fits(item.as_ref()))?;
+        Some(items.swap_remove(place))
     }
 
     fn put_back(&self, key: Key, item: Box<dyn Any>) {

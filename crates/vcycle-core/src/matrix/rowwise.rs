@@ -1,5 +1,7 @@
 //! The operator around the kernels of all formats that multiply row by row.
 
+use vcycle_kernels::compiled;
+
 use num_traits::Zero;
 
 use super::csr::{Rows, build};
@@ -156,6 +158,10 @@ pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 
 /// The entries as CSR, made by all threads.
 pub(crate) fn to_csr<T: Scalar>(a: &dyn Rowwise<T>) -> Result<Csr<T>> {
+    compiled!(any T: fn(&dyn Rowwise<T>) -> Result<Csr<T>> = rows_of)(a)
+}
+
+fn rows_of<T: Scalar>(a: &dyn Rowwise<T>) -> Result<Csr<T>> {
     if let Some(rows) = a.rows_of_device()? {
         return Ok(rows);
     }

@@ -77,9 +77,11 @@ impl<V: Scalar> Rounded<'_, V> {
             LevelMatrix::Here(whole) => {
                 let stored = self.to::<M>(whole)?;
                 stored.prepare()?;
-                Ok(stored)
+                Ok(stored.operator())
             }
-            LevelMatrix::OfRanks(a) => Ok(converted::<V, M>(a, self.executor, self.level)?),
+            LevelMatrix::OfRanks(a) => {
+                Ok(converted::<V, M>(a, self.executor, self.level)?.operator())
+            }
         }
     }
 

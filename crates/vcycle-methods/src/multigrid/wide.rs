@@ -45,9 +45,13 @@ impl Wide for f64 {
         f32: Mixes<W, W>,
         f64: Mixes<W, W>,
     {
-        Ok(match W::KIND {
-            Kind::F64 => DenseLu::inverse::<f64>(executor, a)?.map(|made| Arc::new(made) as _),
-            _ => DenseLu::inverse::<f32>(executor, a)?.map(|made| Arc::new(made) as _),
+        // Constants: other types are not even compiled.
+        Ok(match const { W::KIND.is_complex() } {
+            true => None,
+            false if const { matches!(W::KIND, Kind::F64) } => {
+                DenseLu::inverse::<f64>(executor, a)?.map(|made| Arc::new(made) as _)
+            }
+            false => DenseLu::inverse::<f32>(executor, a)?.map(|made| Arc::new(made) as _),
         })
     }
 }

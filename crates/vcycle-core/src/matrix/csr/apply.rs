@@ -1,6 +1,9 @@
 //! Products with a CSR matrix, in every combination of precisions.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+
+use vcycle_kernels::compiled;
 
 use super::Csr;
 use crate::arrays::TILE;
@@ -87,6 +90,17 @@ impl<T: Scalar> Csr<T> {
     #[doc(hidden)]
     pub fn is_placed(&self) -> bool {
         self.copies.placed.get().is_some()
+    }
+}
+
+impl<M: Scalar> Csr<M> {
+    /// The matrix as an operator on vectors of any types. The functions of the operator are compiled here.
+    #[doc(hidden)]
+    pub fn operator<X: Scalar, Y: Scalar>(self: Arc<Self>) -> Arc<dyn LinOp<X, Y>>
+    where
+        M: Mixes<X, Y> + Mixes<Y, X>,
+    {
+        compiled!(products M, X, Y: fn(Arc<Csr<M>>) -> Arc<dyn LinOp<X, Y>> = |a| a)(self)
     }
 }
 

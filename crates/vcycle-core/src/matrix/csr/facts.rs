@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use vcycle_kernels::compiled;
+
 use serde::Serialize;
 
 use super::norms::modulus;
@@ -157,6 +159,10 @@ impl<T: Scalar> Csr<T> {
     /// assert_eq!((facts.negative_diagonal, facts.bandwidth), (1, 0));
     /// ```
     pub fn facts(&self) -> Facts {
+        compiled!(any T: fn(&Csr<T>) -> Facts = Csr::find_facts)(self)
+    }
+
+    fn find_facts(&self) -> Facts {
         let see = |part: &(dyn Fn(Range<usize>) -> Seen + Sync)| {
             let parts = self.map_pieces(part).into_iter();
             parts.fold(Seen::default(), Seen::join)
@@ -206,7 +212,8 @@ impl<T: Scalar> Csr<T> {
         match kept.get() {
             Some(&known) => Ok(known),
             None => {
-                let found = self.find_symmetric_and_positive()?;
+                let find = compiled!(any T: fn(&Csr<T>) -> Result<[bool; 2]> = Csr::find_symmetric_and_positive);
+                let found = find(self)?;
                 Ok(*kept.get_or_init(|| found))
             }
         }

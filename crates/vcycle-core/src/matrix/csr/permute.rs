@@ -1,5 +1,7 @@
 //! Permutations of rows and columns.
 
+use vcycle_kernels::compiled;
+
 use super::Csr;
 use super::build::build;
 use crate::cut::balance;
@@ -135,7 +137,7 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// Unless the matrix is square and of the permutation's size; when memory is short.
     pub fn permute_symmetric(&self, p: &Permutation) -> Result<Self> {
-        self.permute(Some(p), Some(p))
+        self.permute((Some(p), Some(p)))
     }
 
     /// `B(i, j) = A(p(i), j)`.
@@ -143,7 +145,7 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// Unless the permutation has as many indices as the matrix rows; when memory is short.
     pub fn permute_rows(&self, p: &Permutation) -> Result<Self> {
-        self.permute(Some(p), None)
+        self.permute((Some(p), None))
     }
 
     /// `B(i, j) = A(i, p(j))`.
@@ -151,10 +153,18 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// Unless the permutation has as many indices as the matrix columns; when memory is short.
     pub fn permute_columns(&self, p: &Permutation) -> Result<Self> {
-        self.permute(None, Some(p))
+        self.permute((None, Some(p)))
     }
 
-    fn permute(&self, rows: Option<&Permutation>, columns: Option<&Permutation>) -> Result<Self> {
+    fn permute(&self, by: (Option<&Permutation>, Option<&Permutation>)) -> Result<Self> {
+        type By<'a> = (Option<&'a Permutation>, Option<&'a Permutation>);
+        compiled!(any T: fn(&Csr<T>, By<'_>) -> Result<Csr<T>> = Csr::permuted)(self, by)
+    }
+
+    fn permuted(
+        &self,
+        (rows, columns): (Option<&Permutation>, Option<&Permutation>),
+    ) -> Result<Self> {
         let size = self.size();
         let fitting = Size::new(
             rows.map_or(size.rows, Permutation::len),

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::factor::{Factor, Plain};
@@ -34,11 +36,13 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn multiply(&self, b: &Self) -> Result<Self> {
-        let size = check_product(&self.pattern, &b.pattern)?;
-        if let Some(product) = products::multiply(self, b)? {
-            return Ok(product);
-        }
-        self.multiply_on_host(b, size)
+        compiled!(any T: fn(&Csr<T>, &Csr<T>) -> Result<Csr<T>> = |a, b| {
+            let size = check_product(&a.pattern, &b.pattern)?;
+            match products::multiply(a, b)? {
+                Some(product) => Ok(product),
+                None => a.multiply_on_host(b, size),
+            }
+        })(self, b)
     }
 
     /// The same, which a device forms in [tiles](super::super::Mbsr) of 4 by 4, as AmgT does.
@@ -46,11 +50,10 @@ impl<T: Scalar> Csr<T> {
     /// # Errors
     /// As [`multiply`](Self::multiply).
     pub fn multiply_in_tiles(&self, b: &Self) -> Result<Self> {
-        let size = check_product(&self.pattern, &b.pattern)?;
-        match products::multiply_in_tiles(self, b)? {
-            Some(product) => Ok(product),
-            None => self.multiply_on_host(b, size),
+        if let Some(product) = products::multiply_in_tiles(self, b)? {
+            return Ok(product);
         }
+        self.multiply(b)
     }
 
     fn multiply_on_host(&self, b: &Self, size: Size) -> Result<Self> {

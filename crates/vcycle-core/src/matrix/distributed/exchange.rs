@@ -130,7 +130,7 @@ impl Exchange {
             return meanwhile().map(|()| arrived);
         }
         if let Some(gpu) = device.recording_rank() {
-            let write = |buffer: &MessageBuffer| match buffer.block().address() {
+            let mut write = |buffer: &MessageBuffer| match buffer.block().address() {
                 _ if sent == 0 => Ok(()),
                 Some(address) => pack(address),
                 None => {
@@ -138,7 +138,7 @@ impl Exchange {
                     halo::write(gpu, buffer, 0, &[(packed.device()?, packed.bytes())])
                 }
             };
-            self.record(gpu, width, write, arrived.device_mut()?, meanwhile)?;
+            self.record(gpu, width, &mut write, arrived.device_mut()?, meanwhile)?;
             return Ok(arrived);
         }
         if sent > 0 {
@@ -174,12 +174,11 @@ impl Exchange {
         &self,
         gpu: &Gpu,
         width: usize,
-        write: impl FnOnce(&MessageBuffer) -> Result<()>,
+        write: &mut dyn FnMut(&MessageBuffer) -> Result<()>,
         arrived: Address,
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
-        let [sent, received] =
-            [self.sent_count(), self.received_count()].map(|items| items * width);
+        let (sent, received) = (self.sent_count() * width, self.received_count() * width);
         if sent == 0 && received == 0 {
             return meanwhile();
         }

@@ -63,9 +63,9 @@ impl<T: Scalar> Gathered<T> {
         let ([gather, back], width) = (self.exchanges()?, b.cols() * size_of::<T>());
         let (own, bytes) = ((b.device()?, x.device_mut()?), b.bytes());
         let Some(inner) = &self.inner else {
-            let write = |buffer: &_| halo::write(gpu, buffer, 0, &[(own.0, bytes)]);
-            gather.record(gpu, width, write, 0, &mut nothing)?;
-            return back.record(gpu, width, |_| Ok(()), own.1, &mut nothing);
+            let mut write = |buffer: &_| halo::write(gpu, buffer, 0, &[(own.0, bytes)]);
+            gather.record(gpu, width, &mut write, 0, &mut nothing)?;
+            return back.record(gpu, width, &mut |_| Ok(()), own.1, &mut nothing);
         };
         let place = inner.executor();
         if !place.is_device() {
@@ -76,11 +76,11 @@ impl<T: Scalar> Gathered<T> {
         let others = all.bytes() - bytes;
         halo::copy(gpu, own.0, all.device_mut()?, bytes)?;
         let behind = all.device_mut()? + bytes as u64;
-        gather.record(gpu, width, |_| Ok(()), behind, &mut nothing)?;
+        gather.record(gpu, width, &mut |_| Ok(()), behind, &mut nothing)?;
         inner.apply(&all, &mut result, ws)?;
         let first = result.device()?;
-        let write = |buffer: &_| halo::write(gpu, buffer, 0, &[(first + bytes as u64, others)]);
-        back.record(gpu, width, write, 0, &mut || {
+        let mut write = |buffer: &_| halo::write(gpu, buffer, 0, &[(first + bytes as u64, others)]);
+        back.record(gpu, width, &mut write, 0, &mut || {
             halo::copy(gpu, first, own.1, bytes)
         })
     }

@@ -63,6 +63,8 @@ pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;
 pub use partition::Partition;
 
+use vcycle_kernels::compiled;
+
 use self::columns::{map_in_place, others_among};
 use self::split::{Parts, Shapes};
 use super::csr::{Csr, Duplicates};
@@ -171,6 +173,17 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When another rank has failed.
     pub fn of_numbered(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        of_columns: &Arc<Partition>,
+        numbers: &LocalNumbers,
+        made: Csr<T>,
+    ) -> Result<Self> {
+        compiled!(any T: fn(&Executor, &Arc<Partition>, &Arc<Partition>, &LocalNumbers, Csr<T>) -> Result<Distributed<T>>
+            = Distributed::of_own_numbers)(executor, rows, of_columns, numbers, made)
+    }
+
+    fn of_own_numbers(
         executor: &Executor,
         rows: &Arc<Partition>,
         of_columns: &Arc<Partition>,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::Distributed;
 use super::halo::Halo;
 use super::local_numbers::{LocalNumbers, distinct};
@@ -29,9 +31,7 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short, or another rank has failed.
     pub fn overlapped(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
-        let (_, rows) = self.rings(rings, block, None, u64::MAX)?;
-        let others = rows.numbers.clone();
-        self.overlap(&rows, others)
+        self.overlapped_before(rings, block, u64::MAX)
     }
 
     /// The submatrix of own rows and those of `rings` around them that come before: what a lower triangle depends on.
@@ -41,9 +41,15 @@ impl<T: Scalar> Distributed<T> {
     /// When memory is short, or another rank has failed.
     pub fn preceded(&self, rings: usize) -> Result<Overlap<T>> {
         let end = self.rows.range(self.team().rank()).end;
-        let (_, rows) = self.rings(rings, 1, None, end)?;
-        let others = rows.numbers.clone();
-        self.overlap(&rows, others)
+        self.overlapped_before(rings, 1, end)
+    }
+
+    fn overlapped_before(&self, rings: usize, block: usize, end: u64) -> Result<Overlap<T>> {
+        compiled!(any T: fn(&Distributed<T>, usize, usize, u64) -> Result<Overlap<T>> = |a, rings, block, end| {
+            let (_, rows) = a.rings(rings, block, None, end)?;
+            let others = rows.numbers.clone();
+            a.overlap(&rows, others)
+        })(self, rings, block, end)
     }
 
     /// Own rows and `rings` around them, all of their entries, and one ring more of which there are the numbers alone:
@@ -52,12 +58,14 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When memory is short, or another rank has failed.
     pub fn surrounded(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
-        let back = match self.is_mutual()? {
-            true => None,
-            false => Some(self.transpose()?),
-        };
-        let (others, rows) = self.rings(rings, block, back.as_ref(), u64::MAX)?;
-        self.overlap(&rows, others)
+        compiled!(any T: fn(&Distributed<T>, usize, usize) -> Result<Overlap<T>> = |a, rings, block| {
+            let back = match a.is_mutual()? {
+                true => None,
+                false => Some(a.transpose()?),
+            };
+            let (others, rows) = a.rings(rings, block, back.as_ref(), u64::MAX)?;
+            a.overlap(&rows, others)
+        })(self, rings, block)
     }
 
     /// The rows of so many rings that come before `end`, and their numbers with those of the next one. What refers to a row is
@@ -127,8 +135,10 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When another rank has failed.
     pub fn rows_near(&self, rows: &LocalNumbers, columns: &LocalNumbers) -> Result<Csr<T>> {
-        let others = self.fetch(rows.others())?;
-        self.between(&others, rows, columns)
+        compiled!(any T: fn(&Distributed<T>, &LocalNumbers, &LocalNumbers) -> Result<Csr<T>> = |a, rows, columns| {
+            let others = a.fetch(rows.others())?;
+            a.between(&others, rows, columns)
+        })(self, rows, columns)
     }
 }
 

@@ -56,13 +56,13 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When a device has no room for it.
     pub fn prepare(&self) -> Result<()> {
-        match self.executor.is_device() {
+        compiled!(any T: fn(&Distributed<T>) -> Result<()> = |a| match a.executor.is_device() {
             false => {
-                self.host_parts();
+                a.host_parts();
                 Ok(())
             }
-            true => self.device_parts()?.prepare(),
-        }
+            true => a.device_parts()?.prepare(),
+        })(self)
     }
 
     /// The product and what becomes of it.
@@ -209,6 +209,17 @@ impl<'w, Y: Scalar> Boundary<'w, Y> {
             y[first..first + cols].copy_from_slice(values);
         }
         Ok(())
+    }
+}
+
+impl<M: Scalar> Distributed<M> {
+    /// The matrix as an operator on vectors of any types. The functions of the operator are compiled here.
+    #[doc(hidden)]
+    pub fn operator<X: Scalar, Y: Scalar>(self: Arc<Self>) -> Arc<dyn LinOp<X, Y>>
+    where
+        M: Mixes<X, Y> + Mixes<Y, X>,
+    {
+        compiled!(products M, X, Y: fn(Arc<Distributed<M>>) -> Arc<dyn LinOp<X, Y>> = |a| a)(self)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::columns::mapped;
 use super::exchange::{Exchange, nothing};
 use super::partition::Partition;
@@ -77,6 +79,12 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When it is too large for one rank, or another rank has failed.
     pub fn gathered(&self) -> Result<Option<Csr<T>>> {
+        compiled!(any T: fn(&Distributed<T>) -> Result<Option<Csr<T>>> = Distributed::gather_rows)(
+            self,
+        )
+    }
+
+    fn gather_rows(&self) -> Result<Option<Csr<T>>> {
         let (team, total) = (self.team(), self.columns.partition().total());
         if u32::try_from(total).is_err() {
             return Err(Error::Team("too many columns for one rank".to_owned()));

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use vcycle_kernels::compiled;
+
 use super::Distributed;
 use super::halo::Halo;
 use super::rows::Fetched;
@@ -16,9 +18,17 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When another rank has failed.
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
-        if let Some(known) = self.definite.get() {
-            return Ok(*known);
+        match self.definite.get() {
+            Some(known) => Ok(*known),
+            None => {
+                compiled!(any T: fn(&Distributed<T>) -> Result<[bool; 2]> = Distributed::find_symmetric_and_positive)(
+                    self,
+                )
+            }
         }
+    }
+
+    fn find_symmetric_and_positive(&self) -> Result<[bool; 2]> {
         let own = OwnRows {
             a: self.local.at_hand(),
             halo: &self.columns,

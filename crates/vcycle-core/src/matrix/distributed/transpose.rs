@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::Distributed;
 use super::halo::Halo;
 use super::local_numbers::LocalNumbers;
@@ -30,8 +32,14 @@ impl<T: Scalar> Distributed<T> {
         self.turned(self.local.adjoint()?)
     }
 
-    /// The transpose of which a rank has this for its own rows.
     fn turned(&self, flipped: Csr<T>) -> Result<Self> {
+        compiled!(any T: fn(&Distributed<T>, Csr<T>) -> Result<Distributed<T>> = Distributed::turned_rows)(
+            self, flipped,
+        )
+    }
+
+    /// The transpose of which a rank has this for its own rows.
+    fn turned_rows(&self, flipped: Csr<T>) -> Result<Self> {
         let (team, halo) = (self.team(), &self.columns);
         let first = self.rows.range(team.rank()).start;
         let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
