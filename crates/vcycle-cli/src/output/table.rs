@@ -36,9 +36,14 @@ fn plain() -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_BORDERS_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    if table.width().is_none_or(|width| width < NARROWEST) {
-        table.set_width(WIDTH);
-    }
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(columns());
     table
+}
+
+fn columns() -> u16 {
+    match console::Term::stdout().size_checked() {
+        Some((_, columns)) if columns >= NARROWEST => columns,
+        _ => WIDTH,
+    }
 }
