@@ -31,20 +31,14 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: the host has the instructions that `level` found, AVX2 at least; the product and its rows are as this
-    // function asks.
-    unsafe {
-        match level() {
-            Level::Avx512 => rows_avx512(product, by, first, y),
-            _ => rows_avx2(product, by, first, y),
-        }
+    match level() {
+        Level::Avx512 => rows_avx512(product, by, first, y),
+        _ => rows_avx2(product, by, first, y),
     }
 }
 
 macro_rules! rows_of_level {
     ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
-        /// # Safety
-        /// As for [`rows`].
         #[target_feature(enable = $features)]
         unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
@@ -52,14 +46,10 @@ macro_rules! rows_of_level {
             first: usize,
             y: &mut [Y],
         ) {
-            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums, `A`;
-            // the product and its rows are as this function asks.
-            unsafe {
-                if const { matches!(A::KIND, Kind::F32) } {
-                    blocks::<A::$simd, M, X, Y, $singles>(product, by, first, y);
-                } else {
-                    blocks::<A::$simd, M, X, Y, { $singles / 2 }>(product, by, first, y);
-                }
+            if const { matches!(A::KIND, Kind::F32) } {
+                blocks::<A::$simd, M, X, Y, $singles>(product, by, first, y);
+            } else {
+                blocks::<A::$simd, M, X, Y, { $singles / 2 }>(product, by, first, y);
             }
         }
     )*};
@@ -86,17 +76,13 @@ unsafe fn blocks<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     for (block, y) in y.chunks_mut(ROWS).enumerate() {
         let first = first + block * ROWS;
         let offsets = &product.a.offsets[first..=first + y.len()];
-        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; rows are
-        // short. These are conditions of this function. A block has at most `ROWS` of them, whose products fit into
-        // `products`.
-        unsafe {
-            multiply::<S, M, X, Y>(product, offsets[0]..offsets[y.len()], &mut products);
-            for (square, y) in y.chunks_mut(LANES).enumerate() {
-                let row = square * LANES;
-                let ends = &offsets[row..=row + y.len()];
-                let sums = sums_of::<S, LANES>(ends, offsets[0], &products);
-                store::<S, M, X, Y, LANES>(product, by, (sums, 0), first + row, y);
-            }
+        // A block has at most `ROWS` of them, whose products fit into `products`.
+        multiply::<S, M, X, Y>(product, offsets[0]..offsets[y.len()], &mut products);
+        for (square, y) in y.chunks_mut(LANES).enumerate() {
+            let row = square * LANES;
+            let ends = &offsets[row..=row + y.len()];
+            let sums = sums_of::<S, LANES>(ends, offsets[0], &products);
+            store::<S, M, X, Y, LANES>(product, by, (sums, 0), first + row, y);
         }
     }
 }
@@ -115,16 +101,12 @@ unsafe fn multiply<S: Simd, M: Scalar, X: Scalar, Y: Scalar>(
     let values = &product.a.values[entries];
     let parts = columns.chunks(S::LANES).zip(values.chunks(S::LANES));
     for (part, (columns, values)) in parts.enumerate() {
-        // SAFETY: a part has at most `LANES` entries, and their columns are places of `x`, a condition of this
-        // function.
-        unsafe {
-            prefetch(values.as_ptr());
-            prefetch(columns.as_ptr());
-            let x = S::gather(product.vectors.x.as_ptr(), columns.as_ptr(), columns.len());
-            let values = S::load(values.as_ptr(), values.len());
-            let to = &mut products[part * S::LANES..][..S::LANES];
-            S::store(S::multiply_add(values, x, S::zero()), to);
-        }
+        prefetch(values.as_ptr());
+        prefetch(columns.as_ptr());
+        let x = S::gather(product.vectors.x.as_ptr(), columns.as_ptr(), columns.len());
+        let values = S::load(values.as_ptr(), values.len());
+        let to = &mut products[part * S::LANES..][..S::LANES];
+        S::store(S::multiply_add(values, x, S::zero()), to);
     }
 }
 
@@ -145,20 +127,16 @@ unsafe fn sums_of<S: Simd, const LANES: usize>(
         starts[row] = products[ends[0] - base..].as_ptr();
         counts[row] = ends[1] - ends[0];
     }
-    // SAFETY: rows have at most `SHORT` products, a condition of this function; behind the last of all there is
-    // room for a register more, so that a whole one can be read from any start.
-    unsafe {
-        if const { LANES >= SHORT } {
-            return S::short_sums(starts, counts);
-        }
-        let mut rows = [S::zero(); LANES];
-        for row in 0..LANES {
-            let rest = counts[row].saturating_sub(LANES);
-            rows[row] = S::add(
-                S::load(starts[row], counts[row] - rest),
-                S::load(starts[row].add(LANES), rest),
-            );
-        }
-        S::sums(&mut rows)
+    if const { LANES >= SHORT } {
+        return S::short_sums(starts, counts);
     }
+    let mut rows = [S::zero(); LANES];
+    for row in 0..LANES {
+        let rest = counts[row].saturating_sub(LANES);
+        rows[row] = S::add(
+            S::load(starts[row], counts[row] - rest),
+            S::load(starts[row].add(LANES), rest),
+        );
+    }
+    S::sums(&mut rows)
 }

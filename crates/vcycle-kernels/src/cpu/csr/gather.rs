@@ -26,20 +26,14 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     first: usize,
     y: &mut [Y],
 ) {
-    // SAFETY: the host has the instructions that `level` found, AVX2 at least; the product and its rows are as this
-    // function asks.
-    unsafe {
-        match level() {
-            Level::Avx512 => rows_avx512(product, by, alike, first, y),
-            _ => rows_avx2(product, by, alike, first, y),
-        }
+    match level() {
+        Level::Avx512 => rows_avx512(product, by, alike, first, y),
+        _ => rows_avx2(product, by, alike, first, y),
     }
 }
 
 macro_rules! rows_of_level {
     ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
-        /// # Safety
-        /// As for [`rows`].
         #[target_feature(enable = $features)]
         unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
@@ -50,21 +44,18 @@ macro_rules! rows_of_level {
         ) {
             const SINGLES: usize = $singles;
             const DOUBLES: usize = SINGLES / 2;
-            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums, `A`;
-            // the product and its rows are as this function asks. `sum` is called with rows of the product.
-            unsafe {
-                if const { matches!(A::KIND, Kind::F32) } {
-                    // Closures have the instructions of the function they stand in.
-                    let sum = |columns: &[u32], values: &[M]| {
-                        sum::<A::$simd, M, X, SINGLES>(columns, values, product.vectors.x)
-                    };
-                    run::<A::$simd, M, X, Y, SINGLES>(product, by, alike, first, y, &sum);
-                } else {
-                    let sum = |columns: &[u32], values: &[M]| {
-                        sum::<A::$simd, M, X, DOUBLES>(columns, values, product.vectors.x)
-                    };
-                    run::<A::$simd, M, X, Y, DOUBLES>(product, by, alike, first, y, &sum);
-                }
+            // `sum` is called with rows of the product.
+            if const { matches!(A::KIND, Kind::F32) } {
+                // Closures have the instructions of the function they stand in.
+                let sum = |columns: &[u32], values: &[M]| {
+                    sum::<A::$simd, M, X, SINGLES>(columns, values, product.vectors.x)
+                };
+                run::<A::$simd, M, X, Y, SINGLES>(product, by, alike, first, y, &sum);
+            } else {
+                let sum = |columns: &[u32], values: &[M]| {
+                    sum::<A::$simd, M, X, DOUBLES>(columns, values, product.vectors.x)
+                };
+                run::<A::$simd, M, X, Y, DOUBLES>(product, by, alike, first, y, &sum);
             }
         }
     )*};
@@ -89,19 +80,15 @@ unsafe fn run<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
     y: &mut [Y],
     sum: RowSum<'_, M, S::Real>,
 ) {
-    // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; the rows are `alike`.
-    // These are conditions of this function.
-    unsafe {
-        match alike {
-            Alike::Moved => repeating::<S, M, X, Y, LANES>(product, by, first, y),
-            Alike::Same(2) => together::<S, M, X, Y, LANES, 2, false>(product, by, first, y),
-            Alike::Same(3) => together::<S, M, X, Y, LANES, 3, false>(product, by, first, y),
-            Alike::Same(4) => together::<S, M, X, Y, LANES, 4, false>(product, by, first, y),
-            Alike::Nodes(2) => together::<S, M, X, Y, LANES, 2, true>(product, by, first, y),
-            Alike::Nodes(3) => together::<S, M, X, Y, LANES, 3, true>(product, by, first, y),
-            Alike::Nodes(4) => together::<S, M, X, Y, LANES, 4, true>(product, by, first, y),
-            _ => groups::<S, M, X, Y, LANES>(product, by, first, y, sum),
-        }
+    match alike {
+        Alike::Moved => repeating::<S, M, X, Y, LANES>(product, by, first, y),
+        Alike::Same(2) => together::<S, M, X, Y, LANES, 2, false>(product, by, first, y),
+        Alike::Same(3) => together::<S, M, X, Y, LANES, 3, false>(product, by, first, y),
+        Alike::Same(4) => together::<S, M, X, Y, LANES, 4, false>(product, by, first, y),
+        Alike::Nodes(2) => together::<S, M, X, Y, LANES, 2, true>(product, by, first, y),
+        Alike::Nodes(3) => together::<S, M, X, Y, LANES, 3, true>(product, by, first, y),
+        Alike::Nodes(4) => together::<S, M, X, Y, LANES, 4, true>(product, by, first, y),
+        _ => groups::<S, M, X, Y, LANES>(product, by, first, y, sum),
     }
 }
 
@@ -125,12 +112,9 @@ unsafe fn groups<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
             one_by_one::<S, M, X, Y>(product, by, row, y, sum);
             continue;
         }
-        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`, conditions of
-        // this function. A chunk has at most `LANES` rows.
-        unsafe {
-            let sums = gathered::<S, M, X, Y, LANES>(product, row, y.len());
-            store::<S, M, X, Y, LANES>(product, by, (sums, 0), row, y);
-        }
+        // A chunk has at most `LANES` rows.
+        let sums = gathered::<S, M, X, Y, LANES>(product, row, y.len());
+        store::<S, M, X, Y, LANES>(product, by, (sums, 0), row, y);
     }
 }
 
@@ -163,16 +147,12 @@ unsafe fn gathered<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>
     first: usize,
     count: usize,
 ) -> S::Register {
-    // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; `count` is at
-    // most `LANES`. These are conditions of this function.
-    unsafe {
-        let mut rows = [S::zero(); LANES];
-        for index in 0..count {
-            let (columns, values) = product.row(first + index);
-            rows[index] = lanes::<S, M, X>(columns, values, product.vectors.x);
-        }
-        S::sums(&mut rows)
+    let mut rows = [S::zero(); LANES];
+    for index in 0..count {
+        let (columns, values) = product.row(first + index);
+        rows[index] = lanes::<S, M, X>(columns, values, product.vectors.x);
     }
+    S::sums(&mut rows)
 }
 
 /// The sum of a single row.
@@ -187,19 +167,13 @@ unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     x: &[X],
 ) -> S::Real {
     let mut sum = [S::Real::from_f64(0.0); LANES];
-    // SAFETY: the host has the instructions of `S`, and columns are places of `x`, conditions of this function.
-    unsafe {
-        let mut rows = [S::zero(); LANES];
-        rows[0] = lanes::<S, M, X>(columns, values, x);
-        S::store(S::sums(&mut rows), &mut sum);
-    }
+    let mut rows = [S::zero(); LANES];
+    rows[0] = lanes::<S, M, X>(columns, values, x);
+    S::store(S::sums(&mut rows), &mut sum);
     sum[0]
 }
 
 /// The products of one row, summed in the lanes of a register.
-///
-/// # Safety
-/// As for [`sum`].
 #[inline(always)]
 unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
     columns: &[u32],
@@ -207,21 +181,17 @@ unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
     x: &[X],
 ) -> S::Register {
     let (mut columns, mut values, mut left) = (columns.as_ptr(), values.as_ptr(), columns.len());
-    // SAFETY: columns are places of `x`, a condition of this function; both pointers move on only while more than a
-    // register is left.
-    unsafe {
-        let mut sum = S::zero();
-        while left > S::LANES {
-            prefetch(values);
-            prefetch(columns);
-            let x = S::gather(x.as_ptr(), columns, S::LANES);
-            sum = S::multiply_add(S::load(values, S::LANES), x, sum);
-            (columns, values) = (columns.add(S::LANES), values.add(S::LANES));
-            left -= S::LANES;
-        }
+    let mut sum = S::zero();
+    while left > S::LANES {
         prefetch(values);
         prefetch(columns);
-        let x = S::gather(x.as_ptr(), columns, left);
-        S::multiply_add(S::load(values, left), x, sum)
+        let x = S::gather(x.as_ptr(), columns, S::LANES);
+        sum = S::multiply_add(S::load(values, S::LANES), x, sum);
+        (columns, values) = (columns.add(S::LANES), values.add(S::LANES));
+        left -= S::LANES;
     }
+    prefetch(values);
+    prefetch(columns);
+    let x = S::gather(x.as_ptr(), columns, left);
+    S::multiply_add(S::load(values, left), x, sum)
 }

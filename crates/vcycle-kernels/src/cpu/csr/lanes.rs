@@ -28,8 +28,7 @@ pub(super) unsafe fn store<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES
     y: &mut [Y],
 ) {
     let mut sums = [S::Real::from_f64(0.0); LANES];
-    // SAFETY: the host has the instructions of `S`, a condition of this function; `LANES` numbers for `LANES` lanes.
-    unsafe { S::store(register, &mut sums) };
+    S::store(register, &mut sums);
     match <&mut [Y; LANES]>::try_from(&mut *y) {
         Ok(y) if by.plain => {
             for lane in 0..LANES {
@@ -38,8 +37,7 @@ pub(super) unsafe fn store<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES
         }
         _ => {
             let sums = &sums[skipped..skipped + y.len()];
-            // SAFETY: the host has AVX2, a condition of this function.
-            unsafe { store_all(&product.vectors, by, sums, (first, 0), y) };
+            store_all(&product.vectors, by, sums, (first, 0), y);
         }
     }
 }

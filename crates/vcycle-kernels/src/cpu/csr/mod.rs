@@ -2,6 +2,14 @@
 //!
 //! A product, its scaled form and the residual are one kernel: `y = alpha A x + beta z`. So is a
 //! sweep of a relaxation, which makes more of the same sums.
+//!
+//! Functions on registers are unsafe: the host has to have the instructions of `S`, AVX2 at least, and the [`Product`] and
+//! its rows have to be what they say.
+
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "these functions are unsafe as a whole: what they ask for is what the functions they call ask for"
+)]
 
 mod block;
 mod column;

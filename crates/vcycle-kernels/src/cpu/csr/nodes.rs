@@ -32,24 +32,20 @@ pub(super) unsafe fn together<
 ) {
     for (block, y) in y.chunks_mut(SAME * LANES).enumerate() {
         let first = first + block * SAME * LANES;
-        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`. The run ends
-        // with a whole group, so that `SAME` rows from `first + group` on have the same columns. These are conditions
-        // of this function.
-        unsafe {
-            let mut rows = [[S::zero(); LANES]; SAME];
-            for group in (0..y.len()).step_by(SAME) {
-                let lanes = match NODES {
-                    true => node_sums::<S, M, X, Y, SAME>(product, first + group),
-                    false => shared::<S, M, X, Y, SAME>(product, first + group),
-                };
-                for (row, lanes) in (group..).zip(lanes) {
-                    rows[row / LANES][row % LANES] = lanes;
-                }
+        // The run ends with a whole group, so that `SAME` rows from `first + group` on have the same columns.
+        let mut rows = [[S::zero(); LANES]; SAME];
+        for group in (0..y.len()).step_by(SAME) {
+            let lanes = match NODES {
+                true => node_sums::<S, M, X, Y, SAME>(product, first + group),
+                false => shared::<S, M, X, Y, SAME>(product, first + group),
+            };
+            for (row, lanes) in (group..).zip(lanes) {
+                rows[row / LANES][row % LANES] = lanes;
             }
-            for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
-                let row = first + square * LANES;
-                store::<S, M, X, Y, LANES>(product, by, (S::sums(rows), 0), row, y);
-            }
+        }
+        for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
+            let row = first + square * LANES;
+            store::<S, M, X, Y, LANES>(product, by, (S::sums(rows), 0), row, y);
         }
     }
 }
@@ -66,25 +62,23 @@ unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
 ) -> [S::Register; SAME] {
     let (columns, values) = product.row(first);
     let (length, x) = (columns.len(), product.vectors.x.as_ptr());
-    // SAFETY: the gathered columns are places of `x`; the `SAME` rows have the same columns, hence the same
-    // length, and their values follow each other. Both are conditions of this function.
-    unsafe {
-        let mut sums = [S::zero(); SAME];
-        let mut from = 0;
-        while from < length {
-            let count = S::LANES.min(length - from);
-            let columns = columns.as_ptr().add(from);
-            prefetch(columns);
-            let x = S::gather(x, columns, count);
-            for (row, sum) in sums.iter_mut().enumerate() {
-                let values = values.as_ptr().add(row * length + from);
-                prefetch(values);
-                *sum = S::multiply_add(S::load(values, count), x, *sum);
-            }
-            from += S::LANES;
+    // The gathered columns are places of `x`; the `SAME` rows have the same columns, hence the same length, and
+    // their values follow each other.
+    let mut sums = [S::zero(); SAME];
+    let mut from = 0;
+    while from < length {
+        let count = S::LANES.min(length - from);
+        let columns = columns.as_ptr().add(from);
+        prefetch(columns);
+        let x = S::gather(x, columns, count);
+        for (row, sum) in sums.iter_mut().enumerate() {
+            let values = values.as_ptr().add(row * length + from);
+            prefetch(values);
+            *sum = S::multiply_add(S::load(values, count), x, *sum);
         }
-        sums
+        from += S::LANES;
     }
+    sums
 }
 
 /// The products of the `SIZE` rows of a node, summed in the lanes of registers.
@@ -101,35 +95,33 @@ unsafe fn node_sums<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SIZE: usize>
     let length = columns.len();
     let mut copied = [MaybeUninit::<X>::uninit(); COPIED];
     let x = copied.as_mut_ptr().cast::<X>();
-    // SAFETY: the rows have the same columns, hence the same length, and their values follow each other. `nodes` has the first
-    // column of every `SIZE`, from the place of the row over `SIZE * SIZE` on, and all these are places of `x`. What is
-    // loaded of the copy was written before.
-    unsafe {
-        let place = product.a.offsets.get_unchecked(first) / (SIZE * SIZE);
-        let mut nodes = product.nodes.as_ptr().add(place);
-        let mut sums = [S::zero(); SIZE];
-        for start in (0..length).step_by(COPIED) {
-            let count = COPIED.min(length - start);
-            prefetch(nodes);
-            for node in 0..count / SIZE {
-                let from = product.vectors.x.as_ptr().add(*nodes.add(node) as usize);
-                x.add(node * SIZE)
-                    .cast::<[X; SIZE]>()
-                    .write_unaligned(from.cast::<[X; SIZE]>().read_unaligned());
-            }
-            nodes = nodes.add(count / SIZE);
-            let values = values.as_ptr().add(start);
-            let whole = count / S::LANES * S::LANES;
-            for from in (0..whole).step_by(S::LANES) {
-                add::<S, M, X, SIZE>(values.add(from), length, x.add(from), S::LANES, &mut sums);
-            }
-            if whole < count {
-                let (values, x) = (values.add(whole), x.add(whole));
-                add::<S, M, X, SIZE>(values, length, x, count - whole, &mut sums);
-            }
+    // The rows have the same columns, hence the same length, and their values follow each other. `nodes` has the
+    // first column of every `SIZE`, from the place of the row over `SIZE * SIZE` on, and all these are places of
+    // `x`. What is loaded of the copy was written before.
+    let place = product.a.offsets.get_unchecked(first) / (SIZE * SIZE);
+    let mut nodes = product.nodes.as_ptr().add(place);
+    let mut sums = [S::zero(); SIZE];
+    for start in (0..length).step_by(COPIED) {
+        let count = COPIED.min(length - start);
+        prefetch(nodes);
+        for node in 0..count / SIZE {
+            let from = product.vectors.x.as_ptr().add(*nodes.add(node) as usize);
+            x.add(node * SIZE)
+                .cast::<[X; SIZE]>()
+                .write_unaligned(from.cast::<[X; SIZE]>().read_unaligned());
         }
-        sums
+        nodes = nodes.add(count / SIZE);
+        let values = values.as_ptr().add(start);
+        let whole = count / S::LANES * S::LANES;
+        for from in (0..whole).step_by(S::LANES) {
+            add::<S, M, X, SIZE>(values.add(from), length, x.add(from), S::LANES, &mut sums);
+        }
+        if whole < count {
+            let (values, x) = (values.add(whole), x.add(whole));
+            add::<S, M, X, SIZE>(values, length, x, count - whole, &mut sums);
+        }
     }
+    sums
 }
 
 /// Adds the products of `count` columns.
@@ -145,13 +137,10 @@ unsafe fn add<S: Simd, M: Scalar, X: Scalar, const SIZE: usize>(
     count: usize,
     sums: &mut [S::Register; SIZE],
 ) {
-    // SAFETY: these are conditions of this function.
-    unsafe {
-        let x = S::load(x, count);
-        for (row, sum) in sums.iter_mut().enumerate() {
-            let values = values.add(row * length);
-            prefetch(values);
-            *sum = S::multiply_add(S::load(values, count), x, *sum);
-        }
+    let x = S::load(x, count);
+    for (row, sum) in sums.iter_mut().enumerate() {
+        let values = values.add(row * length);
+        prefetch(values);
+        *sum = S::multiply_add(S::load(values, count), x, *sum);
     }
 }
