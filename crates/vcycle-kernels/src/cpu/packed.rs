@@ -83,23 +83,18 @@ pub fn turn<S: Code, T: Scalar>(
     w: &mut [T],
 ) -> [T::Arith; TOGETHER] {
     let (length, whole) = (w.len(), Shared(w.as_mut_ptr()));
-    reduce_ranges::<T, TOGETHER>(threads, length, 1, |range| {
-        let mut sums = [T::Arith::zero(); TOGETHER];
-        for start in range.clone().step_by(PIECE) {
-            let rows = start..(start + PIECE).min(range.end);
-            // SAFETY: the ranges of a reduction do not overlap, and each is given to one call.
-            let w = unsafe { whole.slice(rows.clone()) };
-            for (codes, &coefficient) in last.parts(rows.clone()).zip(coefficients) {
-                if !coefficient.is_zero() {
-                    add_column(coefficient, codes, w);
-                }
+    piecewise::<T>(threads, length, &|rows, sums| {
+        // SAFETY: the ranges of a reduction do not overlap, and each is given to one call.
+        let w = unsafe { whole.slice(rows.clone()) };
+        for (codes, &coefficient) in last.parts(rows.clone()).zip(coefficients) {
+            if !coefficient.is_zero() {
+                add_column(coefficient, codes, w);
             }
-            if next.count == 0 {
-                sums[0] += dot_column(w, w);
-            }
-            next.add_products(rows, w, &mut sums);
         }
-        sums
+        if next.count == 0 {
+            sums[0] += dot_column(w, w);
+        }
+        next.add_products(rows, w, sums);
     })
 }
 
@@ -109,11 +104,21 @@ pub fn multiply<S: Code, T: Scalar>(
     group: Group<'_, S>,
     w: &[T],
 ) -> [T::Arith; TOGETHER] {
-    reduce_ranges::<T, TOGETHER>(threads, w.len(), 1, |range| {
+    piecewise::<T>(threads, w.len(), &|rows, sums| {
+        group.add_products(rows.clone(), &w[rows], sums);
+    })
+}
+
+/// The sums of what `add` adds for pieces of `length` rows.
+fn piecewise<T: Scalar>(
+    threads: &Threads,
+    length: usize,
+    add: &(dyn Fn(Range<usize>, &mut [T::Arith; TOGETHER]) + Sync),
+) -> [T::Arith; TOGETHER] {
+    reduce_ranges::<T, TOGETHER>(threads, length, 1, |range| {
         let mut sums = [T::Arith::zero(); TOGETHER];
         for start in range.clone().step_by(PIECE) {
-            let rows = start..(start + PIECE).min(range.end);
-            group.add_products(rows.clone(), &w[rows], &mut sums);
+            add(start..(start + PIECE).min(range.end), &mut sums);
         }
         sums
     })

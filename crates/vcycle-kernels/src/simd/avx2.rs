@@ -39,18 +39,18 @@ impl Simd for Doubles {
     type Real = f64;
     const LANES: usize = 4;
 
-    of_intrinsics! {
-        fn zero() -> __m256d = _mm256_setzero_pd();
-        fn splat(value: f64) -> __m256d = _mm256_set1_pd(value);
-        fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d = _mm256_fmadd_pd(a, b, c);
-        fn multiply(a: __m256d, b: __m256d) -> __m256d = _mm256_mul_pd(a, b);
-        fn add(a: __m256d, b: __m256d) -> __m256d = _mm256_add_pd(a, b);
-        fn subtract(a: __m256d, b: __m256d) -> __m256d = _mm256_sub_pd(a, b);
-        fn inverse(a: __m256d) -> __m256d = _mm256_div_pd(_mm256_set1_pd(1.0), a);
-        fn shift_up(before: __m256d, here: __m256d) -> __m256d = _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(before, here), here);
-        fn shift_down(here: __m256d, after: __m256d) -> __m256d = _mm256_shuffle_pd::<0b0101>(here, _mm256_permute2f128_pd::<0x21>(here, after));
-        fn alternate(even: __m256d, odd: __m256d) -> __m256d = _mm256_blend_pd::<0b1010>(even, odd);
-        fn store(a: __m256d, to: &mut [f64]) = _mm256_storeu_pd(to[..Self::LANES].as_mut_ptr(), a);
+    inlined! {
+        unsafe fn zero() -> __m256d = _mm256_setzero_pd();
+        unsafe fn splat(value: f64) -> __m256d = _mm256_set1_pd(value);
+        unsafe fn multiply_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d = _mm256_fmadd_pd(a, b, c);
+        unsafe fn multiply(a: __m256d, b: __m256d) -> __m256d = _mm256_mul_pd(a, b);
+        unsafe fn add(a: __m256d, b: __m256d) -> __m256d = _mm256_add_pd(a, b);
+        unsafe fn subtract(a: __m256d, b: __m256d) -> __m256d = _mm256_sub_pd(a, b);
+        unsafe fn inverse(a: __m256d) -> __m256d = _mm256_div_pd(_mm256_set1_pd(1.0), a);
+        unsafe fn shift_up(before: __m256d, here: __m256d) -> __m256d = _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(before, here), here);
+        unsafe fn shift_down(here: __m256d, after: __m256d) -> __m256d = _mm256_shuffle_pd::<0b0101>(here, _mm256_permute2f128_pd::<0x21>(here, after));
+        unsafe fn alternate(even: __m256d, odd: __m256d) -> __m256d = _mm256_blend_pd::<0b1010>(even, odd);
+        unsafe fn store(a: __m256d, to: &mut [f64]) = _mm256_storeu_pd(to[..Self::LANES].as_mut_ptr(), a);
     }
 
     #[inline(always)]
@@ -104,21 +104,21 @@ impl Simd for Singles {
     type Real = f32;
     const LANES: usize = 8;
 
-    of_intrinsics! {
-        fn zero() -> __m256 = _mm256_setzero_ps();
-        fn splat(value: f32) -> __m256 = _mm256_set1_ps(value);
-        fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
-        fn multiply(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
-        fn add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
-        fn subtract(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
-        fn inverse(a: __m256) -> __m256 = _mm256_div_ps(_mm256_set1_ps(1.0), a);
-        fn alternate(even: __m256, odd: __m256) -> __m256 = _mm256_blend_ps::<0b1010_1010>(even, odd);
-        fn store(a: __m256, to: &mut [f32]) = _mm256_storeu_ps(to[..Self::LANES].as_mut_ptr(), a);
-        fn shift_up(before: __m256, here: __m256) -> __m256 = {
+    inlined! {
+        unsafe fn zero() -> __m256 = _mm256_setzero_ps();
+        unsafe fn splat(value: f32) -> __m256 = _mm256_set1_ps(value);
+        unsafe fn multiply_add(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
+        unsafe fn multiply(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+        unsafe fn add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+        unsafe fn subtract(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
+        unsafe fn inverse(a: __m256) -> __m256 = _mm256_div_ps(_mm256_set1_ps(1.0), a);
+        unsafe fn alternate(even: __m256, odd: __m256) -> __m256 = _mm256_blend_ps::<0b1010_1010>(even, odd);
+        unsafe fn store(a: __m256, to: &mut [f32]) = _mm256_storeu_ps(to[..Self::LANES].as_mut_ptr(), a);
+        unsafe fn shift_up(before: __m256, here: __m256) -> __m256 = {
             let middle = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(before, here));
             _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(_mm256_castps_si256(here), middle))
         };
-        fn shift_down(here: __m256, after: __m256) -> __m256 = {
+        unsafe fn shift_down(here: __m256, after: __m256) -> __m256 = {
             let middle = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(here, after));
             _mm256_castsi256_ps(_mm256_alignr_epi8::<4>(middle, _mm256_castps_si256(here)))
         };

@@ -15,21 +15,21 @@ impl Simd for Doubles {
     type Real = f64;
     const LANES: usize = 8;
 
-    of_intrinsics! {
-        fn zero() -> __m512d = _mm512_setzero_pd();
-        fn splat(value: f64) -> __m512d = _mm512_set1_pd(value);
-        fn multiply_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d = _mm512_fmadd_pd(a, b, c);
-        fn multiply(a: __m512d, b: __m512d) -> __m512d = _mm512_mul_pd(a, b);
-        fn add(a: __m512d, b: __m512d) -> __m512d = _mm512_add_pd(a, b);
-        fn subtract(a: __m512d, b: __m512d) -> __m512d = _mm512_sub_pd(a, b);
-        fn inverse(a: __m512d) -> __m512d = _mm512_div_pd(_mm512_set1_pd(1.0), a);
-        fn alternate(even: __m512d, odd: __m512d) -> __m512d = _mm512_mask_blend_pd(0xAA, even, odd);
-        fn store(a: __m512d, to: &mut [f64]) = _mm512_storeu_pd(to[..Self::LANES].as_mut_ptr(), a);
-        fn shift_up(before: __m512d, here: __m512d) -> __m512d = {
+    inlined! {
+        unsafe fn zero() -> __m512d = _mm512_setzero_pd();
+        unsafe fn splat(value: f64) -> __m512d = _mm512_set1_pd(value);
+        unsafe fn multiply_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d = _mm512_fmadd_pd(a, b, c);
+        unsafe fn multiply(a: __m512d, b: __m512d) -> __m512d = _mm512_mul_pd(a, b);
+        unsafe fn add(a: __m512d, b: __m512d) -> __m512d = _mm512_add_pd(a, b);
+        unsafe fn subtract(a: __m512d, b: __m512d) -> __m512d = _mm512_sub_pd(a, b);
+        unsafe fn inverse(a: __m512d) -> __m512d = _mm512_div_pd(_mm512_set1_pd(1.0), a);
+        unsafe fn alternate(even: __m512d, odd: __m512d) -> __m512d = _mm512_mask_blend_pd(0xAA, even, odd);
+        unsafe fn store(a: __m512d, to: &mut [f64]) = _mm512_storeu_pd(to[..Self::LANES].as_mut_ptr(), a);
+        unsafe fn shift_up(before: __m512d, here: __m512d) -> __m512d = {
             let (here, before) = (_mm512_castpd_si512(here), _mm512_castpd_si512(before));
             _mm512_castsi512_pd(_mm512_alignr_epi64::<7>(here, before))
         };
-        fn shift_down(here: __m512d, after: __m512d) -> __m512d = {
+        unsafe fn shift_down(here: __m512d, after: __m512d) -> __m512d = {
             let (here, after) = (_mm512_castpd_si512(here), _mm512_castpd_si512(after));
             _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(after, here))
         };
@@ -107,20 +107,20 @@ impl Simd for Singles {
     type Real = f32;
     const LANES: usize = 16;
 
-    of_intrinsics! {
-        fn zero() -> __m512 = _mm512_setzero_ps();
-        fn splat(value: f32) -> __m512 = _mm512_set1_ps(value);
-        fn multiply_add(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
-        fn multiply(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
-        fn add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
-        fn subtract(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
-        fn alternate(even: __m512, odd: __m512) -> __m512 = _mm512_mask_blend_ps(0xAAAA, even, odd);
-        fn store(a: __m512, to: &mut [f32]) = _mm512_storeu_ps(to[..Self::LANES].as_mut_ptr(), a);
-        fn shift_up(before: __m512, here: __m512) -> __m512 = {
+    inlined! {
+        unsafe fn zero() -> __m512 = _mm512_setzero_ps();
+        unsafe fn splat(value: f32) -> __m512 = _mm512_set1_ps(value);
+        unsafe fn multiply_add(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
+        unsafe fn multiply(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
+        unsafe fn add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
+        unsafe fn subtract(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
+        unsafe fn alternate(even: __m512, odd: __m512) -> __m512 = _mm512_mask_blend_ps(0xAAAA, even, odd);
+        unsafe fn store(a: __m512, to: &mut [f32]) = _mm512_storeu_ps(to[..Self::LANES].as_mut_ptr(), a);
+        unsafe fn shift_up(before: __m512, here: __m512) -> __m512 = {
             let (here, before) = (_mm512_castps_si512(here), _mm512_castps_si512(before));
             _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(here, before))
         };
-        fn shift_down(here: __m512, after: __m512) -> __m512 = {
+        unsafe fn shift_down(here: __m512, after: __m512) -> __m512 = {
             let (here, after) = (_mm512_castps_si512(here), _mm512_castps_si512(after));
             _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(after, here))
         };

@@ -10,17 +10,6 @@
     reason = "these functions are unsafe as a whole: what they ask for is what the functions they call ask for"
 )]
 
-/// Methods of [`Simd`] that are one expression of intrinsics each.
-#[cfg(target_arch = "x86_64")]
-macro_rules! of_intrinsics {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $value:expr;)*) => {$(
-        #[inline(always)]
-        unsafe fn $name($($argument: $type),*) $(-> $result)? {
-            $value
-        }
-    )*};
-}
-
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -20,9 +20,6 @@ impl StencilMatrix<f64> {
     /// assert_eq!(a.to_csr().row(3), (&[2, 3][..], &[-1.0, 2.0][..]));
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`with_unknowns`](Self::with_unknowns); short memory.
     pub fn from_cells(
         executor: &Executor,
         grid: Grid,

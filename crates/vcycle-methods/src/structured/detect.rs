@@ -107,9 +107,6 @@ fn first_rows(a: &Csr<f64>, most: usize) -> Result<Csr<f64>> {
 }
 
 /// The stencil that the first `cells` have on a grid that is known.
-///
-/// # Errors
-/// As [`StencilMatrix::from_csr_on`].
 fn on_grid<T: Scalar>(seen: Seen<'_, T>, grid: Grid, cells: usize) -> Result<Structure> {
     let unknowns = (seen.rows / grid.cells()).clamp(1, MOST_UNKNOWNS);
     let expected = Size::square(grid.cells() * unknowns);
@@ -147,9 +144,6 @@ pub(super) fn of_first_rows(
 /// assert_eq!((found.grid.size(), found.stencil.points(), found.unknowns), ([6, 5, 4], 27, 1));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`StencilMatrix::from_csr`].
 pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<Structure> {
     search(Seen::all(a)?, usize::MAX)
 }

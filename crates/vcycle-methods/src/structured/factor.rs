@@ -36,9 +36,6 @@ fn turn(offset: Offset) -> usize {
 /// The factorisation of a matrix, in blocks where cells have several unknowns; `full` changes all entries,
 /// else those on the diagonal only. Where elimination leaves nearly nothing of a pivot, the block of its cell stays as
 /// it was.
-///
-/// # Errors
-/// For a block of the matrix that is singular itself, naming the row and the level.
 pub(super) fn factorised(
     a: &StencilMatrix<f64>,
     full: bool,
@@ -295,9 +292,6 @@ pub(super) struct Factor<M> {
 
 impl<M: Storage> Factor<M> {
     /// On the executor of vectors, from a factorisation on the host.
-    ///
-    /// # Errors
-    /// When a device has no memory for it.
     pub(super) fn new(matrix: StencilMatrix<M>, executor: &Executor) -> Result<Self> {
         Ok(Self {
             diagonal: matrix.block_diagonal()?.into_executor(executor)?,

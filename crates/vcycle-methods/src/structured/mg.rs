@@ -178,9 +178,6 @@ impl StructMg {
     }
 
     /// The matrix as a stencil on the device where it is. None where a device cannot make it, and on the host.
-    ///
-    /// # Errors
-    /// For a matrix that is no stencil on a grid, naming the entry, and when a device fails.
     #[doc(hidden)]
     pub fn stencil_there(&self, a: &Csr<f64>) -> Result<Option<StencilMatrix<f64>>> {
         match self.sets_up_on(a.executor()) {

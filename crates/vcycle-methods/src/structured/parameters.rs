@@ -101,9 +101,6 @@ impl Default for StructMg {
 
 impl StructMg {
     /// What holds for a level of so many rows, where the precision is chosen.
-    ///
-    /// # Errors
-    /// For vectors in half precision or bfloat.
     pub(super) fn on_level(&self, level: usize, rows: usize) -> Result<OnLevel> {
         let chosen = self.precision.as_ref().map(|all| all.at(level));
         let mut on = OnLevel {

@@ -49,9 +49,6 @@ pub(super) enum StencilSmoothing<M, V: Scalar> {
 
 impl<M: Storage, V: Vectors + Mixes<V, V>> StencilSmoothing<M, V> {
     /// That of the level `number`, whose matrix is `a`, and of whose vectors there is a `product`.
-    ///
-    /// # Errors
-    /// When a factorisation loses a pivot or overflows, naming the row.
     pub(super) fn new(
         smoother: StencilSmoother,
         a: &StencilMatrix<f64>,

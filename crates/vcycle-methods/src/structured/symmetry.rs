@@ -12,9 +12,6 @@ const TOLERANCE: f64 = 1e-10;
 impl StencilMatrix<f64> {
     /// Whether all entries are those opposite, to rounding, and the diagonal is positive. One pass over the matrix,
     /// without indices a fraction of what it takes to say so of a CSR matrix.
-    ///
-    /// # Errors
-    /// When a device fails.
     #[doc(hidden)]
     pub fn is_symmetric_and_positive(&self) -> Result<bool> {
         let found = self.operand().is_symmetric_and_positive(TOLERANCE)?;
