@@ -1,40 +1,31 @@
 //! Rows that repeat the row above, moved by one column: the vector is read in order and columns not at all.
 
-use super::lanes::{prefetch, store};
-use super::{Combination, Product};
+use super::lanes::{Rows, prefetch};
+use crate::cpu::stencil::Vectors;
 use crate::scalar::Scalar;
 use crate::simd::Simd;
 
-/// Rows that repeat the first. Of the pattern only that one is read.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. Each of the rows from `first`
-/// on, as many as in `y`, has the columns of the row before it, moved by one.
-#[inline(always)]
-pub(super) unsafe fn repeating<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    first: usize,
-    y: &mut [Y],
-) {
-    let (columns, _) = product.row(first);
-    let start = product.a.offsets[first];
-    let all = y.len();
-    for (block, y) in y.chunks_mut(LANES).enumerate() {
-        let lead = block * LANES;
-        // The last rows once more, of which the first are there already.
-        let (from, count) = match y.len() < LANES && all > LANES {
-            true => (all - LANES, LANES),
-            false => (lead, y.len()),
-        };
-        // The `count` rows from `first + from` on are among those of this function, which repeat the first: they
-        // are as long as it, so their values begin there, and `x` is readable at every column of `first` moved by
-        // `from` up to `from + count - 1`.
-        let values = product.a.values.as_ptr().add(start + from * columns.len());
-        let x = product.vectors.x.as_ptr().add(from);
-        let sums = moved_sums::<S, M, X, LANES>(columns, values, x, count);
-        let sums = (sums, count - y.len());
-        store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
+impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
+    /// Each has the columns of the row before it, moved by one. Of the pattern only the first is read.
+    #[inline(always)]
+    pub(super) unsafe fn repeating<S: Simd<Real = A>, const LANES: usize>(&self, y: &mut [Y]) {
+        let (product, first) = (self.product, self.first);
+        let (columns, _) = product.row(first);
+        let start = product.a.offsets[first];
+        let all = y.len();
+        for (block, y) in y.chunks_mut(LANES).enumerate() {
+            let lead = block * LANES;
+            // The last rows once more, of which the first are there already.
+            let (from, count) = match y.len() < LANES && all > LANES {
+                true => (all - LANES, LANES),
+                false => (lead, y.len()),
+            };
+            // Rows are as long as the first, which they repeat, so the values of one begin there.
+            let values = product.a.values.as_ptr().add(start + from * columns.len());
+            let x = product.vectors.x.as_ptr().add(from);
+            let sums = moved_sums::<S, M, X, LANES>(columns, values, x, count);
+            self.store::<S, LANES>((sums, count - y.len()), first + lead, y);
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
 //! loops.
 
-use super::{Operands, Product, block, column, flat, gather, short, store_all, wide};
+use super::lanes::Rows;
+use super::{Operands, Product, block, column, short, store_all, wide};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
@@ -110,8 +111,14 @@ unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             Alike::Short if is_short && y.len() < FEW => {
                 short::rows(product, &by, false, rows.start, y);
             }
-            Alike::Short => flat::rows(product, &by, rows.start, y),
-            _ => gather::rows(product, &by, alike, rows.start, y),
+            _ => {
+                let (by, first) = (&by, rows.start);
+                let rows = Rows { product, by, first };
+                match alike {
+                    Alike::Short => rows.flat(y),
+                    _ => rows.gather(alike, y),
+                }
+            }
         }
     }
 }

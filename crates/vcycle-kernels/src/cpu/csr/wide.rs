@@ -83,7 +83,7 @@ macro_rules! batch_of_level {
             let mut column = 0;
             $(if const { matches!(A::KIND, Kind::$kind) } {
                 $(while product.vectors.cols - column >= $lanes * $wide {
-                    of_size::<A::$simd, M, X, Y, $lanes, $wide>(product, size, (first, column), y);
+                    product.of_size::<A::$simd, $lanes, $wide>(size, (first, column), y);
                     column += $lanes * $wide;
                 })*
             })*
@@ -102,107 +102,86 @@ batch_of_level! {
     }
 }
 
-/// `WIDE` registers of columns, from a row and a column on.
-///
-/// # Safety
-/// As for [`rows`]; the host has the instructions of `S`, and there are so many columns left.
-#[inline(always)]
-unsafe fn of_size<
-    S: Simd,
-    M: Scalar,
-    X: Scalar,
-    Y: Scalar,
-    const LANES: usize,
-    const WIDE: usize,
->(
-    product: &Product<'_, M, X, Y>,
-    size: u8,
-    at: (usize, usize),
-    y: &mut [Y],
-) {
-    match size {
-        2 => groups::<S, M, X, Y, LANES, WIDE, 2>(product, at, y),
-        3 => groups::<S, M, X, Y, LANES, WIDE, 3>(product, at, y),
-        4 => groups::<S, M, X, Y, LANES, WIDE, 4>(product, at, y),
-        _ => groups::<S, M, X, Y, LANES, WIDE, 1>(product, at, y),
-    }
-}
-
-/// The same for groups of `SIZE` rows.
-///
-/// # Safety
-/// As for [`of_size`]; `SIZE` rows after each other have the same columns.
-#[inline(always)]
-unsafe fn groups<
-    S: Simd,
-    M: Scalar,
-    X: Scalar,
-    Y: Scalar,
-    const LANES: usize,
-    const WIDE: usize,
-    const SIZE: usize,
->(
-    product: &Product<'_, M, X, Y>,
-    (first, column): (usize, usize),
-    y: &mut [Y],
-) {
-    let cols = product.vectors.cols;
-    let columns: [_; WIDE] = std::array::from_fn(|register| {
-        Neighbours::<S::Real, LANES>::new(&product.vectors, column + register * LANES)
-    });
-    for (group, y) in y.chunks_exact_mut(SIZE * cols).enumerate() {
-        let row = first + group * SIZE;
-        let sums = sums::<S, M, X, Y, WIDE, SIZE>(product, row, column);
-        for (place, sums) in sums.into_iter().enumerate() {
-            for (register, sums) in sums.into_iter().enumerate() {
-                let column = column + register * LANES;
-                let y = &mut y[place * cols + column..][..LANES];
-                let mut lanes = [num_traits::Zero::zero(); LANES];
-                S::store(sums, &mut lanes);
-                let place = (row + place, column);
-                columns[register].store(&lanes, place, y, |by, sums, place, y| {
-                    store_all(&product.vectors, by, sums, place, y);
-                });
-            }
+impl<M: Scalar, X: Scalar, Y: Scalar> Product<'_, M, X, Y> {
+    /// `WIDE` registers of columns, from a row and a column on; there are so many columns left.
+    #[inline(always)]
+    unsafe fn of_size<S: Simd, const LANES: usize, const WIDE: usize>(
+        &self,
+        size: u8,
+        at: (usize, usize),
+        y: &mut [Y],
+    ) {
+        match size {
+            2 => self.groups::<S, LANES, WIDE, 2>(at, y),
+            3 => self.groups::<S, LANES, WIDE, 3>(at, y),
+            4 => self.groups::<S, LANES, WIDE, 4>(at, y),
+            _ => self.groups::<S, LANES, WIDE, 1>(at, y),
         }
     }
-}
 
-/// The sums of `SIZE` rows in `WIDE` registers of columns.
-#[inline(always)]
-unsafe fn sums<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const WIDE: usize, const SIZE: usize>(
-    product: &Product<'_, M, X, Y>,
-    row: usize,
-    column: usize,
-) -> [[S::Register; WIDE]; SIZE] {
-    let (columns, values) = product.row(row);
-    let (length, mut values) = (columns.len(), values.as_ptr());
-    let mut converted = [[MaybeUninit::<S::Real>::uninit(); CONVERTED]; SIZE];
-    // Columns of the matrix are rows of `x`, which have the columns of these registers. The `SIZE` rows have the
-    // same columns, hence the same length, and their values follow each other. What is read of the converted
-    // values was written before.
-    let x = product.vectors.x.as_ptr().add(column);
-    let mut sums = [[S::zero(); WIDE]; SIZE];
-    for columns in columns.chunks(CONVERTED) {
-        for (row, to) in converted.iter_mut().enumerate() {
-            convert::<S, M>(values.add(row * length), columns.len(), to);
-        }
-        for (entry, &place) in columns.iter().enumerate() {
-            let x = x.add(place as usize * product.vectors.cols);
-            let mut inputs = [S::zero(); WIDE];
-            for (register, input) in inputs.iter_mut().enumerate() {
-                *input = S::load(x.add(register * S::LANES), S::LANES);
-            }
-            for (sums, values) in sums.iter_mut().zip(&converted) {
-                let value = S::splat(values.get_unchecked(entry).assume_init());
-                for (sum, &input) in sums.iter_mut().zip(&inputs) {
-                    *sum = add_product::<S, M, X>(value, input, *sum);
+    /// The same for groups of `SIZE` rows that have the same columns.
+    #[inline(always)]
+    unsafe fn groups<S: Simd, const LANES: usize, const WIDE: usize, const SIZE: usize>(
+        &self,
+        (first, column): (usize, usize),
+        y: &mut [Y],
+    ) {
+        let cols = self.vectors.cols;
+        let columns: [_; WIDE] = std::array::from_fn(|register| {
+            Neighbours::<S::Real, LANES>::new(&self.vectors, column + register * LANES)
+        });
+        for (group, y) in y.chunks_exact_mut(SIZE * cols).enumerate() {
+            let row = first + group * SIZE;
+            let sums = self.row_sums::<S, WIDE, SIZE>(row, column);
+            for (place, sums) in sums.into_iter().enumerate() {
+                for (register, sums) in sums.into_iter().enumerate() {
+                    let column = column + register * LANES;
+                    let y = &mut y[place * cols + column..][..LANES];
+                    let mut lanes = [num_traits::Zero::zero(); LANES];
+                    S::store(sums, &mut lanes);
+                    let place = (row + place, column);
+                    columns[register].store(&lanes, place, y, |by, sums, place, y| {
+                        store_all(&self.vectors, by, sums, place, y);
+                    });
                 }
             }
         }
-        values = values.add(columns.len());
     }
-    sums
+
+    /// The sums of `SIZE` rows in `WIDE` registers of columns.
+    #[inline(always)]
+    unsafe fn row_sums<S: Simd, const WIDE: usize, const SIZE: usize>(
+        &self,
+        row: usize,
+        column: usize,
+    ) -> [[S::Register; WIDE]; SIZE] {
+        let (columns, values) = self.row(row);
+        let (length, mut values) = (columns.len(), values.as_ptr());
+        let mut converted = [[MaybeUninit::<S::Real>::uninit(); CONVERTED]; SIZE];
+        // The `SIZE` rows have the same columns, hence the same length, and their values follow each other.
+        let x = self.vectors.x.as_ptr().add(column);
+        let mut sums = [[S::zero(); WIDE]; SIZE];
+        for columns in columns.chunks(CONVERTED) {
+            for (row, to) in converted.iter_mut().enumerate() {
+                convert::<S, M>(values.add(row * length), columns.len(), to);
+            }
+            for (entry, &place) in columns.iter().enumerate() {
+                let x = x.add(place as usize * self.vectors.cols);
+                let mut inputs = [S::zero(); WIDE];
+                for (register, input) in inputs.iter_mut().enumerate() {
+                    *input = S::load(x.add(register * S::LANES), S::LANES);
+                }
+                for (sums, values) in sums.iter_mut().zip(&converted) {
+                    let value = S::splat(values.get_unchecked(entry).assume_init());
+                    for (sum, &input) in sums.iter_mut().zip(&inputs) {
+                        *sum = add_product::<S, M, X>(value, input, *sum);
+                    }
+                }
+            }
+            values = values.add(columns.len());
+        }
+        sums
+    }
 }
 
 /// `count` values of a row in the type of the sums.
