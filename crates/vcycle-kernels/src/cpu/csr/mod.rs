@@ -71,7 +71,7 @@ impl<M: Scalar, X: Scalar, Y: Scalar> Product<'_, M, X, Y> {
         M: Mixes<X, Y>,
     {
         let bytes = size_of_val(self.a.values) + size_of_val(self.a.columns);
-        threads.for_row_ranges(pieces, y, self.vectors.cols, bytes, |first, y| {
+        threads.for_row_ranges(pieces, y, self.vectors.cols, bytes, &|first, y| {
             self.rows::<M::Accumulator>(runs, first, y)
         });
     }
