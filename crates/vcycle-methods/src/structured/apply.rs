@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::columns::by_column;
-use super::fields::as_fields;
+use super::fields::{as_fields, by_column};
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;

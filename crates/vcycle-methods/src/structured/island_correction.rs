@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::StencilMatrix;
-use super::columns::by_column;
 use super::cycles::Ranks;
+use super::fields::by_column;
 use super::island_ranks::RankFunctions;
 use crate::arrays::IslandFunctions;
 use crate::error::Result;

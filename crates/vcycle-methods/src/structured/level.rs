@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::buffers::converted;
 use super::level_exchange::LevelExchange;
 use super::smoothing::StencilSmoothing;
+use super::values::converted;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
@@ -18,6 +18,9 @@ use crate::reference::stencil::Start;
 use crate::scalar::{Kind, Mixes};
 use crate::vector::{Scalars, Vector};
 
+/// Makes the operations of a level, given the scales of the next one.
+type MakeOperations<V> = dyn FnOnce(Option<Arc<Vector<V>>>) -> Arc<dyn Operations<V>>;
+
 /// A level on a grid, whatever its matrix is stored in; vectors are unknown by unknown. Where it is scaled all of it is about
 /// the scaled unknowns, and the transfers to the next level scale what they move on the fly.
 pub(super) struct GridLevel<V: Vectors> {
@@ -30,8 +33,7 @@ pub(super) struct GridLevel<V: Vectors> {
     pub(super) shared: Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)>,
     /// Bytes of the matrix, and of all else.
     pub(super) bytes: (usize, usize),
-    /// Makes the operations of it, given the scales of the next level.
-    pub(super) operations: Box<dyn FnOnce(Option<Arc<Vector<V>>>) -> Arc<dyn Operations<V>>>,
+    pub(super) operations: Box<MakeOperations<V>>,
 }
 
 /// A level with its matrix stored in `M`.

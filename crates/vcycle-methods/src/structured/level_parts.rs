@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::fields::InFields;
 use super::level::{GridLevel, Scales, Stored};
 use super::level_exchange::LevelExchange;
-use super::level_options::OnLevel;
+use super::parameters::OnLevel;
 use super::scaling::{InRange, in_range, scaled, stored};
 use super::smoothing::StencilSmoothing;
 use super::survey::Survey;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::buffers::converted;
+use super::values::converted;
 use super::{Grid, Stencil};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
@@ -356,15 +356,6 @@ impl<T: Storage> StencilMatrix<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_have_to_fill_the_stencil() {
-        let grid = Grid::new([3, 1, 1]).unwrap();
-        let make =
-            |n| StencilMatrix::new(&Executor::reference(), grid, Stencil::full(1), vec![1.0; n]);
-        assert!(matches!(make(8), Err(Error::InvalidStructure { .. })));
-        assert!(make(9).is_ok());
-    }
 
     #[test]
     fn overflowing_entries_are_named() {

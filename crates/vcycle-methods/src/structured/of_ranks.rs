@@ -6,9 +6,9 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::detect::has_room;
+use super::mg::GridSetup;
 use super::parameters::ON_HOST;
 use super::rank_stencil::{stencil_of_rows, stencil_on};
-use super::reuse::GridSetup;
 use super::{Generated, StencilMatrix, StencilSmoother, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
