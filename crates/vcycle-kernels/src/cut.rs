@@ -23,11 +23,7 @@ pub struct Slice {
 /// Bounds of row ranges of about equal work. `work(row)` is that of all rows before `row`: their
 /// entries, and one for each row itself.
 pub fn balance(rows: usize, work: impl Fn(usize) -> usize) -> Vec<usize> {
-    balance_by(rows, &work)
-}
-
-fn balance_by(rows: usize, work: &dyn Fn(usize) -> usize) -> Vec<usize> {
-    cut(rows, work, pieces(work(rows)))
+    cut(rows, &work, pieces(work(rows)))
 }
 
 /// How many pieces so much work is cut into.

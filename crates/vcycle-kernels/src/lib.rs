@@ -5,6 +5,22 @@
 //! Nothing here knows of matrices, executors or methods: kernels take slices. The library `vcycle` is the
 //! interface for users; this crate may change with every version.
 
+/// Functions of one expression each that are always inlined, safe or unsafe.
+macro_rules! inlined {
+    ($(fn $name:ident$(<$generic:ident: $bound:path>)?($($argument:tt)*) $(-> $result:ty)? = $value:expr;)*) => {$(
+        #[inline(always)]
+        fn $name$(<$generic: $bound>)?($($argument)*) $(-> $result)? {
+            $value
+        }
+    )*};
+    ($(unsafe fn $name:ident($($argument:tt)*) $(-> $result:ty)? = $value:expr;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($($argument)*) $(-> $result)? {
+            $value
+        }
+    )*};
+}
+
 pub mod compiled;
 pub mod convert;
 pub mod cpu;

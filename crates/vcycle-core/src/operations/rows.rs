@@ -187,7 +187,7 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
         let y = y.host_mut()?;
         match self.executor {
             Executor::Cpu(threads) => {
-                threads.for_row_ranges(self.pieces, y, cols, self.bytes, rows_from);
+                threads.for_row_ranges(self.pieces, y, cols, self.bytes, &rows_from);
             }
             _ => rows_from(0, y),
         }

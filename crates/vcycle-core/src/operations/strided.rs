@@ -35,7 +35,9 @@ compiled_fn! {
         match x.executor() {
             Executor::Cpu(threads) => {
                 let (x, out) = (x.host()?, out.host_mut()?);
-                threads.for_pieces(out, ROWS * cols, |first, out| rows(first, out, x));
+                threads.for_pieces(out, ROWS * cols, &|first, out: &mut [V]| {
+                    rows(first, out, x);
+                });
             }
             _ => rows(0, out.host_mut()?, x.host()?),
         }

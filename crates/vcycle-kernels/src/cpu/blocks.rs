@@ -17,7 +17,7 @@ pub fn apply<T: Scalar>(
     cols: usize,
 ) {
     let bytes = size_of_val(a.full) + size_of_val(a.single) + size_of_val(a.half);
-    threads.for_row_ranges(bounds, y, cols, bytes, |first, y| {
+    threads.for_row_ranges(bounds, y, cols, bytes, &|first, y| {
         let x = &x[first * cols..first * cols + y.len()];
         let blocks = blocks(a, first, y.len() / cols);
         reference::blocks::apply(transpose, blocks, x, y, cols);

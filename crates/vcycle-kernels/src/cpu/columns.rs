@@ -24,7 +24,7 @@ pub fn products<T: Scalar>(
     for first in (0..p).step_by(TILE) {
         for second in (0..q).step_by(TILE) {
             let columns = [first..(first + TILE).min(p), second..(second + TILE).min(q)];
-            let sums = reduce_ranges::<T, { TILE * TILE }>(threads, rows, 1, |rows| {
+            let sums = reduce_ranges::<T, { TILE * TILE }>(threads, rows, 1, &|rows| {
                 let parts = [
                     &x[rows.start * p..rows.end * p],
                     &y[rows.start * q..rows.end * q],
@@ -119,7 +119,7 @@ pub fn add_combination<T: Scalar>(
     coefficients: &[T::Arith],
     (y, q): (&mut [T], usize),
 ) {
-    threads.for_pieces(y, piece(q), |start, y| {
+    threads.for_pieces(y, piece(q), &|start, y| {
         let x = &x[start / q * p..][..y.len() / q * p];
         add_piece((x, p), coefficients, (y, q));
     });

@@ -24,8 +24,9 @@ use crate::error::Refusal;
 /// Work smaller than this many bytes is done by the calling thread: waking others costs more.
 const SERIAL_BYTES: usize = 64 * 1024;
 
-/// What is done with a part of some values, given the place or the row of the first.
-type Work<'w, T> = &'w (dyn Fn(usize, &mut [T]) + Sync);
+/// What is done with a part of some values, given the place or the row of the first. Behind a pointer, so that what calls it
+/// is compiled once for all kernels.
+pub type Work<'w, T> = &'w (dyn Fn(usize, &mut [T]) + Sync);
 
 /// The threads of one CPU executor.
 pub struct Threads {
@@ -109,17 +110,7 @@ impl Threads {
     }
 
     /// `work(start, piece)` for consecutive pieces of `y` of `length` values, the last shorter.
-    pub fn for_pieces<T: Send>(
-        &self,
-        y: &mut [T],
-        length: usize,
-        work: impl Fn(usize, &mut [T]) + Sync + Send,
-    ) {
-        self.for_all_pieces(y, length, &work);
-    }
-
-    /// [`for_pieces`](Self::for_pieces) without the type of the work, so that it is compiled once for all kernels.
-    fn for_all_pieces<T: Send>(&self, y: &mut [T], length: usize, work: Work<'_, T>) {
+    pub fn for_pieces<T: Send>(&self, y: &mut [T], length: usize, work: Work<'_, T>) {
         let (length, total, bytes) = (length.max(1), y.len(), size_of_val(y));
         let y = Shared(y.as_mut_ptr());
         self.for_each(total.div_ceil(length), bytes, &|piece| {
@@ -132,17 +123,6 @@ impl Threads {
     /// `work(first_row, rows_of_y)` for the row ranges between consecutive `bounds`; `y` has
     /// `cols` values a row and `bytes` says how much is moved in all.
     pub fn for_row_ranges<T: Send>(
-        &self,
-        bounds: &[usize],
-        y: &mut [T],
-        cols: usize,
-        bytes: usize,
-        work: impl Fn(usize, &mut [T]) + Sync + Send,
-    ) {
-        self.for_all_ranges(bounds, y, cols, bytes, &work);
-    }
-
-    fn for_all_ranges<T: Send>(
         &self,
         bounds: &[usize],
         y: &mut [T],

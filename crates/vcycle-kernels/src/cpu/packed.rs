@@ -83,23 +83,18 @@ pub fn turn<S: Code, T: Scalar>(
     w: &mut [T],
 ) -> [T::Arith; TOGETHER] {
     let (length, whole) = (w.len(), Shared(w.as_mut_ptr()));
-    reduce_ranges::<T, TOGETHER>(threads, length, 1, |range| {
-        let mut sums = [T::Arith::zero(); TOGETHER];
-        for start in range.clone().step_by(PIECE) {
-            let rows = start..(start + PIECE).min(range.end);
-            // SAFETY: the ranges of a reduction do not overlap, and each is given to one call.
-            let w = unsafe { whole.slice(rows.clone()) };
-            for (codes, &coefficient) in last.parts(rows.clone()).zip(coefficients) {
-                if !coefficient.is_zero() {
-                    add_column(coefficient, codes, w);
-                }
+    piecewise::<T>(threads, length, &|rows, sums| {
+        // SAFETY: the ranges of a reduction do not overlap, and each is given to one call.
+        let w = unsafe { whole.slice(rows.clone()) };
+        for (codes, &coefficient) in last.parts(rows.clone()).zip(coefficients) {
+            if !coefficient.is_zero() {
+                add_column(coefficient, codes, w);
             }
-            if next.count == 0 {
-                sums[0] += dot_column(w, w);
-            }
-            next.add_products(rows, w, &mut sums);
         }
-        sums
+        if next.count == 0 {
+            sums[0] += dot_column(w, w);
+        }
+        next.add_products(rows, w, sums);
     })
 }
 
@@ -109,11 +104,21 @@ pub fn multiply<S: Code, T: Scalar>(
     group: Group<'_, S>,
     w: &[T],
 ) -> [T::Arith; TOGETHER] {
-    reduce_ranges::<T, TOGETHER>(threads, w.len(), 1, |range| {
+    piecewise::<T>(threads, w.len(), &|rows, sums| {
+        group.add_products(rows.clone(), &w[rows], sums);
+    })
+}
+
+/// The sums of what `add` adds for pieces of `length` rows.
+fn piecewise<T: Scalar>(
+    threads: &Threads,
+    length: usize,
+    add: &(dyn Fn(Range<usize>, &mut [T::Arith; TOGETHER]) + Sync),
+) -> [T::Arith; TOGETHER] {
+    reduce_ranges::<T, TOGETHER>(threads, length, 1, &|range| {
         let mut sums = [T::Arith::zero(); TOGETHER];
         for start in range.clone().step_by(PIECE) {
-            let rows = start..(start + PIECE).min(range.end);
-            group.add_products(rows.clone(), &w[rows], &mut sums);
+            add(start..(start + PIECE).min(range.end), &mut sums);
         }
         sums
     })
@@ -145,7 +150,7 @@ pub fn combine<S: Code, T: Scalar>(
     w: &mut [T],
     cols: usize,
 ) {
-    threads.for_pieces(w, piece(cols), |start, w| {
+    threads.for_pieces(w, piece(cols), &|start, w| {
         if cols != 1 {
             reference::packed::combine((codes, stride), coefficients, w, start, cols);
             return;
@@ -167,7 +172,7 @@ pub fn combine_both<T: Scalar>(
     cols: usize,
 ) {
     let whole = Shared(w.as_mut_ptr());
-    threads.for_pieces(z, piece(cols), |start, z| {
+    threads.for_pieces(z, piece(cols), &|start, z| {
         // SAFETY: pieces of `z` do not overlap, and `w` has as many numbers.
         let w = unsafe { whole.slice(start..start + z.len()) };
         let [for_z, for_w] = coefficients;
@@ -192,7 +197,7 @@ pub fn step<T: Scalar>(
     next: &mut [T],
 ) {
     let (w, next) = (Shared(w.as_mut_ptr()), Shared(next.as_mut_ptr()));
-    threads.for_pieces(z, piece(factors.len()), |start, z| {
+    threads.for_pieces(z, piece(factors.len()), &|start, z| {
         let range = start..start + z.len();
         // SAFETY: pieces of `z` do not overlap, and both others have as many numbers.
         let (w, next) = unsafe { (w.slice(range.clone()), next.slice(range)) };
@@ -248,7 +253,7 @@ pub fn pack<S: Code, T: Scalar>(
     codes: &mut [S],
 ) {
     let whole = Shared(codes.as_mut_ptr());
-    threads.for_pieces(w, piece(packing.scales.len()), |start, w| {
+    threads.for_pieces(w, piece(packing.scales.len()), &|start, w| {
         // SAFETY: pieces of `w` do not overlap, and the codes are as many as its numbers.
         let codes = unsafe { whole.slice(start..start + w.len()) };
         pack_piece(packing, w, codes);

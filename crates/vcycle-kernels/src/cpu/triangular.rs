@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Threads;
+use super::{Shared, Threads};
 use crate::reference;
 pub use crate::reference::triangular::TriangleArrays;
 use crate::scalar::Scalar;
@@ -110,7 +110,8 @@ pub fn solve<T: Scalar>(
     if !threads.worth(bytes(&(0..a.order.len()))) {
         return reference::triangular::solve(a, b, y, cols);
     }
-    let y = SharedRows::new(y);
+    assert!(y.len() >= b.len());
+    let y = Shared(y.as_mut_ptr());
     let step = |step: usize| solve_step(a, step, b, &y, cols);
     for steps in bounds.windows(2).map(|ends| ends[0]..ends[1]) {
         let tasks = steps.len().div_ceil(STEPS_PER_TASK);
@@ -130,7 +131,8 @@ pub fn solve_blocks<T: Scalar>(
     y: &mut [T],
     cols: usize,
 ) {
-    let y = SharedRows::new(y);
+    assert!(y.len() >= b.len());
+    let y = Shared(y.as_mut_ptr());
     let bytes = bytes(&a, &(0..a.order.len()), cols);
     threads.for_each(bounds.len() - 1, bytes, &|block| {
         (bounds[block]..bounds[block + 1]).for_each(|step| solve_step(a, step, b, &y, cols));
@@ -148,52 +150,20 @@ fn solve_step<T: Scalar>(
     a: TriangleArrays<'_, T>,
     step: usize,
     b: &[T],
-    y: &SharedRows<T>,
+    y: &Shared<T>,
     cols: usize,
 ) {
+    let at = |place: usize| {
+        assert!(place < b.len());
+        y.pointer().wrapping_add(place)
+    };
     for column in 0..cols {
-        // SAFETY: the rows read belong to earlier levels, which are complete, or to earlier steps
+        // SAFETY: `y` has as many numbers as `b`. The rows read belong to earlier levels, which are complete, or to earlier steps
         // of the same block, which one thread makes; the row written is that of this step alone.
         unsafe {
-            let value = a.solution(step, b, |place| y.read(place), column, cols);
-            y.write(a.place(step, column, cols), value);
+            let value = a.solution(step, b, |place| *at(place), column, cols);
+            *at(a.place(step, column, cols)) = value;
         }
-    }
-}
-
-/// Memory that tasks write at places of their own.
-struct SharedRows<T> {
-    start: *mut T,
-    length: usize,
-}
-
-// SAFETY: every access is through `read` and `write`, whose conditions exclude races.
-unsafe impl<T: Send> Sync for SharedRows<T> {}
-
-impl<T: Copy> SharedRows<T> {
-    fn new(values: &mut [T]) -> Self {
-        Self {
-            start: values.as_mut_ptr(),
-            length: values.len(),
-        }
-    }
-
-    /// # Safety
-    /// Nobody writes to `place` at the same time.
-    #[inline(always)]
-    unsafe fn read(&self, place: usize) -> T {
-        assert!(place < self.length);
-        // SAFETY: in range, and nobody writes to `place` at the same time, a condition of this function.
-        unsafe { *self.start.add(place) }
-    }
-
-    /// # Safety
-    /// Nobody reads or writes `place` at the same time.
-    #[inline(always)]
-    unsafe fn write(&self, place: usize, value: T) {
-        assert!(place < self.length);
-        // SAFETY: in range, and nobody reads or writes `place` at the same time, a condition of this function.
-        unsafe { *self.start.add(place) = value };
     }
 }
 

@@ -22,19 +22,19 @@ pub(super) const LANES: usize = 16;
 
 /// `y = value` everywhere.
 pub fn fill<T: Scalar>(threads: &Threads, value: T, y: &mut [T]) {
-    threads.for_pieces(y, PIECE, |_, y| y.fill(value));
+    threads.for_pieces(y, PIECE, &|_, y| y.fill(value));
 }
 
 /// `y = x`, converted; both are of one length.
 pub fn copy<S: Scalar, T: Scalar>(threads: &Threads, x: &[S], y: &mut [T]) {
-    threads.for_pieces(y, PIECE, |start, y| {
+    threads.for_pieces(y, PIECE, &|start, y| {
         convert_slice(&x[start..start + y.len()], y);
     });
 }
 
 /// `y = s x` with a sign `s` per row that looks random.
 pub fn flip_signs<T: Scalar>(threads: &Threads, x: &[T], y: &mut [T], cols: usize) {
-    threads.for_pieces(y, piece(cols), |start, y| {
+    threads.for_pieces(y, piece(cols), &|start, y| {
         let x = &x[start..start + y.len()];
         reference::vector::flip_signs(start / cols, x, y, cols);
     });
@@ -55,7 +55,7 @@ pub fn axpby<T: Scalar>(
     cols: usize,
 ) {
     if cols != 1 {
-        threads.for_pieces(y, piece(cols), |start, y| {
+        threads.for_pieces(y, piece(cols), &|start, y| {
             let x = &x[start..start + y.len()];
             reference::vector::axpby(alpha, x, beta, y, cols);
         });
@@ -65,7 +65,7 @@ pub fn axpby<T: Scalar>(
     if a.is_zero() && b.is_one() {
         return;
     }
-    threads.for_pieces(y, PIECE, |start, y| {
+    threads.for_pieces(y, PIECE, &|start, y| {
         axpby_column(a, &x[start..start + y.len()], b, y);
     });
 }
@@ -88,14 +88,14 @@ multiversion! {
 /// `y = alpha y`, column by column of `cols`.
 pub fn scale<T: Scalar>(threads: &Threads, alpha: Factor<'_, T>, y: &mut [T], cols: usize) {
     if cols != 1 {
-        threads.for_pieces(y, piece(cols), |_, y| {
+        threads.for_pieces(y, piece(cols), &|_, y| {
             reference::vector::scale(alpha, y, cols);
         });
         return;
     }
     let a = alpha.evaluate(0);
     if !a.is_one() {
-        threads.for_pieces(y, PIECE, |_, y| scale_column(a, y));
+        threads.for_pieces(y, PIECE, &|_, y| scale_column(a, y));
     }
 }
 
@@ -118,7 +118,7 @@ pub fn scale_rows<D: Mixes<T, T>, T: Scalar>(
     y: &mut [T],
     cols: usize,
 ) {
-    threads.for_pieces(y, piece(cols), |start, y| {
+    threads.for_pieces(y, piece(cols), &|start, y| {
         let rows = start / cols..(start + y.len()) / cols;
         scale_piece(&d[rows], conjugate, &x[start..start + y.len()], y, cols);
     });
@@ -157,7 +157,7 @@ pub fn combine_rows<D: Mixes<T, T>, T: Scalar>(
         _ => (T::Arith::zero(), T::Arith::zero()),
     };
     let plain = !conjugate && !a.is_zero() && cols == 1;
-    threads.for_pieces(y, piece(cols), |start, y| {
+    threads.for_pieces(y, piece(cols), &|start, y| {
         let (rows, x) = (
             start / cols..(start + y.len()) / cols,
             &x[start..start + y.len()],
@@ -267,21 +267,14 @@ pub(super) fn reduce<T: Scalar, const N: usize>(
     cols: usize,
     part: impl Fn(usize, &[T]) -> [T::Arith; N] + Sync + Send,
 ) -> [T::Arith; N] {
-    reduce_ranges::<T, N>(threads, x.len(), cols, |range| part(range.start, &x[range]))
+    reduce_ranges::<T, N>(threads, x.len(), cols, &|range| {
+        part(range.start, &x[range])
+    })
 }
 
-/// Adds `part(range)` over ranges of whole rows of vectors with `length` numbers, always in the same order.
+/// Adds `part(range)` over ranges of whole rows of vectors with `length` numbers, always in the same order. The part is behind
+/// a pointer, so that this is compiled once for all reductions.
 pub(super) fn reduce_ranges<T: Scalar, const N: usize>(
-    threads: &Threads,
-    length: usize,
-    cols: usize,
-    part: impl Fn(Range<usize>) -> [T::Arith; N] + Sync + Send,
-) -> [T::Arith; N] {
-    add_ranges::<T, N>(threads, length, cols, &part)
-}
-
-/// The same without the type of the part, so that it is compiled once for all reductions.
-fn add_ranges<T: Scalar, const N: usize>(
     threads: &Threads,
     length: usize,
     cols: usize,

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use num_traits::{One, Zero};
 
+use super::rows::{Column, row_sum};
 use crate::factor::Factor;
 use crate::scalar::{Field, Mixes, Scalar};
 
@@ -32,25 +33,6 @@ impl<'a, M: Scalar> CsrArrays<'a, M> {
     pub fn row(&self, row: usize) -> (&'a [u32], &'a [M]) {
         let range = self.offsets[row]..self.offsets[row + 1];
         (&self.columns[range.clone()], &self.values[range])
-    }
-
-    /// Entry (`row`, `column`) of `A x`.
-    fn product<X: Scalar, Y: Scalar>(
-        &self,
-        row: usize,
-        x: &[X],
-        column: usize,
-        cols: usize,
-    ) -> <M as Mixes<X, Y>>::Accumulator
-    where
-        M: Mixes<X, Y>,
-    {
-        let mut sum = <M as Mixes<X, Y>>::Accumulator::zero();
-        for entry in self.offsets[row]..self.offsets[row + 1] {
-            let place = self.columns[entry] as usize * cols + column;
-            sum += self.values[entry].matrix() * M::input(x[place]);
-        }
-        sum
     }
 }
 
@@ -112,7 +94,12 @@ pub fn product<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         let beta = M::coefficient(vectors.beta.evaluate(column));
         for row in 0..a.offsets.len() - 1 {
             let place = row * cols + column;
-            let product = || a.product::<X, Y>(row, x, column, cols);
+            let values = Column {
+                values: x,
+                column,
+                cols,
+            };
+            let product = || row_sum::<M, X, Y>(a.row(row), values);
             let value = match &vectors.sweep {
                 Some(sweep) => relaxed::<M, X, Y>(sweep, product(), (row, place), x, y),
                 None if alpha.is_one() && beta.is_zero() => product(),

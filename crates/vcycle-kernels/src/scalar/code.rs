@@ -18,13 +18,9 @@ macro_rules! scalar_codes {
     ($($type:ty, $limit:literal;)*) => {$(
         impl Code for $type {
             const LIMIT: f64 = $limit;
-            #[inline(always)]
-            fn decode<A: Field>(self) -> A {
-                A::from_c64(self.to_c64())
-            }
-            #[inline(always)]
-            fn encode<A: Field>(value: A) -> Self {
-                Self::from_c64(value.to_c64())
+            inlined! {
+                fn decode<A: Field>(self) -> A = A::from_c64(self.to_c64());
+                fn encode<A: Field>(value: A) -> Self = Self::from_c64(value.to_c64());
             }
         }
     )*};
@@ -44,13 +40,9 @@ macro_rules! integer_codes {
     ($($type:ident),*) => {$(
         impl Code for $type {
             const LIMIT: f64 = $type::MAX as f64;
-            #[inline(always)]
-            fn decode<A: Field>(self) -> A {
-                A::from_c64(c64::new(f64::from(self), 0.0))
-            }
-            #[inline(always)]
-            fn encode<A: Field>(value: A) -> Self {
-                value.to_c64().re.round_ties_even() as $type
+            inlined! {
+                fn decode<A: Field>(self) -> A = A::from_c64(c64::new(f64::from(self), 0.0));
+                fn encode<A: Field>(value: A) -> Self = value.to_c64().re.round_ties_even() as $type;
             }
         }
     )*};

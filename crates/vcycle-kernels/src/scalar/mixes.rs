@@ -28,25 +28,12 @@ macro_rules! mixes {
     ($($arith:ty: $m:ty, [$(($x:ty, $y:ty)),* $(,)?];)*) => {$($(
         impl Mixes<$x, $y> for $m {
             type Accumulator = $arith;
-            #[inline(always)]
-            fn matrix(self) -> $arith {
-                convert(self)
-            }
-            #[inline(always)]
-            fn input(x: $x) -> $arith {
-                convert(x)
-            }
-            #[inline(always)]
-            fn output(y: $y) -> $arith {
-                convert(y)
-            }
-            #[inline(always)]
-            fn result(value: $arith) -> $y {
-                convert(value)
-            }
-            #[inline(always)]
-            fn coefficient(value: <$y as Scalar>::Arith) -> $arith {
-                convert(value)
+            inlined! {
+                fn matrix(self) -> $arith = convert(self);
+                fn input(x: $x) -> $arith = convert(x);
+                fn output(y: $y) -> $arith = convert(y);
+                fn result(value: $arith) -> $y = convert(value);
+                fn coefficient(value: <$y as Scalar>::Arith) -> $arith = convert(value);
             }
         }
     )*)*};

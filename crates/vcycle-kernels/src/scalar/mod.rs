@@ -160,62 +160,27 @@ macro_rules! real_field {
         impl Scalar for $t {
             type Arith = $t;
             const KIND: Kind = Kind::$kind;
-            #[inline(always)]
-            fn load(self) -> $t {
-                self
-            }
-            #[inline(always)]
-            fn store(value: $t) -> $t {
-                value
-            }
-            #[inline(always)]
-            fn to_c64(self) -> c64 {
-                c64::new(f64::from(self), 0.0)
-            }
-            #[inline(always)]
-            fn from_c64(value: c64) -> $t {
-                value.re as $t
+            inlined! {
+                fn load(self) -> $t = self;
+                fn store(value: $t) -> $t = value;
+                fn to_c64(self) -> c64 = c64::new(f64::from(self), 0.0);
+                fn from_c64(value: c64) -> $t = value.re as $t;
             }
         }
 
         impl Field for $t {
             type Real = $t;
-            #[inline(always)]
-            fn from_real(value: $t) -> $t {
-                value
-            }
-            #[inline(always)]
-            fn real(self) -> $t {
-                self
-            }
-            #[inline(always)]
-            fn conj(self) -> $t {
-                self
-            }
-            #[inline(always)]
-            fn modulus(self) -> $t {
-                self.abs()
-            }
-            #[inline(always)]
-            fn modulus_squared(self) -> $t {
-                self * self
-            }
-            #[inline(always)]
-            fn square_root(self) -> $t {
-                self.sqrt()
-            }
-            #[inline(always)]
-            fn is_finite(self) -> bool {
-                <$t>::is_finite(self)
-            }
-            // Not `mul_add`: without the FMA target feature that is a library call.
-            #[inline(always)]
-            fn multiply_add(self, a: $t, b: $t) -> $t {
-                self * a + b
-            }
-            #[inline(always)]
-            fn fused_multiply_add(self, a: $t, b: $t) -> $t {
-                self.mul_add(a, b)
+            inlined! {
+                fn from_real(value: $t) -> $t = value;
+                fn real(self) -> $t = self;
+                fn conj(self) -> $t = self;
+                fn modulus(self) -> $t = self.abs();
+                fn modulus_squared(self) -> $t = self * self;
+                fn square_root(self) -> $t = self.sqrt();
+                fn is_finite(self) -> bool = <$t>::is_finite(self);
+                // Not `mul_add`: without the FMA target feature that is a library call.
+                fn multiply_add(self, a: $t, b: $t) -> $t = self * a + b;
+                fn fused_multiply_add(self, a: $t, b: $t) -> $t = self.mul_add(a, b);
             }
         }
     };
@@ -226,21 +191,11 @@ macro_rules! half_scalar {
         impl Scalar for $t {
             type Arith = f32;
             const KIND: Kind = Kind::$kind;
-            #[inline(always)]
-            fn load(self) -> f32 {
-                $widen(self)
-            }
-            #[inline(always)]
-            fn store(value: f32) -> $t {
-                $narrow(value)
-            }
-            #[inline(always)]
-            fn to_c64(self) -> c64 {
-                c64::new(f64::from($widen(self)), 0.0)
-            }
-            #[inline(always)]
-            fn from_c64(value: c64) -> $t {
-                $narrow(round_to_odd(value.re))
+            inlined! {
+                fn load(self) -> f32 = $widen(self);
+                fn store(value: f32) -> $t = $narrow(value);
+                fn to_c64(self) -> c64 = c64::new(f64::from($widen(self)), 0.0);
+                fn from_c64(value: c64) -> $t = $narrow(round_to_odd(value.re));
             }
         }
     };
@@ -251,61 +206,26 @@ macro_rules! complex_field {
         impl Scalar for Complex<$r> {
             type Arith = Complex<$r>;
             const KIND: Kind = Kind::$kind;
-            #[inline(always)]
-            fn load(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn store(value: Self) -> Self {
-                value
-            }
-            #[inline(always)]
-            fn to_c64(self) -> c64 {
-                c64::new(f64::from(self.re), f64::from(self.im))
-            }
-            #[inline(always)]
-            fn from_c64(value: c64) -> Self {
-                Complex::new(value.re as $r, value.im as $r)
+            inlined! {
+                fn load(self) -> Self = self;
+                fn store(value: Self) -> Self = value;
+                fn to_c64(self) -> c64 = c64::new(f64::from(self.re), f64::from(self.im));
+                fn from_c64(value: c64) -> Self = Complex::new(value.re as $r, value.im as $r);
             }
         }
 
         impl Field for Complex<$r> {
             type Real = $r;
-            #[inline(always)]
-            fn from_real(value: $r) -> Self {
-                Complex::new(value, <$r>::zero())
-            }
-            #[inline(always)]
-            fn real(self) -> $r {
-                self.re
-            }
-            #[inline(always)]
-            fn conj(self) -> Self {
-                Complex::conj(&self)
-            }
-            #[inline(always)]
-            fn modulus(self) -> $r {
-                self.norm()
-            }
-            #[inline(always)]
-            fn modulus_squared(self) -> $r {
-                self.norm_sqr()
-            }
-            #[inline(always)]
-            fn square_root(self) -> Self {
-                self.sqrt()
-            }
-            #[inline(always)]
-            fn is_finite(self) -> bool {
-                self.re.is_finite() && self.im.is_finite()
-            }
-            #[inline(always)]
-            fn multiply_add(self, a: Self, b: Self) -> Self {
-                self * a + b
-            }
-            #[inline(always)]
-            fn fused_multiply_add(self, a: Self, b: Self) -> Self {
-                self.multiply_add(a, b)
+            inlined! {
+                fn from_real(value: $r) -> Self = Complex::new(value, <$r>::zero());
+                fn real(self) -> $r = self.re;
+                fn conj(self) -> Self = Complex::conj(&self);
+                fn modulus(self) -> $r = self.norm();
+                fn modulus_squared(self) -> $r = self.norm_sqr();
+                fn square_root(self) -> Self = self.sqrt();
+                fn is_finite(self) -> bool = self.re.is_finite() && self.im.is_finite();
+                fn multiply_add(self, a: Self, b: Self) -> Self = self * a + b;
+                fn fused_multiply_add(self, a: Self, b: Self) -> Self = self.multiply_add(a, b);
             }
         }
     };

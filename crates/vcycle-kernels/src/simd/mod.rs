@@ -2,18 +2,13 @@
 //!
 //! Loops that compilers vectorise well are written once, in plain Rust, inside [`multiversion!`](crate::multiversion!).
 //! Only gathers, which they do not, are written with intrinsics, behind [`Simd`].
+//!
+//! Functions on registers are unsafe: the host has to have the instructions.
 
-/// Methods of [`Simd`] that are one expression of intrinsics each.
-#[cfg(target_arch = "x86_64")]
-macro_rules! of_intrinsics {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $value:expr;)*) => {$(
-        #[inline(always)]
-        unsafe fn $name($($argument: $type),*) -> $result {
-            // SAFETY: the host has the instructions of these registers, a condition of `Simd`.
-            unsafe { $value }
-        }
-    )*};
-}
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "these functions are unsafe as a whole: what they ask for is what the functions they call ask for"
+)]
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -115,17 +110,13 @@ pub trait Simd {
     /// The sums over the lanes of [`Simd::LANES`] registers, one a lane.
     #[inline(always)]
     unsafe fn sums(rows: &mut [Self::Register]) -> Self::Register {
-        // SAFETY: the host has the instructions of these registers, a condition of `Simd`; `transpose` checks that
-        // there are as many registers as lanes.
-        unsafe {
-            Self::transpose(rows);
-            let mut half = rows.len() / 2;
-            while half > 0 {
-                for lane in 0..half {
-                    rows[lane] = Self::add(rows[lane], rows[lane + half]);
-                }
-                half /= 2;
+        Self::transpose(rows);
+        let mut half = rows.len() / 2;
+        while half > 0 {
+            for lane in 0..half {
+                rows[lane] = Self::add(rows[lane], rows[lane + half]);
             }
+            half /= 2;
         }
         rows[0]
     }
@@ -139,15 +130,11 @@ pub trait Simd {
         starts: [*const Self::Real; ROWS],
         counts: [usize; ROWS],
     ) -> Self::Register {
-        // SAFETY: the host has the instructions of these registers, a condition of `Simd`; from each start on
-        // `counts[row]` numbers are readable, a condition of this method.
-        unsafe {
-            let mut rows = [Self::zero(); ROWS];
-            for row in 0..ROWS {
-                rows[row] = Self::load(starts[row], counts[row]);
-            }
-            Self::sums(&mut rows)
+        let mut rows = [Self::zero(); ROWS];
+        for row in 0..ROWS {
+            rows[row] = Self::load(starts[row], counts[row]);
         }
+        Self::sums(&mut rows)
     }
     /// Writes the lanes to as many numbers.
     unsafe fn store(a: Self::Register, to: &mut [Self::Real]);
@@ -160,39 +147,29 @@ mod tests {
     use crate::scalar::{Field, bf16, convert, f16};
 
     /// A register's lanes.
-    ///
-    /// # Safety
-    /// The host has the instructions of `S`.
     unsafe fn lanes<S: Simd>(register: S::Register) -> Vec<f64> {
         let mut lanes = vec![S::Real::from_f64(0.0); S::LANES];
-        // SAFETY: the host has the instructions of `S`, a condition of this function.
-        unsafe { S::store(register, &mut lanes) };
+        S::store(register, &mut lanes);
         lanes.into_iter().map(Real::to_f64).collect()
     }
 
-    /// # Safety
-    /// The host has the instructions of `S`.
     unsafe fn check_load<S: Simd, M: Scalar>() {
         let values: Vec<f64> = (0..16).map(|i| f64::from(i) - 2.5).collect();
         let stored: Vec<M> = values.iter().map(|&value| convert(value)).collect();
         for count in 0..=S::LANES {
-            // SAFETY: the host has the instructions of `S`, a condition of this function. `stored` has 16 values, and
-            // no register has more lanes.
-            let loaded = unsafe { lanes::<S>(S::load(stored.as_ptr(), count)) };
+            // `stored` has 16 values, and no register has more lanes.
+            let loaded = lanes::<S>(S::load(stored.as_ptr(), count));
             assert_eq!(loaded[..count], values[..count]);
             assert!(loaded[count..].iter().all(|&lane| lane == 0.0));
         }
     }
 
-    /// # Safety
-    /// The host has the instructions of `S`.
     unsafe fn check_gather<S: Simd, X: Scalar>() {
         let x: Vec<X> = (0..40).map(|i| convert(f64::from(i))).collect();
         let columns: Vec<u32> = (0..16).map(|i| (i * 11 + 3) % 40).collect();
         for count in 0..=S::LANES {
-            // SAFETY: the host has the instructions of `S`, a condition of this function. There are 16 columns, all
-            // below the 40 numbers of `x`.
-            let found = unsafe { lanes::<S>(S::gather(x.as_ptr(), columns.as_ptr(), count)) };
+            // There are 16 columns, all below the 40 numbers of `x`.
+            let found = lanes::<S>(S::gather(x.as_ptr(), columns.as_ptr(), count));
             for (lane, value) in found.into_iter().enumerate() {
                 let expected = if lane < count {
                     f64::from(columns[lane])
@@ -204,45 +181,37 @@ mod tests {
         }
     }
 
-    /// # Safety
-    /// The host has the instructions of `S`.
     unsafe fn check_arithmetic<S: Simd>() {
         let numbers: Vec<f32> = (0..256).map(|i| i as f32).collect();
-        // SAFETY: the host has the instructions of `S`, a condition of this function. `numbers` fills a square of
-        // 16 by 16 lanes, the largest there is.
-        unsafe {
-            let row = |row: usize| S::load(numbers[row * S::LANES..].as_ptr(), S::LANES);
-            let mut square: Vec<S::Register> = (0..S::LANES).map(row).collect();
-            S::transpose(&mut square);
-            for (column, register) in square.into_iter().enumerate() {
-                let expected = (0..S::LANES).map(|row| (row * S::LANES + column) as f64);
-                assert_eq!(lanes::<S>(register), expected.collect::<Vec<_>>());
-            }
-            let mut square: Vec<S::Register> = (0..S::LANES).map(row).collect();
-            let sum =
-                |row: usize, count: usize| (0..count).map(|c| (row * S::LANES + c) as f64).sum();
-            let expected: Vec<f64> = (0..S::LANES).map(|row| sum(row, S::LANES)).collect();
-            assert_eq!(lanes::<S>(S::sums(&mut square)), expected);
-            let sum = S::multiply_add(row(0), row(0), S::add(row(0), S::zero()));
-            let expected = (0..S::LANES).map(|lane| (lane * lane + lane) as f64);
-            assert_eq!(lanes::<S>(sum), expected.collect::<Vec<_>>());
-            let inverse = lanes::<S>(S::inverse(S::subtract(S::zero(), row(1))));
-            for (lane, found) in inverse.into_iter().enumerate() {
-                assert!((1.0 + found * (S::LANES + lane) as f64).abs() < 3e-7);
-            }
-            let expected = |first: usize| (0..S::LANES).map(move |lane| (first + lane) as f64);
-            let shifted = lanes::<S>(S::shift_up(row(0), row(1)));
-            assert_eq!(shifted, expected(S::LANES - 1).collect::<Vec<_>>());
-            let shifted = lanes::<S>(S::shift_down(row(0), row(1)));
-            assert_eq!(shifted, expected(1).collect::<Vec<_>>());
-            let mixed = lanes::<S>(S::alternate(row(0), row(1)));
-            let expected = (0..S::LANES).map(|lane| (lane + lane % 2 * S::LANES) as f64);
-            assert_eq!(mixed, expected.collect::<Vec<_>>());
+        // `numbers` fills a square of 16 by 16 lanes, the largest there is.
+        let row = |row: usize| S::load(numbers[row * S::LANES..].as_ptr(), S::LANES);
+        let mut square: Vec<S::Register> = (0..S::LANES).map(row).collect();
+        S::transpose(&mut square);
+        for (column, register) in square.into_iter().enumerate() {
+            let expected = (0..S::LANES).map(|row| (row * S::LANES + column) as f64);
+            assert_eq!(lanes::<S>(register), expected.collect::<Vec<_>>());
         }
+        let mut square: Vec<S::Register> = (0..S::LANES).map(row).collect();
+        let sum = |row: usize, count: usize| (0..count).map(|c| (row * S::LANES + c) as f64).sum();
+        let expected: Vec<f64> = (0..S::LANES).map(|row| sum(row, S::LANES)).collect();
+        assert_eq!(lanes::<S>(S::sums(&mut square)), expected);
+        let sum = S::multiply_add(row(0), row(0), S::add(row(0), S::zero()));
+        let expected = (0..S::LANES).map(|lane| (lane * lane + lane) as f64);
+        assert_eq!(lanes::<S>(sum), expected.collect::<Vec<_>>());
+        let inverse = lanes::<S>(S::inverse(S::subtract(S::zero(), row(1))));
+        for (lane, found) in inverse.into_iter().enumerate() {
+            assert!((1.0 + found * (S::LANES + lane) as f64).abs() < 3e-7);
+        }
+        let expected = |first: usize| (0..S::LANES).map(move |lane| (first + lane) as f64);
+        let shifted = lanes::<S>(S::shift_up(row(0), row(1)));
+        assert_eq!(shifted, expected(S::LANES - 1).collect::<Vec<_>>());
+        let shifted = lanes::<S>(S::shift_down(row(0), row(1)));
+        assert_eq!(shifted, expected(1).collect::<Vec<_>>());
+        let mixed = lanes::<S>(S::alternate(row(0), row(1)));
+        let expected = (0..S::LANES).map(|lane| (lane + lane % 2 * S::LANES) as f64);
+        assert_eq!(mixed, expected.collect::<Vec<_>>());
     }
 
-    /// # Safety
-    /// The host has the instructions of `S`.
     unsafe fn check_short_sums<S: Simd, const LANES: usize>() {
         let numbers: Vec<S::Real> = (0..200).map(|i| S::Real::from_f64(f64::from(i))).collect();
         let starts = std::array::from_fn(|row| 3 * row);
@@ -259,17 +228,12 @@ mod tests {
         assert_eq!(found, (0..LANES).map(sum).collect::<Vec<_>>());
     }
 
-    /// # Safety
-    /// The host has the instructions of `S`.
     unsafe fn check<S: Simd>() {
-        // SAFETY: the host has the instructions of `S`, a condition of this function.
-        unsafe {
-            check_load::<S, f32>();
-            check_load::<S, f16>();
-            check_load::<S, bf16>();
-            check_gather::<S, f32>();
-            check_arithmetic::<S>();
-        }
+        check_load::<S, f32>();
+        check_load::<S, f16>();
+        check_load::<S, bf16>();
+        check_gather::<S, f32>();
+        check_arithmetic::<S>();
     }
 
     #[test]

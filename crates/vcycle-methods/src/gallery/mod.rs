@@ -133,9 +133,6 @@ pub fn is_made_in_parts(spec: &str) -> bool {
 /// assert_eq!(rows, [72; 3]);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`build`], and when another rank has failed.
 pub fn build_part(spec: &str, rank: &Executor) -> Result<Option<(Distributed<f64>, Vec<f64>)>> {
     if !is_made_in_parts(spec) {
         return Ok(None);
@@ -163,9 +160,6 @@ pub fn build_part(spec: &str, rank: &Executor) -> Result<Option<(Distributed<f64
 /// assert_eq!((extent.rows, extent.entries), (1_000_000_000, 6_994_000_000));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`build`], as far as the specification shows it.
 pub fn extent(spec: &str) -> Result<Extent> {
     read(catalogue(), spec, |given| given.extent(u32::MAX as usize))
 }
@@ -177,9 +171,6 @@ pub fn extent(spec: &str) -> Result<Extent> {
 /// assert_eq!(vcycle::gallery::grid("poisson5:8x6")?, Some(([8, 6, 1], 1)));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`build`], as far as the specification shows it.
 pub fn grid(spec: &str) -> Result<Option<([usize; 3], usize)>> {
     read(catalogue(), spec, |given| {
         Ok(given.nodes().map(|nodes| (nodes, given.entry.unknowns)))
@@ -195,9 +186,6 @@ pub fn grid(spec: &str) -> Result<Option<([usize; 3], usize)>> {
 /// assert_eq!((a.stencil().points(), a.unknowns()), (7, 4));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`build`], and for a problem that is on no box of cells.
 pub fn build_stencil(spec: &str, executor: &Executor) -> Result<StencilMatrix<f64>> {
     match read(catalogue(), spec, |given| {
         structured::stencil(given, executor)
@@ -231,9 +219,6 @@ pub fn is_complex_problem(spec: &str) -> bool {
 /// assert!((diagonal.re - 3.84).abs() < 1e-15 && (diagonal.im - 0.08).abs() < 1e-15);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`build`].
 pub fn build_complex(spec: &str, executor: &Executor) -> Result<Problem<c64>> {
     read(complex_catalogue(), spec, |given| {
         given.extent(u32::MAX as usize)?;

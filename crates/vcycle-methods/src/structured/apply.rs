@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::columns::by_column;
-use super::fields::as_fields;
+use super::fields::{as_fields, by_column};
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
@@ -13,6 +12,7 @@ use crate::matrix::Csr;
 use crate::operations::Finish;
 use crate::operations::reductions::take_sums;
 use crate::reference::stencil::Start;
+use crate::scalar::Mixes;
 use crate::vector::{Coefficient, Scalars, Vector};
 
 impl<M: Storage> StencilMatrix<M> {
@@ -32,7 +32,7 @@ impl<M: Storage> StencilMatrix<M> {
     }
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        if self.product_of_rows(false, x, y, ws)?.is_some() {
+        if self.operand().product_of_rows(false, x, y, ws)?.is_some() {
             return Ok(());
         }
         by_column(x, y, ws, |x, y| {
@@ -43,119 +43,96 @@ impl<M: Storage> StencilMatrix<M> {
     }
 }
 
-impl<M: Storage> StencilMatrix<M> {
-    /// The product and, if wanted, `<x, y>` in one pass over memory, where there are threads for it.
-    fn product_of_rows<V: Vectors>(
+impl<M: Storage, V: Vectors + Mixes<V, V>> LinOp<V> for StencilMatrix<M> {
+    fn size(&self) -> Size {
+        self.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.executor()
+    }
+
+    fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        check_apply("stencil product", self.size(), self.executor(), x, y)?;
+        self.product(x, y, ws)
+    }
+
+    fn apply_dot(
         &self,
-        wants_dot: bool,
+        x: &Vector<V>,
+        y: &mut Vector<V>,
+        dots: &mut Scalars<V>,
+        ws: &Workspace,
+    ) -> Result<bool> {
+        check_apply("stencil product", self.size(), self.executor(), x, y)?;
+        match self.operand().product_of_rows(true, x, y, ws)? {
+            Some(dot) => take_sums(&[dot], dots).map(|()| true),
+            None => self.product(x, y, ws).map(|()| false),
+        }
+    }
+
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, V>,
+        x: &Vector<V>,
+        beta: Coefficient<'_, V>,
+        y: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply("stencil product", self.size(), self.executor(), x, y)?;
+        if !self.is_plain(x) {
+            let mut product = ws.vector_like::<V, V>(y)?;
+            self.product(x, &mut product, ws)?;
+            return y.axpby(alpha, &product, beta);
+        }
+        let z = None;
+        self.column(&Finish::Combine { alpha, beta, z }, x, y)
+    }
+
+    fn residual(
+        &self,
+        b: &Vector<V>,
+        x: &Vector<V>,
+        r: &mut Vector<V>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        check_apply("stencil residual", self.size(), self.executor(), x, r)?;
+        check_apply("stencil residual", self.size(), self.executor(), x, b)?;
+        if !self.is_plain(x) {
+            r.copy_from(b)?;
+            let (less, one) = (Coefficient::real(-1.0), Coefficient::one());
+            return self.apply_advanced(less, x, one, r, ws);
+        }
+        self.column(&Finish::residual(b), x, r)
+    }
+
+    fn relax(
+        &self,
+        sweep: Sweep<'_, V>,
         x: &Vector<V>,
         y: &mut Vector<V>,
         ws: &Workspace,
-    ) -> Result<Option<V>> {
-        self.operand().product_of_rows(wants_dot, x, y, ws)
+    ) -> Result<()> {
+        if !self.is_plain(x) {
+            let residual = |r: &mut Vector<V>| self.residual(sweep.b, x, r, ws);
+            return sweep.compose(self.size(), &residual, x, y, ws);
+        }
+        sweep.check(self.size(), x, y)?;
+        self.column(&Finish::Relax(sweep), x, y)
     }
-}
 
-macro_rules! operator {
-    ($($vector:ty),*) => {$(
-        impl<M: Storage> LinOp<$vector> for StencilMatrix<M> {
-            fn size(&self) -> Size {
-                self.size()
-            }
+    fn csr(&self) -> Option<Cow<'_, Csr<V>>> {
+        self.to_csr().convert().ok().map(Cow::Owned)
+    }
 
-            fn executor(&self) -> &Executor {
-                self.executor()
-            }
-
-            fn apply(
-                &self,
-                x: &Vector<$vector>,
-                y: &mut Vector<$vector>,
-                ws: &Workspace,
-            ) -> Result<()> {
-                check_apply("stencil product", self.size(), self.executor(), x, y)?;
-                self.product(x, y, ws)
-            }
-
-            fn apply_dot(
-                &self,
-                x: &Vector<$vector>,
-                y: &mut Vector<$vector>,
-                dots: &mut Scalars<$vector>,
-                ws: &Workspace,
-            ) -> Result<bool> {
-                check_apply("stencil product", self.size(), self.executor(), x, y)?;
-                match self.product_of_rows(true, x, y, ws)? {
-                    Some(dot) => take_sums(&[dot], dots).map(|()| true),
-                    None => self.product(x, y, ws).map(|()| false),
-                }
-            }
-
-            fn apply_advanced(
-                &self,
-                alpha: Coefficient<'_, $vector>,
-                x: &Vector<$vector>,
-                beta: Coefficient<'_, $vector>,
-                y: &mut Vector<$vector>,
-                ws: &Workspace,
-            ) -> Result<()> {
-                check_apply("stencil product", self.size(), self.executor(), x, y)?;
-                if !self.is_plain(x) {
-                    let mut product = ws.vector_like::<$vector, $vector>(y)?;
-                    self.product(x, &mut product, ws)?;
-                    return y.axpby(alpha, &product, beta);
-                }
-                self.column(&Finish::Combine { alpha, beta, z: None }, x, y)
-            }
-
-            fn residual(
-                &self,
-                b: &Vector<$vector>,
-                x: &Vector<$vector>,
-                r: &mut Vector<$vector>,
-                ws: &Workspace,
-            ) -> Result<()> {
-                check_apply("stencil residual", self.size(), self.executor(), x, r)?;
-                check_apply("stencil residual", self.size(), self.executor(), x, b)?;
-                if !self.is_plain(x) {
-                    r.copy_from(b)?;
-                    let (less, one) = (Coefficient::real(-1.0), Coefficient::one());
-                    return self.apply_advanced(less, x, one, r, ws);
-                }
-                self.column(&Finish::residual(b), x, r)
-            }
-
-            fn relax(
-                &self,
-                sweep: Sweep<'_, $vector>,
-                x: &Vector<$vector>,
-                y: &mut Vector<$vector>,
-                ws: &Workspace,
-            ) -> Result<()> {
-                if !self.is_plain(x) {
-                    let residual = |r: &mut Vector<$vector>| self.residual(sweep.b, x, r, ws);
-                    return sweep.compose(self.size(), &residual, x, y, ws);
-                }
-                sweep.check(self.size(), x, y)?;
-                self.column(&Finish::Relax(sweep), x, y)
-            }
-
-            fn csr(&self) -> Option<Cow<'_, Csr<$vector>>> {
-                self.to_csr().convert().ok().map(Cow::Owned)
-            }
-
-            fn label(&self) -> &'static str {
+    fn label(&self) -> &'static str {
         "a stencil matrix"
     }
 
     fn footprint(&self) -> Footprint {
-                Footprint {
-                    held: self.bytes(),
-                    moved: self.bytes(),
-                }
-            }
+        Footprint {
+            held: self.bytes(),
+            moved: self.bytes(),
         }
-    )*};
+    }
 }
-
-operator!(f64, f32);

@@ -1,10 +1,11 @@
-//! Stencil matrices from CSR matrices and back.
+//! Stencil matrices from CSR matrices and back, and cell by cell.
 
 use super::decode::{ALL, Decoder, ROWS, inside};
+use super::lines::made_of_lines;
 use super::stencil::opposite;
 use super::{Grid, Offset, Stencil, StencilMatrix, Storage, Structure};
 use crate::error::{Error, Result};
-use crate::executor::cut;
+use crate::executor::{Executor, cut};
 use crate::matrix::{Csr, build, zeroed};
 use crate::scalar::Scalar;
 
@@ -137,4 +138,44 @@ fn lines_of<T: Storage>(
         looked.is_ok() && fits
     });
     Ok(fits.into_iter().all(|fits| fits).then_some(values))
+}
+
+impl StencilMatrix<f64> {
+    /// A matrix made cell by cell: `make(cell, entries)` fills in the entries of the cell's rows, which
+    /// are zeros before, at `(i * points + point) * unknowns + j`. Those of neighbours outside the grid
+    /// are left out.
+    ///
+    /// ```
+    /// use vcycle::{executor::Executor, structured::{Grid, Stencil, StencilMatrix}};
+    /// let grid = Grid::new([4, 1, 1])?;
+    /// let a = StencilMatrix::from_cells(&Executor::cpu(), grid, Stencil::full(1), 1, |_, entries| {
+    ///     entries.copy_from_slice(&[-1.0, 2.0, -1.0]);
+    /// })?;
+    /// assert_eq!(a.to_csr().row(3), (&[2, 3][..], &[-1.0, 2.0][..]));
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub fn from_cells(
+        executor: &Executor,
+        grid: Grid,
+        stencil: Stencil,
+        unknowns: usize,
+        make: impl Fn([usize; 3], &mut [f64]) + Sync + Send,
+    ) -> Result<Self> {
+        let (points, [nx, ny, _]) = (stencil.points(), grid.size());
+        let numbers = points * unknowns * unknowns;
+        let values = made_of_lines(executor, grid, numbers, |line, out| {
+            let mut entries = vec![0.0; numbers];
+            for x in 0..nx {
+                entries.fill(0.0);
+                make([x, line % ny, line / ny], &mut entries);
+                for (stream, &entry) in entries.iter().enumerate() {
+                    let offset = stencil.offsets()[stream / unknowns % points];
+                    if inside(grid, [x, line % ny, line / ny], offset) {
+                        out[stream * nx + x] = entry;
+                    }
+                }
+            }
+        })?;
+        Self::with_unknowns(executor, grid, stencil, unknowns, values)
+    }
 }

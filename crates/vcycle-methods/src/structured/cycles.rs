@@ -1,52 +1,28 @@
-//! Levels in double and single precision, and the cycle through all of them.
+//! Stores levels in double and single precision, and makes the cycle through all of them.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use super::entrance::Entrance;
+use super::fields::InRows;
 use super::level::GridLevel;
+use super::level_parts::{LevelParts, Made};
 use super::moved_operator::MovedOperator;
+use super::parameters::OnLevel;
+use super::survey::Survey;
+use super::{StencilMatrix, Storage, StructMg};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
-use crate::executor::Executor;
+use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::LinOp;
 use crate::matrix::{CellOrder, Distributed, GridPart};
-use crate::multigrid::{Cycle, Cycles, Operations, seen_as};
+use crate::multigrid::{Cycle, Cycles, DenseLu, Report, seen_as};
 use crate::precision::Unit;
 use crate::scalar::{Kind, Mixes, Scalar};
 use crate::vector::Vector;
 
 /// A matrix whose rows ranks share, and how they share its grid.
 pub(super) type Ranks<'r> = (&'r Distributed<f64>, &'r GridPart);
-
-/// A level, by the precision of its vectors.
-pub(super) enum AnyLevel {
-    Double(Box<dyn GridLevel<f64>>),
-    Single(Box<dyn GridLevel<f32>>),
-}
-
-impl AnyLevel {
-    /// The matrix and what it is stored in, if it is not scaled.
-    pub(super) fn unscaled(&self) -> Option<(Kind, Arc<dyn LinOp<f64>>)> {
-        match self {
-            Self::Double(level) => unscaled(level.as_ref()),
-            Self::Single(level) => unscaled(level.as_ref()),
-        }
-    }
-}
-
-fn unscaled<V: Vectors>(level: &dyn GridLevel<V>) -> Option<(Kind, Arc<dyn LinOp<f64>>)> {
-    match level.scales() {
-        None => Some((level.storage(), level.stored_matrix())),
-        Some(_) => None,
-    }
-}
-
-/// The cycles from a level down, by the precision of its vectors.
-pub(super) enum AnyDown {
-    Double(Down<f64>),
-    Single(Down<f32>),
-}
 
 /// The cycles from a level down.
 pub(super) struct Down<V: Scalar> {
@@ -56,14 +32,6 @@ pub(super) struct Down<V: Scalar> {
 }
 
 impl<V: Scalar> Down<V> {
-    /// A solver is all there is.
-    pub(super) fn coarsest(solver: Arc<dyn LinOp<V>>) -> Self {
-        Self {
-            cycles: Cycles::coarsest(solver),
-            scales: None,
-        }
-    }
-
     /// The same for vectors of another precision; shared where it is the same one.
     fn seen_as<W: Scalar>(&self) -> Result<Down<W>> {
         Ok(Down {
@@ -83,42 +51,13 @@ fn converted<S: Scalar, V: Scalar>(scales: &Arc<Vector<S>>) -> Result<Arc<Vector
     Ok(Arc::new(converted))
 }
 
+/// All cycles, by the precision of the vectors of the finest level.
+pub(super) enum AnyDown {
+    Double(Down<f64>),
+    Single(Down<f32>),
+}
+
 impl AnyDown {
-    fn seen_as<V: Scalar>(&self) -> Result<Down<V>> {
-        match self {
-            Self::Double(down) => down.seen_as(),
-            Self::Single(down) => down.seen_as(),
-        }
-    }
-
-    /// The cycles of rank 0, which are none on the others, from a level down that it has gathered.
-    pub(super) fn gathered(
-        inner: Option<Self>,
-        (part, unknowns): (&Arc<GridPart>, usize),
-        (cycle, working): (Cycle, Unit),
-        executor: &Executor,
-    ) -> Result<Self> {
-        let (shape, place) = ((part, unknowns), (cycle, executor));
-        Ok(match working {
-            Unit::Double => Self::Double(gathered(inner, shape, place)?),
-            _ => Self::Single(gathered(inner, shape, place)?),
-        })
-    }
-
-    /// The same with one more level on top; `rank` is the executor of a rank that shares it.
-    pub(super) fn below(
-        &self,
-        level: AnyLevel,
-        (cycle, rank): (Cycle, Option<&Executor>),
-        number: usize,
-    ) -> Result<Self> {
-        let shape = (cycle, rank);
-        Ok(match level {
-            AnyLevel::Double(level) => Self::Double(over(level, self.seen_as()?, shape, number)?),
-            AnyLevel::Single(level) => Self::Single(over(level, self.seen_as()?, shape, number)?),
-        })
-    }
-
     /// The cycle for vectors of `T` as solvers have them, with so many unknowns a cell: those of own rows where ranks share
     /// the grid.
     pub(super) fn outside<T: Scalar>(
@@ -133,48 +72,155 @@ impl AnyDown {
     }
 }
 
-fn gathered<V: Vectors + Mixes<V, V>>(
-    inner: Option<AnyDown>,
-    (part, unknowns): (&Arc<GridPart>, usize),
-    (cycle, executor): (Cycle, &Executor),
-) -> Result<Down<V>> {
-    let inner: Option<Down<V>> = inner.map(|inner| inner.seen_as()).transpose()?;
-    let wrapped = |operator: Option<Arc<dyn LinOp<V>>>| -> Arc<dyn LinOp<V>> {
-        let unscaled = operator.map(|cycle| -> Arc<dyn LinOp<V>> {
-            let scales = inner.as_ref().and_then(|inner| inner.scales.clone());
-            Arc::new(Entrance::<V, V>::new(cycle, 1, scales))
-        });
-        Arc::new(MovedOperator::gathered(executor, part, unknowns, unscaled))
-    };
-    let cycles = inner.as_ref().map(|inner| &inner.cycles);
-    let shaped = cycles.map(|cycles| cycles.visited(cycle)).transpose()?;
-    Ok(Down {
-        cycles: Cycles::ending(
-            wrapped(shaped),
-            wrapped(cycles.map(|cycles| Arc::clone(&cycles.v))),
-            wrapped(cycles.map(|cycles| Arc::clone(&cycles.full))),
-        ),
-        scales: None,
-    })
+/// Levels that are stored from the finest one down; cycles are made of them from the coarsest one up.
+pub(super) struct Levels<'a> {
+    pub(super) parameters: &'a StructMg,
+    /// Those that are not stored yet, the last one without transfers.
+    pub(super) made: std::vec::IntoIter<Made<'a>>,
+    /// Where ranks share levels: how they share that behind them, which rank 0 has, with all below.
+    pub(super) gathered: Option<(usize, Arc<GridPart>)>,
+    pub(super) unknowns: usize,
+    pub(super) executor: &'a Executor,
+    /// The executor of a rank that shares levels.
+    pub(super) rank: Option<&'a Executor>,
+    pub(super) ws: &'a Workspace,
+    /// Of the finest level, and by what that is scaled already.
+    pub(super) known: (Option<Survey>, Option<Buffer<f64>>),
+    /// Whether all levels up to now are stored as narrow as they are to be.
+    pub(super) narrow: bool,
+    pub(super) report: Report,
+    /// The matrix of the finest level and what it is stored in, if it is not scaled.
+    pub(super) finest: Option<(Kind, Arc<dyn LinOp<f64>>)>,
 }
 
-fn over<V: Vectors>(
-    mut level: Box<dyn GridLevel<V>>,
-    below: Down<V>,
-    (cycle, rank): (Cycle, Option<&Executor>),
-    number: usize,
-) -> Result<Down<V>> {
-    level.set_next_scales(below.scales);
-    let (scales, shared) = (level.scales().cloned(), level.shared());
-    let operations: Box<dyn Operations<V>> = level;
-    let mut cycles = Cycles::over(&below.cycles, Arc::from(operations), cycle, number)?;
-    if let (Cycle::K, Some(rank), Some((exchange, product))) = (cycle, rank, shared) {
-        let (part, unknowns) = (&exchange.part, exchange.unknowns);
-        let shaped = Arc::clone(&cycles.shaped);
-        let krylov = MovedOperator::krylov(rank, part, unknowns, product, shaped)?;
-        cycles.krylov = Some(krylov);
+impl Levels<'_> {
+    /// The cycles of all levels.
+    pub(super) fn cycles(&mut self) -> Result<AnyDown> {
+        Ok(match self.on(0)?.precision.working {
+            Unit::Double => AnyDown::Double(self.down(0)?),
+            _ => AnyDown::Single(self.down(0)?),
+        })
     }
-    Ok(Down { cycles, scales })
+
+    /// What holds for the next level that is stored.
+    fn on(&self, number: usize) -> Result<OnLevel> {
+        let cells = match (self.made.as_slice().first(), &self.gathered) {
+            (Some(made), _) => made.a.grid_of_all().cells(),
+            (None, Some((_, part))) => part.grid().cells(),
+            (None, None) => {
+                unreachable!("every rank has the coarsest level, or sends its part of it")
+            }
+        };
+        self.parameters.on_level(number, cells * self.unknowns)
+    }
+
+    /// The cycles from a level down.
+    fn down<V: Vectors + Storage + Mixes<V, V>>(&mut self, number: usize) -> Result<Down<V>> {
+        match self.gathered.clone() {
+            Some((above, part)) if above == number => {
+                let leads = !self.made.as_slice().is_empty();
+                let inner = leads.then(|| self.down_here(number)).transpose()?;
+                self.wrapped(inner, &part)
+            }
+            _ => self.down_here(number),
+        }
+    }
+
+    /// The same of a level that is here.
+    fn down_here<V: Vectors + Storage + Mixes<V, V>>(&mut self, number: usize) -> Result<Down<V>> {
+        let on = self.on(number)?;
+        let made = self.made.next().expect("a level that is here");
+        if made.transfers.is_empty() {
+            self.report.coarsest = "dense";
+            self.report
+                .levels
+                .push(made.coarsest_facts(on.precision.working));
+            return Ok(Down {
+                cycles: Cycles::coarsest(factorised_densely(&made.a, self.executor)?),
+                scales: None,
+            });
+        }
+        let (survey, outer) = std::mem::take(&mut self.known);
+        let parts = LevelParts {
+            parameters: self.parameters,
+            on,
+            number,
+            made: &made,
+            executor: self.executor,
+            ws: self.ws,
+        };
+        let (level, facts) = parts.level::<V>(survey, outer, &mut self.narrow)?;
+        // Only what is stored is needed from here on.
+        drop(made);
+        self.report.levels.push(facts);
+        if number == 0 && level.scales.is_none() {
+            self.finest = Some((level.storage, Arc::clone(&level.matrix)));
+        }
+        let below = match self.on(number + 1)?.precision.working {
+            Unit::Double => self.down::<f64>(number + 1)?.seen_as()?,
+            _ => self.down::<f32>(number + 1)?.seen_as()?,
+        };
+        self.over(level, below, number)
+    }
+
+    /// The cycles with one more level on top.
+    fn over<V: Vectors>(
+        &self,
+        level: GridLevel<V>,
+        below: Down<V>,
+        number: usize,
+    ) -> Result<Down<V>> {
+        let (cycle, operations) = (self.parameters.cycle, (level.operations)(below.scales));
+        let mut cycles = Cycles::over(&below.cycles, operations, cycle, number)?;
+        if let (Cycle::K, Some(rank), Some((exchange, product))) = (cycle, self.rank, level.shared)
+        {
+            let (part, unknowns) = (&exchange.part, exchange.unknowns);
+            let shaped = Arc::clone(&cycles.shaped);
+            let krylov = MovedOperator::krylov(rank, part, unknowns, product, shaped)?;
+            cycles.krylov = Some(krylov);
+        }
+        let scales = level.scales;
+        Ok(Down { cycles, scales })
+    }
+
+    /// The cycles of rank 0, which are none on the others, from a level down that it has gathered.
+    fn wrapped<V: Vectors + Mixes<V, V>>(
+        &self,
+        inner: Option<Down<V>>,
+        part: &GridPart,
+    ) -> Result<Down<V>> {
+        let wrapped = |operator: Option<Arc<dyn LinOp<V>>>| -> Arc<dyn LinOp<V>> {
+            let unscaled = operator.map(|cycle| -> Arc<dyn LinOp<V>> {
+                let scales = inner.as_ref().and_then(|inner| inner.scales.clone());
+                Arc::new(Entrance::<V, V>::new(cycle, 1, scales))
+            });
+            let (executor, unknowns) = (self.executor, self.unknowns);
+            Arc::new(MovedOperator::gathered(executor, part, unknowns, unscaled))
+        };
+        let cycles = inner.as_ref().map(|inner| &inner.cycles);
+        let shaped = cycles.map(|cycles| cycles.visited(self.parameters.cycle));
+        Ok(Down {
+            cycles: Cycles::ending(
+                wrapped(shaped.transpose()?),
+                wrapped(cycles.map(|cycles| Arc::clone(&cycles.v))),
+                wrapped(cycles.map(|cycles| Arc::clone(&cycles.full))),
+            ),
+            scales: None,
+        })
+    }
+}
+
+/// The coarsest matrix, solved with; on a device its inverse: a product has no order to keep.
+fn factorised_densely<V: Mixes<V, V>>(
+    a: &StencilMatrix<f64>,
+    executor: &Executor,
+) -> Result<Arc<dyn LinOp<V>>> {
+    let (unknowns, a) = (a.unknowns(), a.copy_to(&a.executor().on_host())?.to_csr());
+    let inner: Arc<dyn LinOp<V>> = match DenseLu::inverse::<V>(executor, &a)? {
+        Some(inverse) => Arc::new(inverse),
+        None => Arc::new(DenseLu::new(&a)),
+    };
+    Ok(Arc::new(InRows { unknowns, inner }))
 }
 
 fn outside<V: Vectors + Mixes<V, V>, T: Scalar>(

@@ -43,7 +43,7 @@ impl<T: Storage> StencilMatrix<T> {
 
     fn found(a: &Csr<T>, grid: Option<Grid>) -> Result<Self> {
         for cells in [TRIAL, usize::MAX] {
-            let found = Seen::all(a)?.structure(grid, cells)?;
+            let found = Seen::of(a, a)?.structure(grid, cells)?;
             if let Some(made) = Self::with_stencil(a, found)? {
                 return Ok(made);
             }
@@ -59,8 +59,7 @@ impl StencilMatrix<f64> {
         for rows in [FEW, MANY] {
             let first = first_rows(a, rows)?;
             let seen = Seen::of(&first, a)?;
-            let found = of_first_rows(&first, (seen.rows, seen.nonzeros), grid);
-            let made = match found {
+            let made = match seen.structure(grid, TRIAL) {
                 Ok(structure) => Self::with_structure(a, structure)?,
                 Err(_) if rows < MANY && grid.is_none() && seen.may_have_a_grid() => None,
                 Err(error) => return Err(error),
@@ -107,9 +106,6 @@ fn first_rows(a: &Csr<f64>, most: usize) -> Result<Csr<f64>> {
 }
 
 /// The stencil that the first `cells` have on a grid that is known.
-///
-/// # Errors
-/// As [`StencilMatrix::from_csr_on`].
 fn on_grid<T: Scalar>(seen: Seen<'_, T>, grid: Grid, cells: usize) -> Result<Structure> {
     let unknowns = (seen.rows / grid.cells()).clamp(1, MOST_UNKNOWNS);
     let expected = Size::square(grid.cells() * unknowns);
@@ -147,11 +143,8 @@ pub(super) fn of_first_rows(
 /// assert_eq!((found.grid.size(), found.stencil.points(), found.unknowns), ([6, 5, 4], 27, 1));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
-///
-/// # Errors
-/// As [`StencilMatrix::from_csr`].
 pub fn find_stencil<T: Scalar>(a: &Csr<T>) -> Result<Structure> {
-    search(Seen::all(a)?, usize::MAX)
+    search(Seen::of(a, a)?, usize::MAX)
 }
 
 /// A square matrix of which the first rows are at hand.
@@ -163,11 +156,6 @@ struct Seen<'a, T> {
 }
 
 impl<'a, T: Scalar> Seen<'a, T> {
-    /// All rows.
-    fn all(a: &'a Csr<T>) -> Result<Self> {
-        Self::of(a, a)
-    }
-
     /// The first rows of a matrix.
     fn of(first: &'a Csr<T>, a: &Csr<T>) -> Result<Self> {
         let Size { rows, cols } = a.size();
@@ -206,11 +194,7 @@ impl<'a, T: Scalar> Seen<'a, T> {
 
 /// The same, looking at the first `cells` only.
 fn search<T: Scalar>(seen: Seen<'_, T>, cells: usize) -> Result<Structure> {
-    let Seen {
-        first: a,
-        rows,
-        nonzeros,
-    } = seen;
+    let (a, rows, nonzeros) = (seen.first, seen.rows, seen.nonzeros);
     let mut furthest: Option<(Grid, (usize, usize))> = None;
     for unknowns in (1..=MOST_UNKNOWNS).filter(|&unknowns| divides(unknowns, rows)) {
         for grid in candidates(rows / unknowns, &distances(a, unknowns)) {

@@ -36,9 +36,6 @@ fn turn(offset: Offset) -> usize {
 /// The factorisation of a matrix, in blocks where cells have several unknowns; `full` changes all entries,
 /// else those on the diagonal only. Where elimination leaves nearly nothing of a pivot, the block of its cell stays as
 /// it was.
-///
-/// # Errors
-/// For a block of the matrix that is singular itself, naming the row and the level.
 pub(super) fn factorised(
     a: &StencilMatrix<f64>,
     full: bool,
@@ -55,26 +52,28 @@ fn factorised_leaving(
 ) -> Result<StencilMatrix<f64>> {
     let mut factor = a.clone();
     let (grid, unknowns) = (a.grid(), a.unknowns());
-    let places = Places {
-        length: grid.length(),
-        points: a.stencil().points(),
-        unknowns,
-    };
+    let places = Places::of(a);
     let centre = a.stencil().centre();
-    let mut scratch = Scratch::new(unknowns);
+    let mut scratch = Scratch {
+        places,
+        share: vec![0.0; unknowns * unknowns],
+        pivot: vec![0.0; unknowns * unknowns],
+    };
     for own in 0..8 {
         let steps = steps(a, own, full);
         for cell in (0..grid.cells()).filter(|&cell| colour(grid.cell(cell)) == own) {
             let values = factor.values_mut();
             for step in &steps {
-                scratch.eliminate(values, places, (cell, centre), step);
+                scratch.eliminate(values, (cell, centre), step);
             }
-            let block = places.block(places.first(cell), centre);
-            if scratch.keeps_pivots(a.values(), values, block, least_left) {
+            let first = places.first(cell);
+            if scratch.keeps_pivots([a.values(), values], (first, centre), least_left) {
                 continue;
             }
-            block.each(|_, place| values[place] = a.values()[place]);
-            if let Some(unknown) = scratch.singular(values, block) {
+            for place in places.block(first, centre) {
+                values[place] = a.values()[place];
+            }
+            if let Some(unknown) = scratch.singular(values, (first, centre)) {
                 let row = cell * unknowns + unknown;
                 return Err(Error::LostPivot { level, row });
             }
@@ -130,6 +129,14 @@ struct Places {
 }
 
 impl Places {
+    fn of(a: &StencilMatrix<f64>) -> Self {
+        Self {
+            length: a.grid().length(),
+            points: a.stencil().points(),
+            unknowns: a.unknowns(),
+        }
+    }
+
     /// The first entry of a cell.
     #[inline]
     fn first(self, cell: usize) -> usize {
@@ -137,104 +144,71 @@ impl Places {
         lines * self.points * self.unknowns * self.unknowns + cell % self.length
     }
 
-    /// Those between the unknowns of a cell, by its first, and of a neighbour.
+    /// The one between an unknown of a cell, by its first, and one of a neighbour.
     #[inline]
-    fn block(self, first: usize, point: usize) -> Block {
-        Block {
-            first: first + point * self.unknowns * self.length,
-            row: self.points * self.unknowns * self.length,
-            column: self.length,
-            unknowns: self.unknowns,
-        }
+    fn at(self, first: usize, point: usize, [i, j]: [usize; 2]) -> usize {
+        first + ((i * self.points + point) * self.unknowns + j) * self.length
     }
-}
 
-/// The places of a block: those of its rows and columns are so far from each other.
-#[derive(Clone, Copy)]
-struct Block {
-    first: usize,
-    row: usize,
-    column: usize,
-    unknowns: usize,
-}
-
-impl Block {
-    /// Every number of the block, row by row, and its place.
+    /// Those between all unknowns of both, row by row.
     #[inline]
-    fn each(self, mut visit: impl FnMut(usize, usize)) {
-        for i in 0..self.unknowns {
-            for j in 0..self.unknowns {
-                let place = self.first + i * self.row + j * self.column;
-                visit(i * self.unknowns + j, place);
-            }
-        }
+    fn block(self, first: usize, point: usize) -> impl Iterator<Item = usize> {
+        let r = self.unknowns;
+        (0..r).flat_map(move |i| (0..r).map(move |j| self.at(first, point, [i, j])))
+    }
+
+    #[inline]
+    fn read(self, values: &[f64], (first, point): (usize, usize), block: &mut [f64]) {
+        let places = self.block(first, point);
+        block
+            .iter_mut()
+            .zip(places)
+            .for_each(|(to, place)| *to = values[place]);
     }
 }
 
 /// Two blocks at hand.
 struct Scratch {
-    unknowns: usize,
+    places: Places,
     share: Vec<f64>,
     pivot: Vec<f64>,
 }
 
 impl Scratch {
-    fn new(unknowns: usize) -> Self {
-        let block = vec![0.0; unknowns * unknowns];
-        Self {
-            unknowns,
-            share: block.clone(),
-            pivot: block,
-        }
-    }
-
     /// Takes the rows of a neighbour out of those of a cell.
     #[inline]
-    fn eliminate(
-        &mut self,
-        values: &mut [f64],
-        places: Places,
-        (cell, centre): (usize, usize),
-        step: &Step,
-    ) {
-        let (r, own) = (self.unknowns, places.first(cell));
-        let mut inside = false;
-        places.block(own, step.point).each(|k, place| {
-            self.share[k] = values[place];
-            inside |= values[place] != 0.0;
-        });
+    fn eliminate(&mut self, values: &mut [f64], (cell, centre): (usize, usize), step: &Step) {
+        let places = self.places;
+        let (r, own) = (places.unknowns, places.first(cell));
+        places.read(values, (own, step.point), &mut self.share);
         // Entries of neighbours outside are zero.
-        if !inside {
+        if self.share.iter().all(|value| *value == 0.0) {
             return;
         }
         let beside = places.first(cell.wrapping_add_signed(step.distance));
-        let pivot = places.block(beside, centre);
-        pivot.each(|k, place| self.pivot[k] = values[place]);
+        places.read(values, (beside, centre), &mut self.pivot);
         divide(&mut self.share, &mut self.pivot, r);
         for &(later, target) in &step.updates {
-            let (from, to) = (places.block(beside, later), places.block(own, target));
             for i in 0..r {
                 for j in 0..r {
-                    let other = |m: usize| values[from.first + m * from.row + j * from.column];
+                    let other = |m: usize| values[places.at(beside, later, [m, j])];
                     let product: f64 = (0..r).map(|m| self.share[i * r + m] * other(m)).sum();
-                    values[to.first + i * to.row + j * to.column] -= product;
+                    values[places.at(own, target, [i, j])] -= product;
                 }
             }
         }
     }
 
-    /// Whether elimination has left that part of every pivot that the block had `before`.
+    /// Whether elimination has left that part of every pivot that the block had before.
     fn keeps_pivots(
         &mut self,
-        before: &[f64],
-        values: &[f64],
-        block: Block,
+        [before, values]: [&[f64]; 2],
+        block: (usize, usize),
         least_left: f64,
     ) -> bool {
-        let r = self.unknowns;
-        block.each(|k, place| {
-            (self.share[k], self.pivot[k]) = (before[place], values[place]);
-        });
+        let r = self.places.unknowns;
+        self.places.read(before, block, &mut self.share);
+        self.places.read(values, block, &mut self.pivot);
         upper(&mut self.share, r);
         upper(&mut self.pivot, r);
         (0..r).map(|i| i * (r + 1)).all(|k| {
@@ -244,13 +218,15 @@ impl Scratch {
     }
 
     /// The first unknown of a block whose pivot vanishes.
-    fn singular(&mut self, values: &[f64], block: Block) -> Option<usize> {
-        let r = self.unknowns;
-        block.each(|k, place| self.pivot[k] = values[place]);
-        let diagonal: Vec<f64> = (0..r).map(|i| self.pivot[i * (r + 1)]).collect();
+    fn singular(&mut self, values: &[f64], block: (usize, usize)) -> Option<usize> {
+        let r = self.places.unknowns;
+        self.places.read(values, block, &mut self.share);
+        self.pivot.copy_from_slice(&self.share);
         upper(&mut self.pivot, r);
         let vanishes = |i: &usize| {
-            let usable = self.pivot[i * (r + 1)].abs() > SINGULAR * diagonal[*i].abs();
+            let [pivot, diagonal] =
+                [&self.pivot, &self.share].map(|block| block[i * (r + 1)].abs());
+            let usable = pivot > SINGULAR * diagonal;
             !usable
         };
         (0..r).find(vanishes)
@@ -295,9 +271,6 @@ pub(super) struct Factor<M> {
 
 impl<M: Storage> Factor<M> {
     /// On the executor of vectors, from a factorisation on the host.
-    ///
-    /// # Errors
-    /// When a device has no memory for it.
     pub(super) fn new(matrix: StencilMatrix<M>, executor: &Executor) -> Result<Self> {
         Ok(Self {
             diagonal: matrix.block_diagonal()?.into_executor(executor)?,

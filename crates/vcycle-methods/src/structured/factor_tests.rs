@@ -7,14 +7,12 @@ use crate::gallery;
 impl StencilMatrix<f64> {
     /// The entries between the unknowns of a cell and those of a neighbour.
     fn block(&self, cell: usize, point: usize) -> Vec<Vec<f64>> {
-        let (length, points) = (self.grid().length(), self.stencil().points());
-        let unknowns = self.unknowns();
-        let entry = |i, j| {
-            let stream = ((cell / length * unknowns + i) * points + point) * unknowns + j;
-            self.values()[stream * length + cell % length]
-        };
-        let row = |i| (0..unknowns).map(|j| entry(i, j)).collect();
-        (0..unknowns).map(row).collect()
+        let (r, places) = (self.unknowns(), Places::of(self));
+        let places: Vec<usize> = places.block(places.first(cell), point).collect();
+        let rows = places
+            .chunks_exact(r)
+            .map(|row| row.iter().map(|&place| self.values()[place]).collect());
+        rows.collect()
     }
 }
 
@@ -117,13 +115,10 @@ fn a_pivot_that_would_vanish_stays_as_it_was() {
 fn a_singular_block_is_named_with_its_level() {
     let csr = gallery::build("oil-4C:2", &Executor::reference()).unwrap();
     let mut a = StencilMatrix::from_csr(&csr.matrix).unwrap();
-    let places = Places {
-        length: a.grid().length(),
-        points: a.stencil().points(),
-        unknowns: 4,
-    };
-    let centre = places.block(places.first(3), a.stencil().centre());
-    centre.each(|_, place| a.values_mut()[place] = 1.0);
+    let (places, centre) = (Places::of(&a), a.stencil().centre());
+    for place in places.block(places.first(3), centre) {
+        a.values_mut()[place] = 1.0;
+    }
     let refused = factorised(&a, true, 2).unwrap_err().to_string();
     assert!(
         refused.contains("level 2: the pivot of row 13"),

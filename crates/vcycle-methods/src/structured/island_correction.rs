@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::StencilMatrix;
-use super::columns::by_column;
 use super::cycles::Ranks;
+use super::fields::by_column;
 use super::island_ranks::RankFunctions;
 use crate::arrays::IslandFunctions;
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
+use crate::executor::{Executor, Scratch, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{CellMoves, CellOrder};
 use crate::text;
@@ -49,18 +49,6 @@ struct FunctionMoves {
     leave: CellMoves,
 }
 
-impl FunctionMoves {
-    fn enter(&self, own: &Vector<f64>, wide: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
-        let order = CellOrder::Rows;
-        self.enter.move_vector(1, (own, order), (wide, order), ws)
-    }
-
-    fn leave(&self, wide: &Vector<f64>, own: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
-        let order = CellOrder::Rows;
-        self.leave.move_vector(1, (wide, order), (own, order), ws)
-    }
-}
-
 impl IslandCorrection {
     /// Around the cycle of a symmetric matrix, whose rows ranks may share; the cycle itself where there are no islands.
     pub(super) fn around(
@@ -81,12 +69,10 @@ impl IslandCorrection {
                 let Some(found) = RankFunctions::new(a, ranks)? else {
                     return Ok(cycle);
                 };
-                let (cells, leave) = (found.cells, found.enter.kept_back());
-                let enter = found.enter;
                 let moves = FunctionMoves {
-                    cells,
-                    enter,
-                    leave,
+                    cells: found.cells,
+                    leave: found.enter.kept_back(),
+                    enter: found.enter,
                 };
                 (found.functions, Some(moves))
             }
@@ -98,47 +84,61 @@ impl IslandCorrection {
         }))
     }
 
-    /// The correction before and after a cycle.
+    /// The correction before and after a cycle. Over ranks functions are applied to the cells that they need, of which own
+    /// ones are kept.
     fn corrected(&self, b: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
-        let islands = self.functions.count();
-        let mut first = ws.vector::<f64>(b.executor(), islands, b.cols())?;
-        let mut both = ws.vector::<f64>(b.executor(), islands, b.cols())?;
+        let (there, islands) = (self.functions.z().executor(), self.functions.count());
+        let mut first = ws.vector::<f64>(there, islands, b.cols())?;
+        let mut both = ws.vector::<f64>(there, islands, b.cols())?;
         let mut r = ws.vector_like::<f64, f64>(b)?;
-        self.functions.sums(b, None, &mut first)?;
         r.copy_from(b)?;
-        self.functions.subtract_products(&first, &mut r)?;
+        let mut wide = self.entered(&r, ws)?;
+        let near = wide.as_deref_mut().unwrap_or(&mut r);
+        self.functions.sums(near, None, &mut first)?;
+        self.functions.subtract_products(&first, near)?;
+        self.leave(wide.as_deref(), &mut r, ws)?;
         self.cycle.apply(&r, x, ws)?;
         // D^-1 Z^T (r - A x), on top of the first correction.
-        self.functions.sums(&r, Some([&first, x]), &mut both)?;
-        self.functions.add(&both, x)
+        let (wide_r, mut wide_x) = (self.entered(&r, ws)?, self.entered(x, ws)?);
+        let near_x = wide_x.as_deref_mut().unwrap_or(x);
+        let before = [&*first, &*near_x];
+        let near_r = wide_r.as_deref().unwrap_or(&r);
+        self.functions.sums(near_r, Some(before), &mut both)?;
+        self.functions.add(&both, near_x)?;
+        self.leave(wide_x.as_deref(), x, ws)
     }
 
-    /// The same of one column over ranks: functions are applied to the cells that they need, of which own ones are kept.
-    fn corrected_by_ranks(
+    /// The numbers of the cells around own rows; none where all are here.
+    fn entered<'w>(
         &self,
-        moves: &FunctionMoves,
-        b: &Vector<f64>,
-        x: &mut Vector<f64>,
+        own: &Vector<f64>,
+        ws: &'w Workspace,
+    ) -> Result<Option<Scratch<'w, Vector<f64>>>> {
+        let (there, order) = (self.functions.z().executor(), CellOrder::Rows);
+        let entered = |moves: &FunctionMoves| {
+            let mut wide = ws.vector::<f64>(there, moves.cells, 1)?;
+            let to: &mut Vector<f64> = &mut wide;
+            moves.enter.move_vector(1, (own, order), (to, order), ws)?;
+            Ok(wide)
+        };
+        self.moves.as_ref().map(entered).transpose()
+    }
+
+    /// Keeps the numbers of own rows.
+    fn leave(
+        &self,
+        wide: Option<&Vector<f64>>,
+        own: &mut Vector<f64>,
         ws: &Workspace,
     ) -> Result<()> {
-        let (there, islands) = (self.functions.z().executor(), self.functions.count());
-        let mut first = ws.vector::<f64>(there, islands, 1)?;
-        let mut both = ws.vector::<f64>(there, islands, 1)?;
-        let mut wide_r = ws.vector::<f64>(there, moves.cells, 1)?;
-        let mut wide_x = ws.vector::<f64>(there, moves.cells, 1)?;
-        let mut r = ws.vector_like::<f64, f64>(b)?;
-        moves.enter(b, &mut wide_r, ws)?;
-        self.functions.sums(&wide_r, None, &mut first)?;
-        self.functions.subtract_products(&first, &mut wide_r)?;
-        r.copy_from(b)?;
-        moves.leave(&wide_r, &mut r, ws)?;
-        self.cycle.apply(&r, x, ws)?;
-        moves.enter(&r, &mut wide_r, ws)?;
-        moves.enter(x, &mut wide_x, ws)?;
-        let before = Some([&*first, &*wide_x]);
-        self.functions.sums(&wide_r, before, &mut both)?;
-        self.functions.add(&both, &mut wide_x)?;
-        moves.leave(&wide_x, x, ws)
+        let order = CellOrder::Rows;
+        match (&self.moves, wide) {
+            (Some(moves), Some(wide)) => {
+                let leave = &moves.leave;
+                leave.move_vector(1, (wide, order), (own, order), ws)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -155,7 +155,7 @@ impl LinOp<f64> for IslandCorrection {
         check_apply("struct-mg", self.size(), self.executor(), b, x)?;
         match &self.moves {
             None => self.corrected(b, x, ws),
-            Some(moves) => by_column(b, x, ws, |b, x| self.corrected_by_ranks(moves, b, x, ws)),
+            Some(_) => by_column(b, x, ws, |b, x| self.corrected(b, x, ws)),
         }
     }
 

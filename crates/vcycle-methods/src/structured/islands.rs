@@ -16,9 +16,6 @@ impl StencilMatrix<f64> {
     /// of cells and small in others. Every such block has an error of its own that smoothing leaves, and cells that hold
     /// several of them cannot correct it: cycles alone converge slowly on large grids. Layers, which jump along one axis, are
     /// no islands, and matrices with several unknowns a cell are not looked at.
-    ///
-    /// # Errors
-    /// When a device fails.
     #[doc(hidden)]
     pub fn has_islands(&self) -> Result<bool> {
         if self.unknowns() > 1 {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::buffers::converted;
-use super::fields::InFields;
 use super::level_exchange::LevelExchange;
 use super::smoothing::StencilSmoothing;
+use super::values::converted;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
@@ -19,20 +18,22 @@ use crate::reference::stencil::Start;
 use crate::scalar::{Kind, Mixes};
 use crate::vector::{Scalars, Vector};
 
-/// A level on a grid: vectors are unknown by unknown. Where it is scaled all of it is about the scaled unknowns,
-/// and the transfers to the next level scale what they move on the fly.
-pub(super) trait GridLevel<V: Vectors>: Operations<V> {
-    /// Sets the scales of the next level, by which transfers multiply what they move.
-    fn set_next_scales(&mut self, scales: Option<Arc<Vector<V>>>);
-    /// Scales by which right-hand sides and solutions are multiplied.
-    fn scales(&self) -> Option<&Arc<Vector<V>>>;
-    fn storage(&self) -> Kind;
+/// Makes the operations of a level, given the scales of the next one.
+type MakeOperations<V> = dyn FnOnce(Option<Arc<Vector<V>>>) -> Arc<dyn Operations<V>>;
+
+/// A level on a grid, whatever its matrix is stored in; vectors are unknown by unknown. Where it is scaled all of it is about
+/// the scaled unknowns, and the transfers to the next level scale what they move on the fly.
+pub(super) struct GridLevel<V: Vectors> {
+    pub(super) storage: Kind,
     /// The matrix as it is stored, for products in double precision.
-    fn stored_matrix(&self) -> Arc<dyn LinOp<f64>>;
+    pub(super) matrix: Arc<dyn LinOp<f64>>,
+    /// Scales by which right-hand sides and solutions are multiplied.
+    pub(super) scales: Option<Arc<Vector<V>>>,
     /// How ranks share the level, and the product of near cells, where they do.
-    fn shared(&self) -> Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)>;
+    pub(super) shared: Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)>,
     /// Bytes of the matrix, and of all else.
-    fn bytes(&self) -> (usize, usize);
+    pub(super) bytes: (usize, usize),
+    pub(super) operations: Box<MakeOperations<V>>,
 }
 
 /// A level with its matrix stored in `M`.
@@ -44,7 +45,7 @@ pub(super) struct Stored<M, V: Vectors> {
     /// One axis after the other, from this level on.
     pub(super) transfers: Vec<Transfer<M>>,
     pub(super) scales: Option<Scales<V>>,
-    /// Those of the next level.
+    /// Those of the next level, by which transfers multiply what they move.
     pub(super) next: Option<Arc<Vector<V>>>,
     pub(super) smoothing: StencilSmoothing<M, V>,
     /// Sweeps before and after the correction.
@@ -93,8 +94,30 @@ fn inverted(numbers: &Buffer<f64>) -> Result<Buffer<f64>> {
 }
 
 impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
-    fn residual(&self, b: &Vector<V>, x: &Vector<V>, r: &mut Vector<V>) -> Result<()> {
-        self.a.column(&Finish::residual(b), x, r)
+    /// The level as one of any storage; `near` is the product of near cells.
+    pub(super) fn erased(self, near: Arc<dyn LinOp<V>>) -> GridLevel<V>
+    where
+        Self: 'static,
+    {
+        let shared = self.exchange.clone().map(|exchange| (exchange, near));
+        GridLevel {
+            storage: M::KIND,
+            matrix: Arc::clone(&self.a) as _,
+            scales: self
+                .scales
+                .as_ref()
+                .map(|scales| Arc::clone(&scales.scales)),
+            shared,
+            bytes: self.bytes(),
+            operations: Box::new(move |next| Arc::new(Self { next, ..self })),
+        }
+    }
+
+    /// Bytes of the matrix, and of all else.
+    fn bytes(&self) -> (usize, usize) {
+        let transfers: usize = self.transfers.iter().map(Transfer::bytes).sum();
+        let scales = self.scales.as_ref().map_or(0, Scales::bytes);
+        (self.a.bytes(), transfers + scales + self.smoothing.bytes())
     }
 
     /// What residuals and corrections are multiplied by between the grids.
@@ -106,9 +129,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
     fn transfers(&self) -> impl Iterator<Item = TransferWeights<'_, M>> {
         self.transfers.iter().map(Transfer::operand)
     }
-}
 
-impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
     /// The residual on the next grid, which is not scaled.
     fn restricted(
         &self,
@@ -128,7 +149,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         }
         let mut r = ws.vector_like::<V, V>(b)?;
         if !(swept && a.residual_after_sweep(x, &mut r)?) {
-            self.residual(b, x, &mut r)?;
+            self.a.column(&Finish::residual(b), x, &mut r)?;
         }
         restrict_through(&self.transfers, self.q(), &r, coarse, ws)
     }
@@ -257,36 +278,6 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
             held: matrix + other,
             moved: passes * matrix + 2 * other,
         }
-    }
-}
-
-impl<M: Storage, V: Vectors + Mixes<V, V>> GridLevel<V> for Stored<M, V> {
-    fn set_next_scales(&mut self, scales: Option<Arc<Vector<V>>>) {
-        self.next = scales;
-    }
-
-    fn scales(&self) -> Option<&Arc<Vector<V>>> {
-        self.scales.as_ref().map(|scales| &scales.scales)
-    }
-
-    fn storage(&self) -> Kind {
-        M::KIND
-    }
-
-    fn stored_matrix(&self) -> Arc<dyn LinOp<f64>> {
-        Arc::clone(&self.a) as _
-    }
-
-    fn shared(&self) -> Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)> {
-        let (a, exchange) = (Arc::clone(&self.a), None);
-        let product = InFields { a, exchange };
-        Some((self.exchange.clone()?, Arc::new(product)))
-    }
-
-    fn bytes(&self) -> (usize, usize) {
-        let transfers: usize = self.transfers.iter().map(Transfer::bytes).sum();
-        let scales = self.scales.as_ref().map_or(0, Scales::bytes);
-        (self.a.bytes(), transfers + scales + self.smoothing.bytes())
     }
 }
 

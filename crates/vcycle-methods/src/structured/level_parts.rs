@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cycles::AnyLevel;
 use super::fields::InFields;
 use super::level::{GridLevel, Scales, Stored};
 use super::level_exchange::LevelExchange;
-use super::level_options::OnLevel;
+use super::parameters::OnLevel;
 use super::scaling::{InRange, in_range, scaled, stored};
 use super::smoothing::StencilSmoothing;
 use super::survey::Survey;
@@ -35,6 +34,35 @@ pub(super) struct Made<'a> {
     pub(super) seconds: f64,
 }
 
+impl Made<'_> {
+    /// Of the coarsest level.
+    pub(super) fn coarsest_facts(&self, working: Unit) -> LevelFacts {
+        let rows = self.a.size().rows;
+        LevelFacts {
+            rows,
+            nonzeros: self.a.entries(),
+            transfer_nonzeros: 0,
+            precision: Precision {
+                working,
+                matrix: Unit::Double,
+            },
+            format: "dense".to_owned(),
+            smoother: format!("dense {}", self.a.grid()),
+            scaled: false,
+            bytes: rows * rows * size_of::<f64>(),
+            part: None,
+            setup: vec![self.products_time()],
+        }
+    }
+
+    fn products_time(&self) -> StageTime {
+        StageTime {
+            name: "galerkin products",
+            seconds: self.seconds,
+        }
+    }
+}
+
 /// What a level is made of besides its matrix as it is stored.
 pub(super) struct LevelParts<'p> {
     pub(super) parameters: &'p StructMg,
@@ -47,46 +75,26 @@ pub(super) struct LevelParts<'p> {
 
 impl LevelParts<'_> {
     /// The level and its facts.
-    pub(super) fn any_level(
+    pub(super) fn level<V: Vectors + Storage + Mixes<V, V>>(
         &self,
         survey: Option<Survey>,
         outer: Option<Buffer<f64>>,
         narrow: &mut bool,
-    ) -> Result<(AnyLevel, LevelFacts)> {
+    ) -> Result<(GridLevel<V>, LevelFacts)> {
         let begin = Instant::now();
-        let kind = kind(self.on.precision.matrix);
+        let matrix = self.on.precision.matrix;
         let survey = match survey {
             Some(survey) => survey,
-            None => Survey::new(&self.made.a, kind)?,
+            None => Survey::new(&self.made.a, kind(matrix))?,
         };
-        let seconds = |begin: Instant| begin.elapsed().as_secs_f64();
-        Ok(match self.on.precision.working {
-            Unit::Double => {
-                let level = self.stored_in::<f64>(survey, outer, narrow)?;
-                let facts = self.facts(level.as_ref(), seconds(begin));
-                (AnyLevel::Double(level), facts)
-            }
-            _ => {
-                let level = self.stored_in::<f32>(survey, outer, narrow)?;
-                let facts = self.facts(level.as_ref(), seconds(begin));
-                (AnyLevel::Single(level), facts)
-            }
-        })
-    }
-
-    /// [`stored`](Self::stored) in its precision.
-    fn stored_in<V: Vectors + Storage + Mixes<V, V>>(
-        &self,
-        survey: Survey,
-        outer: Option<Buffer<f64>>,
-        narrow: &mut bool,
-    ) -> Result<Box<dyn GridLevel<V>>> {
-        match self.on.precision.matrix {
+        let level = match matrix {
             Unit::Half => self.stored::<f16, V>(survey, outer, narrow),
             Unit::Bfloat => self.stored::<bf16, V>(survey, outer, narrow),
             Unit::Single => self.stored::<f32, V>(survey, outer, narrow),
             Unit::Double => self.stored::<V, V>(survey, outer, narrow),
-        }
+        }?;
+        let facts = self.facts(&level, begin.elapsed().as_secs_f64());
+        Ok((level, facts))
     }
 
     /// The level, in `M` if it is to be and can be so, and all before it were; `outer` are numbers that its matrix
@@ -96,7 +104,7 @@ impl LevelParts<'_> {
         survey: Survey,
         outer: Option<Buffer<f64>>,
         narrow: &mut bool,
-    ) -> Result<Box<dyn GridLevel<V>>> {
+    ) -> Result<GridLevel<V>> {
         let (a, scaling) = (&*self.made.a, self.parameters.scaling);
         let is_scaled = match scaling {
             LevelScaling::Auto => survey.leaves_range,
@@ -126,8 +134,8 @@ impl LevelParts<'_> {
         let is_recovered = scaling != LevelScaling::ScaleThenSetup;
         let kept = all.map(|by| Scales::new(self.executor, by, is_recovered));
         let kept = kept.transpose()?;
-        Ok(match made {
-            Some(made) => Box::new(self.level::<M, V>(made, kept, given)?),
+        match made {
+            Some(made) => self.of_stored::<M, V>(made, kept, given),
             None => {
                 let made = match given {
                     Some(by) => scaled::<V>(a, by, self.number)?,
@@ -135,17 +143,17 @@ impl LevelParts<'_> {
                 };
                 // There is no wider type if it cannot be smoothed with.
                 made.agree(made.check_diagonal("struct-mg"))?;
-                Box::new(self.level::<V, V>(made, kept, given)?)
+                self.of_stored::<V, V>(made, kept, given)
             }
-        })
+        }
     }
 
-    fn level<M: Storage, V: Vectors + Mixes<V, V>>(
+    fn of_stored<M: Storage, V: Vectors + Mixes<V, V>>(
         &self,
         stored: StencilMatrix<M>,
         scales: Option<Scales<V>>,
         by: Option<&Buffer<f64>>,
-    ) -> Result<Stored<M, V>> {
+    ) -> Result<GridLevel<V>> {
         let transfers = self.made.transfers.iter().map(|transfer| {
             let narrow = transfer.convert()?;
             narrow.into_executor(self.executor)
@@ -163,7 +171,7 @@ impl LevelParts<'_> {
             Arc::new(InFields { a, exchange })
         };
         let (near, place) = (product(None), (self.executor, self.ws));
-        Ok(Stored {
+        let level = Stored {
             smoothing: StencilSmoothing::new(smoother, &a, self.number, &near, place)?,
             product: product(exchange.as_ref()),
             exchange,
@@ -172,11 +180,12 @@ impl LevelParts<'_> {
             scales,
             next: None,
             sweeps: self.on.sweeps,
-        })
+        };
+        Ok(level.erased(near))
     }
 
-    fn facts<V: Vectors>(&self, level: &dyn GridLevel<V>, storing: f64) -> LevelFacts {
-        let (matrix, other) = level.bytes();
+    fn facts<V: Vectors>(&self, level: &GridLevel<V>, storing: f64) -> LevelFacts {
+        let (matrix, other) = level.bytes;
         let OnLevel {
             smoother,
             sweeps: [before, after],
@@ -185,21 +194,18 @@ impl LevelParts<'_> {
         LevelFacts {
             rows: self.made.a.rows_of_all(),
             nonzeros: self.made.a.grid_of_all().cells() * self.made.a.numbers_of_a_cell(),
-            transfer_nonzeros: other / level.storage().bytes(),
+            transfer_nonzeros: other / level.storage.bytes(),
             precision: Precision {
                 working: Unit::of(V::KIND),
-                matrix: Unit::of(level.storage()),
+                matrix: Unit::of(level.storage),
             },
             format: "stencil".to_owned(),
             smoother: format!("{smoother} {before}+{after} {}", self.made.a.grid_of_all()),
-            scaled: level.scales().is_some(),
+            scaled: level.scales.is_some(),
             bytes: matrix + other,
             part: self.made.exchange.as_ref().map(|it| self.part(it)),
             setup: vec![
-                StageTime {
-                    name: "galerkin products",
-                    seconds: self.made.seconds,
-                },
+                self.made.products_time(),
                 StageTime {
                     name: "storing",
                     seconds: storing,
@@ -207,9 +213,7 @@ impl LevelParts<'_> {
             ],
         }
     }
-}
 
-impl LevelParts<'_> {
     /// What this rank has of the level.
     fn part(&self, exchange: &LevelExchange) -> LevelPart {
         let (a, (neighbours, sent)) = (&self.made.a, exchange.part.traffic());

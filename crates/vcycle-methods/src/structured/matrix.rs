@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::buffers::converted;
+use super::values::converted;
 use super::{Grid, Stencil};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
@@ -56,9 +56,6 @@ pub(super) const MOST_UNKNOWNS: usize = 4;
 impl<T: Storage> StencilMatrix<T> {
     /// A matrix with one unknown a cell from its values, line by line, offset by offset; zeros where a
     /// neighbour is outside.
-    ///
-    /// # Errors
-    /// As [`with_unknowns`](Self::with_unknowns).
     pub fn new(executor: &Executor, grid: Grid, stencil: Stencil, values: Vec<T>) -> Result<Self> {
         Self::with_unknowns(executor, grid, stencil, 1, values)
     }
@@ -240,17 +237,11 @@ impl<T: Storage> StencilMatrix<T> {
     }
 
     /// The values line by line, offset by offset; those of a device are copied.
-    ///
-    /// # Panics
-    /// When a device fails.
     pub fn values(&self) -> &[T] {
         self.values.host().expect("the device still answers")
     }
 
     /// The values to be changed; those of neighbours outside the grid have to stay zero.
-    ///
-    /// # Panics
-    /// When a device fails.
     pub fn values_mut(&mut self) -> &mut [T] {
         self.values.host_mut().expect("the device still answers")
     }
@@ -268,9 +259,6 @@ impl<T: Storage> StencilMatrix<T> {
     }
 
     /// [`copy_to`](Self::copy_to) that copies nothing where the matrix is there already.
-    ///
-    /// # Errors
-    /// As [`copy_to`](Self::copy_to).
     pub fn into_executor(self, executor: &Executor) -> Result<Self> {
         match self.executor().shares_memory_with(executor) {
             true => Ok(self),
@@ -368,15 +356,6 @@ impl<T: Storage> StencilMatrix<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_have_to_fill_the_stencil() {
-        let grid = Grid::new([3, 1, 1]).unwrap();
-        let make =
-            |n| StencilMatrix::new(&Executor::reference(), grid, Stencil::full(1), vec![1.0; n]);
-        assert!(matches!(make(8), Err(Error::InvalidStructure { .. })));
-        assert!(make(9).is_ok());
-    }
 
     #[test]
     fn overflowing_entries_are_named() {

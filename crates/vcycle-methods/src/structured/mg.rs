@@ -10,15 +10,14 @@ use super::detect::has_room;
 use super::island_correction::IslandCorrection;
 use super::moved_operator::MovedOperator;
 use super::parameters::ON_HOST;
-use super::reuse::GridSetup;
 use super::scaling::without_root;
 use super::setup::set_up;
 use super::survey::Survey;
-use super::{IslandCorrections, StencilMatrix, StructMg};
+use super::{IslandCorrections, Stencil, StencilMatrix, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp, Size, check_size, entries};
-use crate::matrix::{CellOrder, Csr, Distributed};
+use crate::matrix::{CellOrder, Csr, Distributed, GridPart};
 use crate::multigrid::{LevelPrecisions, Report, seen_as};
 use crate::operations::on_host;
 use crate::precision::{Precision, Unit};
@@ -178,9 +177,6 @@ impl StructMg {
     }
 
     /// The matrix as a stencil on the device where it is. None where a device cannot make it, and on the host.
-    ///
-    /// # Errors
-    /// For a matrix that is no stencil on a grid, naming the entry, and when a device fails.
     #[doc(hidden)]
     pub fn stencil_there(&self, a: &Csr<f64>) -> Result<Option<StencilMatrix<f64>>> {
         match self.sets_up_on(a.executor()) {
@@ -304,4 +300,76 @@ fn chosen(a: &StencilMatrix<f64>, largest: f64, solver: Unit) -> Result<(LevelPr
     let precision = LevelPrecisions::from(Precision { working, matrix }).capped(solver);
     let note = format!("struct-mg {precision}: values up to {largest:.1e} {why}");
     Ok((precision, note))
+}
+
+/// What structured multigrid shares among matrices of one stencil: the grids of all levels and whatever was chosen
+/// for the first matrix. It holds no numbers of a matrix.
+///
+/// It comes with every [`Generated`]. For other values [`update_values`](Self::update_values) makes everything anew
+/// that depends on them: weights of interpolation, coarse matrices, scaling, smoothers and the coarsest solver.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{executor::{Executor, Workspace}, gallery, linop::LinOp, matrix::Csr, structured::StructMg};
+/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+/// let k = gallery::build("poisson7:12", &cpu)?.matrix;
+/// let implicit = |dt| k.add(dt, 1.0, &Csr::identity(&cpu, 12 * 12 * 12));
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(implicit(10.0)?);
+/// let first = StructMg::default().generate_with_report(&a, &ws)?;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(implicit(20.0)?);
+/// let second = first.setup.update_values(&a, &ws)?;
+/// assert_eq!(second.report.levels.len(), first.report.levels.len());
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GridSetup {
+    /// With everything chosen.
+    pub(super) parameters: StructMg,
+    stencil: Stencil,
+    pub(super) unknowns: usize,
+    pub(super) rows: usize,
+    /// Along which each level but the coarsest is halved.
+    pub(super) axes: Vec<Vec<usize>>,
+    /// How ranks share the grid, if they do.
+    pub(super) part: Option<Arc<GridPart>>,
+}
+
+impl GridSetup {
+    pub(super) fn new(
+        parameters: &StructMg,
+        a: &StencilMatrix<f64>,
+        axes: Vec<Vec<usize>>,
+    ) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            stencil: a.stencil().clone(),
+            unknowns: a.unknowns(),
+            rows: a.size().rows,
+            axes,
+            part: a.part().cloned(),
+        }
+    }
+
+    /// What fits no matrix: that of a rank that has none.
+    pub(super) fn none(parameters: &StructMg) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            stencil: Stencil::full(0),
+            unknowns: 1,
+            rows: 0,
+            axes: Vec::new(),
+            part: None,
+        }
+    }
+
+    /// Fails for another stencil than that of the first matrix.
+    pub(super) fn check(&self, a: &StencilMatrix<f64>) -> Result<()> {
+        if *a.stencil() != self.stencil || a.unknowns() != self.unknowns {
+            return Err(Error::InvalidStructure {
+                format: "update of values",
+                reason: "the matrix has not the stencil of the one that was set up".to_owned(),
+            });
+        }
+        Ok(())
+    }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::detect::has_room;
+use super::mg::GridSetup;
 use super::parameters::ON_HOST;
 use super::rank_stencil::{stencil_of_rows, stencil_on};
-use super::reuse::GridSetup;
 use super::{Generated, StencilMatrix, StencilSmoother, StructMg};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
@@ -86,9 +86,6 @@ impl StructMg {
 
     /// The cells of this rank and those around them of a matrix whose rows several ranks share. None where one rank is to have
     /// the whole grid. All ranks call it together.
-    ///
-    /// # Errors
-    /// For a matrix that is no stencil on a grid, for what is not made for ranks, and when another rank has failed.
     #[doc(hidden)]
     pub fn stencil_of_ranks(&self, a: &Distributed<f64>) -> Result<Option<StencilMatrix<f64>>> {
         a.team().agree(self.check_ranks())?;
@@ -96,9 +93,6 @@ impl StructMg {
     }
 
     /// The preconditioner of a matrix whose [near cells](Self::stencil_of_ranks) are known.
-    ///
-    /// # Errors
-    /// As [`generate_with_report`](Self::generate_with_report).
     #[doc(hidden)]
     pub fn generate_of_ranks<T: Mixes<T, T>>(
         &self,
@@ -159,9 +153,6 @@ impl StructMg {
 impl GridSetup {
     /// [`update_values`](Self::update_values) for a matrix whose rows several ranks share; its [near
     /// cells](StructMg::stencil_of_ranks) may be known.
-    ///
-    /// # Errors
-    /// As [`update_values`](Self::update_values), on all ranks together.
     #[doc(hidden)]
     pub fn update_of_ranks<T: Mixes<T, T>>(
         &self,

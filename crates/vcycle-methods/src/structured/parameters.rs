@@ -1,13 +1,12 @@
 //! The parameters of structured multigrid.
 
-use super::level_options::{GridLevelOptions, OnLevel};
 use super::{CoarseStencil, Grid, IslandCorrections, StencilSmoother};
 use crate::error::{ConfigError, Result};
 use crate::executor::Executor;
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, covers};
 use crate::operations::HostStage;
 use crate::operations::stencil_setup::has_kernels;
-use crate::precision::Unit;
+use crate::precision::{Precision, Unit};
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
 };
@@ -101,9 +100,6 @@ impl Default for StructMg {
 
 impl StructMg {
     /// What holds for a level of so many rows, where the precision is chosen.
-    ///
-    /// # Errors
-    /// For vectors in half precision or bfloat.
     pub(super) fn on_level(&self, level: usize, rows: usize) -> Result<OnLevel> {
         let chosen = self.precision.as_ref().map(|all| all.at(level));
         let mut on = OnLevel {
@@ -202,3 +198,60 @@ impl Component for StructMg {
 }
 
 preconditioner!(StructMg);
+
+/// Other options for some of the levels of structured multigrid, chosen by their number or size: the keys of
+/// [`multigrid::LevelOptions`](crate::multigrid::LevelOptions) that make sense on a grid.
+///
+/// What is not given stays as it is on the other levels. Where several are for the same level, the later ones change
+/// what the earlier ones say.
+///
+/// ```
+/// use vcycle::config::{Config, PreconditionerConfig};
+/// let config = Config::from_toml(r#"
+///     [preconditioner]
+///     name = "struct-mg"
+///     precision = "sp/hp"
+///     [[preconditioner.levels]]
+///     from = 1
+///     precision = "sp"
+///     smoother = "ilu0"
+///     pre-sweeps = 1
+/// "#)?;
+/// let PreconditionerConfig::StructMg(parameters) = config.preconditioner else { panic!("it is named") };
+/// assert_eq!(parameters.levels[0].pre_sweeps, Some(1));
+/// # Ok::<(), vcycle::config::ConfigError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct GridLevelOptions {
+    /// The first level it is for; 0 is the finest.
+    pub from: usize,
+    /// The last level it is for; all below unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<usize>,
+    /// It is for levels of fewer rows than this alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below_rows: Option<usize>,
+    /// What smooths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smoother: Option<StencilSmoother>,
+    /// Sweeps before the correction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pre_sweeps: Option<usize>,
+    /// Sweeps after the correction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_sweeps: Option<usize>,
+    /// Of vectors and matrix; a list counts from level `from`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<LevelPrecisions>,
+}
+
+/// What holds for one level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnLevel {
+    pub(super) precision: Precision,
+    pub(super) smoother: StencilSmoother,
+    /// Before and after the correction.
+    pub(super) sweeps: [usize; 2],
+}

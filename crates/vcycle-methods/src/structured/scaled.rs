@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::buffers::zeros;
 use super::survey::{Sizes, range, sizes};
+use super::values::zeros;
 use super::{StencilMatrix, Storage};
 use crate::error::Result;
 use crate::executor::Buffer;

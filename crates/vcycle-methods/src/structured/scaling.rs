@@ -19,9 +19,6 @@ pub(super) struct InRange<M: Storage> {
 /// Scales a matrix so that no entry overflows in the type `kind`: `G` is below
 /// `G_max = F min sqrt(a_ii a_jj) / |a_ij|`, `F` the largest number of the type (Zong et al. 2024, theorem 4.1), by
 /// the factor `room` at least.
-///
-/// # Errors
-/// For a diagonal entry that is not positive: it has no root. As [`stored`].
 pub(super) fn in_range<M: Storage>(
     a: &StencilMatrix<f64>,
     kind: Kind,
@@ -80,9 +77,6 @@ pub(super) fn without_root(a: &StencilMatrix<f64>) -> Result<Option<usize>> {
 }
 
 /// `S A S` in a type, rounded to nearest.
-///
-/// # Errors
-/// As [`stored`].
 pub(super) fn scaled<M: Storage>(
     a: &StencilMatrix<f64>,
     scales: &Buffer<f64>,

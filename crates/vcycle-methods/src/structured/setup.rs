@@ -6,9 +6,8 @@ use std::time::Instant;
 
 use super::axes::strong_axes;
 use super::coarsen::{coarsened, coarsened_by_ranks};
-use super::cycles::{AnyDown, AnyLevel, Down};
-use super::fields::InRows;
-use super::level_parts::{LevelParts, Made, kind};
+use super::cycles::{AnyDown, Levels};
+use super::level_parts::{Made, kind};
 use super::scaling::{in_range, round};
 use super::survey::Survey;
 use super::{StencilMatrix, StructMg};
@@ -16,9 +15,8 @@ use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
 use crate::matrix::GridPart;
-use crate::multigrid::{Cycle, DenseLu, LevelFacts, LevelScaling, Report, StageTime};
-use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Mixes};
+use crate::multigrid::{LevelScaling, Report};
+use crate::scalar::Kind;
 
 /// How far below the range a matrix is scaled whose coarse levels are made of the scaled one: their
 /// entries are larger.
@@ -117,7 +115,6 @@ pub(super) fn set_up(
     (executor, rank): (&Executor, Option<&Executor>),
     ws: &Workspace,
 ) -> Result<Ready> {
-    let shape = (parameters.cycle, rank);
     let (unknowns, cells) = (a.unknowns(), a.grid_of_all().cells());
     a.agree(a.check_diagonal("struct-mg"))?;
     let first =
@@ -129,106 +126,29 @@ pub(super) fn set_up(
         (a, outer) = (Cow::Owned(made.a), Some(made.scales));
     }
     let MadeLevels {
-        levels: mut made,
+        levels: made,
         gathered,
     } = made_levels(parameters, a, first.then_some(finest), axes, (executor, ws))?;
     let _stage = ws.stage("storing levels", 0);
-    let is_last = made.last().is_some_and(|last| last.transfers.is_empty());
-    let coarsest = is_last.then(|| made.pop()).flatten();
-    let axes = made.iter().map(|level| level.axes.clone()).collect();
-    let (mut report, mut levels, mut narrow) = (Report::default(), Vec::new(), true);
-    for (number, made) in made.into_iter().enumerate() {
-        let parts = LevelParts {
-            parameters,
-            on: parameters.on_level(number, made.a.rows_of_all())?,
-            number,
-            made: &made,
-            executor,
-            ws,
-        };
-        let (level, facts) = parts.any_level(survey.take(), outer.take(), &mut narrow)?;
-        report.levels.push(facts);
-        levels.push(level);
-    }
-    let mut cycle = None;
-    if let Some(coarsest) = coarsest {
-        let last = parameters.on_level(levels.len(), coarsest.a.size().rows)?;
-        report.coarsest = "dense";
-        report
-            .levels
-            .push(coarsest_facts(&coarsest, last.precision.working));
-        cycle = Some(solved(&coarsest.a, last.precision.working, executor)?);
-    }
-    let finest = levels.first().and_then(AnyLevel::unscaled);
-    let mut levels: Vec<_> = levels.into_iter().enumerate().collect();
-    if let Some((above, part)) = gathered {
-        let own = levels.split_off(above);
-        let on = parameters.on_level(above, part.grid().cells() * unknowns)?;
-        let inner = cycle.map(|cycle| under(cycle, own, shape)).transpose()?;
-        let kind = (parameters.cycle, on.precision.working);
-        cycle = Some(AnyDown::gathered(inner, (&part, unknowns), kind, executor)?);
-    }
-    let cycle = cycle.expect("every rank has the coarsest level, or sends its part of it");
+    let halved = made.iter().filter(|level| !level.transfers.is_empty());
+    let axes = halved.map(|level| level.axes.clone()).collect();
+    let mut levels = Levels {
+        parameters,
+        made: made.into_iter(),
+        gathered,
+        unknowns,
+        executor,
+        rank,
+        ws,
+        known: (survey, outer),
+        narrow: true,
+        report: Report::default(),
+        finest: None,
+    };
     Ok(Ready {
-        cycle: under(cycle, levels, shape)?,
-        report,
-        finest,
+        cycle: levels.cycles()?,
+        report: levels.report,
+        finest: levels.finest,
         axes,
     })
-}
-
-/// A cycle with levels on top of it, each with its number.
-fn under(
-    mut cycle: AnyDown,
-    levels: Vec<(usize, AnyLevel)>,
-    shape: (Cycle, Option<&Executor>),
-) -> Result<AnyDown> {
-    for (number, level) in levels.into_iter().rev() {
-        cycle = cycle.below(level, shape, number)?;
-    }
-    Ok(cycle)
-}
-
-/// The coarsest matrix, solved with vectors in a precision.
-fn solved(a: &StencilMatrix<f64>, working: Unit, executor: &Executor) -> Result<AnyDown> {
-    Ok(match working {
-        Unit::Double => AnyDown::Double(Down::coarsest(factorised_densely(a, executor)?)),
-        _ => AnyDown::Single(Down::coarsest(factorised_densely(a, executor)?)),
-    })
-}
-
-/// The coarsest matrix, solved with; on a device its inverse: a product has no order to keep.
-fn factorised_densely<V: Mixes<V, V>>(
-    a: &StencilMatrix<f64>,
-    executor: &Executor,
-) -> Result<Arc<dyn LinOp<V>>> {
-    let (unknowns, a) = (a.unknowns(), a.copy_to(&a.executor().on_host())?.to_csr());
-    let inner: Arc<dyn LinOp<V>> = match DenseLu::inverse::<V>(executor, &a)? {
-        Some(inverse) => Arc::new(inverse),
-        None => Arc::new(DenseLu::new(&a)),
-    };
-    Ok(Arc::new(InRows { unknowns, inner }))
-}
-
-fn coarsest_facts(level: &Made<'_>, working: Unit) -> LevelFacts {
-    let rows = level.a.size().rows;
-    let precision = Precision {
-        working,
-        matrix: Unit::Double,
-    };
-    LevelFacts {
-        rows,
-        nonzeros: level.a.entries(),
-        transfer_nonzeros: 0,
-        precision,
-        format: "dense".to_owned(),
-        smoother: format!("dense {}", level.a.grid()),
-        scaled: false,
-        bytes: rows * rows * size_of::<f64>(),
-        part: None,
-        setup: vec![StageTime {
-            name: "galerkin products",
-            seconds: level.seconds,
-        }],
-    }
 }

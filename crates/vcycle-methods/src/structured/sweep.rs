@@ -45,7 +45,6 @@ impl<M: Storage> StencilMatrix<M> {
     ///
     /// # Errors
     /// For vectors that do not fit or have several columns.
-    #[allow(private_bounds)]
     pub fn gauss_seidel<V: Vectors>(
         &self,
         direction: Direction,
@@ -70,10 +69,6 @@ impl<M: Storage> StencilMatrix<M> {
     /// assert_eq!(x.to_vec()[..3], [0.25, 0.375, 0.25]);
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`gauss_seidel`](Self::gauss_seidel).
-    #[allow(private_bounds)]
     pub fn solve_triangle<V: Vectors>(
         &self,
         direction: Direction,

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::buffers::converted;
+use super::values::converted;
 use super::{Grid, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::{Error, Result};
@@ -115,25 +115,16 @@ impl<W: Storage> Transfer<W> {
     }
 
     /// The weights, as [`new`](Self::new) takes them; those of a device are copied.
-    ///
-    /// # Panics
-    /// When a device fails.
     pub fn weights(&self) -> &[W] {
         self.weights.host().expect("the device still answers")
     }
 
     /// The same transfer on another executor.
-    ///
-    /// # Errors
-    /// When a device has no memory for it.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
         Ok(self.with_buffer(self.weights.copy_to(executor)?))
     }
 
     /// [`copy_to`](Self::copy_to) that copies nothing where the transfer is there already.
-    ///
-    /// # Errors
-    /// As [`copy_to`](Self::copy_to).
     pub fn into_executor(self, executor: &Executor) -> Result<Self> {
         match self.weights.executor().shares_memory_with(executor) {
             true => Ok(self),
@@ -152,9 +143,6 @@ impl<W: Storage> Transfer<W> {
     }
 
     /// The same transfer for a part of the cells, whose coarse ones are moved to where they are there.
-    ///
-    /// # Errors
-    /// When a device or a rank has failed.
     pub(super) fn on_some_cells(&self, fine: Grid, moves: &CellMoves) -> Result<Self> {
         let numbers = 2 * self.unknowns * fine.halved(self.axis).cells();
         let mut weights = Buffer::filled(self.weights.executor(), numbers, W::default())?;
@@ -163,9 +151,6 @@ impl<W: Storage> Transfer<W> {
     }
 
     /// The same transfer with weights of another type; in 16 bits both weights of a cell keep their sum.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn convert<S: Storage>(&self) -> Result<Transfer<S>> {
         let is_short = matches!(S::KIND, Kind::F16 | Kind::Bf16);
         let weights = match is_short.then(|| self.kept_sums()).transpose()? {
@@ -212,10 +197,6 @@ impl<W: Storage> Transfer<W> {
     }
 
     /// `coarse = P^T (q fine)` with one number `q` a fine cell, or ones.
-    ///
-    /// # Errors
-    /// For vectors that do not fit.
-    #[allow(private_bounds)]
     pub fn restrict<V: Vectors>(
         &self,
         q: Option<&Vector<V>>,
@@ -227,10 +208,6 @@ impl<W: Storage> Transfer<W> {
     }
 
     /// `fine = q P coarse`, or added to what `fine` holds.
-    ///
-    /// # Errors
-    /// For vectors that do not fit.
-    #[allow(private_bounds)]
     pub fn prolong<V: Vectors>(
         &self,
         q: Option<&Vector<V>>,

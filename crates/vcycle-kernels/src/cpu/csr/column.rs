@@ -49,8 +49,7 @@ pub(super) fn long_sum<M, A: Field>(columns: &[u32], values: &[M], sum: RowSum<'
 #[inline(always)]
 unsafe fn sum<A: Field, M: Scalar, X: Scalar>(columns: &[u32], values: &[M], x: &[X]) -> A {
     let term = |column: u32, value: M| {
-        // SAFETY: columns are below `x.len()`, a condition of this function.
-        let x = unsafe { *x.get_unchecked(column as usize) };
+        let x = *x.get_unchecked(column as usize);
         convert::<M, A>(value) * convert::<X, A>(x)
     };
     let mut sums = [A::zero(); SUMS];

@@ -6,11 +6,10 @@
 
 use std::ops::Range;
 
-use super::lanes::{prefetch, store};
-use super::{Combination, Product};
+use super::lanes::{Rows, prefetch};
 use crate::cpu::stencil::Vectors;
 use crate::runs::SHORT;
-use crate::scalar::{Field, Kind, Scalar};
+use crate::scalar::{Kind, Scalar};
 use crate::simd::{Level, Simd, level};
 
 /// Rows at a time: their products stay in the first cache.
@@ -21,111 +20,73 @@ const WIDEST: usize = 16;
 /// The products of some rows.
 type Products<S> = [<S as Simd>::Real; ROWS * SHORT + WIDEST];
 
-/// Rows from `first` on, all [short](crate::runs::Alike::Short).
-///
-/// # Safety
-/// As for [`gather::rows`](super::gather::rows); the rows have at most [`SHORT`] entries.
-pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<A>,
-    first: usize,
-    y: &mut [Y],
-) {
-    // SAFETY: the host has the instructions that `level` found, AVX2 at least; the product and its rows are as this
-    // function asks.
-    unsafe {
+impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
+    /// All are [short](crate::runs::Alike::Short).
+    pub(super) unsafe fn flat(&self, y: &mut [Y]) {
         match level() {
-            Level::Avx512 => rows_avx512(product, by, first, y),
-            _ => rows_avx2(product, by, first, y),
+            Level::Avx512 => flat_avx512(self, y),
+            _ => flat_avx2(self, y),
         }
     }
-}
 
-macro_rules! rows_of_level {
-    ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
-        /// # Safety
-        /// As for [`rows`].
-        #[target_feature(enable = $features)]
-        unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
-            product: &Product<'_, M, X, Y>,
-            by: &Combination<A>,
-            first: usize,
-            y: &mut [Y],
-        ) {
-            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums, `A`;
-            // the product and its rows are as this function asks.
-            unsafe {
-                if const { matches!(A::KIND, Kind::F32) } {
-                    blocks::<A::$simd, M, X, Y, $singles>(product, by, first, y);
-                } else {
-                    blocks::<A::$simd, M, X, Y, { $singles / 2 }>(product, by, first, y);
-                }
-            }
-        }
-    )*};
-}
-
-rows_of_level! {
-    rows_avx512: Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    rows_avx2: Avx2, 8, "avx2,fma,f16c";
-}
-
-/// Blocks of rows from `first` on.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The rows from `first` on, as
-/// many as in `y`, are rows of its matrix with at most [`SHORT`] entries.
-#[inline(always)]
-unsafe fn blocks<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    first: usize,
-    y: &mut [Y],
-) {
-    let mut products = [S::Real::from_f64(0.0); ROWS * SHORT + WIDEST];
-    for (block, y) in y.chunks_mut(ROWS).enumerate() {
-        let first = first + block * ROWS;
-        let offsets = &product.a.offsets[first..=first + y.len()];
-        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; rows are
-        // short. These are conditions of this function. A block has at most `ROWS` of them, whose products fit into
-        // `products`.
-        unsafe {
-            multiply::<S, M, X, Y>(product, offsets[0]..offsets[y.len()], &mut products);
+    /// Blocks of rows.
+    #[inline(always)]
+    unsafe fn blocks<S: Simd<Real = A>, const LANES: usize>(&self, y: &mut [Y]) {
+        let mut products = [A::from_f64(0.0); ROWS * SHORT + WIDEST];
+        for (block, y) in y.chunks_mut(ROWS).enumerate() {
+            let first = self.first + block * ROWS;
+            let offsets = &self.product.a.offsets[first..=first + y.len()];
+            self.multiply::<S>(offsets[0]..offsets[y.len()], &mut products);
             for (square, y) in y.chunks_mut(LANES).enumerate() {
                 let row = square * LANES;
                 let ends = &offsets[row..=row + y.len()];
                 let sums = sums_of::<S, LANES>(ends, offsets[0], &products);
-                store::<S, M, X, Y, LANES>(product, by, (sums, 0), first + row, y);
+                self.store::<S, LANES>((sums, 0), first + row, y);
             }
         }
     }
-}
 
-/// The products of a range of entries.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks.
-#[inline(always)]
-unsafe fn multiply<S: Simd, M: Scalar, X: Scalar, Y: Scalar>(
-    product: &Product<'_, M, X, Y>,
-    entries: Range<usize>,
-    products: &mut Products<S>,
-) {
-    let columns = &product.a.columns[entries.clone()];
-    let values = &product.a.values[entries];
-    let parts = columns.chunks(S::LANES).zip(values.chunks(S::LANES));
-    for (part, (columns, values)) in parts.enumerate() {
-        // SAFETY: a part has at most `LANES` entries, and their columns are places of `x`, a condition of this
-        // function.
-        unsafe {
+    /// The products of a range of entries.
+    #[inline(always)]
+    unsafe fn multiply<S: Simd<Real = A>>(
+        &self,
+        entries: Range<usize>,
+        products: &mut Products<S>,
+    ) {
+        let columns = &self.product.a.columns[entries.clone()];
+        let values = &self.product.a.values[entries];
+        let parts = columns.chunks(S::LANES).zip(values.chunks(S::LANES));
+        for (part, (columns, values)) in parts.enumerate() {
             prefetch(values.as_ptr());
             prefetch(columns.as_ptr());
-            let x = S::gather(product.vectors.x.as_ptr(), columns.as_ptr(), columns.len());
+            let x = self.product.vectors.x.as_ptr();
+            let x = S::gather(x, columns.as_ptr(), columns.len());
             let values = S::load(values.as_ptr(), values.len());
             let to = &mut products[part * S::LANES..][..S::LANES];
             S::store(S::multiply_add(values, x, S::zero()), to);
         }
     }
+}
+
+macro_rules! flat_of_level {
+    ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
+        #[target_feature(enable = $features)]
+        unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
+            rows: &Rows<'_, A, M, X, Y>,
+            y: &mut [Y],
+        ) {
+            if const { matches!(A::KIND, Kind::F32) } {
+                rows.blocks::<A::$simd, $singles>(y);
+            } else {
+                rows.blocks::<A::$simd, { $singles / 2 }>(y);
+            }
+        }
+    )*};
+}
+
+flat_of_level! {
+    flat_avx512: Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    flat_avx2: Avx2, 8, "avx2,fma,f16c";
 }
 
 /// The sums of rows that end where `offsets` say, row by lane; `base` is the place of the first
@@ -145,20 +106,16 @@ unsafe fn sums_of<S: Simd, const LANES: usize>(
         starts[row] = products[ends[0] - base..].as_ptr();
         counts[row] = ends[1] - ends[0];
     }
-    // SAFETY: rows have at most `SHORT` products, a condition of this function; behind the last of all there is
-    // room for a register more, so that a whole one can be read from any start.
-    unsafe {
-        if const { LANES >= SHORT } {
-            return S::short_sums(starts, counts);
-        }
-        let mut rows = [S::zero(); LANES];
-        for row in 0..LANES {
-            let rest = counts[row].saturating_sub(LANES);
-            rows[row] = S::add(
-                S::load(starts[row], counts[row] - rest),
-                S::load(starts[row].add(LANES), rest),
-            );
-        }
-        S::sums(&mut rows)
+    if const { LANES >= SHORT } {
+        return S::short_sums(starts, counts);
     }
+    let mut rows = [S::zero(); LANES];
+    for row in 0..LANES {
+        let rest = counts[row].saturating_sub(LANES);
+        rows[row] = S::add(
+            S::load(starts[row], counts[row] - rest),
+            S::load(starts[row].add(LANES), rest),
+        );
+    }
+    S::sums(&mut rows)
 }

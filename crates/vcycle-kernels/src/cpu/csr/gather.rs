@@ -4,175 +4,116 @@
 //! in order and columns not at all. Values of the vector for other rows are gathered.
 
 use super::column::{LONG, RowSum, long_sum};
-use super::lanes::{prefetch, store};
-use super::moved::repeating;
-use super::nodes::together;
-use super::{Combination, Product};
+use super::lanes::{Rows, prefetch};
 use crate::cpu::stencil::Vectors;
 use crate::runs::Alike;
 use crate::scalar::{Field, Kind, Scalar};
 use crate::simd::{Level, Simd, level};
 
-/// The rows of `y`, `first` being the number of the first.
-///
-/// # Safety
-/// The host has AVX2 at least. `product` keeps the promises of [`Product`], it has one column, and the places of its
-/// `x` fit 31 bits. `A` is a real type; `X` is one that is no half and, like `M`, no wider than `A`. The rows from
-/// `first` on, as many as in `y`, have in common what `alike` says.
-pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<A>,
-    alike: Alike,
-    first: usize,
-    y: &mut [Y],
-) {
-    // SAFETY: the host has the instructions that `level` found, AVX2 at least; the product and its rows are as this
-    // function asks.
-    unsafe {
+impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
+    /// They have in common what `alike` says.
+    pub(super) unsafe fn gather(&self, alike: Alike, y: &mut [Y]) {
         match level() {
-            Level::Avx512 => rows_avx512(product, by, alike, first, y),
-            _ => rows_avx2(product, by, alike, first, y),
+            Level::Avx512 => gather_avx512(self, alike, y),
+            _ => gather_avx2(self, alike, y),
         }
+    }
+
+    /// The same; `sum` is that of a single row.
+    #[inline(always)]
+    unsafe fn run<S: Simd<Real = A>, const LANES: usize>(
+        &self,
+        alike: Alike,
+        y: &mut [Y],
+        sum: RowSum<'_, M, A>,
+    ) {
+        match alike {
+            Alike::Moved => self.repeating::<S, LANES>(y),
+            Alike::Same(2) => self.together::<S, LANES, 2, false>(y),
+            Alike::Same(3) => self.together::<S, LANES, 3, false>(y),
+            Alike::Same(4) => self.together::<S, LANES, 4, false>(y),
+            Alike::Nodes(2) => self.together::<S, LANES, 2, true>(y),
+            Alike::Nodes(3) => self.together::<S, LANES, 3, true>(y),
+            Alike::Nodes(4) => self.together::<S, LANES, 4, true>(y),
+            _ => self.groups::<S, LANES>(y, sum),
+        }
+    }
+
+    /// Rows without order, as many at a time as there are lanes.
+    #[inline(always)]
+    unsafe fn groups<S: Simd<Real = A>, const LANES: usize>(
+        &self,
+        y: &mut [Y],
+        sum: RowSum<'_, M, A>,
+    ) {
+        let offsets = self.product.a.offsets;
+        for (group, y) in y.chunks_mut(LANES).enumerate() {
+            let row = self.first + group * LANES;
+            if offsets[row + y.len()] - offsets[row] > LONG {
+                self.one_by_one(row, y, sum);
+                continue;
+            }
+            let sums = self.gathered::<S, LANES>(row, y.len());
+            self.store::<S, LANES>((sums, 0), row, y);
+        }
+    }
+
+    /// Rows of which at least one may be long.
+    #[cold]
+    fn one_by_one(&self, first: usize, y: &mut [Y], sum: RowSum<'_, M, A>) {
+        for (row, y) in (first..).zip(y) {
+            let (columns, values) = self.product.row(row);
+            let (value, y) = (long_sum(columns, values, sum), std::array::from_mut(y));
+            self.product.vectors.store(self.by, [value], (row, 0), y);
+        }
+    }
+
+    /// The sums of `count` rows from `first` on, row by lane.
+    #[inline(always)]
+    unsafe fn gathered<S: Simd<Real = A>, const LANES: usize>(
+        &self,
+        first: usize,
+        count: usize,
+    ) -> S::Register {
+        let mut rows = [S::zero(); LANES];
+        for index in 0..count {
+            let (columns, values) = self.product.row(first + index);
+            rows[index] = lanes::<S, M, X>(columns, values, self.product.vectors.x);
+        }
+        S::sums(&mut rows)
     }
 }
 
-macro_rules! rows_of_level {
+macro_rules! gather_of_level {
     ($($name:ident: $simd:ident, $singles:literal, $features:literal;)*) => {$(
-        /// # Safety
-        /// As for [`rows`].
         #[target_feature(enable = $features)]
         unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
-            product: &Product<'_, M, X, Y>,
-            by: &Combination<A>,
+            rows: &Rows<'_, A, M, X, Y>,
             alike: Alike,
-            first: usize,
             y: &mut [Y],
         ) {
             const SINGLES: usize = $singles;
             const DOUBLES: usize = SINGLES / 2;
-            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums, `A`;
-            // the product and its rows are as this function asks. `sum` is called with rows of the product.
-            unsafe {
-                if const { matches!(A::KIND, Kind::F32) } {
-                    // Closures have the instructions of the function they stand in.
-                    let sum = |columns: &[u32], values: &[M]| {
-                        sum::<A::$simd, M, X, SINGLES>(columns, values, product.vectors.x)
-                    };
-                    run::<A::$simd, M, X, Y, SINGLES>(product, by, alike, first, y, &sum);
-                } else {
-                    let sum = |columns: &[u32], values: &[M]| {
-                        sum::<A::$simd, M, X, DOUBLES>(columns, values, product.vectors.x)
-                    };
-                    run::<A::$simd, M, X, Y, DOUBLES>(product, by, alike, first, y, &sum);
-                }
+            let x = rows.product.vectors.x;
+            // Closures have the instructions of the function they stand in.
+            if const { matches!(A::KIND, Kind::F32) } {
+                let sum = |columns: &[u32], values: &[M]| {
+                    sum::<A::$simd, M, X, SINGLES>(columns, values, x)
+                };
+                rows.run::<A::$simd, SINGLES>(alike, y, &sum);
+            } else {
+                let sum = |columns: &[u32], values: &[M]| {
+                    sum::<A::$simd, M, X, DOUBLES>(columns, values, x)
+                };
+                rows.run::<A::$simd, DOUBLES>(alike, y, &sum);
             }
         }
     )*};
 }
 
-rows_of_level! {
-    rows_avx512: Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    rows_avx2: Avx2, 8, "avx2,fma,f16c";
-}
-
-/// Rows that are alike in some way; `sum` is that of a single row.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The rows from `first` on, as
-/// many as in `y`, are rows of its matrix and have in common what `alike` says.
-#[inline(always)]
-unsafe fn run<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    alike: Alike,
-    first: usize,
-    y: &mut [Y],
-    sum: RowSum<'_, M, S::Real>,
-) {
-    // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; the rows are `alike`.
-    // These are conditions of this function.
-    unsafe {
-        match alike {
-            Alike::Moved => repeating::<S, M, X, Y, LANES>(product, by, first, y),
-            Alike::Same(2) => together::<S, M, X, Y, LANES, 2, false>(product, by, first, y),
-            Alike::Same(3) => together::<S, M, X, Y, LANES, 3, false>(product, by, first, y),
-            Alike::Same(4) => together::<S, M, X, Y, LANES, 4, false>(product, by, first, y),
-            Alike::Nodes(2) => together::<S, M, X, Y, LANES, 2, true>(product, by, first, y),
-            Alike::Nodes(3) => together::<S, M, X, Y, LANES, 3, true>(product, by, first, y),
-            Alike::Nodes(4) => together::<S, M, X, Y, LANES, 4, true>(product, by, first, y),
-            _ => groups::<S, M, X, Y, LANES>(product, by, first, y, sum),
-        }
-    }
-}
-
-/// Rows without order, as many at a time as there are lanes.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The rows from `first` on, as
-/// many as in `y`, are rows of its matrix.
-#[inline(always)]
-unsafe fn groups<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    first: usize,
-    y: &mut [Y],
-    sum: RowSum<'_, M, S::Real>,
-) {
-    let offsets = product.a.offsets;
-    for (group, y) in y.chunks_mut(LANES).enumerate() {
-        let row = first + group * LANES;
-        if offsets[row + y.len()] - offsets[row] > LONG {
-            one_by_one::<S, M, X, Y>(product, by, row, y, sum);
-            continue;
-        }
-        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`, conditions of
-        // this function. A chunk has at most `LANES` rows.
-        unsafe {
-            let sums = gathered::<S, M, X, Y, LANES>(product, row, y.len());
-            store::<S, M, X, Y, LANES>(product, by, (sums, 0), row, y);
-        }
-    }
-}
-
-/// Rows of which at least one may be long.
-#[cold]
-fn one_by_one<S: Simd, M: Scalar, X: Scalar, Y: Scalar>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    first: usize,
-    y: &mut [Y],
-    sum: RowSum<'_, M, S::Real>,
-) {
-    for (row, y) in (first..).zip(y) {
-        let (columns, values) = product.row(row);
-        let value = long_sum(columns, values, sum);
-        product
-            .vectors
-            .store(by, [value], (row, 0), std::array::from_mut(y));
-    }
-}
-
-/// The sums of `count` rows from `first` on, row by lane.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. The `count` rows from `first`
-/// on, at most `LANES`, are rows of its matrix.
-#[inline(always)]
-unsafe fn gathered<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
-    product: &Product<'_, M, X, Y>,
-    first: usize,
-    count: usize,
-) -> S::Register {
-    // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`; `count` is at
-    // most `LANES`. These are conditions of this function.
-    unsafe {
-        let mut rows = [S::zero(); LANES];
-        for index in 0..count {
-            let (columns, values) = product.row(first + index);
-            rows[index] = lanes::<S, M, X>(columns, values, product.vectors.x);
-        }
-        S::sums(&mut rows)
-    }
+gather_of_level! {
+    gather_avx512: Avx512, 16, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    gather_avx2: Avx2, 8, "avx2,fma,f16c";
 }
 
 /// The sum of a single row.
@@ -187,19 +128,13 @@ unsafe fn sum<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     x: &[X],
 ) -> S::Real {
     let mut sum = [S::Real::from_f64(0.0); LANES];
-    // SAFETY: the host has the instructions of `S`, and columns are places of `x`, conditions of this function.
-    unsafe {
-        let mut rows = [S::zero(); LANES];
-        rows[0] = lanes::<S, M, X>(columns, values, x);
-        S::store(S::sums(&mut rows), &mut sum);
-    }
+    let mut rows = [S::zero(); LANES];
+    rows[0] = lanes::<S, M, X>(columns, values, x);
+    S::store(S::sums(&mut rows), &mut sum);
     sum[0]
 }
 
 /// The products of one row, summed in the lanes of a register.
-///
-/// # Safety
-/// As for [`sum`].
 #[inline(always)]
 unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
     columns: &[u32],
@@ -207,21 +142,17 @@ unsafe fn lanes<S: Simd, M: Scalar, X: Scalar>(
     x: &[X],
 ) -> S::Register {
     let (mut columns, mut values, mut left) = (columns.as_ptr(), values.as_ptr(), columns.len());
-    // SAFETY: columns are places of `x`, a condition of this function; both pointers move on only while more than a
-    // register is left.
-    unsafe {
-        let mut sum = S::zero();
-        while left > S::LANES {
-            prefetch(values);
-            prefetch(columns);
-            let x = S::gather(x.as_ptr(), columns, S::LANES);
-            sum = S::multiply_add(S::load(values, S::LANES), x, sum);
-            (columns, values) = (columns.add(S::LANES), values.add(S::LANES));
-            left -= S::LANES;
-        }
+    let mut sum = S::zero();
+    while left > S::LANES {
         prefetch(values);
         prefetch(columns);
-        let x = S::gather(x.as_ptr(), columns, left);
-        S::multiply_add(S::load(values, left), x, sum)
+        let x = S::gather(x.as_ptr(), columns, S::LANES);
+        sum = S::multiply_add(S::load(values, S::LANES), x, sum);
+        (columns, values) = (columns.add(S::LANES), values.add(S::LANES));
+        left -= S::LANES;
     }
+    prefetch(values);
+    prefetch(columns);
+    let x = S::gather(x.as_ptr(), columns, left);
+    S::multiply_add(S::load(values, left), x, sum)
 }

@@ -2,6 +2,14 @@
 //!
 //! A product, its scaled form and the residual are one kernel: `y = alpha A x + beta z`. So is a
 //! sweep of a relaxation, which makes more of the same sums.
+//!
+//! Functions on registers are unsafe: the host has to have the instructions of `S`, AVX2 at least, and the [`Product`] and
+//! its rows have to be what they say.
+
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "these functions are unsafe as a whole: what they ask for is what the functions they call ask for"
+)]
 
 mod block;
 mod column;
@@ -63,7 +71,7 @@ impl<M: Scalar, X: Scalar, Y: Scalar> Product<'_, M, X, Y> {
         M: Mixes<X, Y>,
     {
         let bytes = size_of_val(self.a.values) + size_of_val(self.a.columns);
-        threads.for_row_ranges(pieces, y, self.vectors.cols, bytes, |first, y| {
+        threads.for_row_ranges(pieces, y, self.vectors.cols, bytes, &|first, y| {
             self.rows::<M::Accumulator>(runs, first, y)
         });
     }

@@ -1,41 +1,30 @@
 //! Rows that repeat the row above, moved by one column: the vector is read in order and columns not at all.
 
-use super::lanes::{prefetch, store};
-use super::{Combination, Product};
+use super::lanes::{Rows, prefetch};
+use crate::cpu::stencil::Vectors;
 use crate::scalar::Scalar;
 use crate::simd::Simd;
 
-/// Rows that repeat the first. Of the pattern only that one is read.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as [`rows`] asks. Each of the rows from `first`
-/// on, as many as in `y`, has the columns of the row before it, moved by one.
-#[inline(always)]
-pub(super) unsafe fn repeating<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const LANES: usize>(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    first: usize,
-    y: &mut [Y],
-) {
-    let (columns, _) = product.row(first);
-    let start = product.a.offsets[first];
-    let all = y.len();
-    for (block, y) in y.chunks_mut(LANES).enumerate() {
-        let lead = block * LANES;
-        // The last rows once more, of which the first are there already.
-        let (from, count) = match y.len() < LANES && all > LANES {
-            true => (all - LANES, LANES),
-            false => (lead, y.len()),
-        };
-        // SAFETY: the `count` rows from `first + from` on are among those of this function, which repeat the first:
-        // they are as long as it, so their values begin there, and `x` is readable at every column of `first` moved by
-        // `from` up to `from + count - 1`.
-        unsafe {
+impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
+    /// Each has the columns of the row before it, moved by one. Of the pattern only the first is read.
+    #[inline(always)]
+    pub(super) unsafe fn repeating<S: Simd<Real = A>, const LANES: usize>(&self, y: &mut [Y]) {
+        let (product, first) = (self.product, self.first);
+        let (columns, _) = product.row(first);
+        let start = product.a.offsets[first];
+        let all = y.len();
+        for (block, y) in y.chunks_mut(LANES).enumerate() {
+            let lead = block * LANES;
+            // The last rows once more, of which the first are there already.
+            let (from, count) = match y.len() < LANES && all > LANES {
+                true => (all - LANES, LANES),
+                false => (lead, y.len()),
+            };
+            // Rows are as long as the first, which they repeat, so the values of one begin there.
             let values = product.a.values.as_ptr().add(start + from * columns.len());
             let x = product.vectors.x.as_ptr().add(from);
             let sums = moved_sums::<S, M, X, LANES>(columns, values, x, count);
-            let sums = (sums, count - y.len());
-            store::<S, M, X, Y, LANES>(product, by, sums, first + lead, y);
+            self.store::<S, LANES>((sums, count - y.len()), first + lead, y);
         }
     }
 }
@@ -52,21 +41,15 @@ unsafe fn moved_sums<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     x: *const X,
     count: usize,
 ) -> S::Register {
-    // SAFETY: `values` points to `count` rows, and from `x + column` on `count` numbers are readable for every column,
-    // conditions of this function. A constant count is compiled without branches.
-    unsafe {
-        match (count == LANES, columns.len() <= LANES) {
-            (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
-            (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
-            (false, _) => across::<S, M, X, LANES>(columns, values, x, count),
-        }
+    // A constant count is compiled without branches.
+    match (count == LANES, columns.len() <= LANES) {
+        (true, true) => one_square::<S, M, X, LANES>(columns, values, x),
+        (true, false) => across::<S, M, X, LANES>(columns, values, x, LANES),
+        (false, _) => across::<S, M, X, LANES>(columns, values, x, count),
     }
 }
 
 /// The sums of rows with these columns, each row moved by one, row by lane.
-///
-/// # Safety
-/// As for [`moved_sums`].
 #[inline(always)]
 unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     columns: &[u32],
@@ -75,30 +58,26 @@ unsafe fn across<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     count: usize,
 ) -> S::Register {
     let length = columns.len();
-    // SAFETY: `values` points to `count` rows of `length` values, and from `x + column` on `count` numbers are
-    // readable for every column, conditions of this function.
-    unsafe {
-        let mut sums = [S::zero(); 2];
-        let (squares, rest) = columns.as_chunks::<LANES>();
-        for (index, columns) in squares.iter().enumerate() {
-            let square = square::<S, M, LANES>(values.add(index * LANES), length, count, LANES);
-            for lane in 0..LANES {
-                let x = S::load(x.add(columns[lane] as usize), count);
+    let mut sums = [S::zero(); 2];
+    let (squares, rest) = columns.as_chunks::<LANES>();
+    for (index, columns) in squares.iter().enumerate() {
+        let square = square::<S, M, LANES>(values.add(index * LANES), length, count, LANES);
+        for lane in 0..LANES {
+            let x = S::load(x.add(columns[lane] as usize), count);
+            sums[lane % 2] = S::multiply_add(square[lane], x, sums[lane % 2]);
+        }
+    }
+    if !rest.is_empty() {
+        let values = values.add(length - rest.len());
+        let square = square::<S, M, LANES>(values, length, count, rest.len());
+        for lane in 0..LANES {
+            if lane < rest.len() {
+                let x = S::load(x.add(rest[lane] as usize), count);
                 sums[lane % 2] = S::multiply_add(square[lane], x, sums[lane % 2]);
             }
         }
-        if !rest.is_empty() {
-            let values = values.add(length - rest.len());
-            let square = square::<S, M, LANES>(values, length, count, rest.len());
-            for lane in 0..LANES {
-                if lane < rest.len() {
-                    let x = S::load(x.add(rest[lane] as usize), count);
-                    sums[lane % 2] = S::multiply_add(square[lane], x, sums[lane % 2]);
-                }
-            }
-        }
-        S::add(sums[0], sums[1])
     }
+    S::add(sums[0], sums[1])
 }
 
 /// As [`across`], of as many rows as lanes and no more columns.
@@ -111,19 +90,15 @@ unsafe fn one_square<S: Simd, M: Scalar, X: Scalar, const LANES: usize>(
     values: *const M,
     x: *const X,
 ) -> S::Register {
-    // SAFETY: `values` points to `LANES` rows of as many values as there are columns, at most `LANES`, and from
-    // `x + column` on `LANES` numbers are readable for every column, conditions of this function.
-    unsafe {
-        let square = square::<S, M, LANES>(values, columns.len(), LANES, columns.len());
-        let mut sum = S::zero();
-        for lane in 0..LANES {
-            if lane < columns.len() {
-                let x = S::load(x.add(columns[lane] as usize), LANES);
-                sum = S::multiply_add(square[lane], x, sum);
-            }
+    let square = square::<S, M, LANES>(values, columns.len(), LANES, columns.len());
+    let mut sum = S::zero();
+    for lane in 0..LANES {
+        if lane < columns.len() {
+            let x = S::load(x.add(columns[lane] as usize), LANES);
+            sum = S::multiply_add(square[lane], x, sum);
         }
-        sum
     }
+    sum
 }
 
 /// The first `width` values of `count` rows of some `length`, row by lane.
@@ -138,18 +113,14 @@ unsafe fn square<S: Simd, M: Scalar, const LANES: usize>(
     count: usize,
     width: usize,
 ) -> [S::Register; LANES] {
-    // SAFETY: `values` points to `count` rows, `length` apart, of at least `width <= LANES` values, a condition of
-    // this function.
-    unsafe {
-        let mut square = [S::zero(); LANES];
-        for row in 0..LANES {
-            if row < count {
-                let values = values.add(row * length);
-                prefetch(values);
-                square[row] = S::load(values, width);
-            }
+    let mut square = [S::zero(); LANES];
+    for row in 0..LANES {
+        if row < count {
+            let values = values.add(row * length);
+            prefetch(values);
+            square[row] = S::load(values, width);
         }
-        S::transpose(&mut square);
-        square
     }
+    S::transpose(&mut square);
+    square
 }

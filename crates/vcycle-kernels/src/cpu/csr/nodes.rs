@@ -2,73 +2,54 @@
 
 use std::mem::MaybeUninit;
 
-use super::lanes::{prefetch, store};
-use super::{Combination, Product};
+use super::lanes::{Rows, prefetch};
+use crate::cpu::stencil::Vectors;
 use crate::scalar::Scalar;
 use crate::simd::Simd;
 
 /// Numbers of `x` that are copied at a time: whole registers and whole nodes of 2, 3 or 4.
 const COPIED: usize = 192;
 
-/// Groups of `SAME` rows that have their columns in common: what these bring is gathered once, or copied where they are `NODES`.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as `gather::rows` asks. From `first` on there are as
-/// many rows as in `y`, in whole groups of `SAME` with the same columns, and in a run of nodes of that size where they are `NODES`.
-#[inline(always)]
-pub(super) unsafe fn together<
-    S: Simd,
-    M: Scalar,
-    X: Scalar,
-    Y: Scalar,
-    const LANES: usize,
-    const SAME: usize,
-    const NODES: bool,
->(
-    product: &Product<'_, M, X, Y>,
-    by: &Combination<S::Real>,
-    first: usize,
-    y: &mut [Y],
-) {
-    for (block, y) in y.chunks_mut(SAME * LANES).enumerate() {
-        let first = first + block * SAME * LANES;
-        // SAFETY: the host has the instructions of `S`, and columns of the matrix are places of `x`. The run ends
-        // with a whole group, so that `SAME` rows from `first + group` on have the same columns. These are conditions
-        // of this function.
-        unsafe {
+impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
+    /// Groups of `SAME` rows that have their columns in common: what these bring is gathered once, or copied where they are
+    /// `NODES` of that size.
+    #[inline(always)]
+    pub(super) unsafe fn together<
+        S: Simd<Real = A>,
+        const LANES: usize,
+        const SAME: usize,
+        const NODES: bool,
+    >(
+        &self,
+        y: &mut [Y],
+    ) {
+        for (block, y) in y.chunks_mut(SAME * LANES).enumerate() {
+            let first = self.first + block * SAME * LANES;
             let mut rows = [[S::zero(); LANES]; SAME];
+            // A run ends with a whole group.
             for group in (0..y.len()).step_by(SAME) {
                 let lanes = match NODES {
-                    true => node_sums::<S, M, X, Y, SAME>(product, first + group),
-                    false => shared::<S, M, X, Y, SAME>(product, first + group),
+                    true => self.node_sums::<S, SAME>(first + group),
+                    false => self.shared::<S, SAME>(first + group),
                 };
                 for (row, lanes) in (group..).zip(lanes) {
                     rows[row / LANES][row % LANES] = lanes;
                 }
             }
             for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
-                let row = first + square * LANES;
-                store::<S, M, X, Y, LANES>(product, by, (S::sums(rows), 0), row, y);
+                self.store::<S, LANES>((S::sums(rows), 0), first + square * LANES, y);
             }
         }
     }
-}
 
-/// The products of `SAME` rows with the columns of the first of them, summed in the lanes of registers.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as `gather::rows` asks. The `SAME` rows from `first`
-/// on are rows of its matrix and have the same columns.
-#[inline(always)]
-unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
-    product: &Product<'_, M, X, Y>,
-    first: usize,
-) -> [S::Register; SAME] {
-    let (columns, values) = product.row(first);
-    let (length, x) = (columns.len(), product.vectors.x.as_ptr());
-    // SAFETY: the gathered columns are places of `x`; the `SAME` rows have the same columns, hence the same
-    // length, and their values follow each other. Both are conditions of this function.
-    unsafe {
+    /// The products of `SAME` rows with the columns of the first of them, summed in the lanes of registers.
+    #[inline(always)]
+    unsafe fn shared<S: Simd<Real = A>, const SAME: usize>(
+        &self,
+        first: usize,
+    ) -> [S::Register; SAME] {
+        let (columns, values) = self.product.row(first);
+        let (length, x) = (columns.len(), self.product.vectors.x.as_ptr());
         let mut sums = [S::zero(); SAME];
         let mut from = 0;
         while from < length {
@@ -76,6 +57,7 @@ unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
             let columns = columns.as_ptr().add(from);
             prefetch(columns);
             let x = S::gather(x, columns, count);
+            // The rows are equally long, and their values follow each other.
             for (row, sum) in sums.iter_mut().enumerate() {
                 let values = values.as_ptr().add(row * length + from);
                 prefetch(values);
@@ -85,26 +67,20 @@ unsafe fn shared<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SAME: usize>(
         }
         sums
     }
-}
 
-/// The products of the `SIZE` rows of a node, summed in the lanes of registers.
-///
-/// # Safety
-/// The host has the instructions of `S`, and `product` is as `gather::rows` asks. The `SIZE` rows from `first` on are
-/// rows of its matrix in a run of [`Alike::Nodes`](crate::runs::Alike::Nodes) of that size.
-#[inline(always)]
-unsafe fn node_sums<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const SIZE: usize>(
-    product: &Product<'_, M, X, Y>,
-    first: usize,
-) -> [S::Register; SIZE] {
-    let (columns, values) = product.row(first);
-    let length = columns.len();
-    let mut copied = [MaybeUninit::<X>::uninit(); COPIED];
-    let x = copied.as_mut_ptr().cast::<X>();
-    // SAFETY: the rows have the same columns, hence the same length, and their values follow each other. `nodes` has the first
-    // column of every `SIZE`, from the place of the row over `SIZE * SIZE` on, and all these are places of `x`. What is
-    // loaded of the copy was written before.
-    unsafe {
+    /// The products of the `SIZE` rows of a node, summed in the lanes of registers.
+    #[inline(always)]
+    unsafe fn node_sums<S: Simd<Real = A>, const SIZE: usize>(
+        &self,
+        first: usize,
+    ) -> [S::Register; SIZE] {
+        let product = self.product;
+        let (columns, values) = product.row(first);
+        let length = columns.len();
+        let mut copied = [MaybeUninit::<X>::uninit(); COPIED];
+        let x = copied.as_mut_ptr().cast::<X>();
+        // `nodes` has the first column of every `SIZE`, from the place of the row over `SIZE * SIZE` on. What is loaded of
+        // the copy was written before.
         let place = product.a.offsets.get_unchecked(first) / (SIZE * SIZE);
         let mut nodes = product.nodes.as_ptr().add(place);
         let mut sums = [S::zero(); SIZE];
@@ -145,13 +121,10 @@ unsafe fn add<S: Simd, M: Scalar, X: Scalar, const SIZE: usize>(
     count: usize,
     sums: &mut [S::Register; SIZE],
 ) {
-    // SAFETY: these are conditions of this function.
-    unsafe {
-        let x = S::load(x, count);
-        for (row, sum) in sums.iter_mut().enumerate() {
-            let values = values.add(row * length);
-            prefetch(values);
-            *sum = S::multiply_add(S::load(values, count), x, *sum);
-        }
+    let x = S::load(x, count);
+    for (row, sum) in sums.iter_mut().enumerate() {
+        let values = values.add(row * length);
+        prefetch(values);
+        *sum = S::multiply_add(S::load(values, count), x, *sum);
     }
 }

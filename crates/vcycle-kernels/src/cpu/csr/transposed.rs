@@ -38,7 +38,7 @@ pub fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         let x = &x[slice.rows.start * cols..slice.rows.end * cols];
         sum_transposed::<M, X, Y>(conjugate, rows, x, slice.columns.start, cols, sums);
     });
-    threads.for_pieces(y, PIECE, |start, y| {
+    threads.for_pieces(y, PIECE, &|start, y| {
         let mut total = [M::Accumulator::zero(); PIECE];
         for slice in slices {
             let covered = slice.columns.start * cols..slice.columns.end * cols;

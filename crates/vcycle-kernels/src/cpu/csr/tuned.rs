@@ -4,7 +4,8 @@
 //! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
 //! loops.
 
-use super::{Operands, Product, block, column, flat, gather, short, store_all, wide};
+use super::lanes::Rows;
+use super::{Operands, Product, block, column, short, store_all, wide};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
 use crate::scalar::{Field, Scalar, bf16, c32, c64, f16};
@@ -96,36 +97,33 @@ unsafe fn in_registers<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
 ) {
     let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.vectors.cols);
     if const { wide::are_types::<M, X, Y>() } && has_columns {
-        // SAFETY: conditions of this function.
-        return unsafe { wide::rows::<A, M, X, Y>(product, runs, first, y) };
+        return wide::rows::<A, M, X, Y>(product, runs, first, y);
     }
     if product.vectors.cols != 1 {
-        // SAFETY: the host has AVX2, a condition of this function.
-        return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
+        return block::rows_avx2::<A, M, X, Y>(product, first, y);
     }
     let by = product.vectors.combination::<A>(0);
     let is_short = const { short::suits::<M, X>() };
     for (alike, rows) in runs_within(runs, first..first + y.len()) {
         let y = &mut y[rows.start - first..rows.end - first];
-        // SAFETY: the host has AVX2, and the rows are `alike`, short where that says so; the product and the types are
-        // as `gather::rows` asks. These are conditions of this function.
-        unsafe {
-            match alike {
-                Alike::Equal if is_short => short::rows(product, &by, true, rows.start, y),
-                Alike::Short if is_short && y.len() < FEW => {
-                    short::rows(product, &by, false, rows.start, y);
+        match alike {
+            Alike::Equal if is_short => short::rows(product, &by, true, rows.start, y),
+            Alike::Short if is_short && y.len() < FEW => {
+                short::rows(product, &by, false, rows.start, y);
+            }
+            _ => {
+                let (by, first) = (&by, rows.start);
+                let rows = Rows { product, by, first };
+                match alike {
+                    Alike::Short => rows.flat(y),
+                    _ => rows.gather(alike, y),
                 }
-                Alike::Short => flat::rows(product, &by, rows.start, y),
-                _ => gather::rows(product, &by, alike, rows.start, y),
             }
         }
     }
 }
 
 /// Rows of numbers that registers do not hold, or not those of `x`.
-///
-/// # Safety
-/// The host has AVX2.
 unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     product: &Product<'_, M, X, Y>,
     runs: &[Run],
@@ -133,16 +131,14 @@ unsafe fn in_numbers<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
     y: &mut [Y],
 ) {
     if product.vectors.cols != 1 {
-        // SAFETY: the host has AVX2, a condition of this function.
-        return unsafe { block::rows_avx2::<A, M, X, Y>(product, first, y) };
+        return block::rows_avx2::<A, M, X, Y>(product, first, y);
     }
     let by = product.vectors.combination::<A>(0);
     for (alike, rows) in runs_within(runs, first..first + y.len()) {
         let y = &mut y[rows.start - first..rows.end - first];
         let is_short = matches!(alike, Alike::Equal | Alike::Short);
         match const { short::suits::<M, X>() } && is_short {
-            // SAFETY: the host has AVX2, a condition of this function.
-            true => unsafe { short::rows(product, &by, alike == Alike::Equal, rows.start, y) },
+            true => short::rows(product, &by, alike == Alike::Equal, rows.start, y),
             false => column::rows(product, &by, rows.start, y),
         }
     }
@@ -159,12 +155,9 @@ unsafe fn in_halves<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
     y: &mut [Y],
 ) {
     let has_columns = !runs.is_empty() && wide::suits::<M, X, Y>(product.vectors.cols);
-    // SAFETY: conditions of this function; halves are narrower than `A`, which is real.
-    unsafe {
-        match has_columns {
-            true => wide::rows::<A, M, X, Y>(product, runs, first, y),
-            false => in_numbers::<A, M, X, Y>(product, runs, first, y),
-        }
+    match has_columns {
+        true => wide::rows::<A, M, X, Y>(product, runs, first, y),
+        false => in_numbers::<A, M, X, Y>(product, runs, first, y),
     }
 }
 
@@ -193,9 +186,6 @@ pub(super) fn rounded_rows<A: Field, M: Scalar, X: Scalar, Y: Scalar>(
 type Form<'a, A> = &'a dyn Fn(&[Run], usize, &mut [A]);
 
 /// The rows of `y`, of which `form` makes the sums of some.
-///
-/// # Safety
-/// The host has AVX2.
 unsafe fn rounded<A: Field, X: Scalar, Y: Scalar>(
     vectors: &Operands<'_, X, Y>,
     runs: &[Run],
@@ -230,8 +220,7 @@ unsafe fn rounded<A: Field, X: Scalar, Y: Scalar>(
             let parts = y.chunks_mut(together).zip(sums.chunks(together));
             for (part, (y, sums)) in parts.enumerate() {
                 let (row, column) = (row + part * together / cols, part * together % cols);
-                // SAFETY: the host has AVX2, a condition of this function.
-                unsafe { store_all(vectors, &by[column], sums, (row, column), y) };
+                store_all(vectors, &by[column], sums, (row, column), y);
             }
             row += count;
         }

@@ -57,19 +57,14 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             _ => 1,
         };
         if size == 1 && const { are_single::<M, X, Y>() } {
-            // SAFETY: the host has AVX2, as types and columns suit.
-            unsafe { block::rows_avx2::<A, M, X, Y>(product, rows.start, y) };
+            block::rows_avx2::<A, M, X, Y>(product, rows.start, y);
             continue;
         }
         for (batch, y) in y.chunks_mut(ROWS * cols).enumerate() {
             let first = rows.start + batch * ROWS;
-            // SAFETY: the host has the instructions that `level` found, AVX2 at least; the rest are conditions of
-            // this function.
-            unsafe {
-                match level() {
-                    Level::Avx512 => batch_avx512::<A, M, X, Y>(product, size, first, y),
-                    _ => batch_avx2::<A, M, X, Y>(product, size, first, y),
-                }
+            match level() {
+                Level::Avx512 => batch_avx512::<A, M, X, Y>(product, size, first, y),
+                _ => batch_avx2::<A, M, X, Y>(product, size, first, y),
             }
         }
     }
@@ -78,9 +73,6 @@ pub(super) unsafe fn rows<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
 macro_rules! batch_of_level {
     ($($name:ident, $features:literal: {$($kind:ident: $($simd:ident[$lanes:literal; $wide:literal]),*;)*})*) => {$(
         /// All columns of rows in groups of `size` with the same columns, the widest groups of columns first.
-        ///
-        /// # Safety
-        /// As for [`rows`]; the host has the instructions.
         #[target_feature(enable = $features)]
         unsafe fn $name<A: Vectors, M: Scalar, X: Scalar, Y: Scalar>(
             product: &Product<'_, M, X, Y>,
@@ -89,16 +81,12 @@ macro_rules! batch_of_level {
             y: &mut [Y],
         ) {
             let mut column = 0;
-            // SAFETY: these are the instructions of the registers, of which there is one for the type of the sums;
-            // the rest are conditions of this function.
-            unsafe {
-                $(if const { matches!(A::KIND, Kind::$kind) } {
-                    $(while product.vectors.cols - column >= $lanes * $wide {
-                        of_size::<A::$simd, M, X, Y, $lanes, $wide>(product, size, (first, column), y);
-                        column += $lanes * $wide;
-                    })*
+            $(if const { matches!(A::KIND, Kind::$kind) } {
+                $(while product.vectors.cols - column >= $lanes * $wide {
+                    product.of_size::<A::$simd, $lanes, $wide>(size, (first, column), y);
+                    column += $lanes * $wide;
                 })*
-            }
+            })*
         }
     )*};
 }
@@ -114,102 +102,71 @@ batch_of_level! {
     }
 }
 
-/// `WIDE` registers of columns, from a row and a column on.
-///
-/// # Safety
-/// As for [`rows`]; the host has the instructions of `S`, and there are so many columns left.
-#[inline(always)]
-unsafe fn of_size<
-    S: Simd,
-    M: Scalar,
-    X: Scalar,
-    Y: Scalar,
-    const LANES: usize,
-    const WIDE: usize,
->(
-    product: &Product<'_, M, X, Y>,
-    size: u8,
-    at: (usize, usize),
-    y: &mut [Y],
-) {
-    // SAFETY: conditions of this function.
-    unsafe {
+impl<M: Scalar, X: Scalar, Y: Scalar> Product<'_, M, X, Y> {
+    /// `WIDE` registers of columns, from a row and a column on; there are so many columns left.
+    #[inline(always)]
+    unsafe fn of_size<S: Simd, const LANES: usize, const WIDE: usize>(
+        &self,
+        size: u8,
+        at: (usize, usize),
+        y: &mut [Y],
+    ) {
         match size {
-            2 => groups::<S, M, X, Y, LANES, WIDE, 2>(product, at, y),
-            3 => groups::<S, M, X, Y, LANES, WIDE, 3>(product, at, y),
-            4 => groups::<S, M, X, Y, LANES, WIDE, 4>(product, at, y),
-            _ => groups::<S, M, X, Y, LANES, WIDE, 1>(product, at, y),
+            2 => self.groups::<S, LANES, WIDE, 2>(at, y),
+            3 => self.groups::<S, LANES, WIDE, 3>(at, y),
+            4 => self.groups::<S, LANES, WIDE, 4>(at, y),
+            _ => self.groups::<S, LANES, WIDE, 1>(at, y),
         }
     }
-}
 
-/// The same for groups of `SIZE` rows.
-///
-/// # Safety
-/// As for [`of_size`]; `SIZE` rows after each other have the same columns.
-#[inline(always)]
-unsafe fn groups<
-    S: Simd,
-    M: Scalar,
-    X: Scalar,
-    Y: Scalar,
-    const LANES: usize,
-    const WIDE: usize,
-    const SIZE: usize,
->(
-    product: &Product<'_, M, X, Y>,
-    (first, column): (usize, usize),
-    y: &mut [Y],
-) {
-    let cols = product.vectors.cols;
-    let columns: [_; WIDE] = std::array::from_fn(|register| {
-        Neighbours::<S::Real, LANES>::new(&product.vectors, column + register * LANES)
-    });
-    for (group, y) in y.chunks_exact_mut(SIZE * cols).enumerate() {
-        let row = first + group * SIZE;
-        // SAFETY: conditions of this function.
-        let sums = unsafe { sums::<S, M, X, Y, WIDE, SIZE>(product, row, column) };
-        for (place, sums) in sums.into_iter().enumerate() {
-            for (register, sums) in sums.into_iter().enumerate() {
-                let column = column + register * LANES;
-                let y = &mut y[place * cols + column..][..LANES];
-                let mut lanes = [num_traits::Zero::zero(); LANES];
-                // SAFETY: the host has the instructions of `S`, a condition of this function.
-                unsafe { S::store(sums, &mut lanes) };
-                let place = (row + place, column);
-                columns[register].store(&lanes, place, y, |by, sums, place, y| {
-                    // SAFETY: the host has AVX2, a condition of this function.
-                    unsafe { store_all(&product.vectors, by, sums, place, y) };
-                });
+    /// The same for groups of `SIZE` rows that have the same columns.
+    #[inline(always)]
+    unsafe fn groups<S: Simd, const LANES: usize, const WIDE: usize, const SIZE: usize>(
+        &self,
+        (first, column): (usize, usize),
+        y: &mut [Y],
+    ) {
+        let cols = self.vectors.cols;
+        let columns: [_; WIDE] = std::array::from_fn(|register| {
+            Neighbours::<S::Real, LANES>::new(&self.vectors, column + register * LANES)
+        });
+        for (group, y) in y.chunks_exact_mut(SIZE * cols).enumerate() {
+            let row = first + group * SIZE;
+            let sums = self.row_sums::<S, WIDE, SIZE>(row, column);
+            for (place, sums) in sums.into_iter().enumerate() {
+                for (register, sums) in sums.into_iter().enumerate() {
+                    let column = column + register * LANES;
+                    let y = &mut y[place * cols + column..][..LANES];
+                    let mut lanes = [num_traits::Zero::zero(); LANES];
+                    S::store(sums, &mut lanes);
+                    let place = (row + place, column);
+                    columns[register].store(&lanes, place, y, |by, sums, place, y| {
+                        store_all(&self.vectors, by, sums, place, y);
+                    });
+                }
             }
         }
     }
-}
 
-/// The sums of `SIZE` rows in `WIDE` registers of columns.
-///
-/// # Safety
-/// As for [`groups`].
-#[inline(always)]
-unsafe fn sums<S: Simd, M: Scalar, X: Scalar, Y: Scalar, const WIDE: usize, const SIZE: usize>(
-    product: &Product<'_, M, X, Y>,
-    row: usize,
-    column: usize,
-) -> [[S::Register; WIDE]; SIZE] {
-    let (columns, values) = product.row(row);
-    let (length, mut values) = (columns.len(), values.as_ptr());
-    let mut converted = [[MaybeUninit::<S::Real>::uninit(); CONVERTED]; SIZE];
-    // SAFETY: columns of the matrix are rows of `x`, which have the columns of these registers. The `SIZE` rows have the same columns, hence the same length, and their values follow
-    // each other. What is read of the converted values was written before.
-    unsafe {
-        let x = product.vectors.x.as_ptr().add(column);
+    /// The sums of `SIZE` rows in `WIDE` registers of columns.
+    #[inline(always)]
+    unsafe fn row_sums<S: Simd, const WIDE: usize, const SIZE: usize>(
+        &self,
+        row: usize,
+        column: usize,
+    ) -> [[S::Register; WIDE]; SIZE] {
+        let (columns, values) = self.row(row);
+        let (length, mut values) = (columns.len(), values.as_ptr());
+        let mut converted = [[MaybeUninit::<S::Real>::uninit(); CONVERTED]; SIZE];
+        // The `SIZE` rows have the same columns, hence the same length, and their values follow each other.
+        let x = self.vectors.x.as_ptr().add(column);
         let mut sums = [[S::zero(); WIDE]; SIZE];
         for columns in columns.chunks(CONVERTED) {
             for (row, to) in converted.iter_mut().enumerate() {
                 convert::<S, M>(values.add(row * length), columns.len(), to);
             }
             for (entry, &place) in columns.iter().enumerate() {
-                let x = x.add(place as usize * product.vectors.cols);
+                let x = x.add(place as usize * self.vectors.cols);
                 let mut inputs = [S::zero(); WIDE];
                 for (register, input) in inputs.iter_mut().enumerate() {
                     *input = S::load(x.add(register * S::LANES), S::LANES);
@@ -239,30 +196,21 @@ unsafe fn convert<S: Simd, M: Scalar>(
 ) {
     for from in (0..count).step_by(S::LANES) {
         let to = to[from..].as_mut_ptr().cast();
-        // SAFETY: conditions of this function; there is room for whole registers.
-        unsafe {
-            let register = S::load(values.add(from), S::LANES.min(count - from));
-            S::store(register, std::slice::from_raw_parts_mut(to, S::LANES));
-        }
+        let register = S::load(values.add(from), S::LANES.min(count - from));
+        S::store(register, std::slice::from_raw_parts_mut(to, S::LANES));
     }
 }
 
 /// `sum + value * input`, rounded twice as kernels without these registers do it.
-///
-/// # Safety
-/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn add_product<S: Simd, M: Scalar, X: Scalar>(
     value: S::Register,
     input: S::Register,
     sum: S::Register,
 ) -> S::Register {
-    // SAFETY: a condition of this function.
-    unsafe {
-        match const { is_exact::<S::Real, M, X>() } {
-            true => S::multiply_add(value, input, sum),
-            false => S::add(sum, S::multiply(value, input)),
-        }
+    match const { is_exact::<S::Real, M, X>() } {
+        true => S::multiply_add(value, input, sum),
+        false => S::add(sum, S::multiply(value, input)),
     }
 }
 

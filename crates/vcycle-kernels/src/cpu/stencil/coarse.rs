@@ -350,9 +350,7 @@ impl<'a, W: Scalar, V: Vectors> Prolonged<'a, W, V> {
         let plane = axes.plane();
         for unknown in 0..self.correction.unknowns() {
             let first = (unknown * axes.fine.size()[2] + fine_plane) * plane;
-            // SAFETY: `fine` points to the numbers of all planes of every unknown, and nobody else has those of
-            // this plane, conditions of this function.
-            let out = unsafe { std::slice::from_raw_parts_mut(fine.add(first), plane) };
+            let out = std::slice::from_raw_parts_mut(fine.add(first), plane);
             let factors = q.map(|q| &q[first..first + plane]);
             let of = |coarse: usize| &self.planes[coarse % 2][unknown * plane..][..plane];
             match odd {

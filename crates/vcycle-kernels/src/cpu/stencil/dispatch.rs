@@ -71,24 +71,16 @@ pub(super) fn dispatch<M: Scalar, V: Vectors>(mut kernel: impl LineKernel<V>) {
     portable(&mut kernel);
 }
 
-/// # Safety
-/// The host has AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn with_avx512<V: Vectors>(kernel: &mut impl LineKernel<V>) {
-    // SAFETY: the host has AVX-512, a condition of this function, and its instructions are enabled here; the rest is
-    // guaranteed by the code that made the kernel.
-    unsafe { kernel.run::<V::Avx512>() }
+    kernel.run::<V::Avx512>()
 }
 
-/// # Safety
-/// The host has AVX2, FMA and F16C.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn with_avx2<V: Vectors>(kernel: &mut impl LineKernel<V>) {
-    // SAFETY: the host has AVX2, a condition of this function, and its instructions are enabled here; the rest is
-    // guaranteed by the code that made the kernel.
-    unsafe { kernel.run::<V::Avx2>() }
+    kernel.run::<V::Avx2>()
 }
 
 /// Runs a kernel on any host.

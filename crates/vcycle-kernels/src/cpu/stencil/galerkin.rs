@@ -58,9 +58,7 @@ impl LineKernel<f64> for ProductSums<'_> {
         let mut x = 0;
         while x < self.length {
             let count = S::LANES.min(self.length - x);
-            // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; `form` has checked that all
-            // slices have `length` numbers.
-            unsafe { self.step::<S>(x, count) };
+            self.step::<S>(x, count);
             x += count;
         }
     }
@@ -77,30 +75,25 @@ impl ProductSums<'_> {
             ..
         } = &self.product;
         let ([far, near], [close, wide]) = (self.product.before, self.product.behind);
-        // SAFETY: from `x` on all slices have `count` numbers, a condition of this function.
-        unsafe {
-            let (down, up) = (load::<S>(down, x, count), load::<S>(up, x, count));
-            let (far, near) = (load::<S>(far, x, count), load::<S>(near, x, count));
-            let (close, wide) = (load::<S>(close, x, count), load::<S>(wide, x, count));
-            let [b0, b1, b2] = loads::<S>(before, x, count);
-            let [a0, a1, a2] = loads::<S>(at, x, count);
-            let [c0, c1, c2] = loads::<S>(behind, x, count);
-            // Fine rows times the columns of P, then times those of P once more.
-            let first = S::multiply_add(a0, far, S::zero());
-            let first = S::multiply_add(down, S::multiply_add(b1, far, b0), first);
-            let middle = S::multiply_add(a2, close, S::multiply_add(a0, near, a1));
-            let middle = S::multiply_add(down, S::multiply_add(b1, near, b2), middle);
-            let middle = S::multiply_add(up, S::multiply_add(c1, close, c0), middle);
-            let last = S::multiply_add(a2, wide, S::zero());
-            let last = S::multiply_add(up, S::multiply_add(c1, wide, c2), last);
-            self.put::<S>(0, first, x, count);
-            self.put::<S>(1, middle, x, count);
-            self.put::<S>(2, last, x, count);
-        }
+        let (down, up) = (load::<S>(down, x, count), load::<S>(up, x, count));
+        let (far, near) = (load::<S>(far, x, count), load::<S>(near, x, count));
+        let (close, wide) = (load::<S>(close, x, count), load::<S>(wide, x, count));
+        let [b0, b1, b2] = loads::<S>(before, x, count);
+        let [a0, a1, a2] = loads::<S>(at, x, count);
+        let [c0, c1, c2] = loads::<S>(behind, x, count);
+        // Fine rows times the columns of P, then times those of P once more.
+        let first = S::multiply_add(a0, far, S::zero());
+        let first = S::multiply_add(down, S::multiply_add(b1, far, b0), first);
+        let middle = S::multiply_add(a2, close, S::multiply_add(a0, near, a1));
+        let middle = S::multiply_add(down, S::multiply_add(b1, near, b2), middle);
+        let middle = S::multiply_add(up, S::multiply_add(c1, close, c0), middle);
+        let last = S::multiply_add(a2, wide, S::zero());
+        let last = S::multiply_add(up, S::multiply_add(c1, wide, c2), last);
+        self.put::<S>(0, first, x, count);
+        self.put::<S>(1, middle, x, count);
+        self.put::<S>(2, last, x, count);
     }
 
-    /// # Safety
-    /// As for [`step`](Self::step).
     #[inline(always)]
     unsafe fn put<S: Simd<Real = f64>>(
         &mut self,
@@ -110,8 +103,7 @@ impl ProductSums<'_> {
         count: usize,
     ) {
         if let Some(out) = &mut self.product.out[place] {
-            // SAFETY: from `x` on `out` has `count` numbers, a condition of this function.
-            unsafe { store::<S>(sum, out.as_mut_ptr().add(x), count) };
+            store::<S>(sum, out.as_mut_ptr().add(x), count);
         }
     }
 }
@@ -120,26 +112,20 @@ impl ProductSums<'_> {
 /// The host has the instructions of `S`; from `x` on there are `count` numbers, at most a register.
 #[inline(always)]
 unsafe fn load<S: Simd<Real = f64>>(from: &[f64], x: usize, count: usize) -> S::Register {
-    // SAFETY: from `x` on there are `count <= LANES` numbers, a condition of this function.
-    unsafe { S::load(from.as_ptr().add(x), count) }
+    S::load(from.as_ptr().add(x), count)
 }
 
-/// # Safety
-/// As for [`load`].
 #[inline(always)]
 unsafe fn loads<S: Simd<Real = f64>>(
     from: &[&[f64]; 3],
     x: usize,
     count: usize,
 ) -> [S::Register; 3] {
-    // SAFETY: from `x` on each of the slices has `count <= LANES` numbers, a condition of this function.
-    unsafe {
-        [
-            load::<S>(from[0], x, count),
-            load::<S>(from[1], x, count),
-            load::<S>(from[2], x, count),
-        ]
-    }
+    [
+        load::<S>(from[0], x, count),
+        load::<S>(from[1], x, count),
+        load::<S>(from[2], x, count),
+    ]
 }
 
 #[cfg(test)]

@@ -229,22 +229,18 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     where
         V: Scalar,
     {
-        // SAFETY: the entries and the numbers of `count` rows of `BLOCKS` registers from `at` on are readable, a
-        // condition of this function.
-        unsafe {
-            let mut sums = [S::zero(); BLOCKS];
-            for stream in self.streams {
-                let a = self.a.add(stream.a + at);
-                prefetch(a.wrapping_add(self.ahead), BLOCKS * S::LANES);
-                let x = self.x.wrapping_offset(stream.x).wrapping_add(at);
-                for (block, sum) in sums.iter_mut().enumerate() {
-                    let a = S::load(a.add(block * S::LANES), count);
-                    let x = S::load(x.wrapping_add(block * S::LANES), count);
-                    *sum = S::multiply_add(a, x, *sum);
-                }
+        let mut sums = [S::zero(); BLOCKS];
+        for stream in self.streams {
+            let a = self.a.add(stream.a + at);
+            prefetch(a.wrapping_add(self.ahead), BLOCKS * S::LANES);
+            let x = self.x.wrapping_offset(stream.x).wrapping_add(at);
+            for (block, sum) in sums.iter_mut().enumerate() {
+                let a = S::load(a.add(block * S::LANES), count);
+                let x = S::load(x.wrapping_add(block * S::LANES), count);
+                *sum = S::multiply_add(a, x, *sum);
             }
-            sums
         }
+        sums
     }
 
     /// The sum of the first or last row, in the first lane.
@@ -256,20 +252,16 @@ impl<M: Scalar, V> Sums<'_, M, V> {
     where
         V: Scalar,
     {
-        // SAFETY: `at` is a row of the line, a condition of this function, so that its entries are there; neighbours
-        // outside the line are left out, the others have numbers.
-        unsafe {
-            let mut sum = S::zero();
-            for stream in self.streams {
-                let there = at.checked_add_signed(stream.dx.into());
-                if there.is_some_and(|x| x < self.length) {
-                    let a = S::load(self.a.add(stream.a + at), 1);
-                    let x = S::load(self.x.wrapping_offset(stream.x).wrapping_add(at), 1);
-                    sum = S::multiply_add(a, x, sum);
-                }
+        let mut sum = S::zero();
+        for stream in self.streams {
+            let there = at.checked_add_signed(stream.dx.into());
+            if there.is_some_and(|x| x < self.length) {
+                let a = S::load(self.a.add(stream.a + at), 1);
+                let x = S::load(self.x.wrapping_offset(stream.x).wrapping_add(at), 1);
+                sum = S::multiply_add(a, x, sum);
             }
-            sum
         }
+        sum
     }
 
     /// Hands the sums of all rows over.
@@ -282,23 +274,21 @@ impl<M: Scalar, V> Sums<'_, M, V> {
         V: Vectors,
     {
         let (mut at, mut end) = (0, self.length);
-        // SAFETY: the entries of the line are there: `Streams::line` has sliced them. Where `inside` is false the
-        // first and the last row are summed without what lies before or behind a line, which may not be readable.
-        unsafe {
-            if !self.inside {
-                to.finish::<S>(0, 1, self.edge_sum::<S>(0));
-                (at, end) = (1, self.length.max(2) - 1);
-            }
-            at = self.blocks::<S, MANY>(at, end, &mut to);
-            at = self.blocks::<S, SOME>(at, end, &mut to);
-            at = self.blocks::<S, FEW>(at, end, &mut to);
-            at = self.blocks::<S, 1>(at, end, &mut to);
-            if at < end {
-                to.finish::<S>(at, end - at, self.sums::<S, 1>(at, end - at)[0]);
-            }
-            if end < self.length {
-                to.finish::<S>(end, 1, self.edge_sum::<S>(end));
-            }
+        // The entries of the line are there: `Streams::line` has sliced them. Where `inside` is false the first
+        // and the last row are summed without what lies before or behind a line, which may not be readable.
+        if !self.inside {
+            to.finish::<S>(0, 1, self.edge_sum::<S>(0));
+            (at, end) = (1, self.length.max(2) - 1);
+        }
+        at = self.blocks::<S, MANY>(at, end, &mut to);
+        at = self.blocks::<S, SOME>(at, end, &mut to);
+        at = self.blocks::<S, FEW>(at, end, &mut to);
+        at = self.blocks::<S, 1>(at, end, &mut to);
+        if at < end {
+            to.finish::<S>(at, end - at, self.sums::<S, 1>(at, end - at)[0]);
+        }
+        if end < self.length {
+            to.finish::<S>(end, 1, self.edge_sum::<S>(end));
         }
     }
 
@@ -317,12 +307,9 @@ impl<M: Scalar, V> Sums<'_, M, V> {
         V: Vectors,
     {
         while at + BLOCKS * S::LANES <= end {
-            // SAFETY: rows up to `end` have entries and neighbours, a condition of this function.
-            unsafe {
-                let sums = self.sums::<S, BLOCKS>(at, S::LANES);
-                for (block, sum) in sums.into_iter().enumerate() {
-                    to.finish::<S>(at + block * S::LANES, S::LANES, sum);
-                }
+            let sums = self.sums::<S, BLOCKS>(at, S::LANES);
+            for (block, sum) in sums.into_iter().enumerate() {
+                to.finish::<S>(at + block * S::LANES, S::LANES, sum);
             }
             at += BLOCKS * S::LANES;
         }

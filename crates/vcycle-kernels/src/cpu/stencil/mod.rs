@@ -3,6 +3,14 @@
 //! A line of cells along x is done at a time, all its registers side by side, so that the matrix is read
 //! from its first number to its last. The neighbours outside the grid are left out line by line along y
 //! and z; along x the matrix has zeros for them, and what they multiply is whatever lies beside the line.
+//!
+//! Functions on registers are unsafe: the host has to have the instructions of `S`, and there have to be as many numbers,
+//! entries and rows behind pointers as they say.
+
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "these functions are unsafe as a whole: what they ask for is what the functions they call ask for"
+)]
 
 mod block;
 mod coarse;
@@ -37,16 +45,12 @@ use crate::{multiversion, simd::Simd};
 /// The host has the instructions of `S`, and `count` is at most its lanes; that many numbers can be written.
 #[inline(always)]
 unsafe fn store<S: Simd>(a: S::Register, to: *mut S::Real, count: usize) {
-    // SAFETY: the host has the instructions of `S`, and `count <= LANES` numbers can be written, conditions of
-    // this function.
-    unsafe {
-        if count == S::LANES {
-            return S::store(a, std::slice::from_raw_parts_mut(to, S::LANES));
-        }
-        let mut lanes = [num_traits::Zero::zero(); 16];
-        S::store(a, &mut lanes[..S::LANES]);
-        std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
+    if count == S::LANES {
+        return S::store(a, std::slice::from_raw_parts_mut(to, S::LANES));
     }
+    let mut lanes = [num_traits::Zero::zero(); 16];
+    S::store(a, &mut lanes[..S::LANES]);
+    std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
 }
 
 multiversion! {

@@ -99,20 +99,12 @@ impl<const R: usize, M: Scalar, V: Vectors> LineKernel<V> for Together<'_, R, Ow
         };
         for unknown in 0..R {
             let place = unknown * grid.cells() + line.line * grid.length();
-            // SAFETY: `rests` has a line of every unknown, `stride` apart, and `x` all numbers of the grid: see
-            // `OwnLine`.
-            unsafe {
-                numbers.rests[unknown] = line.rests.add(unknown * line.stride);
-                numbers.x[unknown] = line.x.add(place);
-            }
+            numbers.rests[unknown] = line.rests.add(unknown * line.stride);
+            numbers.x[unknown] = line.x.add(place);
         }
-        // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; the pointers are to the numbers of
-        // the line, `length` each.
-        unsafe {
-            match line.task {
-                OwnTask::Relax { .. } => own.relax::<S>(line.first, &numbers),
-                OwnTask::LessSides => own.less_sides::<S>(line.first, &numbers),
-            }
+        match line.task {
+            OwnTask::Relax { .. } => own.relax::<S>(line.first, &numbers),
+            OwnTask::LessSides => own.less_sides::<S>(line.first, &numbers),
         }
     }
 }
@@ -147,105 +139,84 @@ impl<M: Scalar, const R: usize> OwnEntries<M, R> {
     /// The host has the instructions of `S`, and every pointer is to the `length` numbers of an unknown of the line.
     #[inline(always)]
     unsafe fn relax<S: Simd>(&self, first: usize, line: &Numbered<S::Real, R>) {
-        // SAFETY: the host has the instructions of `S`, and every pointer is to the `length` numbers of an unknown of
-        // the line, conditions of this function; what is read and written ends with the line.
-        unsafe {
-            let zeros = [S::zero(); R];
-            let (mut before, mut here) = (zeros, self.numbers::<S>(line, 0));
-            let (mut half_before, mut half) = (zeros, zeros);
-            let mut kept: Option<Cells<S, R>> = None;
-            for at in (0..self.length).step_by(S::LANES) {
-                let next = self.numbers::<S>(line, at + S::LANES);
-                let cells = self.cells::<S>(line, at);
-                let solved = cells.solved(before, here, next);
-                let changed = mixed::<S, R>(first, solved, here);
-                if let Some(cells) = &kept {
-                    let solved = cells.solved(half_before, half, changed);
-                    let done = mixed::<S, R>(first, half, solved);
-                    write::<S, R>(line, at - S::LANES, S::LANES, done);
-                }
-                (before, here) = (here, next);
-                (half_before, half) = (half, changed);
-                kept = Some(cells);
-            }
-            let at = (self.length - 1) / S::LANES * S::LANES;
+        let zeros = [S::zero(); R];
+        let (mut before, mut here) = (zeros, self.numbers::<S>(line, 0));
+        let (mut half_before, mut half) = (zeros, zeros);
+        let mut kept: Option<Cells<S, R>> = None;
+        for at in (0..self.length).step_by(S::LANES) {
+            let next = self.numbers::<S>(line, at + S::LANES);
+            let cells = self.cells::<S>(line, at);
+            let solved = cells.solved(before, here, next);
+            let changed = mixed::<S, R>(first, solved, here);
             if let Some(cells) = &kept {
-                let solved = cells.solved(half_before, half, zeros);
+                let solved = cells.solved(half_before, half, changed);
                 let done = mixed::<S, R>(first, half, solved);
-                write::<S, R>(line, at, self.length - at, done);
+                write::<S, R>(line, at - S::LANES, S::LANES, done);
             }
+            (before, here) = (here, next);
+            (half_before, half) = (half, changed);
+            kept = Some(cells);
+        }
+        let at = (self.length - 1) / S::LANES * S::LANES;
+        if let Some(cells) = &kept {
+            let solved = cells.solved(half_before, half, zeros);
+            let done = mixed::<S, R>(first, half, solved);
+            write::<S, R>(line, at, self.length - at, done);
         }
     }
 
     /// Takes what the cells on either side contribute off the rests of one parity.
-    ///
-    /// # Safety
-    /// As for [`relax`](Self::relax).
     #[inline(always)]
     unsafe fn less_sides<S: Simd>(&self, parity: usize, line: &Numbered<S::Real, R>) {
-        // SAFETY: the host has the instructions of `S`, and every pointer is to the `length` numbers of an unknown of
-        // the line, conditions of this function; what is read and written ends with the line.
-        unsafe {
-            let (zeros, mut before) = ([S::zero(); R], [S::zero(); R]);
-            let mut here = self.numbers::<S>(line, 0);
-            for at in (0..self.length).step_by(S::LANES) {
-                let next = self.numbers::<S>(line, at + S::LANES);
-                let sides = [self.block::<S>(0, at), self.block::<S>(2, at)];
-                let sums = mixed::<S, R>(parity, sums::<S, R>(&sides, [before, here, next]), zeros);
-                let count = S::LANES.min(self.length - at);
-                for (out, sum) in line.rests.into_iter().zip(sums) {
-                    let old = load::<S, _>(out.add(at).cast_const(), count);
-                    super::store::<S>(S::subtract(old, sum), out.add(at), count);
-                }
-                (before, here) = (here, next);
+        let (zeros, mut before) = ([S::zero(); R], [S::zero(); R]);
+        let mut here = self.numbers::<S>(line, 0);
+        for at in (0..self.length).step_by(S::LANES) {
+            let next = self.numbers::<S>(line, at + S::LANES);
+            let sides = [self.block::<S>(0, at), self.block::<S>(2, at)];
+            let sums = mixed::<S, R>(parity, sums::<S, R>(&sides, [before, here, next]), zeros);
+            let count = S::LANES.min(self.length - at);
+            for (out, sum) in line.rests.into_iter().zip(sums) {
+                let old = load::<S, _>(out.add(at).cast_const(), count);
+                super::store::<S>(S::subtract(old, sum), out.add(at), count);
             }
+            (before, here) = (here, next);
         }
     }
 
-    /// # Safety
-    /// As for [`relax`](Self::relax).
     #[inline(always)]
     unsafe fn numbers<S: Simd>(&self, line: &Numbered<S::Real, R>, at: usize) -> Numbers<S, R> {
         if line.from_zero || at >= self.length {
-            // SAFETY: the host has the instructions of `S`, a condition of this function.
-            return [unsafe { S::zero() }; R];
+            return [S::zero(); R];
         }
-        // SAFETY: `at` is on the line, whose numbers the pointers are to, a condition of this function: `length - at`
-        // of them follow.
-        unsafe {
-            let mut numbers = [S::zero(); R];
-            for (number, x) in numbers.iter_mut().zip(line.x) {
-                *number = load::<S, _>(x.add(at).cast_const(), self.length - at);
-            }
-            numbers
+        let mut numbers = [S::zero(); R];
+        for (number, x) in numbers.iter_mut().zip(line.x) {
+            *number = load::<S, _>(x.add(at).cast_const(), self.length - at);
         }
+        numbers
     }
 
     /// # Safety
     /// As for [`relax`](Self::relax); `at` is on the line.
     #[inline(always)]
     unsafe fn cells<S: Simd>(&self, line: &Numbered<S::Real, R>, at: usize) -> Cells<S, R> {
-        // SAFETY: `at` is on the line, a condition of this function; `count` numbers of it are left. `BEHIND` has
-        // `count + 16` numbers from `16 - count` on.
-        unsafe {
-            let (before, after) = (self.block::<S>(0, at), self.block::<S>(2, at));
-            let (mut own, mut rests) = (self.block::<S>(1, at), [S::zero(); R]);
-            let count = S::LANES.min(self.length - at);
-            let base = splat::<S>(S::Real::from_f64(self.base));
-            for unknown in 0..R {
-                own[unknown][unknown] = S::add(own[unknown][unknown], base);
-                rests[unknown] = load::<S, _>(line.rests[unknown].add(at).cast_const(), count);
-                if count < S::LANES {
-                    // Lanes behind the line are divided by one.
-                    let ones = S::load(BEHIND[16 - count..].as_ptr(), S::LANES);
-                    own[unknown][unknown] = S::add(own[unknown][unknown], ones);
-                }
+        // `BEHIND` has `count + 16` numbers from `16 - count` on.
+        let (before, after) = (self.block::<S>(0, at), self.block::<S>(2, at));
+        let (mut own, mut rests) = (self.block::<S>(1, at), [S::zero(); R]);
+        let count = S::LANES.min(self.length - at);
+        let base = splat::<S>(S::Real::from_f64(self.base));
+        for unknown in 0..R {
+            own[unknown][unknown] = S::add(own[unknown][unknown], base);
+            rests[unknown] = load::<S, _>(line.rests[unknown].add(at).cast_const(), count);
+            if count < S::LANES {
+                // Lanes behind the line are divided by one.
+                let ones = S::load(BEHIND[16 - count..].as_ptr(), S::LANES);
+                own[unknown][unknown] = S::add(own[unknown][unknown], ones);
             }
-            Cells {
-                sides: [before, after],
-                factors: factorised::<S, R>(own),
-                rests,
-            }
+        }
+        Cells {
+            sides: [before, after],
+            factors: factorised::<S, R>(own),
+            rests,
         }
     }
 
@@ -253,23 +224,19 @@ impl<M: Scalar, const R: usize> OwnEntries<M, R> {
     /// As for [`relax`](Self::relax); `at` is on the line.
     #[inline(always)]
     unsafe fn block<S: Simd>(&self, side: usize, at: usize) -> Block<S, R> {
-        // SAFETY: `at` is on the line, a condition of this function; `new` has checked that from `first` on there are
-        // the entries of the line for every row and column of a block.
-        unsafe {
-            let mut block = [[S::zero(); R]; R];
-            let Some(first) = self.sides[side] else {
-                return block;
-            };
-            for (row, entries) in block.iter_mut().enumerate() {
-                for (column, entry) in entries.iter_mut().enumerate() {
-                    let from = first.add(row * self.unknown + column * self.length + at);
-                    // Every second line is left out.
-                    prefetch(from.wrapping_add(2 * R * self.unknown), S::LANES);
-                    *entry = load::<S, _>(from, self.length - at);
-                }
+        let mut block = [[S::zero(); R]; R];
+        let Some(first) = self.sides[side] else {
+            return block;
+        };
+        for (row, entries) in block.iter_mut().enumerate() {
+            for (column, entry) in entries.iter_mut().enumerate() {
+                let from = first.add(row * self.unknown + column * self.length + at);
+                // Every second line is left out.
+                prefetch(from.wrapping_add(2 * R * self.unknown), S::LANES);
+                *entry = load::<S, _>(from, self.length - at);
             }
-            block
         }
+        block
     }
 }
 
@@ -283,9 +250,6 @@ struct Cells<S: Simd, const R: usize> {
 
 impl<S: Simd, const R: usize> Cells<S, R> {
     /// The numbers that solve the rows of every cell, from those of the registers before, here and behind.
-    ///
-    /// # Safety
-    /// The host has the instructions of `S`.
     #[inline(always)]
     unsafe fn solved(
         &self,
@@ -293,45 +257,33 @@ impl<S: Simd, const R: usize> Cells<S, R> {
         here: Numbers<S, R>,
         after: Numbers<S, R>,
     ) -> Numbers<S, R> {
-        // SAFETY: the host has the instructions of `S`, a condition of this function.
-        unsafe {
-            let mut sums = sums::<S, R>(&self.sides, [before, here, after]);
-            for (sum, rest) in sums.iter_mut().zip(self.rests) {
-                *sum = S::subtract(rest, *sum);
-            }
-            substituted::<S, R>(&self.factors, sums)
+        let mut sums = sums::<S, R>(&self.sides, [before, here, after]);
+        for (sum, rest) in sums.iter_mut().zip(self.rests) {
+            *sum = S::subtract(rest, *sum);
         }
+        substituted::<S, R>(&self.factors, sums)
     }
 }
 
 /// What the cells on either side contribute, from the numbers of the registers before, here and behind.
-///
-/// # Safety
-/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn sums<S: Simd, const R: usize>(
     [first, second]: &[Block<S, R>; 2],
     [before, here, after]: [Numbers<S, R>; 3],
 ) -> Numbers<S, R> {
-    // SAFETY: the host has the instructions of `S`, a condition of this function.
-    unsafe {
-        let mut sums = [S::zero(); R];
-        for column in 0..R {
-            let up = S::shift_up(before[column], here[column]);
-            let down = S::shift_down(here[column], after[column]);
-            for (row, sum) in sums.iter_mut().enumerate() {
-                *sum = S::multiply_add(first[row][column], up, *sum);
-                *sum = S::multiply_add(second[row][column], down, *sum);
-            }
+    let mut sums = [S::zero(); R];
+    for column in 0..R {
+        let up = S::shift_up(before[column], here[column]);
+        let down = S::shift_down(here[column], after[column]);
+        for (row, sum) in sums.iter_mut().enumerate() {
+            *sum = S::multiply_add(first[row][column], up, *sum);
+            *sum = S::multiply_add(second[row][column], down, *sum);
         }
-        sums
     }
+    sums
 }
 
 /// The first numbers for the cells of a parity, the second ones for the others.
-///
-/// # Safety
-/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn mixed<S: Simd, const R: usize>(
     parity: usize,
@@ -343,8 +295,7 @@ unsafe fn mixed<S: Simd, const R: usize>(
         _ => (others, these),
     };
     for (even, odd) in even.iter_mut().zip(odd) {
-        // SAFETY: the host has the instructions of `S`, a condition of this function.
-        *even = unsafe { S::alternate(*even, odd) };
+        *even = S::alternate(*even, odd);
     }
     even
 }
@@ -355,13 +306,10 @@ unsafe fn mixed<S: Simd, const R: usize>(
 /// The host has the instructions of `S`, and `count` numbers are readable from `from` on.
 #[inline(always)]
 unsafe fn load<S: Simd, M: Scalar>(from: *const M, count: usize) -> S::Register {
-    // SAFETY: `count` numbers are readable, a condition of this function, and no more than a register is read. A
-    // constant count needs no mask.
-    unsafe {
-        match count < S::LANES {
-            false => S::load(from, S::LANES),
-            true => S::load(from, count),
-        }
+    // A constant count needs no mask.
+    match count < S::LANES {
+        false => S::load(from, S::LANES),
+        true => S::load(from, count),
     }
 }
 
@@ -375,8 +323,6 @@ unsafe fn write<S: Simd, const R: usize>(
     numbers: Numbers<S, R>,
 ) {
     for (x, number) in line.x.into_iter().zip(numbers) {
-        // SAFETY: from `at` on the line has `count <= LANES` numbers, which nobody else has, a condition of this
-        // function.
-        unsafe { super::store::<S>(number, x.add(at), count) };
+        super::store::<S>(number, x.add(at), count);
     }
 }

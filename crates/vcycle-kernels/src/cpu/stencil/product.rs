@@ -81,9 +81,7 @@ impl<M: Scalar, V: Vectors> LineKernel<V> for Line<'_, '_, M, V> {
             y: &mut *self.y,
         };
         let sums = self.streams.line(self.line, self.unknown, self.x);
-        // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; `x` and the vectors of `form`
-        // have a number for every row of the grid, and `y` for those of the line: see `Line`.
-        unsafe { sums.each_sum::<S>(rows) }
+        sums.each_sum::<S>(rows)
     }
 }
 
@@ -100,18 +98,14 @@ struct LineRows<'a, V> {
 impl<V: Vectors> FinishSums<V> for LineRows<'_, V> {
     #[inline(always)]
     unsafe fn finish<S: Simd<Real = V>>(&mut self, at: usize, count: usize, sum: S::Register) {
-        // SAFETY: the host has the instructions of `S`, and rows `at..at + count` are rows of the line, conditions of
-        // `FinishSums`; `x` and the vectors of `form` have them from `first` on.
-        unsafe {
-            let y = self.y.as_mut_ptr().add(at);
-            if let Form::Residual { b } = self.form {
-                prefetch(b.as_ptr().wrapping_add(self.first + at + self.ahead), count);
-            }
-            let row = self.first + at;
-            let sum = weighted::<S>(self.base, self.x.add(row), count, sum);
-            let value = finish::<S>(&self.form, row, self.x, y, count, sum);
-            store::<S>(value, y, count);
+        let y = self.y.as_mut_ptr().add(at);
+        if let Form::Residual { b } = self.form {
+            prefetch(b.as_ptr().wrapping_add(self.first + at + self.ahead), count);
         }
+        let row = self.first + at;
+        let sum = weighted::<S>(self.base, self.x.add(row), count, sum);
+        let value = finish::<S>(&self.form, row, self.x, y, count, sum);
+        store::<S>(value, y, count);
     }
 }
 
@@ -129,52 +123,41 @@ unsafe fn finish<S: Simd>(
     count: usize,
     sum: S::Register,
 ) -> S::Register {
-    // SAFETY: `count <= LANES` rows from `row` on are in `x` and in the vectors of `form`, and as many numbers can
-    // be read from `y`, conditions of this function.
-    unsafe {
-        match *form {
-            Form::Product => sum,
-            Form::Residual { b } => S::subtract(S::load(b.as_ptr().add(row), count), sum),
-            Form::Advanced { alpha, beta } => {
-                let scaled = scale::<S>(alpha, sum);
-                weighted::<S>(beta, y, count, scaled)
-            }
-            Form::Relaxed {
-                b,
-                d,
-                alpha,
-                beta,
-                gamma,
-            } => {
-                let residual = S::subtract(S::load(b.as_ptr().add(row), count), sum);
-                let step = S::multiply_add(
-                    S::load(d.as_ptr().add(row), count),
-                    scale::<S>(alpha, residual),
-                    S::zero(),
-                );
-                let moved = S::multiply_add(splat::<S>(beta), S::load(x.add(row), count), step);
-                weighted::<S>(gamma, y, count, moved)
-            }
+    match *form {
+        Form::Product => sum,
+        Form::Residual { b } => S::subtract(S::load(b.as_ptr().add(row), count), sum),
+        Form::Advanced { alpha, beta } => {
+            let scaled = scale::<S>(alpha, sum);
+            weighted::<S>(beta, y, count, scaled)
+        }
+        Form::Relaxed {
+            b,
+            d,
+            alpha,
+            beta,
+            gamma,
+        } => {
+            let residual = S::subtract(S::load(b.as_ptr().add(row), count), sum);
+            let step = S::multiply_add(
+                S::load(d.as_ptr().add(row), count),
+                scale::<S>(alpha, residual),
+                S::zero(),
+            );
+            let moved = S::multiply_add(splat::<S>(beta), S::load(x.add(row), count), step);
+            weighted::<S>(gamma, y, count, moved)
         }
     }
 }
 
 /// The number in every lane.
-///
-/// # Safety
-/// The host has the instructions of `S`.
 #[inline(always)]
 pub(super) unsafe fn splat<S: Simd>(value: S::Real) -> S::Register {
-    // SAFETY: the host has the instructions of `S`, a condition of this function; no register has more than 16 lanes.
-    unsafe { S::load([value; 16].as_ptr(), S::LANES) }
+    S::load([value; 16].as_ptr(), S::LANES)
 }
 
-/// # Safety
-/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn scale<S: Simd>(weight: S::Real, a: S::Register) -> S::Register {
-    // SAFETY: the host has the instructions of `S`, a condition of this function.
-    unsafe { S::multiply_add(splat::<S>(weight), a, S::zero()) }
+    S::multiply_add(splat::<S>(weight), a, S::zero())
 }
 
 /// `weight y + a`; with a weight of zero `y` is not read.
@@ -191,6 +174,5 @@ unsafe fn weighted<S: Simd>(
     if weight.is_zero() {
         return a;
     }
-    // SAFETY: `count <= LANES` numbers can be read from `y`, a condition of this function.
-    unsafe { S::multiply_add(splat::<S>(weight), S::load(y, count), a) }
+    S::multiply_add(splat::<S>(weight), S::load(y, count), a)
 }

@@ -72,7 +72,8 @@ compiled_fn! {
                 // SAFETY: every task has its share.
                 scratch: unsafe { scratch.slice(task * share..(task + 1) * share) },
             };
-            // SAFETY: no two tasks have a plane in common, and those of the second parity that lie between two tasks wait
+            // SAFETY: no two tasks have a plane in common, and those of the second parity that lie between two
+            // tasks wait
             // until all others are done: nobody else changes the planes beside those of a task, or `unchanged` ones.
             unsafe { work.run(&planes, unchanged) };
         };
@@ -151,12 +152,10 @@ impl<M: Scalar, V: Vectors> SweepTask<'_, M, V> {
         let lines = wave(0..per_plane, per_plane, self.order);
         for &plane in planes {
             if self.start == Start::Zero {
-                // SAFETY: nobody else has the plane, a condition of this function.
-                unsafe { self.clear_ends(plane) };
+                self.clear_ends(plane);
             }
             for &line in &lines {
-                // SAFETY: nobody else has the plane, and nobody changes those beside it, conditions of this function.
-                unsafe { self.relax_line(&mut streams[line % 2], plane * per_plane + line) };
+                self.relax_line(&mut streams[line % 2], plane * per_plane + line);
             }
         }
     }
@@ -169,17 +168,12 @@ impl<M: Scalar, V: Vectors> SweepTask<'_, M, V> {
         let length = self.a.grid.lines_per_plane() * self.a.grid.length();
         for unknown in 0..self.a.unknowns {
             let first = unknown * self.a.grid.cells() + plane * length;
-            // SAFETY: the cells of the plane lie inside `x`, which has all cells of every unknown, and nobody else
-            // has them, a condition of this function.
-            let cells = unsafe { std::slice::from_raw_parts_mut(self.x.add(first), length) };
+            let cells = std::slice::from_raw_parts_mut(self.x.add(first), length);
             clear_ends(self.a.grid.length(), cells);
         }
     }
 
     /// The cells of both colours of a line.
-    ///
-    /// # Safety
-    /// As for [`run`](Self::run), of one line.
     unsafe fn relax_line(&mut self, streams: &mut Streams<'_, M>, line: usize) {
         let length = self.a.grid.length();
         for (unknown, y) in self.scratch.chunks_mut(length).enumerate() {
@@ -204,9 +198,7 @@ impl<M: Scalar, V: Vectors> SweepTask<'_, M, V> {
             stride: length,
             x: self.x,
         };
-        // SAFETY: `x` points to all numbers of the grid, and nobody else has those of the line, a condition of this
-        // function; there is scratch for a line of every unknown.
-        unsafe { own.run() };
+        own.run();
     }
 }
 

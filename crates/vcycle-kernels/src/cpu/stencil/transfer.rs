@@ -43,12 +43,13 @@ compiled_fn! {
                 let Term { values, q, .. } = at(line, None);
                 return restrict_along(values, q, weights(&transfer, grid, line), out);
             }
-            let (own, below, above) = around(transfer.fine, transfer.axis, line);
+            let own = fine_line(transfer.fine, transfer.axis, line);
+            let [before, after] = [-1, 1].map(|step| along(transfer.axis, step));
+            let above = transfer.fine.neighbour(own, after);
             let above = above.map(|above| at(above, Some(weights(&transfer, grid, line)[0])));
-            let below = below.map(|below| {
-                let coarse_below = line - step(grid, transfer.axis);
-                at(below, Some(weights(&transfer, grid, coarse_below)[1]))
-            });
+            // The odd line below belongs to the coarse line before.
+            let below = transfer.fine.neighbour(own, before).zip(grid.neighbour(line, before));
+            let below = below.map(|(below, line)| at(below, Some(weights(&transfer, grid, line)[1])));
             dispatch::<W, V>(TransferSum::new([Some(at(own, None)), above, below], out));
         });
     }
@@ -80,8 +81,8 @@ compiled_fn! {
             let (parent, odd) = parent(transfer.fine, transfer.axis, line);
             let own = of_line(grid, coarse, parent);
             let [lower, upper] = weights(&transfer, grid, parent);
-            let next = above(grid, transfer.axis, parent)
-                .map(|line| Term::weighted(upper, of_line(grid, coarse, line)));
+            let next = grid.neighbour(parent, along(transfer.axis, 1));
+            let next = next.map(|line| Term::weighted(upper, of_line(grid, coarse, line)));
             let terms = match odd {
                 true => [Some(Term::weighted(lower, own)), next, None],
                 false => [Some(Term::new(own)), None, None],
@@ -229,44 +230,26 @@ pub(super) fn weights<'a, W>(
     [0, 1].map(|side| &transfer.weights[(2 * line + side) * nx..][..nx])
 }
 
-/// Lines between neighbours along y or z.
-fn step(grid: Grid, axis: usize) -> usize {
-    if axis == 1 { 1 } else { grid.size()[1] }
+/// A step along an axis.
+fn along(axis: usize, step: i8) -> [i8; 3] {
+    let mut offset = [0; 3];
+    offset[axis] = step;
+    offset
 }
 
-fn place(grid: Grid, axis: usize, line: usize) -> usize {
-    let ny = grid.size()[1];
-    if axis == 1 { line % ny } else { line / ny }
-}
-
-fn above(grid: Grid, axis: usize, line: usize) -> Option<usize> {
-    let inside = place(grid, axis, line) + 1 < grid.size()[axis];
-    inside.then(|| line + step(grid, axis))
-}
-
-/// The fine line of a coarse one, and those below and above it.
-fn around(fine: Grid, axis: usize, line: usize) -> (usize, Option<usize>, Option<usize>) {
-    let coarse = fine.halved(axis);
-    let (ny, y, z) = (
-        coarse.size()[1],
-        line % coarse.size()[1],
-        line / coarse.size()[1],
-    );
-    debug_assert!(y < ny);
-    let own = match axis {
-        1 => 2 * y + fine.size()[1] * z,
-        _ => y + fine.size()[1] * 2 * z,
-    };
-    let below = (place(fine, axis, own) > 0).then(|| own - step(fine, axis));
-    (own, below, above(fine, axis, own))
+/// The fine line of a coarse one, for an axis across lines.
+fn fine_line(fine: Grid, axis: usize, line: usize) -> usize {
+    let [y, z] = fine.halved(axis).place(line);
+    let mut at = [0, y, z];
+    at[axis] *= 2;
+    at[1] + fine.size()[1] * at[2]
 }
 
 /// The coarse line at or below a fine one, and whether it is below.
 fn parent(fine: Grid, axis: usize, line: usize) -> (usize, bool) {
-    let (y, z) = (line % fine.size()[1], line / fine.size()[1]);
-    let ny = fine.halved(axis).size()[1];
-    match axis {
-        1 => (y / 2 + ny * z, y % 2 == 1),
-        _ => (y + ny * (z / 2), z % 2 == 1),
-    }
+    let [y, z] = fine.place(line);
+    let mut at = [0, y, z];
+    let is_odd = at[axis] % 2 == 1;
+    at[axis] /= 2;
+    (at[1] + fine.halved(axis).size()[1] * at[2], is_odd)
 }

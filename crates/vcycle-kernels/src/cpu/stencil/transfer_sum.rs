@@ -70,20 +70,16 @@ impl<W: Scalar, V: Vectors> LineKernel<V> for TransferSum<'_, W, V> {
         }
         assert!(self.factors.is_none_or(|factors| factors.len() >= length));
         let mut at = 0;
-        // SAFETY: the host has the instructions of `S`, a condition of `LineKernel`; all slices have `length` numbers,
-        // as checked above.
-        unsafe {
-            while at + BLOCKS * S::LANES <= length {
-                self.cells::<S, BLOCKS>(out, at, S::LANES);
-                at += BLOCKS * S::LANES;
-            }
-            while at + S::LANES <= length {
-                self.cells::<S, 1>(out, at, S::LANES);
-                at += S::LANES;
-            }
-            if at < length {
-                self.cells::<S, 1>(out, at, length - at);
-            }
+        while at + BLOCKS * S::LANES <= length {
+            self.cells::<S, BLOCKS>(out, at, S::LANES);
+            at += BLOCKS * S::LANES;
+        }
+        while at + S::LANES <= length {
+            self.cells::<S, 1>(out, at, S::LANES);
+            at += S::LANES;
+        }
+        if at < length {
+            self.cells::<S, 1>(out, at, length - at);
         }
     }
 }
@@ -101,33 +97,29 @@ impl<W: Scalar, V: Vectors> TransferSum<'_, W, V> {
         at: usize,
         count: usize,
     ) {
-        // SAFETY: `N` registers of `count` numbers from `at` on are in all slices and in `out`, a condition of
-        // this function.
-        unsafe {
-            let mut sums = [S::zero(); N];
-            for term in self.terms.iter().flatten() {
-                let mut values = registers::<S, V, N>(term.values.as_ptr().add(at), count);
-                if let Some(q) = term.q {
-                    values = times::<S, N>(values, registers::<S, V, N>(q.as_ptr().add(at), count));
+        let mut sums = [S::zero(); N];
+        for term in self.terms.iter().flatten() {
+            let mut values = registers::<S, V, N>(term.values.as_ptr().add(at), count);
+            if let Some(q) = term.q {
+                values = times::<S, N>(values, registers::<S, V, N>(q.as_ptr().add(at), count));
+            }
+            sums = match term.weights {
+                None => plus::<S, N>(sums, values),
+                Some(weights) => {
+                    let weights = registers::<S, W, N>(weights.as_ptr().add(at), count);
+                    plus::<S, N>(sums, times::<S, N>(weights, values))
                 }
-                sums = match term.weights {
-                    None => plus::<S, N>(sums, values),
-                    Some(weights) => {
-                        let weights = registers::<S, W, N>(weights.as_ptr().add(at), count);
-                        plus::<S, N>(sums, times::<S, N>(weights, values))
-                    }
-                };
-            }
-            if let Some(factors) = self.factors {
-                sums = times::<S, N>(sums, registers::<S, V, N>(factors.as_ptr().add(at), count));
-            }
-            if self.add {
-                let old = registers::<S, V, N>(out.add(at).cast_const(), count);
-                sums = plus::<S, N>(old, sums);
-            }
-            for (block, sum) in sums.into_iter().enumerate() {
-                store::<S>(sum, out.add(at + block * S::LANES), count);
-            }
+            };
+        }
+        if let Some(factors) = self.factors {
+            sums = times::<S, N>(sums, registers::<S, V, N>(factors.as_ptr().add(at), count));
+        }
+        if self.add {
+            let old = registers::<S, V, N>(out.add(at).cast_const(), count);
+            sums = plus::<S, N>(old, sums);
+        }
+        for (block, sum) in sums.into_iter().enumerate() {
+            store::<S>(sum, out.add(at + block * S::LANES), count);
         }
     }
 }
@@ -141,41 +133,31 @@ unsafe fn registers<S: Simd, M: Scalar, const N: usize>(
     from: *const M,
     count: usize,
 ) -> [S::Register; N] {
-    // SAFETY: from `from` on there are `N` registers of numbers, `count` of each readable, a condition of this
-    // function.
-    unsafe {
-        let mut registers = [S::zero(); N];
-        for (block, register) in registers.iter_mut().enumerate() {
-            *register = S::load(from.add(block * S::LANES), count);
-        }
-        registers
+    let mut registers = [S::zero(); N];
+    for (block, register) in registers.iter_mut().enumerate() {
+        *register = S::load(from.add(block * S::LANES), count);
     }
+    registers
 }
 
-/// # Safety
-/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn times<S: Simd, const N: usize>(
     mut a: [S::Register; N],
     b: [S::Register; N],
 ) -> [S::Register; N] {
     for (a, b) in a.iter_mut().zip(b) {
-        // SAFETY: the host has the instructions of `S`, a condition of this function.
-        *a = unsafe { S::multiply_add(*a, b, S::zero()) };
+        *a = S::multiply_add(*a, b, S::zero());
     }
     a
 }
 
-/// # Safety
-/// The host has the instructions of `S`.
 #[inline(always)]
 unsafe fn plus<S: Simd, const N: usize>(
     mut a: [S::Register; N],
     b: [S::Register; N],
 ) -> [S::Register; N] {
     for (a, b) in a.iter_mut().zip(b) {
-        // SAFETY: the host has the instructions of `S`, a condition of this function.
-        *a = unsafe { S::add(*a, b) };
+        *a = S::add(*a, b);
     }
     a
 }
