@@ -7,12 +7,10 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::PIVOTS;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
     /// sparse factorisation.
     ///
@@ -39,22 +37,11 @@ parameters! {
         /// Rows of a block.
         pub block_rows: usize = 1000,
     }
+    // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
+    name: "block-direct", summary: "Large blocks on the diagonal, factorised.",
+    after_colon: &["block-rows"], needs: &[Entries], support: Support::own_rows(&[PIVOTS]),
+    symmetry: Symmetric, memory: Memory::per(0, 0),
 }
-
-impl Component for BlockDirect {
-    const REGISTRATION: Registration = Registration {
-        name: "block-direct",
-        summary: "Large blocks on the diagonal, factorised.",
-        after_colon: &["block-rows"],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[PIVOTS]),
-        symmetry: Symmetry::Symmetric,
-        // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
-        memory: Memory::per(0, 0),
-    };
-}
-
-preconditioner!(BlockDirect);
 
 impl<T: Mixes<T, T>> Factory<T> for BlockDirect {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

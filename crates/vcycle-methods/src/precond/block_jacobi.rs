@@ -14,9 +14,7 @@ use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_app
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 
@@ -25,7 +23,7 @@ const ACCURACY: f64 = 0.1;
 /// Rows in one piece of work.
 const ROWS_PER_PIECE: usize = 1024;
 
-parameters! {
+preconditioner! {
     /// `M = B^-1` with the blocks `B` on the diagonal of the matrix, inverted explicitly.
     ///
     /// Blocks are consecutive rows, at most `block_size` of them. Rows with the same pattern (the
@@ -49,25 +47,11 @@ parameters! {
         /// The damping; as a smoother it needs some (2/3 for Poisson problems).
         pub weight: f64 = 1.0,
     }
+    name: "block-jacobi", summary: "Blocks on the diagonal.", after_colon: &["block-size"],
+    needs: &[Entries], support: Support::own_rows(&[]), symmetry: Symmetric,
+    memory: Memory::per(0, 0);
+    more memory: |own, _| Memory::per(0, 8 * own.block_size);
 }
-
-impl Component for BlockJacobi {
-    const REGISTRATION: Registration = Registration {
-        name: "block-jacobi",
-        summary: "Blocks on the diagonal.",
-        after_colon: &["block-size"],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 0),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(0, 8 * self.block_size)
-    }
-}
-
-preconditioner!(BlockJacobi);
 
 impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

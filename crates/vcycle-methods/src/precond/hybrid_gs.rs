@@ -11,12 +11,10 @@ use crate::executor::Workspace;
 use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
-parameters! {
+preconditioner! {
     /// Gauss-Seidel within blocks of consecutive rows, Jacobi between them, from a zero guess: l1
     /// hybrid Gauss-Seidel (Baker, Falgout, Kolev and Yang 2011).
     ///
@@ -50,28 +48,11 @@ parameters! {
         /// Whether a sweep through the rows of a block is followed by one back.
         pub symmetric: bool = false,
     }
+    name: "hybrid-gs", summary: "Gauss-Seidel within blocks of rows.",
+    after_colon: &["block-rows", "sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[TRIANGLES]), symmetry: OneSided, memory: Memory::per(12, 24);
+    symmetric if: |own| own.symmetric;
 }
-
-impl Component for HybridGs {
-    const REGISTRATION: Registration = Registration {
-        name: "hybrid-gs",
-        summary: "Gauss-Seidel within blocks of rows.",
-        after_colon: &["block-rows", "sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(12, 24),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        match self.symmetric {
-            true => Symmetry::Symmetric,
-            false => Symmetry::OneSided,
-        }
-    }
-}
-
-preconditioner!(HybridGs);
 
 impl<T: Mixes<T, T>> Factory<T> for HybridGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

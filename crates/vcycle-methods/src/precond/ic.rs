@@ -16,9 +16,7 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::operations::triangular::Standing;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
@@ -26,47 +24,35 @@ const FIRST_SHIFT: f64 = 1e-3;
 /// Where even this shift does not help, the entries off the diagonal dwarf those on it.
 const LAST_SHIFT: f64 = 1e4;
 
-/// `M = (L L^H)^-1` with `L L^H = A + shift D` on the pattern of `A` and no fill outside of it
-/// (Meijerink and van der Vorst 1977).
-///
-/// A positive definite matrix can still meet a pivot that is not positive. The factorisation then
-/// starts anew with a larger shift of the diagonal `D` (Manteuffel 1980); the operator's `Debug`
-/// says which. Only the lower triangle of the matrix is read. The set-up is serial, an application
-/// is two triangular solves, level by level.
-///
-/// **Choose it** with conjugate gradients for Hermitian positive definite matrices of moderate
-/// size: stronger than [`Ssor`](super::Ssor) at the same cost.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
-///              precond::Ic0};
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::cpu(), 3));
-/// let m = Ic0::default().generate(&a, &Workspace::new())?;
-/// assert_eq!(format!("{m:?}"), "ic0 (shift 0): 3 rows, 0 entries");
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ic0 {
-    /// The relative shift of the diagonal to begin with.
-    pub shift: f64,
+preconditioner! {
+    /// `M = (L L^H)^-1` with `L L^H = A + shift D` on the pattern of `A` and no fill outside of it
+    /// (Meijerink and van der Vorst 1977).
+    ///
+    /// A positive definite matrix can still meet a pivot that is not positive. The factorisation then
+    /// starts anew with a larger shift of the diagonal `D` (Manteuffel 1980); the operator's `Debug`
+    /// says which. Only the lower triangle of the matrix is read. The set-up is serial, an application
+    /// is two triangular solves, level by level.
+    ///
+    /// **Choose it** with conjugate gradients for Hermitian positive definite matrices of moderate
+    /// size: stronger than [`Ssor`](super::Ssor) at the same cost.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
+    ///              precond::Ic0};
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::cpu(), 3));
+    /// let m = Ic0::default().generate(&a, &Workspace::new())?;
+    /// assert_eq!(format!("{m:?}"), "ic0 (shift 0): 3 rows, 0 entries");
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Ic0 {
+        /// The relative shift of the diagonal to begin with.
+        pub shift: f64 = 0.0,
+    }
+    name: "ic0", summary: "Incomplete Cholesky factorisation.", after_colon: &["shift"],
+    needs: &[Entries, DefiniteMatrix], support: Support::own_rows(&[IC0, TRIANGLES]),
+    symmetry: Symmetric, memory: Memory::per(25, 56),
 }
-
-impl Component for Ic0 {
-    const REGISTRATION: Registration = Registration {
-        name: "ic0",
-        summary: "Incomplete Cholesky factorisation.",
-        after_colon: &["shift"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[IC0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(25, 56),
-    };
-}
-
-preconditioner!(Ic0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -80,7 +66,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     }
 }
 
-parameters! {
+preconditioner! {
     /// `M = (L L^H)^-1` with fill up to a level: what [`Iluk`](super::Iluk) is for general matrices.
     ///
     /// Level 0 is [`Ic0`](super::Ic0), whose shifts take over where a pivot is not positive.
@@ -93,26 +79,11 @@ parameters! {
         /// The highest level of fill.
         pub level: usize = 1,
     }
+    name: "ick", summary: "Incomplete Cholesky factorisation with fill up to a level.",
+    after_colon: &["level"], needs: &[Entries, DefiniteMatrix],
+    support: Support::own_rows(&[IC0, TRIANGLES]), symmetry: Symmetric, memory: Memory::per(25, 56);
+    more memory: |own, _| Memory::per(25_usize.saturating_mul(own.level), 0);
 }
-
-impl Component for Ick {
-    const REGISTRATION: Registration = Registration {
-        name: "ick",
-        summary: "Incomplete Cholesky factorisation with fill up to a level.",
-        after_colon: &["level"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[IC0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(25, 56),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let fill = Memory::per(25_usize.saturating_mul(self.level), 0);
-        Self::REGISTRATION.memory.and(fill)
-    }
-}
-
-preconditioner!(Ick);
 
 impl<T: Mixes<T, T>> Factory<T> for Ick {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -12,69 +12,48 @@ use crate::host_stages::{ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Mixes, Scalar};
 
-/// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
-/// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
-///
-/// The set-up is serial, on a device level by level. An application is two triangular solves, level by level, or a few sweeps in
-/// place of each.
-///
-/// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
-/// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size},
-///              matrix::{Csr, Duplicates}, precond::Ilu0, vector::Vector};
-/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
-/// let a = Csr::from_arrays(&cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1],
-///     vec![2.0, 1.0, 4.0, 3.0], Duplicates::Refuse)?;
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-/// let m = Ilu0::default().generate(&a, &ws)?;
-/// let mut x = Vector::zeros(&cpu, 2, 1)?;
-/// m.apply(&Vector::from_column(&cpu, vec![3.0, 7.0]), &mut x, &ws)?; // no fill: exact
-/// assert_eq!(x.to_vec(), [1.0, 1.0]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ilu0 {
-    /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
-    /// 0 for substitution. On a device a step is one launch, and substitution one a level. Where
-    /// so many leave more than 0.3 of the residual of a triangular solve, as for matrices far from diagonally
-    /// dominant, it is substitution nevertheless, and a message says so.
-    pub sweeps: usize,
-    /// Power of the pattern on which approximate inverses take the place of triangular solves (Anzt, Huckle, Bräckle and
-    /// Dongarra 2018); 0 for none.
-    pub isai: usize,
-}
-
-impl Component for Ilu0 {
-    const REGISTRATION: Registration = Registration {
-        name: "ilu0",
-        summary: "Incomplete LU factorisation.",
-        after_colon: &["sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(12, 30),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        // Of a symmetric matrix `U` is `D L^T`; the pattern of an approximate inverse knows no such thing.
-        match self.isai {
-            0 => Symmetry::Symmetric,
-            _ => Symmetry::OneSided,
-        }
+preconditioner! {
+    /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
+    /// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
+    ///
+    /// The set-up is serial, on a device level by level. An application is two triangular solves, level by level, or a few sweeps in
+    /// place of each.
+    ///
+    /// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
+    /// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size},
+    ///              matrix::{Csr, Duplicates}, precond::Ilu0, vector::Vector};
+    /// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+    /// let a = Csr::from_arrays(&cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1],
+    ///     vec![2.0, 1.0, 4.0, 3.0], Duplicates::Refuse)?;
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+    /// let m = Ilu0::default().generate(&a, &ws)?;
+    /// let mut x = Vector::zeros(&cpu, 2, 1)?;
+    /// m.apply(&Vector::from_column(&cpu, vec![3.0, 7.0]), &mut x, &ws)?; // no fill: exact
+    /// assert_eq!(x.to_vec(), [1.0, 1.0]);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Ilu0 {
+        /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
+        /// 0 for substitution. On a device a step is one launch, and substitution one a level. Where
+        /// so many leave more than 0.3 of the residual of a triangular solve, as for matrices far from diagonally
+        /// dominant, it is substitution nevertheless, and a message says so.
+        pub sweeps: usize = 0,
+        /// Power of the pattern on which approximate inverses take the place of triangular solves (Anzt, Huckle, Bräckle and
+        /// Dongarra 2018); 0 for none.
+        pub isai: usize = 0,
     }
+    name: "ilu0", summary: "Incomplete LU factorisation.", after_colon: &["sweeps"],
+    needs: &[Entries, Diagonal], support: Support::own_rows(&[ILU0, TRIANGLES]),
+    symmetry: Symmetric, memory: Memory::per(12, 30);
+    symmetric if: |own| own.isai == 0;
 }
-
-preconditioner!(Ilu0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -83,7 +62,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     }
 }
 
-parameters! {
+preconditioner! {
     /// `M = (L U)^-1` with fill up to a level (Saad 2003, section 10.3.3).
     ///
     /// Level 0 is [`Ilu0`](super::Ilu0). Each level lets in what the elimination of the one below it makes, whatever its
@@ -114,31 +93,13 @@ parameters! {
         /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
         pub isai: usize = 0,
     }
+    name: "iluk", summary: "Incomplete LU factorisation with fill up to a level.",
+    after_colon: &["level"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[ILU0, TRIANGLES]), symmetry: Symmetric,
+    memory: Memory::per(24, 60);
+    symmetric if: |own| own.isai == 0;
+    more memory: |own, _| Memory::per(24_usize.saturating_mul(own.level), 0);
 }
-
-impl Component for Iluk {
-    const REGISTRATION: Registration = Registration {
-        name: "iluk",
-        summary: "Incomplete LU factorisation with fill up to a level.",
-        after_colon: &["level"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(24, 60),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        let (sweeps, isai) = (self.sweeps, self.isai);
-        Ilu0 { sweeps, isai }.symmetry()
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let fill = Memory::per(24_usize.saturating_mul(self.level), 0);
-        Self::REGISTRATION.memory.and(fill)
-    }
-}
-
-preconditioner!(Iluk);
 
 impl<T: Mixes<T, T>> Factory<T> for Iluk {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

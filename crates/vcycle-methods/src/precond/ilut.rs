@@ -12,15 +12,13 @@ use crate::host_stages::{ILUT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::{on_host, remark};
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Real, Scalar};
 
 /// What takes the place of a pivot that vanishes, of the norm of its row; the threshold comes on top (Saad 1994).
 const LEAST_PIVOT: f64 = 1e-4;
 
-parameters! {
+preconditioner! {
     /// `M = (L U)^-1` with the entries of the factors that matter (Saad 1994: ILUT).
     ///
     /// Row after row is eliminated. Entries smaller than `threshold` times the mean size of the row's entries are
@@ -44,26 +42,11 @@ parameters! {
         /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
         pub isai: usize = 0,
     }
+    name: "ilut", summary: "Incomplete LU factorisation with a threshold.",
+    after_colon: &["fill", "threshold"], needs: &[Entries],
+    support: Support::own_rows(&[ILUT, TRIANGLES]), symmetry: OneSided, memory: Memory::per(0, 60);
+    more memory: |own, _| Memory::per((24.0 * own.fill) as usize, 0);
 }
-
-impl Component for Ilut {
-    const REGISTRATION: Registration = Registration {
-        name: "ilut",
-        summary: "Incomplete LU factorisation with a threshold.",
-        after_colon: &["fill", "threshold"],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[ILUT, TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(0, 60),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let factors = Memory::per((24.0 * self.fill) as usize, 0);
-        Self::REGISTRATION.memory.and(factors)
-    }
-}
-
-preconditioner!(Ilut);
 
 impl<T: Mixes<T, T>> Factory<T> for Ilut {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

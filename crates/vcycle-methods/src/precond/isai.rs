@@ -13,12 +13,10 @@ use crate::host_stages::ISAI;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::{self, on_host};
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar};
 
-parameters! {
+preconditioner! {
     /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
     /// comes from a small dense system of its own.
     ///
@@ -37,6 +35,10 @@ parameters! {
         /// The pattern is that of `A` to this power, at least 1.
         pub power: usize = 1,
     }
+    name: "isai", summary: "Incomplete sparse approximate inverse.",
+    after_colon: &["kind", "power"], needs: &[Entries], support: Support::own_rows(&[ISAI]),
+    symmetry: OneSided, memory: Memory::per(13, 0);
+    symmetric if: |own| own.kind == IsaiKind::Spd;
 }
 
 /// For which matrices an [`Isai`] is meant.
@@ -49,27 +51,6 @@ pub enum IsaiKind {
     /// Hermitian positive definite matrices; so is the preconditioner.
     Spd,
 }
-
-impl Component for Isai {
-    const REGISTRATION: Registration = Registration {
-        name: "isai",
-        summary: "Incomplete sparse approximate inverse.",
-        after_colon: &["kind", "power"],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[ISAI]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(13, 0),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        match self.kind {
-            IsaiKind::Spd => Symmetry::Symmetric,
-            IsaiKind::General => Symmetry::OneSided,
-        }
-    }
-}
-
-preconditioner!(Isai);
 
 impl<T: Mixes<T, T>> Factory<T> for Isai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -10,13 +10,11 @@ use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
 use crate::matrix::Csr;
 use crate::operations::entries::inverted_for;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::{Coefficient, Vector};
 
-parameters! {
+preconditioner! {
     /// `M = omega D^-1` with the diagonal `D` of the matrix.
     ///
     /// **Choose it** when nothing better is affordable: it costs one vector and repairs bad scaling.
@@ -38,21 +36,9 @@ parameters! {
         /// The damping `omega`.
         pub weight: f64 = 1.0,
     }
+    name: "jacobi", summary: "The diagonal.", after_colon: &["weight"], needs: &[Diagonal],
+    support: Support::ROWS, symmetry: Symmetric, memory: Memory::per(0, 8),
 }
-
-impl Component for Jacobi {
-    const REGISTRATION: Registration = Registration {
-        name: "jacobi",
-        summary: "The diagonal.",
-        after_colon: &["weight"],
-        needs: &[Need::Diagonal],
-        support: Support::ROWS,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 8),
-    };
-}
-
-preconditioner!(Jacobi);
 
 impl<T: Mixes<T, T>> Factory<T> for Jacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -10,12 +10,10 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
-parameters! {
+preconditioner! {
     /// `M = omega D^-1` with `d_i = sum of |a_ij|`, the diagonal included (Baker, Falgout, Kolev and
     /// Yang 2011).
     ///
@@ -32,21 +30,9 @@ parameters! {
         /// The factor `omega`.
         pub weight: f64 = 1.0,
     }
+    name: "l1-jacobi", summary: "The diagonal of absolute row sums.", after_colon: &["weight"],
+    needs: &[Entries], support: Support::ROWS, symmetry: Symmetric, memory: Memory::per(0, 8),
 }
-
-impl Component for L1Jacobi {
-    const REGISTRATION: Registration = Registration {
-        name: "l1-jacobi",
-        summary: "The diagonal of absolute row sums.",
-        after_colon: &["weight"],
-        needs: &[Need::Entries],
-        support: Support::ROWS,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 8),
-    };
-}
-
-preconditioner!(L1Jacobi);
 
 impl<T: Mixes<T, T>> Factory<T> for L1Jacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

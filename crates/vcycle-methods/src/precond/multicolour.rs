@@ -10,12 +10,10 @@ use crate::host_stages::{COLOURS, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
     ///
     /// Every row gets the first colour that no row before it has which is coupled to it (Adams and
@@ -49,28 +47,12 @@ parameters! {
         /// Whether a sweep through the colours is followed by one back.
         pub symmetric: bool = false,
     }
+    name: "multicolour-gs", summary: "Gauss-Seidel colour by colour.",
+    after_colon: &["omega", "sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[TRIANGLES, COLOURS]), symmetry: OneSided,
+    memory: Memory::per(12, 24);
+    symmetric if: |own| own.symmetric;
 }
-
-impl Component for MulticolourGs {
-    const REGISTRATION: Registration = Registration {
-        name: "multicolour-gs",
-        summary: "Gauss-Seidel colour by colour.",
-        after_colon: &["omega", "sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[TRIANGLES, COLOURS]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(12, 24),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        match self.symmetric {
-            true => Symmetry::Symmetric,
-            false => Symmetry::OneSided,
-        }
-    }
-}
-
-preconditioner!(MulticolourGs);
 
 impl<T: Mixes<T, T>> Factory<T> for MulticolourGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

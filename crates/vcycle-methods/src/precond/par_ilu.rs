@@ -11,12 +11,10 @@ use crate::executor::Workspace;
 use crate::host_stages::{IC0, ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations::factor::Factorisation;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
     /// (Chow and Patel 2015).
     ///
@@ -37,22 +35,12 @@ parameters! {
         /// How many sweeps the set-up makes.
         pub sweeps: usize = 5,
     }
+    // Of a symmetric matrix `U` is `D L^T`.
+    name: "parilu", summary: "Incomplete LU factorisation by fixed-point sweeps.",
+    after_colon: &["sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[ILU0, TRIANGLES]), symmetry: Symmetric,
+    memory: Memory::per(24, 30),
 }
-
-impl Component for ParIlu {
-    const REGISTRATION: Registration = Registration {
-        name: "parilu",
-        summary: "Incomplete LU factorisation by fixed-point sweeps.",
-        after_colon: &["sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        // Of a symmetric matrix `U` is `D L^T`.
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(24, 30),
-    };
-}
-
-preconditioner!(ParIlu);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIlu {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -71,7 +59,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
     }
 }
 
-parameters! {
+preconditioner! {
     /// The factor of [`Ic0`](super::Ic0), approached by sweeps that compute all entries at once (Chow and Patel 2015).
     ///
     /// With `F = L D^(1/2)` and `D` the square of the diagonal of `L`, a sweep sets, on the lower triangle of the pattern of `A` and
@@ -88,21 +76,10 @@ parameters! {
         /// How many sweeps the set-up makes.
         pub sweeps: usize = 5,
     }
+    name: "paric", summary: "Incomplete Cholesky factorisation by fixed-point sweeps.",
+    after_colon: &["sweeps"], needs: &[Entries, DefiniteMatrix],
+    support: Support::own_rows(&[IC0, TRIANGLES]), symmetry: Symmetric, memory: Memory::per(24, 56),
 }
-
-impl Component for ParIc {
-    const REGISTRATION: Registration = Registration {
-        name: "paric",
-        summary: "Incomplete Cholesky factorisation by fixed-point sweeps.",
-        after_colon: &["sweeps"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[IC0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(24, 56),
-    };
-}
-
-preconditioner!(ParIc);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIc {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

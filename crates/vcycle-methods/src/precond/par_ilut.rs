@@ -12,12 +12,10 @@ use crate::executor::Workspace;
 use crate::host_stages::{ILU0, PARICT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations::factor::Factorisation;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// Incomplete LU factors whose pattern and values are found together, all entries at once (Anzt, Chow and Dongarra 2018;
     /// Anzt, Ribizel, Flegar, Chow and Dongarra 2019: ParILUT).
     ///
@@ -45,26 +43,12 @@ parameters! {
         /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
         pub isai: usize = 0,
     }
+    name: "parilut",
+    summary: "Incomplete LU factorisation with a threshold, by fixed-point sweeps.",
+    after_colon: &["fill", "steps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[ILU0, TRIANGLES]), symmetry: OneSided, memory: Memory::per(0, 60);
+    more memory: |own, _| Memory::per((80.0 * own.fill) as usize, 0);
 }
-
-impl Component for ParIlut {
-    const REGISTRATION: Registration = Registration {
-        name: "parilut",
-        summary: "Incomplete LU factorisation with a threshold, by fixed-point sweeps.",
-        after_colon: &["fill", "steps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(0, 60),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let factors = Memory::per((80.0 * self.fill) as usize, 0);
-        Self::REGISTRATION.memory.and(factors)
-    }
-}
-
-preconditioner!(ParIlut);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIlut {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -95,7 +79,7 @@ impl ParIlut {
     }
 }
 
-parameters! {
+preconditioner! {
     /// The incomplete Cholesky factor whose pattern and values are found together: what [`ParIlut`](super::ParIlut) is
     /// for general matrices, in the steps of [`ParIc`](super::ParIc).
     ///
@@ -111,26 +95,13 @@ parameters! {
         /// How often entries are added and removed.
         pub steps: usize = 5,
     }
+    name: "parict",
+    summary: "Incomplete Cholesky factorisation with a threshold, by fixed-point sweeps.",
+    after_colon: &["fill", "steps"], needs: &[Entries, DefiniteMatrix],
+    support: Support::own_rows(&[PARICT, TRIANGLES]), symmetry: Symmetric,
+    memory: Memory::per(0, 60);
+    more memory: |own, _| Memory::per((60.0 * own.fill) as usize, 0);
 }
-
-impl Component for ParIct {
-    const REGISTRATION: Registration = Registration {
-        name: "parict",
-        summary: "Incomplete Cholesky factorisation with a threshold, by fixed-point sweeps.",
-        after_colon: &["fill", "steps"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[PARICT, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 60),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let factor = Memory::per((60.0 * self.fill) as usize, 0);
-        Self::REGISTRATION.memory.and(factor)
-    }
-}
-
-preconditioner!(ParIct);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIct {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -6,12 +6,10 @@ use super::{ChebyshevBase, ChebyshevPolynomial};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
     /// (4.3.2 of the thesis on Chronos; Bergamaschi et al. 2023).
     ///
@@ -41,23 +39,12 @@ parameters! {
         /// Products of an application, and one more.
         pub degree: usize = 20,
         /// What the matrix is scaled with.
-        pub base: ChebyshevBase = ChebyshevBase::default(),
+        pub base: ChebyshevBase = ChebyshevBase::Jacobi,
     }
+    name: "polynomial", summary: "A Chebyshev polynomial of high degree, by products alone.",
+    after_colon: &["degree", "base"], needs: &[Diagonal], support: Support::METHOD,
+    symmetry: Symmetric, memory: Memory::per(0, 32),
 }
-
-impl Component for Polynomial {
-    const REGISTRATION: Registration = Registration {
-        name: "polynomial",
-        summary: "A Chebyshev polynomial of high degree, by products alone.",
-        after_colon: &["degree", "base"],
-        needs: &[Need::Diagonal],
-        support: Support::METHOD,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 32),
-    };
-}
-
-preconditioner!(Polynomial);
 
 impl<T: Mixes<T, T>> Factory<T> for Polynomial {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

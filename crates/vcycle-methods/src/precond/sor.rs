@@ -13,12 +13,10 @@ use crate::executor::Workspace;
 use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar};
 
-parameters! {
+preconditioner! {
     /// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
     /// with the diagonal `D` and the strictly lower triangle `L` of the matrix. Gauss-Seidel is
     /// `omega = 1`.
@@ -38,21 +36,10 @@ parameters! {
         /// How many sweeps an application makes.
         pub sweeps: usize = 1,
     }
+    name: "sor", summary: "Successive over-relaxation.", after_colon: &["omega", "sweeps"],
+    needs: &[Entries, Diagonal], support: Support::own_rows(&[TRIANGLES]), symmetry: OneSided,
+    memory: Memory::per(12, 58),
 }
-
-impl Component for Sor {
-    const REGISTRATION: Registration = Registration {
-        name: "sor",
-        summary: "Successive over-relaxation.",
-        after_colon: &["omega", "sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(12, 58),
-    };
-}
-
-preconditioner!(Sor);
 
 impl<T: Mixes<T, T>> Factory<T> for Sor {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -66,44 +53,28 @@ impl<T: Mixes<T, T>> Factory<T> for Sor {
     }
 }
 
-/// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
-///
-/// For one sweep `M = (2 - omega) / omega (D / omega + U)^-1 D (D / omega + L)^-1` with
-/// `A = L + D + U` (Axelsson 1974). The factors are stored as triangles, so an application costs
-/// one pass over the matrix, every further sweep two.
-///
-/// **Choose it** with conjugate gradients: it is symmetric (Hermitian) positive definite where the
-/// matrix is. Symmetric Gauss-Seidel is `omega = 1`. It needs no factorisation, so it cannot fail
-/// as [`Ic0`](super::Ic0) can, which is stronger.
-///
-#[doc = example!("Ssor", "Cg", "poisson5:16", 30)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ssor {
-    /// The relaxation `omega`, between 0 and 2.
-    pub omega: f64,
-    /// How many pairs of sweeps an application makes.
-    pub sweeps: usize,
-}
-
-impl Default for Ssor {
-    fn default() -> Self {
-        let Sor { omega, sweeps } = Sor::default();
-        Self { omega, sweeps }
+preconditioner! {
+    /// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
+    ///
+    /// For one sweep `M = (2 - omega) / omega (D / omega + U)^-1 D (D / omega + L)^-1` with
+    /// `A = L + D + U` (Axelsson 1974). The factors are stored as triangles, so an application costs
+    /// one pass over the matrix, every further sweep two.
+    ///
+    /// **Choose it** with conjugate gradients: it is symmetric (Hermitian) positive definite where the
+    /// matrix is. Symmetric Gauss-Seidel is `omega = 1`. It needs no factorisation, so it cannot fail
+    /// as [`Ic0`](super::Ic0) can, which is stronger.
+    ///
+    #[doc = example!("Ssor", "Cg", "poisson5:16", 30)]
+    pub struct Ssor {
+        /// The relaxation `omega`, between 0 and 2.
+        pub omega: f64 = 1.0,
+        /// How many pairs of sweeps an application makes.
+        pub sweeps: usize = 1,
     }
+    name: "ssor", summary: "Symmetric successive over-relaxation.",
+    after_colon: &["omega", "sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[TRIANGLES]), symmetry: Symmetric, memory: Memory::per(12, 58),
 }
-
-impl Component for Ssor {
-    const REGISTRATION: Registration = Registration {
-        name: "ssor",
-        summary: "Symmetric successive over-relaxation.",
-        symmetry: Symmetry::Symmetric,
-        ..Sor::REGISTRATION
-    };
-}
-
-preconditioner!(Ssor);
 
 impl<T: Mixes<T, T>> Factory<T> for Ssor {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

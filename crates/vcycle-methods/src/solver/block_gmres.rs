@@ -4,14 +4,11 @@ use super::block_space::{CloneIn, Space};
 use super::recycled::Recycled;
 use super::{Run, check_restart, solver};
 use crate::error::Result;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Scalars, Vector};
 
-parameters! {
+solver! {
     /// Block generalised minimal residuals (Vital 1990), restarted and preconditioned from the right.
     ///
     /// Every right-hand side minimises its residual over the space of all of them, so that fewer iterations are needed than by
@@ -35,25 +32,12 @@ parameters! {
         /// Blocks of vectors kept before the method starts afresh, each with one for every right-hand side.
         pub restart: usize = 50,
     }
+    name: "block-gmres",
+    summary: "Generalised minimal residuals with a space that all right-hand sides share.",
+    after_colon: &["restart"], needs: &[FixedPreconditioner], symmetry: Varying,
+    memory: Memory::vectors(10);
+    more memory: |own, _| Memory::vectors(own.restart);
 }
-
-impl Component for BlockGmres {
-    const REGISTRATION: Registration = Registration {
-        name: "block-gmres",
-        summary: "Generalised minimal residuals with a space that all right-hand sides share.",
-        after_colon: &["restart"],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(10),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Self::REGISTRATION.memory.and(Memory::vectors(self.restart))
-    }
-}
-
-solver!(BlockGmres);
 
 impl BlockGmres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -6,13 +6,10 @@ use super::recurrence::Recurrence;
 use super::{Run, check_restart, example, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Storage, Vector};
 
-parameters! {
+solver! {
     /// Pipelined generalised minimal residuals (Ghysels, Ashby, Meerbergen and Vanroose 2013, depth one), restarted and preconditioned
     /// from the right.
     ///
@@ -33,25 +30,11 @@ parameters! {
         /// Vectors kept before the method starts afresh.
         pub restart: usize = 50,
     }
+    name: "pipegmres", summary: "Pipelined generalised minimal residuals.",
+    after_colon: &["restart"], needs: &[FixedPreconditioner], symmetry: Varying,
+    memory: Memory::vectors(6);
+    more memory: |own, _| Memory::vectors(own.restart);
 }
-
-impl Component for PipeGmres {
-    const REGISTRATION: Registration = Registration {
-        name: "pipegmres",
-        summary: "Pipelined generalised minimal residuals.",
-        after_colon: &["restart"],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(6),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Self::REGISTRATION.memory.and(Memory::vectors(self.restart))
-    }
-}
-
-solver!(PipeGmres);
 
 impl PipeGmres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
