@@ -79,37 +79,15 @@ fn factorised<T: Mixes<T, T>>(
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::gallery;
-    use crate::solver::{Cg, Solver};
-    use crate::vector::Vector;
-
-    fn iterations(block_rows: usize) -> Result<usize> {
-        let a = gallery::build("poisson5:12", &Executor::reference()).unwrap();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
-        let b = Vector::filled(a.executor(), 144, 1, 1.0)?;
-        let solver = Solver::new(Cg::default(), a)?;
-        let solver = solver.preconditioned_by(&BlockDirect { block_rows })?;
-        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
-        assert!(outcome.converged(), "{outcome}");
-        Ok(outcome.iterations)
-    }
+    use crate::precond::testing::{iterations_of, laplacian};
+    use crate::solver::Cg;
 
     #[test]
     fn larger_blocks_take_fewer_iterations_and_one_is_the_solution() {
-        let found = [1, 72, 144, 500].map(|rows| iterations(rows).unwrap());
+        let a = laplacian(&Executor::reference(), 12);
+        let with = |block_rows| iterations_of(Cg::default(), &a, &BlockDirect { block_rows });
+        let found = [1, 72, 144, 500].map(with);
         assert!(found[0] > 2 * found[1] && found[1] > 2, "{found:?}");
         assert_eq!(found[2..], [1, 1]);
-    }
-
-    #[test]
-    fn blocks_of_nothing_are_refused() {
-        let error = iterations(0).unwrap_err();
-        assert!(matches!(
-            error,
-            Error::BadParameter {
-                parameter: "block-rows",
-                ..
-            }
-        ));
     }
 }

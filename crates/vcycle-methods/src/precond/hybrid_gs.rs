@@ -93,32 +93,26 @@ mod tests {
     use crate::executor::Executor;
     use crate::precond::Sor;
     use crate::precond::testing::{
-        convection, far_from_dominant, from_dense, laplacian, made, matrix_of,
+        convection, far_from_dominant, from_dense, iterations_of, laplacian, matrix_of,
     };
-    use crate::solver::{Ir, Solver};
-    use crate::vector::Vector;
+    use crate::solver::Ir;
 
-    #[test]
-    fn one_block_is_gauss_seidel() {
-        let a = convection::<f64>(&Executor::reference(), 5);
-        let hybrid = matrix_of(&HybridGs::default(), &a);
-        assert_eq!(hybrid, matrix_of(&Sor::default(), &a));
+    fn of_blocks(block_rows: usize, symmetric: bool) -> HybridGs {
+        HybridGs {
+            block_rows,
+            symmetric,
+            ..HybridGs::default()
+        }
     }
 
     #[test]
-    fn what_is_between_blocks_is_on_the_diagonal() {
-        #[rustfmt::skip]
-        let a = [
-            2.0, -1.0, 0.0,
-            -1.0, 2.0, -1.0,
-            0.0, -1.0, -2.0,
-        ];
-        let block_rows = 2;
-        let hybrid = HybridGs {
-            block_rows,
-            ..HybridGs::default()
-        };
-        let m = matrix_of::<f64>(&hybrid, &from_dense(&Executor::reference(), 3, &a));
+    fn one_block_is_gauss_seidel_and_what_is_between_blocks_is_on_the_diagonal() {
+        let host = Executor::reference();
+        let a = convection::<f64>(&host, 5);
+        let hybrid = matrix_of(&HybridGs::default(), &a);
+        assert_eq!(hybrid, matrix_of(&Sor::default(), &a));
+        let a = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, -2.0];
+        let m = matrix_of::<f64>(&of_blocks(2, false), &from_dense(&host, 3, &a));
         let expected = [0.5, 0.0, 0.0, 0.2, 0.4, 0.0, 0.0, 0.0, -0.4];
         for (m, expected) in m.iter().zip(expected) {
             assert!((m - expected).abs() < 1e-15, "{m} {expected}");
@@ -131,29 +125,8 @@ mod tests {
         let host = Executor::reference();
         for a in [far_from_dominant(&host, 40), laplacian(&host, 8)] {
             for symmetric in [false, true] {
-                let rows = a.size().rows;
-                let hybrid = HybridGs {
-                    block_rows: 5,
-                    symmetric,
-                    ..HybridGs::default()
-                };
-                let solver = Solver::<f64>::new(Ir::default(), Arc::new(a.clone())).unwrap();
-                let solver = solver.preconditioned_by(&hybrid).unwrap();
-                let b = Vector::filled(&host, rows, 1, 1.0).unwrap();
-                let mut x = Vector::zeros_like(&b).unwrap();
-                let outcome = solver.solve(&b, &mut x).unwrap();
-                assert!(outcome.converged(), "{symmetric}: {outcome}");
+                iterations_of(Ir::default(), &a, &of_blocks(5, symmetric));
             }
         }
-    }
-
-    #[test]
-    fn blocks_have_rows() {
-        let hybrid = HybridGs {
-            block_rows: 0,
-            ..HybridGs::default()
-        };
-        let result = made(&hybrid, &Csr::<f64>::identity(&Executor::reference(), 2));
-        assert!(matches!(result, Err(Error::BadParameter { .. })));
     }
 }

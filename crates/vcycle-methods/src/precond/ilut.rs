@@ -223,43 +223,12 @@ impl<A: Field> Row<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
-    use crate::precond::testing::{convection, error_of, made_of, said};
-
-    fn of(fill: f64, threshold: f64) -> Ilut {
-        Ilut {
-            fill,
-            threshold,
-            ..Ilut::default()
-        }
-    }
-
-    #[test]
-    fn fill_and_threshold_make_it_better_until_it_is_the_inverse() {
-        let a = convection::<f64>(&Executor::reference(), 6);
-        let with = |fill, threshold| error_of(&of(fill, threshold), &a);
-        assert!(with(100.0, 0.0) < 1e-13);
-        assert!(with(2.0, 1e-4) < with(1.0, 1e-4));
-        assert!(with(100.0, 1e-3) < with(100.0, 1e-1));
-    }
+    use crate::precond::testing::{made_of, said};
 
     #[test]
     fn a_pivot_that_vanishes_is_replaced_and_told_of() {
         let (made, told) = said(|| made_of(&Ilut::default(), 2, &[0.0, 1.0, 1.0, 0.0]));
-        assert!(
-            made.is_ok() && told.contains("ilut: 1 pivots vanish"),
-            "{told}"
-        );
-    }
-
-    #[test]
-    fn rows_without_entries_and_bad_parameters_are_refused() {
-        let refused = |ilut: Ilut| made_of(&ilut, 2, &[1.0, 0.0, 0.0, 0.0]);
-        let empty = refused(Ilut::default());
-        assert!(matches!(empty, Err(Error::BadPivot { row: 1, .. })));
-        for (fill, threshold) in [(0.5, 0.0), (f64::NAN, 0.0), (1.0, -1.0)] {
-            let bad = refused(of(fill, threshold));
-            assert!(matches!(bad, Err(Error::BadParameter { .. })));
-        }
+        let is_told = told.contains("ilut: 1 pivots vanish");
+        assert!(made.is_ok() && is_told, "{told}");
     }
 }

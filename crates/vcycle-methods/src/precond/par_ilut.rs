@@ -123,38 +123,21 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::precond::testing::{
-        convection, error_of, laplacian, largest_difference, made, made_of, said,
-    };
+    use crate::precond::testing::{convection, error_of, laplacian, of};
     use crate::precond::{Ic0, Ilu0, Ilut};
-    use crate::vector::Vector;
-    use vcycle_core::testing::device;
-
-    fn of_fill(fill: f64) -> ParIlut {
-        ParIlut {
-            fill,
-            ..ParIlut::default()
-        }
-    }
 
     #[test]
     fn fill_is_spent_where_it_helps() {
-        let a = convection::<f64>(&Executor::reference(), 8);
+        let host = Executor::reference();
+        let a = convection::<f64>(&host, 8);
         let twice = error_of(&ParIlut::default(), &a);
         assert!(twice < 0.6 * error_of(&Ilu0::default(), &a), "{twice}");
-        let serial = Ilut {
-            threshold: 0.0,
-            ..Ilut::default()
-        };
+        let serial = of::<Ilut>(r#"{"threshold": 0.0}"#);
         assert!(twice < 2.0 * error_of(&serial, &a), "{twice}");
-        assert!(error_of(&of_fill(4.0), &a) < 0.5 * twice);
-    }
-
-    #[test]
-    fn the_cholesky_factor_is_half_of_it() {
-        let a = laplacian::<f64>(&Executor::reference(), 8);
+        assert!(error_of(&of::<ParIlut>(r#"{"fill": 4.0}"#), &a) < 0.5 * twice);
+        // The Cholesky factor is half of it.
+        let a = laplacian::<f64>(&host, 8);
         let half = error_of(&ParIct::default(), &a);
         assert!(half < 0.8 * error_of(&Ic0::default(), &a), "{half}");
         let whole = error_of(&ParIlut::default(), &a);
@@ -165,70 +148,13 @@ mod tests {
     fn factors_have_the_room_they_are_given() {
         let a = convection::<f64>(&Executor::reference(), 8);
         for fill in [1.0, 1.5, 3.0] {
-            let found = of_fill(fill).search().search(&a).unwrap().nonzeros() as f64;
+            let parilut = ParIlut {
+                fill,
+                ..ParIlut::default()
+            };
+            let found = parilut.search().search(&a).unwrap().nonzeros() as f64;
             let room = fill * (a.nonzeros() - 64) as f64 + 64.0;
             assert!((0.9 * room..=room).contains(&found), "{fill}");
         }
-    }
-
-    #[test]
-    fn devices_find_the_factors_of_the_host() {
-        let Some(device) = device() else { return };
-        // Many entries are equal: which of them are kept is part of it.
-        let host = convection::<f64>(&Executor::reference(), 12);
-        let there = host.copy_to(&device).unwrap();
-        let ws = Workspace::new();
-        for fill in [1.0, 2.0, 3.5] {
-            let search = Search {
-                steps: 3,
-                ..of_fill(fill).search()
-            };
-            let (found, told) = said(|| search.factors(&there, &ws).unwrap());
-            assert!(told.is_empty(), "{told}");
-            let expected = search.factors(&host, &ws).unwrap();
-            assert_eq!(found.0.columns(), expected.0.columns(), "{fill}");
-            assert_eq!(found.0.offsets(), expected.0.offsets(), "{fill}");
-            assert!(largest_difference(&found.1, &expected.1) < 1e-13);
-        }
-        let a = laplacian::<f64>(&Executor::reference(), 12);
-        for fill in [1.0, 2.0] {
-            let [here, there] = [&Executor::reference(), &device].map(|executor| {
-                let parict = ParIct {
-                    fill,
-                    ..ParIct::default()
-                };
-                let a = a.copy_to(executor).unwrap();
-                let (m, told) = said(|| made(&parict, &a).unwrap());
-                assert!(told.is_empty(), "{told}");
-                let ones = Vector::filled(executor, a.size().rows, 1, 1.0).unwrap();
-                let mut x = Vector::zeros_like(&ones).unwrap();
-                m.apply(&ones, &mut x, &ws).unwrap();
-                x.to_vec()
-            });
-            assert!(largest_difference(&here, &there) < 1e-12, "{fill}");
-        }
-    }
-
-    #[test]
-    fn threads_change_no_bit() {
-        let [one, three] = [1, 3].map(|threads| {
-            let cpu = Executor::cpu_with_threads(threads).unwrap();
-            let found = ParIlut::default()
-                .search()
-                .search(&convection::<f64>(&cpu, 12));
-            let found = found.unwrap();
-            (found.columns().to_vec(), found.values().to_vec())
-        });
-        assert_eq!(one, three);
-    }
-
-    #[test]
-    fn missing_diagonals_indefinite_matrices_and_bad_fill_are_named() {
-        let missing = made_of(&ParIlut::default(), 2, &[1.0, 2.0, 2.0, 0.0]);
-        assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 1, .. })));
-        let refused = made_of(&of_fill(0.5), 1, &[1.0]);
-        assert!(matches!(refused, Err(Error::BadParameter { .. })));
-        let indefinite = made_of(&ParIct::default(), 2, &[1.0, 2.0, 2.0, -3.0]);
-        assert!(matches!(indefinite, Err(Error::BadPivot { row: 1, .. })));
     }
 }

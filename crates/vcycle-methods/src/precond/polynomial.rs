@@ -62,53 +62,23 @@ impl<T: Mixes<T, T>> Factory<T> for Polynomial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::gallery;
     use crate::linop::MatrixFree;
-    use crate::solver::{Cg, Solver};
-    use crate::vector::Vector;
+    use crate::precond::testing::{iterations_with, laplacian};
+    use crate::solver::Cg;
 
     #[test]
     fn a_higher_degree_takes_fewer_iterations_also_without_a_matrix() {
         let cpu = Executor::reference();
-        let matrix = gallery::build("poisson5:40", &cpu).unwrap().matrix;
+        let matrix = laplacian::<f64>(&cpu, 40);
         let size = matrix.size();
         let free = MatrixFree::new(&cpu, size, move |x, y, ws| matrix.apply(x, y, ws));
         let a: Arc<dyn LinOp<f64>> = Arc::new(free);
-        let iterations = |degree: usize| {
+        let found = [1, 4, 16].map(|degree| {
             let base = ChebyshevBase::Identity;
-            let polynomial = Polynomial { degree, base };
-            let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
-            let solver = solver.preconditioned_by(&polynomial).unwrap();
-            let b = Vector::filled(&cpu, size.rows, 1, 1.0).unwrap();
-            let mut x = Vector::zeros_like(&b).unwrap();
-            let outcome = solver.solve(&b, &mut x).unwrap();
-            assert!(outcome.converged(), "{outcome}");
-            outcome.iterations
-        };
-        let found = [1, 4, 16].map(iterations);
-        assert!(
-            found[0] > 3 * found[1] && found[1] > 2 * found[2],
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn no_degree_is_an_error() {
-        let a = gallery::build("poisson5:4", &Executor::reference()).unwrap();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
-        let none = Polynomial {
-            degree: 0,
-            ..Polynomial::default()
-        };
-        let error = none.generate(&a, &Workspace::new()).unwrap_err();
-        assert!(matches!(
-            error,
-            Error::BadParameter {
-                parameter: "degree",
-                ..
-            }
-        ));
+            iterations_with(Cg::default(), a.clone(), &Polynomial { degree, base })
+        });
+        let [one, four, sixteen] = found;
+        assert!(one > 3 * four && four > 2 * sixteen, "{found:?}");
     }
 }

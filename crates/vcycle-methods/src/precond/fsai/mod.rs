@@ -1,7 +1,5 @@
 //! Factorised sparse approximate inverses.
 
-#[cfg(test)]
-mod device_tests;
 mod row;
 #[cfg(test)]
 mod tests;
