@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use num_traits::{One, Zero};
 
+use super::example;
 use super::order::Rows;
 use super::sor::Relaxation;
 use crate::error::{Error, Result};
@@ -27,19 +28,7 @@ preconditioner! {
     /// **Choose it** as a smoother in place of [`Sor`](super::Sor): nearly the same, and the blocks
     /// are relaxed by all threads at once.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::HybridGs, solver::{Cg, Solver},
-    ///              vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
-    /// let mut precond = HybridGs::default();
-    /// (precond.symmetric, precond.block_rows) = (true, 100);
-    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-    /// let mut x = Vector::zeros(&cpu, 400, 1)?;
-    /// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("HybridGs", "Gmres", "poisson5:16", 40)]
     pub struct HybridGs {
         /// Rows of a block.
         pub block_rows: usize = 4096,

@@ -36,15 +36,7 @@ preconditioner! {
     /// **Choose it** with conjugate gradients for Hermitian positive definite matrices of moderate
     /// size: stronger than [`Ssor`](super::Ssor) at the same cost.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
-    ///              precond::Ic0};
-    /// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::cpu(), 3));
-    /// let m = Ic0::default().generate(&a, &Workspace::new())?;
-    /// assert_eq!(format!("{m:?}"), "ic0 (shift 0): 3 rows, 0 entries");
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Ic0", "Cg", "poisson5:16", 30)]
     pub struct Ic0 {
         /// The relative shift of the diagonal to begin with.
         pub shift: f64 = 0.0,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fill_levels::with_fill;
 use super::incomplete::{Incomplete, Solves};
-use super::{diagonal_places, square_entries};
+use super::{diagonal_places, example, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::{ILU0, TRIANGLES};
@@ -25,20 +25,7 @@ preconditioner! {
     /// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
     /// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size},
-    ///              matrix::{Csr, Duplicates}, precond::Ilu0, vector::Vector};
-    /// let (cpu, ws) = (Executor::cpu(), Workspace::new());
-    /// let a = Csr::from_arrays(&cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1],
-    ///     vec![2.0, 1.0, 4.0, 3.0], Duplicates::Refuse)?;
-    /// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-    /// let m = Ilu0::default().generate(&a, &ws)?;
-    /// let mut x = Vector::zeros(&cpu, 2, 1)?;
-    /// m.apply(&Vector::from_column(&cpu, vec![3.0, 7.0]), &mut x, &ws)?; // no fill: exact
-    /// assert_eq!(x.to_vec(), [1.0, 1.0]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Ilu0", "Gmres", "convdiff7:6,20", 20)]
     pub struct Ilu0 {
         /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
         /// 0 for substitution. On a device a step is one launch, and substitution one a level. Where
@@ -71,19 +58,7 @@ preconditioner! {
     /// **Choose it** where `Ilu0` takes many iterations and memory allows more; [`Ilut`](super::Ilut) looks at the
     /// values and is the better choice where they differ much.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::Iluk, solver::{Gmres, Solver}, vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let problem = gallery::build("convdiff7:6,20", &cpu)?;
-    /// let mut iluk = Iluk::default();
-    /// iluk.level = 2;
-    /// let solver = Solver::<f64>::new(Gmres::default(), Arc::new(problem.matrix))?.preconditioned_by(&iluk)?;
-    /// let b = Vector::from_column(&cpu, problem.rhs);
-    /// let mut x = Vector::zeros_like(&b)?;
-    /// assert!(solver.solve(&b, &mut x)?.iterations < 10);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Iluk", "Gmres", "convdiff7:6,20", 12)]
     pub struct Iluk {
         /// The highest level of fill.
         pub level: usize = 1,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use super::pattern::{Structure, check_lengths, power_pattern};
 use super::{Fsai, bad_pivot, example, nonzero_diagonal, square_entries};
@@ -104,36 +104,21 @@ const UNSOLVABLE: &str = "unusable: the system of its row is singular";
 fn solve_row<T: Scalar>(a: &Csr<T>, row: usize, columns: &[u32]) -> Option<Vec<T::Arith>> {
     let n = columns.len();
     let mut transposed = vec![T::Arith::zero(); n * n];
-    for_local_entries(a, columns, |i, j, value| transposed[j * n + i] = value);
-    solve_unit(transposed, columns, row)
-}
-
-/// `visit(i, j, value)` for the entries of `a` in the rows and columns `columns`.
-fn for_local_entries<T: Scalar>(
-    a: &Csr<T>,
-    columns: &[u32],
-    mut visit: impl FnMut(usize, usize, T::Arith),
-) {
-    for (i, &row) in columns.iter().enumerate() {
-        let (of_row, values) = a.row(row as usize);
+    for (i, &other) in columns.iter().enumerate() {
+        let (of_row, values) = a.row(other as usize);
         let mut j = 0;
         for (&column, value) in of_row.iter().zip(values) {
-            while j < columns.len() && columns[j] < column {
+            while j < n && columns[j] < column {
                 j += 1;
             }
             if columns.get(j) == Some(&column) {
-                visit(i, j, value.load());
+                transposed[j * n + i] = value.load();
             }
         }
     }
-}
-
-/// Solves for the unit vector of `row`, whose place is that among `columns`.
-fn solve_unit<A: Field>(mut local: Vec<A>, columns: &[u32], row: usize) -> Option<Vec<A>> {
-    let n = columns.len();
-    let mut solution = vec![A::zero(); n];
-    solution[columns.binary_search(&(row as u32)).ok()?] = A::one();
-    dense::solve(n, &mut local, 1, &mut solution).then_some(solution)
+    let mut solution = vec![T::Arith::zero(); n];
+    solution[columns.binary_search(&(row as u32)).ok()?] = T::Arith::one();
+    dense::solve(n, &mut transposed, 1, &mut solution).then_some(solution)
 }
 
 #[cfg(test)]

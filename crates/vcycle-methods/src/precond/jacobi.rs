@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use num_traits::{One, Zero};
 
-use super::{bad_pivot, square_rows};
+use super::{bad_pivot, example, square_rows};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
@@ -20,18 +20,7 @@ preconditioner! {
     /// **Choose it** when nothing better is affordable: it costs one vector and repairs bad scaling.
     /// As a smoother it needs damping (`omega` near 2/3 for Poisson problems).
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
-    ///              precond::Jacobi, vector::Vector};
-    /// let (cpu, ws) = (Executor::cpu(), Workspace::new());
-    /// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![2.0, 4.0]));
-    /// let m = Jacobi::default().generate(&a, &ws)?;
-    /// let mut y = Vector::zeros(&cpu, 2, 1)?;
-    /// m.apply(&Vector::filled(&cpu, 2, 1, 1.0)?, &mut y, &ws)?;
-    /// assert_eq!(y.to_vec(), [0.5, 0.25]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Jacobi", "Cg", "poisson5:16", 60)]
     pub struct Jacobi {
         /// The damping `omega`.
         pub weight: f64 = 1.0,

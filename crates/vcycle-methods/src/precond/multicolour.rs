@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::example;
 use super::order::Rows;
 use super::sor::Relaxation;
 use crate::error::Result;
@@ -26,19 +27,7 @@ preconditioner! {
     /// passes over all of the vectors, so that few threads are faster with
     /// [`HybridGs`](super::HybridGs).
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::MulticolourGs, solver::{Cg, Solver},
-    ///              vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
-    /// let mut precond = MulticolourGs::default();
-    /// precond.symmetric = true;
-    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-    /// let mut x = Vector::zeros(&cpu, 400, 1)?;
-    /// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("MulticolourGs", "Gmres", "poisson5:16", 50)]
     pub struct MulticolourGs {
         /// The relaxation `omega`, between 0 and 2.
         pub omega: f64 = 1.0,

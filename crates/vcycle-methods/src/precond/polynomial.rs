@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ChebyshevBase, ChebyshevPolynomial};
+use super::{ChebyshevBase, ChebyshevPolynomial, example};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
@@ -20,21 +20,7 @@ preconditioner! {
     /// **Choose it** for matrix-free operators (`base` [`Identity`](ChebyshevBase::Identity)), and
     /// where waiting is dearer than products.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::Polynomial, solver::{Cg, Solver}, vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(gallery::build("poisson5:40", &cpu)?.matrix);
-    /// let b = Vector::filled(&cpu, 1600, 1, 1.0)?;
-    /// let iterations = |degree: usize| {
-    ///     let mut polynomial = Polynomial::default();
-    ///     polynomial.degree = degree;
-    ///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&polynomial)?;
-    ///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
-    /// };
-    /// assert!(5 * iterations(10)? < iterations(1)?);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Polynomial", "Cg", "poisson5:16", 15)]
     pub struct Polynomial {
         /// Products of an application, and one more.
         pub degree: usize = 20,

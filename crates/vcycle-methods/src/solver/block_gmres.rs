@@ -2,7 +2,7 @@
 
 use super::block_space::{CloneIn, Space};
 use super::recycled::Recycled;
-use super::{Run, check_restart, solver};
+use super::{Run, check_restart, example, solver};
 use crate::error::Result;
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
@@ -17,17 +17,7 @@ solver! {
     ///
     /// **Choose it** for several right-hand sides of one matrix that [`Gmres`](super::Gmres) needs many iterations for; memory is the same.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, matrix::Csr, solver::{BlockGmres, Solver}, vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, -4.0, 8.0]));
-    /// let b = Vector::from_rows(&cpu, 2, vec![1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0])?;
-    /// let mut x = Vector::zeros_like(&b)?;
-    /// let outcome = Solver::<f64>::new(BlockGmres::default(), a)?.solve(&b, &mut x)?;
-    /// assert!(outcome.converged() && outcome.iterations == 2);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("BlockGmres")]
     pub struct BlockGmres {
         /// Blocks of vectors kept before the method starts afresh, each with one for every right-hand side.
         pub restart: usize = 50,

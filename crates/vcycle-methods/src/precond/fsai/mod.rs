@@ -13,7 +13,7 @@ use num_traits::{One, Zero};
 
 use self::row::{NOT_POSITIVE, Problem, Row};
 use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
-use super::{bad_pivot, check_hermitian, nonzero_diagonal, rounding, square_entries};
+use super::{bad_pivot, check_hermitian, example, nonzero_diagonal, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product, Size};
@@ -46,21 +46,7 @@ preconditioner! {
     /// triangular solves behind and Jacobi is too weak: set-up and application are parallel in all
     /// rows. The set-up costs as much as a hundred products or more.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::Fsai, solver::{Cg, Solver}, vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(gallery::build("poisson5:30", &cpu)?.matrix);
-    /// let b = Vector::filled(&cpu, 900, 1, 1.0)?;
-    /// let iterations = |steps: usize| {
-    ///     let mut fsai = Fsai::default();
-    ///     fsai.steps = steps;
-    ///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&fsai)?;
-    ///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
-    /// };
-    /// assert!(3 * iterations(8)? < 2 * iterations(0)?); // no step: Jacobi
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Fsai", "Cg", "poisson5:16", 40)]
     pub struct Fsai {
         /// Steps of growth of every row, at most.
         pub steps: usize = 10,
