@@ -5,13 +5,9 @@ use std::sync::Arc;
 use super::pattern::LONGEST_ROW;
 use super::testing::{
     applied, assemble, convection, error_of, from_dense, from_entries, hermitian, iterations_of,
-    laplacian, largest_difference, made, of, red_black, said, values_for,
+    laplacian, largest_difference, made, parsed, red_black, said, values_for,
 };
-use super::{
-    BlockDirect, BlockJacobi, ChebyshevPolynomial, Fsai, FsaiSetup, HybridGs, Ic0, Ick, Ilu0, Iluk,
-    Ilut, Isai, IsaiKind, Jacobi, L1Jacobi, MulticolourGs, ParIc, ParIct, ParIlu, ParIlut,
-    Polynomial, Sor, Ssor,
-};
+use super::{BlockJacobi, Isai, IsaiKind, Sor};
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
@@ -24,80 +20,55 @@ use vcycle_core::testing::device;
 
 type Factories<T> = Vec<Box<dyn Factory<T>>>;
 
+/// One a line, with its parameters.
+fn lines<T: Mixes<T, T>>(text: &str) -> Factories<T> {
+    text.trim().lines().map(parsed).collect()
+}
+
 /// Symmetric (Hermitian) positive definite where the matrix is.
 fn symmetric<T: Mixes<T, T>>() -> Factories<T> {
-    let (omega, sweeps, kind) = (1.3, 2, IsaiKind::Spd);
-    let (block_size, adaptive) = (5, true);
-    let (block_rows, symmetric) = (6, true);
-    vec![
-        Box::new(Jacobi { weight: 0.9 }),
-        Box::new(L1Jacobi::default()),
-        Box::new(BlockJacobi::default()),
-        Box::new(BlockJacobi {
-            block_size,
-            adaptive,
-            ..BlockJacobi::default()
-        }),
-        Box::new(Ssor::default()),
-        Box::new(Ssor { omega, sweeps }),
-        Box::new(MulticolourGs {
-            omega,
-            sweeps,
-            symmetric,
-        }),
-        Box::new(HybridGs {
-            block_rows,
-            sweeps: 1,
-            symmetric,
-        }),
-        Box::new(Ic0::default()),
-        Box::new(Ick::default()),
-        Box::new(ParIc::default()),
-        Box::new(ParIct::default()),
-        Box::new(Isai { kind, power: 1 }),
-        Box::new(Isai { kind, power: 2 }),
-        Box::new(Fsai::default()),
-        Box::new(Fsai {
-            power: 1,
-            step_size: 3,
-            filter: 0.05,
-            setup: FsaiSetup::Single,
-            ..Fsai::default()
-        }),
-    ]
+    lines(
+        "jacobi weight=0.9
+        l1-jacobi
+        block-jacobi
+        block-jacobi block-size=5 adaptive=true
+        ssor
+        ssor omega=1.3 sweeps=2
+        multicolour-gs omega=1.3 sweeps=2 symmetric=true
+        hybrid-gs block-rows=6 symmetric=true
+        ic0
+        ick
+        paric
+        parict
+        isai kind=spd
+        isai kind=spd power=2
+        fsai
+        fsai power=1 step-size=3 filter=0.05 setup=single",
+    )
 }
 
 /// For any matrix.
 fn general<T: Mixes<T, T>>() -> Factories<T> {
-    let (omega, sweeps, kind) = (1.3, 3, IsaiKind::General);
-    vec![
-        Box::new(Jacobi { weight: 0.9 }),
-        Box::new(L1Jacobi::default()),
-        Box::new(BlockJacobi::default()),
-        Box::new(Sor::default()),
-        Box::new(Sor { omega, sweeps }),
-        Box::new(Ssor { omega, sweeps }),
-        Box::new(MulticolourGs::default()),
-        Box::new(HybridGs {
-            block_rows: 500,
-            sweeps: 1,
-            symmetric: false,
-        }),
-        Box::new(HybridGs {
-            block_rows: 4,
-            sweeps,
-            symmetric: false,
-        }),
-        Box::new(Ilu0::default()),
-        Box::new(Ilu0 { sweeps: 2, isai: 0 }),
-        Box::new(Ilu0 { sweeps: 0, isai: 1 }),
-        Box::new(Iluk::default()),
-        Box::new(Ilut::default()),
-        Box::new(ParIlu::default()),
-        Box::new(ParIlut::default()),
-        Box::new(Isai::default()),
-        Box::new(Isai { kind, power: 2 }),
-    ]
+    lines(
+        "jacobi weight=0.9
+        l1-jacobi
+        block-jacobi
+        sor
+        sor omega=1.3 sweeps=3
+        ssor omega=1.3 sweeps=3
+        multicolour-gs
+        hybrid-gs block-rows=500
+        hybrid-gs block-rows=4 sweeps=3
+        ilu0
+        ilu0 sweeps=2
+        ilu0 isai=1
+        iluk
+        ilut
+        parilu
+        parilut
+        isai
+        isai power=2",
+    )
 }
 
 fn all<T: Mixes<T, T>>() -> Factories<T> {
@@ -210,222 +181,161 @@ fn conjugate_gradients_need_fewer_iterations_by_the_stronger_ones() {
             a.values_mut()[place] *= scale(row) * scale(columns[place] as usize);
         }
     }
-    let iterations = |factory: &dyn Factory<f64>| iterations_of(Cg::default(), &a, factory);
-    // Ones in the place of the diagonal are none.
-    let plain = iterations(&of::<ChebyshevPolynomial>(
-        r#"{"degree": 1, "base": "identity"}"#,
-    ));
+    let iterations = |text: &str| iterations_of(Cg::default(), &a, parsed(text).as_ref());
+    // A multiple of the residual is no preconditioner.
+    let plain = iterations("chebyshev degree=1 base=identity");
     for factory in symmetric() {
-        let iterations = iterations(factory.as_ref());
+        let iterations = iterations_of(Cg::default(), &a, factory.as_ref());
         assert!(iterations < plain, "{factory:?}: {iterations} of {plain}");
     }
-    let jacobi = iterations(&Jacobi::default());
-    let strong: [&dyn Factory<f64>; 5] = [
-        &BlockJacobi::default(),
-        &Ssor::default(),
-        &Ic0::default(),
-        &of::<Isai>(r#"{"kind": "spd"}"#),
-        &Fsai::default(),
-    ];
-    for factory in strong {
-        let iterations = iterations(factory);
-        assert!(iterations < jacobi, "{factory:?}: {iterations} of {jacobi}");
+    let jacobi = iterations("jacobi");
+    for strong in ["block-jacobi", "ssor", "ic0", "isai kind=spd", "fsai"] {
+        let iterations = iterations(strong);
+        assert!(iterations < jacobi, "{strong}: {iterations} of {jacobi}");
     }
 }
 
-const FULL: [f64; 9] = [4.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
+/// A preconditioner, a matrix by its rows, and what is expected of it.
+fn cases(text: &str) -> impl Iterator<Item = (Box<dyn Factory<f64>>, Vec<f64>, &str)> {
+    text.trim().lines().map(|line| {
+        let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+        let numbers = parts[1].split([' ', ';']).filter(|text| !text.is_empty());
+        let dense = numbers.map(|text| text.parse().unwrap()).collect();
+        (parsed(parts[0]), dense, parts[2])
+    })
+}
+
+fn square(at: &Executor, dense: &[f64]) -> Csr<f64> {
+    from_dense(at, dense.len().isqrt(), dense)
+}
 
 #[test]
 fn where_nothing_is_left_out_they_are_the_inverse() {
     let host = Executor::reference();
-    let line = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 2.0];
-    let tridiagonal = [
-        2.0, -1.0, 0.0, 0.0, -3.0, 4.0, 1.0, 0.0, 0.0, 2.0, 5.0, -1.0, 0.0, 0.0, 1.0, 3.0,
-    ];
-    let without_pivot = [0.0, 1.0, 2.0, 3.0, 5.0, 1.0, -2.0, 1.0, 6.0];
-    let cases: &[(&dyn Factory<f64>, &[f64])] = &[
-        (&Ic0::default(), &FULL),
-        (
-            &Ilu0::default(),
-            &[4.0, 1.0, 2.0, -3.0, 5.0, 1.0, 2.0, -1.0, 6.0],
-        ),
-        (&Ilu0::default(), &tridiagonal),
-        // As many sweeps as rows depend on each other.
-        (&Ilu0 { sweeps: 2, isai: 0 }, &line),
-        (&Ilu0 { sweeps: 3, isai: 0 }, &line),
-        (&Isai::default(), &FULL),
-        (&of::<Isai>(r#"{"kind": "spd"}"#), &FULL),
-        (&of::<Fsai>(r#"{"steps": 2}"#), &FULL),
-        (&Fsai::of_power(1), &FULL),
-        (&of::<BlockJacobi>(r#"{"block-size": 3}"#), &without_pivot),
-    ];
-    for (factory, dense) in cases {
-        let a = from_dense(&host, dense.len().isqrt(), dense);
-        assert!(error_of(*factory, &a) < 1e-14, "{factory:?}");
+    for (factory, dense, most) in cases(
+        "ic0 | 4 1 2; 1 5 1; 2 1 6 | 1e-14
+        ilu0 | 4 1 2; -3 5 1; 2 -1 6 | 1e-14
+        ilu0 | 2 -1 0 0; -3 4 1 0; 0 2 5 -1; 0 0 1 3 | 1e-14
+        ilu0 sweeps=2 | 2 -1 0; -1 2 -1; 0 -1 2 | 1e-14
+        ilu0 sweeps=3 | 2 -1 0; -1 2 -1; 0 -1 2 | 1e-14
+        isai | 4 1 2; 1 5 1; 2 1 6 | 1e-14
+        isai kind=spd | 4 1 2; 1 5 1; 2 1 6 | 1e-14
+        fsai steps=2 | 4 1 2; 1 5 1; 2 1 6 | 1e-14
+        fsai steps=0 power=1 | 4 1 2; 1 5 1; 2 1 6 | 1e-14
+        block-jacobi block-size=3 | 0 1 2; 3 5 1; -2 1 6 | 1e-14",
+    ) {
+        let error = error_of(factory.as_ref(), &square(&host, &dense));
+        assert!(error < most.parse().unwrap(), "{factory:?}: {error}");
     }
-    assert!(error_of(&Ic0::default(), &hermitian::<c64>(&host, 3)) < 1e-14);
-    let one = Ilu0 { sweeps: 1, isai: 0 };
-    assert!(error_of(&one, &from_dense(&host, 3, &line)) > 0.1);
+    let ic0 = parsed("ic0");
+    assert!(error_of(ic0.as_ref(), &hermitian::<c64>(&host, 3)) < 1e-14);
 }
 
 #[test]
 fn more_fill_makes_them_better_until_they_are_the_inverse() {
     let host = Executor::reference();
-    let ick = |level| Box::new(Ick { level }) as Box<dyn Factory<f64>>;
-    let iluk = |level: usize| {
-        let iluk = of::<Iluk>(&format!(r#"{{"level": {level}}}"#));
-        Box::new(iluk) as Box<dyn Factory<f64>>
-    };
-    let ilut = |(fill, threshold): (f64, f64)| {
-        let text = format!(r#"{{"fill": {fill:?}, "threshold": {threshold:?}}}"#);
-        Box::new(of::<Ilut>(&text)) as Box<dyn Factory<f64>>
-    };
-    let isai = |power: usize| {
-        let isai = of::<Isai>(&format!(r#"{{"power": {power}}}"#));
-        Box::new(isai) as Box<dyn Factory<f64>>
-    };
-    for (a, factories, last) in [
-        (laplacian(&host, 5), [0, 1, 2, 20].map(ick).into(), 1e-13),
-        (convection(&host, 5), [0, 1, 2, 20].map(iluk).into(), 1e-13),
+    for (a, all, last) in [
         (
-            convection(&host, 6),
-            [(1.0, 1e-4), (2.0, 1e-4), (100.0, 0.0)].map(ilut).into(),
+            laplacian(&host, 5),
+            "ick level=0\nick\nick level=2\nick level=20",
+            1e-13,
+        ),
+        (
+            convection(&host, 5),
+            "iluk level=0\niluk\niluk level=2\niluk level=20",
             1e-13,
         ),
         (
             convection(&host, 6),
-            Factories::from([(100.0, 1e-1), (100.0, 1e-3)].map(ilut)),
+            "ilut fill=1.0 threshold=1e-4\nilut threshold=1e-4\nilut fill=100.0 threshold=0.0",
+            1e-13,
+        ),
+        (
+            convection(&host, 6),
+            "ilut fill=100.0 threshold=0.1\nilut fill=100.0",
             1.0,
         ),
-        (convection(&host, 4), [1, 2, 3].map(isai).into(), 1.0),
+        (
+            convection(&host, 4),
+            "isai\nisai power=2\nisai power=3",
+            1.0,
+        ),
+        (laplacian(&host, 4), "ilu0 sweeps=1\nilu0 sweeps=20", 1.0),
     ] {
-        let error = |factory: &Box<dyn Factory<f64>>| error_of(factory.as_ref(), &a);
-        let errors: Vec<f64> = factories.iter().map(error).collect();
+        let error = |factory: Box<dyn Factory<f64>>| error_of(factory.as_ref(), &a);
+        let errors: Vec<f64> = lines(all).into_iter().map(error).collect();
         let falls = errors.is_sorted_by(|before, after| before > after);
-        assert!(falls && errors[errors.len() - 1] < last, "{errors:?}");
+        assert!(
+            falls && errors[errors.len() - 1] < last,
+            "{all}: {errors:?}"
+        );
     }
 }
 
 /// Parameters that are refused and matrices without an inverse, by a word of the error.
 #[test]
 fn what_is_refused_is_named_on_devices_too() {
-    let (sweeps, nan) = (1, f64::NAN);
-    let long = vec![1.0; (LONGEST_ROW + 1).pow(2)];
-    let indefinite = [1.0, 2.0, 2.0, 1.0];
-    let singular = [1.0, 2.0, 2.0, 4.0];
-    let (spd, ic0) = (of::<Isai>(r#"{"kind": "spd"}"#), Ic0::default());
-    let asymmetric = "needs a symmetric (Hermitian) matrix, and entries of this one differ from those opposite by up \
-                      to 5.0e-1; use ilu0 instead";
-    let of_blocks = of::<BlockJacobi>(r#"{"block-size": 2}"#);
-    let block = [
-        1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 2.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-    ];
-    let later = [
-        4.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.5, 2.0, 0.0, 0.5, 1.0, 0.5, 0.0, 2.0, 0.5, 1.0,
-    ];
-    let cases: &[(&dyn Factory<f64>, &[f64], &str)] = &[
-        (&BlockDirect { block_rows: 0 }, &[1.0], "block-rows"),
-        (
-            &of::<BlockJacobi>(r#"{"block-size": 0}"#),
-            &[1.0],
-            "block-size",
-        ),
-        (
-            &of::<BlockJacobi>(r#"{"block-size": 33}"#),
-            &[1.0],
-            "block-size",
-        ),
-        (&of_blocks, &block, "row 1 is zero"),
-        (
-            &of::<HybridGs>(r#"{"block-rows": 0}"#),
-            &[1.0],
-            "block-rows",
-        ),
-        (&of::<Polynomial>(r#"{"degree": 0}"#), &[1.0], "degree"),
-        (
-            &of::<ChebyshevPolynomial>(r#"{"lower": 1.0}"#),
-            &[1.0],
-            "lower",
-        ),
-        (&of::<Sor>(r#"{"omega": 0.0}"#), &[1.0], "omega"),
-        (&of::<Sor>(r#"{"omega": 2.0}"#), &[1.0], "omega"),
-        (&Sor { omega: nan, sweeps }, &[1.0], "omega"),
-        (&of::<Sor>(r#"{"sweeps": 0}"#), &[1.0], "sweeps"),
-        (
-            &Jacobi::default(),
-            &[1.0, 0.0, 0.0, 0.0],
-            "row 1 is zero or missing",
-        ),
-        (
-            &L1Jacobi::default(),
-            &[1.0, 1.0, 0.0, 0.0],
-            "row 1 is zero or missing",
-        ),
-        (&Ic0 { shift: -1.0 }, &[1.0], "shift"),
-        (&ic0, &[1.0, 0.5, 0.5, -1.0], "row 1 is not positive"),
-        (&ic0, &[1.0, 1e9, 1e9, 1.0], "row 1 is not positive"),
-        (&ic0, &[0.0, 0.5, 0.5, 1.0], "row 0 is zero or missing"),
-        (&ic0, &[2.0, 1.0, 0.5, 2.0], asymmetric),
-        (
-            &Ilu0::default(),
-            &[1.0, 2.0, 0.0, 2.0, 4.0, 1.0, 0.0, 1.0, 3.0],
-            "row 1 is zero",
-        ),
-        (
-            &Ilu0::default(),
-            &[1.0, 2.0, 2.0, 0.0],
-            "row 1 is zero or missing",
-        ),
-        (&of::<Ilut>(r#"{"fill": 0.5}"#), &[1.0], "fill"),
-        (&of::<Ilut>(r#"{"threshold": -1.0}"#), &[1.0], "threshold"),
-        (&Ilut::default(), &[1.0, 0.0, 0.0, 0.0], "row 1"),
-        (&ParIlu::default(), &singular, "row 1"),
-        (
-            &ParIlut::default(),
-            &[1.0, 2.0, 2.0, 0.0],
-            "row 1 is zero or missing",
-        ),
-        (&of::<ParIlut>(r#"{"fill": 0.5}"#), &[1.0], "fill"),
-        (&ParIct::default(), &[1.0, 2.0, 2.0, -3.0], "row 1"),
-        (&Isai::default(), &singular, "row 0"),
-        (&spd, &indefinite, "row 1"),
-        (&Isai::default(), &long, "512"),
-        (&of::<Isai>(r#"{"power": 0}"#), &[1.0], "power"),
-        (&Fsai::default(), &indefinite, "row 1"),
-        (&Fsai::of_power(1), &indefinite, "row 1"),
-        (&Fsai::default(), &[1.0, 0.0, 0.0, -1.0], "row 1"),
-        (&Fsai::of_power(1), &[1.0, 0.0, 0.0, -1.0], "row 1"),
-        (&Fsai::default(), &later, "row 3"),
-        (
-            &Fsai::default(),
-            &[1.0, 1.0, 1.0, 0.0],
-            "row 1 is zero or missing",
-        ),
-        (&Fsai::of_power(1), &long, "512"),
-        (&of::<Fsai>(r#"{"step-size": 0}"#), &[1.0], "step-size"),
-        (&of::<Fsai>(r#"{"steps": 1000}"#), &[1.0], "steps"),
-        (&of::<Fsai>(r#"{"tolerance": -1.0}"#), &[1.0], "tolerance"),
-        (&of::<Fsai>(r#"{"threshold": -1.0}"#), &[1.0], "threshold"),
-        (&of::<Fsai>(r#"{"filter": 1.0}"#), &[1.0], "filter"),
-    ];
     for at in [Executor::reference()].into_iter().chain(device()) {
-        for (factory, dense, word) in cases {
-            let a = from_dense(&at, dense.len().isqrt(), dense);
-            let told = made(*factory, &a).unwrap_err().to_string();
+        for (factory, dense, word) in cases(
+            "block-direct block-rows=0 | 1 | block-rows
+            block-jacobi block-size=0 | 1 | block-size
+            block-jacobi block-size=33 | 1 | block-size
+            block-jacobi block-size=2 | 1 0 0 0; 0 1 2 0; 0 2 4 0; 0 0 0 0 | row 1 is zero
+            hybrid-gs block-rows=0 | 1 | block-rows
+            polynomial degree=0 | 1 | degree
+            chebyshev lower=1.0 | 1 | lower
+            sor omega=0.0 | 1 | omega
+            sor omega=2.0 | 1 | omega
+            sor sweeps=0 | 1 | sweeps
+            jacobi | 1 0; 0 0 | row 1 is zero or missing
+            l1-jacobi | 1 1; 0 0 | row 1 is zero or missing
+            ic0 shift=-1.0 | 1 | shift
+            ic0 | 1 0.5; 0.5 -1 | row 1 is not positive
+            ic0 | 1 1e9; 1e9 1 | row 1 is not positive
+            ic0 | 0 0.5; 0.5 1 | row 0 is zero or missing
+            ic0 | 2 1; 0.5 2 | symmetric (Hermitian) matrix, and entries of this one differ from those opposite by up to 5.0e-1; use ilu0
+            ilu0 | 1 2 0; 2 4 1; 0 1 3 | row 1 is zero
+            ilu0 | 1 2 0; 2 0 1; 0 1 3 | row 1 is zero or missing
+            ilut fill=0.5 | 1 | fill
+            ilut threshold=-1.0 | 1 | threshold
+            ilut | 1 0; 0 0 | row 1
+            parilu | 1 2; 2 4 | row 1
+            parilut | 1 2; 2 0 | row 1 is zero or missing
+            parilut fill=0.5 | 1 | fill
+            parict | 1 2; 2 -3 | row 1
+            isai | 1 2; 2 4 | row 0
+            isai power=0 | 1 | power
+            isai kind=spd | 1 2; 2 1 | row 1
+            fsai | 1 2; 2 1 | row 1
+            fsai steps=0 power=1 | 1 2; 2 1 | row 1
+            fsai | 1 0; 0 -1 | row 1
+            fsai steps=0 power=1 | 1 0; 0 -1 | row 1
+            fsai | 4 0 0 0; 0 1 0.5 2; 0 0.5 1 0.5; 0 2 0.5 1 | row 3
+            fsai | 1 1; 1 0 | row 1 is zero or missing
+            fsai step-size=0 | 1 | step-size
+            fsai steps=1000 | 1 | steps
+            fsai tolerance=-1.0 | 1 | tolerance
+            fsai threshold=-1.0 | 1 | threshold
+            fsai filter=1.0 | 1 | filter",
+        ) {
+            let told = made(factory.as_ref(), &square(&at, &dense)).unwrap_err();
+            let told = told.to_string();
             assert!(told.contains(word), "{factory:?} on {at:?}: {told}");
+        }
+        let (omega, sweeps) = (f64::NAN, 1);
+        assert!(made(&Sor { omega, sweeps }, &square(&at, &[1.0])).is_err());
+        let long = square(&at, &vec![1.0; (LONGEST_ROW + 1).pow(2)]);
+        for factory in lines("isai\nfsai steps=0 power=1") {
+            let told = made(factory.as_ref(), &long).unwrap_err().to_string();
+            assert!(told.contains("512"), "{factory:?} on {at:?}: {told}");
         }
     }
 }
 
 /// Applies what the host and a device make of a matrix; returns what the host did for the device.
-fn same<T: Mixes<T, T>>(
-    device: &Executor,
-    factories: &Factories<T>,
-    a: &Csr<T>,
-    tolerance: f64,
-) -> String {
+fn same<T: Mixes<T, T>>(device: &Executor, all: &str, a: &Csr<T>, tolerance: f64) -> String {
     let mut said_of_all = String::new();
-    for factory in factories {
+    for factory in lines(all) {
         let made = |at: &Executor| made(factory.as_ref(), &a.copy_to(at).unwrap()).unwrap();
         let here = made(&Executor::reference());
         let (there, told) = said(|| made(device));
@@ -447,103 +357,80 @@ fn arrow(n: usize) -> Csr<f64> {
         true => 2.0,
         false => 1.0 / (n + row.min(column)) as f64,
     };
-    let columns = |row: usize| {
-        if row + 1 < n {
-            vec![row, n - 1]
-        } else {
-            (0..n).collect()
-        }
-    };
-    let entries = (0..n).flat_map(|row| columns(row).into_iter().map(move |column| (row, column)));
-    let entries = entries.map(|(row, column)| (row, column, value(row, column)));
+    let places = (0..n - 1).flat_map(|row| [(row, row), (row, n - 1)]);
+    let places = places.chain((0..n).map(|column| (n - 1, column)));
+    let entries = places.map(|(row, column)| (row, column, value(row, column)));
     from_entries(&Executor::reference(), n, entries)
 }
 
-fn parsed<T: Mixes<T, T>, P: Factory<T> + serde::de::DeserializeOwned + 'static>(
-    all: &[&str],
-) -> Factories<T> {
-    let one = |text: &&str| Box::new(of::<P>(text)) as Box<dyn Factory<T>>;
-    all.iter().map(one).collect()
-}
+const GENERAL: &str = "ilu0
+    block-jacobi block-size=1
+    block-jacobi block-size=3
+    block-jacobi block-size=5
+    block-jacobi
+    block-jacobi block-size=32
+    block-jacobi block-size=1 adaptive=true
+    block-jacobi block-size=3 adaptive=true
+    block-jacobi block-size=5 adaptive=true
+    block-jacobi adaptive=true
+    block-jacobi block-size=32 adaptive=true";
+
+const FSAI: &str = "fsai
+    fsai steps=0
+    fsai steps=4 step-size=3 tolerance=0.0
+    fsai filter=0.2
+    fsai steps=0 power=1
+    fsai steps=0 power=2
+    fsai steps=0 power=2 threshold=0.1 filter=0.05
+    fsai steps=3 power=1";
 
 #[test]
 fn devices_make_what_the_host_makes() {
     let Some(device) = device() else { return };
     let host = Executor::reference();
     let built = |spec| gallery::build(spec, &host).unwrap().matrix;
-    let blocks = [1, 3, 5, 8, 32].into_iter().flat_map(|block_size| {
-        [false, true].map(|adaptive| {
-            let text = format!(r#"{{"block-size": {block_size}, "adaptive": {adaptive}}}"#);
-            Box::new(of::<BlockJacobi>(&text)) as Box<dyn Factory<f64>>
-        })
-    });
-    let mut general: Factories<f64> = blocks.collect();
-    general.push(Box::new(Ilu0::default()));
-    for a in [
-        built("convdiff7:5,100"),
-        built("poisson5:600x1"),
-        built("jump7:6,1e6"),
-        red_black(&host, 50), // fronts for several blocks
-    ] {
-        assert!(same(&device, &general, &a, 1e-9).is_empty());
-    }
-    let fsai: Factories<f64> = parsed::<f64, Fsai>(&[
-        "{}",
-        r#"{"steps": 0}"#,
-        r#"{"steps": 4, "step-size": 3, "tolerance": 0.0}"#,
-        r#"{"filter": 0.2}"#,
-        r#"{"steps": 0, "power": 1}"#,
-        r#"{"steps": 0, "power": 2}"#,
-        r#"{"steps": 0, "power": 2, "threshold": 0.1, "filter": 0.05}"#,
-        r#"{"steps": 3, "power": 1}"#,
-    ]);
-    for spec in [
-        "jump7:5,1e3",
-        "aniso5:9,0.01,30",
-        "poisson27:4",
-        "elasticity:3x2x2",
-    ] {
-        assert!(same(&device, &fsai, &built(spec), 1e-10).is_empty());
-    }
-    // A larger table for the columns of a long row, one in memory of the device, and a system of 299 unknowns there.
-    let grown: Factories<f64> = parsed::<f64, Fsai>(&["{}"]);
-    let fixed: Factories<f64> = parsed::<f64, Fsai>(&[r#"{"steps": 0, "power": 1}"#]);
-    for (factories, n) in [(&grown, 300), (&grown, 2500), (&fixed, 300)] {
-        same(&device, factories, &arrow(n), 1e-10);
-    }
     let mut uneven = built("elasticity:2x2x2");
     for place in 0..uneven.nonzeros() {
         uneven.values_mut()[place] *= 1.0 + (place % 7) as f64 / 5.0;
     }
-    same(&device, &general, &uneven, 1e-9);
     // Of many entries that are equal, which are kept is part of it.
-    let mut sweeping = parsed::<f64, ParIlu>(&[r#"{"sweeps": 0}"#, r#"{"sweeps": 1}"#, "{}"]);
-    sweeping.extend(parsed::<f64, ParIlut>(&[
-        r#"{"steps": 3, "fill": 1.0}"#,
-        r#"{"steps": 3}"#,
-        r#"{"steps": 3, "fill": 3.5}"#,
-    ]));
-    sweeping.extend(parsed::<f64, Isai>(&["{}", r#"{"power": 2}"#]));
-    assert!(same(&device, &sweeping, &convection(&host, 12), 1e-12).is_empty());
-    let mut halves = parsed::<f64, ParIc>(&[r#"{"sweeps": 0}"#, r#"{"sweeps": 1}"#, "{}"]);
-    halves.extend(parsed::<f64, ParIct>(&["{}", r#"{"fill": 1.0}"#]));
-    assert!(same(&device, &halves, &laplacian(&host, 12), 1e-12).is_empty());
-    let narrow: Factories<f32> = vec![
-        Box::new(Ilu0::default()),
-        Box::new(of::<BlockJacobi>(r#"{"block-size": 6, "adaptive": true}"#)),
-        Box::new(Fsai::of_power(2)),
-        Box::new(of::<Fsai>(r#"{"steps": 0, "power": 2, "setup": "single"}"#)),
-    ];
+    let sweeping = "parilu sweeps=0
+        parilu sweeps=1
+        parilu
+        parilut steps=3 fill=1.0
+        parilut steps=3
+        parilut steps=3 fill=3.5
+        isai
+        isai power=2";
+    let halves = "paric sweeps=0\nparic sweeps=1\nparic\nparict\nparict fill=1.0";
+    // A larger table for the columns of a long row, one in memory of the device, and a system of 299 unknowns there.
+    let long = "fsai\nfsai steps=0 power=1";
+    for (all, a, tolerance) in [
+        (GENERAL, built("convdiff7:5,100"), 1e-9),
+        (GENERAL, built("poisson5:600x1"), 1e-9),
+        (GENERAL, built("jump7:6,1e6"), 1e-9),
+        (GENERAL, red_black(&host, 50), 1e-9), // fronts for several blocks
+        (GENERAL, uneven, 1e-9),
+        (FSAI, built("jump7:5,1e3"), 1e-10),
+        (FSAI, built("aniso5:9,0.01,30"), 1e-10),
+        (FSAI, built("poisson27:4"), 1e-10),
+        (FSAI, built("elasticity:3x2x2"), 1e-10),
+        (long, arrow(300), 1e-10),
+        ("fsai", arrow(2500), 1e-10),
+        (sweeping, convection(&host, 12), 1e-12),
+        (halves, laplacian(&host, 12), 1e-12),
+    ] {
+        let told = same(&device, all, &a, tolerance);
+        assert!(told.is_empty(), "{told}");
+    }
+    let narrow = "ilu0
+        block-jacobi block-size=6 adaptive=true
+        fsai steps=0 power=2
+        fsai steps=0 power=2 setup=single";
     let a = built("jump7:4,10").convert().unwrap();
-    same::<f32>(&device, &narrow, &a, 1e-2);
-    let half: Factories<f16> =
-        parsed::<f16, BlockJacobi>(&[r#"{"block-size": 4, "adaptive": true}"#]);
-    same::<f16>(
-        &device,
-        &half,
-        &built("poisson5:6").convert().unwrap(),
-        1e-2,
-    );
+    same::<f32>(&device, narrow, &a, 1e-2);
+    let a = built("poisson5:6").convert().unwrap();
+    same::<f16>(&device, "block-jacobi block-size=4 adaptive=true", &a, 1e-2);
 }
 
 #[test]

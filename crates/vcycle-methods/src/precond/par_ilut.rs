@@ -124,8 +124,8 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::precond::testing::{convection, error_of, laplacian, of};
-    use crate::precond::{Ic0, Ilu0, Ilut};
+    use crate::precond::testing::{convection, error_of, laplacian, parsed};
+    use crate::precond::{Ic0, Ilu0};
 
     #[test]
     fn fill_is_spent_where_it_helps() {
@@ -133,9 +133,9 @@ mod tests {
         let a = convection::<f64>(&host, 8);
         let twice = error_of(&ParIlut::default(), &a);
         assert!(twice < 0.6 * error_of(&Ilu0::default(), &a), "{twice}");
-        let serial = of::<Ilut>(r#"{"threshold": 0.0}"#);
-        assert!(twice < 2.0 * error_of(&serial, &a), "{twice}");
-        assert!(error_of(&of::<ParIlut>(r#"{"fill": 4.0}"#), &a) < 0.5 * twice);
+        let error = |text| error_of(parsed(text).as_ref(), &a);
+        assert!(twice < 2.0 * error("ilut threshold=0.0"), "{twice}");
+        assert!(error("parilut fill=4.0") < 0.5 * twice);
         // The Cholesky factor is half of it.
         let a = laplacian::<f64>(&host, 8);
         let half = error_of(&ParIct::default(), &a);

@@ -212,9 +212,30 @@ pub(super) fn iterations_of(
     iterations_with(method, Arc::new(a.clone()), factory)
 }
 
-/// Parameters from those that differ from the defaults.
-pub(super) fn of<P: serde::de::DeserializeOwned>(json: &str) -> P {
-    serde_json::from_str(json).unwrap()
+/// A preconditioner by its name and the parameters that differ from the defaults: `ilut fill=0.5`.
+pub(super) fn parsed<T: Mixes<T, T>>(text: &str) -> Box<dyn Factory<T>> {
+    let mut words = text.split_whitespace();
+    let name = words.next().unwrap();
+    let pairs = words.map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap();
+        let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+        (key.to_owned(), value)
+    });
+    let keys = serde_json::Value::Object(pairs.collect());
+    macro_rules! by_name {
+        ($($name:literal $type:ident),*) => {
+            match name {
+                $($name => Box::new(serde_json::from_value::<super::$type>(keys).unwrap()),)*
+                other => panic!("no preconditioner {other}"),
+            }
+        };
+    }
+    by_name!(
+        "jacobi" Jacobi, "l1-jacobi" L1Jacobi, "block-jacobi" BlockJacobi, "block-direct" BlockDirect, "sor" Sor, "ssor" Ssor,
+        "multicolour-gs" MulticolourGs, "hybrid-gs" HybridGs, "ic0" Ic0, "ick" Ick, "ilu0" Ilu0, "iluk" Iluk, "ilut" Ilut,
+        "paric" ParIc, "parict" ParIct, "parilu" ParIlu, "parilut" ParIlut, "isai" Isai, "fsai" Fsai, "polynomial" Polynomial,
+        "chebyshev" ChebyshevPolynomial
+    )
 }
 
 /// The product of two dense matrices.
