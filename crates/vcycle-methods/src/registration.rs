@@ -259,16 +259,60 @@ macro_rules! parameters {
             $($(#[$($of_field)*])* pub $field: $type,)*
         }
 
+        impl $name {
+            pub(crate) const DEFAULT: Self = Self { $($field: $default,)* };
+        }
+
         impl Default for $name {
             fn default() -> Self {
-                Self {
-                    $($field: $default,)*
-                }
+                Self::DEFAULT
             }
         }
     };
 }
 pub(crate) use parameters;
+
+/// Parameters as of [`parameters!`] that are a [`Component`]: behind the struct stand the fields of its [`Registration`], and what
+/// depends on the parameters. `more memory` is added to that of the registration.
+macro_rules! component {
+    (
+        $(#[$($of_struct:tt)*])*
+        pub struct $name:ident { $($fields:tt)* }
+        $($field:ident: $value:expr),* $(,)?
+        $(; symmetric if: $is_symmetric:expr)?
+        $(; more memory: $more:expr)?
+        $(;)?
+    ) => {
+        crate::registration::parameters! {
+            $(#[$($of_struct)*])*
+            pub struct $name { $($fields)* }
+        }
+
+        #[allow(unused_imports)]
+        const _: () = {
+            use crate::registration::{
+                Component, Memory, MemoryOf, Need::{self, *}, Registration, Support, Symmetry::{self, *},
+            };
+
+            impl Component for $name {
+                const REGISTRATION: Registration = Registration { $($field: $value),* };
+                $(
+                    fn symmetry(&self) -> Symmetry {
+                        let is_symmetric: fn(&Self) -> bool = $is_symmetric;
+                        if is_symmetric(self) { Symmetric } else { OneSided }
+                    }
+                )?
+                $(
+                    fn memory(&self, of: MemoryOf) -> Memory {
+                        let more: fn(&Self, MemoryOf) -> Memory = $more;
+                        Self::REGISTRATION.memory.and(more(self, of))
+                    }
+                )?
+            }
+        };
+    };
+}
+pub(crate) use component;
 
 /// A component that makes preconditioners.
 pub trait PreconditionerComponent: Component {
@@ -276,7 +320,7 @@ pub trait PreconditionerComponent: Component {
     fn factory<T: Mixes<T, T>>(&self) -> Arc<dyn Factory<T>>;
 }
 
-/// Registers parameters that are a [`Factory`] as a preconditioner; stands in their own file.
+/// Registers parameters that are a [`Factory`] as a preconditioner, or a whole [`component!`]; stands in their own file.
 macro_rules! preconditioner {
     ($parameters:ident) => {
         impl crate::registration::PreconditionerComponent for $parameters {
@@ -288,6 +332,10 @@ macro_rules! preconditioner {
                 )(self)
             }
         }
+    };
+    ($(#[$($of_struct:tt)*])* pub struct $name:ident $($rest:tt)*) => {
+        crate::registration::component! { $(#[$($of_struct)*])* pub struct $name $($rest)* }
+        crate::registration::preconditioner!($name);
     };
 }
 pub(crate) use preconditioner;

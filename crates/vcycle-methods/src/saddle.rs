@@ -9,45 +9,49 @@ use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, check_apply, check_s
 use crate::matrix::Csr;
 use crate::multigrid::Amg;
 use crate::precond::Ilut;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::text;
 use crate::vector::{Coefficient, Vector};
 
-/// A preconditioner for `[F C; B D]` with a block `D` that is zero or nearly so: flow with pressure, mixed finite
-/// elements, constraints.
-///
-/// The inverse of `F` is a cycle of multigrid, and so is that of the Schur complement, which is approximated by
-/// `S = D - B diag(F)^-1 C`. Where multigrid does not take a block, `ilut` does. The second block are the rows whose diagonal is
-/// zero or missing, or the last `second` rows.
-///
-/// **Choose it** with `fgmres` for systems whose first block suits multigrid. Where `diag(F)` says little of `F`, as for strong
-/// convection, it takes many iterations, and converges only with a restart that is as long.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size}, matrix::{Csr, Duplicates}, saddle::Saddle,
-///     solver::{Fgmres, Solver}, vector::Vector};
-/// // [2 0 1; 0 2 1; 1 1 0]
-/// let cpu = Executor::cpu();
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::from_arrays(&cpu, Size::square(3), vec![0, 2, 4, 6],
-///     vec![0, 2, 1, 2, 0, 1], vec![2.0, 1.0, 2.0, 1.0, 1.0, 1.0], Duplicates::Refuse)?);
-/// let m = Saddle::default().generate(&a, &Workspace::new())?;
-/// let solver = Solver::new(Fgmres::default(), a)?.with_preconditioner(m)?;
-/// let mut x = Vector::zeros(&cpu, 3, 1)?;
-/// assert!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations <= 3);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Saddle {
-    /// How the blocks are put together.
-    pub shape: SaddleShape,
-    /// Rows at the end that are the second block; 0 for those whose diagonal is zero or missing.
-    pub second: usize,
+preconditioner! {
+    /// A preconditioner for `[F C; B D]` with a block `D` that is zero or nearly so: flow with pressure, mixed finite
+    /// elements, constraints.
+    ///
+    /// The inverse of `F` is a cycle of multigrid, and so is that of the Schur complement, which is approximated by
+    /// `S = D - B diag(F)^-1 C`. Where multigrid does not take a block, `ilut` does. The second block are the rows whose diagonal is
+    /// zero or missing, or the last `second` rows.
+    ///
+    /// **Choose it** with `fgmres` for systems whose first block suits multigrid. Where `diag(F)` says little of `F`, as for strong
+    /// convection, it takes many iterations, and converges only with a restart that is as long.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size}, matrix::{Csr, Duplicates}, saddle::Saddle,
+    ///     solver::{Fgmres, Solver}, vector::Vector};
+    /// // [2 0 1; 0 2 1; 1 1 0]
+    /// let cpu = Executor::cpu();
+    /// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::from_arrays(&cpu, Size::square(3), vec![0, 2, 4, 6],
+    ///     vec![0, 2, 1, 2, 0, 1], vec![2.0, 1.0, 2.0, 1.0, 1.0, 1.0], Duplicates::Refuse)?);
+    /// let m = Saddle::default().generate(&a, &Workspace::new())?;
+    /// let solver = Solver::new(Fgmres::default(), a)?.with_preconditioner(m)?;
+    /// let mut x = Vector::zeros(&cpu, 3, 1)?;
+    /// assert!(solver.solve(&Vector::filled(&cpu, 3, 1, 1.0)?, &mut x)?.iterations <= 3);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Saddle {
+        /// How the blocks are put together.
+        pub shape: SaddleShape = SaddleShape::Triangular,
+        /// Rows at the end that are the second block; 0 for those whose diagonal is zero or missing.
+        pub second: usize = 0,
+    }
+    name: "saddle",
+    summary: "Blocks of a saddle point: multigrid, and an approximate Schur complement.",
+    after_colon: &["shape", "second"], needs: &[Entries],
+    support: Support { transposed: false, ..Support::own_rows(crate::multigrid::ON_HOST) },
+    symmetry: OneSided, memory: Memory::per(24, 24);
+    // Both blocks are set up as the whole matrix is, and products with parts of it are stored.
+    more memory: |_, of| Amg::default().memory(of);
 }
 
 /// How the blocks of a [`Saddle`] are put together.
@@ -62,28 +66,6 @@ pub enum SaddleShape {
 }
 
 text::named!(SaddleShape, "shape": Triangular = "triangular", Simple = "simple");
-
-impl Component for Saddle {
-    const REGISTRATION: Registration = Registration {
-        name: "saddle",
-        summary: "Blocks of a saddle point: multigrid, and an approximate Schur complement.",
-        after_colon: &["shape", "second"],
-        needs: &[Need::Entries],
-        support: Support {
-            transposed: false,
-            ..Support::own_rows(crate::multigrid::ON_HOST)
-        },
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(24, 24),
-    };
-
-    fn memory(&self, of: MemoryOf) -> Memory {
-        // Both blocks are set up as the whole matrix is, and products with parts of it are stored.
-        Amg::default().memory(of).and(Self::REGISTRATION.memory)
-    }
-}
-
-preconditioner!(Saddle);
 
 impl<T: Mixes<T, T>> Factory<T> for Saddle {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -1,5 +1,6 @@
 //! Small LU factorisations with partial pivoting, in a band.
 
+use super::matrix::BatchMatrix;
 use crate::scalar::Field;
 
 /// The factors of a matrix whose entries are at most `below` rows below and `above` columns above the diagonal, as those of
@@ -26,6 +27,19 @@ impl<A: Field> BandLu<A> {
             values: vec![A::zero(); n * width],
             pivots: vec![0; n],
         }
+    }
+
+    /// For the band of a pattern.
+    pub(super) fn of_band(matrix: &dyn BatchMatrix<A>) -> Self {
+        let (offsets, columns) = matrix.structure();
+        let (mut below, mut above) = (0, 0);
+        for row in 0..matrix.rows() {
+            for &column in &columns[offsets[row]..offsets[row + 1]] {
+                below = below.max(row.saturating_sub(column as usize));
+                above = above.max((column as usize).saturating_sub(row));
+            }
+        }
+        Self::new(matrix.rows(), below, above)
     }
 
     pub(super) fn clear(&mut self) {

@@ -23,7 +23,6 @@
 //! ```
 
 mod band_lu;
-mod direct;
 mod isai;
 mod iterate;
 mod kinds;
@@ -40,9 +39,9 @@ pub use kinds::{BatchMethod, BatchPreconditioner};
 pub use matrix::{BatchCsr, BatchDense, BatchEll, BatchMatrix};
 pub use on_devices::{DeviceBatch, QueuedBatch};
 
-use self::direct::Direct;
+use self::band_lu::BandLu;
 use self::iterate::{Iteration, Vectors};
-use self::one::{One, norm};
+use self::one::{One, add, norm};
 use self::precondition::Inverse;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -238,7 +237,8 @@ impl BatchSolver {
 struct Scratch<A> {
     vectors: Vectors<A>,
     inverse: Inverse<A>,
-    direct: Option<Direct<A>>,
+    /// Of the direct method.
+    factors: Option<BandLu<A>>,
 }
 
 impl<A: Field> Scratch<A> {
@@ -252,14 +252,18 @@ impl<A: Field> Scratch<A> {
         Self {
             vectors: Vectors::new(n, basis),
             inverse: Inverse::new(solver.preconditioner, solver.block_size, matrix),
-            direct: is_direct.then(|| Direct::new(matrix)),
+            factors: is_direct.then(|| BandLu::of_band(matrix)),
         }
     }
 
     /// Sets up factors or a preconditioner, or names the row that has no pivot.
     fn set_up(&mut self, a: One<'_, A>) -> Result<(), usize> {
-        match &mut self.direct {
-            Some(direct) => direct.factorise(a),
+        match &mut self.factors {
+            Some(factors) => {
+                factors.clear();
+                a.visit(|row, column, value| *factors.entry(row, column) += value);
+                factors.factorise()
+            }
             None => self.inverse.set_up(a),
         }
     }
@@ -273,11 +277,9 @@ impl<A: Field> Scratch<A> {
         tolerance: f64,
         iterations: &mut usize,
     ) -> Option<Status> {
-        if let Some(direct) = &self.direct {
-            direct.solve(&mut self.vectors.r);
-            for (x, &step) in x.iter_mut().zip(&self.vectors.r) {
-                *x += step;
-            }
+        if let Some(factors) = &self.factors {
+            factors.solve(&mut self.vectors.r);
+            add(A::one(), &self.vectors.r, x);
             *iterations += 1;
             return None;
         }

@@ -1,9 +1,9 @@
 //! One system of a batch, and vectors of it.
 
-use num_traits::Float;
-
 use super::matrix::BatchMatrix;
-use crate::scalar::{Field, Real};
+use crate::scalar::Field;
+
+pub(super) use crate::dense::norm;
 
 /// One system of a batch.
 pub(super) struct One<'m, A> {
@@ -53,11 +53,6 @@ impl<A: Field> One<'_, A> {
 pub(super) fn dot<A: Field>(x: &[A], y: &[A]) -> A {
     let products = x.iter().zip(y).map(|(&x, &y)| Field::conj(x) * y);
     products.fold(A::zero(), |sum, product| sum + product)
-}
-
-pub(super) fn norm<A: Field>(x: &[A]) -> f64 {
-    let squares = x.iter().map(|value| value.modulus_squared().to_f64());
-    Float::sqrt(squares.sum::<f64>())
 }
 
 /// `y += alpha x`.

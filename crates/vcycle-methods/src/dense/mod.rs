@@ -40,7 +40,7 @@ fn swap_rows<A>(width: usize, a: &mut [A], first: usize, second: usize) {
 }
 
 /// The Euclidean norm.
-fn norm<A: Field>(x: &[A]) -> f64 {
+pub(crate) fn norm<A: Field>(x: &[A]) -> f64 {
     let squares = x.iter().map(|x| x.modulus_squared().to_f64());
     squares.sum::<f64>().sqrt()
 }

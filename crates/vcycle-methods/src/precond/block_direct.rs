@@ -7,12 +7,10 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::PIVOTS;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
     /// sparse factorisation.
     ///
@@ -39,22 +37,11 @@ parameters! {
         /// Rows of a block.
         pub block_rows: usize = 1000,
     }
+    // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
+    name: "block-direct", summary: "Large blocks on the diagonal, factorised.",
+    after_colon: &["block-rows"], needs: &[Entries], support: Support::own_rows(&[PIVOTS]),
+    symmetry: Symmetric, memory: Memory::per(0, 0),
 }
-
-impl Component for BlockDirect {
-    const REGISTRATION: Registration = Registration {
-        name: "block-direct",
-        summary: "Large blocks on the diagonal, factorised.",
-        after_colon: &["block-rows"],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[PIVOTS]),
-        symmetry: Symmetry::Symmetric,
-        // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
-        memory: Memory::per(0, 0),
-    };
-}
-
-preconditioner!(BlockDirect);
 
 impl<T: Mixes<T, T>> Factory<T> for BlockDirect {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -92,37 +79,15 @@ fn factorised<T: Mixes<T, T>>(
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::gallery;
-    use crate::solver::{Cg, Solver};
-    use crate::vector::Vector;
-
-    fn iterations(block_rows: usize) -> Result<usize> {
-        let a = gallery::build("poisson5:12", &Executor::reference()).unwrap();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
-        let b = Vector::filled(a.executor(), 144, 1, 1.0)?;
-        let solver = Solver::new(Cg::default(), a)?;
-        let solver = solver.preconditioned_by(&BlockDirect { block_rows })?;
-        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
-        assert!(outcome.converged(), "{outcome}");
-        Ok(outcome.iterations)
-    }
+    use crate::precond::testing::{iterations_of, laplacian};
+    use crate::solver::Cg;
 
     #[test]
     fn larger_blocks_take_fewer_iterations_and_one_is_the_solution() {
-        let found = [1, 72, 144, 500].map(|rows| iterations(rows).unwrap());
+        let a = laplacian(&Executor::reference(), 12);
+        let with = |block_rows| iterations_of(Cg::default(), &a, &BlockDirect { block_rows });
+        let found = [1, 72, 144, 500].map(with);
         assert!(found[0] > 2 * found[1] && found[1] > 2, "{found:?}");
         assert_eq!(found[2..], [1, 1]);
-    }
-
-    #[test]
-    fn blocks_of_nothing_are_refused() {
-        let error = iterations(0).unwrap_err();
-        assert!(matches!(
-            error,
-            Error::BadParameter {
-                parameter: "block-rows",
-                ..
-            }
-        ));
     }
 }

@@ -14,9 +14,7 @@ use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_app
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar, convert, f16};
 use crate::vector::Vector;
 
@@ -25,7 +23,7 @@ const ACCURACY: f64 = 0.1;
 /// Rows in one piece of work.
 const ROWS_PER_PIECE: usize = 1024;
 
-parameters! {
+preconditioner! {
     /// `M = B^-1` with the blocks `B` on the diagonal of the matrix, inverted explicitly.
     ///
     /// Blocks are consecutive rows, at most `block_size` of them. Rows with the same pattern (the
@@ -49,25 +47,11 @@ parameters! {
         /// The damping; as a smoother it needs some (2/3 for Poisson problems).
         pub weight: f64 = 1.0,
     }
+    name: "block-jacobi", summary: "Blocks on the diagonal.", after_colon: &["block-size"],
+    needs: &[Entries], support: Support::own_rows(&[]), symmetry: Symmetric,
+    memory: Memory::per(0, 0);
+    more memory: |own, _| Memory::per(0, 8 * own.block_size);
 }
-
-impl Component for BlockJacobi {
-    const REGISTRATION: Registration = Registration {
-        name: "block-jacobi",
-        summary: "Blocks on the diagonal.",
-        after_colon: &["block-size"],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 0),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Memory::per(0, 8 * self.block_size)
-    }
-}
-
-preconditioner!(BlockJacobi);
 
 impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -173,6 +157,7 @@ impl<T: Scalar> Blocks<T> {
 }
 
 /// Inverted blocks in memory of the host.
+#[derive(Default)]
 struct HostBlocks<T> {
     starts: Vec<usize>,
     /// First rows of blocks, about [`ROWS_PER_PIECE`] apart.
@@ -198,10 +183,7 @@ impl<T: Scalar> HostBlocks<T> {
         Self {
             starts,
             pieces,
-            places: Vec::new(),
-            full: Vec::new(),
-            single: Vec::new(),
-            half: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -209,9 +191,9 @@ impl<T: Scalar> HostBlocks<T> {
     fn fill(&mut self, a: &Csr<T>, adaptive: bool) -> Result<()> {
         let blocks = self.starts.windows(2).map(|ends| ends[0]..ends[1]);
         let blocks: Vec<Range<usize>> = blocks.collect();
-        let inverses = Inverses::new(a, &blocks);
+        let (offsets, inverses) = inverses(a, &blocks);
         for (block, rows) in blocks.into_iter().enumerate() {
-            let inverse = inverses.of(block);
+            let inverse = &inverses[offsets[block]..offsets[block + 1]];
             if !inverse.iter().all(|&v| T::store(v).load().is_finite()) {
                 return Err(bad_pivot("block-jacobi", rows.start, SINGULAR));
             }
@@ -226,18 +208,14 @@ impl<T: Scalar> HostBlocks<T> {
 
     fn push(&mut self, precision: Precision, inverse: &[T::Arith]) {
         let offset = match precision {
-            Precision::Full => self.full.len(),
-            Precision::Single => self.single.len(),
-            Precision::Half => self.half.len(),
+            Precision::Full => {
+                let values = inverse.iter().map(|&value| T::store(value));
+                extended(&mut self.full, |full| full.extend(values))
+            }
+            Precision::Single => extended(&mut self.single, |single| narrow(inverse, single)),
+            Precision::Half => extended(&mut self.half, |half| narrow(inverse, half)),
         };
         self.places.push(Place { precision, offset });
-        match precision {
-            Precision::Full => self
-                .full
-                .extend(inverse.iter().map(|&value| T::store(value))),
-            Precision::Single => narrow(inverse, &mut self.single),
-            Precision::Half => narrow(inverse, &mut self.half),
-        }
     }
 
     fn arrays(&self) -> BlockArrays<'_, T> {
@@ -259,33 +237,28 @@ impl<T: Scalar> HostBlocks<T> {
 
 const SINGULAR: &str = "zero: the block that begins there is singular";
 
-/// Inverted blocks before they are stored, each column by column; NaN where a block is singular.
-struct Inverses<A> {
-    offsets: Vec<usize>,
-    values: Vec<A>,
+/// The blocks inverted, each column by column and by its offset; NaN where a block is singular.
+fn inverses<T: Scalar>(a: &Csr<T>, blocks: &[Range<usize>]) -> (Vec<usize>, Vec<T::Arith>) {
+    let mut offsets = vec![0];
+    for (block, rows) in blocks.iter().enumerate() {
+        offsets.push(offsets[block] + rows.len().pow(2));
+    }
+    let mut values = vec![T::Arith::zero(); offsets[blocks.len()]];
+    fill_rows(a.executor(), &offsets, &mut values, |block, values| {
+        let rows = blocks[block].clone();
+        match dense::invert(rows.len(), &mut gather(a, rows)) {
+            Some(inverse) => values.copy_from_slice(&inverse),
+            None => values.fill(T::Arith::from_f64(f64::NAN)),
+        }
+    });
+    (offsets, values)
 }
 
-impl<A: Field> Inverses<A> {
-    fn new<T: Scalar<Arith = A>>(a: &Csr<T>, blocks: &[Range<usize>]) -> Self {
-        let mut offsets = vec![0];
-        offsets.extend(blocks.iter().scan(0, |sum, rows| {
-            *sum += rows.len() * rows.len();
-            Some(*sum)
-        }));
-        let mut values = vec![A::zero(); offsets[blocks.len()]];
-        fill_rows(a.executor(), &offsets, &mut values, |block, values| {
-            let rows = blocks[block].clone();
-            match dense::invert(rows.len(), &mut gather(a, rows)) {
-                Some(inverse) => values.copy_from_slice(&inverse),
-                None => values.fill(A::from_f64(f64::NAN)),
-            }
-        });
-        Self { offsets, values }
-    }
-
-    fn of(&self, block: usize) -> &[A] {
-        &self.values[self.offsets[block]..self.offsets[block + 1]]
-    }
+/// Lets a list grow; where that began.
+fn extended<V>(list: &mut Vec<V>, extend: impl FnOnce(&mut Vec<V>)) -> usize {
+    let offset = list.len();
+    extend(list);
+    offset
 }
 
 /// The block of the rows and columns `range`, column by column.

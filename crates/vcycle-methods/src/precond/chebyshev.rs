@@ -32,7 +32,7 @@ parameters! {
         /// Applications of `D^-1` that one sweep makes.
         pub degree: usize = 2,
         /// What `D` is.
-        pub base: ChebyshevBase = ChebyshevBase::default(),
+        pub base: ChebyshevBase = ChebyshevBase::Jacobi,
         /// The lower end of what is to become small, relative to the spectral radius.
         pub lower: f64 = CHEBYSHEV_LOWER,
         /// The spectral radius of `D^-1 A`, where it is known.

@@ -8,7 +8,7 @@ use num_traits::Zero;
 
 use super::make_room;
 use crate::error::Result;
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::scalar::Scalar;
 
 /// `a` on the pattern of its incomplete factors with fill up to a level (Saad 2003, section 10.3.3): entries have level
@@ -56,19 +56,27 @@ fn filled(a: &Pattern, level: usize) -> Result<(Vec<usize>, Vec<u32>)> {
 /// `a` on another pattern: zero where it has no entry, and without those that are not on the pattern.
 pub(super) fn spread<T: Scalar>(a: &Csr<T>, offsets: Vec<usize>, columns: Vec<u32>) -> Csr<T> {
     let pattern = Pattern::new(a.executor(), a.size(), offsets, columns);
-    let mut values = vec![T::store(T::Arith::zero()); pattern.nonzeros()];
-    for row in 0..a.size().rows {
-        let (given, of_row) = a.row(row);
-        let mut given = given.iter().zip(of_row).peekable();
-        for place in pattern.range(row) {
+    let zeros = vec![T::store(T::Arith::zero()); pattern.nonzeros()];
+    let mut spread = Csr::with_pattern(&Arc::new(pattern), zeros).expect("a value for every place");
+    write_entries(a, &mut spread);
+    spread
+}
+
+/// Writes the entries of `a` to a matrix, where that has entries.
+pub(super) fn write_entries<T: Scalar>(a: &Csr<T>, to: &mut Csr<T>) {
+    let pattern = Arc::clone(to.pattern());
+    let of_row = |row: usize, values: &mut [T]| {
+        let (columns, given) = a.row(row);
+        let mut given = columns.iter().zip(given).peekable();
+        for (place, value) in pattern.range(row).zip(values) {
             let column = pattern.columns()[place];
             while given.next_if(|entry| *entry.0 < column).is_some() {}
-            if let Some((_, &value)) = given.next_if(|entry| *entry.0 == column) {
-                values[place] = value;
+            if let Some((_, &own)) = given.next_if(|entry| *entry.0 == column) {
+                *value = own;
             }
         }
-    }
-    Csr::with_pattern(&Arc::new(pattern), values).expect("a value for every place")
+    };
+    fill_rows(a.executor(), pattern.offsets(), to.values_mut(), of_row);
 }
 
 /// The levels of the entries of one row while it is eliminated.
@@ -131,22 +139,14 @@ mod tests {
     use crate::precond::testing::laplacian;
 
     #[test]
-    fn levels_of_a_grid_are_known() {
+    fn levels_of_a_grid_are_known_and_enough_of_them_are_the_whole_band() {
         let a: Csr<f64> = laplacian(&Executor::reference(), 6);
-        let one = with_fill(&a, 1).unwrap();
+        let [none, one, two, all] = [0, 1, 2, 100].map(|level| with_fill(&a, level).unwrap());
         // Seven points: north-west and south-east come in.
         assert_eq!(one.row(14).0, [8, 9, 13, 14, 15, 19, 20]);
         assert_eq!(one.entry(14, 9), Some(0.0));
         assert_eq!(one.entry(14, 8), a.entry(14, 8));
-        assert!(with_fill(&a, 2).unwrap().nonzeros() > one.nonzeros());
-        assert_eq!(with_fill(&a, 0).unwrap().nonzeros(), a.nonzeros());
-    }
-
-    #[test]
-    fn enough_levels_are_the_whole_band() {
-        let a: Csr<f64> = laplacian(&Executor::reference(), 4);
-        let full = with_fill(&a, 100).unwrap();
-        let row = |row: u32| (row.saturating_sub(4)..(row + 5).min(16)).collect::<Vec<u32>>();
-        assert_eq!(full.row(9).0, row(9));
+        assert!(two.nonzeros() > one.nonzeros() && none.nonzeros() == a.nonzeros());
+        assert_eq!(all.row(14).0, (8..21).collect::<Vec<u32>>());
     }
 }

@@ -5,10 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use num_traits::One;
 
-use super::bad_pivot;
 use super::order::{Rows, Side};
-use super::triangular::{entries_of, invert};
-use crate::error::{Error, Result};
+use super::triangular::{invert, off_diagonal};
+use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Product, Size, Sweep, Transpose, check_apply};
 use crate::matrix::{Csr, Pattern};
@@ -45,13 +44,9 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
         sweeps: usize,
     ) -> Result<Self> {
         let inverse = invert(component, diagonal)?.into_iter().map(T::store);
-        let holds = |row, column| Rows::Natural.holds(side, row, column);
-        let off_diagonal: Csr<T> = entries_of(pattern, holds, |_, place| values[place]);
-        if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
-            return Err(bad_pivot(component, row, "not finite"));
-        }
+        let value = |_, place: usize| values[place];
         Ok(Self {
-            off_diagonal,
+            off_diagonal: off_diagonal(component, &Rows::Natural, side, pattern, value)?,
             inverse: Vector::from_column(pattern.executor(), inverse.collect()),
             sweeps,
             transposes: Default::default(),

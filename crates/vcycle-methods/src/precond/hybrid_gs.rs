@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use num_traits::{One, Zero};
 
+use super::example;
 use super::order::Rows;
 use super::sor::Relaxation;
 use crate::error::{Error, Result};
@@ -11,12 +12,10 @@ use crate::executor::Workspace;
 use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
-parameters! {
+preconditioner! {
     /// Gauss-Seidel within blocks of consecutive rows, Jacobi between them, from a zero guess: l1
     /// hybrid Gauss-Seidel (Baker, Falgout, Kolev and Yang 2011).
     ///
@@ -29,19 +28,7 @@ parameters! {
     /// **Choose it** as a smoother in place of [`Sor`](super::Sor): nearly the same, and the blocks
     /// are relaxed by all threads at once.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::HybridGs, solver::{Cg, Solver},
-    ///              vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
-    /// let mut precond = HybridGs::default();
-    /// (precond.symmetric, precond.block_rows) = (true, 100);
-    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-    /// let mut x = Vector::zeros(&cpu, 400, 1)?;
-    /// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("HybridGs", "Gmres", "poisson5:16", 40)]
     pub struct HybridGs {
         /// Rows of a block.
         pub block_rows: usize = 4096,
@@ -50,28 +37,11 @@ parameters! {
         /// Whether a sweep through the rows of a block is followed by one back.
         pub symmetric: bool = false,
     }
+    name: "hybrid-gs", summary: "Gauss-Seidel within blocks of rows.",
+    after_colon: &["block-rows", "sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[TRIANGLES]), symmetry: OneSided, memory: Memory::per(12, 24);
+    symmetric if: |own| own.symmetric;
 }
-
-impl Component for HybridGs {
-    const REGISTRATION: Registration = Registration {
-        name: "hybrid-gs",
-        summary: "Gauss-Seidel within blocks of rows.",
-        after_colon: &["block-rows", "sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(12, 24),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        match self.symmetric {
-            true => Symmetry::Symmetric,
-            false => Symmetry::OneSided,
-        }
-    }
-}
-
-preconditioner!(HybridGs);
 
 impl<T: Mixes<T, T>> Factory<T> for HybridGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -112,32 +82,26 @@ mod tests {
     use crate::executor::Executor;
     use crate::precond::Sor;
     use crate::precond::testing::{
-        convection, far_from_dominant, from_dense, laplacian, made, matrix_of,
+        convection, far_from_dominant, from_dense, iterations_of, laplacian, matrix_of,
     };
-    use crate::solver::{Ir, Solver};
-    use crate::vector::Vector;
+    use crate::solver::Ir;
 
-    #[test]
-    fn one_block_is_gauss_seidel() {
-        let a = convection::<f64>(&Executor::reference(), 5);
-        let hybrid = matrix_of(&HybridGs::default(), &a);
-        assert_eq!(hybrid, matrix_of(&Sor::default(), &a));
+    fn of_blocks(block_rows: usize, symmetric: bool) -> HybridGs {
+        HybridGs {
+            block_rows,
+            symmetric,
+            ..HybridGs::default()
+        }
     }
 
     #[test]
-    fn what_is_between_blocks_is_on_the_diagonal() {
-        #[rustfmt::skip]
-        let a = [
-            2.0, -1.0, 0.0,
-            -1.0, 2.0, -1.0,
-            0.0, -1.0, -2.0,
-        ];
-        let block_rows = 2;
-        let hybrid = HybridGs {
-            block_rows,
-            ..HybridGs::default()
-        };
-        let m = matrix_of::<f64>(&hybrid, &from_dense(&Executor::reference(), 3, &a));
+    fn one_block_is_gauss_seidel_and_what_is_between_blocks_is_on_the_diagonal() {
+        let host = Executor::reference();
+        let a = convection::<f64>(&host, 5);
+        let hybrid = matrix_of(&HybridGs::default(), &a);
+        assert_eq!(hybrid, matrix_of(&Sor::default(), &a));
+        let a = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, -2.0];
+        let m = matrix_of::<f64>(&of_blocks(2, false), &from_dense(&host, 3, &a));
         let expected = [0.5, 0.0, 0.0, 0.2, 0.4, 0.0, 0.0, 0.0, -0.4];
         for (m, expected) in m.iter().zip(expected) {
             assert!((m - expected).abs() < 1e-15, "{m} {expected}");
@@ -150,29 +114,8 @@ mod tests {
         let host = Executor::reference();
         for a in [far_from_dominant(&host, 40), laplacian(&host, 8)] {
             for symmetric in [false, true] {
-                let rows = a.size().rows;
-                let hybrid = HybridGs {
-                    block_rows: 5,
-                    symmetric,
-                    ..HybridGs::default()
-                };
-                let solver = Solver::<f64>::new(Ir::default(), Arc::new(a.clone())).unwrap();
-                let solver = solver.preconditioned_by(&hybrid).unwrap();
-                let b = Vector::filled(&host, rows, 1, 1.0).unwrap();
-                let mut x = Vector::zeros_like(&b).unwrap();
-                let outcome = solver.solve(&b, &mut x).unwrap();
-                assert!(outcome.converged(), "{symmetric}: {outcome}");
+                iterations_of(Ir::default(), &a, &of_blocks(5, symmetric));
             }
         }
-    }
-
-    #[test]
-    fn blocks_have_rows() {
-        let hybrid = HybridGs {
-            block_rows: 0,
-            ..HybridGs::default()
-        };
-        let result = made(&hybrid, &Csr::<f64>::identity(&Executor::reference(), 2));
-        assert!(matches!(result, Err(Error::BadParameter { .. })));
     }
 }

@@ -16,9 +16,7 @@ use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::operations::triangular::Standing;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, RealOf, Scalar};
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
@@ -26,47 +24,27 @@ const FIRST_SHIFT: f64 = 1e-3;
 /// Where even this shift does not help, the entries off the diagonal dwarf those on it.
 const LAST_SHIFT: f64 = 1e4;
 
-/// `M = (L L^H)^-1` with `L L^H = A + shift D` on the pattern of `A` and no fill outside of it
-/// (Meijerink and van der Vorst 1977).
-///
-/// A positive definite matrix can still meet a pivot that is not positive. The factorisation then
-/// starts anew with a larger shift of the diagonal `D` (Manteuffel 1980); the operator's `Debug`
-/// says which. Only the lower triangle of the matrix is read. The set-up is serial, an application
-/// is two triangular solves, level by level.
-///
-/// **Choose it** with conjugate gradients for Hermitian positive definite matrices of moderate
-/// size: stronger than [`Ssor`](super::Ssor) at the same cost.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp}, matrix::Csr,
-///              precond::Ic0};
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::<f64>::identity(&Executor::cpu(), 3));
-/// let m = Ic0::default().generate(&a, &Workspace::new())?;
-/// assert_eq!(format!("{m:?}"), "ic0 (shift 0): 3 rows, 0 entries");
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ic0 {
-    /// The relative shift of the diagonal to begin with.
-    pub shift: f64,
+preconditioner! {
+    /// `M = (L L^H)^-1` with `L L^H = A + shift D` on the pattern of `A` and no fill outside of it
+    /// (Meijerink and van der Vorst 1977).
+    ///
+    /// A positive definite matrix can still meet a pivot that is not positive. The factorisation then
+    /// starts anew with a larger shift of the diagonal `D` (Manteuffel 1980); the operator's `Debug`
+    /// says which. Only the lower triangle of the matrix is read. The set-up is serial, an application
+    /// is two triangular solves, level by level.
+    ///
+    /// **Choose it** with conjugate gradients for Hermitian positive definite matrices of moderate
+    /// size: stronger than [`Ssor`](super::Ssor) at the same cost.
+    ///
+    #[doc = example!("Ic0", "Cg", "poisson5:16", 30)]
+    pub struct Ic0 {
+        /// The relative shift of the diagonal to begin with.
+        pub shift: f64 = 0.0,
+    }
+    name: "ic0", summary: "Incomplete Cholesky factorisation.", after_colon: &["shift"],
+    needs: &[Entries, DefiniteMatrix], support: Support::own_rows(&[IC0, TRIANGLES]),
+    symmetry: Symmetric, memory: Memory::per(25, 56),
 }
-
-impl Component for Ic0 {
-    const REGISTRATION: Registration = Registration {
-        name: "ic0",
-        summary: "Incomplete Cholesky factorisation.",
-        after_colon: &["shift"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[IC0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(25, 56),
-    };
-}
-
-preconditioner!(Ic0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -80,7 +58,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ic0 {
     }
 }
 
-parameters! {
+preconditioner! {
     /// `M = (L L^H)^-1` with fill up to a level: what [`Iluk`](super::Iluk) is for general matrices.
     ///
     /// Level 0 is [`Ic0`](super::Ic0), whose shifts take over where a pivot is not positive.
@@ -93,26 +71,11 @@ parameters! {
         /// The highest level of fill.
         pub level: usize = 1,
     }
+    name: "ick", summary: "Incomplete Cholesky factorisation with fill up to a level.",
+    after_colon: &["level"], needs: &[Entries, DefiniteMatrix],
+    support: Support::own_rows(&[IC0, TRIANGLES]), symmetry: Symmetric, memory: Memory::per(25, 56);
+    more memory: |own, _| Memory::per(25_usize.saturating_mul(own.level), 0);
 }
-
-impl Component for Ick {
-    const REGISTRATION: Registration = Registration {
-        name: "ick",
-        summary: "Incomplete Cholesky factorisation with fill up to a level.",
-        after_colon: &["level"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[IC0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(25, 56),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let fill = Memory::per(25_usize.saturating_mul(self.level), 0);
-        Self::REGISTRATION.memory.and(fill)
-    }
-}
-
-preconditioner!(Ick);
 
 impl<T: Mixes<T, T>> Factory<T> for Ick {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -265,26 +228,7 @@ fn factorise<T: Scalar>(
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::precond::testing::{
-        assemble, error_of, from_dense, hermitian, laplacian, made, made_of,
-    };
-    use crate::scalar::c64;
-
-    #[test]
-    fn without_fill_it_is_the_inverse() {
-        let host = Executor::reference();
-        let a = [4.0, 1.0, 2.0, 1.0, 5.0, 1.0, 2.0, 1.0, 6.0];
-        assert!(error_of(&Ic0::default(), &from_dense::<f64>(&host, 3, &a)) < 1e-14);
-        assert!(error_of(&Ic0::default(), &hermitian::<c64>(&host, 3)) < 1e-14);
-    }
-
-    #[test]
-    fn fill_makes_it_better_until_it_is_the_inverse() {
-        let a = laplacian::<f64>(&Executor::reference(), 5);
-        let error = |level| error_of(&Ick { level }, &a);
-        assert!(error(2) < error(1) && error(1) < error(0));
-        assert!(error(20) < 1e-13);
-    }
+    use crate::precond::testing::{assemble, from_dense, made, made_of};
 
     #[test]
     fn a_breakdown_is_cured_by_a_shift() {
@@ -295,33 +239,13 @@ mod tests {
         let m = made_of(&Ic0::default(), 4, &a).unwrap();
         let label = format!("{m:?}");
         assert!(label.starts_with("ic0 (shift 0."), "{label}");
-        assert!(assemble(m.as_ref()).iter().all(|value| value.is_finite()));
+        let values = assemble(m.as_ref(), None);
+        assert!(values.iter().all(|value| value.is_finite()));
     }
 
+    /// What two orders of summation make of the same number in a narrow precision.
     #[test]
-    fn what_no_shift_cures_is_named() {
-        let refused = |a: &[f64]| made_of(&Ic0::default(), 2, a);
-        let Err(Error::BadPivot { row, problem, .. }) = refused(&[1.0, 0.5, 0.5, -1.0]) else {
-            panic!("a negative pivot");
-        };
-        assert_eq!((row, problem), (1, "not positive"));
-        let huge = refused(&[1.0, 1e9, 1e9, 1.0]);
-        assert!(matches!(huge, Err(Error::BadPivot { row: 1, .. })));
-        let missing = refused(&[0.0, 0.5, 0.5, 1.0]);
-        assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 0, .. })));
-        let negative = made_of(&Ic0 { shift: -1.0 }, 1, &[1.0]);
-        assert!(matches!(negative, Err(Error::BadParameter { .. })));
-    }
-
-    #[test]
-    fn a_matrix_that_is_not_symmetric_is_refused() {
-        let error = made_of(&Ic0::default(), 2, &[2.0, 1.0, 0.5, 2.0]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "ic0 needs a symmetric (Hermitian) matrix, and entries of this one differ from those opposite by up to \
-             5.0e-1; use ilu0 instead"
-        );
-        // What two orders of summation make of the same number in a narrow precision.
+    fn rounding_does_not_make_a_matrix_unsymmetric() {
         let rounded = [2.0, 1.0, 1.0 + f32::EPSILON, 2.0].map(f64::from);
         let rounded = from_dense(&Executor::reference(), 2, &rounded);
         assert!(made(&Ic0::default(), &rounded.convert::<f32>().unwrap()).is_ok());

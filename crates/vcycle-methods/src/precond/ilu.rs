@@ -5,76 +5,42 @@ use std::sync::Arc;
 
 use super::fill_levels::with_fill;
 use super::incomplete::{Incomplete, Solves};
-use super::{diagonal_places, square_entries};
+use super::{diagonal_places, example, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::{ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Mixes, Scalar};
 
-/// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
-/// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
-///
-/// The set-up is serial, on a device level by level. An application is two triangular solves, level by level, or a few sweeps in
-/// place of each.
-///
-/// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
-/// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Factory, LinOp, Size},
-///              matrix::{Csr, Duplicates}, precond::Ilu0, vector::Vector};
-/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
-/// let a = Csr::from_arrays(&cpu, Size::square(2), vec![0, 2, 4], vec![0, 1, 0, 1],
-///     vec![2.0, 1.0, 4.0, 3.0], Duplicates::Refuse)?;
-/// let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-/// let m = Ilu0::default().generate(&a, &ws)?;
-/// let mut x = Vector::zeros(&cpu, 2, 1)?;
-/// m.apply(&Vector::from_column(&cpu, vec![3.0, 7.0]), &mut x, &ws)?; // no fill: exact
-/// assert_eq!(x.to_vec(), [1.0, 1.0]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ilu0 {
-    /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
-    /// 0 for substitution. On a device a step is one launch, and substitution one a level. Where
-    /// so many leave more than 0.3 of the residual of a triangular solve, as for matrices far from diagonally
-    /// dominant, it is substitution nevertheless, and a message says so.
-    pub sweeps: usize,
-    /// Power of the pattern on which approximate inverses take the place of triangular solves (Anzt, Huckle, Bräckle and
-    /// Dongarra 2018); 0 for none.
-    pub isai: usize,
-}
-
-impl Component for Ilu0 {
-    const REGISTRATION: Registration = Registration {
-        name: "ilu0",
-        summary: "Incomplete LU factorisation.",
-        after_colon: &["sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(12, 30),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        // Of a symmetric matrix `U` is `D L^T`; the pattern of an approximate inverse knows no such thing.
-        match self.isai {
-            0 => Symmetry::Symmetric,
-            _ => Symmetry::OneSided,
-        }
+preconditioner! {
+    /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
+    /// der Vorst 1977; the row-wise algorithm is Saad's, 2003, section 10.3).
+    ///
+    /// The set-up is serial, on a device level by level. An application is two triangular solves, level by level, or a few sweeps in
+    /// place of each.
+    ///
+    /// **Choose it** for general matrices with few entries a row. A zero pivot is an error that names
+    /// its row; for Hermitian positive definite matrices take [`Ic0`](super::Ic0).
+    ///
+    #[doc = example!("Ilu0", "Gmres", "convdiff7:6,20", 20)]
+    pub struct Ilu0 {
+        /// Steps of Jacobi's iteration in place of each triangular solve (Anzt, Chow and Dongarra 2015);
+        /// 0 for substitution. On a device a step is one launch, and substitution one a level. Where
+        /// so many leave more than 0.3 of the residual of a triangular solve, as for matrices far from diagonally
+        /// dominant, it is substitution nevertheless, and a message says so.
+        pub sweeps: usize = 0,
+        /// Power of the pattern on which approximate inverses take the place of triangular solves (Anzt, Huckle, Bräckle and
+        /// Dongarra 2018); 0 for none.
+        pub isai: usize = 0,
     }
+    name: "ilu0", summary: "Incomplete LU factorisation.", after_colon: &["sweeps"],
+    needs: &[Entries, Diagonal], support: Support::own_rows(&[ILU0, TRIANGLES]),
+    symmetry: Symmetric, memory: Memory::per(12, 30);
+    symmetric if: |own| own.isai == 0;
 }
-
-preconditioner!(Ilu0);
 
 impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -83,7 +49,7 @@ impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     }
 }
 
-parameters! {
+preconditioner! {
     /// `M = (L U)^-1` with fill up to a level (Saad 2003, section 10.3.3).
     ///
     /// Level 0 is [`Ilu0`](super::Ilu0). Each level lets in what the elimination of the one below it makes, whatever its
@@ -92,19 +58,7 @@ parameters! {
     /// **Choose it** where `Ilu0` takes many iterations and memory allows more; [`Ilut`](super::Ilut) looks at the
     /// values and is the better choice where they differ much.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::Iluk, solver::{Gmres, Solver}, vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let problem = gallery::build("convdiff7:6,20", &cpu)?;
-    /// let mut iluk = Iluk::default();
-    /// iluk.level = 2;
-    /// let solver = Solver::<f64>::new(Gmres::default(), Arc::new(problem.matrix))?.preconditioned_by(&iluk)?;
-    /// let b = Vector::from_column(&cpu, problem.rhs);
-    /// let mut x = Vector::zeros_like(&b)?;
-    /// assert!(solver.solve(&b, &mut x)?.iterations < 10);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Iluk", "Gmres", "convdiff7:6,20", 12)]
     pub struct Iluk {
         /// The highest level of fill.
         pub level: usize = 1,
@@ -114,31 +68,13 @@ parameters! {
         /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
         pub isai: usize = 0,
     }
+    name: "iluk", summary: "Incomplete LU factorisation with fill up to a level.",
+    after_colon: &["level"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[ILU0, TRIANGLES]), symmetry: Symmetric,
+    memory: Memory::per(24, 60);
+    symmetric if: |own| own.isai == 0;
+    more memory: |own, _| Memory::per(24_usize.saturating_mul(own.level), 0);
 }
-
-impl Component for Iluk {
-    const REGISTRATION: Registration = Registration {
-        name: "iluk",
-        summary: "Incomplete LU factorisation with fill up to a level.",
-        after_colon: &["level"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(24, 60),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        let (sweeps, isai) = (self.sweeps, self.isai);
-        Ilu0 { sweeps, isai }.symmetry()
-    }
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let fill = Memory::per(24_usize.saturating_mul(self.level), 0);
-        Self::REGISTRATION.memory.and(fill)
-    }
-}
-
-preconditioner!(Iluk);
 
 impl<T: Mixes<T, T>> Factory<T> for Iluk {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -210,33 +146,8 @@ fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::gallery;
-    use crate::precond::testing::{
-        convection, error_of, from_dense, made, made_of, matrix_of, red_black, said,
-    };
-    use vcycle_core::testing::device;
-
-    #[test]
-    fn without_fill_it_is_the_inverse() {
-        let full = [4.0, 1.0, 2.0, -3.0, 5.0, 1.0, 2.0, -1.0, 6.0];
-        let tridiagonal = [
-            2.0, -1.0, 0.0, 0.0, -3.0, 4.0, 1.0, 0.0, 0.0, 2.0, 5.0, -1.0, 0.0, 0.0, 1.0, 3.0,
-        ];
-        for (n, a) in [(3, &full[..]), (4, &tridiagonal[..])] {
-            let a = from_dense(&Executor::reference(), n, a);
-            assert!(error_of(&Ilu0::default(), &a) < 1e-14);
-        }
-    }
-
-    #[test]
-    fn as_many_sweeps_as_rows_are_exact() {
-        let dense = [2.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 2.0];
-        let a = from_dense(&Executor::reference(), 3, &dense);
-        let error = |sweeps| error_of(&Ilu0 { sweeps, isai: 0 }, &a);
-        assert!(error(1) > 0.1 && error(2) < 1e-14 && error(3) < 1e-14);
-    }
+    use crate::precond::testing::{convection, error_of, from_dense, matrix_of, said};
 
     #[test]
     fn sweeps_that_do_not_converge_give_way_to_substitution() {
@@ -258,9 +169,10 @@ mod tests {
     }
 
     #[test]
-    fn fill_makes_it_better_until_it_is_the_inverse() {
+    fn a_full_band_is_solved_with_by_sweeps_and_by_inverses() {
         let a = convection::<f64>(&Executor::reference(), 5);
-        let with = |level, sweeps, isai| {
+        let error = |sweeps, isai| {
+            let level = 20;
             let iluk = Iluk {
                 level,
                 sweeps,
@@ -268,64 +180,8 @@ mod tests {
             };
             error_of(&iluk, &a)
         };
-        let of_level = |level| with(level, 0, 0);
-        assert!(of_level(2) < of_level(1) && of_level(1) < of_level(0));
-        assert!(of_level(20) < 1e-13);
         // A band is triangular in few sweeps, and a full pattern is the inverse.
-        assert!(with(20, 30, 0) < 1e-13);
-        assert!(with(20, 0, 5) < 1e-12 && with(20, 0, 1) > 1e-6);
-    }
-
-    #[test]
-    fn zero_pivots_and_missing_diagonals_are_named() {
-        let zero_pivot = [1.0, 2.0, 0.0, 2.0, 4.0, 1.0, 0.0, 1.0, 3.0];
-        let missing = [1.0, 2.0, 0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 3.0];
-        let refused = |dense: &[f64]| made_of(&Ilu0::default(), 3, dense);
-        let Err(Error::BadPivot { row, problem, .. }) = refused(&zero_pivot) else {
-            panic!("row 1 has no pivot");
-        };
-        assert_eq!((row, problem), (1, "zero"));
-        let named = refused(&missing);
-        assert!(matches!(named, Err(Error::ZeroDiagonal { row: 1, .. })));
-        let Some(device) = device() else { return };
-        for dense in [zero_pivot, missing] {
-            let a = from_dense(&Executor::reference(), 3, &dense);
-            let there = made(&Ilu0::default(), &a.copy_to(&device).unwrap());
-            let found = there.unwrap_err().to_string();
-            assert!(found.contains("row 1"), "{found}");
-            assert_eq!(found, refused(&dense).unwrap_err().to_string());
-        }
-    }
-
-    /// The values of the factors by the host and by the device.
-    fn both<T: Mixes<T, T>>(a: &Csr<T>, device: &Executor) -> [Vec<T::Arith>; 2] {
-        let diagonal = diagonal_places(a.pattern(), "ilu0").unwrap();
-        let copy = a.copy_to(device).unwrap();
-        let found = operations::factor::ilu0(&copy, &diagonal).unwrap();
-        [factorise(a, &diagonal), found.unwrap()]
-    }
-
-    #[test]
-    fn devices_make_the_factors_of_the_host() {
-        let Some(device) = device() else { return };
-        let host = Executor::reference();
-        let build = |spec| gallery::build(spec, &host).unwrap().matrix;
-        for a in [
-            build("convdiff7:5,100"),
-            build("poisson5:600x1"),
-            build("elasticity:3x2x2"),
-            build("jump7:6,1e6"),
-            red_black(&host, 50), // fronts for several blocks
-        ] {
-            let [here, there] = both::<f64>(&a, &device);
-            for (found, expected) in there.iter().zip(&here) {
-                let error = (found - expected).abs();
-                assert!(error <= 1e-13 * expected.abs(), "{found} {expected}");
-            }
-            let [here, there] = both::<f32>(&a.convert().unwrap(), &device);
-            for (found, expected) in there.iter().zip(&here) {
-                assert!((found - expected).abs() <= 1e-4 * expected.abs());
-            }
-        }
+        assert!(error(30, 0) < 1e-13);
+        assert!(error(0, 5) < 1e-12 && error(0, 1) > 1e-6);
     }
 }

@@ -12,15 +12,13 @@ use crate::host_stages::{ILUT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
 use crate::operations::{on_host, remark};
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Real, Scalar};
 
 /// What takes the place of a pivot that vanishes, of the norm of its row; the threshold comes on top (Saad 1994).
 const LEAST_PIVOT: f64 = 1e-4;
 
-parameters! {
+preconditioner! {
     /// `M = (L U)^-1` with the entries of the factors that matter (Saad 1994: ILUT).
     ///
     /// Row after row is eliminated. Entries smaller than `threshold` times the mean size of the row's entries are
@@ -44,26 +42,11 @@ parameters! {
         /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
         pub isai: usize = 0,
     }
+    name: "ilut", summary: "Incomplete LU factorisation with a threshold.",
+    after_colon: &["fill", "threshold"], needs: &[Entries],
+    support: Support::own_rows(&[ILUT, TRIANGLES]), symmetry: OneSided, memory: Memory::per(0, 60);
+    more memory: |own, _| Memory::per((24.0 * own.fill) as usize, 0);
 }
-
-impl Component for Ilut {
-    const REGISTRATION: Registration = Registration {
-        name: "ilut",
-        summary: "Incomplete LU factorisation with a threshold.",
-        after_colon: &["fill", "threshold"],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[ILUT, TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(0, 60),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let factors = Memory::per((24.0 * self.fill) as usize, 0);
-        Self::REGISTRATION.memory.and(factors)
-    }
-}
-
-preconditioner!(Ilut);
 
 impl<T: Mixes<T, T>> Factory<T> for Ilut {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -240,43 +223,12 @@ impl<A: Field> Row<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
-    use crate::precond::testing::{convection, error_of, made_of, said};
-
-    fn of(fill: f64, threshold: f64) -> Ilut {
-        Ilut {
-            fill,
-            threshold,
-            ..Ilut::default()
-        }
-    }
-
-    #[test]
-    fn fill_and_threshold_make_it_better_until_it_is_the_inverse() {
-        let a = convection::<f64>(&Executor::reference(), 6);
-        let with = |fill, threshold| error_of(&of(fill, threshold), &a);
-        assert!(with(100.0, 0.0) < 1e-13);
-        assert!(with(2.0, 1e-4) < with(1.0, 1e-4));
-        assert!(with(100.0, 1e-3) < with(100.0, 1e-1));
-    }
+    use crate::precond::testing::{made_of, said};
 
     #[test]
     fn a_pivot_that_vanishes_is_replaced_and_told_of() {
         let (made, told) = said(|| made_of(&Ilut::default(), 2, &[0.0, 1.0, 1.0, 0.0]));
-        assert!(
-            made.is_ok() && told.contains("ilut: 1 pivots vanish"),
-            "{told}"
-        );
-    }
-
-    #[test]
-    fn rows_without_entries_and_bad_parameters_are_refused() {
-        let refused = |ilut: Ilut| made_of(&ilut, 2, &[1.0, 0.0, 0.0, 0.0]);
-        let empty = refused(Ilut::default());
-        assert!(matches!(empty, Err(Error::BadPivot { row: 1, .. })));
-        for (fill, threshold) in [(0.5, 0.0), (f64::NAN, 0.0), (1.0, -1.0)] {
-            let bad = refused(of(fill, threshold));
-            assert!(matches!(bad, Err(Error::BadParameter { .. })));
-        }
+        let is_told = told.contains("ilut: 1 pivots vanish");
+        assert!(made.is_ok() && is_told, "{told}");
     }
 }

@@ -67,19 +67,15 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
     fn by_inverses(&self, power: usize) -> Result<Arc<dyn LinOp<T>>> {
         let pivots = self.diagonal.iter().map(|&place| self.values[place]);
         invert(self.component, pivots.collect())?;
-        let upper = entries_of(
-            self.pattern,
-            |row, column| column >= row,
-            |_, place| self.values[place],
-        );
-        let lower = entries_of(
-            self.pattern,
-            |row, column| column <= row,
-            |row, place| match place == self.diagonal[row] {
+        let is_upper = |row: usize, place| place >= self.diagonal[row];
+        let upper = entries_of(self.pattern, is_upper, |_, place| self.values[place]);
+        let is_lower = |row: usize, place| place <= self.diagonal[row];
+        let lower = entries_of(self.pattern, is_lower, |row, place| {
+            match place == self.diagonal[row] {
                 true => T::Arith::one(),
                 false => self.values[place],
-            },
-        );
+            }
+        });
         let inverse = |triangle: Csr<T>| -> Result<Arc<dyn LinOp<T>>> {
             let pattern = power_pattern(triangle.pattern(), power);
             Ok(Arc::new(isai::fill(&triangle, pattern)?))

@@ -211,10 +211,5 @@ fn bad_pivot(component: &'static str, row: usize, problem: &'static str) -> Erro
 
 /// The distance from one to the next number.
 fn rounding(kind: Kind) -> f64 {
-    match kind {
-        Kind::F64 | Kind::C64 => f64::EPSILON,
-        Kind::F32 | Kind::C32 => f64::from(f32::EPSILON),
-        Kind::F16 => 2f64.powi(-10),
-        Kind::Bf16 => 2f64.powi(-7),
-    }
+    2.0 * kind.roundoff()
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::example;
 use super::order::Rows;
 use super::sor::Relaxation;
 use crate::error::Result;
@@ -10,12 +11,10 @@ use crate::host_stages::{COLOURS, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::matrix::{Csr, Pattern};
 use crate::operations;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// Gauss-Seidel (over-relaxation) colour by colour, from a zero guess.
     ///
     /// Every row gets the first colour that no row before it has which is coupled to it (Adams and
@@ -28,19 +27,7 @@ parameters! {
     /// passes over all of the vectors, so that few threads are faster with
     /// [`HybridGs`](super::HybridGs).
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::MulticolourGs, solver::{Cg, Solver},
-    ///              vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(gallery::build("poisson5:20", &cpu)?.matrix);
-    /// let mut precond = MulticolourGs::default();
-    /// precond.symmetric = true;
-    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&precond)?;
-    /// let mut x = Vector::zeros(&cpu, 400, 1)?;
-    /// assert!(solver.solve(&Vector::filled(&cpu, 400, 1, 1.0)?, &mut x)?.converged());
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("MulticolourGs", "Gmres", "poisson5:16", 50)]
     pub struct MulticolourGs {
         /// The relaxation `omega`, between 0 and 2.
         pub omega: f64 = 1.0,
@@ -49,28 +36,12 @@ parameters! {
         /// Whether a sweep through the colours is followed by one back.
         pub symmetric: bool = false,
     }
+    name: "multicolour-gs", summary: "Gauss-Seidel colour by colour.",
+    after_colon: &["omega", "sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[TRIANGLES, COLOURS]), symmetry: OneSided,
+    memory: Memory::per(12, 24);
+    symmetric if: |own| own.symmetric;
 }
-
-impl Component for MulticolourGs {
-    const REGISTRATION: Registration = Registration {
-        name: "multicolour-gs",
-        summary: "Gauss-Seidel colour by colour.",
-        after_colon: &["omega", "sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[TRIANGLES, COLOURS]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(12, 24),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        match self.symmetric {
-            true => Symmetry::Symmetric,
-            false => Symmetry::OneSided,
-        }
-    }
-}
-
-preconditioner!(MulticolourGs);
 
 impl<T: Mixes<T, T>> Factory<T> for MulticolourGs {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -119,27 +90,17 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::gallery;
-    use crate::precond::testing::{convection, from_dense, made, red_black, values_for};
-    use crate::vector::Vector;
+    use crate::precond::testing::{convection, from_dense, red_black};
     use vcycle_core::testing::device;
 
     #[test]
-    fn a_grid_has_two_colours() {
+    fn a_grid_has_two_colours_and_couplings_in_one_direction_count() {
         let a = convection::<f64>(&Executor::reference(), 6);
-        let colours = colours(a.pattern()).unwrap();
-        for (row, &colour) in colours.iter().enumerate() {
+        let found = colours(a.pattern()).unwrap();
+        for (row, &colour) in found.iter().enumerate() {
             assert_eq!(colour as usize, (row % 6 + row / 6) % 2);
         }
-    }
-
-    #[test]
-    fn couplings_in_one_direction_count() {
-        #[rustfmt::skip]
-        let a = [
-            1.0, 0.0, 1.0,
-            1.0, 1.0, 1.0,
-            0.0, 0.0, 1.0,
-        ];
+        let a = [1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0];
         let a = from_dense(&Executor::reference(), 3, &a);
         assert_eq!(colours(a.pattern()).unwrap(), [0, 1, 2]);
     }
@@ -148,44 +109,20 @@ mod tests {
     fn devices_find_the_colours_of_the_host() {
         let Some(device) = device() else { return };
         let host = Executor::reference();
-        let dense: Vec<f64> = vec![1.0; 70 * 70];
-        let chain = gallery::build("poisson5:20000x1", &host);
-        let one_way = gallery::build("poisson7:5", &host).unwrap().matrix;
-        let one_way = one_way.filter(|row, column, _: f64| row % 3 != 1 || column <= row);
+        let built = |spec| gallery::build(spec, &host).unwrap().matrix;
+        let one_way = built("poisson7:5").filter(|row, column, _| row % 3 != 1 || column <= row);
         for a in [
             convection(&host, 9),
             red_black(&host, 50), // fronts for several blocks
-            gallery::build("poisson27:5", &host).unwrap().matrix,
+            built("poisson27:5"),
             one_way.unwrap(),
-            chain.unwrap().matrix,
-            from_dense(&host, 70, &dense),
+            built("poisson5:20000x1"),
+            from_dense(&host, 70, &[1.0; 70 * 70]),
             from_dense(&host, 0, &[]),
         ] {
             let copy = a.copy_to(&device).unwrap();
             let expected = colours(a.pattern()).unwrap();
             assert_eq!(colours(copy.pattern()).unwrap(), expected);
-        }
-    }
-
-    /// Relaxes the points of a chess board, the black ones first, as the textbook says.
-    #[test]
-    fn a_sweep_is_red_black_gauss_seidel() {
-        let host = Executor::reference();
-        let a = convection::<f64>(&host, 5);
-        let b: Vec<f64> = values_for(25);
-        let mut expected = vec![0.0; 25];
-        for row in (0..25).step_by(2).chain((1..25).step_by(2)) {
-            let (columns, values) = a.row(row);
-            let products = columns.iter().zip(values);
-            let products = products.map(|(&column, value)| value * expected[column as usize]);
-            expected[row] = (b[row] - products.sum::<f64>()) / 4.0;
-        }
-        let m = made(&MulticolourGs::default(), &a).unwrap();
-        let mut x = Vector::zeros(&host, 25, 1).unwrap();
-        let b = Vector::from_column(&host, b);
-        m.apply(&b, &mut x, &Workspace::new()).unwrap();
-        for (x, expected) in x.to_vec().iter().zip(expected) {
-            assert!((x - expected).abs() < 1e-14, "{x} {expected}");
         }
     }
 }

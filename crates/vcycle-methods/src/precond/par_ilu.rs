@@ -11,12 +11,10 @@ use crate::executor::Workspace;
 use crate::host_stages::{IC0, ILU0, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations::factor::Factorisation;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
     /// (Chow and Patel 2015).
     ///
@@ -37,22 +35,12 @@ parameters! {
         /// How many sweeps the set-up makes.
         pub sweeps: usize = 5,
     }
+    // Of a symmetric matrix `U` is `D L^T`.
+    name: "parilu", summary: "Incomplete LU factorisation by fixed-point sweeps.",
+    after_colon: &["sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[ILU0, TRIANGLES]), symmetry: Symmetric,
+    memory: Memory::per(24, 30),
 }
-
-impl Component for ParIlu {
-    const REGISTRATION: Registration = Registration {
-        name: "parilu",
-        summary: "Incomplete LU factorisation by fixed-point sweeps.",
-        after_colon: &["sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        // Of a symmetric matrix `U` is `D L^T`.
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(24, 30),
-    };
-}
-
-preconditioner!(ParIlu);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIlu {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -71,7 +59,7 @@ impl<T: Mixes<T, T>> Factory<T> for ParIlu {
     }
 }
 
-parameters! {
+preconditioner! {
     /// The factor of [`Ic0`](super::Ic0), approached by sweeps that compute all entries at once (Chow and Patel 2015).
     ///
     /// With `F = L D^(1/2)` and `D` the square of the diagonal of `L`, a sweep sets, on the lower triangle of the pattern of `A` and
@@ -88,21 +76,10 @@ parameters! {
         /// How many sweeps the set-up makes.
         pub sweeps: usize = 5,
     }
+    name: "paric", summary: "Incomplete Cholesky factorisation by fixed-point sweeps.",
+    after_colon: &["sweeps"], needs: &[Entries, DefiniteMatrix],
+    support: Support::own_rows(&[IC0, TRIANGLES]), symmetry: Symmetric, memory: Memory::per(24, 56),
 }
-
-impl Component for ParIc {
-    const REGISTRATION: Registration = Registration {
-        name: "paric",
-        summary: "Incomplete Cholesky factorisation by fixed-point sweeps.",
-        after_colon: &["sweeps"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[IC0, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(24, 56),
-    };
-}
-
-preconditioner!(ParIc);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIc {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -124,101 +101,44 @@ impl<T: Mixes<T, T>> Factory<T> for ParIc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::matrix::Csr;
     use crate::precond::testing::{
-        convection, error_of, far_from_dominant, hermitian, laplacian, largest_difference, made,
-        made_of, matrix_of, red_black, said,
+        convection, error_of, far_from_dominant, hermitian, laplacian, largest_difference,
+        matrix_of, said,
     };
     use crate::precond::{Ic0, Ilu0};
     use crate::scalar::c64;
-    use vcycle_core::testing::device;
-
-    fn swept(factorisation: Factorisation, a: &Csr<f64>, sweeps: usize) -> Option<Vec<f64>> {
-        let diagonal = &diagonal_places(a.pattern(), "test").unwrap();
-        let sweeper = Sweeper {
-            component: "test",
-            factorisation,
-            a,
-            diagonal,
-        };
-        sweeper.swept(None, sweeps).unwrap()
-    }
 
     #[test]
     fn sweeps_converge_to_the_factors_without_fill() {
         let host = Executor::reference();
         let (wind, a) = (convection::<f64>(&host, 8), hermitian::<c64>(&host, 12));
-        let (of_lu, of_cholesky) = (
-            matrix_of(&Ilu0::default(), &wind),
-            matrix_of(&Ic0::default(), &a),
-        );
+        let of_lu = matrix_of(&Ilu0::default(), &wind);
+        let of_cholesky = matrix_of(&Ic0::default(), &a);
         let lu = |sweeps| largest_difference(&matrix_of(&ParIlu { sweeps }, &wind), &of_lu);
         let cholesky = |sweeps| largest_difference(&matrix_of(&ParIc { sweeps }, &a), &of_cholesky);
         assert!(lu(5) < 0.1 * lu(0) && lu(50) < 1e-14);
         assert!(cholesky(4) < 0.1 * cholesky(0) && cholesky(30) < 1e-14);
-    }
-
-    #[test]
-    fn sweeps_of_a_symmetric_matrix_are_symmetric() {
-        let n = 25;
-        let m = matrix_of(&ParIlu { sweeps: 2 }, &laplacian(&Executor::reference(), 5));
-        let turned: Vec<f64> = (0..n * n).map(|k| m[k % n * n + k / n]).collect();
+        // On the way they are as symmetric as the matrix.
+        let m = matrix_of(&ParIlu { sweeps: 2 }, &laplacian(&host, 5));
+        let turned: Vec<f64> = (0..625).map(|k| m[k % 25 * 25 + k / 25]).collect();
         assert!(largest_difference(&m, &turned) < 1e-14);
     }
 
     #[test]
     fn sweeps_that_diverge_give_way_to_factors_without_fill() {
-        let a = far_from_dominant(&Executor::reference(), 20);
-        for sweeps in [1, 5, 10] {
-            // Without fill they are the inverse.
-            let (error, told) = said(|| error_of(&ParIlu { sweeps }, &a));
-            assert!(told.contains("parilu: the sweeps diverge"), "{told}");
-            assert!(error < 1e-12);
-        }
-        let (m, told) = said(|| matrix_of(&ParIc::default(), &a));
-        assert!(told.contains("paric: the sweeps diverge"), "{told}");
-        assert_eq!(m, matrix_of(&Ic0::default(), &a));
-    }
-
-    #[test]
-    fn threads_do_not_change_a_bit() {
-        let [one, three] = [1, 3].map(|threads| {
-            let cpu = Executor::cpu_with_threads(threads).unwrap();
-            swept(Factorisation::Lu, &red_black(&cpu, 60), 3).unwrap()
-        });
-        assert_eq!(one, three);
-    }
-
-    #[test]
-    fn devices_sweep_as_the_host_does() {
-        let Some(device) = device() else { return };
-        let host = Executor::reference();
-        let lower = laplacian::<f64>(&host, 12).lower().unwrap();
-        for (factorisation, a) in [
-            (Factorisation::Lu, convection(&host, 12)),
-            (Factorisation::Cholesky, lower),
-        ] {
-            let there = a.copy_to(&device).unwrap();
-            for sweeps in [0, 1, 4] {
-                let sweep = |a| swept(factorisation, a, sweeps).unwrap();
-                let (found, told) = said(|| sweep(&there));
-                assert!(told.is_empty(), "{told}");
-                let largest = largest_difference(&sweep(&a), &found);
-                assert!(largest < 1e-14, "{factorisation:?} {sweeps}: {largest}");
+        let device = vcycle_core::testing::device();
+        for at in [Executor::reference()].into_iter().chain(device) {
+            let a = far_from_dominant(&at, 20);
+            for sweeps in [1, 5, 10] {
+                // Without fill they are the inverse.
+                let (error, told) = said(|| error_of(&ParIlu { sweeps }, &a));
+                assert!(told.contains("parilu: the sweeps diverge"), "{told}");
+                assert!(error < 1e-12);
             }
+            let (m, told) = said(|| matrix_of(&ParIc::default(), &a));
+            assert!(told.contains("paric: the sweeps diverge"), "{told}");
+            assert_eq!(m, matrix_of(&Ic0::default(), &a));
         }
-        // Sweeps that diverge end there, too.
-        let a = far_from_dominant(&device, 20);
-        assert!(swept(Factorisation::Lu, &a, 5).is_none());
-    }
-
-    #[test]
-    fn a_pivot_that_vanishes_is_named() {
-        let result = made_of(&ParIlu::default(), 2, &[1.0, 2.0, 2.0, 4.0]);
-        assert!(matches!(result, Err(Error::BadPivot { row: 1, .. })));
-        let empty = Csr::<f64>::identity(&Executor::reference(), 0);
-        assert!(made(&ParIlu::default(), &empty).is_ok());
     }
 }

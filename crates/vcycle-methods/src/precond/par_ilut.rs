@@ -12,12 +12,10 @@ use crate::executor::Workspace;
 use crate::host_stages::{ILU0, PARICT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
 use crate::operations::factor::Factorisation;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// Incomplete LU factors whose pattern and values are found together, all entries at once (Anzt, Chow and Dongarra 2018;
     /// Anzt, Ribizel, Flegar, Chow and Dongarra 2019: ParILUT).
     ///
@@ -45,26 +43,12 @@ parameters! {
         /// Power of the pattern on which approximate inverses take the place of triangular solves; 0 for none.
         pub isai: usize = 0,
     }
+    name: "parilut",
+    summary: "Incomplete LU factorisation with a threshold, by fixed-point sweeps.",
+    after_colon: &["fill", "steps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[ILU0, TRIANGLES]), symmetry: OneSided, memory: Memory::per(0, 60);
+    more memory: |own, _| Memory::per((80.0 * own.fill) as usize, 0);
 }
-
-impl Component for ParIlut {
-    const REGISTRATION: Registration = Registration {
-        name: "parilut",
-        summary: "Incomplete LU factorisation with a threshold, by fixed-point sweeps.",
-        after_colon: &["fill", "steps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[ILU0, TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(0, 60),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let factors = Memory::per((80.0 * self.fill) as usize, 0);
-        Self::REGISTRATION.memory.and(factors)
-    }
-}
-
-preconditioner!(ParIlut);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIlut {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -95,7 +79,7 @@ impl ParIlut {
     }
 }
 
-parameters! {
+preconditioner! {
     /// The incomplete Cholesky factor whose pattern and values are found together: what [`ParIlut`](super::ParIlut) is
     /// for general matrices, in the steps of [`ParIc`](super::ParIc).
     ///
@@ -111,26 +95,13 @@ parameters! {
         /// How often entries are added and removed.
         pub steps: usize = 5,
     }
+    name: "parict",
+    summary: "Incomplete Cholesky factorisation with a threshold, by fixed-point sweeps.",
+    after_colon: &["fill", "steps"], needs: &[Entries, DefiniteMatrix],
+    support: Support::own_rows(&[PARICT, TRIANGLES]), symmetry: Symmetric,
+    memory: Memory::per(0, 60);
+    more memory: |own, _| Memory::per((60.0 * own.fill) as usize, 0);
 }
-
-impl Component for ParIct {
-    const REGISTRATION: Registration = Registration {
-        name: "parict",
-        summary: "Incomplete Cholesky factorisation with a threshold, by fixed-point sweeps.",
-        after_colon: &["fill", "steps"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::own_rows(&[PARICT, TRIANGLES]),
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 60),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let factor = Memory::per((60.0 * self.fill) as usize, 0);
-        Self::REGISTRATION.memory.and(factor)
-    }
-}
-
-preconditioner!(ParIct);
 
 impl<T: Mixes<T, T>> Factory<T> for ParIct {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -152,38 +123,21 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::precond::testing::{
-        convection, error_of, laplacian, largest_difference, made, made_of, said,
-    };
-    use crate::precond::{Ic0, Ilu0, Ilut};
-    use crate::vector::Vector;
-    use vcycle_core::testing::device;
-
-    fn of_fill(fill: f64) -> ParIlut {
-        ParIlut {
-            fill,
-            ..ParIlut::default()
-        }
-    }
+    use crate::precond::testing::{convection, error_of, laplacian, parsed};
+    use crate::precond::{Ic0, Ilu0};
 
     #[test]
     fn fill_is_spent_where_it_helps() {
-        let a = convection::<f64>(&Executor::reference(), 8);
+        let host = Executor::reference();
+        let a = convection::<f64>(&host, 8);
         let twice = error_of(&ParIlut::default(), &a);
         assert!(twice < 0.6 * error_of(&Ilu0::default(), &a), "{twice}");
-        let serial = Ilut {
-            threshold: 0.0,
-            ..Ilut::default()
-        };
-        assert!(twice < 2.0 * error_of(&serial, &a), "{twice}");
-        assert!(error_of(&of_fill(4.0), &a) < 0.5 * twice);
-    }
-
-    #[test]
-    fn the_cholesky_factor_is_half_of_it() {
-        let a = laplacian::<f64>(&Executor::reference(), 8);
+        let error = |text| error_of(parsed(text).as_ref(), &a);
+        assert!(twice < 2.0 * error("ilut threshold=0.0"), "{twice}");
+        assert!(error("parilut fill=4.0") < 0.5 * twice);
+        // The Cholesky factor is half of it.
+        let a = laplacian::<f64>(&host, 8);
         let half = error_of(&ParIct::default(), &a);
         assert!(half < 0.8 * error_of(&Ic0::default(), &a), "{half}");
         let whole = error_of(&ParIlut::default(), &a);
@@ -194,70 +148,13 @@ mod tests {
     fn factors_have_the_room_they_are_given() {
         let a = convection::<f64>(&Executor::reference(), 8);
         for fill in [1.0, 1.5, 3.0] {
-            let found = of_fill(fill).search().search(&a).unwrap().nonzeros() as f64;
+            let parilut = ParIlut {
+                fill,
+                ..ParIlut::default()
+            };
+            let found = parilut.search().search(&a).unwrap().nonzeros() as f64;
             let room = fill * (a.nonzeros() - 64) as f64 + 64.0;
             assert!((0.9 * room..=room).contains(&found), "{fill}");
         }
-    }
-
-    #[test]
-    fn devices_find_the_factors_of_the_host() {
-        let Some(device) = device() else { return };
-        // Many entries are equal: which of them are kept is part of it.
-        let host = convection::<f64>(&Executor::reference(), 12);
-        let there = host.copy_to(&device).unwrap();
-        let ws = Workspace::new();
-        for fill in [1.0, 2.0, 3.5] {
-            let search = Search {
-                steps: 3,
-                ..of_fill(fill).search()
-            };
-            let (found, told) = said(|| search.factors(&there, &ws).unwrap());
-            assert!(told.is_empty(), "{told}");
-            let expected = search.factors(&host, &ws).unwrap();
-            assert_eq!(found.0.columns(), expected.0.columns(), "{fill}");
-            assert_eq!(found.0.offsets(), expected.0.offsets(), "{fill}");
-            assert!(largest_difference(&found.1, &expected.1) < 1e-13);
-        }
-        let a = laplacian::<f64>(&Executor::reference(), 12);
-        for fill in [1.0, 2.0] {
-            let [here, there] = [&Executor::reference(), &device].map(|executor| {
-                let parict = ParIct {
-                    fill,
-                    ..ParIct::default()
-                };
-                let a = a.copy_to(executor).unwrap();
-                let (m, told) = said(|| made(&parict, &a).unwrap());
-                assert!(told.is_empty(), "{told}");
-                let ones = Vector::filled(executor, a.size().rows, 1, 1.0).unwrap();
-                let mut x = Vector::zeros_like(&ones).unwrap();
-                m.apply(&ones, &mut x, &ws).unwrap();
-                x.to_vec()
-            });
-            assert!(largest_difference(&here, &there) < 1e-12, "{fill}");
-        }
-    }
-
-    #[test]
-    fn threads_change_no_bit() {
-        let [one, three] = [1, 3].map(|threads| {
-            let cpu = Executor::cpu_with_threads(threads).unwrap();
-            let found = ParIlut::default()
-                .search()
-                .search(&convection::<f64>(&cpu, 12));
-            let found = found.unwrap();
-            (found.columns().to_vec(), found.values().to_vec())
-        });
-        assert_eq!(one, three);
-    }
-
-    #[test]
-    fn missing_diagonals_indefinite_matrices_and_bad_fill_are_named() {
-        let missing = made_of(&ParIlut::default(), 2, &[1.0, 2.0, 2.0, 0.0]);
-        assert!(matches!(missing, Err(Error::ZeroDiagonal { row: 1, .. })));
-        let refused = made_of(&of_fill(0.5), 1, &[1.0]);
-        assert!(matches!(refused, Err(Error::BadParameter { .. })));
-        let indefinite = made_of(&ParIct::default(), 2, &[1.0, 2.0, 2.0, -3.0]);
-        assert!(matches!(indefinite, Err(Error::BadPivot { row: 1, .. })));
     }
 }

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{ChebyshevBase, ChebyshevPolynomial};
+use super::{ChebyshevBase, ChebyshevPolynomial, example};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp};
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::Mixes;
 
-parameters! {
+preconditioner! {
     /// The Chebyshev polynomial of a high degree `m` in the matrix, which needs its products alone
     /// (4.3.2 of the thesis on Chronos; Bergamaschi et al. 2023).
     ///
@@ -22,42 +20,17 @@ parameters! {
     /// **Choose it** for matrix-free operators (`base` [`Identity`](ChebyshevBase::Identity)), and
     /// where waiting is dearer than products.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, gallery, precond::Polynomial, solver::{Cg, Solver}, vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(gallery::build("poisson5:40", &cpu)?.matrix);
-    /// let b = Vector::filled(&cpu, 1600, 1, 1.0)?;
-    /// let iterations = |degree: usize| {
-    ///     let mut polynomial = Polynomial::default();
-    ///     polynomial.degree = degree;
-    ///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&polynomial)?;
-    ///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
-    /// };
-    /// assert!(5 * iterations(10)? < iterations(1)?);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("Polynomial", "Cg", "poisson5:16", 15)]
     pub struct Polynomial {
         /// Products of an application, and one more.
         pub degree: usize = 20,
         /// What the matrix is scaled with.
-        pub base: ChebyshevBase = ChebyshevBase::default(),
+        pub base: ChebyshevBase = ChebyshevBase::Jacobi,
     }
+    name: "polynomial", summary: "A Chebyshev polynomial of high degree, by products alone.",
+    after_colon: &["degree", "base"], needs: &[Diagonal], support: Support::METHOD,
+    symmetry: Symmetric, memory: Memory::per(0, 32),
 }
-
-impl Component for Polynomial {
-    const REGISTRATION: Registration = Registration {
-        name: "polynomial",
-        summary: "A Chebyshev polynomial of high degree, by products alone.",
-        after_colon: &["degree", "base"],
-        needs: &[Need::Diagonal],
-        support: Support::METHOD,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 32),
-    };
-}
-
-preconditioner!(Polynomial);
 
 impl<T: Mixes<T, T>> Factory<T> for Polynomial {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -75,53 +48,23 @@ impl<T: Mixes<T, T>> Factory<T> for Polynomial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::executor::Executor;
-    use crate::gallery;
     use crate::linop::MatrixFree;
-    use crate::solver::{Cg, Solver};
-    use crate::vector::Vector;
+    use crate::precond::testing::{iterations_with, laplacian};
+    use crate::solver::Cg;
 
     #[test]
     fn a_higher_degree_takes_fewer_iterations_also_without_a_matrix() {
         let cpu = Executor::reference();
-        let matrix = gallery::build("poisson5:40", &cpu).unwrap().matrix;
+        let matrix = laplacian::<f64>(&cpu, 40);
         let size = matrix.size();
         let free = MatrixFree::new(&cpu, size, move |x, y, ws| matrix.apply(x, y, ws));
         let a: Arc<dyn LinOp<f64>> = Arc::new(free);
-        let iterations = |degree: usize| {
+        let found = [1, 4, 16].map(|degree| {
             let base = ChebyshevBase::Identity;
-            let polynomial = Polynomial { degree, base };
-            let solver = Solver::new(Cg::default(), Arc::clone(&a)).unwrap();
-            let solver = solver.preconditioned_by(&polynomial).unwrap();
-            let b = Vector::filled(&cpu, size.rows, 1, 1.0).unwrap();
-            let mut x = Vector::zeros_like(&b).unwrap();
-            let outcome = solver.solve(&b, &mut x).unwrap();
-            assert!(outcome.converged(), "{outcome}");
-            outcome.iterations
-        };
-        let found = [1, 4, 16].map(iterations);
-        assert!(
-            found[0] > 3 * found[1] && found[1] > 2 * found[2],
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn no_degree_is_an_error() {
-        let a = gallery::build("poisson5:4", &Executor::reference()).unwrap();
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a.matrix);
-        let none = Polynomial {
-            degree: 0,
-            ..Polynomial::default()
-        };
-        let error = none.generate(&a, &Workspace::new()).unwrap_err();
-        assert!(matches!(
-            error,
-            Error::BadParameter {
-                parameter: "degree",
-                ..
-            }
-        ));
+            iterations_with(Cg::default(), a.clone(), &Polynomial { degree, base })
+        });
+        let [one, four, sixteen] = found;
+        assert!(one > 3 * four && four > 2 * sixteen, "{found:?}");
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::diagonal_places;
-use super::fill_levels::spread;
+use super::fill_levels::{spread, write_entries};
 use super::select::largest;
 use super::sweeper::{Sweeper, exact};
+use super::triangular::entries_of;
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PARICT;
-use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::matrix::{Csr, Pattern};
 use crate::operations::factor::{Factorisation, Threshold};
 use crate::operations::{self, on_host, remark};
 use crate::scalar::Field;
@@ -88,7 +89,9 @@ impl Search {
             let wider = self.swept(a, &self.with_candidates(a, &f)?)?;
             let diagonal = diagonal_places(wider.pattern(), self.component)?;
             let kept = largest(wider.pattern(), &diagonal, wider.values(), rooms);
-            f = self.swept(a, &taken(&wider, &kept))?;
+            let value = |_, place: usize| wider.values()[place].load();
+            let taken = entries_of(wider.pattern(), |_, place| kept[place], value);
+            f = self.swept(a, &taken)?;
         }
         Ok(f)
     }
@@ -116,7 +119,7 @@ impl Search {
             }
         };
         let mut wider = a.add(A::Arith::one(), -A::Arith::one(), &product)?;
-        keep_known(f, &mut wider);
+        write_entries(f, &mut wider);
         Ok(wider)
     }
 
@@ -135,27 +138,6 @@ impl Search {
     }
 }
 
-/// Writes the entries of `f` to a matrix whose pattern holds that of `f`.
-fn keep_known<A: Field>(f: &Csr<A>, wider: &mut Csr<A>) {
-    let pattern = Arc::clone(wider.pattern());
-    fill_rows(
-        f.executor(),
-        pattern.offsets(),
-        wider.values_mut(),
-        |row, values| {
-            let (columns, known) = f.row(row);
-            let mut known = columns.iter().zip(known).peekable();
-            for (place, value) in pattern.range(row).zip(values) {
-                let column = pattern.columns()[place];
-                while known.next_if(|entry| *entry.0 < column).is_some() {}
-                if let Some((_, &old)) = known.next_if(|entry| *entry.0 == column) {
-                    *value = old;
-                }
-            }
-        },
-    );
-}
-
 /// Values on the pattern of `f`, whose own stay where they are not finite.
 fn finite_or<A: Field>(f: &Csr<A>, values: &[A::Arith]) -> Result<Csr<A>> {
     Csr::from_places(f.pattern(), |_, place| {
@@ -164,17 +146,4 @@ fn finite_or<A: Field>(f: &Csr<A>, values: &[A::Arith]) -> Result<Csr<A>> {
             false => f.values()[place],
         }
     })
-}
-
-/// The entries that are kept.
-fn taken<A: Field>(f: &Csr<A>, kept: &[bool]) -> Csr<A> {
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..f.size().rows {
-        for place in f.pattern().range(row).filter(|&place| kept[place]) {
-            columns.push(f.columns()[place]);
-            values.push(f.values()[place]);
-        }
-        offsets.push(columns.len());
-    }
-    Csr::from_canonical(f.executor(), f.size(), offsets, columns, values)
 }

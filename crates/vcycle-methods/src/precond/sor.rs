@@ -13,12 +13,10 @@ use crate::executor::Workspace;
 use crate::host_stages::TRIANGLES;
 use crate::linop::{Factory, LinOp};
 use crate::matrix::Csr;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, parameters, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar};
 
-parameters! {
+preconditioner! {
     /// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
     /// with the diagonal `D` and the strictly lower triangle `L` of the matrix. Gauss-Seidel is
     /// `omega = 1`.
@@ -38,21 +36,10 @@ parameters! {
         /// How many sweeps an application makes.
         pub sweeps: usize = 1,
     }
+    name: "sor", summary: "Successive over-relaxation.", after_colon: &["omega", "sweeps"],
+    needs: &[Entries, Diagonal], support: Support::own_rows(&[TRIANGLES]), symmetry: OneSided,
+    memory: Memory::per(12, 58),
 }
-
-impl Component for Sor {
-    const REGISTRATION: Registration = Registration {
-        name: "sor",
-        summary: "Successive over-relaxation.",
-        after_colon: &["omega", "sweeps"],
-        needs: &[Need::Entries, Need::Diagonal],
-        support: Support::own_rows(&[TRIANGLES]),
-        symmetry: Symmetry::OneSided,
-        memory: Memory::per(12, 58),
-    };
-}
-
-preconditioner!(Sor);
 
 impl<T: Mixes<T, T>> Factory<T> for Sor {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -66,44 +53,28 @@ impl<T: Mixes<T, T>> Factory<T> for Sor {
     }
 }
 
-/// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
-///
-/// For one sweep `M = (2 - omega) / omega (D / omega + U)^-1 D (D / omega + L)^-1` with
-/// `A = L + D + U` (Axelsson 1974). The factors are stored as triangles, so an application costs
-/// one pass over the matrix, every further sweep two.
-///
-/// **Choose it** with conjugate gradients: it is symmetric (Hermitian) positive definite where the
-/// matrix is. Symmetric Gauss-Seidel is `omega = 1`. It needs no factorisation, so it cannot fail
-/// as [`Ic0`](super::Ic0) can, which is stronger.
-///
-#[doc = example!("Ssor", "Cg", "poisson5:16", 30)]
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Ssor {
-    /// The relaxation `omega`, between 0 and 2.
-    pub omega: f64,
-    /// How many pairs of sweeps an application makes.
-    pub sweeps: usize,
-}
-
-impl Default for Ssor {
-    fn default() -> Self {
-        let Sor { omega, sweeps } = Sor::default();
-        Self { omega, sweeps }
+preconditioner! {
+    /// Symmetric over-relaxation from a zero guess: a sweep forwards, then one backwards.
+    ///
+    /// For one sweep `M = (2 - omega) / omega (D / omega + U)^-1 D (D / omega + L)^-1` with
+    /// `A = L + D + U` (Axelsson 1974). The factors are stored as triangles, so an application costs
+    /// one pass over the matrix, every further sweep two.
+    ///
+    /// **Choose it** with conjugate gradients: it is symmetric (Hermitian) positive definite where the
+    /// matrix is. Symmetric Gauss-Seidel is `omega = 1`. It needs no factorisation, so it cannot fail
+    /// as [`Ic0`](super::Ic0) can, which is stronger.
+    ///
+    #[doc = example!("Ssor", "Cg", "poisson5:16", 30)]
+    pub struct Ssor {
+        /// The relaxation `omega`, between 0 and 2.
+        pub omega: f64 = 1.0,
+        /// How many pairs of sweeps an application makes.
+        pub sweeps: usize = 1,
     }
+    name: "ssor", summary: "Symmetric successive over-relaxation.",
+    after_colon: &["omega", "sweeps"], needs: &[Entries, Diagonal],
+    support: Support::own_rows(&[TRIANGLES]), symmetry: Symmetric, memory: Memory::per(12, 58),
 }
-
-impl Component for Ssor {
-    const REGISTRATION: Registration = Registration {
-        name: "ssor",
-        summary: "Symmetric successive over-relaxation.",
-        symmetry: Symmetry::Symmetric,
-        ..Sor::REGISTRATION
-    };
-}
-
-preconditioner!(Ssor);
 
 impl<T: Mixes<T, T>> Factory<T> for Ssor {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -195,16 +166,18 @@ impl Relaxation {
 mod tests {
     use super::*;
     use crate::executor::Executor;
+    use crate::precond::MulticolourGs;
     use crate::precond::testing::{
-        convection, hermitian, identity_error, made, matrix_of, multiply, to_dense, values_for,
+        applied, convection, hermitian, identity_error, made, matrix_of, multiply, to_dense,
+        values_for,
     };
     use crate::scalar::c64;
-    use crate::vector::Vector;
 
-    /// Relaxes the unknowns one after the other, as the textbook says.
-    fn textbook(a: &Csr<f64>, b: &[f64], omega: f64, sweeps: usize) -> Vec<f64> {
-        let mut x = vec![0.0; b.len()];
-        for row in (0..sweeps).flat_map(|_| 0..b.len()) {
+    /// Relaxes unknowns one after the other, as the textbook says.
+    fn textbook(a: &Csr<f64>, omega: f64, order: impl Iterator<Item = usize>) -> Vec<f64> {
+        let n = a.size().rows;
+        let (b, mut x) = (values_for::<f64>(n), vec![0.0; n]);
+        for row in order {
             let (columns, values) = a.row(row);
             let products = columns.iter().zip(values).map(|(&c, v)| v * x[c as usize]);
             let residual = b[row] - products.sum::<f64>();
@@ -215,28 +188,20 @@ mod tests {
 
     #[test]
     fn sweeps_are_those_of_the_textbook() {
-        let host = Executor::reference();
-        let a = convection(&host, 5);
-        let b = values_for(25);
-        for (omega, sweeps) in [(1.0, 1), (1.3, 1), (0.8, 3)] {
-            let expected = textbook(&a, &b, omega, sweeps);
-            let m = made(&Sor { omega, sweeps }, &a).unwrap();
-            let mut x = Vector::zeros(&host, 25, 1).unwrap();
-            let b = Vector::from_column(&host, b.clone());
-            m.apply(&b, &mut x, &Workspace::new()).unwrap();
-            for (x, expected) in x.to_vec().iter().zip(expected) {
-                assert!((x - expected).abs() < 1e-13, "{x} {expected}");
+        let a = convection(&Executor::reference(), 5);
+        let check = |factory: &dyn Factory<f64>, expected: Vec<f64>| {
+            let found = applied(made(factory, &a).unwrap().as_ref(), 1);
+            for (x, expected) in found.into_iter().zip(expected) {
+                assert!((x - expected).abs() < 1e-13, "{factory:?}: {x} {expected}");
             }
+        };
+        for (omega, sweeps) in [(1.0, 1), (1.3, 1), (0.8, 3)] {
+            let order = (0..sweeps).flat_map(|_| 0..25);
+            check(&Sor { omega, sweeps }, textbook(&a, omega, order));
         }
-    }
-
-    #[test]
-    fn parameters_out_of_range_are_refused() {
-        let a = Csr::<f64>::identity(&Executor::reference(), 2);
-        for (omega, sweeps) in [(0.0, 1), (2.0, 1), (f64::NAN, 1), (1.0, 0)] {
-            let result = made(&Sor { omega, sweeps }, &a);
-            assert!(matches!(result, Err(Error::BadParameter { .. })));
-        }
+        // The points of a chess board, the black ones first.
+        let red_black = (0..25).step_by(2).chain((1..25).step_by(2));
+        check(&MulticolourGs::default(), textbook(&a, 1.0, red_black));
     }
 
     #[test]
@@ -244,21 +209,18 @@ mod tests {
         let (n, omega) = (16, 1.4);
         let a = convection(&Executor::reference(), 4);
         let dense = to_dense(&a);
-        let part = |keep: fn(usize, usize) -> bool, scale: f64| -> Vec<f64> {
+        let part = |keep: fn(usize, usize) -> bool, on_diagonal: fn(f64) -> f64| -> Vec<f64> {
             let value = |i: usize| match i / n == i % n {
-                true => scale * dense[i],
+                true => on_diagonal(dense[i]),
                 false if keep(i / n, i % n) => dense[i],
                 false => 0.0,
             };
             (0..n * n).map(value).collect()
         };
-        let lower = part(|row, column| column < row, 1.0 / omega);
-        let upper = part(|row, column| column > row, 1.0 / omega);
-        let mut inverse_diagonal = vec![0.0; n * n];
-        for row in 0..n {
-            inverse_diagonal[row * n + row] = omega / (2.0 - omega) / dense[row * n + row];
-        }
-        let inverse = multiply(n, &multiply(n, &lower, &inverse_diagonal), &upper);
+        let lower = part(|row, column| column < row, |d| d / 1.4);
+        let upper = part(|row, column| column > row, |d| d / 1.4);
+        let between = part(|_, _| false, |d| 1.4 / (2.0 - 1.4) / d);
+        let inverse = multiply(n, &multiply(n, &lower, &between), &upper);
         let m = matrix_of(&Ssor { omega, sweeps: 1 }, &a);
         assert!(identity_error(n, &multiply(n, &inverse, &m)) < 1e-13);
     }

@@ -46,8 +46,7 @@ impl<T: Scalar> LinOp<T> for Sweeps<T> {
     }
 
     fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let mut residual = ws.vector_like::<T, T>(r)?;
-        let mut step = ws.vector_like::<T, T>(r)?;
+        let [mut residual, mut step] = [ws.vector_like(r)?, ws.vector_like(r)?];
         self.once.apply(r, z, ws)?;
         for _ in 1..self.sweeps {
             self.a.residual(r, z, &mut residual, ws)?;
@@ -65,8 +64,7 @@ impl<T: Scalar> LinOp<T> for Sweeps<T> {
         z: &mut Vector<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        let mut residual = ws.vector_like::<T, T>(r)?;
-        let mut step = ws.vector_like::<T, T>(r)?;
+        let [mut residual, mut step] = [ws.vector_like(r)?, ws.vector_like(r)?];
         self.once.apply_transposed(mode, r, z, ws)?;
         for _ in 1..self.sweeps {
             self.a.apply_transposed(mode, z, &mut residual, ws)?;

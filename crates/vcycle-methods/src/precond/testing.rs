@@ -8,6 +8,7 @@ use crate::linop::{Factory, LinOp, Size, Transpose};
 use crate::matrix::{Csr, Duplicates};
 use crate::operations::HostStages;
 use crate::scalar::{Field, Mixes, Real, Scalar, c64, convert};
+use crate::solver::{Method, Solver};
 use crate::vector::Vector;
 
 /// A matrix without the zeros of `dense`, which is given row by row.
@@ -36,7 +37,7 @@ pub(super) fn made_of(
 
 /// The preconditioner as a dense matrix.
 pub(super) fn matrix_of<T: Mixes<T, T>>(factory: &dyn Factory<T>, a: &Csr<T>) -> Vec<T> {
-    assemble(made(factory, a).unwrap().as_ref())
+    assemble(made(factory, a).unwrap().as_ref(), None)
 }
 
 /// The entries of a matrix, with its zeros.
@@ -120,18 +121,10 @@ pub(super) fn laplacian<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
     five_points(executor, side, |i, j| j * side + i, points)
 }
 
-/// A five-point matrix with a wind: neither symmetric nor of constant sign.
+/// A five-point matrix with a wind: neither symmetric nor of constant sign, and complex where `T` is.
 pub(super) fn convection<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
-    let points = real([4.0, -1.5, -0.5, -1.25, 0.75]);
-    five_points(executor, side, |i, j| j * side + i, points)
-}
-
-/// The same with complex values.
-pub(super) fn complex_convection<T: Scalar>(executor: &Executor, side: usize) -> Csr<T> {
     let mut points = real([4.0, -1.5, -0.5, -1.25, 0.75]);
-    points[0].im = 0.5;
-    points[1].im = 0.25;
-    points[4].im = -0.75;
+    (points[0].im, points[1].im, points[4].im) = (0.5, 0.25, -0.75);
     five_points(executor, side, |i, j| j * side + i, points)
 }
 
@@ -171,28 +164,78 @@ pub(super) fn values_for<T: Scalar>(count: usize) -> Vec<T> {
     (0..count).map(|k| T::from_c64(value(k))).collect()
 }
 
-/// The matrix of an operator, row by row: its products with all unit vectors at once.
-pub(super) fn assemble<T: Scalar>(op: &dyn LinOp<T>) -> Vec<T> {
-    let (unit, mut product) = unit_vectors(op);
-    op.apply(&unit, &mut product, &Workspace::new()).unwrap();
-    product.to_vec()
-}
-
-/// The matrix of an operator's transpose.
-pub(super) fn assemble_transposed<T: Scalar>(op: &dyn LinOp<T>, mode: Transpose) -> Vec<T> {
-    let (unit, mut product) = unit_vectors(op);
-    op.apply_transposed(mode, &unit, &mut product, &Workspace::new())
-        .unwrap();
-    product.to_vec()
-}
-
-fn unit_vectors<T: Scalar>(op: &dyn LinOp<T>) -> (Vector<T>, Vector<T>) {
+/// The matrix of an operator or of its transpose, row by row: its products with all unit vectors at once.
+pub(super) fn assemble<T: Scalar>(op: &dyn LinOp<T>, mode: Option<Transpose>) -> Vec<T> {
     let n = op.size().rows;
     let one = |i: usize| T::from_c64(c64::from(f64::from(i / n == i % n)));
     let unit = Vector::from_rows(op.executor(), n, (0..n * n).map(one).collect()).unwrap();
     // Old contents must not matter.
-    let product = Vector::filled(op.executor(), n, n, f64::NAN).unwrap();
-    (unit, product)
+    let mut product = Vector::filled(op.executor(), n, n, f64::NAN).unwrap();
+    let ws = Workspace::new();
+    match mode {
+        None => op.apply(&unit, &mut product, &ws).unwrap(),
+        Some(mode) => op.apply_transposed(mode, &unit, &mut product, &ws).unwrap(),
+    }
+    product.to_vec()
+}
+
+/// What an operator makes of so many columns of [`values_for`].
+pub(super) fn applied<T: Scalar>(op: &dyn LinOp<T>, cols: usize) -> Vec<T> {
+    let values = values_for(op.size().rows * cols);
+    let x = Vector::from_rows(op.executor(), cols, values).unwrap();
+    let mut y = Vector::zeros_like(&x).unwrap();
+    op.apply(&x, &mut y, &Workspace::new()).unwrap();
+    y.to_vec()
+}
+
+/// Iterations of a method for a right-hand side of ones.
+pub(super) fn iterations_with(
+    method: impl Method<f64> + 'static,
+    a: Arc<dyn LinOp<f64>>,
+    factory: &dyn Factory<f64>,
+) -> usize {
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let solver = Solver::new(method, a).unwrap();
+    let solver = solver.preconditioned_by(factory).unwrap();
+    let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+    let outcome = outcome.unwrap();
+    assert!(outcome.converged(), "{factory:?}: {outcome}");
+    outcome.iterations
+}
+
+/// The same for a matrix.
+pub(super) fn iterations_of(
+    method: impl Method<f64> + 'static,
+    a: &Csr<f64>,
+    factory: &dyn Factory<f64>,
+) -> usize {
+    iterations_with(method, Arc::new(a.clone()), factory)
+}
+
+/// A preconditioner by its name and the parameters that differ from the defaults: `ilut fill=0.5`.
+pub(super) fn parsed<T: Mixes<T, T>>(text: &str) -> Box<dyn Factory<T>> {
+    let mut words = text.split_whitespace();
+    let name = words.next().unwrap();
+    let pairs = words.map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap();
+        let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+        (key.to_owned(), value)
+    });
+    let keys = serde_json::Value::Object(pairs.collect());
+    macro_rules! by_name {
+        ($($name:literal $type:ident),*) => {
+            match name {
+                $($name => Box::new(serde_json::from_value::<super::$type>(keys).unwrap()),)*
+                other => panic!("no preconditioner {other}"),
+            }
+        };
+    }
+    by_name!(
+        "jacobi" Jacobi, "l1-jacobi" L1Jacobi, "block-jacobi" BlockJacobi, "block-direct" BlockDirect, "sor" Sor, "ssor" Ssor,
+        "multicolour-gs" MulticolourGs, "hybrid-gs" HybridGs, "ic0" Ic0, "ick" Ick, "ilu0" Ilu0, "iluk" Iluk, "ilut" Ilut,
+        "paric" ParIc, "parict" ParIct, "parilu" ParIlu, "parilut" ParIlut, "isai" Isai, "fsai" Fsai, "polynomial" Polynomial,
+        "chebyshev" ChebyshevPolynomial
+    )
 }
 
 /// The product of two dense matrices.

@@ -54,11 +54,7 @@ impl<T: Scalar> Triangle<T> {
         on_host(pattern.executor(), TRIANGLES);
         let inverse = diagonal.map(|diagonal| invert(component, diagonal));
         let inverse = inverse.transpose()?;
-        let holds = |row, column| rows.holds(side, row, column);
-        let off_diagonal = entries_of::<T>(pattern, holds, value);
-        if let Err(Error::NonFiniteEntry { row, .. }) = off_diagonal.check_finite() {
-            return Err(bad_pivot(component, row, "not finite"));
-        }
+        let off_diagonal = off_diagonal(component, rows, side, pattern, value)?;
         let schedule = rows.schedule(side, &off_diagonal);
         Ok(Self::scheduled(schedule, &off_diagonal, inverse.as_deref()))
     }
@@ -172,7 +168,23 @@ pub(super) fn invert<A: Field>(component: &'static str, mut diagonal: Vec<A>) ->
     Ok(diagonal)
 }
 
-/// The entries of a pattern that `holds`, with their values.
+/// The entries of a pattern on one side of the diagonal, with finite values.
+pub(super) fn off_diagonal<T: Scalar>(
+    component: &'static str,
+    rows: &Rows,
+    side: Side,
+    pattern: &Pattern,
+    value: impl Fn(usize, usize) -> T::Arith,
+) -> Result<Csr<T>> {
+    let holds = |row, place: usize| rows.holds(side, row, pattern.columns()[place] as usize);
+    let found = entries_of::<T>(pattern, holds, value);
+    match found.check_finite() {
+        Err(Error::NonFiniteEntry { row, .. }) => Err(bad_pivot(component, row, "not finite")),
+        _ => Ok(found),
+    }
+}
+
+/// The entries of a pattern whose row and place `holds`, with their values.
 pub(super) fn entries_of<T: Scalar>(
     pattern: &Pattern,
     holds: impl Fn(usize, usize) -> bool,
@@ -181,12 +193,9 @@ pub(super) fn entries_of<T: Scalar>(
     let (mut columns, mut values) = (Vec::new(), Vec::new());
     let mut offsets = vec![0];
     for row in 0..pattern.size().rows {
-        for place in pattern.range(row) {
-            let column = pattern.columns()[place];
-            if holds(row, column as usize) {
-                columns.push(column);
-                values.push(T::store(value(row, place)));
-            }
+        for place in pattern.range(row).filter(|&place| holds(row, place)) {
+            columns.push(pattern.columns()[place]);
+            values.push(T::store(value(row, place)));
         }
         offsets.push(columns.len());
     }

@@ -4,38 +4,24 @@ use super::per_column::PerColumn;
 use super::{Run, example, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars};
 
-/// Biconjugate gradients (Fletcher 1976).
-///
-/// Two coupled conjugate gradient recurrences, with `A` and with its adjoint. The residual can
-/// jump about.
-///
-/// **Choose it** for nonsymmetric matrices where products with the adjoint are cheap; mostly
-/// [`Bicgstab`](super::Bicgstab) or [`Idr`](super::Idr) is the better choice. Matrix and
-/// preconditioner must be able to apply their adjoint.
-///
-#[doc = example!("Bicg")]
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Bicg {}
-
-impl Component for Bicg {
-    const REGISTRATION: Registration = Registration {
-        name: "bicg",
-        summary: "Biconjugate gradients.",
-        after_colon: &[],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(7),
-    };
+solver! {
+    /// Biconjugate gradients (Fletcher 1976).
+    ///
+    /// Two coupled conjugate gradient recurrences, with `A` and with its adjoint. The residual can
+    /// jump about.
+    ///
+    /// **Choose it** for nonsymmetric matrices where products with the adjoint are cheap; mostly
+    /// [`Bicgstab`](super::Bicgstab) or [`Idr`](super::Idr) is the better choice. Matrix and
+    /// preconditioner must be able to apply their adjoint.
+    ///
+    #[doc = example!("Bicg")]
+    pub struct Bicg {}
+    name: "bicg", summary: "Biconjugate gradients.", after_colon: &[],
+    needs: &[FixedPreconditioner], symmetry: Varying, memory: Memory::vectors(7),
 }
-
-solver!(Bicg);
 
 impl Bicg {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -2,37 +2,23 @@
 
 use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
-/// Stabilised biconjugate gradients (van der Vorst 1992), preconditioned from the right.
-///
-/// A step of biconjugate gradients without the adjoint, followed by a residual minimisation in
-/// one dimension. Two products and two applications of the preconditioner an iteration.
-///
-/// **Choose it** for nonsymmetric matrices when the memory of [`Gmres`](super::Gmres) is too
-/// much; [`Idr`](super::Idr) often needs fewer products.
-///
-#[doc = example!("Bicgstab")]
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Bicgstab {}
-
-impl Component for Bicgstab {
-    const REGISTRATION: Registration = Registration {
-        name: "bicgstab",
-        summary: "Stabilised biconjugate gradients.",
-        after_colon: &[],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(8),
-    };
+solver! {
+    /// Stabilised biconjugate gradients (van der Vorst 1992), preconditioned from the right.
+    ///
+    /// A step of biconjugate gradients without the adjoint, followed by a residual minimisation in
+    /// one dimension. Two products and two applications of the preconditioner an iteration.
+    ///
+    /// **Choose it** for nonsymmetric matrices when the memory of [`Gmres`](super::Gmres) is too
+    /// much; [`Idr`](super::Idr) often needs fewer products.
+    ///
+    #[doc = example!("Bicgstab")]
+    pub struct Bicgstab {}
+    name: "bicgstab", summary: "Stabilised biconjugate gradients.", after_colon: &[],
+    needs: &[FixedPreconditioner], symmetry: Varying, memory: Memory::vectors(8),
 }
-
-solver!(Bicgstab);
 
 impl Bicgstab {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

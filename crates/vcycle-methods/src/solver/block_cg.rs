@@ -4,50 +4,36 @@ use super::orthonormal::{finite, norms, orthonormal};
 use super::{Run, solver};
 use crate::dense::Independent;
 use crate::error::Result;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::{Part, Status};
 use crate::vector::{Coefficient, Vector};
 
-/// Block conjugate gradients (O'Leary 1980) that do not break down (Ji and Li 2017).
-///
-/// Every right-hand side minimises its error over the directions of all of them, so that fewer iterations are needed than by
-/// [`Cg`](super::Cg), which solves for each by itself: about as many as after the smallest eigenvalues, one for each right-hand
-/// side, were taken away. Directions are orthonormal; those that depend on others are left out, and right-hand sides that
-/// have converged add none. An iteration multiplies all columns of two blocks with each other four times.
-///
-/// **Choose it** for several right-hand sides of a symmetric positive definite matrix, where iterations are many or a product with many
-/// columns costs little more than with one.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, solver::{BlockCg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0, 8.0]));
-/// let b = Vector::from_rows(&cpu, 2, vec![1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0])?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = Solver::<f64>::new(BlockCg::default(), a)?.solve(&b, &mut x)?;
-/// assert!(outcome.converged() && outcome.iterations == 2);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct BlockCg {}
-
-impl Component for BlockCg {
-    const REGISTRATION: Registration = Registration {
-        name: "block-cg",
-        summary: "Conjugate gradients with a space that all right-hand sides share.",
-        after_colon: &[],
-        needs: Need::SYMMETRIC_FIXED,
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(10),
-    };
+solver! {
+    /// Block conjugate gradients (O'Leary 1980) that do not break down (Ji and Li 2017).
+    ///
+    /// Every right-hand side minimises its error over the directions of all of them, so that fewer iterations are needed than by
+    /// [`Cg`](super::Cg), which solves for each by itself: about as many as after the smallest eigenvalues, one for each right-hand
+    /// side, were taken away. Directions are orthonormal; those that depend on others are left out, and right-hand sides that
+    /// have converged add none. An iteration multiplies all columns of two blocks with each other four times.
+    ///
+    /// **Choose it** for several right-hand sides of a symmetric positive definite matrix, where iterations are many or a product with many
+    /// columns costs little more than with one.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, matrix::Csr, solver::{BlockCg, Solver}, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, 4.0, 8.0]));
+    /// let b = Vector::from_rows(&cpu, 2, vec![1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0])?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// let outcome = Solver::<f64>::new(BlockCg::default(), a)?.solve(&b, &mut x)?;
+    /// assert!(outcome.converged() && outcome.iterations == 2);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct BlockCg {}
+    name: "block-cg", summary: "Conjugate gradients with a space that all right-hand sides share.",
+    after_colon: &[], needs: Need::SYMMETRIC_FIXED, symmetry: Varying, memory: Memory::vectors(10),
 }
-
-solver!(BlockCg);
 
 /// A residual may be this much shorter than the first one and still be measured by that.
 const MOST_LOST: f64 = 1e10;

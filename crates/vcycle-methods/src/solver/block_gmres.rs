@@ -2,16 +2,13 @@
 
 use super::block_space::{CloneIn, Space};
 use super::recycled::Recycled;
-use super::{Run, check_restart, solver};
+use super::{Run, check_restart, example, solver};
 use crate::error::Result;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Scalars, Vector};
 
-parameters! {
+solver! {
     /// Block generalised minimal residuals (Vital 1990), restarted and preconditioned from the right.
     ///
     /// Every right-hand side minimises its residual over the space of all of them, so that fewer iterations are needed than by
@@ -20,40 +17,17 @@ parameters! {
     ///
     /// **Choose it** for several right-hand sides of one matrix that [`Gmres`](super::Gmres) needs many iterations for; memory is the same.
     ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vcycle::{executor::Executor, matrix::Csr, solver::{BlockGmres, Solver}, vector::Vector};
-    /// let cpu = Executor::cpu();
-    /// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0, -4.0, 8.0]));
-    /// let b = Vector::from_rows(&cpu, 2, vec![1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0])?;
-    /// let mut x = Vector::zeros_like(&b)?;
-    /// let outcome = Solver::<f64>::new(BlockGmres::default(), a)?.solve(&b, &mut x)?;
-    /// assert!(outcome.converged() && outcome.iterations == 2);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
+    #[doc = example!("BlockGmres")]
     pub struct BlockGmres {
         /// Blocks of vectors kept before the method starts afresh, each with one for every right-hand side.
         pub restart: usize = 50,
     }
+    name: "block-gmres",
+    summary: "Generalised minimal residuals with a space that all right-hand sides share.",
+    after_colon: &["restart"], needs: &[FixedPreconditioner], symmetry: Varying,
+    memory: Memory::vectors(10);
+    more memory: |own, _| Memory::vectors(own.restart);
 }
-
-impl Component for BlockGmres {
-    const REGISTRATION: Registration = Registration {
-        name: "block-gmres",
-        summary: "Generalised minimal residuals with a space that all right-hand sides share.",
-        after_colon: &["restart"],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(10),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Self::REGISTRATION.memory.and(Memory::vectors(self.restart))
-    }
-}
-
-solver!(BlockGmres);
 
 impl BlockGmres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

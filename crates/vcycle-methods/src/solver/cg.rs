@@ -2,40 +2,26 @@
 
 use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Part;
 use crate::vector::Coefficient;
 
-/// Preconditioned conjugate gradients (Hestenes and Stiefel 1952).
-///
-/// Minimises the error in the norm of `A` over a growing Krylov space, with two reductions and
-/// one product an iteration.
-///
-/// **Choose it** for symmetric (Hermitian) positive definite matrices with a symmetric positive
-/// definite preconditioner that is the same in every iteration; take [`Fcg`](super::Fcg) if it
-/// varies. A direction of non-positive curvature ends it with
-/// [`Status::Indefinite`](crate::stop::Status::Indefinite).
-///
-#[doc = example!("Cg")]
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Cg {}
-
-impl Component for Cg {
-    const REGISTRATION: Registration = Registration {
-        name: "cg",
-        summary: "Conjugate gradients.",
-        after_colon: &[],
-        needs: Need::SYMMETRIC_FIXED,
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(4),
-    };
+solver! {
+    /// Preconditioned conjugate gradients (Hestenes and Stiefel 1952).
+    ///
+    /// Minimises the error in the norm of `A` over a growing Krylov space, with two reductions and
+    /// one product an iteration.
+    ///
+    /// **Choose it** for symmetric (Hermitian) positive definite matrices with a symmetric positive
+    /// definite preconditioner that is the same in every iteration; take [`Fcg`](super::Fcg) if it
+    /// varies. A direction of non-positive curvature ends it with
+    /// [`Status::Indefinite`](crate::stop::Status::Indefinite).
+    ///
+    #[doc = example!("Cg")]
+    pub struct Cg {}
+    name: "cg", summary: "Conjugate gradients.", after_colon: &[], needs: Need::SYMMETRIC_FIXED,
+    symmetry: Varying, memory: Memory::vectors(4),
 }
-
-solver!(Cg);
 
 impl Cg {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

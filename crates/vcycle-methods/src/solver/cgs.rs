@@ -2,37 +2,23 @@
 
 use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
-/// Conjugate gradients squared (Sonneveld 1989), preconditioned from the right.
-///
-/// Applies the contraction of [`Bicg`](super::Bicg) twice, without the adjoint: twice as fast
-/// where that converges, and as much wilder where it does not.
-///
-/// **Choose it** for nonsymmetric matrices with a good preconditioner; else prefer
-/// [`Bicgstab`](super::Bicgstab).
-///
-#[doc = example!("Cgs")]
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Cgs {}
-
-impl Component for Cgs {
-    const REGISTRATION: Registration = Registration {
-        name: "cgs",
-        summary: "Conjugate gradients squared.",
-        after_colon: &[],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(8),
-    };
+solver! {
+    /// Conjugate gradients squared (Sonneveld 1989), preconditioned from the right.
+    ///
+    /// Applies the contraction of [`Bicg`](super::Bicg) twice, without the adjoint: twice as fast
+    /// where that converges, and as much wilder where it does not.
+    ///
+    /// **Choose it** for nonsymmetric matrices with a good preconditioner; else prefer
+    /// [`Bicgstab`](super::Bicgstab).
+    ///
+    #[doc = example!("Cgs")]
+    pub struct Cgs {}
+    name: "cgs", summary: "Conjugate gradients squared.", after_colon: &[],
+    needs: &[FixedPreconditioner], symmetry: Varying, memory: Memory::vectors(8),
 }
-
-solver!(Cgs);
 
 impl Cgs {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -2,7 +2,6 @@
 
 use super::{Run, example, solver, spectrum};
 use crate::error::{Error, Result};
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry, parameters};
 use crate::scalar::Scalar;
 use crate::stop::Status;
 use crate::vector::Coefficient;
@@ -10,7 +9,7 @@ use crate::vector::Coefficient;
 /// An estimate of the largest eigenvalue comes from below, one of the smallest from above.
 const SAFETY: f64 = 1.1;
 
-parameters! {
+solver! {
     /// Chebyshev iteration (Golub and Varga 1961; in the form of Gutknecht and Röllin 2002).
     ///
     /// The residual polynomial is the Chebyshev polynomial of an interval that holds the spectrum of
@@ -32,6 +31,8 @@ parameters! {
         /// Iterations of conjugate gradients spent on an estimate.
         pub estimation_steps: usize = 20,
     }
+    name: "chebyshev", summary: "Chebyshev iteration.", after_colon: &["lower", "upper"],
+    needs: Need::SYMMETRIC_FIXED, symmetry: Symmetric, memory: Memory::vectors(4),
 }
 
 impl Chebyshev {
@@ -57,20 +58,6 @@ impl Chebyshev {
         ))
     }
 }
-
-impl Component for Chebyshev {
-    const REGISTRATION: Registration = Registration {
-        name: "chebyshev",
-        summary: "Chebyshev iteration.",
-        after_colon: &["lower", "upper"],
-        needs: Need::SYMMETRIC_FIXED,
-        support: Support::METHOD,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::vectors(4),
-    };
-}
-
-solver!(Chebyshev);
 
 impl Chebyshev {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

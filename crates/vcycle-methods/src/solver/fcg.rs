@@ -2,40 +2,27 @@
 
 use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::Scalar;
 use crate::stop::Part;
 use crate::vector::Coefficient;
 
-/// Flexible conjugate gradients (Notay, *Flexible conjugate gradients*, 2000).
-///
-/// The new direction is made conjugate to the last one explicitly,
-/// `beta = -<A p, z> / <A p, p>`, which is the Polak–Ribière formula: it stays a descent method
-/// when the preconditioner changes from one iteration to the next. One reduction more than
-/// [`Cg`](super::Cg).
-///
-/// **Choose it** for symmetric (Hermitian) positive definite matrices whose preconditioner is
-/// itself an iteration, a cycle with rounding in low precision, or slightly unsymmetric.
-///
-#[doc = example!("Fcg")]
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Fcg {}
-
-impl Component for Fcg {
-    const REGISTRATION: Registration = Registration {
-        name: "fcg",
-        summary: "Flexible conjugate gradients.",
-        after_colon: &[],
-        needs: &[Need::SymmetricMatrix, Need::SymmetricPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(4),
-    };
+solver! {
+    /// Flexible conjugate gradients (Notay, *Flexible conjugate gradients*, 2000).
+    ///
+    /// The new direction is made conjugate to the last one explicitly,
+    /// `beta = -<A p, z> / <A p, p>`, which is the Polak–Ribière formula: it stays a descent method
+    /// when the preconditioner changes from one iteration to the next. One reduction more than
+    /// [`Cg`](super::Cg).
+    ///
+    /// **Choose it** for symmetric (Hermitian) positive definite matrices whose preconditioner is
+    /// itself an iteration, a cycle with rounding in low precision, or slightly unsymmetric.
+    ///
+    #[doc = example!("Fcg")]
+    pub struct Fcg {}
+    name: "fcg", summary: "Flexible conjugate gradients.", after_colon: &[],
+    needs: &[SymmetricMatrix, SymmetricPreconditioner], symmetry: Varying,
+    memory: Memory::vectors(4),
 }
-
-solver!(Fcg);
 
 impl Fcg {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

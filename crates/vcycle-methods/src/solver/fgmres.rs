@@ -2,13 +2,10 @@
 
 use super::{Run, example, gmres, solver};
 use crate::error::Result;
-use crate::registration::{
-    Component, Memory, MemoryOf, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::Scalar;
 use crate::vector::Storage;
 
-parameters! {
+solver! {
     /// Flexible generalised minimal residuals (Saad 1993), restarted.
     ///
     /// [`Gmres`](super::Gmres) that keeps the preconditioned vectors, so that the preconditioner may
@@ -23,26 +20,10 @@ parameters! {
         /// What they are stored in, and what the preconditioner made of them.
         pub basis: Storage = Storage::Working,
     }
+    name: "fgmres", summary: "Flexible generalised minimal residuals.",
+    after_colon: &["restart", "basis"], needs: &[], symmetry: Varying, memory: Memory::vectors(4);
+    more memory: |own, _| Memory::vectors(own.basis.vectors(own.restart).saturating_mul(2));
 }
-
-impl Component for Fgmres {
-    const REGISTRATION: Registration = Registration {
-        name: "fgmres",
-        summary: "Flexible generalised minimal residuals.",
-        after_colon: &["restart", "basis"],
-        needs: &[],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(4),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let basis = Memory::vectors(self.basis.vectors(self.restart));
-        Self::REGISTRATION.memory.and(basis).and(basis)
-    }
-}
-
-solver!(Fgmres);
 
 impl Fgmres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -3,13 +3,10 @@
 use super::basis::Basis;
 use super::{Run, check_restart, example, solver};
 use crate::error::Result;
-use crate::registration::{
-    Component, Memory, MemoryOf, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
-parameters! {
+solver! {
     /// Generalised conjugate residuals (Eisenstat, Elman and Schultz 1983), restarted.
     ///
     /// Keeps the directions `p` and their orthonormal images `A p`; minimises the residual as
@@ -23,27 +20,10 @@ parameters! {
         /// Directions kept before the method starts afresh.
         pub restart: usize = 50,
     }
+    name: "gcr", summary: "Generalised conjugate residuals.", after_colon: &["restart"], needs: &[],
+    symmetry: Varying, memory: Memory::vectors(4);
+    more memory: |own, _| Memory::vectors(own.restart.saturating_mul(2));
 }
-
-impl Component for Gcr {
-    const REGISTRATION: Registration = Registration {
-        name: "gcr",
-        summary: "Generalised conjugate residuals.",
-        after_colon: &["restart"],
-        needs: &[],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(4),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Self::REGISTRATION
-            .memory
-            .and(Memory::vectors(self.restart.saturating_mul(2)))
-    }
-}
-
-solver!(Gcr);
 
 impl Gcr {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

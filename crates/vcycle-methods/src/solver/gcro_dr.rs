@@ -8,13 +8,11 @@ use vcycle_kernels::compiled;
 use super::recycled::Recycled;
 use super::{Method, Run, SolverComponent, block_gmres};
 use crate::error::Result;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
-};
+use crate::registration::{Component, component};
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
-parameters! {
+component! {
     /// Generalised conjugate residuals with inner orthogonalisation and deflated restarting, which recycle a space (GCRO-DR: Parks,
     /// de Sturler, Mackey, Johnson and Maiti 2006), for sequences of systems.
     ///
@@ -49,23 +47,11 @@ parameters! {
         /// Vectors that are kept.
         pub recycle: usize = 10,
     }
-}
-
-impl Component for GcroDr {
-    const REGISTRATION: Registration = Registration {
-        name: "gcro-dr",
-        summary: "Minimal residuals that keep a space from cycle to cycle and from system to system.",
-        after_colon: &["restart", "recycle"],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(10),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let kept = self.recycle.saturating_mul(4).saturating_add(self.restart);
-        Self::REGISTRATION.memory.and(Memory::vectors(kept))
-    }
+    name: "gcro-dr",
+    summary: "Minimal residuals that keep a space from cycle to cycle and from system to system.",
+    after_colon: &["restart", "recycle"], needs: &[FixedPreconditioner], support: Support::METHOD, symmetry: Varying,
+    memory: Memory::vectors(10);
+    more memory: |own, _| Memory::vectors(own.recycle.saturating_mul(4).saturating_add(own.restart));
 }
 
 impl SolverComponent for GcroDr {

@@ -5,14 +5,11 @@ use super::{Run, check_restart, example, solver};
 use crate::dense::LeastSquares;
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Status;
 use crate::vector::{Coefficient, Packed, Scalars, Storage, Vector};
 
-parameters! {
+solver! {
     /// Generalised minimal residuals (Saad and Schultz 1986), restarted and preconditioned from the
     /// right.
     ///
@@ -35,26 +32,10 @@ parameters! {
         /// What they are stored in: `working`, `sp`, `hp`, `i32` or `i16`.
         pub basis: Storage = Storage::Working,
     }
+    name: "gmres", summary: "Generalised minimal residuals.", after_colon: &["restart", "basis"],
+    needs: &[FixedPreconditioner], symmetry: Varying, memory: Memory::vectors(4);
+    more memory: |own, _| Memory::vectors(own.basis.vectors(own.restart));
 }
-
-impl Component for Gmres {
-    const REGISTRATION: Registration = Registration {
-        name: "gmres",
-        summary: "Generalised minimal residuals.",
-        after_colon: &["restart", "basis"],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(4),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let basis = Memory::vectors(self.basis.vectors(self.restart));
-        Self::REGISTRATION.memory.and(basis)
-    }
-}
-
-solver!(Gmres);
 
 impl Gmres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

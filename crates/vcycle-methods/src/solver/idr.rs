@@ -8,16 +8,13 @@ use super::random::RandomVectors;
 use super::{Run, example, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars, Vector};
 
 /// The cosine below which the step `omega` is lengthened (Sleijpen and van der Vorst 1995).
 const ANGLE: f64 = 0.7;
 
-parameters! {
+solver! {
     /// Induced dimension reduction IDR(s) with biorthogonal residuals (van Gijzen and Sonneveld
     /// 2011, algorithm 5.1), preconditioned from the right.
     ///
@@ -34,27 +31,10 @@ parameters! {
         /// Seed of the shadow space.
         pub seed: u64 = 1,
     }
+    name: "idr", summary: "Induced dimension reduction.", after_colon: &["s", "seed"],
+    needs: &[FixedPreconditioner], symmetry: Varying, memory: Memory::vectors(6);
+    more memory: |own, _| Memory::vectors(own.s.saturating_mul(3));
 }
-
-impl Component for Idr {
-    const REGISTRATION: Registration = Registration {
-        name: "idr",
-        summary: "Induced dimension reduction.",
-        after_colon: &["s", "seed"],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(6),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Self::REGISTRATION
-            .memory
-            .and(Memory::vectors(self.s.saturating_mul(3)))
-    }
-}
-
-solver!(Idr);
 
 impl Idr {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -2,11 +2,10 @@
 
 use super::{Run, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, Registration, Support, Symmetry, parameters};
 use crate::scalar::Scalar;
 use crate::vector::Coefficient;
 
-parameters! {
+solver! {
     /// Iterative refinement, also known as Richardson's iteration:
     /// `x = x + relaxation M (b - A x)`.
     ///
@@ -38,6 +37,8 @@ parameters! {
         /// Corrections in an iteration.
         pub corrections: usize = 1,
     }
+    name: "ir", summary: "Iterative refinement (Richardson).", after_colon: &["relaxation"],
+    needs: &[], symmetry: Symmetric, memory: Memory::vectors(2),
 }
 
 impl Ir {
@@ -50,20 +51,6 @@ impl Ir {
         }
     }
 }
-
-impl Component for Ir {
-    const REGISTRATION: Registration = Registration {
-        name: "ir",
-        summary: "Iterative refinement (Richardson).",
-        after_colon: &["relaxation"],
-        needs: &[],
-        support: Support::METHOD,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::vectors(2),
-    };
-}
-
-solver!(Ir);
 
 impl Ir {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

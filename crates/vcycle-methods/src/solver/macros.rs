@@ -1,11 +1,21 @@
 //! What files of methods have in common: their registration, and their example.
 
-/// Registers parameters with a function `iterate` as a solver; stands in their own file.
+/// A [`component!`](crate::registration::component) with a function `iterate` that is a solver; stands in its own file.
 macro_rules! solver {
-    ($parameters:ident) => {
+    (
+        $(#[$($of_struct:tt)*])*
+        pub struct $parameters:ident { $($fields:tt)* }
+        $($registration:tt)*
+    ) => {
+        crate::registration::component! {
+            $(#[$($of_struct)*])*
+            pub struct $parameters { $($fields)* }
+            support: Support::METHOD, $($registration)*
+        }
+
         impl<T: Scalar> crate::solver::Method<T> for $parameters {
             fn name(&self) -> &'static str {
-                Self::REGISTRATION.name
+                <Self as crate::registration::Component>::REGISTRATION.name
             }
             fn iterate(&self, run: &mut Run<'_, T>) -> Result<()> {
                 $parameters::iterate(self, run)

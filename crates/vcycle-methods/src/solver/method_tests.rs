@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::testing::{
-    self, Alternating, InSingle, NoTranspose, definite, ones, solve_with, solved, solver,
+    self, alternating, definite, in_single, ones, solve_with, solved, solver, without_transpose,
 };
 use super::*;
 use crate::matrix::Csr;
@@ -99,7 +99,7 @@ fn conjugate_gradients_take_an_iteration_an_eigenvalue_and_pipelined_ones_the_sa
 #[test]
 fn a_changing_preconditioner_is_no_obstacle_to_flexible_methods() {
     let a = testing::laplacian_2d::<f64>(&host(), 12);
-    let preconditioner = Arc::new(Alternating::new(&a));
+    let preconditioner = Arc::new(alternating(&a));
     let iterations = |method| solve_with(method, &a, Some(preconditioner.clone())).iterations;
     let flexible = iterations(Arc::new(Fcg::default()));
     let plain = iterations(Arc::new(Cg::default()));
@@ -121,7 +121,7 @@ fn single_precision_inside_gives_double_precision_outside() {
     let a = testing::laplacian_2d::<f64>(&host(), 8);
     let single = Arc::new(a.convert::<f32>().unwrap());
     let inner = Solver::<f32>::new(Cg::default(), single).unwrap();
-    let inner = InSingle(inner.stopping(Stop::relative(1e-4)));
+    let inner = in_single(inner.stopping(Stop::relative(1e-4)));
     let outer = Solver::<f64>::new(Ir::default(), a.clone()).unwrap();
     let outer = outer.with_preconditioner(Arc::new(inner)).unwrap();
     let b = ones(&a, 1);
@@ -327,7 +327,7 @@ fn known_vectors_are_deflated() {
 fn biconjugate_gradients_refuse_what_has_no_adjoint() {
     let bicg: Shared<f64> = Arc::new(Bicg::default());
     let a = testing::laplacian_1d::<f64>(&host(), 4);
-    let solver_of = solver(&bicg, Arc::new(NoTranspose(a.clone())));
+    let solver_of = solver(&bicg, Arc::new(without_transpose(&a)));
     let refused = solver_of.solve(&ones(&a, 1), &mut ones(&a, 1));
     assert!(matches!(refused, Err(Error::Unsupported { .. })));
     let a = Arc::new(crate::gallery::build("poisson7:8", &host()).unwrap().matrix);

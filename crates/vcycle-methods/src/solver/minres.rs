@@ -6,26 +6,26 @@ use super::per_column::PerColumn;
 use super::{Run, example, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Real, RealOf, Scalar};
 use crate::stop::{Part, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
 
-/// Minimal residuals for symmetric matrices (Paige and Saunders 1975).
-///
-/// The Lanczos process with a QR factorisation of its tridiagonal matrix: the residual is minimal
-/// in the norm of the preconditioner, with three-term recurrences. The residual vector itself is
-/// carried along, `r_k = s_k^2 r_(k-1) + phi_k c_k v_(k+1)`, so that its Euclidean norm is known
-/// and not only that of the preconditioned residual.
-///
-/// **Choose it** for symmetric (Hermitian) matrices that are indefinite or singular but
-/// consistent. The preconditioner has to be positive definite.
-///
-#[doc = example!("Minres")]
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Minres {}
+solver! {
+    /// Minimal residuals for symmetric matrices (Paige and Saunders 1975).
+    ///
+    /// The Lanczos process with a QR factorisation of its tridiagonal matrix: the residual is minimal
+    /// in the norm of the preconditioner, with three-term recurrences. The residual vector itself is
+    /// carried along, `r_k = s_k^2 r_(k-1) + phi_k c_k v_(k+1)`, so that its Euclidean norm is known
+    /// and not only that of the preconditioned residual.
+    ///
+    /// **Choose it** for symmetric (Hermitian) matrices that are indefinite or singular but
+    /// consistent. The preconditioner has to be positive definite.
+    ///
+    #[doc = example!("Minres")]
+    pub struct Minres {}
+    name: "minres", summary: "Minimal residuals.", after_colon: &[], needs: Need::SYMMETRIC_FIXED,
+    symmetry: Varying, memory: Memory::vectors(7),
+}
 
 /// The QR factorisation of one column's tridiagonal matrix, as far as it is still needed.
 #[derive(Clone, Copy, Default)]
@@ -89,20 +89,6 @@ impl<R: Real> Rotation<R> {
         self.phi = -self.sine * self.phi;
     }
 }
-
-impl Component for Minres {
-    const REGISTRATION: Registration = Registration {
-        name: "minres",
-        summary: "Minimal residuals.",
-        after_colon: &[],
-        needs: Need::SYMMETRIC_FIXED,
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(7),
-    };
-}
-
-solver!(Minres);
 
 impl Minres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

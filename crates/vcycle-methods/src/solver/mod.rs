@@ -76,6 +76,8 @@ use checks::{
     check_finite, check_restart, clear_solved, column_outcome, prepare_guess, spread_non_finite,
 };
 #[cfg(feature = "direct")]
+pub(crate) use direct::minimum_degree;
+#[cfg(feature = "direct")]
 pub use direct::{Direct, DirectSetup};
 pub use factory::SolverFactory;
 pub use fcg::Fcg;

@@ -5,26 +5,26 @@ use num_traits::Zero;
 use super::per_column::PerColumn;
 use super::{Run, example, solver};
 use crate::error::Result;
-use crate::registration::{Component, Memory, Need, Registration, Support, Symmetry};
 use crate::scalar::{Field, Scalar};
 use crate::stop::Part;
 use crate::vector::{Coefficient, Scalars};
 
-/// Pipelined conjugate gradients (Ghysels and Vanroose 2014).
-///
-/// All reductions of an iteration stand together and need not be finished before the
-/// preconditioner and the product are applied, at the price of five more vectors. Rounding errors
-/// are amplified: the accuracy in reach is lower than that of [`Cg`](super::Cg), and the solve
-/// then starts again from the true residual.
-///
-/// **Choose it** for symmetric (Hermitian) positive definite matrices where reductions are slow:
-/// many processes, or a device far from the host.
-///
-#[doc = example!("PipeCg")]
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct PipeCg {}
+solver! {
+    /// Pipelined conjugate gradients (Ghysels and Vanroose 2014).
+    ///
+    /// All reductions of an iteration stand together and need not be finished before the
+    /// preconditioner and the product are applied, at the price of five more vectors. Rounding errors
+    /// are amplified: the accuracy in reach is lower than that of [`Cg`](super::Cg), and the solve
+    /// then starts again from the true residual.
+    ///
+    /// **Choose it** for symmetric (Hermitian) positive definite matrices where reductions are slow:
+    /// many processes, or a device far from the host.
+    ///
+    #[doc = example!("PipeCg")]
+    pub struct PipeCg {}
+    name: "pipecg", summary: "Pipelined conjugate gradients.", after_colon: &[],
+    needs: Need::SYMMETRIC_FIXED, symmetry: Varying, memory: Memory::vectors(9),
+}
 
 /// The scalars of one column: `gamma = <r, u>`, `delta = <w, u>` and the steps they give.
 #[derive(Clone, Copy, Default)]
@@ -50,20 +50,6 @@ impl<A: Field> Steps<A> {
         self.old_gamma = self.gamma;
     }
 }
-
-impl Component for PipeCg {
-    const REGISTRATION: Registration = Registration {
-        name: "pipecg",
-        summary: "Pipelined conjugate gradients.",
-        after_colon: &[],
-        needs: Need::SYMMETRIC_FIXED,
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(9),
-    };
-}
-
-solver!(PipeCg);
 
 impl PipeCg {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {

@@ -6,13 +6,10 @@ use super::recurrence::Recurrence;
 use super::{Run, check_restart, example, solver};
 use crate::error::Result;
 use crate::executor::Scratch;
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, parameters,
-};
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Storage, Vector};
 
-parameters! {
+solver! {
     /// Pipelined generalised minimal residuals (Ghysels, Ashby, Meerbergen and Vanroose 2013, depth one), restarted and preconditioned
     /// from the right.
     ///
@@ -33,25 +30,11 @@ parameters! {
         /// Vectors kept before the method starts afresh.
         pub restart: usize = 50,
     }
+    name: "pipegmres", summary: "Pipelined generalised minimal residuals.",
+    after_colon: &["restart"], needs: &[FixedPreconditioner], symmetry: Varying,
+    memory: Memory::vectors(6);
+    more memory: |own, _| Memory::vectors(own.restart);
 }
-
-impl Component for PipeGmres {
-    const REGISTRATION: Registration = Registration {
-        name: "pipegmres",
-        summary: "Pipelined generalised minimal residuals.",
-        after_colon: &["restart"],
-        needs: &[Need::FixedPreconditioner],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::vectors(6),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        Self::REGISTRATION.memory.and(Memory::vectors(self.restart))
-    }
-}
-
-solver!(PipeGmres);
 
 impl PipeGmres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
@@ -200,47 +183,31 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::executor::{Executor, Workspace};
+    use crate::executor::Executor;
     use crate::matrix::Csr;
     use crate::precond::Jacobi;
     use crate::scalar::{Mixes, c32, c64};
     use crate::solver::{Gmres, Method, Solver, testing};
-    use crate::stop::{Outcome, Status, Stop};
+    use crate::stop::{Status, Stop};
     use vcycle_core::communicator::threads;
 
-    fn plain(restart: usize) -> Gmres {
-        Gmres {
-            restart,
-            ..Gmres::default()
-        }
-    }
-
     /// Solves for two right-hand sides, with Jacobi's method and without.
-    fn outcomes<T: Mixes<T, T>>(
-        method: &(impl Method<T> + Clone + 'static),
-        a: &Arc<Csr<T>>,
-        tolerance: f64,
-    ) -> [Outcome; 2] {
+    fn compare<T: Mixes<T, T>>(a: &Arc<Csr<T>>, restart: usize, tolerance: f64) {
         let values = testing::values::<T>(2 * a.size().rows, 3);
         let b = Vector::from_rows(a.executor(), 2, values).unwrap();
-        [true, false].map(|preconditioned| {
-            let solver = Solver::<T>::new(method.clone(), a.clone()).unwrap();
-            let solver = match preconditioned {
-                true => solver.preconditioned_by(&Jacobi::default()).unwrap(),
-                false => solver,
-            };
-            let stop = Stop::relative(tolerance);
-            let mut x = Vector::zeros_like(&b).unwrap();
-            solver
-                .solve_in(&b, &mut x, &stop, &Workspace::new())
-                .unwrap()
-        })
-    }
-
-    fn compare<T: Mixes<T, T>>(a: &Arc<Csr<T>>, restart: usize, tolerance: f64) {
-        let pipelined = outcomes(&PipeGmres { restart }, a, tolerance);
-        let plain = outcomes(&plain(restart), a, tolerance);
-        for (pipelined, plain) in pipelined.iter().zip(&plain) {
+        let pipelined: Arc<dyn Method<T>> = Arc::new(PipeGmres { restart });
+        let plain: Arc<dyn Method<T>> = Arc::new(testing::gmres(restart));
+        for preconditioned in [true, false] {
+            let [pipelined, plain] = [&pipelined, &plain].map(|method| {
+                let solver = testing::solver(method, a.clone());
+                let solver = match preconditioned {
+                    true => solver.preconditioned_by(&Jacobi::default()).unwrap(),
+                    false => solver,
+                };
+                let solver = solver.stopping(Stop::relative(tolerance));
+                let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+                outcome.unwrap()
+            });
             assert!(pipelined.converged(), "{pipelined}");
             for (own, other) in pipelined.columns.iter().zip(&plain.columns) {
                 let apart = own.iterations.abs_diff(other.iterations);
@@ -255,11 +222,8 @@ mod tests {
             for restart in [1, 5, 40] {
                 let grid = if restart == 1 { 3 } else { 9 };
                 compare::<f64>(&testing::laplacian_2d(&executor, grid), restart, 1e-10);
-                compare::<f64>(
-                    &testing::convection_diffusion(&executor, grid),
-                    restart,
-                    1e-10,
-                );
+                let wind = testing::convection_diffusion::<f64>(&executor, grid);
+                compare(&wind, restart, 1e-10);
             }
             compare::<c64>(&testing::shifted_laplacian(&executor, 6), 40, 1e-10);
             compare::<c32>(&testing::shifted_laplacian(&executor, 5), 40, 1e-4);
@@ -273,7 +237,7 @@ mod tests {
         let same = |diagonal: Vec<f64>, restart: usize| {
             let a = Arc::new(Csr::diagonal_matrix(&host, diagonal));
             let pipelined = testing::solve_with(Arc::new(PipeGmres { restart }), &a, None);
-            let plain = testing::solve_with(Arc::new(plain(restart)), &a, None);
+            let plain = testing::solve_with(Arc::new(testing::gmres(restart)), &a, None);
             assert_eq!(pipelined.status, plain.status, "{pipelined} and {plain}");
             assert_eq!(pipelined.iterations, plain.iterations);
             pipelined
@@ -298,7 +262,7 @@ mod tests {
         for diagonal in [near, graded] {
             let a = Arc::new(Csr::diagonal_matrix(&host, diagonal));
             let pipelined = testing::solve_with(Arc::new(PipeGmres { restart: 30 }), &a, None);
-            let plain = testing::solve_with(Arc::new(plain(30)), &a, None);
+            let plain = testing::solve_with(Arc::new(testing::gmres(30)), &a, None);
             assert!(pipelined.converged(), "{pipelined}");
             assert!(pipelined.iterations.abs_diff(plain.iterations) <= 1);
         }

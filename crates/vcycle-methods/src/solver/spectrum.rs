@@ -70,19 +70,12 @@ struct Lanczos {
 
 impl Lanczos {
     fn reset(&mut self, steps: usize) {
-        let (mut diagonal, mut beside) = (
-            std::mem::take(&mut self.diagonal),
-            std::mem::take(&mut self.beside),
-        );
-        diagonal.clear();
-        diagonal.reserve(steps);
-        beside.clear();
-        beside.reserve(steps);
-        *self = Self {
-            diagonal,
-            beside,
-            ..Self::default()
-        };
+        let mut old = std::mem::take(self);
+        for list in [&mut old.diagonal, &mut old.beside] {
+            list.clear();
+            list.reserve(steps);
+        }
+        (self.diagonal, self.beside) = (old.diagonal, old.beside);
     }
 
     /// Whether the residual holds nothing more to learn from.

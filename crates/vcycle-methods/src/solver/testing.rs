@@ -1,16 +1,15 @@
 //! Model problems and odd operators for the tests of the solvers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::random::Numbers;
 use super::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
     Ir, Method, Minres, PipeCg, PipeGmres, Recycling, Solver,
 };
-use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, Size};
+use crate::linop::{LinOp, MatrixFree};
 use crate::matrix::Csr;
 use crate::precond::testing::{five_points, from_entries, real};
 use crate::scalar::{Scalar, c64};
@@ -171,113 +170,45 @@ pub(super) fn solve_with(
 }
 
 /// A positive diagonal that is another one each time it is applied.
-#[derive(Debug)]
-pub(super) struct Alternating {
-    like: Arc<Csr<f64>>,
-    applications: AtomicUsize,
-}
-
-impl Alternating {
-    pub(super) fn new(like: &Arc<Csr<f64>>) -> Self {
-        Self {
-            like: like.clone(),
-            applications: AtomicUsize::new(0),
-        }
-    }
-}
-
-impl LinOp<f64> for Alternating {
-    fn size(&self) -> Size {
-        self.like.size()
-    }
-    fn executor(&self) -> &Executor {
-        self.like.executor()
-    }
-    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
-        let time = self.applications.fetch_add(1, Ordering::Relaxed) as u64;
+pub(super) fn alternating(like: &Csr<f64>) -> MatrixFree<f64> {
+    let applications = AtomicU64::new(0);
+    MatrixFree::new(like.executor(), like.size(), move |x, y, _| {
+        let time = applications.fetch_add(1, Ordering::Relaxed);
         let weights = values::<f64>(x.rows(), time);
         for ((y, x), weight) in y.host_mut()?.iter_mut().zip(x.host()?).zip(weights) {
             *y = x * (1.0 + 0.4 * weight);
         }
         Ok(())
-    }
+    })
 }
 
 /// An operator that can only be applied.
-#[derive(Debug)]
-pub(super) struct NoTranspose(pub(super) Arc<Csr<f64>>);
-
-impl LinOp<f64> for NoTranspose {
-    fn size(&self) -> Size {
-        self.0.size()
-    }
-    fn executor(&self) -> &Executor {
-        self.0.executor()
-    }
-    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
-        LinOp::<f64>::apply(self.0.as_ref(), x, y, ws)
-    }
+pub(super) fn without_transpose(a: &Arc<Csr<f64>>) -> MatrixFree<f64> {
+    let own = a.clone();
+    let apply = move |x: &Vector<f64>, y: &mut Vector<f64>, ws: &Workspace| own.apply(x, y, ws);
+    MatrixFree::new(a.executor(), a.size(), apply)
 }
 
 /// The identity for some applications, NaN from then on.
-#[derive(Debug)]
-pub(super) struct BreaksAfter<T> {
-    like: Arc<Csr<T>>,
-    left: AtomicUsize,
-}
-
-impl<T> BreaksAfter<T> {
-    pub(super) fn new(like: &Arc<Csr<T>>, applications: usize) -> Self {
-        Self {
-            like: like.clone(),
-            left: AtomicUsize::new(applications),
-        }
-    }
-}
-
-impl<T: Scalar> LinOp<T> for BreaksAfter<T> {
-    fn size(&self) -> Size {
-        self.like.size()
-    }
-    fn executor(&self) -> &Executor {
-        self.like.executor()
-    }
-    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
-        y.copy_from(x)?;
-        let left = self.left.load(Ordering::Relaxed);
-        if left == 0 {
-            y.fill(T::from_c64(c64::new(f64::NAN, 0.0)))?;
-        }
-        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
-        Ok(())
-    }
-    fn apply_transposed(
-        &self,
-        _mode: crate::linop::Transpose,
-        x: &Vector<T>,
-        y: &mut Vector<T>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        self.apply(x, y, ws)
-    }
+pub(super) fn breaks_after<T: Scalar>(like: &Csr<T>, applications: u64) -> MatrixFree<T> {
+    let made = Arc::new(AtomicU64::new(0));
+    let apply = move |x: &Vector<T>, y: &mut Vector<T>| match made.fetch_add(1, Ordering::Relaxed) {
+        made if made < applications => y.copy_from(x),
+        _ => y.fill(T::from_c64(c64::new(f64::NAN, 0.0))),
+    };
+    let adjoint = apply.clone();
+    MatrixFree::new(like.executor(), like.size(), move |x, y, _| apply(x, y))
+        .with_transposed(move |_, x, y, _| adjoint(x, y))
 }
 
 /// A solver in single precision as an operator on double precision.
-#[derive(Debug)]
-pub(super) struct InSingle(pub(super) Solver<f32>);
-
-impl LinOp<f64> for InSingle {
-    fn size(&self) -> Size {
-        self.0.size()
-    }
-    fn executor(&self) -> &Executor {
-        self.0.executor()
-    }
-    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+pub(super) fn in_single(solver: Solver<f32>) -> MatrixFree<f64> {
+    let (executor, size) = (solver.executor().clone(), solver.size());
+    MatrixFree::new(&executor, size, move |x, y, ws| {
         let mut narrow_x = ws.vector_like::<f32, f64>(x)?;
         let mut narrow_y = ws.vector_like::<f32, f64>(x)?;
         narrow_x.copy_from(x)?;
-        self.0.apply(&narrow_x, &mut narrow_y, ws)?;
+        solver.apply(&narrow_x, &mut narrow_y, ws)?;
         y.copy_from(&*narrow_y)
-    }
+    })
 }

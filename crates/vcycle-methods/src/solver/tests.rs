@@ -8,7 +8,7 @@ use std::time::Duration;
 use num_traits::Zero;
 
 use super::testing::{
-    self, BreaksAfter, Methods, SHARED, all, definite, general, gmres, ones, solved, solver,
+    self, Methods, SHARED, all, breaks_after, definite, general, gmres, ones, solved, solver,
     symmetric,
 };
 use super::*;
@@ -183,14 +183,14 @@ fn a_preconditioner_that_gives_nan_ends_as_non_finite() {
     let a = testing::laplacian_2d::<f64>(&Executor::reference(), 6);
     for applications in [0, 3] {
         for method in all::<f64>() {
-            let breaks = Arc::new(BreaksAfter::new(&a, applications));
+            let breaks = Arc::new(breaks_after(&a, applications));
             let outcome = testing::solve_with(method.clone(), &a, Some(breaks));
             assert_eq!(outcome.status, Status::NonFinite, "{method:?}: {outcome}");
         }
     }
     // Outside of a solver that failed, too.
     let inner = solver(&(Arc::new(Cg::default()) as _), a.clone());
-    let inner = inner.with_preconditioner(Arc::new(BreaksAfter::new(&a, 2)));
+    let inner = inner.with_preconditioner(Arc::new(breaks_after(&a, 2)));
     let inner = Some(Arc::new(inner.unwrap()) as _);
     let outer = testing::solve_with(Arc::new(Fgmres::default()), &a, inner);
     assert_eq!(outer.status, Status::NonFinite);

@@ -1,7 +1,5 @@
 //! Factorised sparse approximate inverses.
 
-#[cfg(test)]
-mod device_tests;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -15,15 +13,13 @@ use num_traits::{One, Zero};
 
 use self::row::{NOT_POSITIVE, Problem, Row};
 use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
-use super::{bad_pivot, check_hermitian, nonzero_diagonal, rounding, square_entries};
+use super::{bad_pivot, check_hermitian, example, nonzero_diagonal, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product, Size};
 use crate::matrix::{Csr, Distributed, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
-use crate::registration::{
-    Component, Memory, MemoryOf, Need, Registration, Support, Symmetry, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, RealOf, Scalar, c32, c64};
 
 /// Work of a row for each of its entries, in units of that of a product.
@@ -32,56 +28,45 @@ const WORK_PER_ENTRY: usize = 64;
 /// Rings of rows around its own that a rank looks at, at most.
 const FARTHEST: usize = 8;
 
-/// `M = G^H G` where the sparse lower triangular `G` approximates the inverse of the Cholesky
-/// factor: among all of its pattern the one with the smallest Kaporin number of `G A G^H`
-/// (Kolotilina and Yeremin 1993).
-///
-/// The pattern of every row begins with that of a power of the matrix, without its small entries
-/// and by default with the diagonal alone (`power` 0). Then it grows by `steps` steps of
-/// `step-size` entries, each where the Kaporin number falls most (Janna and Ferronato 2011). No
-/// `steps` leave it as it was given: `power` 1 and 0 `steps` are the classical static FSAI, 0 of
-/// both is Jacobi.
-///
-/// Only Hermitian positive definite matrices have one; an error names the first row where another
-/// shows. Entries that rounding alone keeps from a singular system are left out.
-///
-/// **Choose it** with conjugate gradients, or as a smoother (`fsai`), where many threads leave
-/// triangular solves behind and Jacobi is too weak: set-up and application are parallel in all
-/// rows. The set-up costs as much as a hundred products or more.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, precond::Fsai, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(gallery::build("poisson5:30", &cpu)?.matrix);
-/// let b = Vector::filled(&cpu, 900, 1, 1.0)?;
-/// let iterations = |steps: usize| {
-///     let mut fsai = Fsai::default();
-///     fsai.steps = steps;
-///     let solver = Solver::<f64>::new(Cg::default(), a.clone())?.preconditioned_by(&fsai)?;
-///     solver.solve(&b, &mut Vector::zeros_like(&b)?).map(|outcome| outcome.iterations)
-/// };
-/// assert!(3 * iterations(8)? < 2 * iterations(0)?); // no step: Jacobi
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Fsai {
-    /// Steps of growth of every row, at most.
-    pub steps: usize,
-    /// New entries a step.
-    pub step_size: usize,
-    /// A row stops growing where its factor of the Kaporin number has fallen by this much.
-    pub tolerance: f64,
-    /// The pattern begins with that of `A` to this power.
-    pub power: usize,
-    /// Entries of `A` below this times the root of both diagonals do not count for that pattern.
-    pub threshold: f64,
-    /// Entries of `G` below this times the largest of their row are dropped in the end.
-    pub filter: f64,
-    /// The arithmetic of the set-up; `G` is stored as `A` is.
-    pub setup: FsaiSetup,
+preconditioner! {
+    /// `M = G^H G` where the sparse lower triangular `G` approximates the inverse of the Cholesky
+    /// factor: among all of its pattern the one with the smallest Kaporin number of `G A G^H`
+    /// (Kolotilina and Yeremin 1993).
+    ///
+    /// The pattern of every row begins with that of a power of the matrix, without its small entries
+    /// and by default with the diagonal alone (`power` 0). Then it grows by `steps` steps of
+    /// `step-size` entries, each where the Kaporin number falls most (Janna and Ferronato 2011). No
+    /// `steps` leave it as it was given: `power` 1 and 0 `steps` are the classical static FSAI, 0 of
+    /// both is Jacobi.
+    ///
+    /// Only Hermitian positive definite matrices have one; an error names the first row where another
+    /// shows. Entries that rounding alone keeps from a singular system are left out.
+    ///
+    /// **Choose it** with conjugate gradients, or as a smoother (`fsai`), where many threads leave
+    /// triangular solves behind and Jacobi is too weak: set-up and application are parallel in all
+    /// rows. The set-up costs as much as a hundred products or more.
+    ///
+    #[doc = example!("Fsai", "Cg", "poisson5:16", 40)]
+    pub struct Fsai {
+        /// Steps of growth of every row, at most.
+        pub steps: usize = 10,
+        /// New entries a step.
+        pub step_size: usize = 1,
+        /// A row stops growing where its factor of the Kaporin number has fallen by this much.
+        pub tolerance: f64 = 1e-3,
+        /// The pattern begins with that of `A` to this power.
+        pub power: usize = 0,
+        /// Entries of `A` below this times the root of both diagonals do not count for that pattern.
+        pub threshold: f64 = 0.0,
+        /// Entries of `G` below this times the largest of their row are dropped in the end.
+        pub filter: f64 = 0.0,
+        /// The arithmetic of the set-up; `G` is stored as `A` is.
+        pub setup: FsaiSetup = FsaiSetup::Double,
+    }
+    name: "fsai", summary: "Factorised sparse approximate inverse, its pattern found adaptively.",
+    after_colon: &["steps", "step-size", "tolerance"], needs: &[Entries, DefiniteMatrix],
+    support: Support::ROWS, symmetry: Symmetric, memory: Memory::per(0, 52);
+    more memory: |own, _| Memory::per(0, 52 * own.steps.saturating_mul(own.step_size));
 }
 
 /// The arithmetic of the set-up of an [`Fsai`].
@@ -94,31 +79,6 @@ pub enum FsaiSetup {
     /// Single precision, and double where that does not do.
     Single,
 }
-
-impl Default for Fsai {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-impl Component for Fsai {
-    const REGISTRATION: Registration = Registration {
-        name: "fsai",
-        summary: "Factorised sparse approximate inverse, its pattern found adaptively.",
-        after_colon: &["steps", "step-size", "tolerance"],
-        needs: &[Need::Entries, Need::DefiniteMatrix],
-        support: Support::ROWS,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 52),
-    };
-
-    fn memory(&self, _of: MemoryOf) -> Memory {
-        let grown = self.steps.saturating_mul(self.step_size);
-        Self::REGISTRATION.memory.and(Memory::per(0, 52 * grown))
-    }
-}
-
-preconditioner!(Fsai);
 
 impl<T: Mixes<T, T>> Factory<T> for Fsai {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
@@ -187,16 +147,6 @@ impl Fsai {
         let g = self.factor(entries)?;
         product(Arc::new(g.adjoint()?), Arc::new(g))
     }
-
-    pub(crate) const DEFAULT: Self = Self {
-        steps: 10,
-        step_size: 1,
-        tolerance: 1e-3,
-        power: 0,
-        threshold: 0.0,
-        filter: 0.0,
-        setup: FsaiSetup::Double,
-    };
 
     /// On the pattern of the matrix to a power, without growth.
     pub(super) fn of_power(power: usize) -> Self {

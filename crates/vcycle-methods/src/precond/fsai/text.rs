@@ -3,33 +3,41 @@
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
-use super::{Fsai, FsaiSetup};
+use serde_json::{Map, Value};
+
+use super::Fsai;
 use crate::registration::Component;
+
+impl Fsai {
+    /// The parameters by their keys.
+    fn keys(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(keys)) => keys,
+            _ => unreachable!("numbers and words alone are written"),
+        }
+    }
+}
 
 /// The steps, and what differs from the default with its key.
 impl Display for Fsai {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let usual = Self::DEFAULT;
         write!(f, "{}", self.steps)?;
-        if self.step_size != usual.step_size {
-            write!(f, ":step-size={}", self.step_size)?;
+        let (own, usual) = (self.keys(), Self::DEFAULT.keys());
+        for key in [
+            "step-size",
+            "tolerance",
+            "power",
+            "threshold",
+            "filter",
+            "setup",
+        ] {
+            match &own[key] {
+                value if *value == usual[key] => {}
+                Value::String(word) => write!(f, ":{key}={word}")?,
+                number => write!(f, ":{key}={number}")?,
+            }
         }
-        if self.tolerance != usual.tolerance {
-            write!(f, ":tolerance={:?}", self.tolerance)?;
-        }
-        if self.power != usual.power {
-            write!(f, ":power={}", self.power)?;
-        }
-        if self.threshold != usual.threshold {
-            write!(f, ":threshold={:?}", self.threshold)?;
-        }
-        if self.filter != usual.filter {
-            write!(f, ":filter={:?}", self.filter)?;
-        }
-        match self.setup {
-            FsaiSetup::Double => Ok(()),
-            FsaiSetup::Single => f.write_str(":setup=single"),
-        }
+        Ok(())
     }
 }
 
@@ -38,48 +46,24 @@ impl FromStr for Fsai {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut fsai = Self::DEFAULT;
+        let mut keys = Map::new();
         let mut in_order = Self::REGISTRATION.after_colon.iter();
         for part in text.split(':') {
-            match part.split_once('=') {
-                Some((key, value)) => fsai.set(key, value)?,
-                None => {
-                    let key = in_order.next().ok_or("too many values without a key")?;
-                    fsai.set(key, part)?;
-                }
-            }
+            let (key, value) = match part.split_once('=') {
+                Some(pair) => pair,
+                None => (
+                    *in_order.next().ok_or("too many values without a key")?,
+                    part,
+                ),
+            };
+            let whole = value.parse::<u64>().map(Value::from);
+            let number = whole.or_else(|_| value.parse::<f64>().map(Value::from));
+            keys.insert(key.to_owned(), number.unwrap_or_else(|_| value.into()));
+            // Told of with its key, the first that is wrong.
+            let so_far = Value::Object(keys.clone());
+            serde_json::from_value::<Self>(so_far).map_err(|e| format!("{key} `{value}`: {e}"))?;
         }
-        Ok(fsai)
-    }
-}
-
-impl Fsai {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        fn read<N: FromStr<Err: Display>>(key: &str, value: &str) -> Result<N, String> {
-            let told = |error: N::Err| format!("{key} `{value}`: {error}");
-            value.parse().map_err(told)
-        }
-        match key {
-            "steps" => self.steps = read(key, value)?,
-            "step-size" => self.step_size = read(key, value)?,
-            "tolerance" => self.tolerance = read(key, value)?,
-            "power" => self.power = read(key, value)?,
-            "threshold" => self.threshold = read(key, value)?,
-            "filter" => self.filter = read(key, value)?,
-            "setup" => {
-                self.setup = match value {
-                    "double" => FsaiSetup::Double,
-                    "single" => FsaiSetup::Single,
-                    other => return Err(format!("setup `{other}` is neither double nor single")),
-                }
-            }
-            other => {
-                return Err(format!(
-                    "unknown key `{other}`; the keys are steps, step-size, tolerance, power, threshold, filter, setup"
-                ));
-            }
-        }
-        Ok(())
+        serde_json::from_value(Value::Object(keys)).map_err(|error| error.to_string())
     }
 }
 

@@ -7,7 +7,9 @@ mod tests;
 use std::sync::Arc;
 
 use super::square_entries;
-use crate::error::{Error, Result};
+#[cfg(not(feature = "direct"))]
+use crate::error::Error;
+use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PREPROCESSING;
 use crate::linop::{Factory, LinOp, Product, Size};
@@ -253,15 +255,7 @@ fn order(reorder: Reorder, pattern: &Arc<Pattern>) -> Result<Permutation> {
 }
 
 #[cfg(feature = "direct")]
-fn minimum_degree(pattern: &Pattern) -> Result<Permutation> {
-    let columns: Vec<usize> = pattern.columns().iter().map(|&c| c as usize).collect();
-    let order = vcycle_direct::minimum_degree(pattern.offsets(), &columns);
-    let order = order.map_err(|_| Error::OutOfMemory {
-        bytes: 8 * size_of_val(&columns[..]),
-        executor: pattern.executor().name().to_owned(),
-    })?;
-    Permutation::new(order.into_iter().map(|old| old as u32).collect())
-}
+use crate::solver::minimum_degree;
 
 #[cfg(not(feature = "direct"))]
 fn minimum_degree(_: &Pattern) -> Result<Permutation> {

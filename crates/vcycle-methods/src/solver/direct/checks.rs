@@ -3,6 +3,7 @@
 use num_traits::Float;
 
 use super::super::random::Numbers;
+use crate::dense::norm;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
@@ -132,11 +133,6 @@ fn row_norm<F: Field>(a: &Csr<F>, row: usize, x: impl Fn(usize) -> f64) -> f64 {
     let square =
         |(&column, value): (&u32, &F)| (value.modulus().to_f64() * x(column as usize)).powi(2);
     terms.map(square).sum::<f64>().sqrt()
-}
-
-fn norm<F: Field>(values: &[F]) -> f64 {
-    let sum: f64 = values.iter().map(|v| v.modulus_squared().to_f64()).sum();
-    sum.sqrt()
 }
 
 /// A row of `A x`.

@@ -17,61 +17,47 @@ use crate::host_stages::PIVOTS;
 use crate::linop::{Factory, LinOp, check_size, check_square, entries};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
-use crate::registration::{
-    Component, Memory, Need, Registration, Support, Symmetry, preconditioner,
-};
+use crate::registration::preconditioner;
 use crate::scalar::{Field, Kind, Scalar, c64};
 use checks::{check_no_empty_line, is_hermitian};
 use inverse::{Inverse, Symbolic};
+pub(crate) use tree::minimum_degree;
 
-/// A sparse direct factorisation as an operator: `x = A^-1 b` up to rounding.
-///
-/// Hermitian matrices are factorised by Cholesky with an approximate minimum degree ordering;
-/// others, and those that turn out not to be positive definite, by LU with column ordering and
-/// partial pivoting. The work is done by the crate `faer`, on the threads of the executor, in double precision
-/// whatever the matrix is stored in.
-///
-/// On a device the host finds order and fill, and the device factorises and solves: by LU on dense fronts
-/// (Duff and Reid 1983), with rows matched and scaled before so that large entries stand on the diagonal. Pivots are taken
-/// as they come then. Where they turn out to be too small for that the host factorises, and a message says so.
-///
-/// [`setup`](Self::setup) keeps order and fill for matrices with other values.
-///
-/// **Choose it** for systems small enough, or thin enough, for the factors to fit in memory, and
-/// for the coarsest level of multigrid. As the preconditioner of [`Ir`](super::Ir) it is a
-/// direct solver with refinement.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, matrix::Csr, vector::Vector};
-/// use vcycle::solver::{Direct, Ir, Solver};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, -2.0, 4.0]));
-/// let solver = Solver::<f64>::new(Ir::default(), a)?.preconditioned_by(&Direct::default())?;
-/// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert_eq!(solver.solve(&b, &mut x)?.iterations, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Direct {}
-
-impl Component for Direct {
-    const REGISTRATION: Registration = Registration {
-        name: "direct",
-        summary: "A factorisation, refined.",
-        after_colon: &[],
-        needs: &[Need::Entries],
-        support: Support::own_rows(&[PIVOTS]),
-        symmetry: Symmetry::Symmetric,
-        // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
-        memory: Memory::vectors(2),
-    };
+preconditioner! {
+    /// A sparse direct factorisation as an operator: `x = A^-1 b` up to rounding.
+    ///
+    /// Hermitian matrices are factorised by Cholesky with an approximate minimum degree ordering;
+    /// others, and those that turn out not to be positive definite, by LU with column ordering and
+    /// partial pivoting. The work is done by the crate `faer`, on the threads of the executor, in double precision
+    /// whatever the matrix is stored in.
+    ///
+    /// On a device the host finds order and fill, and the device factorises and solves: by LU on dense fronts
+    /// (Duff and Reid 1983), with rows matched and scaled before so that large entries stand on the diagonal. Pivots are taken
+    /// as they come then. Where they turn out to be too small for that the host factorises, and a message says so.
+    ///
+    /// [`setup`](Self::setup) keeps order and fill for matrices with other values.
+    ///
+    /// **Choose it** for systems small enough, or thin enough, for the factors to fit in memory, and
+    /// for the coarsest level of multigrid. As the preconditioner of [`Ir`](super::Ir) it is a
+    /// direct solver with refinement.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, matrix::Csr, vector::Vector};
+    /// use vcycle::solver::{Direct, Ir, Solver};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, -2.0, 4.0]));
+    /// let solver = Solver::<f64>::new(Ir::default(), a)?.preconditioned_by(&Direct::default())?;
+    /// let b = Vector::filled(&cpu, 3, 1, 1.0)?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// assert_eq!(solver.solve(&b, &mut x)?.iterations, 1);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Direct {}
+    // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
+    name: "direct", summary: "A factorisation, refined.", after_colon: &[], needs: &[Entries],
+    support: Support::own_rows(&[PIVOTS]), symmetry: Symmetric, memory: Memory::vectors(2),
 }
-
-preconditioner!(Direct);
 
 impl<T: Scalar> Factory<T> for Direct {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use super::elimination::{Elimination, Group};
 use crate::error::{Error, Result};
-use crate::executor::Executor;
 use crate::matrix::{Csr, Pattern, Permutation, Scaling, nested_dissection};
 use crate::operations::multifrontal::FrontTree;
 use crate::scalar::{Field, Real};
@@ -31,7 +30,7 @@ pub(super) fn tree<F: Field>(a: &Csr<F>, is_hermitian: bool) -> Result<FrontTree
     let moved = a.permute_rows(&rows)?;
     let graph = moved.pattern().union(&*moved.pattern().transpose()?)?;
     let dissection = Elimination::new(&graph, nested_dissection(&graph)?.order());
-    let degree = Elimination::new(&graph, &minimum_degree(&graph)?);
+    let degree = Elimination::new(&graph, minimum_degree(&graph)?.order());
     let (elimination, groups) = [dissection, degree]
         .map(|elimination| {
             let groups = elimination.groups();
@@ -54,14 +53,15 @@ fn unchanged(n: usize) -> Result<(Permutation, Scaling)> {
     Ok((Permutation::identity(n)?, Scaling { rows, columns }))
 }
 
-fn minimum_degree(graph: &Pattern) -> Result<Vec<u32>> {
+/// An order of little fill, by approximate minimum degree.
+pub(crate) fn minimum_degree(graph: &Pattern) -> Result<Permutation> {
     let columns: Vec<usize> = graph.columns().iter().map(|&c| c as usize).collect();
     let order = vcycle_direct::minimum_degree(graph.offsets(), &columns);
     let order = order.map_err(|_| Error::OutOfMemory {
         bytes: 8 * size_of_val(&columns[..]),
-        executor: Executor::cpu().name().to_owned(),
+        executor: graph.executor().name().to_owned(),
     })?;
-    Ok(order.into_iter().map(|vertex| vertex as u32).collect())
+    Permutation::new(order.into_iter().map(|old| old as u32).collect())
 }
 
 /// The group of every column.

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use vcycle_core::testing::device;
 
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, Size};
+use crate::executor::Executor;
+use crate::linop::{MatrixFree, Size};
 use crate::solver::testing::{laplacian_2d, values};
 use crate::solver::{Bicgstab, Cg, Fcg, Ir, Method, Solver};
 use crate::stop::{Outcome, Stop};
@@ -15,23 +14,6 @@ use crate::vector::Vector;
 
 /// More rows than one piece of a sum has.
 const GRID: usize = 24;
-
-/// The identity; remembers how few columns it was applied to.
-#[derive(Debug)]
-struct Fewest(Executor, AtomicUsize);
-
-impl LinOp<f64> for Fewest {
-    fn size(&self) -> Size {
-        Size::square(GRID * GRID)
-    }
-    fn executor(&self) -> &Executor {
-        &self.0
-    }
-    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>, _ws: &Workspace) -> Result<()> {
-        self.1.fetch_min(x.cols(), Ordering::Relaxed);
-        y.copy_from(x)
-    }
-}
 
 fn methods() -> [Arc<dyn Method<f64>>; 4] {
     [
@@ -65,14 +47,19 @@ fn solve(
     columns: &[Vec<f64>],
 ) -> (Outcome, Vec<f64>, usize) {
     let rows = (0..GRID * GRID).flat_map(|row| columns.iter().map(move |column| column[row]));
-    let fewest = Arc::new(Fewest(executor.clone(), AtomicUsize::new(usize::MAX)));
+    let fewest = Arc::new(AtomicUsize::new(usize::MAX));
+    let seen = fewest.clone();
+    let identity = MatrixFree::new(executor, Size::square(GRID * GRID), move |x, y, _| {
+        seen.fetch_min(x.cols(), Ordering::Relaxed);
+        y.copy_from(x)
+    });
     let solver = Solver::from_shared(method.clone(), laplacian_2d::<f64>(executor, GRID)).unwrap();
-    let solver = solver.with_preconditioner(fewest.clone()).unwrap();
+    let solver = solver.with_preconditioner(Arc::new(identity)).unwrap();
     let solver = solver.stopping(Stop::relative(1e-4));
     let b = Vector::from_rows(executor, columns.len(), rows.collect()).unwrap();
     let mut x = Vector::zeros_like(&b).unwrap();
     let outcome = solver.solve(&b, &mut x).unwrap();
-    (outcome, x.to_vec(), fewest.1.load(Ordering::Relaxed))
+    (outcome, x.to_vec(), fewest.load(Ordering::Relaxed))
 }
 
 #[test]
