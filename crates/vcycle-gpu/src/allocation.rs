@@ -124,9 +124,6 @@ impl Device {
 
     /// Bytes of memory that are free now, those of the pool among them, within the
     /// [limit](Self::limit_memory).
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn free_memory(&self) -> Result<usize> {
         let of_driver = self.driver().free_memory()?;
         Ok(lock(&self.pool).free_beside(of_driver))

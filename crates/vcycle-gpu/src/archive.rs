@@ -45,9 +45,6 @@ struct Archive {
 }
 
 /// Writes an archive; a file that is there is replaced when all is written.
-///
-/// # Errors
-/// When the file cannot be written.
 pub fn write_archive(path: &Path, programs: &[Compiled]) -> io::Result<()> {
     let own = path.with_extension(format!("{}.new", std::process::id()));
     let written = write_members(&own, programs).and_then(|()| fs::rename(&own, path));

@@ -12,9 +12,6 @@ const COPIES: usize = 8;
 impl Device {
     /// Bytes per second, read and written, of a large copy within the device: the best of several.
     ///
-    /// # Errors
-    /// When memory is short or the device fails.
-    ///
     /// ```no_run
     /// let device = vcycle_gpu::Device::open("cuda:0")?;
     /// println!("{:.0} GB/s", device.copy_bandwidth()? * 1e-9);

@@ -84,9 +84,6 @@ impl Device {
     }
 
     /// The same with a stream of its own, which neither waits for those of others nor is waited for.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
     pub fn open_again(name: &str) -> Result<Arc<Self>> {
         archive::check_named()?;
         let driver = discovery::driver(name)?;
@@ -135,9 +132,6 @@ impl Device {
     /// The `CUstream` or `hipStream_t` that this thread's work goes to, with the device made
     /// current, for libraries of the vendor; none on OpenCL. Ask anew for every piece of work: what
     /// is recorded goes elsewhere.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn vendor_stream(&self) -> Result<Option<u64>> {
         self.driver.vendor_stream()
     }
@@ -148,17 +142,11 @@ impl Device {
 
     /// What is queued here from now on waits for what is in another stream now: a `CUstream` or
     /// `hipStream_t`.
-    ///
-    /// # Errors
-    /// When the device fails; on OpenCL.
     pub fn wait_for(&self, stream: u64) -> Result<()> {
         self.driver.order(Some(stream), None)
     }
 
     /// What is queued in another stream from now on waits for what is queued here now.
-    ///
-    /// # Errors
-    /// As [`wait_for`](Self::wait_for).
     pub fn hold_up(&self, stream: u64) -> Result<()> {
         self.driver.order(None, Some(stream))
     }
@@ -266,9 +254,6 @@ impl Device {
     }
 
     /// Waits until everything queued is done.
-    ///
-    /// # Errors
-    /// When the device fails, or something queued before did.
     pub fn synchronize(&self) -> Result<()> {
         self.check_recording("waiting")?;
         add(&self.counters.synchronizations, 1);
@@ -276,9 +261,6 @@ impl Device {
     }
 
     /// Waits for everything on the device, work of other libraries included.
-    ///
-    /// # Errors
-    /// As [`synchronize`](Self::synchronize).
     pub fn synchronize_all(&self) -> Result<()> {
         self.check_recording("waiting")?;
         add(&self.counters.synchronizations, 1);

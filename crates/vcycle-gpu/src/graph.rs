@@ -50,9 +50,6 @@ impl Device {
     }
 
     /// Queues recorded work.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn replay(&self, graph: &Graph) -> Result<()> {
         add(&self.counters.replays, 1);
         add(&self.counters.replayed, graph.launches as usize);

@@ -22,9 +22,6 @@ unsafe impl Sync for HostBlock {}
 
 impl Device {
     /// Memory of the host for so many bytes, of unspecified contents.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn host_block(self: &Arc<Self>, bytes: usize) -> Result<HostBlock> {
         Ok(HostBlock {
             device: Arc::downgrade(self),
@@ -35,12 +32,6 @@ impl Device {
     }
 
     /// Queues a copy of memory of the device to a block, from byte `first` of that on.
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the block is smaller.
     pub fn copy_out(
         &self,
         to: &HostBlock,
@@ -54,12 +45,6 @@ impl Device {
     }
 
     /// Queues a copy of a block, from its byte `first` on, to memory of the device.
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the block is smaller.
     pub fn copy_in(&self, to: Address, from: &HostBlock, first: usize, bytes: usize) -> Result<()> {
         let from = from.place(first, bytes);
         // SAFETY: pinned memory of so many bytes; who writes to it waits for the copy.

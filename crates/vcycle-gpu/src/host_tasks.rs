@@ -16,9 +16,6 @@ impl Device {
     }
 
     /// Something that the host is to do whenever it is queued.
-    ///
-    /// # Errors
-    /// Where the device cannot wait for the host, and when memory is short.
     pub fn host_task(self: &Arc<Self>, work: Arc<Work>) -> Result<HostTask> {
         let proxy = match self.driver().host_task_method() {
             None => {
@@ -40,9 +37,6 @@ impl Device {
     }
 
     /// Queues the begin of a task.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn begin_host_task(&self, task: &HostTask) -> Result<()> {
         if !count_host_task() {
             self.announce_host_tasks(1);
@@ -51,9 +45,6 @@ impl Device {
     }
 
     /// Queues waiting for the end of a task.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn end_host_task(&self, task: &HostTask) -> Result<()> {
         self.driver().end_host_task(task)
     }

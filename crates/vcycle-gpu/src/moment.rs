@@ -15,9 +15,6 @@ pub struct Moment {
 
 impl Device {
     /// The moment at which all that was queued before is done.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn moment(self: &Arc<Self>) -> Result<Moment> {
         Ok(Moment {
             event: self.driver().record()?,
@@ -26,9 +23,6 @@ impl Device {
     }
 
     /// Milliseconds of device time that queued work takes.
-    ///
-    /// # Errors
-    /// Those of `work`, and when the device fails.
     pub fn time<E: From<Error>>(
         self: &Arc<Self>,
         work: impl FnOnce() -> Result<(), E>,
@@ -41,9 +35,6 @@ impl Device {
 
 impl Moment {
     /// Seconds from an earlier moment of the same device to this one, which the host waits for.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn seconds_since(&self, earlier: &Moment) -> Result<f64> {
         let driver = self.device.driver();
         driver.wait(self.event)?;

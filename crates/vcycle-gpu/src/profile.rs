@@ -23,9 +23,6 @@ pub struct KernelTime {
 impl Device {
     /// The kernels that `work` launches one by one, the longest first, and the milliseconds from the first to the last. What
     /// graphs replay is not among them. One thread at a time may ask.
-    ///
-    /// # Errors
-    /// Those of `work`, and when the device fails.
     pub fn kernel_times<E: From<Error>>(
         &self,
         work: impl FnOnce() -> Result<(), E>,

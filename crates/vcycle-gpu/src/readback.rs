@@ -30,9 +30,6 @@ unsafe impl Sync for Readback {}
 
 impl Device {
     /// A place for results of up to `bytes` bytes.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn readback(self: &Arc<Self>, bytes: usize) -> Result<Readback> {
         Ok(Readback {
             device: Arc::clone(self),
@@ -63,12 +60,6 @@ impl Device {
 
     /// Queues a copy of the first bytes of `from` to the host, as many as `to` has; the host does
     /// not wait before [`Readback::wait`].
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the memory is smaller.
     pub fn read_begin(&self, to: &mut Readback, from: &Memory) -> Result<()> {
         assert!(to.bytes <= from.bytes, "more bytes than the memory has");
         to.wait()?;
@@ -83,9 +74,6 @@ impl Device {
     }
 
     /// Queues a copy of the first bytes of the memory to the host, which will wait for it: what is queued after it runs meanwhile.
-    ///
-    /// # Errors
-    /// When the device fails, and while work is recorded.
     pub fn download_begin(self: &Arc<Self>, from: &Memory, bytes: usize) -> Result<Readback> {
         self.check_recording("waiting")?;
         let mut coming = self.readback(bytes)?;
@@ -95,12 +83,6 @@ impl Device {
 
     /// Queues a copy of bytes of the host to the first ones of `to`. They travel by way of the block, so that the host
     /// does not wait, unless the block is in use.
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the memory or the block is smaller.
     pub fn write_begin(&self, by: &mut Readback, to: &Memory, from: &[u8]) -> Result<()> {
         assert!(
             from.len() <= by.bytes.min(to.bytes),
@@ -124,18 +106,12 @@ impl Device {
 
 impl Readback {
     /// As [`wait`](Self::wait), and counted among the waits of the host: for callers that have nothing else to do meanwhile.
-    ///
-    /// # Errors
-    /// As of [`wait`](Self::wait).
     pub fn wait_idly(&mut self) -> Result<&[u8]> {
         add(&self.device.counters.synchronizations, 1);
         self.wait()
     }
 
     /// Waits for the copy that was begun last and gives what came.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn wait(&mut self) -> Result<&[u8]> {
         if let Some(event) = self.event.take() {
             let waited = self.device.driver().wait(event);

@@ -43,23 +43,11 @@ fn copy_by_threads(to: &mut [u8], from: &[u8]) {
 
 impl Device {
     /// Copies from the host; `from` may change as soon as this returns.
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the memory is smaller.
     pub fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
         self.upload_part(to, 0, from)
     }
 
     /// The same from byte `first` of the memory on.
-    ///
-    /// # Errors
-    /// As of [`upload`](Self::upload).
-    ///
-    /// # Panics
-    /// As [`upload`](Self::upload).
     pub fn upload_part(&self, to: &Memory, first: usize, from: &[u8]) -> Result<()> {
         assert!(
             first + from.len() <= to.bytes,
@@ -85,23 +73,11 @@ impl Device {
     }
 
     /// Copies to the host, waiting for what was queued before.
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the memory is smaller.
     pub fn download(&self, to: &mut [u8], from: &Memory) -> Result<()> {
         self.download_part(to, from, 0)
     }
 
     /// Copies what stands from byte `first` on to the host, waiting for what was queued before.
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When the memory is smaller.
     pub fn download_part(&self, to: &mut [u8], from: &Memory, first: usize) -> Result<()> {
         assert!(
             first + to.len() <= from.bytes,
@@ -144,12 +120,6 @@ impl Device {
     }
 
     /// Queues a copy within the device.
-    ///
-    /// # Errors
-    /// When the device fails.
-    ///
-    /// # Panics
-    /// When one of the two is smaller.
     pub fn copy(&self, to: &Memory, from: &Memory, bytes: usize) -> Result<()> {
         assert!(
             bytes <= to.bytes.min(from.bytes),
@@ -159,9 +129,6 @@ impl Device {
     }
 
     /// Queues setting all bytes to zero.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn clear(&self, memory: &Memory) -> Result<()> {
         match memory.bytes {
             0 => Ok(()),

@@ -149,23 +149,11 @@ impl<T: Scalar> Vector<T> {
     }
 
     /// Copies the values row after row to the host.
-    ///
-    /// # Errors
-    /// When a device fails.
-    ///
-    /// # Panics
-    /// For another number of values.
     pub fn read(&self, values: &mut [T]) -> Result<()> {
         self.values.read(values)
     }
 
     /// Replaces the values row after row by those of the host.
-    ///
-    /// # Errors
-    /// When a device fails.
-    ///
-    /// # Panics
-    /// For another number of values.
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         self.values.write(values)
     }

@@ -111,9 +111,6 @@ fn chosen_block(survey: &Survey, size: Size, purpose: Purpose) -> Option<Size> {
 
 impl Layouts {
     /// For a pattern of the device: blocks where a sample of rows is made of them, as those of several unknowns a node are, else rows.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
     pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern) -> Result<Self> {
         let is_large = pattern.nonzeros() >= WORTH_BLOCKS && !pattern.is_known_single();
         let survey = match is_large {
@@ -136,9 +133,6 @@ impl Layouts {
     }
 
     /// The layout for a purpose.
-    ///
-    /// # Errors
-    /// When the device has no memory for it or cannot number the rows.
     pub(crate) fn layout(
         &self,
         queue: &Queue<'_>,
@@ -188,9 +182,6 @@ impl Layouts {
 impl Layout {
     /// In blocks of a size, of which of a hundred values so many have to be entries; in rows where nothing is asked for, or the matrix is not made of such blocks: the
     /// sample of rows may have been better than others.
-    ///
-    /// # Errors
-    /// When the device has no memory for it or cannot number the rows.
     fn new(
         queue: &Queue<'_>,
         pattern: &Pattern,
@@ -210,9 +201,6 @@ impl Layout {
     }
 
     /// The layout that is asked for, of blocks of up to six rows and columns; rows where the matrix is not made of such.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub(crate) fn asked_for(
         queue: &Queue<'_>,
         pattern: &Pattern,
@@ -239,9 +227,6 @@ impl Layout {
     }
 
     /// The values of a matrix, in the order of the layout.
-    ///
-    /// # Errors
-    /// When the device has no memory for them.
     pub(crate) fn values<T: Scalar>(
         &self,
         queue: &Queue<'_>,

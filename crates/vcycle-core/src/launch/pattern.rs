@@ -28,24 +28,12 @@ fn kept<T: Any + Send + Sync>(
 
 impl Pattern {
     /// How a device stores matrices of this pattern for a purpose.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
-    ///
-    /// # Panics
-    /// On an executor of the host.
     pub(crate) fn layout(&self, purpose: Purpose) -> Result<&Layout> {
         let queue = Queue::of(self.executor()).expect("only devices need a layout");
         self.layouts(&queue)?.layout(&queue, self, purpose)
     }
 
     /// What serves a purpose, as [`Layouts::served`].
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
-    ///
-    /// # Panics
-    /// On an executor of the host.
     pub(crate) fn served(&self, purpose: Purpose) -> Result<Purpose> {
         let queue = Queue::of(self.executor()).expect("only devices need a layout");
         Ok(self.layouts(&queue)?.served(self.size, purpose))
@@ -63,9 +51,6 @@ impl Pattern {
     }
 
     /// The same pattern, of which a device stores matrices in blocks of a size, or in rows.
-    ///
-    /// # Errors
-    /// As [`layout`](Self::layout).
     pub(crate) fn laid_out(&self, queue: &Queue<'_>, block: Option<Size>) -> Result<Self> {
         let layouts: Derived = Arc::new(Layouts::of(Layout::asked_for(queue, self, block)?));
         Ok(Self {
@@ -115,9 +100,6 @@ impl Pattern {
     }
 
     /// The rows grouped by their lengths, on a device.
-    ///
-    /// # Errors
-    /// When the device has no memory for them.
     pub(crate) fn groups(&self, queue: &Queue<'_>) -> Result<&Groups> {
         kept(&self.groups, || Groups::of_offsets(queue, &self.offsets))
     }

@@ -76,9 +76,6 @@ impl Slices {
 
 impl SlicedRows {
     /// The layout for a pattern of the device, made there.
-    ///
-    /// # Errors
-    /// When the device has no memory for it or cannot number the rows.
     pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern, survey: &Survey) -> Result<Self> {
         let slices = Slices::new(queue, pattern, survey)?;
         let parts = slices.parts.as_ref().map_or(0, |parts| parts.count);

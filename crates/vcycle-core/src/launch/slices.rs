@@ -64,9 +64,6 @@ impl Marks {
 
 impl Slices {
     /// Those of a pattern.
-    ///
-    /// # Errors
-    /// When the device has no memory for them or cannot number steps or columns.
     pub(crate) fn new(queue: &Queue<'_>, pattern: &Pattern, survey: &Survey) -> Result<Self> {
         let rows = pattern.size().rows;
         let mean = pattern.nonzeros() / rows.max(1);

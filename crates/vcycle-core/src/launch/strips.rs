@@ -23,9 +23,6 @@ pub(crate) struct Strips {
 impl Strips {
     /// The blocks of a matrix with that pattern; none where they do not fill it, are too large for a
     /// kernel, or where some strips have far more than others. The last ones may reach beyond the matrix.
-    ///
-    /// # Errors
-    /// When the device has no memory for them.
     pub(crate) fn new(
         queue: &Queue<'_>,
         pattern: &Pattern,

@@ -1,12 +1,11 @@
 //! Sparse rows made in tables of the sizes they need, as in `kernels/tables.h`.
 
-use std::sync::Arc;
-
-use crate::arrays::{Csr, Pattern};
+use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, Given, Launch, Passes, Read, Write, kernels::binned as kernels, literal};
 use crate::launch::Queue;
+use crate::operations::loose::Alone;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -73,15 +72,6 @@ pub(crate) struct Maker<'a, V> {
     pub kernel: &'a dyn Fn(Listed, Made<V>) -> Result<Launch>,
 }
 
-/// Rows of coarse unknowns, which are one entry each.
-#[derive(Clone, Copy)]
-pub(crate) struct Alone<'a> {
-    /// The unknowns of the rows, if there is not a row for all.
-    pub points: Option<&'a Buffer<u32>>,
-    /// Numbers or `NONE` for all unknowns.
-    pub coarse: &'a Buffer<u32>,
-}
-
 /// The space left for rows before their lengths are known.
 pub(crate) enum Rooms {
     /// The same for all.
@@ -129,15 +119,10 @@ impl<'q> Binned<'q> {
         let order = self.order()?;
         let nowhere = (Read::default(), Write::default(), Write::default());
         self.make(&order, maker, ("COUNT", "1"), nowhere)?;
-        let (offsets, entries) = self.queue.offsets(&self.lengths)?;
-        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
+        let mut rows = self.queue.new_rows(&self.lengths)?;
         self.classify()?;
-        let order = self.order()?;
-        let out = (columns.pointer_mut()?, values.pointer_mut()?);
-        let places = ((&offsets).pass()?, out.0, out.1);
-        self.make(&order, maker, ("COUNT", "0"), places)?;
-        let pattern = Arc::new(Pattern::of_buffers(self.size, offsets, columns));
-        Ok(Csr::of_buffers(&pattern, values))
+        self.make(&self.order()?, maker, ("COUNT", "0"), (&mut rows).pass()?)?;
+        Ok(rows.matrix(self.size))
     }
 
     /// Finds the bins for the lengths that rows have.
@@ -163,13 +148,15 @@ impl<'q> Binned<'q> {
                 (Some(starts), 0, total)
             }
         };
-        let (mut loose, mut weights) = (queue.room::<u32>(total)?, queue.room::<V>(total)?);
+        // The lengths are still to be written.
+        let lengths = queue.room(0)?;
+        let mut loose = queue.loose_rows((starts.as_ref(), room), total, lengths)?;
         let order = self.order()?;
-        let out = (loose.pointer_mut()?, weights.pointer_mut()?);
+        let out = (loose.columns.pointer_mut()?, loose.values.pointer_mut()?);
         let places = (starts.as_ref().pass()?, out.0, out.1);
         self.make(&order, maker, ("COUNT", "0"), places)?;
-        let loose = (starts.as_ref(), &loose, &weights);
-        gathered_rows(queue, self.size, (&self.lengths, room), alone, loose)
+        loose.lengths = self.lengths;
+        queue.gathered_rows(self.size, &loose, alone)
     }
 
     /// The rows, bin after bin.
@@ -215,34 +202,6 @@ impl<'q> Binned<'q> {
         }
         Ok(())
     }
-}
-
-/// Rows that were made with padding between them, moved together: so many entries of each, from its start or the `room` of every row on.
-/// Rows of coarse unknowns have one entry.
-pub(crate) fn gathered_rows<V: Scalar>(
-    queue: Queue<'_>,
-    size: Size,
-    (lengths, room): (&Buffer<u32>, usize),
-    alone: Option<Alone<'_>>,
-    (starts, loose, weights): (Option<&Buffer<usize>>, &Buffer<u32>, &Buffer<V>),
-) -> Result<Csr<V>> {
-    let (offsets, entries) = queue.offsets(lengths)?;
-    let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-    kernels::binned_gather(
-        size.rows,
-        alone.and_then(|alone| alone.points),
-        alone.map(|alone| alone.coarse),
-        room,
-        starts,
-        loose,
-        weights,
-        &offsets,
-        &mut columns,
-        &mut values,
-    )?
-    .rows(&queue, (size.rows, 1))?;
-    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-    Ok(Csr::of_buffers(&pattern, values))
 }
 
 /// Rows whose tables were too small.

@@ -86,9 +86,6 @@ pub enum Blocks<'a, T> {
 
 compiled_fn! {
     /// `y = B x`, or with the transpose of every block.
-    ///
-    /// # Panics
-    /// When the vectors are not where the blocks are.
     pub fn apply[any T: Scalar](
         blocks: Blocks<'_, T>,
         transpose: Option<Transpose>,

@@ -25,9 +25,6 @@ impl IslandFunctions {
     }
 
     /// Some of the functions, with the weights that they have among all.
-    ///
-    /// # Errors
-    /// When a device fails.
     pub fn some(&self, islands: &[usize]) -> Result<Self> {
         let executor = self.z.executor();
         let kept = || islands.iter().map(|&island| &self.boxes.boxes[island]);
@@ -50,9 +47,6 @@ impl IslandFunctions {
     }
 
     /// `D^-1 Z^T b`; with numbers `before` and a vector `x`, `before + D^-1 (Z^T b - (A Z)^T x)`.
-    ///
-    /// # Errors
-    /// When a device fails.
     pub fn sums(
         &self,
         b: &Vector<f64>,
@@ -80,17 +74,11 @@ impl IslandFunctions {
     }
 
     /// `x += Z sums`.
-    ///
-    /// # Errors
-    /// When a device fails.
     pub fn add(&self, sums: &Vector<f64>, x: &mut Vector<f64>) -> Result<()> {
         self.add_some(&self.z, (1.0, sums), x)
     }
 
     /// `r -= A Z sums`.
-    ///
-    /// # Errors
-    /// When a device fails.
     pub fn subtract_products(&self, sums: &Vector<f64>, r: &mut Vector<f64>) -> Result<()> {
         self.add_some(&self.az, (-1.0, sums), r)
     }

@@ -1,39 +1,72 @@
 //! Rows that were made with padding between them.
 
-use std::sync::Arc;
-
-use crate::arrays::{Csr, Pattern};
+use crate::arrays::Csr;
 use crate::error::Result;
-use crate::executor::Buffer;
-use crate::gpu::{Passes, Read, kernels::loose as kernels};
+use crate::executor::{Buffer, Element};
+use crate::gpu::kernels::loose as kernels;
 use crate::launch::Queue;
-use crate::scalar::Field;
+use crate::scalar::Scalar;
 use crate::size::Size;
 
+/// Rows stored with padding between them.
+pub(crate) struct LooseRows<'a, A> {
+    /// Where each begins; without, they are a `room` apart.
+    pub starts: Option<&'a Buffer<usize>>,
+    pub room: usize,
+    pub columns: Buffer<u32>,
+    pub values: Buffer<A>,
+    pub lengths: Buffer<u32>,
+}
+
+/// Rows of coarse unknowns, which are one entry each.
+#[derive(Clone, Copy)]
+pub(crate) struct Alone<'a> {
+    /// The unknowns of the rows, if there is not a row for all.
+    pub points: Option<&'a Buffer<u32>>,
+    /// Numbers or `NONE` for all unknowns.
+    pub coarse: &'a Buffer<u32>,
+    /// Whether the columns of the other rows are unknowns, whose numbers are wanted.
+    pub renumbers: bool,
+}
+
 impl Queue<'_> {
-    /// The matrix whose rows begin at `starts` and have so many entries.
-    pub(crate) fn gathered_rows<A: Field>(
+    /// Room for the entries of rows that begin at some places, or so far from each other.
+    pub(crate) fn loose_rows<'a, A: Element>(
+        &self,
+        (starts, room): (Option<&'a Buffer<usize>>, usize),
+        entries: usize,
+        lengths: Buffer<u32>,
+    ) -> Result<LooseRows<'a, A>> {
+        Ok(LooseRows {
+            starts,
+            room,
+            columns: self.room(entries)?,
+            values: self.room(entries)?,
+            lengths,
+        })
+    }
+
+    /// The matrix of rows that lie apart.
+    pub(crate) fn gathered_rows<A: Scalar>(
         &self,
         size: Size,
-        starts: impl Passes<Read<u64>>,
-        (columns, values): (&Buffer<u32>, &Buffer<A>),
-        lengths: &Buffer<u32>,
+        loose: &LooseRows<'_, A>,
+        alone: Option<Alone<'_>>,
     ) -> Result<Csr<A>> {
-        let (offsets, entries) = self.offsets(lengths)?;
-        let (mut out_columns, mut out_values) = (self.room(entries)?, self.room(entries)?);
-        let shape = (size.rows, entries.div_ceil(size.rows.max(1)));
-        self.gpu.real(A::KIND)?;
+        let mut rows = self.new_rows(&loose.lengths)?;
+        let shape = (size.rows, rows.columns.len().div_ceil(size.rows.max(1)));
         kernels::gather_rows(
             size.rows,
-            starts,
-            columns,
-            values,
-            &offsets,
-            &mut out_columns,
-            &mut out_values,
+            alone.and_then(|alone| alone.points),
+            alone.map(|alone| alone.coarse),
+            alone.is_some_and(|alone| alone.renumbers),
+            loose.room,
+            loose.starts,
+            &loose.columns,
+            &loose.values,
+            &mut rows,
         )?
         .rows(self, shape)?;
-        let pattern = Pattern::of_buffers(size, offsets, out_columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), out_values))
+        Ok(rows.matrix(size))
     }
 }

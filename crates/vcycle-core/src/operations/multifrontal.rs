@@ -149,9 +149,6 @@ impl Fronts {
     }
 
     /// The factors of a matrix with the given entries. None where a pivot is zero or not finite.
-    ///
-    /// # Errors
-    /// When memory is short or the device fails.
     pub fn factorise<F: Field>(&self, given: &Buffer<F>) -> Result<Option<Buffer<F>>> {
         let mut values = Buffer::filled(&self.executor, self.values, F::zero())?;
         let mut failed = Buffer::filled(&self.executor, 1, 0u32)?;
@@ -181,9 +178,6 @@ impl Fronts {
 
     /// `A x = b`, or with the transposed matrix, with the factors of `A`, and two vectors to work in: one of
     /// [`work_rows`](Self::work_rows), and one like `b`.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn solve<F: Field>(
         &self,
         factors: &Buffer<F>,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use vcycle_kernels::compiled_fn;
 
+use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{Define, kernels::parts as kernels};
+use crate::gpu::{kernels::parts as kernels, word};
 use crate::launch::Queue;
 use crate::scalar::{Element, Scalar};
 use crate::size::Size;
@@ -34,18 +35,6 @@ pub(crate) struct SplitPattern {
     pub columns: Buffer<u32>,
 }
 
-/// The words that values are copied by, and how many make one.
-fn words_of<T: Element>() -> (Define, usize) {
-    let size = size_of::<T>();
-    let name = match size {
-        1 => "u8",
-        2 => "u16",
-        4 => "u32",
-        _ => "u64",
-    };
-    (("WORD", name), size.div_ceil(size_of::<u64>()))
-}
-
 fn of_own(own: &Range<usize>) -> (usize, usize) {
     (own.start, own.len())
 }
@@ -56,13 +45,12 @@ pub(crate) fn others_marked(
     own: &Range<usize>,
     others: usize,
 ) -> Result<Option<Buffer<u32>>> {
-    let Some(queue) = Queue::of(pattern.executor()) else {
-        return Ok(None);
-    };
-    let (entries, mut marks) = (pattern.nonzeros(), queue.zeros(others)?);
-    kernels::part_marks(entries, pattern.buffers().1, of_own(own), &mut marks)?
-        .items(&queue, entries)?;
-    Ok(Some(marks))
+    on_device(pattern.executor(), |queue| {
+        let (entries, mut marks) = (pattern.nonzeros(), queue.zeros(others)?);
+        kernels::part_marks(entries, pattern.buffers().1, of_own(own), &mut marks)?
+            .items(&queue, entries)?;
+        Ok(marks)
+    })
 }
 
 /// The values at some places behind the first ones, one after the other.
@@ -71,15 +59,14 @@ pub(crate) fn packed<T: Element>(
     first: usize,
     places: &Buffer<u32>,
 ) -> Result<Option<Buffer<T>>> {
-    let Some(queue) = Queue::of(from.executor()) else {
-        return Ok(None);
-    };
-    let mut packed = queue.room::<T>(places.len())?;
-    let (from, to) = (from.pointer()?.bits(), packed.pointer_mut()?.bits());
-    kernels::part_pack(places.len(), places, from, first, to)?
-        .with(&[words_of::<T>().0])
-        .items(&queue, places.len())?;
-    Ok(Some(packed))
+    on_device(from.executor(), |queue| {
+        let mut packed = queue.room::<T>(places.len())?;
+        let (from, to) = (from.pointer()?.bits(), packed.pointer_mut()?.bits());
+        kernels::part_pack(places.len(), places, from, first, to)?
+            .with(&[word::<T>()])
+            .items(&queue, places.len())?;
+        Ok(packed)
+    })
 }
 
 /// Copies a run of values to a place; nothing happens on a host.
@@ -92,12 +79,10 @@ pub(crate) fn copied<T: Element>(
     let Some(queue) = Queue::of(from.executor()) else {
         return Ok(());
     };
-    let (define, each) = words_of::<T>();
-    let words = run.len() * each;
     let (from, to) = (from.pointer()?.bits(), to.pointer_mut()?.bits());
-    kernels::part_copy(words, from, run.start * each, to, at * each)?
-        .with(&[define])
-        .items(&queue, words)
+    kernels::part_copy(run.len(), from, run.start, to, at)?
+        .with(&[word::<T>()])
+        .items(&queue, run.len())
 }
 
 /// A pattern of `cols` columns with other numbers.
@@ -106,20 +91,15 @@ pub(crate) fn renumbered(
     by: &Renumbering,
     cols: usize,
 ) -> Result<Option<Arc<Pattern>>> {
-    let Some(queue) = Queue::of(pattern.executor()) else {
-        return Ok(None);
-    };
-    let (offsets, columns) = pattern.buffers();
-    let (entries, mut out) = (columns.len(), queue.room(columns.len())?);
-    let others = Buffer::from_vec(queue.executor, by.others.clone());
-    kernels::part_renumber(entries, columns, of_own(&by.own), by.to, &others, &mut out)?
-        .items(&queue, entries)?;
-    let size = Size::new(pattern.size().rows, cols);
-    Ok(Some(Arc::new(Pattern::of_buffers(
-        size,
-        offsets.clone(),
-        out,
-    ))))
+    on_device(pattern.executor(), |queue| {
+        let (offsets, columns) = pattern.buffers();
+        let (entries, mut out) = (columns.len(), queue.room(columns.len())?);
+        let others = Buffer::from_vec(queue.executor, by.others.clone());
+        kernels::part_renumber(entries, columns, of_own(&by.own), by.to, &others, &mut out)?
+            .items(&queue, entries)?;
+        let size = Size::new(pattern.size().rows, cols);
+        Ok(Arc::new(Pattern::of_buffers(size, offsets.clone(), out)))
+    })
 }
 
 compiled_fn! {
@@ -153,28 +133,27 @@ fn all_stacked<T: Scalar>(parts: &[(&Csr<T>, Range<usize>)]) -> Result<Option<Cs
     let entries: Vec<Range<usize>> = parts.iter().map(entries).collect::<Result<_>>()?;
     let rows = parts.iter().map(|part| part.1.len()).sum();
     let all = entries.iter().map(Range::len).sum();
-    let mut offsets = queue.room::<usize>(rows + 1)?;
-    let (mut columns, mut values) = (queue.room::<u32>(all)?, queue.room::<T>(all)?);
+    let mut out = queue.rows_at(queue.room(rows + 1)?, all)?;
     let (mut at, mut entry) = (0, 0);
     for ((a, rows), entries) in parts.iter().zip(entries) {
         let (from_offsets, from_columns) = a.pattern().buffers();
+        let (count, first, start) = (rows.len(), rows.start, entries.start);
         kernels::part_offsets(
-            rows.len(),
+            count,
             from_offsets,
-            rows.start,
-            entries.start,
-            &mut offsets,
+            first,
+            start,
+            &mut out.offsets,
             at,
             entry,
         )?
-        .items(&queue, rows.len() + 1)?;
-        copied(from_columns, entries.clone(), &mut columns, entry)?;
-        copied(a.values_buffer(), entries.clone(), &mut values, entry)?;
+        .items(&queue, count + 1)?;
+        copied(from_columns, entries.clone(), &mut out.columns, entry)?;
+        copied(a.values_buffer(), entries.clone(), &mut out.values, entry)?;
         (at, entry) = (at + rows.len(), entry + entries.len());
     }
     let size = Size::new(rows, parts.first().map_or(0, |part| part.0.size().cols));
-    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-    Ok(Some(Csr::of_buffers(&pattern, values)))
+    Ok(Some(out.matrix(size)))
 }
 
 compiled_fn! {
@@ -187,31 +166,15 @@ compiled_fn! {
         let [begin, middle, end] = [a, b, c].map(|of| of.pattern().buffers().0);
         let mut offsets = queue.room::<usize>(rows + 1)?;
         kernels::part_beside(rows, begin, middle, end, &mut offsets)?.items(&queue, rows + 1)?;
-        let entries = a.nonzeros() + b.nonzeros() + c.nonzeros();
-        let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
-        let (define, each) = words_of::<T>();
-        let places = [
-            (None, None),
-            (Some(begin), None),
-            (Some(begin), Some(middle)),
-        ];
+        let mut out = queue.rows_at(offsets, a.nonzeros() + b.nonzeros() + c.nonzeros())?;
+        let places = [(None, None), (Some(begin), None), (Some(begin), Some(middle))];
         for (of, (before, second)) in [a, b, c].into_iter().zip(places) {
-            kernels::part_place(
-                rows,
-                of.pattern(),
-                of.values_buffer().pointer()?.bits(),
-                each,
-                before,
-                second,
-                &offsets,
-                &mut columns,
-                values.pointer_mut()?.bits(),
-            )?
-            .with(&[define])
-            .items(&queue, rows)?;
+            let values = of.values_buffer().pointer()?.bits();
+            kernels::part_place(rows, of.pattern(), values, before, second, out.bits()?)?
+                .with(&[word::<T>()])
+                .items(&queue, rows)?;
         }
-        let pattern = Arc::new(Pattern::of_buffers(a.size(), offsets, columns));
-        Ok(Some(Csr::of_buffers(&pattern, values)))
+        Ok(Some(out.matrix(a.size())))
     }
 }
 
@@ -225,24 +188,12 @@ compiled_fn! {
         let mut lengths = queue.room::<u32>(count)?;
         kernels::part_lengths(count, a.pattern().buffers().0, &list, &mut lengths)?
             .items(&queue, count)?;
-        let (offsets, entries) = queue.offsets(&lengths)?;
-        let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
-        let (define, each) = words_of::<T>();
-        kernels::part_take(
-            count,
-            a.pattern(),
-            a.values_buffer().pointer()?.bits(),
-            each,
-            &list,
-            &offsets,
-            &mut columns,
-            values.pointer_mut()?.bits(),
-        )?
-        .with(&[define])
-        .items(&queue, count)?;
-        let size = Size::new(count, a.size().cols);
-        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-        Ok(Some(Csr::of_buffers(&pattern, values)))
+        let mut out = queue.new_rows(&lengths)?;
+        let values = a.values_buffer().pointer()?.bits();
+        kernels::part_take(count, a.pattern(), values, &list, out.bits()?)?
+            .with(&[word::<T>()])
+            .items(&queue, count)?;
+        Ok(Some(out.matrix(Size::new(count, a.size().cols))))
     }
 }
 
@@ -297,18 +248,16 @@ compiled_fn! {
         let (rows, entries) = (a.size().rows, split.nonzeros());
         let mut inside = queue.room::<T>(entries)?;
         let mut outside = queue.room::<T>(a.nonzeros() - entries)?;
-        let (define, each) = words_of::<T>();
         kernels::part_values(
             rows,
             a.pattern(),
             of_own(own),
             split.buffers().0,
             a.values_buffer().pointer()?.bits(),
-            each,
             inside.pointer_mut()?.bits(),
             outside.pointer_mut()?.bits(),
         )?
-        .with(&[define])
+        .with(&[word::<T>()])
         .items(&queue, rows)?;
         Ok(Some([inside, outside]))
     }

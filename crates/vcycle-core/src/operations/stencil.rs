@@ -57,9 +57,6 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
     }
 
     /// For kernels of the host.
-    ///
-    /// # Panics
-    /// When a device fails that has the values.
     pub fn arrays(&self) -> StencilArrays<'a, M> {
         StencilArrays {
             grid: self.grid,

@@ -1,13 +1,10 @@
 //! Tiles of 4 by 4 with bitmaps: from rows and back.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled_fn;
 
 use super::on_device;
 use crate::arrays::{Csr, Pattern, SLOTS, TILE, TileArrays};
 use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Write, kernels::mbsr as kernels, word};
 use crate::launch::Queue;
 use crate::launch::strips::block_pattern;
@@ -49,15 +46,11 @@ impl Queue<'_> {
         kernels::tile_lengths(rows, a.pattern.buffers().0, &a.maps, &mut lengths)?
             .with(&word)
             .items(self, rows)?;
-        let (offsets, entries) = self.offsets(&lengths)?;
-        let mut columns = self.room(entries)?;
-        let mut values: Buffer<T> = self.room(entries)?;
-        let (from, to) = (a.values.pointer()?.bits(), values.pointer_mut()?.bits());
-        kernels::tiles_to_rows(rows, &a.pattern, &a.maps, from, &offsets, &mut columns, to)?
+        let (mut out, from) = (self.new_rows::<T>(&lengths)?, a.values.pointer()?.bits());
+        kernels::tiles_to_rows(rows, &a.pattern, &a.maps, from, out.bits()?)?
             .with(&word)
             .items(self, rows)?;
-        let pattern = Pattern::of_buffers(size, offsets, columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+        Ok(out.matrix(size))
     }
 }
 
@@ -68,9 +61,6 @@ pub(crate) fn pattern_of(pattern: &Pattern) -> Result<Option<Pattern>> {
 
 compiled_fn! {
     /// A matrix of a device in the tiles of its pattern.
-    ///
-    /// # Panics
-    /// On an executor of the host.
     pub(crate) fn filled[any T: Scalar](a: &Csr<T>, pattern: Pattern) -> Result<TileArrays<T>> {
         let filled = on_device(a.executor(), |queue| queue.fill_tiles(a, pattern))?;
         Ok(filled.expect("a pattern of tiles of a device"))

@@ -37,9 +37,6 @@ impl<W> Copy for TransferWeights<'_, W> {}
 
 impl<'a, W: Scalar> TransferWeights<'a, W> {
     /// For kernels of the host.
-    ///
-    /// # Panics
-    /// When a device fails that has the weights.
     pub fn arrays(&self) -> TransferArrays<'a, W> {
         TransferArrays {
             fine: self.fine,

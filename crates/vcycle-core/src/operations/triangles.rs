@@ -1,7 +1,5 @@
 //! Triangles of a matrix, made ready to be solved with.
 
-use std::sync::Arc;
-
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
@@ -140,21 +138,11 @@ impl<T: Scalar> Split<'_, T> {
         kernels::triangle_counts(self.pattern()?, &mut counts)?
             .with(&self.types)
             .items(&queue, self.rows())?;
-        let (starts, entries) = queue.offsets(&queue.gathered(order, &counts)?)?;
-        let (mut columns, mut values) = (queue.room::<u32>(entries)?, queue.room::<T>(entries)?);
-        let mut found = queue.filled(1, u32::MAX)?;
-        kernels::triangle_fill(
-            self.pattern()?,
-            order,
-            &starts,
-            self.sides.values,
-            &mut columns,
-            &mut values,
-            &mut found,
-        )?
-        .items(&queue, self.rows())?;
-        let pattern = Pattern::of_buffers(Size::square(self.rows()), starts, columns);
-        Ok((Csr::of_buffers(&Arc::new(pattern), values), found.get(0)?))
+        let mut out = queue.new_rows::<T>(&queue.gathered(order, &counts)?)?;
+        let (mut found, values) = (queue.filled(1, u32::MAX)?, self.sides.values);
+        kernels::triangle_fill(self.pattern()?, order, values, &mut out, &mut found)?
+            .items(&queue, self.rows())?;
+        Ok((out.matrix(Size::square(self.rows())), found.get(0)?))
     }
 
     fn pivots(&self, order: &Buffer<u32>, found: &mut Buffer<u32>) -> Result<Buffer<T::Arith>> {

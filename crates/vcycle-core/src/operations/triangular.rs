@@ -116,9 +116,6 @@ pub fn levels<T: Scalar>(
 compiled_fn! {
     /// `A y = b`.
     ///
-    /// # Errors
-    /// When vectors are not where the matrix is.
-    ///
     /// # Panics
     /// On a device with steps that are not grouped by levels.
     pub fn solve[any T: Scalar](a: &Triangle<'_, T>, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {

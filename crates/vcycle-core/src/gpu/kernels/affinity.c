@@ -12,12 +12,10 @@ KERNEL affinity_start(u64 size, GLOBAL f32 *RESTRICT x) {
     FOR_ITEMS(k, size) x[k] = (f32)scattered(k);
 }
 
-#define GRAPH GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
-#define MATRIX GRAPH, GLOBAL const f64 *RESTRICT values
 
 // A sweep of Gauss-Seidel for `A x = 0` within each chunk, forwards or backwards.
-KERNEL affinity_sweep(u64 rows, MATRIX, GLOBAL const f64 *RESTRICT diagonal, u32 vectors, u32 forwards,
-                      GLOBAL const f32 *RESTRICT x, GLOBAL f32 *next) {
+KERNEL affinity_sweep(u64 rows, CSR(f64, values), GLOBAL const f64 *RESTRICT diagonal, u32 vectors,
+                      u32 forwards, GLOBAL const f32 *RESTRICT x, GLOBAL f32 *next) {
     FOR_ROWS(chunk, (rows + CHUNK - 1) / CHUNK) {
         const u64 begin = chunk * CHUNK, end = min(begin + CHUNK, rows);
         FOR_VECTORS(k) for (u64 step = 0; step < end - begin; step++) {

@@ -4,8 +4,6 @@
 #include "tiles.h"
 #include "tables.h"
 
-#define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
-
 // The unknowns that have a number, by their numbers.
 KERNEL aggressive_points(u64 rows, GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT points) {
     FOR_ITEMS(row, rows)
@@ -14,7 +12,7 @@ KERNEL aggressive_points(u64 rows, GLOBAL const u32 *RESTRICT coarse, GLOBAL u32
 }
 
 // How many coarse unknowns every one strongly depends on.
-KERNEL aggressive_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
+KERNEL aggressive_degrees(u64 rows, GRAPH_OF(s), GLOBAL const u32 *RESTRICT coarse,
                           GLOBAL u32 *RESTRICT degrees) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
@@ -26,7 +24,7 @@ KERNEL aggressive_degrees(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse,
     }
 }
 
-KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
+KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH_OF(s),
                          GLOBAL const u32 *RESTRICT degrees, BINNED) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
@@ -46,7 +44,7 @@ KERNEL aggressive_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
 }
 
 // Adds the numbers of the coarse unknowns that one strongly depends on; how many are new.
-FUNCTION u32 add_coarse(Table t, u32 point, u32 own, GRAPH, GLOBAL const u32 *coarse) {
+FUNCTION u32 add_coarse(Table t, u32 point, u32 own, GRAPH_OF(s), GLOBAL const u32 *coarse) {
     u32 keys = 0;
     FOR_ENTRIES(place, s_offsets, point) {
         const u32 number = coarse[s_columns[place]];
@@ -56,8 +54,8 @@ FUNCTION u32 add_coarse(Table t, u32 point, u32 own, GRAPH, GLOBAL const u32 *co
     return keys < FULL ? keys : FULL;
 }
 
-KERNEL aggressive_rows(LISTED, GLOBAL const u32 *RESTRICT points, GRAPH, GLOBAL const u32 *RESTRICT coarse,
-                       MADE) {
+KERNEL aggressive_rows(LISTED, GLOBAL const u32 *RESTRICT points, GRAPH_OF(s),
+                       GLOBAL const u32 *RESTRICT coarse, MADE) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE;

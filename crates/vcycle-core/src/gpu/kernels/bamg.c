@@ -141,11 +141,10 @@ FUNCTION u32 fit_row(PRIVATE Fit *f, const PRIVATE Level *level, const PRIVATE L
 #endif
 
 #define GRAPH u64 unknowns, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
-#define NEAR_GRAPH GLOBAL const u64 *RESTRICT near_offsets, GLOBAL const u32 *RESTRICT near_columns
 
 // The rows of a list, or all without one, each with room for `width` entries. Rows whose neighbourhood has no room go to the
 // list `again`.
-KERNEL_OF(10) bamg_rows(u64 count, GLOBAL const u32 *RESTRICT list, GRAPH, GLOBAL const u32 *RESTRICT coarse, NEAR_GRAPH,
+KERNEL_OF(10) bamg_rows(u64 count, GLOBAL const u32 *RESTRICT list, GRAPH, GLOBAL const u32 *RESTRICT coarse, GRAPH_OF(near),
                  GLOBAL const f64 *RESTRICT vectors, u32 width, u32 min_distance, u32 max_distance, f64 residual, f64 norm,
                  GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths,
                  GLOBAL u32 *again, GLOBAL u32 *again_count, u32 all_met, u32 all_near, GLOBAL f64 *all_numbers,

@@ -2,8 +2,6 @@
 
 #include "tiles.h"
 
-#define GRAPH GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
-
 // Rows of this length stand for unknowns that become coarse.
 #define PROMOTED 0xffffffffu
 #define IS_COARSE(row) (coarse[row] != NONE || lengths[row] == PROMOTED)
@@ -21,19 +19,18 @@ KERNEL bamg_count_near(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse, GLOBA
 }
 
 // These neighbours.
-KERNEL bamg_fill_near(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
-                      GLOBAL u32 *RESTRICT out) {
+KERNEL bamg_fill_near(u64 rows, GRAPH, GLOBAL const u32 *RESTRICT coarse, NEW_GRAPH(out)) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         const u64 end = offsets[row + 1];
-        u64 next = starts[row];
+        u64 next = out_offsets[row];
         FOR_CHUNKS(chunk, offsets[row], end) {
             const u64 place = chunk + part_of_row();
             const u32 column = place < end ? columns[place] : NONE;
             const bool wanted = column != NONE && coarse[column] != NONE;
             const u32 flags = row_flags(wanted, scratch);
             if (wanted)
-                out[next + BITS_SET(flags_before(flags))] = column;
+                out_columns[next + BITS_SET(flags_before(flags))] = column;
             next += BITS_SET(flags);
         }
     }
@@ -51,23 +48,5 @@ KERNEL bamg_numbers(u64 rows, GLOBAL const u32 *RESTRICT coarse, GLOBAL const u3
     FOR_ITEMS(row, rows) {
         numbers[row] = IS_COARSE(row) ? (u32)before[row] : NONE;
         counts[row] = IS_COARSE(row) ? 1 : lengths[row];
-    }
-}
-
-// The prolongation: a one for coarse unknowns, the entries of the others by the numbers of their unknowns.
-KERNEL bamg_gather(u64 rows, u32 width, GLOBAL const u32 *RESTRICT columns, GLOBAL const f64 *RESTRICT values,
-                   GLOBAL const u32 *RESTRICT numbers, GLOBAL const u64 *RESTRICT offsets,
-                   GLOBAL u32 *RESTRICT out_columns, GLOBAL f64 *RESTRICT out_values) {
-    FOR_ITEMS(row, rows) {
-        if (numbers[row] != NONE) {
-            out_columns[offsets[row]] = numbers[row];
-            out_values[offsets[row]] = 1;
-            continue;
-        }
-        for (u64 place = offsets[row]; place < offsets[row + 1]; place++) {
-            const u64 from = row * width + (place - offsets[row]);
-            out_columns[place] = numbers[columns[from]];
-            out_values[place] = values[from];
-        }
     }
 }

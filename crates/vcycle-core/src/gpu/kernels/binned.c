@@ -31,27 +31,3 @@ KERNEL binned_collect(u64 rows, GLOBAL const u8 *RESTRICT bins,
         }
     }
 }
-
-// Moves rows together that lie apart, `room` from each other where `from` is null. A row whose point is
-// `coarse` is that one entry.
-KERNEL binned_gather(u64 rows, GLOBAL const u32 *RESTRICT points,
-                     GLOBAL const u32 *RESTRICT coarse, u32 room, GLOBAL const u64 *RESTRICT from,
-                     GLOBAL const u32 *RESTRICT columns, GLOBAL const NUMBER *RESTRICT values,
-                     GLOBAL const u64 *RESTRICT to, GLOBAL u32 *RESTRICT out_columns,
-                     GLOBAL NUMBER *RESTRICT out_values) {
-    FOR_ITEMS(row, rows) {
-        const u64 first = to[row];
-        const u32 count = (u32)(to[row + 1] - first);
-        const u32 number = coarse ? coarse[points ? points[row] : row] : NONE;
-        if (number != NONE) {
-            out_columns[first] = number;
-            out_values[first] = OF_REAL(NUMBER, 1);
-            continue;
-        }
-        const u64 begin = from ? from[row] : row * room;
-        for (u32 k = 0; k < count; k++) {
-            out_columns[first + k] = columns[begin + k];
-            out_values[first + k] = values[begin + k];
-        }
-    }
-}

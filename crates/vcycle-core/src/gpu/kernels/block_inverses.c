@@ -12,8 +12,6 @@
 #define FULL 0
 #define SINGLE 1
 #define HALF 2
-#define GRAPH GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
-#define MATRIX GRAPH, GLOBAL const T *RESTRICT values
 
 // Whether each row has the pattern of the one before.
 KERNEL blocks_alike(u64 rows, GRAPH, GLOBAL u32 *RESTRICT alike) {
@@ -126,9 +124,9 @@ FUNCTION u32 eliminate(u32 step, u32 n, u32 lane, LOCAL ACC *a, LOCAL ACC *facto
 // The inverse of every block in turn for SIZE threads, `most * most` numbers apart, and its precision. Blocks
 // are transposed before and after. `found` is the first row of the first that is singular, then how many blocks
 // have which precision.
-KERNEL block_inverses(u64 count, u32 most, u32 adaptive, GLOBAL const u32 *RESTRICT starts, MATRIX,
-                      GLOBAL ACC *RESTRICT inverses,
-                      GLOBAL u32 *RESTRICT precisions, GLOBAL u32 *found) {
+KERNEL block_inverses(u64 count, u32 most, u32 adaptive, GLOBAL const u32 *RESTRICT starts, CSR(T, values),
+                      GLOBAL ACC *RESTRICT inverses, GLOBAL u32 *RESTRICT precisions,
+                      GLOBAL u32 *found) {
     LOCAL_ARRAY(ACC, memory, BLOCK * SIZE);
     LOCAL_ARRAY(ACC, all_factors, BLOCK);
     LOCAL_ARRAY(f64, scratch, BLOCK);

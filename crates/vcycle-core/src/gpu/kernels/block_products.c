@@ -19,10 +19,8 @@
 
 // ---- from rows to blocks and back
 
-#define PATTERN(m) GLOBAL const u64 *RESTRICT m##offsets, GLOBAL const u32 *RESTRICT m##columns
-
 KERNEL pack_blocks(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,
-                   GLOBAL const T *RESTRICT values, PATTERN(block_), GLOBAL T *RESTRICT packed,
+                   GLOBAL const T *RESTRICT values, GRAPH_OF(block), GLOBAL T *RESTRICT packed,
                    GLOBAL u8 *RESTRICT masks) {
     FOR_ITEMS(row, rows) {
         const u64 strip = row / HEIGHT, begin = block_offsets[strip];
@@ -62,7 +60,8 @@ KERNEL packed_lengths(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
 
 #if FULL
 // Columns of rows, by teams; values stand where they are to stand.
-KERNEL unpack_columns(u64 count, PATTERN(block_), GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT columns) {
+KERNEL unpack_columns(u64 count, GRAPH_OF(block), GLOBAL const u64 *RESTRICT offsets,
+                      GLOBAL u32 *RESTRICT columns) {
     GLOBAL const u32 *rows = 0;
     TEAM_OF_BLOCK
     FOR_ROWS(row, count, rows) {
@@ -74,21 +73,20 @@ KERNEL unpack_columns(u64 count, PATTERN(block_), GLOBAL const u64 *RESTRICT off
 }
 #else
 // Columns and values of rows.
-KERNEL unpack_blocks(u64 rows, PATTERN(block_), GLOBAL const T *RESTRICT packed,
-                     GLOBAL const u8 *RESTRICT masks, GLOBAL const u64 *RESTRICT offsets,
-                     GLOBAL u32 *RESTRICT columns, GLOBAL T *RESTRICT values) {
+KERNEL unpack_blocks(u64 rows, GRAPH_OF(block), GLOBAL const T *RESTRICT packed,
+                     GLOBAL const u8 *RESTRICT masks, NEW_CSR(T, out)) {
     FOR_ITEMS(row, rows) {
         const u64 strip = row / HEIGHT, begin = block_offsets[strip];
         const u64 blocks = block_offsets[strip + 1] - begin;
         const u64 from = begin * HEIGHT + row % HEIGHT * blocks;
-        u64 entry = offsets[row];
+        u64 entry = out_offsets[row];
         for (u64 block = 0; block < blocks; ++block) {
             const u32 first = block_columns[begin + block] * BREADTH;
             const u32 mask = masks[from + block];
             FOR(c, BREADTH)
                 if (mask >> c & 1) {
-                    columns[entry] = first + c;
-                    values[entry++] = packed[(from + block) * BREADTH + c];
+                    out_columns[entry] = first + c;
+                    out_values[entry++] = packed[(from + block) * BREADTH + c];
                 }
         }
     }
@@ -99,10 +97,10 @@ KERNEL unpack_blocks(u64 rows, PATTERN(block_), GLOBAL const T *RESTRICT packed,
 
 #ifdef INNER
 #define BLOCKS_OF(m)                                                                               \
-    PATTERN(m), GLOBAL const T *RESTRICT m##values, GLOBAL const u8 *RESTRICT m##masks
+    GRAPH_OF(m), GLOBAL const T *RESTRICT m##_values, GLOBAL const u8 *RESTRICT m##_masks
 
-KERNEL block_product(u64 count, GLOBAL const u32 *RESTRICT strips, BLOCKS_OF(a_), BLOCKS_OF(b_),
-                     PATTERN(c_), GLOBAL T *c_values, GLOBAL u8 *c_masks) {
+KERNEL block_product(u64 count, GLOBAL const u32 *RESTRICT strips, BLOCKS_OF(a), BLOCKS_OF(b),
+                     GRAPH_OF(c), GLOBAL T *c_values, GLOBAL u8 *c_masks) {
 #if SIZE > 0
     LOCAL_ARRAY(u32, all_columns, TEAMS *SIZE);
     LOCAL_ARRAY(T, all_sums, TEAMS *SIZE *ENTRIES);

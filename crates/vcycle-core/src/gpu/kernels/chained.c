@@ -6,10 +6,6 @@
 #define MOST 4
 #define PRODUCTS (MOST * MOST)
 
-#define MATRIX(name)                                                                               \
-    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns,          \
-        GLOBAL const f64 *RESTRICT name##_values
-
 typedef struct {
     u32 count;
     u32 columns[PRODUCTS];
@@ -57,7 +53,7 @@ FUNCTION bool is_kept(const PRIVATE Row *r, u32 item, f64 least, u32 max_element
 }
 
 // Rows of the product, `max_elements` apart.
-KERNEL chained_rows(u64 rows, MATRIX(near), MATRIX(far), u32 max_elements, f64 factor,
+KERNEL chained_rows(u64 rows, CSR_OF(f64, near), CSR_OF(f64, far), u32 max_elements, f64 factor,
                     GLOBAL u32 *RESTRICT lengths, GLOBAL u32 *RESTRICT out_columns,
                     GLOBAL f64 *RESTRICT out_values) {
     FOR_ITEMS(row, rows) {

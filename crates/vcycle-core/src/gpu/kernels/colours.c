@@ -4,7 +4,7 @@
 #include "fronts.h"
 
 // The first colour that no row before has which is coupled to this one.
-FUNCTION u32 first_free(u32 row, GRAPH(serves), GLOBAL const u32 *colours) {
+FUNCTION u32 first_free(u32 row, GRAPH_OF(serves), GLOBAL const u32 *colours) {
     for (u32 first = 0;; first += 32) {
         u32 taken = 0, free_one = 0;
         for (u64 place = serves_offsets[row]; place < serves_offsets[row + 1]; place++)
@@ -17,6 +17,6 @@ FUNCTION u32 first_free(u32 row, GRAPH(serves), GLOBAL const u32 *colours) {
     }
 }
 
-KERNEL colours_front(u32 turns, GRAPH(serves), FRONTS, GLOBAL u32 *colours) {
+KERNEL colours_front(u32 turns, GRAPH_OF(serves), FRONTS, GLOBAL u32 *colours) {
     FOR_FRONTS(row, colours[row] = first_free(row, serves_offsets, serves_columns, colours))
 }

@@ -730,3 +730,21 @@ EVALUATE_OF(c32)
 EVALUATE_OF(f64)
 EVALUATE_OF(c64)
 #endif
+
+// ---- sparse matrices
+
+// Where rows begin and the columns of their entries, and values of a type; `SIZED_` with the number of rows before, `_OF` with a name before
+// each array, as in `a_offsets`.
+#define GRAPH GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
+#define CSR(T, values) GRAPH, GLOBAL const T *RESTRICT values
+#define SIZED_GRAPH u64 rows, GRAPH
+#define SIZED_CSR(T, values) u64 rows, GRAPH, GLOBAL const T *RESTRICT values
+#define GRAPH_OF(m) GLOBAL const u64 *RESTRICT m##_offsets, GLOBAL const u32 *RESTRICT m##_columns
+#define CSR_OF(T, m)                                                                               \
+    GLOBAL const u64 *RESTRICT m##_offsets, GLOBAL const u32 *RESTRICT m##_columns,                \
+        GLOBAL const T *RESTRICT m##_values
+// A matrix whose rows are to be filled: where each begins is known.
+#define NEW_GRAPH(m) GLOBAL const u64 *RESTRICT m##_offsets, GLOBAL u32 *RESTRICT m##_columns
+#define NEW_CSR(T, m)                                                                              \
+    GLOBAL const u64 *RESTRICT m##_offsets, GLOBAL u32 *RESTRICT m##_columns,                      \
+        GLOBAL T *RESTRICT m##_values

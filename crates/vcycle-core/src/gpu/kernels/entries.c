@@ -48,10 +48,6 @@ KERNEL compare(u64 n, GLOBAL const u32 *RESTRICT a, GLOBAL const u32 *RESTRICT b
         *differ = 1;
 }
 
-#define MATRIX                                                                                     \
-    u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
-        GLOBAL const T *RESTRICT values
-
 // Whether any value is no number.
 KERNEL check_values(u64 n, GLOBAL const T *RESTRICT values, GLOBAL u32 *found) {
     bool finite = true;
@@ -61,7 +57,7 @@ KERNEL check_values(u64 n, GLOBAL const T *RESTRICT values, GLOBAL u32 *found) {
 }
 
 // The first row that has an entry that is no number.
-KERNEL check_rows(MATRIX, GLOBAL u32 *first) {
+KERNEL check_rows(SIZED_CSR(T, values), GLOBAL u32 *first) {
     FOR_ITEMS(row, rows) {
         bool finite = true;
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry)
@@ -111,7 +107,7 @@ FUNCTION u64 find(u64 first, u64 end, GLOBAL const u32 *columns, u32 column) {
     return first < none && columns[first] == column ? first : none;
 }
 
-KERNEL diagonal(MATRIX, GLOBAL T *RESTRICT out) {
+KERNEL diagonal(SIZED_CSR(T, values), GLOBAL T *RESTRICT out) {
     FOR_ITEMS(row, rows) {
         const u64 place = find(offsets[row], offsets[row + 1], columns, (u32)row);
         STORE(A, T, out, row, place < offsets[row + 1] ? LOAD(T, values, place) : (A)0);
@@ -120,7 +116,7 @@ KERNEL diagonal(MATRIX, GLOBAL T *RESTRICT out) {
 
 // The sizes of all entries, with the other sign beside the diagonal: what strength and coarsening look
 // at.
-KERNEL magnitudes(MATRIX, GLOBAL f64 *RESTRICT out) {
+KERNEL magnitudes(SIZED_CSR(T, values), GLOBAL f64 *RESTRICT out) {
     FOR_ITEMS(row, rows)
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; ++entry) {
             const f64 size = ABS(LOAD(T, values, entry));
@@ -141,7 +137,8 @@ KERNEL magnitudes(MATRIX, GLOBAL f64 *RESTRICT out) {
 // weight / d_i, with the diagonal or (`sums`) the sums of absolute values of rows as d; the first row
 // where d is zero, and the first where the inverse is no number.
 // Row 0 has its diagonal entry in column `diagonal`: columns of other ranks may come before it.
-KERNEL invert(MATRIX, u32 diagonal, u32 sums, A weight, GLOBAL T *RESTRICT out, GLOBAL u32 *first) {
+KERNEL invert(SIZED_CSR(T, values), u32 diagonal, u32 sums, A weight, GLOBAL T *RESTRICT out,
+              GLOBAL u32 *first) {
     LOCAL_ARRAY(A, scratch, BLOCK);
     FOR_SHARED_ROWS(row, rows) {
         A d = 0;
@@ -173,7 +170,7 @@ FUNCTION f64 root_of_diagonal(GLOBAL const u64 *offsets, GLOBAL const u32 *colum
 
 // The first row with an entry unlike the conjugate one at the mirrored position, and the first whose
 // diagonal is not positive. Neighbouring threads share a row, SHARES of them.
-KERNEL check_symmetry(MATRIX, SIZE_OF tolerance, SIZE_OF cancelled, GLOBAL u32 *first) {
+KERNEL check_symmetry(SIZED_CSR(T, values), SIZE_OF tolerance, SIZE_OF cancelled, GLOBAL u32 *first) {
     FOR_ITEMS(item, rows * SHARES) {
         const u64 row = item / SHARES, own = offsets[row], next = offsets[row + 1];
         for (u64 entry = own + item % SHARES; entry < next; entry += SHARES) {
@@ -202,7 +199,8 @@ KERNEL check_symmetry(MATRIX, SIZE_OF tolerance, SIZE_OF cancelled, GLOBAL u32 *
 
 // The largest absolute value, the smallest one of the diagonal that is not zero, and the largest sum
 // of absolute values over that of the diagonal, which begins in column `diagonal`; `partials` are three for every block.
-KERNEL extremes(MATRIX, u32 diagonal, GLOBAL f64 *partials, GLOBAL u32 *counter, GLOBAL f64 *RESTRICT out) {
+KERNEL extremes(SIZED_CSR(T, values), u32 diagonal, GLOBAL f64 *partials, GLOBAL u32 *counter,
+                GLOBAL f64 *RESTRICT out) {
     LOCAL_ARRAY(f64, scratch, 3 * BLOCK);
     LOCAL_ARRAY(f64, sums, BLOCK);
     const u32 thread = thread_of_block();

@@ -2,12 +2,10 @@
 // any more are a front; whoever is done with one lets others of larger number into the next.
 #pragma default WIDE 1024
 
-#define GRAPH(name)                                                                                \
-    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns
 // All rows, front after front, where the front begins and ends, and then the end of all.
 #define FRONTS GLOBAL u32 *waits, GLOBAL u32 *order, GLOBAL u32 *state, GLOBAL u32 *counter
 
-KERNEL fronts_start(u64 rows, GRAPH(needs), FRONTS) {
+KERNEL fronts_start(u64 rows, GRAPH_OF(needs), FRONTS) {
     FOR_ITEMS(row, rows) {
         u32 count = 0;
         for (u64 place = needs_offsets[row]; place < needs_offsets[row + 1]; place++)
@@ -19,7 +17,7 @@ KERNEL fronts_start(u64 rows, GRAPH(needs), FRONTS) {
 }
 
 // Row `row` is done: `serves` has the rows that need it.
-FUNCTION void release(u32 row, GRAPH(serves), FRONTS) {
+FUNCTION void release(u32 row, GRAPH_OF(serves), FRONTS) {
     for (u64 place = serves_offsets[row]; place < serves_offsets[row + 1]; place++) {
         const u32 other = serves_columns[place];
         if (other > row && ATOMIC_ADD(waits + other, -1) == 1)

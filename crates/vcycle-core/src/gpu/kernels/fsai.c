@@ -236,21 +236,18 @@ FUNCTION u32 make_row(PRIVATE Row *r, const PRIVATE Matrix *a, const PRIVATE Gro
 #endif
 
 // The matrix, the pattern rows begin with, and what is made.
-#define MATRIX                                                                                     \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const ACC *RESTRICT values
-#define START GLOBAL const u64 *RESTRICT start_offsets, GLOBAL const u32 *RESTRICT start_columns
 #define ROWS                                                                                       \
     GLOBAL const u64 *RESTRICT rooms, GLOBAL u32 *RESTRICT out_columns,                            \
         GLOBAL ACC *RESTRICT out_values, GLOBAL u32 *RESTRICT lengths, GLOBAL u32 *failed
 
 // Makes the rows of a list, each at its place in `rooms`. Rows whose table is too small go to the list
 // `again`; `failed` is the first row where the matrix is not positive definite.
-KERNEL fsai_rows(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT sizes, MATRIX,
-                 GLOBAL const ACC *RESTRICT diagonal, GLOBAL const ACC *RESTRICT inverses, START, u32 steps,
-                 u32 step_size, ACC tolerance, ACC share, ACC rounding, ROWS, GLOBAL u32 *again,
-                 GLOBAL u32 *again_count, u32 all_most, u32 all_slots, GLOBAL ACC *all_numbers,
-                 GLOBAL u32 *all_patterns, GLOBAL ACC *all_sums, GLOBAL u32 *all_keys) {
+KERNEL fsai_rows(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const u32 *RESTRICT sizes,
+                 CSR(ACC, values), GLOBAL const ACC *RESTRICT diagonal, GLOBAL const ACC *RESTRICT inverses,
+                 GRAPH_OF(start), u32 steps, u32 step_size, ACC tolerance, ACC share, ACC rounding,
+                 ROWS, GLOBAL u32 *again, GLOBAL u32 *again_count, u32 all_most, u32 all_slots,
+                 GLOBAL ACC *all_numbers, GLOBAL u32 *all_patterns, GLOBAL ACC *all_sums,
+                 GLOBAL u32 *all_keys) {
     ROW_MEMORY(ACC, numbers, all_numbers, MOST * (MOST + 1) / 2 + 2 * MOST)
     ROW_MEMORY(u32, pattern, all_patterns, MOST)
     TABLE_MEMORY(ACC, sums, all_sums, SLOTS)

@@ -4,16 +4,11 @@
 
 #include "tiles.h"
 
-#define MATRIX                                                                                     \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const ACC *RESTRICT values
-#define START GLOBAL const u64 *RESTRICT start_offsets, GLOBAL const u32 *RESTRICT start_columns
-
 // How many entries a row may get, without the diagonal: those of the pattern it begins with and `grown`
 // more; and the reciprocals of the diagonal. `found`: the first row whose diagonal is zero, the first where it is not positive, the longest
 // row to begin with, the longest row of the matrix.
 KERNEL fsai_sizes(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const ACC *RESTRICT diagonal,
-                  START, u32 grown, GLOBAL u32 *RESTRICT sizes,
+                  GRAPH_OF(start), u32 grown, GLOBAL u32 *RESTRICT sizes,
                   GLOBAL u32 *RESTRICT rooms, GLOBAL ACC *RESTRICT inverses, GLOBAL u32 *found) {
     u32 longest_start = 0, longest = 0;
     FOR_ITEMS(row, rows) {
@@ -44,7 +39,7 @@ KERNEL fsai_sizes(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const ACC
     (columns[place] == row ||                                                                      \
      values[place] * values[place] >= least * diagonal[row] * diagonal[columns[place]])
 
-KERNEL fsai_count_large(u64 rows, MATRIX, GLOBAL const ACC *RESTRICT diagonal, ACC least,
+KERNEL fsai_count_large(u64 rows, CSR(ACC, values), GLOBAL const ACC *RESTRICT diagonal, ACC least,
                         GLOBAL u32 *RESTRICT counts) {
     FOR_ITEMS(row, rows) {
         u32 count = 0;
@@ -54,11 +49,10 @@ KERNEL fsai_count_large(u64 rows, MATRIX, GLOBAL const ACC *RESTRICT diagonal, A
     }
 }
 
-KERNEL fsai_fill_large(u64 rows, MATRIX, GLOBAL const ACC *RESTRICT diagonal, ACC least,
-                       GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT out_columns,
-                       GLOBAL ACC *RESTRICT out_values) {
+KERNEL fsai_fill_large(u64 rows, CSR(ACC, values), GLOBAL const ACC *RESTRICT diagonal, ACC least,
+                       NEW_CSR(ACC, out)) {
     FOR_ITEMS(row, rows) {
-        u64 next = starts[row];
+        u64 next = out_offsets[row];
         for (u64 place = offsets[row]; place < offsets[row + 1]; place++)
             if (IS_LARGE(row, place)) {
                 out_columns[next] = columns[place];

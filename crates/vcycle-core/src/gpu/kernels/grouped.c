@@ -14,7 +14,6 @@
 #pragma default ITEM u64
 #pragma block 128
 
-#define LEFT GLOBAL const u64 *RESTRICT r_offsets, GLOBAL const u32 *RESTRICT r_columns
 #define CLASSES 6
 #define JOINED 4
 
@@ -29,8 +28,8 @@ FUNCTION u32 class_of(u64 work, u64 joined) {
 
 // Lists of the rows of every class, `rows` apart, and their lengths, with that of rows too long for all;
 // the number of empty rows.
-KERNEL grouped_classes(u64 rows, LEFT, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT lists,
-                       GLOBAL u32 *counts) {
+KERNEL grouped_classes(u64 rows, GRAPH_OF(r), GLOBAL const u64 *RESTRICT offsets,
+                       GLOBAL u32 *RESTRICT lists, GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, own, CLASSES + 2);
     LOCAL_ARRAY(u32, first, CLASSES + 2);
     const u32 thread = thread_of_block();
@@ -89,8 +88,8 @@ KERNEL grouped_classes(u64 rows, LEFT, GLOBAL const u64 *RESTRICT offsets, GLOBA
 #define UNROLLED
 #endif
 
-KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT given, LEFT, FACTORS,
-                    VALUES, RESULTS) {
+KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT given, GRAPH_OF(r),
+                    FACTORS, VALUES, RESULTS) {
     const u64 count = *given;
     FOR_ITEMS(item, count) {
         const u32 row = rows[item];
@@ -162,8 +161,8 @@ KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT 
 
 #else
 
-KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT given, LEFT, FACTORS,
-                    VALUES, RESULTS) {
+KERNEL grouped_rows(GLOBAL const u32 *RESTRICT rows, GLOBAL const u32 *RESTRICT given, GRAPH_OF(r),
+                    FACTORS, VALUES, RESULTS) {
     LOCAL_ARRAY(u64, all_items, TEAMS *SIZE);
 #if !COUNTING
     LOCAL_ARRAY(ARITH(T), all_terms, TEAMS *SIZE);

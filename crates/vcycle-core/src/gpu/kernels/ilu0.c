@@ -6,7 +6,7 @@
 #include "fronts.h"
 
 // Eliminates what a row has before the diagonal; the columns of a row stand in order.
-FUNCTION void eliminate(u32 row, GRAPH(needs), GLOBAL const u64 *RESTRICT diagonal, GLOBAL ACC *values) {
+FUNCTION void eliminate(u32 row, GRAPH_OF(needs), GLOBAL const u64 *RESTRICT diagonal, GLOBAL ACC *values) {
     const u64 end = needs_offsets[row + 1];
     for (u64 place = needs_offsets[row]; place < diagonal[row]; place++) {
         const u32 above = needs_columns[place];
@@ -22,7 +22,7 @@ FUNCTION void eliminate(u32 row, GRAPH(needs), GLOBAL const u64 *RESTRICT diagon
     }
 }
 
-KERNEL ilu0_front(u32 turns, GRAPH(serves), FRONTS, GRAPH(needs), GLOBAL const u64 *RESTRICT diagonal,
+KERNEL ilu0_front(u32 turns, GRAPH_OF(serves), FRONTS, GRAPH_OF(needs), GLOBAL const u64 *RESTRICT diagonal,
                   GLOBAL ACC *values) {
     FOR_FRONTS(row, eliminate(row, needs_offsets, needs_columns, diagonal, values))
 }

@@ -10,14 +10,6 @@
 #pragma default OWN 0
 #pragma default DIRECT 1
 
-#define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
-#define MATRIX                                                                                     \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const NUMBER *RESTRICT values
-#define NEAR                                                                                       \
-    GLOBAL const u64 *RESTRICT n_offsets, GLOBAL const u32 *RESTRICT n_columns,                    \
-        GLOBAL const NUMBER *RESTRICT n_values
-
 // ---- the coarse unknowns near fine ones, few of all and looked at many times
 
 // The mark of strong couplings among the columns.
@@ -65,7 +57,7 @@ FUNCTION u32 near_column(u32 column, NUMBER value, NUMBER diagonal, GLOBAL const
     const u32 weak = length > strong_count ? length - strong_count : 0;
 
 // How many coarse unknowns a fine one is coupled with, and with how many strongly.
-KERNEL near_count(u64 rows, MATRIX, GRAPH, GLOBAL const NUMBER *RESTRICT diagonal,
+KERNEL near_count(u64 rows, CSR(NUMBER, values), GRAPH_OF(s), GLOBAL const NUMBER *RESTRICT diagonal,
                   GLOBAL const u32 *RESTRICT coarse, GLOBAL u32 *RESTRICT counts,
                   GLOBAL u32 *RESTRICT degrees) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
@@ -92,14 +84,13 @@ KERNEL near_count(u64 rows, MATRIX, GRAPH, GLOBAL const NUMBER *RESTRICT diagona
 
 // Their columns, and values that are zero where the coupling is strong and of the same sign as the
 // diagonal.
-KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const NUMBER *RESTRICT diagonal,
-                 GLOBAL const u32 *RESTRICT coarse, GLOBAL const u64 *RESTRICT starts,
-                 GLOBAL u32 *RESTRICT out_columns, GLOBAL NUMBER *RESTRICT out_values) {
+KERNEL near_fill(u64 rows, CSR(NUMBER, values), GRAPH_OF(s), GLOBAL const NUMBER *RESTRICT diagonal,
+                 GLOBAL const u32 *RESTRICT coarse, NEW_CSR(NUMBER, out)) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
-        u64 next = starts[row];
+        u64 next = out_offsets[row];
         STRONG_OF_ROW
-        const u64 begin = offsets[row], end = next != starts[row + 1] ? offsets[row + 1] : 0;
+        const u64 begin = offsets[row], end = next != out_offsets[row + 1] ? offsets[row + 1] : 0;
         FOR_CHUNKS(first, begin, end) {
             const u64 place = first + part_of_row();
             const NUMBER value = place < end ? values[place] : (NUMBER)0;
@@ -123,7 +114,7 @@ KERNEL near_fill(u64 rows, MATRIX, GRAPH, GLOBAL const NUMBER *RESTRICT diagonal
 // Room for the entries of fine rows, unless all have the same, and their bins; the lengths of the other
 // rows. With `points`
 // there are rows for these unknowns alone.
-KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH,
+KERNEL interpolate_bounds(u64 rows, GLOBAL const u32 *RESTRICT points, GRAPH_OF(s),
                           GLOBAL const u32 *RESTRICT coarse, GLOBAL const u32 *RESTRICT degrees,
                           u32 max_elements, GLOBAL u32 *RESTRICT rooms, BINNED) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
@@ -379,9 +370,9 @@ FUNCTION u32 write_shortened(Table t, u32 count, u32 max_elements, f64 factor,
 }
 
 // The rows of a list; their entries go to the room they have.
-KERNEL interpolate_rows(LISTED, GLOBAL const u32 *RESTRICT points, MATRIX, GRAPH, NEAR,
-                        GLOBAL const NUMBER *RESTRICT diagonal, GLOBAL const u32 *RESTRICT coarse,
-                        u32 max_elements, f64 factor, MADE) {
+KERNEL interpolate_rows(LISTED, GLOBAL const u32 *RESTRICT points, CSR(NUMBER, values), GRAPH_OF(s),
+                        CSR_OF(NUMBER, n), GLOBAL const NUMBER *RESTRICT diagonal,
+                        GLOBAL const u32 *RESTRICT coarse, u32 max_elements, f64 factor, MADE) {
     LOCAL_ARRAY(u32, slots, BLOCK);
     LOCAL_ARRAY(u32, counts, BLOCK);
     LOCAL_ARRAY(u64, begins, BLOCK);
@@ -438,7 +429,7 @@ KERNEL truncate_bounds(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 max_ele
     }
 }
 
-KERNEL truncate_rows(LISTED, MATRIX, u32 max_elements, f64 factor, MADE) {
+KERNEL truncate_rows(LISTED, CSR(NUMBER, values), u32 max_elements, f64 factor, MADE) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     TABLE_MEMORY
     const Table t = OWN_TABLE, sorted = upper_half(t);

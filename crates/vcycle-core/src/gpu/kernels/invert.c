@@ -15,12 +15,8 @@
 
 FUNCTION f64 modulus(f64 value) { return value < 0 ? -value : value; }
 
-#define MATRIX                                                                                     \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const f64 *RESTRICT values
-
 // A sparse matrix as a dense one that was zero before.
-KERNEL invert_start(u64 n, f64 zero_pivot, MATRIX, GLOBAL f64 *RESTRICT a) {
+KERNEL invert_start(u64 n, f64 zero_pivot, CSR(f64, values), GLOBAL f64 *RESTRICT a) {
     FOR_ITEMS(row, n) {
         GLOBAL f64 *own = a + row * STRIDE(n);
         f64 largest = 0;

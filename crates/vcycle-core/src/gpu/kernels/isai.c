@@ -4,8 +4,6 @@
 
 #define A ARITH(T)
 #define Real REAL(A)
-#define MATRIX                                                                                     \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns, GLOBAL const T *RESTRICT values
 
 // The system of a row, as large as the row is long, and its right-hand side behind it; those of other threads lie between.
 typedef struct {
@@ -81,8 +79,8 @@ FUNCTION void substitute(System s) {
     }
 }
 
-KERNEL isai_rows(u64 rows, MATRIX, GLOBAL const u64 *RESTRICT starts, GLOBAL const u32 *RESTRICT pattern,
-                 GLOBAL A *rooms, GLOBAL T *RESTRICT out) {
+KERNEL isai_rows(u64 rows, CSR(T, values), GLOBAL const u64 *RESTRICT starts,
+                 GLOBAL const u32 *RESTRICT pattern, GLOBAL A *rooms, GLOBAL T *RESTRICT out) {
     for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
         u64 first = starts[row];
         System s = {(u32)(starts[row + 1] - first), threads_of_grid(), rooms + thread_of_grid()};

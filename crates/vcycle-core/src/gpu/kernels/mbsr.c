@@ -12,7 +12,7 @@
 #pragma default WORD u32
 
 // Maps and values of all tiles, strip after strip.
-KERNEL fill_tiles(STRIP_ROWS, BLOCK_PATTERN, GLOBAL const WORD *RESTRICT values,
+KERNEL fill_tiles(STRIP_ROWS, GRAPH_OF(block), GLOBAL const WORD *RESTRICT values,
                   GLOBAL u16 *RESTRICT maps, GLOBAL WORD *RESTRICT tiles) {
     FOR_ITEMS(strip, strips) {
         Strip own = strip_of(strip, rows, offsets);
@@ -44,18 +44,17 @@ KERNEL tile_lengths(u64 rows, GLOBAL const u64 *RESTRICT block_offsets,
     }
 }
 
-KERNEL tiles_to_rows(u64 rows, BLOCK_PATTERN, GLOBAL const u16 *RESTRICT maps,
-                     GLOBAL const WORD *RESTRICT tiles, GLOBAL const u64 *RESTRICT offsets,
-                     GLOBAL u32 *RESTRICT columns, GLOBAL WORD *RESTRICT values) {
+KERNEL tiles_to_rows(u64 rows, GRAPH_OF(block), GLOBAL const u16 *RESTRICT maps,
+                     GLOBAL const WORD *RESTRICT tiles, NEW_CSR(WORD, out)) {
     FOR_ITEMS(row, rows) {
         const u64 strip = row / HEIGHT;
         const u32 shift = (u32)(row % HEIGHT) * BREADTH;
-        u64 entry = offsets[row];
+        u64 entry = out_offsets[row];
         for (u64 tile = block_offsets[strip]; tile < block_offsets[strip + 1]; ++tile)
             FOR(c, BREADTH)
                 if (maps[tile] >> (shift + c) & 1) {
-                    columns[entry] = block_columns[tile] * BREADTH + c;
-                    values[entry++] = tiles[tile * ENTRIES + shift + c];
+                    out_columns[entry] = block_columns[tile] * BREADTH + c;
+                    out_values[entry++] = tiles[tile * ENTRIES + shift + c];
                 }
     }
 }

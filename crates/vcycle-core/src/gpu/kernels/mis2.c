@@ -6,13 +6,12 @@
 #define OUT 0
 #define ROOT U64(0xffffffffffffffff)
 
-#define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define DECIDED u64 begin, u64 end
 
 FUNCTION bool is_decided(u64 row, DECIDED) { return begin <= row && row < end; }
 
 // Counts the couplings of decided rows without their counterpart.
-KERNEL one_way(GRAPH, DECIDED, GLOBAL u32 *count) {
+KERNEL one_way(SIZED_GRAPH, DECIDED, GLOBAL u32 *count) {
     FOR_ROWS(row, rows) FOR_ENTRIES(place, offsets, row) {
         const u32 other = columns[place];
         if (!is_decided(row, begin, end) && !is_decided(other, begin, end))
@@ -33,7 +32,7 @@ KERNEL mis2_start(u64 rows, GLOBAL const u64 *RESTRICT offsets, u64 begin, u64 f
     }
 }
 
-FUNCTION u64 largest_near(GRAPH, u32 row, bool valid, GLOBAL const u64 *of, LOCAL u64 *scratch) {
+FUNCTION u64 largest_near(SIZED_GRAPH, u32 row, bool valid, GLOBAL const u64 *of, LOCAL u64 *scratch) {
     u64 largest = 0;
     if (valid) {
         largest = of[row];
@@ -46,7 +45,8 @@ FUNCTION u64 largest_near(GRAPH, u32 row, bool valid, GLOBAL const u64 *of, LOCA
 }
 
 // The largest rank among a row and its neighbours. Rows stay in the list while it can change.
-KERNEL mis2_near(GRAPH, DECIDED, LIST, GLOBAL const u64 *RESTRICT ranks, GLOBAL u64 *RESTRICT nearby, NEXT) {
+KERNEL mis2_near(SIZED_GRAPH, DECIDED, LIST, GLOBAL const u64 *RESTRICT ranks,
+                 GLOBAL u64 *RESTRICT nearby, NEXT) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : end - begin;
@@ -62,7 +62,8 @@ KERNEL mis2_near(GRAPH, DECIDED, LIST, GLOBAL const u64 *RESTRICT ranks, GLOBAL 
 }
 
 // Open rows whose rank is the largest within two couplings are roots, those near a root are out.
-KERNEL mis2_decide(GRAPH, DECIDED, LIST, GLOBAL const u64 *RESTRICT nearby, GLOBAL u64 *RESTRICT ranks, NEXT) {
+KERNEL mis2_decide(SIZED_GRAPH, DECIDED, LIST, GLOBAL const u64 *RESTRICT nearby,
+                   GLOBAL u64 *RESTRICT ranks, NEXT) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : end - begin;
@@ -119,7 +120,7 @@ KERNEL mis2_renumbered(u64 rows, DECIDED, u32 before, GLOBAL const u32 *RESTRICT
 }
 
 // A row without a group joins that of the root beside it; there is one at most.
-KERNEL mis2_join_root(GRAPH, GLOBAL const u32 *RESTRICT groups, GLOBAL u32 *RESTRICT joined) {
+KERNEL mis2_join_root(SIZED_GRAPH, GLOBAL const u32 *RESTRICT groups, GLOBAL u32 *RESTRICT joined) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         u32 group = groups[row];
@@ -135,7 +136,7 @@ KERNEL mis2_join_root(GRAPH, GLOBAL const u32 *RESTRICT groups, GLOBAL u32 *REST
 }
 
 // It joins the group that most of its neighbours belong to, the first of several.
-KERNEL mis2_join_most(GRAPH, GLOBAL const u32 *RESTRICT groups, GLOBAL u32 *RESTRICT joined) {
+KERNEL mis2_join_most(SIZED_GRAPH, GLOBAL const u32 *RESTRICT groups, GLOBAL u32 *RESTRICT joined) {
     LOCAL_ARRAY(u64, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         u64 best = 0;

@@ -249,13 +249,9 @@ FUNCTION void project(const PRIVATE Change *c, const PRIVATE NearKernel *near) {
     }
 }
 
-#define MATRIX(name)                                                                               \
-    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns,          \
-        GLOBAL const f64 *RESTRICT name##_values
-
 // What is in the space of changes of `A X`, at the places of `X`; zero in rows that are `fixed`, if any are.
-KERNEL energy_rows(ROWS, GLOBAL const f64 *RESTRICT values, MATRIX(a), GLOBAL const u32 *RESTRICT fixed,
-                   GLOBAL f64 *RESTRICT out, NEAR) {
+KERNEL energy_rows(ROWS, GLOBAL const f64 *RESTRICT values, CSR_OF(f64, a),
+                   GLOBAL const u32 *RESTRICT fixed, GLOBAL f64 *RESTRICT out, NEAR) {
     ROW_MEMORY(f64, numbers, all_numbers, (VECTORS + 2) * MOST + 2 * VECTORS)
     ROW_MEMORY(u32, words, all_words, 3 * MOST)
     const NearKernel near = {vectors, cols, near_values};

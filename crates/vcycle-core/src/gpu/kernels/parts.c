@@ -1,6 +1,5 @@
 // Rows that a rank has of a matrix, whose own columns lie between those of other ranks: `count` of them from `first` on.
 
-#define PATTERN GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define OWN u32 first, u32 count
 
 FUNCTION bool is_own(u32 column, OWN) { return column - first < count; }
@@ -48,7 +47,7 @@ KERNEL part_lengths(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u
 }
 
 // Entries of rows in own columns, and whether they have others.
-KERNEL part_counts(u64 rows, PATTERN, OWN, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *RESTRICT flags) {
+KERNEL part_counts(u64 rows, GRAPH, OWN, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *RESTRICT flags) {
     FOR_ITEMS(row, rows) {
         u32 own = 0;
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; entry++)
@@ -60,7 +59,7 @@ KERNEL part_counts(u64 rows, PATTERN, OWN, GLOBAL u32 *RESTRICT counts, GLOBAL u
 
 // Columns of both kinds by themselves, and the rows with others, with where these begin: before a row are as many of them as
 // there are entries less own ones.
-KERNEL part_columns(u64 rows, PATTERN, OWN, GLOBAL const u64 *RESTRICT own,
+KERNEL part_columns(u64 rows, GRAPH, OWN, GLOBAL const u64 *RESTRICT own,
                     GLOBAL const u64 *RESTRICT listed, GLOBAL u32 *RESTRICT own_columns,
                     GLOBAL u32 *RESTRICT list, GLOBAL u64 *RESTRICT other_offsets,
                     GLOBAL u32 *RESTRICT other_columns) {
@@ -82,7 +81,7 @@ KERNEL part_columns(u64 rows, PATTERN, OWN, GLOBAL const u64 *RESTRICT own,
     }
 }
 #else
-// ---- values, as so many words each
+// ---- values
 
 // Some of the words from `begin` on, one after the other.
 KERNEL part_pack(u64 rows, GLOBAL const u32 *RESTRICT list, GLOBAL const WORD *RESTRICT from, u64 begin,
@@ -96,48 +95,43 @@ KERNEL part_copy(u64 words, GLOBAL const WORD *RESTRICT from, u64 begin, GLOBAL 
 }
 
 // Entries of one of the matrices that rows are made of, behind those of two others, which may be null.
-KERNEL part_place(u64 rows, PATTERN, GLOBAL const WORD *RESTRICT values, u32 words,
+KERNEL part_place(u64 rows, GRAPH, GLOBAL const WORD *RESTRICT values,
                   GLOBAL const u64 *RESTRICT before, GLOBAL const u64 *RESTRICT second,
-                  GLOBAL const u64 *RESTRICT to, GLOBAL u32 *RESTRICT to_columns,
-                  GLOBAL WORD *RESTRICT to_values) {
+                  NEW_CSR(WORD, out)) {
     FOR_ITEMS(row, rows) {
-        u64 place = to[row];
+        u64 place = out_offsets[row];
         place += before ? before[row + 1] - before[row] : 0;
         place += second ? second[row + 1] - second[row] : 0;
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; entry++, place++) {
-            to_columns[place] = columns[entry];
-            for (u32 word = 0; word < words; word++)
-                to_values[place * words + word] = values[entry * words + word];
+            out_columns[place] = columns[entry];
+            out_values[place] = values[entry];
         }
     }
 }
 
 // The entries of some rows, one after the other.
-KERNEL part_take(u64 rows, PATTERN, GLOBAL const WORD *RESTRICT values, u32 words,
-                 GLOBAL const u32 *RESTRICT list, GLOBAL const u64 *RESTRICT to,
-                 GLOBAL u32 *RESTRICT to_columns, GLOBAL WORD *RESTRICT to_values) {
+KERNEL part_take(u64 rows, GRAPH, GLOBAL const WORD *RESTRICT values,
+                 GLOBAL const u32 *RESTRICT list, NEW_CSR(WORD, out)) {
     FOR_ITEMS(i, rows) {
-        u64 place = to[i];
+        u64 place = out_offsets[i];
         for (u64 entry = offsets[list[i]]; entry < offsets[list[i] + 1]; entry++, place++) {
-            to_columns[place] = columns[entry];
-            for (u32 word = 0; word < words; word++)
-                to_values[place * words + word] = values[entry * words + word];
+            out_columns[place] = columns[entry];
+            out_values[place] = values[entry];
         }
     }
 }
 
 // Values in own columns and in others, as part_columns has their columns.
-KERNEL part_values(u64 rows, PATTERN, OWN, GLOBAL const u64 *RESTRICT own,
-                   GLOBAL const WORD *RESTRICT values, u32 words, GLOBAL WORD *RESTRICT own_values,
+KERNEL part_values(u64 rows, GRAPH, OWN, GLOBAL const u64 *RESTRICT own,
+                   GLOBAL const WORD *RESTRICT values, GLOBAL WORD *RESTRICT own_values,
                    GLOBAL WORD *RESTRICT other_values) {
     FOR_ITEMS(row, rows) {
         u64 inside = own[row], outside = offsets[row] - inside;
         for (u64 entry = offsets[row]; entry < offsets[row + 1]; entry++) {
-            const bool is_inside = is_own(columns[entry], first, count);
-            const u64 place = is_inside ? inside++ : outside++;
-            GLOBAL WORD *to = is_inside ? own_values : other_values;
-            for (u32 word = 0; word < words; word++)
-                to[place * words + word] = values[entry * words + word];
+            if (is_own(columns[entry], first, count))
+                own_values[inside++] = values[entry];
+            else
+                other_values[outside++] = values[entry];
         }
     }
 }

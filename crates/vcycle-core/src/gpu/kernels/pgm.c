@@ -4,11 +4,10 @@
 
 #define PAIR_SHARE 0.25f
 
-#define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
-#define COUPLINGS GRAPH, GLOBAL const f32 *RESTRICT weights, GLOBAL const f32 *RESTRICT heaviest
+#define COUPLINGS SIZED_GRAPH, GLOBAL const f32 *RESTRICT weights, GLOBAL const f32 *RESTRICT heaviest
 
 // Whether a row has any coupling, and the size of its diagonal.
-KERNEL pgm_coupled(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL u8 *RESTRICT coupled,
+KERNEL pgm_coupled(SIZED_GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL u8 *RESTRICT coupled,
                    GLOBAL f64 *RESTRICT diagonal) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(f64, sizes, BLOCK);
@@ -40,10 +39,11 @@ FUNCTION f32 weight_of(u32 row, u32 column, f64 value, f64 own, f64 other) {
 // Weights of `(|A| + |A^T|) / 2` without the couplings that do not count, and the heaviest of every
 // row; the matrix itself unless `out` is null. Whether any entry has no counterpart. Nobody has a
 // partner yet.
-KERNEL pgm_first(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RESTRICT diagonal,
-                 GLOBAL const u8 *RESTRICT coupled, GLOBAL f64 *RESTRICT out,
-                 GLOBAL f32 *RESTRICT weights, GLOBAL f32 *RESTRICT heaviest,
-                 GLOBAL u32 *RESTRICT partners, GLOBAL u32 *one_sided) {
+KERNEL pgm_first(SIZED_GRAPH, GLOBAL const f64 *RESTRICT values,
+                 GLOBAL const f64 *RESTRICT diagonal, GLOBAL const u8 *RESTRICT coupled,
+                 GLOBAL f64 *RESTRICT out, GLOBAL f32 *RESTRICT weights,
+                 GLOBAL f32 *RESTRICT heaviest, GLOBAL u32 *RESTRICT partners,
+                 GLOBAL u32 *one_sided) {
     LOCAL_ARRAY(f32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         const f64 own = diagonal[row];
@@ -72,9 +72,9 @@ KERNEL pgm_first(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RES
 }
 
 // The same for a matrix of such values.
-KERNEL pgm_weights(GRAPH, GLOBAL const f64 *RESTRICT values, GLOBAL const f64 *RESTRICT diagonal,
-                   GLOBAL f32 *RESTRICT weights, GLOBAL f32 *RESTRICT heaviest,
-                   GLOBAL u32 *RESTRICT partners) {
+KERNEL pgm_weights(SIZED_GRAPH, GLOBAL const f64 *RESTRICT values,
+                   GLOBAL const f64 *RESTRICT diagonal, GLOBAL f32 *RESTRICT weights,
+                   GLOBAL f32 *RESTRICT heaviest, GLOBAL u32 *RESTRICT partners) {
     LOCAL_ARRAY(f32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         const f64 own = diagonal[row];

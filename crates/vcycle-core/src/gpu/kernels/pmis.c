@@ -7,7 +7,6 @@
 #define COARSE 1
 #define FINE 2
 
-#define GRAPH u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 #define DECIDED u64 begin, u64 end
 
 KERNEL pmis_influences(u64 entries, GLOBAL const u32 *RESTRICT columns, GLOBAL u32 *counts) {
@@ -30,7 +29,7 @@ KERNEL pmis_keep_alone(u64 rows, GLOBAL u8 *RESTRICT state) {
 }
 
 // At every coupling of two open rows the one with the smaller measure is beaten in this round.
-KERNEL pmis_compare(GRAPH, LIST, u32 round, GLOBAL const u64 *RESTRICT measures,
+KERNEL pmis_compare(SIZED_GRAPH, LIST, u32 round, GLOBAL const u64 *RESTRICT measures,
                     GLOBAL const u8 *RESTRICT state, GLOBAL u32 *beaten) {
     FOR_ROWS(item, *size) {
         const u32 row = list[item];
@@ -52,8 +51,8 @@ KERNEL pmis_compare(GRAPH, LIST, u32 round, GLOBAL const u64 *RESTRICT measures,
 
 // Open rows that were not beaten are coarse, those that depend on a coarse one are fine, and the
 // others make the next list, with open rows of other ranks.
-KERNEL pmis_decide(GRAPH, LIST, DECIDED, u32 round, GLOBAL const u32 *RESTRICT beaten, GLOBAL u8 *state,
-                   NEXT) {
+KERNEL pmis_decide(SIZED_GRAPH, LIST, DECIDED, u32 round, GLOBAL const u32 *RESTRICT beaten,
+                   GLOBAL u8 *state, NEXT) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, ends, 2);
     const u64 items = list ? *size : rows;

@@ -468,9 +468,9 @@ KERNEL product_values(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABL
 }
 
 // Rows from where they were left to where they stand.
-KERNEL move_rows(u64 count, GLOBAL const u64 *RESTRICT places, GLOBAL const u32 *RESTRICT from_columns,
-                 GLOBAL const TC *RESTRICT from_values, GLOBAL const u64 *RESTRICT c_offsets,
-                 GLOBAL u32 *RESTRICT c_columns, GLOBAL TC *RESTRICT c_values) {
+KERNEL move_rows(u64 count, GLOBAL const u64 *RESTRICT places,
+                 GLOBAL const u32 *RESTRICT from_columns, GLOBAL const TC *RESTRICT from_values,
+                 NEW_CSR(TC, c)) {
     TEAM_OF_BLOCK
     GLOBAL const u32 *rows = 0;
     FOR_ROWS(row, count, rows) {

@@ -2,10 +2,6 @@
 
 #include "tiles.h"
 
-#define MATRIX                                                                                     \
-    u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
-        GLOBAL const f64 *RESTRICT values
-
 // Numbers in -1..1 that look random, as multigrid/spectrum.rs has them, and their squares summed.
 KERNEL radius_start(u64 rows, GLOBAL f64 *RESTRICT v, GLOBAL f64 *RESTRICT partials) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
@@ -32,9 +28,9 @@ KERNEL radius_norm(u64 count, GLOBAL const f64 *RESTRICT partials, GLOBAL f64 *R
 }
 
 // A step of the power method: next = -D^-1 A v / norm.
-KERNEL radius_step(MATRIX, GLOBAL const f64 *RESTRICT diagonal, GLOBAL const f64 *RESTRICT norm,
-                   GLOBAL const f64 *RESTRICT v, GLOBAL f64 *RESTRICT next,
-                   GLOBAL f64 *RESTRICT partials) {
+KERNEL radius_step(SIZED_CSR(f64, values), GLOBAL const f64 *RESTRICT diagonal,
+                   GLOBAL const f64 *RESTRICT norm, GLOBAL const f64 *RESTRICT v,
+                   GLOBAL f64 *RESTRICT next, GLOBAL f64 *RESTRICT partials) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     const f64 scale = 1 / *norm;
     f64 squares = 0;

@@ -6,17 +6,10 @@
 #include "tables.h"
 #pragma default FILTERED 0
 
-#define MATRIX                                                                                     \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const NUMBER *RESTRICT values
-#define GRAPH GLOBAL const u64 *RESTRICT s_offsets, GLOBAL const u32 *RESTRICT s_columns
-#define TENTATIVE                                                                                  \
-    GLOBAL const u64 *RESTRICT t_offsets, GLOBAL const u32 *RESTRICT t_columns,                    \
-        GLOBAL const NUMBER *RESTRICT t_values
-
 // The diagonal of A_F and, as the first of the bounds, the largest sum of the rows of D^-1 A_F from `begin` to `end`.
-KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, u64 begin, u64 end, GLOBAL NUMBER *RESTRICT diagonal,
-                         GLOBAL f64 *bounds, GLOBAL u32 *counter) {
+KERNEL smoothed_diagonal(u64 rows, CSR(NUMBER, values), GRAPH_OF(s), u64 begin, u64 end,
+                         GLOBAL NUMBER *RESTRICT diagonal, GLOBAL f64 *bounds,
+                         GLOBAL u32 *counter) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     f64 bound = 0;
     FOR_ROWS(row, rows) {
@@ -55,13 +48,13 @@ KERNEL smoothed_diagonal(u64 rows, MATRIX, GRAPH, u64 begin, u64 end, GLOBAL NUM
 }
 
 // Whether A_F has entry `place` of a row.
-FUNCTION bool is_kept(u64 row, u32 column, GRAPH) {
+FUNCTION bool is_kept(u64 row, u32 column, GRAPH_OF(s)) {
     return !FILTERED || column == row ||
            find_entry(s_offsets, s_columns, row, column) != s_offsets[row + 1];
 }
 
 // The bin of a row.
-KERNEL smoothed_bounds(u64 rows, MATRIX, GRAPH, TENTATIVE, BINNED) {
+KERNEL smoothed_bounds(u64 rows, CSR(NUMBER, values), GRAPH_OF(s), CSR_OF(NUMBER, t), BINNED) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, counts, BINS + 1);
     FOR_BLOCKS_OF_ROWS(first, rows) {
@@ -93,7 +86,7 @@ typedef struct {
 } Factors;
 
 // The sum of all that stands in a column.
-FUNCTION NUMBER add_factors(NUMBER sum, u32 column, Factors f, u32 entries, TENTATIVE) {
+FUNCTION NUMBER add_factors(NUMBER sum, u32 column, Factors f, u32 entries, CSR_OF(NUMBER, t)) {
     for (u32 k = 0; k < entries; k++) {
         if (f.count[k] != 0 && f.column[k] == column)
             sum += product_of(f.weight[k], f.value[k]);
@@ -106,8 +99,8 @@ FUNCTION NUMBER add_factors(NUMBER sum, u32 column, Factors f, u32 entries, TENT
 
 // The entries of a row of the product, by increasing column, or (COUNT) how many they are. Sums are formed in the order of the
 // columns of A.
-KERNEL smoothed_rows(LISTED, MATRIX, GRAPH, TENTATIVE, GLOBAL const NUMBER *RESTRICT diagonal, f64 factor,
-                     MADE) {
+KERNEL smoothed_rows(LISTED, CSR(NUMBER, values), GRAPH_OF(s), CSR_OF(NUMBER, t),
+                     GLOBAL const NUMBER *RESTRICT diagonal, f64 factor, MADE) {
     LOCAL_ARRAY(NUMBER, weights, BLOCK);
     LOCAL_ARRAY(u64, begins, BLOCK);
     LOCAL_ARRAY(u32, counts, BLOCK);
@@ -178,8 +171,8 @@ KERNEL tentative_ones(u64 rows, GLOBAL u64 *RESTRICT offsets, GLOBAL NUMBER *RES
 }
 
 // Values of T - factor D^-1 C on the pattern of C, whose rows have all columns that those of T have.
-KERNEL smoothed_step(u64 rows, f64 factor, GLOBAL const NUMBER *RESTRICT diagonal, MATRIX, TENTATIVE,
-                     GLOBAL NUMBER *RESTRICT out) {
+KERNEL smoothed_step(u64 rows, f64 factor, GLOBAL const NUMBER *RESTRICT diagonal, CSR(NUMBER, values),
+                     CSR_OF(NUMBER, t), GLOBAL NUMBER *RESTRICT out) {
     FOR_ITEMS(row, rows) {
         const NUMBER scale = OVER(NUMBER, OF_REAL(NUMBER, -factor), diagonal[row]);
         u64 own = t_offsets[row];
@@ -197,13 +190,12 @@ KERNEL tentative_flags(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
 }
 
 KERNEL tentative_entries(u64 rows, u32 block, GLOBAL const u32 *RESTRICT groups,
-                         GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT out_columns,
-                         GLOBAL NUMBER *RESTRICT out_values) {
+                         NEW_CSR(NUMBER, out)) {
     FOR_ITEMS(row, rows) {
         const u32 group = groups[row / block];
         if (group != NONE) {
-            out_columns[starts[row]] = group * block + (u32)(row % block);
-            out_values[starts[row]] = OF_REAL(NUMBER, 1);
+            out_columns[out_offsets[row]] = group * block + (u32)(row % block);
+            out_values[out_offsets[row]] = OF_REAL(NUMBER, 1);
         }
     }
 }

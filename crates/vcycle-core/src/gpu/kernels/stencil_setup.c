@@ -395,12 +395,8 @@ KERNEL stencil_store_weights(u64 cells, u32 length, GLOBAL const f64 *RESTRICT w
     }
 }
 
-#define MATRIX                                                                                     \
-    GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,                        \
-        GLOBAL const f64 *RESTRICT entries
-
 // The values of a CSR matrix; found is set if one that is not zero is at no step.
-KERNEL stencil_of_rows(BOX_PARAMETERS, MATRIX, GLOBAL f64 *RESTRICT values, GLOBAL u32 *found) {
+KERNEL stencil_of_rows(BOX_PARAMETERS, CSR(f64, entries), GLOBAL f64 *RESTRICT values, GLOBAL u32 *found) {
     const Box b = BOX;
     FOR_ITEMS(row, cells_of(&b) * unknowns) {
         const Cell c = cell_of(&b, row / unknowns);

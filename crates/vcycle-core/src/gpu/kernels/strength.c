@@ -8,13 +8,9 @@
 #define MUTUAL 3
 #define CLOSENESS 4
 
-#define MATRIX                                                                                     \
-    u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
-        GLOBAL const f64 *RESTRICT values
-
 // What the couplings of a row are divided by or multiplied with where that depends on both ends: the
 // root of its diagonal entry or of its largest coupling, or its largest closeness.
-KERNEL strength_scales(MATRIX, GLOBAL f64 *RESTRICT scales) {
+KERNEL strength_scales(SIZED_CSR(f64, values), GLOBAL f64 *RESTRICT scales) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     FOR_ROWS(row, rows) {
         f64 own = 0, largest = 0;
@@ -56,7 +52,7 @@ FUNCTION bool is_strong(GLOBAL const f64 *scales, f64 own, u64 row, u32 column, 
 
 // Counts the strong couplings of a row; `least` has what they must be at least. `scales` are those
 // above, or become the diagonal entries.
-KERNEL strength_count(MATRIX, f64 threshold, f64 max_row_sum, GLOBAL f64 *scales,
+KERNEL strength_count(SIZED_CSR(f64, values), f64 threshold, f64 max_row_sum, GLOBAL f64 *scales,
                       GLOBAL f64 *RESTRICT least, GLOBAL u32 *RESTRICT counts) {
     LOCAL_ARRAY(f64, scratch, BLOCK);
     LOCAL_ARRAY(u32, counters, BLOCK);
@@ -99,11 +95,11 @@ KERNEL strength_count(MATRIX, f64 threshold, f64 max_row_sum, GLOBAL f64 *scales
     }
 }
 
-KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64 *RESTRICT least,
-                     GLOBAL const u64 *RESTRICT starts, GLOBAL u32 *RESTRICT strong) {
+KERNEL strength_fill(SIZED_CSR(f64, values), GLOBAL const f64 *RESTRICT scales,
+                     GLOBAL const f64 *RESTRICT least, NEW_GRAPH(out)) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     FOR_ROWS(row, rows) {
-        u64 next = starts[row];
+        u64 next = out_offsets[row];
         const u64 end = offsets[row + 1];
         FOR_CHUNKS(first, offsets[row], end) {
             const u64 place = first + part_of_row();
@@ -112,7 +108,7 @@ KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64
                 place < end && is_strong(scales, scales[row], row, column, values[place], least[row]);
             const u32 flags = row_flags(keep, scratch), before = BITS_SET(flags_before(flags));
             if (keep)
-                strong[next + before] = column;
+                out_columns[next + before] = column;
             next += BITS_SET(flags);
         }
     }
@@ -121,7 +117,7 @@ KERNEL strength_fill(MATRIX, GLOBAL const f64 *RESTRICT scales, GLOBAL const f64
 // Counts the couplings by `width` bits of their size over the `references` of rows, those `shift` from the
 // end, where the bits above are a `prefix`. Sizes are not negative, so that their bits have their order.
 #define DIGITS 2048
-KERNEL strength_digits(MATRIX, GLOBAL const f64 *RESTRICT scales,
+KERNEL strength_digits(SIZED_CSR(f64, values), GLOBAL const f64 *RESTRICT scales,
                        GLOBAL const f64 *RESTRICT references, u32 shift, u32 width, u64 prefix,
                        GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, own, DIGITS);

@@ -1,8 +1,6 @@
 // Strips: HEIGHT rows that follow each other, the last one perhaps fewer. A strip has a block where any of them has an entry in BREADTH columns that begin with a
 // multiple of it.
 
-#define BLOCK_PATTERN                                                                              \
-    GLOBAL const u64 *RESTRICT block_offsets, GLOBAL const u32 *RESTRICT block_columns
 #define STRIP_ROWS                                                                                 \
     u64 strips, u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns
 

@@ -45,7 +45,7 @@ KERNEL list_blocks(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
 
 #ifdef FP64
 // The Frobenius norms of blocks, negative beside the diagonal.
-KERNEL block_norms(STRIP_ROWS, BLOCK_PATTERN, GLOBAL const f64 *RESTRICT values,
+KERNEL block_norms(STRIP_ROWS, GRAPH_OF(block), GLOBAL const f64 *RESTRICT values,
                    GLOBAL f64 *RESTRICT norms) {
     FOR_ITEMS(strip, strips) {
         Strip own = strip_of(strip, rows, offsets);
@@ -63,7 +63,7 @@ KERNEL block_norms(STRIP_ROWS, BLOCK_PATTERN, GLOBAL const f64 *RESTRICT values,
 #endif
 
 // Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c.
-KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order, BLOCK_PATTERN,
+KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order, GRAPH_OF(block),
                     GLOBAL const uint2 *RESTRICT starts, GLOBAL const MARK *RESTRICT marks,
                     GLOBAL const WORD *RESTRICT values, GLOBAL WORD *RESTRICT placed) {
     FOR_ITEMS(item, slices * LANES * HEIGHT) {

@@ -5,9 +5,7 @@
 
 #include "tiles.h"
 
-#define PATTERN                                                                                    \
-    u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns,              \
-        GLOBAL const u64 *RESTRICT diagonal
+#define PATTERN SIZED_GRAPH, GLOBAL const u64 *RESTRICT diagonal
 #define SIZE(value) ((value) < 0 ? -(value) : (value))
 
 // The place of a column among those of a sorted range, or its end.

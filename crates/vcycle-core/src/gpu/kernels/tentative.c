@@ -81,15 +81,14 @@ KERNEL tentative_counts(u64 rows, u32 block, u32 m, GLOBAL const u32 *RESTRICT g
 }
 
 KERNEL tentative_fill(u64 rows, u32 block, u32 m, GLOBAL const u32 *RESTRICT groups,
-                      GLOBAL const f64 *RESTRICT q, GLOBAL const u64 *RESTRICT offsets,
-                      GLOBAL u32 *RESTRICT columns, GLOBAL f64 *RESTRICT values) {
+                      GLOBAL const f64 *RESTRICT q, NEW_CSR(f64, out)) {
     FOR_ITEMS(row, rows) {
         const u32 group = groups[row / block];
-        u64 place = offsets[row];
+        u64 place = out_offsets[row];
         for (u32 k = 0; k < m && group != NONE; k++)
             if (q[row * m + k] != 0) {
-                columns[place] = group * m + k;
-                values[place++] = q[row * m + k];
+                out_columns[place] = group * m + k;
+                out_values[place++] = q[row * m + k];
             }
     }
 }

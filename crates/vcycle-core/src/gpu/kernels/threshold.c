@@ -4,15 +4,10 @@
 
 #include "tiles.h"
 
-#define GRAPH(name)                                                                                \
-    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns
-#define MATRIX(name)                                                                               \
-    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns,          \
-        GLOBAL const ACC *RESTRICT name##_values
 // Factors side by side, with the places of the diagonal.
-#define FACTORS u64 rows, MATRIX(f), GLOBAL const u64 *RESTRICT diagonal
+#define FACTORS u64 rows, CSR_OF(ACC, f), GLOBAL const u64 *RESTRICT diagonal
 
-KERNEL places_of_diagonal(u64 rows, GRAPH(f), GLOBAL u64 *RESTRICT diagonal) {
+KERNEL places_of_diagonal(u64 rows, GRAPH_OF(f), GLOBAL u64 *RESTRICT diagonal) {
     FOR_ITEMS(row, rows) diagonal[row] = find_entry(f_offsets, f_columns, row, (u32)row);
 }
 
@@ -28,9 +23,7 @@ KERNEL count_triangles(u64 rows, GLOBAL const u64 *RESTRICT offsets,
 }
 
 // L with ones on the diagonal, and U.
-KERNEL fill_triangles(FACTORS, GLOBAL const u64 *RESTRICT l_offsets, GLOBAL u32 *RESTRICT l_columns,
-                      GLOBAL ACC *RESTRICT l_values, GLOBAL const u64 *RESTRICT u_offsets,
-                      GLOBAL u32 *RESTRICT u_columns, GLOBAL ACC *RESTRICT u_values) {
+KERNEL fill_triangles(FACTORS, NEW_CSR(ACC, l), NEW_CSR(ACC, u)) {
     FOR_ROWS(row, rows) {
         const u64 begin = f_offsets[row], pivot = diagonal[row];
         FOR_ENTRIES(place, f_offsets, row) {
@@ -50,8 +43,7 @@ KERNEL fill_triangles(FACTORS, GLOBAL const u64 *RESTRICT l_offsets, GLOBAL u32 
 }
 
 // What stands up to the diagonal.
-KERNEL fill_lower(FACTORS, GLOBAL const u64 *RESTRICT l_offsets, GLOBAL u32 *RESTRICT l_columns,
-                  GLOBAL ACC *RESTRICT l_values) {
+KERNEL fill_lower(FACTORS, NEW_CSR(ACC, l)) {
     FOR_ROWS(row, rows) {
         FOR_ENTRIES(place, f_offsets, row) {
             if (place > diagonal[row])
@@ -64,7 +56,7 @@ KERNEL fill_lower(FACTORS, GLOBAL const u64 *RESTRICT l_offsets, GLOBAL u32 *RES
 }
 
 // The values of A on a larger pattern.
-KERNEL spread(u64 rows, GRAPH(f), MATRIX(a), GLOBAL ACC *RESTRICT out) {
+KERNEL spread(u64 rows, GRAPH_OF(f), CSR_OF(ACC, a), GLOBAL ACC *RESTRICT out) {
     FOR_ROWS(row, rows) {
         FOR_ENTRIES(place, f_offsets, row) {
             const u64 given = find_entry(a_offsets, a_columns, row, f_columns[place]);
@@ -74,7 +66,8 @@ KERNEL spread(u64 rows, GRAPH(f), MATRIX(a), GLOBAL ACC *RESTRICT out) {
 }
 
 // On the larger pattern `w` the entries of F, and A - L U where it has none.
-KERNEL candidates(u64 rows, GRAPH(w), MATRIX(a), MATRIX(f), MATRIX(p), GLOBAL ACC *RESTRICT out) {
+KERNEL candidates(u64 rows, GRAPH_OF(w), CSR_OF(ACC, a), CSR_OF(ACC, f), CSR_OF(ACC, p),
+                  GLOBAL ACC *RESTRICT out) {
     FOR_ROWS(row, rows) {
         FOR_ENTRIES(place, w_offsets, row) {
             const u32 column = w_columns[place];
@@ -118,7 +111,7 @@ FUNCTION u32 word_of_key(u32 word, u32 size, u32 row, u32 column) {
 #define BINS 2048
 // Entries of one triangle whose keys agree with what is known of the words before `word`, and of that by `mask`: how many
 // have each of the next digits.
-KERNEL count_digits(u64 rows, GRAPH(f), GLOBAL const u64 *RESTRICT diagonal,
+KERNEL count_digits(u64 rows, GRAPH_OF(f), GLOBAL const u64 *RESTRICT diagonal,
                     GLOBAL const u32 *RESTRICT sizes, u32 upper, KEY(known), u32 word, u32 mask,
                     u32 shift, u32 digits, GLOBAL u32 *bins) {
     LOCAL_ARRAY(u32, own, BINS);
@@ -172,14 +165,13 @@ KERNEL count_kept(FACTORS, GLOBAL const u32 *RESTRICT sizes, KEY(lower), KEY(upp
 }
 
 KERNEL fill_kept(FACTORS, GLOBAL const u32 *RESTRICT sizes, KEY(lower), KEY(upper),
-                 GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT columns,
-                 GLOBAL ACC *RESTRICT values) {
+                 NEW_CSR(ACC, out)) {
     FOR_ITEMS(row, rows) {
-        u64 target = offsets[row];
+        u64 target = out_offsets[row];
         for (u64 place = f_offsets[row]; place < f_offsets[row + 1]; place++)
             if (KEPT) {
-                columns[target] = f_columns[place];
-                values[target++] = f_values[place];
+                out_columns[target] = f_columns[place];
+                out_values[target++] = f_values[place];
             }
     }
 }

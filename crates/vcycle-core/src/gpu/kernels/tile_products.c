@@ -73,11 +73,10 @@ FUNCTION void add_entries(const LOCAL T *row, u32 map, GLOBAL const T *tile, PRI
             FOR(i, 2) totals[i] += row[q] * tile[q * 4 + i];
 }
 
-#define PATTERN(m) GLOBAL const u64 *RESTRICT m##_offsets, GLOBAL const u32 *RESTRICT m##_columns
 #define TILES_OF(m)                                                                                \
-    PATTERN(m), GLOBAL const u16 *RESTRICT m##_maps, GLOBAL const T *RESTRICT m##_values
+    GRAPH_OF(m), GLOBAL const u16 *RESTRICT m##_maps, GLOBAL const T *RESTRICT m##_values
 
-KERNEL tile_product(u64 strips, TILES_OF(a), TILES_OF(b), PATTERN(c), GLOBAL u16 *RESTRICT c_maps,
+KERNEL tile_product(u64 strips, TILES_OF(a), TILES_OF(b), GRAPH_OF(c), GLOBAL u16 *RESTRICT c_maps,
                     GLOBAL T *RESTRICT c_values) {
     LOCAL_ARRAY(T, sums, 2 * SIZE *SLOTS);
     LOCAL_ARRAY(u32, columns, 2 * SIZE);

@@ -3,7 +3,7 @@
 //
 // Definitions: ACC, the type of the values given, and T, that of the triangle.
 
-#define PATTERN u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u32 *RESTRICT columns, u32 lower
+#define PATTERN SIZED_GRAPH, u32 lower
 #define IS_OFF(row, column) (lower ? (column) < (row) : (column) > (row))
 
 // Entries of every row.
@@ -32,12 +32,11 @@ KERNEL triangle_levels_step(PATTERN, u32 step, GLOBAL volatile u32 *levels, GLOB
 }
 
 // The entries, step by step; `found` is the first row with a value that is not finite.
-KERNEL triangle_fill(PATTERN, GLOBAL const u32 *RESTRICT order, GLOBAL const u64 *RESTRICT starts,
-                     GLOBAL const ACC *RESTRICT values, GLOBAL u32 *RESTRICT out_columns,
-                     GLOBAL T *RESTRICT out_values, GLOBAL u32 *found) {
+KERNEL triangle_fill(PATTERN, GLOBAL const u32 *RESTRICT order, GLOBAL const ACC *RESTRICT values,
+                     NEW_CSR(T, out), GLOBAL u32 *found) {
     FOR_ITEMS(step, rows) {
         const u32 row = order[step];
-        u64 to = starts[step];
+        u64 to = out_offsets[step];
         for (u64 place = offsets[row]; place < offsets[row + 1]; place++) {
             if (!IS_OFF(row, columns[place]))
                 continue;

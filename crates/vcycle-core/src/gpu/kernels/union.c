@@ -17,10 +17,7 @@
         }                                                                                          \
     }
 
-#define GRAPH(name)                                                                                \
-    GLOBAL const u64 *RESTRICT name##_offsets, GLOBAL const u32 *RESTRICT name##_columns
-
-KERNEL union_count(u64 rows, GRAPH(a), GRAPH(b), GLOBAL u32 *RESTRICT counts) {
+KERNEL union_count(u64 rows, GRAPH_OF(a), GRAPH_OF(b), GLOBAL u32 *RESTRICT counts) {
     FOR_ITEMS(row, rows) {
         u32 count = 0;
         MERGE((void)column; ++count)
@@ -28,10 +25,9 @@ KERNEL union_count(u64 rows, GRAPH(a), GRAPH(b), GLOBAL u32 *RESTRICT counts) {
     }
 }
 
-KERNEL union_fill(u64 rows, GRAPH(a), GRAPH(b), GLOBAL const u64 *RESTRICT offsets,
-                  GLOBAL u32 *RESTRICT columns) {
+KERNEL union_fill(u64 rows, GRAPH_OF(a), GRAPH_OF(b), NEW_GRAPH(out)) {
     FOR_ITEMS(row, rows) {
-        u64 place = offsets[row];
-        MERGE(columns[place++] = column)
+        u64 place = out_offsets[row];
+        MERGE(out_columns[place++] = column)
     }
 }

@@ -12,12 +12,11 @@
 #pragma block 128
 
 #define EMPTY 0xffffffffu
-#define PATTERN(m) GLOBAL const u64 *RESTRICT m##_offsets, GLOBAL const u32 *RESTRICT m##_columns
 
 // ---- words of B and spans of C
 
 // How many words the rows have, and the first and the last one.
-KERNEL count_words(u64 rows, PATTERN(b), GLOBAL u32 *RESTRICT counts,
+KERNEL count_words(u64 rows, GRAPH_OF(b), GLOBAL u32 *RESTRICT counts,
                    GLOBAL uint2 *RESTRICT bounds) {
     FOR_ITEMS(row, rows) {
         u32 count = 0;
@@ -35,7 +34,7 @@ KERNEL count_words(u64 rows, PATTERN(b), GLOBAL u32 *RESTRICT counts,
     }
 }
 
-KERNEL list_words(u64 rows, PATTERN(b), GLOBAL const u64 *RESTRICT word_offsets,
+KERNEL list_words(u64 rows, GRAPH_OF(b), GLOBAL const u64 *RESTRICT word_offsets,
                   GLOBAL uint2 *RESTRICT words) {
     FOR_ITEMS(row, rows) {
         u64 place = b_offsets[row];
@@ -59,7 +58,7 @@ FUNCTION void tell_span(u64 row, u32 first, u32 last, GLOBAL u32 *firsts,
         ATOMIC_MAX((GLOBAL u32 *)most, span);
 }
 
-KERNEL product_spans(u64 rows, PATTERN(a), GLOBAL const uint2 *RESTRICT bounds,
+KERNEL product_spans(u64 rows, GRAPH_OF(a), GLOBAL const uint2 *RESTRICT bounds,
                      GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *most) {
     FOR_ITEMS(row, rows) {
         u32 first = EMPTY, last = 0;
@@ -73,7 +72,7 @@ KERNEL product_spans(u64 rows, PATTERN(a), GLOBAL const uint2 *RESTRICT bounds,
 }
 
 // The same for rows of C that are known.
-KERNEL known_spans(u64 rows, PATTERN(c), GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *most) {
+KERNEL known_spans(u64 rows, GRAPH_OF(c), GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *most) {
     FOR_ITEMS(row, rows) {
         const u64 begin = c_offsets[row], end = c_offsets[row + 1];
         const u32 first = begin < end ? c_columns[begin] / 32 : EMPTY;
@@ -197,10 +196,9 @@ FUNCTION u32 place_of(const LOCAL u32 *bits, const LOCAL RANK *ranks, u32 from_f
 }
 
 // With KNOWN columns the bits are theirs.
-KERNEL word_values(u64 count, GLOBAL const u32 *RESTRICT rows, WORDS_OF_B,
-                   PATTERN(b), GLOBAL const TA *RESTRICT a_values,
-                   GLOBAL const TB *RESTRICT b_values, GLOBAL const u64 *RESTRICT c_offsets,
-                   GLOBAL const u32 *RESTRICT known_columns,
+KERNEL word_values(u64 count, GLOBAL const u32 *RESTRICT rows, WORDS_OF_B, GRAPH_OF(b),
+                   GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,
+                   GLOBAL const u64 *RESTRICT c_offsets, GLOBAL const u32 *RESTRICT known_columns,
                    GLOBAL u32 *RESTRICT c_columns, GLOBAL TC *c_values) {
     BITS
     LOCAL_ARRAY(RANK, all_ranks, TEAMS *ROOM);
@@ -355,12 +353,12 @@ FUNCTION u64 take_piece(PRIVATE Piece *next, u32 rows, const LOCAL u64 *begins,
 
 // As `product_values` of products.c with ONCE, for rows with a bit for each column: these are set in a first pass over rows of B, so that a second one finds places. `firsts` may be null, then rows begin with
 // column 0.
-KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERN(a), PATTERN(b),
-                 GLOBAL const u32 *RESTRICT firsts,
-                 GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,
-                 u64 first_place, u32 room, GLOBAL u64 *RESTRICT places,
-                 GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again, GLOBAL u32 *again_count,
-                 GLOBAL u32 *RESTRICT c_columns, GLOBAL TC *RESTRICT c_values) {
+KERNEL word_rows(u64 count, GLOBAL const u32 *RESTRICT rows, GRAPH_OF(a), GRAPH_OF(b),
+                 GLOBAL const u32 *RESTRICT firsts, GLOBAL const TA *RESTRICT a_values,
+                 GLOBAL const TB *RESTRICT b_values, u64 first_place, u32 room,
+                 GLOBAL u64 *RESTRICT places, GLOBAL u32 *RESTRICT counts, GLOBAL u32 *again,
+                 GLOBAL u32 *again_count, GLOBAL u32 *RESTRICT c_columns,
+                 GLOBAL TC *RESTRICT c_values) {
     BITS
     LOCAL_ARRAY(RANK, all_ranks, TEAMS *ROOM);
     LOCAL_ARRAY(ACC, all_sums, TEAMS *SIZE);

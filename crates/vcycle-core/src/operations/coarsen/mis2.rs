@@ -89,9 +89,6 @@ pub fn mis2_near(
 
 /// The number of the [group](OwnGroups::groups) of every row on the next level: those of own roots follow `before` others,
 /// those of other rows are given.
-///
-/// # Panics
-/// When the groups are on the host.
 pub fn renumbered(
     groups: &Buffer<u32>,
     own: &Range<usize>,

@@ -98,11 +98,9 @@ pub fn strong_couplings(
     };
     let measured = Measured { queue, a, measure };
     let (scales, least, counts) = measured.counted(threshold)?;
-    let (offsets, entries) = queue.offsets(&counts)?;
-    let mut columns = queue.room(entries)?;
-    let kernel = kernels::strength_fill(a, &scales, &least, &offsets, &mut columns)?;
-    measured.launch(kernel)?;
-    let pattern = Pattern::of_buffers(a.size(), offsets, columns);
+    let pattern = queue.new_pattern(a.size(), &counts, |out| {
+        measured.launch(kernels::strength_fill(a, &scales, &least, out)?)
+    })?;
     Ok(Some(Arc::new(pattern)))
 }
 

@@ -2,8 +2,6 @@
 
 mod shape;
 
-use std::sync::Arc;
-
 use self::shape::{LOCAL_ENTRIES, RowShape, SIZE_STEP};
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -14,6 +12,7 @@ use crate::launch::Queue;
 use crate::launch::groups::Groups;
 use crate::launch::rows::threads_for;
 use crate::operations::binned::Again;
+use crate::operations::loose::LooseRows;
 use crate::operations::on_real_device;
 use crate::scalar::Field;
 
@@ -82,6 +81,7 @@ impl<A: Field> Rows<'_, A> {
             start,
             sizes: queue.room(rows)?,
             inverses: queue.room(rows)?,
+            failed: queue.filled(1, NOWHERE)?,
         };
         let mut rooms = queue.room::<u32>(rows)?;
         let [zero, negative, longest_start, longest] = self.look(&mut looked, &mut rooms)?;
@@ -92,19 +92,10 @@ impl<A: Field> Rows<'_, A> {
             _ => {}
         }
         let (starts, total) = queue.offsets(&rooms)?;
-        let mut loose = Loose {
-            starts,
-            columns: queue.room(total)?,
-            values: queue.room(total)?,
-            lengths: rooms,
-            failed: queue.filled(1, NOWHERE)?,
-        };
-        self.make_all(&looked, longest as usize, &mut loose)?;
-        Ok(match loose.failed.get(0)? {
-            NOWHERE => {
-                let rows = (&loose.columns, &loose.values);
-                Ok(queue.gathered_rows(self.a.size(), &loose.starts, rows, &loose.lengths)?)
-            }
+        let mut loose = queue.loose_rows((Some(&starts), 0), total, rooms)?;
+        self.make_all(&mut looked, longest as usize, &mut loose)?;
+        Ok(match looked.failed.get(0)? {
+            NOWHERE => Ok(queue.gathered_rows(self.a.size(), &loose, None)?),
             row => Err(Obstacle::NotPositive(row as usize)),
         })
     }
@@ -116,20 +107,10 @@ impl<A: Field> Rows<'_, A> {
         let mut counts = queue.room(rows)?;
         arrays::fsai_count_large(rows, self.a, &self.diagonal, least, &mut counts)?
             .items(&queue, rows)?;
-        let (offsets, entries) = queue.offsets(&counts)?;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        arrays::fsai_fill_large(
-            rows,
-            self.a,
-            &self.diagonal,
-            least,
-            &offsets,
-            &mut columns,
-            &mut values,
-        )?
-        .items(&queue, rows)?;
-        let pattern = Pattern::of_buffers(self.a.size(), offsets, columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+        let mut out = queue.new_rows(&counts)?;
+        arrays::fsai_fill_large(rows, self.a, &self.diagonal, least, &mut out)?
+            .items(&queue, rows)?;
+        Ok(out.matrix(self.a.size()))
     }
 
     /// Sizes of rows, the space to be left for each, and what `fsai_sizes` finds.
@@ -153,7 +134,12 @@ impl<A: Field> Rows<'_, A> {
     }
 
     /// Makes all rows, those of similar size together, at last those whose tables were too small.
-    fn make_all(&self, looked: &Looked<'_, A>, longest: usize, loose: &mut Loose<A>) -> Result<()> {
+    fn make_all(
+        &self,
+        looked: &mut Looked<'_, A>,
+        longest: usize,
+        loose: &mut LooseRows<'_, A>,
+    ) -> Result<()> {
         let groups = Groups::new(&self.queue, &looked.sizes)?;
         let largest = groups.largest();
         let mut again = Again::new(self.queue, self.a.size().rows)?;
@@ -233,8 +219,8 @@ impl<A: Field> Rows<'_, A> {
         &self,
         (count, list): (usize, Read<u32>),
         shape: RowShape,
-        looked: &Looked<'_, A>,
-        loose: &mut Loose<A>,
+        looked: &mut Looked<'_, A>,
+        loose: &mut LooseRows<'_, A>,
         again: &mut Again,
     ) -> Result<()> {
         if count == 0 {
@@ -269,11 +255,11 @@ impl<A: Field> Rows<'_, A> {
             A::from_f64(growth.filter * growth.filter),
             A::from_f64(growth.rounding),
             (
-                &loose.starts,
+                loose.starts,
                 &mut loose.columns,
                 &mut loose.values,
                 &mut loose.lengths,
-                &mut loose.failed,
+                &mut looked.failed,
             ),
             &mut again.list,
             &mut again.count,
@@ -298,13 +284,6 @@ struct Looked<'a, A> {
     sizes: Buffer<u32>,
     /// The reciprocals of the diagonal.
     inverses: Buffer<A>,
-}
-
-/// Rows stored with padding between them.
-struct Loose<A> {
-    starts: Buffer<usize>,
-    columns: Buffer<u32>,
-    values: Buffer<A>,
-    lengths: Buffer<u32>,
+    /// A row in which the matrix is not positive definite.
     failed: Buffer<u32>,
 }

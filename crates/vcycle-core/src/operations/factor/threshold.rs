@@ -92,23 +92,10 @@ impl<A: Scalar> Search<'_, A> {
         let (queue, size) = (self.queue, f.size());
         let diagonal = self.diagonal(f.pattern())?;
         let [lower, upper] = self.lengths(f.pattern(), &diagonal)?;
-        let (l_offsets, l_entries) = queue.offsets(&lower)?;
-        let (u_offsets, u_entries) = queue.offsets(&upper)?;
-        let (mut l_columns, mut l_values) = (queue.room(l_entries)?, queue.room(l_entries)?);
-        let (mut u_columns, mut u_values) = (queue.room(u_entries)?, queue.room(u_entries)?);
-        kernels::fill_triangles(
-            (f.size().rows, f, &diagonal),
-            &l_offsets,
-            &mut l_columns,
-            &mut l_values,
-            &u_offsets,
-            &mut u_columns,
-            &mut u_values,
-        )?
-        .rows(&queue, shape(f.pattern()))?;
-        let l = Arc::new(Pattern::of_buffers(size, l_offsets, l_columns));
-        let u = Arc::new(Pattern::of_buffers(size, u_offsets, u_columns));
-        Ok((Csr::of_buffers(&l, l_values), Csr::of_buffers(&u, u_values)))
+        let (mut l, mut u) = (queue.new_rows(&lower)?, queue.new_rows(&upper)?);
+        let factors = (f.size().rows, f, &diagonal);
+        kernels::fill_triangles(factors, &mut l, &mut u)?.rows(&queue, shape(f.pattern()))?;
+        Ok((l.matrix(size), u.matrix(size)))
     }
 
     /// What stands up to the diagonal.
@@ -116,13 +103,10 @@ impl<A: Scalar> Search<'_, A> {
         let queue = self.queue;
         let diagonal = self.diagonal(a.pattern())?;
         let [lower, _] = self.lengths(a.pattern(), &diagonal)?;
-        let (offsets, entries) = queue.offsets(&lower)?;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
+        let mut out = queue.new_rows(&lower)?;
         let factors = (a.size().rows, a, &diagonal);
-        kernels::fill_lower(factors, &offsets, &mut columns, &mut values)?
-            .rows(&queue, shape(a.pattern()))?;
-        let pattern = Arc::new(Pattern::of_buffers(a.size(), offsets, columns));
-        Ok(Csr::of_buffers(&pattern, values))
+        kernels::fill_lower(factors, &mut out)?.rows(&queue, shape(a.pattern()))?;
+        Ok(out.matrix(a.size()))
     }
 
     /// Entries of every row up to the diagonal, and from there on.
@@ -185,20 +169,9 @@ impl<A: Scalar> Search<'_, A> {
         let upper = self.last_key(f.pattern(), (&diagonal, &sizes), true, rooms[1])?;
         let mut counts = queue.room::<u32>(rows)?;
         kernels::count_kept(factors, &sizes, lower, upper, &mut counts)?.rows(&queue, (rows, 1))?;
-        let (offsets, entries) = queue.offsets(&counts)?;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        kernels::fill_kept(
-            factors,
-            &sizes,
-            lower,
-            upper,
-            &offsets,
-            &mut columns,
-            &mut values,
-        )?
-        .rows(&queue, (rows, 1))?;
-        let pattern = Arc::new(Pattern::of_buffers(f.size(), offsets, columns));
-        Ok(Csr::of_buffers(&pattern, values))
+        let mut out = queue.new_rows(&counts)?;
+        kernels::fill_kept(factors, &sizes, lower, upper, &mut out)?.rows(&queue, (rows, 1))?;
+        Ok(out.matrix(f.size()))
     }
 
     /// The key of the last entry of a triangle that has room, digit by digit. Keys are different, so that there is one.

@@ -1,7 +1,5 @@
 //! Interpolation that reproduces test vectors.
 
-use std::sync::Arc;
-
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -10,6 +8,7 @@ use crate::gpu::{Define, Read, literal};
 use crate::launch::Queue;
 use crate::launch::lanes::shape;
 use crate::operations::binned::Again;
+use crate::operations::loose::{Alone, LooseRows};
 use crate::operations::on_device;
 use crate::size::Size;
 
@@ -110,13 +109,6 @@ struct FittedLevel<'a> {
 /// A prolongation, the numbers of coarse unknowns with those that became so, and how many they are.
 pub type Fitted = (Csr<f64>, Buffer<u32>, usize);
 
-/// Rows with the same space for each.
-struct Loose {
-    columns: Buffer<u32>,
-    values: Buffer<f64>,
-    lengths: Buffer<u32>,
-}
-
 impl FittedLevel<'_> {
     /// The prolongation; none where vectors, distances or neighbourhoods are larger than there is room for.
     fn prolongation(&self) -> Result<Option<Fitted>> {
@@ -127,11 +119,7 @@ impl FittedLevel<'_> {
         let queue = self.queue;
         let vectors = Buffer::gathered(queue.executor, self.vectors)?;
         let near = self.coarse_neighbours()?;
-        let mut loose = Loose {
-            columns: queue.room(rows * width)?,
-            values: queue.room(rows * width)?,
-            lengths: queue.room(rows)?,
-        };
+        let mut loose = queue.loose_rows((None, width), rows * width, queue.room(rows)?)?;
         let mut left: Option<Again> = None;
         for tables in TABLES {
             let (count, list) = match &left {
@@ -142,18 +130,12 @@ impl FittedLevel<'_> {
                 break;
             }
             let mut again = Again::new(queue, count)?;
-            self.make(
-                (count, list),
-                tables,
-                &near,
-                &vectors,
-                &mut loose,
-                &mut again,
-            )?;
+            let rows = (count, list);
+            self.make(rows, tables, (&near, &vectors), &mut loose, &mut again)?;
             left = Some(again);
         }
         match left.map_or(Ok(0), |left| left.count.get(0))? {
-            0 => Ok(Some(self.gathered(&loose)?)),
+            0 => Ok(Some(self.gathered(loose)?)),
             _ => Ok(None),
         }
     }
@@ -164,20 +146,17 @@ impl FittedLevel<'_> {
         let mut counts = queue.room(shape.0)?;
         arrays::bamg_count_near(shape.0, self.strength, self.coarse, &mut counts)?
             .rows(&queue, shape)?;
-        let (starts, entries) = queue.offsets(&counts)?;
-        let mut columns = queue.room(entries)?;
-        arrays::bamg_fill_near(shape.0, self.strength, self.coarse, &starts, &mut columns)?
-            .rows(&queue, shape)?;
-        Ok(Pattern::of_buffers(self.strength.size(), starts, columns))
+        queue.new_pattern(self.strength.size(), &counts, |out| {
+            arrays::bamg_fill_near(shape.0, self.strength, self.coarse, out)?.rows(&queue, shape)
+        })
     }
 
     fn make(
         &self,
         (count, list): (usize, Read<u32>),
         tables: Tables,
-        near: &Pattern,
-        vectors: &Buffer<f64>,
-        loose: &mut Loose,
+        (near, vectors): (&Pattern, &Buffer<f64>),
+        loose: &mut LooseRows<'_, f64>,
         again: &mut Again,
     ) -> Result<()> {
         let (queue, width) = (self.queue, self.vectors.len());
@@ -233,36 +212,21 @@ impl FittedLevel<'_> {
     }
 
     /// The prolongation of rows that lie apart.
-    fn gathered(&self, loose: &Loose) -> Result<Fitted> {
-        let (queue, rows) = (self.queue, self.strength.size().rows);
-        let lengths = &loose.lengths;
+    fn gathered(&self, mut loose: LooseRows<'_, f64>) -> Result<Fitted> {
+        let (queue, rows, coarse) = (self.queue, self.strength.size().rows, self.coarse);
         let mut flags = queue.room(rows)?;
-        arrays::bamg_coarse(rows, self.coarse, lengths, &mut flags)?.items(&queue, rows)?;
+        arrays::bamg_coarse(rows, coarse, &loose.lengths, &mut flags)?.items(&queue, rows)?;
         let (before, count) = queue.offsets(&flags)?;
-        let (mut numbers, mut counts) = (queue.room(rows)?, flags);
-        arrays::bamg_numbers(
-            rows,
-            self.coarse,
-            lengths,
-            &before,
-            &mut numbers,
-            &mut counts,
-        )?
-        .items(&queue, rows)?;
-        let (offsets, entries) = queue.offsets(&counts)?;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        arrays::bamg_gather(
-            rows,
-            self.vectors.len(),
-            &loose.columns,
-            &loose.values,
-            &numbers,
-            &offsets,
-            &mut columns,
-            &mut values,
-        )?
-        .items(&queue, rows)?;
-        let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, columns);
-        Ok((Csr::of_buffers(&Arc::new(pattern), values), numbers, count))
+        let (mut numbers, mut counts, lengths) = (queue.room(rows)?, flags, &loose.lengths);
+        arrays::bamg_numbers(rows, coarse, lengths, &before, &mut numbers, &mut counts)?
+            .items(&queue, rows)?;
+        loose.lengths = counts;
+        let alone = Alone {
+            points: None,
+            coarse: &numbers,
+            renumbers: true,
+        };
+        let p = queue.gathered_rows(Size::new(rows, count), &loose, Some(alone))?;
+        Ok((p, numbers, count))
     }
 }

@@ -4,7 +4,6 @@ use crate::arrays::Csr;
 use crate::error::Result;
 use crate::gpu::kernels::chained as kernels;
 use crate::launch::Queue;
-use crate::operations::binned::gathered_rows;
 use crate::size::Size;
 
 /// Entries of a row of both, as in the kernel.
@@ -22,21 +21,19 @@ pub fn chained(
         return Ok(None);
     };
     let rows = near.size().rows;
-    let mut lengths = queue.room::<u32>(rows)?;
-    let mut loose = queue.room::<u32>(rows * max_elements)?;
-    let mut weights = queue.room::<f64>(rows * max_elements)?;
+    let entries = rows * max_elements;
+    let mut loose = queue.loose_rows((None, max_elements), entries, queue.room(rows)?)?;
     kernels::chained_rows(
         rows,
         near,
         far,
         max_elements,
         factor,
-        &mut lengths,
-        &mut loose,
-        &mut weights,
+        &mut loose.lengths,
+        &mut loose.columns,
+        &mut loose.values,
     )?
     .rows(&queue, (rows, 1))?;
     let size = Size::new(rows, far.size().cols);
-    let (lengths, loose) = ((&lengths, max_elements), (None, &loose, &weights));
-    gathered_rows(queue, size, lengths, None, loose).map(Some)
+    queue.gathered_rows(size, &loose, None).map(Some)
 }

@@ -138,24 +138,14 @@ pub fn shortened(a: &Csr<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Option
         return Ok(None);
     };
     let queue = rows.queue;
-    let (mut columns, mut values) = (queue.room(a.nonzeros())?, queue.room::<f64>(a.nonzeros())?);
-    let mut lengths = queue.zeros::<u32>(a.size().rows)?;
+    let (starts, lengths) = (a.pattern().buffers().0, queue.zeros(a.size().rows)?);
+    let mut loose = queue.loose_rows((Some(starts), 0), a.nonzeros(), lengths)?;
     rows.each(|rows, near| {
-        let (columns, values) = (&mut columns, &mut values);
-        kernels::filter_rows(
-            rows,
-            a.values_buffer(),
-            kept,
-            columns,
-            values,
-            &mut lengths,
-            near,
-        )
+        let (columns, values) = (&mut loose.columns, &mut loose.values);
+        let (from, lengths) = (a.values_buffer(), &mut loose.lengths);
+        kernels::filter_rows(rows, from, kept, columns, values, lengths, near)
     })?;
-    let starts = a.pattern().buffers().0;
-    queue
-        .gathered_rows(a.size(), starts, (&columns, &values), &lengths)
-        .map(Some)
+    queue.gathered_rows(a.size(), &loose, None).map(Some)
 }
 
 /// Changes of a prolongation that keep its pattern, its fixed rows and what vectors are mapped to.

@@ -27,14 +27,11 @@ pub fn constants(
         return ones(queue, groups, count);
     }
     let rows = groups.len() * block;
-    let flags = flags(queue, groups, block)?;
-    let (offsets, entries) = queue.offsets(&flags)?;
-    let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-    kernels::tentative_entries(rows, block, groups, &offsets, &mut columns, &mut values)?
-        .rows(&queue, (rows, 1))?;
-    let size = Size::new(rows, count * block);
-    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-    Ok(Csr::of_buffers(&pattern, values))
+    let mut flags = queue.room(rows)?;
+    kernels::tentative_flags(rows, block, groups, &mut flags)?.rows(&queue, (rows, 1))?;
+    let mut t = queue.new_rows(&flags)?;
+    kernels::tentative_entries(rows, block, groups, &mut t)?.rows(&queue, (rows, 1))?;
+    Ok(t.matrix(Size::new(rows, count * block)))
 }
 
 /// A one for every row, in the column of its group.
@@ -45,14 +42,6 @@ fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>
     let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, groups.clone());
     pattern.tell_single_entries();
     Ok(Csr::of_buffers(&Arc::new(pattern), values).of_ones())
-}
-
-/// Ones for the `block` components of nodes that have a number, zeros for the others.
-fn flags(queue: Queue<'_>, numbers: &Buffer<u32>, block: usize) -> Result<Buffer<u32>> {
-    let rows = numbers.len() * block;
-    let mut flags = queue.room(rows)?;
-    kernels::tentative_flags(rows, block, numbers, &mut flags)?.rows(&queue, (rows, 1))?;
-    Ok(flags)
 }
 
 /// A matrix without its weak entries, which are added to the diagonal.

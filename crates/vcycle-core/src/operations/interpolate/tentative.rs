@@ -1,8 +1,6 @@
 //! Prolongations of groups that reproduce vectors.
 
-use std::sync::Arc;
-
-use crate::arrays::{Csr, Pattern};
+use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::tentative as kernels;
@@ -94,20 +92,8 @@ fn gathered(queue: Queue<'_>, nodes: Grouping<'_>, m: usize, q: &Buffer<f64>) ->
     let mut counts = queue.room(rows)?;
     kernels::tentative_counts(rows, nodes.block, m, nodes.groups, q, &mut counts)?
         .rows(&queue, (rows, 1))?;
-    let (offsets, entries) = queue.offsets(&counts)?;
-    let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-    kernels::tentative_fill(
-        rows,
-        nodes.block,
-        m,
-        nodes.groups,
-        q,
-        &offsets,
-        &mut columns,
-        &mut values,
-    )?
-    .rows(&queue, (rows, 1))?;
-    let size = Size::new(rows, nodes.count * m);
-    let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-    Ok(Csr::of_buffers(&pattern, values))
+    let mut t = queue.new_rows(&counts)?;
+    kernels::tentative_fill(rows, nodes.block, m, nodes.groups, q, &mut t)?
+        .rows(&queue, (rows, 1))?;
+    Ok(t.matrix(Size::new(rows, nodes.count * m)))
 }

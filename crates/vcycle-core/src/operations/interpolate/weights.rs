@@ -1,15 +1,14 @@
 //! Prolongations for a choice of coarse unknowns.
 
-use std::sync::Arc;
-
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, kernels::interpolate as kernels};
 use crate::launch::Queue;
 use crate::launch::lanes::{number_of, shape};
-use crate::operations::binned::{Alone, Binned, Maker, Rooms};
+use crate::operations::binned::{Binned, Maker, Rooms};
 use crate::operations::coarsen::aggressive;
+use crate::operations::loose::Alone;
 use crate::operations::on_device;
 use crate::scalar::Scalar;
 use crate::size::Size;
@@ -136,6 +135,7 @@ impl<V: Scalar> StrongMatrix<'_, V> {
         let alone = Alone {
             points,
             coarse: self.coarse,
+            renumbers: false,
         };
         binned.gathered(&rooms, Some(alone), &maker)
     }
@@ -157,22 +157,11 @@ impl<V: Scalar> StrongMatrix<'_, V> {
         )?
         .with(defines)
         .rows(&queue, shape)?;
-        let (offsets, entries) = queue.offsets(&counts)?;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room(entries)?);
-        kernels::near_fill(
-            rows,
-            self.a,
-            self.strength,
-            diagonal,
-            coarse,
-            &offsets,
-            &mut columns,
-            &mut values,
-        )?
-        .with(defines)
-        .rows(&queue, shape)?;
-        let pattern = Arc::new(Pattern::of_buffers(self.a.size(), offsets, columns));
-        Ok((Csr::of_buffers(&pattern, values), degrees))
+        let mut near = queue.new_rows(&counts)?;
+        kernels::near_fill(rows, self.a, self.strength, diagonal, coarse, &mut near)?
+            .with(defines)
+            .rows(&queue, shape)?;
+        Ok((near.matrix(self.a.size()), degrees))
     }
 }
 

@@ -158,38 +158,24 @@ impl<'m, T: Scalar> Blocked<'m, T> {
         kernels::packed_lengths(size.rows, blocks.buffers().0, masks, &mut lengths)?
             .with(&defines)
             .items(queue, size.rows)?;
-        let (offsets, entries) = queue.offsets(&lengths)?;
-        let mut columns = queue.room(entries)?;
-        let values = match self.masks {
-            None => {
-                kernels::unpack_columns(size.rows, blocks, &offsets, &mut columns)?
+        let Some(masks) = masks else {
+            let pattern = queue.new_pattern(size, &lengths, |(offsets, columns)| {
+                kernels::unpack_columns(size.rows, blocks, offsets, columns)?
                     .with(&[("THREADS", literal(COLUMN_THREADS))])
                     .with(&defines)
                     .run(
                         queue.gpu,
                         size.rows.div_ceil(TEAM_BLOCK as usize / COLUMN_THREADS),
-                    )?;
-                self.values.into_owned()
-            }
-            Some(masks) => {
-                let mut values = queue.room::<T>(entries)?;
-                let (packed, to) = (&*self.values, &mut values);
-                kernels::unpack_blocks(
-                    size.rows,
-                    blocks,
-                    packed,
-                    &masks,
-                    &offsets,
-                    &mut columns,
-                    to,
-                )?
-                .with(&defines[..3])
-                .items(queue, size.rows)?;
-                values
-            }
+                    )
+            })?;
+            let values = self.values.into_owned();
+            return Ok(Csr::of_buffers(&Arc::new(pattern), values));
         };
-        let pattern = Pattern::of_buffers(size, offsets, columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+        let mut out = queue.new_rows(&lengths)?;
+        kernels::unpack_blocks(size.rows, blocks, &*self.values, masks, &mut out)?
+            .with(&defines[..3])
+            .items(queue, size.rows)?;
+        Ok(out.matrix(size))
     }
 }
 

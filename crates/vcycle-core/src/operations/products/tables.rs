@@ -53,9 +53,6 @@ pub(crate) struct Product<'p> {
 
 impl<'p> Product<'p> {
     /// Of matrices that fit.
-    ///
-    /// # Errors
-    /// When the device cannot number the columns of a table.
     pub(crate) fn new(queue: Queue<'p>, a: &'p Pattern, b: &'p Pattern) -> Result<Self> {
         let product = Self::by_tables(queue, a, b)?;
         let merged = Merged::new(queue, a, b)?;
@@ -94,9 +91,6 @@ impl<'p> Product<'p> {
     }
 
     /// `A B P`; `P` has one entry a row.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
     pub(crate) fn fused(
         queue: Queue<'p>,
         a: &'p Pattern,

@@ -11,9 +11,8 @@ impl Queue<'_> {
         let rows = a.size().rows;
         let mut counts = self.room(rows)?;
         kernels::union_count(rows, a, b, &mut counts)?.items(self, rows)?;
-        let (offsets, entries) = self.offsets(&counts)?;
-        let mut columns = self.room(entries)?;
-        kernels::union_fill(rows, a, b, &offsets, &mut columns)?.items(self, rows)?;
-        Ok(Pattern::of_buffers(a.size(), offsets, columns))
+        self.new_pattern(a.size(), &counts, |out| {
+            kernels::union_fill(rows, a, b, out)?.items(self, rows)
+        })
     }
 }

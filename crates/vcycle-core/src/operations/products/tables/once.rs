@@ -1,9 +1,7 @@
 //! Products by tables in one pass: no row is counted before it is made.
 
-use std::sync::Arc;
-
 use super::{LOCAL_ENTRIES, Product, kernels};
-use crate::arrays::{Csr, Pattern};
+use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, Null, Passes, Write, flag};
@@ -209,26 +207,18 @@ impl Product<'_> {
         group: Option<Group>,
         (offsets, entries): (Buffer<usize>, usize),
     ) -> Result<Csr<T>> {
-        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
+        let mut out = self.queue.rows_at(offsets, entries)?;
         if let Some(group) = group {
             let chunks = self.chunks(&group);
             let count = self.a.size().rows;
             let group = Group { count, ..group };
-            let launch = kernels::move_rows(
-                count,
-                &made.places,
-                &made.columns,
-                &made.values,
-                &offsets,
-                &mut columns,
-                &mut values,
-            )?;
+            let (from, columns, values) = (&made.places, &made.columns, &made.values);
+            let launch = kernels::move_rows(count, from, columns, values, &mut out)?;
             let types = [("TA", T::NAME), ("TB", T::NAME), sums_in::<T>()];
             let launch = launch.with(&types).with(&pass.defines).with(&chunks);
             self.launch(launch, &group, group.blocks(&self.queue, 0))?;
         }
-        let pattern = Pattern::of_buffers(self.size(), offsets, columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+        Ok(out.matrix(self.size()))
     }
 
     /// Definitions for the teams of a group: where rows of `B` are longer than a team, two entries for each thread are on their way, and teams that rows of `B`
