@@ -7,7 +7,7 @@ use vcycle::executor::Workspace;
 use crate::failure::Failure;
 use crate::guard::guarded;
 use crate::handle::{Matrix, matrix, solver, vcycle_solver};
-use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
+use crate::numbers::{Number, for_numbers};
 use crate::scratch;
 use crate::vectors::Shape;
 
@@ -29,8 +29,8 @@ pub unsafe extern "C" fn vcycle_apply(
         let solver = self::solver(solver)?;
         solver.with(|state| {
             let matrix = matrix(state)?;
-            let from = Shape::new(matrix.rows, columns, leading_r, matrix.on_device)?;
-            let to = Shape::new(matrix.rows, columns, leading_z, matrix.on_device)?;
+            let from = matrix.shape(columns, leading_r)?;
+            let to = matrix.shape(columns, leading_z)?;
             scratch::with(solver.id, |ws| {
                 let (from, to) = ((r, from), (z, to));
                 // SAFETY: the vectors are there, a condition of this function.
@@ -48,16 +48,12 @@ unsafe fn apply_as<N: Number>(
     (z, to): (*mut c_void, Shape),
     ws: &Workspace,
 ) -> Result<(), Failure> {
-    let none = matches!(matrix.prepared, AnyPrepared::Empty) || from.columns == 0;
-    let Some(prepared) = N::Wide::prepared(&matrix.prepared).filter(|_| !none) else {
+    let prepared = matrix.prepared::<N::Wide>()?;
+    let Some(prepared) = prepared.filter(|_| from.columns > 0) else {
         return Ok(());
     };
-    let executor = prepared.matrix().executor();
-    if let Some(device) = executor.device().filter(|_| matrix.on_device) {
-        device.synchronize_all()?;
-    }
     // SAFETY: a condition of this function.
-    let r = unsafe { from.read::<N>(executor, r, "r") }?;
+    let r = unsafe { from.read::<N>(prepared.matrix().executor(), r, "r") }?;
     let mut inner = ws.vector_like::<N::Wide, N::Wide>(&r)?;
     prepared.apply(&r, &mut inner, ws)?;
     drop(r);

@@ -39,8 +39,8 @@ pub unsafe extern "C" fn vcycle_messages(
     guarded(|| {
         let solver = self::solver(solver)?;
         let mut lines = solver.with(|state| {
-            let matrix = state.matrix.as_ref();
-            Ok(matrix.map_or_else(Vec::new, |matrix| matrix.prepared.messages().to_vec()))
+            let described = state.matrix.as_ref().and_then(|it| it.prepared.described());
+            Ok(described.map_or_else(Vec::new, |(messages, ..)| messages.to_vec()))
         })?;
         let messages = solver
             .messages
@@ -66,10 +66,9 @@ pub unsafe extern "C" fn vcycle_summary(
 ) -> i32 {
     guarded(|| {
         let text = self::solver(solver)?.with(|state| {
-            let prepared = &matrix(state)?.prepared;
-            Ok(match prepared.config() {
+            Ok(match matrix(state)?.prepared.described() {
                 None => "no rows".to_owned(),
-                Some(config) => summary(config, prepared.report()),
+                Some((_, config, report)) => summary(config, report),
             })
         })?;
         // SAFETY: a condition of this function.
@@ -95,9 +94,14 @@ pub unsafe extern "C" fn vcycle_get_level(
             return Err(Failure::argument("`size` is not sizeof(vcycle_level)"));
         }
         let found = solver.with(|state| {
-            let report = matrix(state)?.prepared.report();
-            let level = usize::try_from(level).unwrap_or(usize::MAX);
-            let found = report.and_then(|report| report.levels.get(level));
+            let report = matrix(state)?
+                .prepared
+                .described()
+                .and_then(|(.., report)| report);
+            let levels = report.map_or(&[][..], |report| &report.levels);
+            let found = usize::try_from(level)
+                .ok()
+                .and_then(|level| levels.get(level));
             let found = found.ok_or_else(|| Failure::argument("there is no such level"))?;
             Ok(vcycle_level {
                 size: size_of::<vcycle_level>(),
@@ -151,13 +155,9 @@ fn summary(config: &Config, report: Option<&Report>) -> String {
 fn chosen(config: &Config) -> String {
     let (solver, preconditioner) = (config.solver.name(), config.preconditioner.brief());
     let run = &config.run;
-    let threads = run
-        .threads
-        .map_or(String::new(), |threads| format!(", {threads} threads"));
-    format!(
-        "solver {solver}, preconditioner {preconditioner}, on {}{threads}",
-        run.device
-    )
+    let threads = run.threads.map(|threads| format!(", {threads} threads"));
+    let place = run.device.clone() + &threads.unwrap_or_default();
+    format!("solver {solver}, preconditioner {preconditioner}, on {place}")
 }
 
 fn levels(report: &Report) -> Vec<String> {

@@ -7,15 +7,14 @@ use vcycle::communicator::{Communicator, mpi};
 use vcycle::config::{Prepared, System};
 use vcycle::executor::Workspace;
 use vcycle::matrix::{Distributed, Duplicates};
-use vcycle::scalar::Scalar;
 
 use crate::codes::VCYCLE_ERROR_STATE;
 use crate::failure::Failure;
-use crate::guard::{collected, guarded, reference, slice};
+use crate::guard::{guarded, reference, slice};
 use crate::handle::{Matrix, State, solver, vcycle_solver};
 use crate::matrix::{Given, check_finite, vcycle_csr};
 use crate::numbers::{Number, OfSystems, for_numbers};
-use crate::places::{Places, placed};
+use crate::places::{GivenOrder, Places, placed};
 use crate::scratch;
 
 /// Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with
@@ -62,17 +61,13 @@ unsafe fn set_up<N: Number>(
 ) -> Result<Matrix, Failure> {
     // SAFETY: a condition of this function.
     let found = unsafe { given.rows_of_many::<N>() }.and_then(|rows| {
-        let disorder = Disorder::of(&rows.0, &rows.1)?;
-        Ok((rows, disorder, state.known.near_nullspace(given.rows)?))
+        let given_order = GivenOrder::of(&rows.0, &rows.1)?;
+        Ok((rows, given_order, state.known.near_nullspace(given.rows)?))
     });
-    let ((offsets, columns, values), disorder, near) = all(team.as_ref(), found)?;
-    let entries = values.len();
+    let ((offsets, columns, values), given_order, near) = all(team.as_ref(), found)?;
     let (executor, _) = state.config.run.executor_of_rank(team)?;
     let a = Distributed::from_rows(&executor, offsets, columns, values, Duplicates::Sum)?;
-    let places = match disorder {
-        None => Places::Same(entries),
-        Some(disorder) => disorder.places(&a),
-    };
+    let places = given_order.places(|row, column| a.place(row, column));
     let mut system = System::new(Arc::new(a));
     system.near_nullspace = near;
     let prepared = Prepared::new(state.config.clone(), system, &Workspace::new())?;
@@ -92,39 +87,6 @@ fn all<T>(team: &dyn Communicator, found: Result<T, Failure>) -> Result<T, Failu
         return Err(found.err().unwrap_or_else(other));
     }
     found
-}
-
-/// Entries that do not stand in the order of their columns.
-struct Disorder {
-    offsets: Vec<usize>,
-    columns: Vec<u64>,
-    /// Room for their places.
-    places: Vec<usize>,
-}
-
-impl Disorder {
-    fn of(offsets: &[usize], columns: &[u64]) -> Result<Option<Self>, Failure> {
-        let increases =
-            |range: &[usize]| columns[range[0]..range[1]].is_sorted_by(|one, next| one < next);
-        if offsets.windows(2).all(increases) {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            offsets: collected(offsets.iter().copied())?,
-            columns: collected(columns.iter().copied())?,
-            places: collected(columns.iter().map(|_| 0))?,
-        }))
-    }
-
-    fn places<T: Scalar>(mut self, a: &Distributed<T>) -> Places {
-        for (row, range) in self.offsets.windows(2).enumerate() {
-            for entry in range[0]..range[1] {
-                let place = a.place(row, self.columns[entry]);
-                self.places[entry] = place.expect("every entry is in the matrix");
-            }
-        }
-        Places::At(self.places)
-    }
 }
 
 /// Other values for own rows, in the order that the matrix has them in.

@@ -5,15 +5,16 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 
-use vcycle::config::Config;
+use vcycle::config::{Config, Prepared};
 
 use crate::codes::{VCYCLE_ERROR_HANDLE, VCYCLE_ERROR_STATE};
 use crate::failure::Failure;
 use crate::guard::{check_pointer, guarded};
 use crate::known::Known;
-use crate::numbers::{AnyPrepared, Numbers};
+use crate::numbers::{AnyPrepared, Numbers, OfSystems};
 use crate::places::Places;
 use crate::scratch;
+use crate::vectors::Shape;
 use crate::watch::Callback;
 
 /// A solver: options, a matrix and what was set up for it.
@@ -117,6 +118,29 @@ fn in_use(does: &str) -> Failure {
 pub(crate) fn matrix(state: &State) -> Result<&Matrix, Failure> {
     let missing = || Failure::new(VCYCLE_ERROR_STATE, "no matrix yet: call vcycle_setup first");
     state.matrix.as_ref().ok_or_else(missing)
+}
+
+impl Matrix {
+    /// What is set up, once the values that a caller has queued on its device are there; none without rows.
+    pub fn prepared<T: OfSystems>(&self) -> Result<Option<&Prepared<T>>, Failure> {
+        let Some(prepared) = T::prepared(&self.prepared) else {
+            return Ok(None);
+        };
+        if let Some(device) = prepared
+            .matrix()
+            .executor()
+            .device()
+            .filter(|_| self.on_device)
+        {
+            device.synchronize_all()?;
+        }
+        Ok(Some(prepared))
+    }
+
+    /// The shape of columns that a caller gave.
+    pub fn shape(&self, columns: i32, leading: i64) -> Result<Shape, Failure> {
+        Shape::new(self.rows, columns, leading, self.on_device)
+    }
 }
 
 /// Text that a caller gave.

@@ -11,7 +11,7 @@ use crate::codes::{VCYCLE_BORROW, VCYCLE_DEVICE, VCYCLE_ERROR_MATRIX, VCYCLE_I32
 use crate::failure::Failure;
 use crate::guard::{check_pointer, collected, length, slice};
 use crate::numbers::{Number, Numbers};
-use crate::places::{Places, is_canonical, places};
+use crate::places::{GivenOrder, Places};
 
 /// A square matrix in compressed rows. Columns of a row may stand in any order and more than once: their values are
 /// added. Zeros may be stored, and a matrix may have no rows.
@@ -136,22 +136,15 @@ impl Given {
         }
         // SAFETY: as above.
         let columns = unsafe { self.columns(entries) }?;
-        let is_canonical = is_canonical(&offsets, &columns);
-        let given = match is_canonical {
-            true => None,
-            false => {
-                let copies = (offsets.iter().copied(), columns.iter().copied());
-                Some((collected(copies.0)?, collected(copies.1)?))
-            }
-        };
+        let given_order = GivenOrder::of(&offsets, &columns)?;
         let values = collected(values.iter().map(|value| value.wide()))?;
         let size = Size::square(self.rows);
         let a = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Sum)?;
         a.check_finite()?;
-        let places = match given {
-            None => Places::Same(entries),
-            Some((offsets, columns)) => Places::At(places(&a, &offsets, &columns)?),
-        };
+        let places = given_order.places(|row, column| {
+            let found = a.row(row).0.binary_search(&column).ok()?;
+            Some(a.offsets()[row] + found)
+        });
         Ok((a, places))
     }
 

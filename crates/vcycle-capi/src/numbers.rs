@@ -16,30 +16,15 @@ pub(crate) enum AnyPrepared {
 }
 
 impl AnyPrepared {
-    /// What the set-up reports.
-    pub fn messages(&self) -> &[String] {
-        match self {
-            Self::Empty => &[],
-            Self::Real(prepared) => prepared.messages(),
-            Self::Complex(prepared) => prepared.messages(),
+    /// What the set-up reports, the configuration with every `auto` decided, and the levels of multigrid.
+    pub fn described(&self) -> Option<(&[String], &Config, Option<&Report>)> {
+        fn of<T: Wide>(it: &Prepared<T>) -> (&[String], &Config, Option<&Report>) {
+            (it.messages(), it.config(), it.report())
         }
-    }
-
-    /// The configuration with every `auto` decided.
-    pub fn config(&self) -> Option<&Config> {
         match self {
             Self::Empty => None,
-            Self::Real(prepared) => Some(prepared.config()),
-            Self::Complex(prepared) => Some(prepared.config()),
-        }
-    }
-
-    /// The levels of multigrid.
-    pub fn report(&self) -> Option<&Report> {
-        match self {
-            Self::Empty => None,
-            Self::Real(prepared) => prepared.report(),
-            Self::Complex(prepared) => prepared.report(),
+            Self::Real(prepared) => Some(of(prepared)),
+            Self::Complex(prepared) => Some(of(prepared)),
         }
     }
 }

@@ -1,8 +1,5 @@
 //! Where the entries that a caller gives are in a matrix.
 
-use vcycle::matrix::Csr;
-use vcycle::scalar::Scalar;
-
 use crate::failure::Failure;
 use crate::guard::collected;
 use crate::numbers::Number;
@@ -43,24 +40,40 @@ pub(crate) fn placed<N: Number>(
     }
 }
 
-pub(crate) fn is_canonical(offsets: &[usize], columns: &[u32]) -> bool {
-    let increases =
-        |range: &[usize]| columns[range[0]..range[1]].is_sorted_by(|one, next| one < next);
-    offsets.windows(2).all(increases)
+/// The order that entries were given in.
+pub(crate) enum GivenOrder<I> {
+    /// That of their columns.
+    Sorted(usize),
+    /// Another one: offsets and columns, and room for the places.
+    Other(Vec<usize>, Vec<I>, Vec<usize>),
 }
 
-/// The place of every entry that was given.
-pub(crate) fn places<T: Scalar>(
-    a: &Csr<T>,
-    offsets: &[usize],
-    columns: &[u32],
-) -> Result<Vec<usize>, Failure> {
-    let rows = offsets.windows(2).enumerate();
-    let row_of = rows.flat_map(|(row, range)| (range[0]..range[1]).map(move |_| row));
-    let mut places = collected(columns.iter().map(|&column| column as usize))?;
-    for (place, row) in places.iter_mut().zip(row_of) {
-        let found = a.row(row).0.binary_search(&(*place as u32));
-        *place = a.offsets()[row] + found.expect("every entry is in the matrix");
+impl<I: Copy + Ord> GivenOrder<I> {
+    pub fn of(offsets: &[usize], columns: &[I]) -> Result<Self, Failure> {
+        let increases =
+            |range: &[usize]| columns[range[0]..range[1]].is_sorted_by(|one, next| one < next);
+        if offsets.windows(2).all(increases) {
+            return Ok(Self::Sorted(columns.len()));
+        }
+        Ok(Self::Other(
+            collected(offsets.iter().copied())?,
+            collected(columns.iter().copied())?,
+            collected(columns.iter().map(|_| 0))?,
+        ))
     }
-    Ok(places)
+
+    /// Where they are in the matrix; `find` tells the place of a row and a column.
+    pub fn places(self, find: impl Fn(usize, I) -> Option<usize>) -> Places {
+        let (offsets, columns, mut places) = match self {
+            Self::Sorted(count) => return Places::Same(count),
+            Self::Other(offsets, columns, places) => (offsets, columns, places),
+        };
+        for (row, range) in offsets.windows(2).enumerate() {
+            for entry in range[0]..range[1] {
+                let place = find(row, columns[entry]);
+                places[entry] = place.expect("every entry is in the matrix");
+            }
+        }
+        Places::At(places)
+    }
 }

@@ -8,7 +8,7 @@ use vcycle::executor::Workspace;
 use crate::failure::Failure;
 use crate::guard::{check_pointer, guarded, reference};
 use crate::handle::{Matrix, matrix, solver, vcycle_solver};
-use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
+use crate::numbers::{Number, for_numbers};
 use crate::vectors::Shape;
 use crate::{scratch, status, watch};
 
@@ -148,8 +148,8 @@ pub unsafe extern "C" fn vcycle_solve(
             let request = Request {
                 b,
                 x,
-                shape_of_b: Shape::new(matrix.rows, columns, leading_b, matrix.on_device)?,
-                shape_of_x: Shape::new(matrix.rows, columns, leading_x, matrix.on_device)?,
+                shape_of_b: matrix.shape(columns, leading_b)?,
+                shape_of_x: matrix.shape(columns, leading_x)?,
                 has_guess,
                 stop: &stop,
             };
@@ -175,15 +175,11 @@ unsafe fn solve_as<N: Number>(
     request: &Request<'_>,
     ws: &Workspace,
 ) -> Result<(vcycle_report, Vec<String>), Failure> {
-    let none = matches!(matrix.prepared, AnyPrepared::Empty) || request.shape_of_b.columns == 0;
-    let prepared = N::Wide::prepared(&matrix.prepared).filter(|_| !none);
-    let Some(prepared) = prepared else {
+    let prepared = matrix.prepared::<N::Wide>()?;
+    let Some(prepared) = prepared.filter(|_| request.shape_of_b.columns > 0) else {
         return Ok((vcycle_report::empty(), Vec::new()));
     };
     let executor = prepared.matrix().executor();
-    if let Some(device) = executor.device().filter(|_| matrix.on_device) {
-        device.synchronize_all()?;
-    }
     // SAFETY: a condition of this function, as below.
     let b = unsafe { request.shape_of_b.read::<N>(executor, request.b, "b") }?;
     // A process may have no rows of a matrix that several share.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::names;
+use vcycle::config::{Config, PreconditionerConfig, RunConfig, SolverConfig};
+use vcycle::multigrid::{Coarsening, Interpolation, Smoother};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,15 +133,15 @@ pub struct SolveArgs {
     /// A configuration that comes with the program, see `vcycle presets`; options override it
     #[arg(long, value_name = "NAME", conflicts_with = "config")]
     pub preset: Option<String>,
-    #[arg(long, value_name = "NAME[:PARAMETER]", help = names::solvers())]
+    #[arg(long, value_name = "NAME[:PARAMETER]", help = format!("Solver: {} [default: auto]", SolverConfig::NAMES.join(", ")))]
     pub solver: Option<String>,
-    #[arg(long, value_name = "NAME[:PARAMETER]", help = names::preconditioners())]
+    #[arg(long, value_name = "NAME[:PARAMETER]", help = preconditioners())]
     pub precond: Option<String>,
-    #[arg(long, value_name = "NAME", help = names::coarsenings())]
+    #[arg(long, value_name = "NAME", help = format!("Coarsening of multigrid: {}", Coarsening::names().join(", ")))]
     pub coarsening: Option<String>,
-    #[arg(long, value_name = "NAME", help = names::interpolations())]
+    #[arg(long, value_name = "NAME", help = format!("Interpolation of multigrid: {}", Interpolation::names().join(", ")))]
     pub interpolation: Option<String>,
-    #[arg(long, value_name = "NAME[:PARAMETER]", help = names::smoothers())]
+    #[arg(long, value_name = "NAME[:PARAMETER]", help = smoothers())]
     pub smoother: Option<String>,
     /// Another smoother after the coarse correction
     #[arg(long, value_name = "NAME[:PARAMETER]")]
@@ -250,11 +251,31 @@ pub struct KnownArgs {
 
 #[derive(Debug, Args)]
 pub struct PlaceArgs {
-    #[arg(long, value_name = "NAME", help = names::devices())]
+    #[arg(long, value_name = "NAME", help = format!("Where to run: {} [default: cpu]", RunConfig::DEVICES.join(", ")))]
     pub device: Option<String>,
     /// Threads of the cpu device [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+}
+
+impl PlaceArgs {
+    /// Has a solve run there.
+    pub fn set(&self, config: &mut Config) {
+        if let Some(device) = &self.device {
+            config.run.device.clone_from(device);
+        }
+        config.run.threads = self.threads.or(config.run.threads);
+    }
+}
+
+fn preconditioners() -> String {
+    let names = PreconditionerConfig::NAMES.join(", ");
+    format!("Preconditioner: {names}, or a solver: so many iterations, gmres:10 [default: auto]")
+}
+
+fn smoothers() -> String {
+    let names = Smoother::names().join(", ");
+    format!("Smoother of multigrid: {names}, or a solver: so many iterations, cg:2")
 }
 
 #[derive(Debug, Args)]

@@ -42,6 +42,13 @@ impl CliError {
         }
     }
 
+    /// Fails where a file could not be written for want of its folder.
+    pub fn check_folder(path: &Path) -> Result<()> {
+        let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let there = folder.map_or(Ok(()), |folder| std::fs::read_dir(folder).map(drop));
+        there.map_err(Self::writing(path))
+    }
+
     /// For a file that could not be written.
     pub fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> CliError {
         let path = path.to_owned();

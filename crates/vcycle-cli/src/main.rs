@@ -5,14 +5,12 @@ mod commands;
 mod error;
 mod input;
 mod known;
-mod names;
 mod output;
-mod place;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use args::{Cli, Command};
+use args::{Cli, Command, DevicesArgs, InfoArgs};
 use clap::{CommandFactory, Parser};
 use error::{CliError, Result};
 use output::print;
@@ -79,8 +77,7 @@ fn run(command: Command) -> Result<ExitCode> {
 fn wants_json(command: &Command) -> bool {
     match command {
         Command::Solve(args) => args.json,
-        Command::Info(args) => args.json,
-        Command::Devices(args) => args.json,
+        Command::Info(InfoArgs { json, .. }) | Command::Devices(DevicesArgs { json }) => *json,
         _ => false,
     }
 }

@@ -27,6 +27,10 @@ fn alone() -> Option<(MutexGuard<'static, ()>, Executor, Arc<Device>)> {
     Some((alone, executor, device))
 }
 
+fn is_out_of_memory(error: &Error) -> bool {
+    matches!(error, Error::Device(vcycle_gpu::Error::OutOfMemory { .. }))
+}
+
 #[test]
 fn a_matrix_too_large_is_refused_before_it_travels() {
     let Some((_alone, executor, device)) = alone() else {
@@ -44,11 +48,8 @@ fn a_matrix_too_large_is_refused_before_it_travels() {
             if bytes == needed && free < needed
     );
     assert!(told, "{refused}");
-    let after = device.counts();
-    assert_eq!(
-        (after.uploaded, device.memory_use().0),
-        (before.uploaded, used)
-    );
+    let (after, then) = (device.counts(), device.memory_use().0);
+    assert_eq!((after.uploaded, then), (before.uploaded, used));
     assert!(a.matrix.copy_to(&executor).is_ok());
 }
 
@@ -73,16 +74,9 @@ fn a_set_up_without_memory_fails_and_the_next_one_works() {
         for eighths in 0..8 {
             device.limit_memory(Some(before + needed * eighths / 8));
             let refused = set_up().unwrap_err();
-            let memory = matches!(
-                refused,
-                Error::Device(vcycle_gpu::Error::OutOfMemory { .. })
-            );
-            assert!(memory, "{refused}");
-            assert_eq!(
-                device.memory_use().0,
-                before,
-                "{coarsening}, {eighths} eighths"
-            );
+            assert!(is_out_of_memory(&refused), "{refused}");
+            let left = device.memory_use().0;
+            assert_eq!(left, before, "{coarsening}, {eighths} eighths");
         }
         device.limit_memory(None);
         assert_eq!(set_up().unwrap().report().levels.len(), levels);
@@ -130,8 +124,7 @@ fn refuse_each(device: &Device, what: &str, work: &dyn Fn() -> vcycle::Result<f6
                 let apart = (found - expected).abs();
                 assert!(apart < 1e-6 * expected, "{what}, request {place}: {apart}");
             }
-            Err(Error::Device(vcycle_gpu::Error::OutOfMemory { .. })) => {}
-            Err(other) => panic!("{what}, request {place}: {other}"),
+            Err(error) => assert!(is_out_of_memory(&error), "{what}, request {place}: {error}"),
         }
         assert_eq!(device.memory_use().0, before, "{what}, request {place}");
         if is_done {

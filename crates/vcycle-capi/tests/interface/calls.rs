@@ -40,12 +40,11 @@ fn widths_bases_and_orders_of_indices_are_all_the_same() {
         solve(&solver, &b).0
     };
     let wide = |indices: &[i32], base: i64| -> Vec<i64> {
-        indices
-            .iter()
-            .map(|&index| i64::from(index) + base)
-            .collect()
+        let shifted = indices.iter().map(|&index| i64::from(index) + base);
+        shifted.collect()
     };
     let (offsets, columns) = (wide(&a.offsets, 1), wide(&a.columns, 1));
+    let offsets_from_zero = wide(&a.offsets, 0);
     let fortran = vcycle_csr {
         offsets: offsets.as_ptr().cast(),
         columns: columns.as_ptr().cast(),
@@ -55,25 +54,18 @@ fn widths_bases_and_orders_of_indices_are_all_the_same() {
         ..a.csr()
     };
     let mixed = vcycle_csr {
-        column_type: VCYCLE_I32,
-        columns: a.columns.as_ptr().cast(),
-        base: 0,
-        ..fortran
-    };
-    let offsets_from_zero = wide(&a.offsets, 0);
-    let mixed = vcycle_csr {
         offsets: offsets_from_zero.as_ptr().cast(),
-        ..mixed
+        offset_type: VCYCLE_I64,
+        ..a.csr()
     };
     // Every row backwards, its diagonal in two halves, and a zero.
     let (mut o, mut c, mut v) = (vec![0], Vec::new(), Vec::new());
     for row in 0..a.rows() {
         for place in (a.offsets[row]..a.offsets[row + 1]).rev() {
             let (column, value) = (a.columns[place as usize], a.values[place as usize]);
-            let parts = if column as usize == row {
-                vec![1.0, 3.0, 0.0]
-            } else {
-                vec![value]
+            let parts = match column as usize == row {
+                true => vec![1.0, 3.0, 0.0],
+                false => vec![value],
             };
             c.extend(parts.iter().map(|_| column));
             v.extend(parts);
@@ -98,20 +90,12 @@ fn widths_bases_and_orders_of_indices_are_all_the_same() {
     let solver = Handle::new("preconditioner=amg");
     setup(&solver, &unsorted);
     let doubled: Vec<f64> = v.iter().map(|value| 2.0 * value).collect();
-    // SAFETY: there are as many values as entries.
-    let code = unsafe { vcycle_update_values(solver.0, doubled.as_ptr().cast()) };
-    assert_eq!(code, VCYCLE_OK, "{}", last_error());
-    assert!(
-        solver.messages().contains("reused"),
-        "{}",
-        solver.messages()
-    );
+    assert_eq!(solver.update(&doubled), VCYCLE_OK, "{}", last_error());
+    let messages = solver.messages();
+    assert!(messages.contains("reused"), "{messages}");
     let (x, _) = solve(&solver, &b);
-    assert!(
-        x.iter()
-            .zip(&expected)
-            .all(|(x, e)| (2.0 * x - e).abs() < 1e-5)
-    );
+    let mut pairs = x.iter().zip(&expected);
+    assert!(pairs.all(|(x, e)| (2.0 * x - e).abs() < 1e-5));
 }
 
 #[test]
@@ -142,11 +126,8 @@ fn numbers_of_all_types_are_solved_with() {
     given.value_type = VCYCLE_C32;
     setup(&solver, &given);
     let (z, _) = solve(&solver, &vec![[0.0f32, 1.0]; a.rows()]);
-    assert!(
-        z.iter()
-            .zip(&x)
-            .all(|(z, x)| (f64::from(z[0]) - x).abs() < 1e-3)
-    );
+    let near = |(z, x): (&[f32; 2], &f64)| (f64::from(z[0]) - x).abs() < 1e-3;
+    assert!(z.iter().zip(&x).all(near));
 }
 
 #[test]
@@ -230,10 +211,7 @@ fn a_cycle_is_linear_and_has_the_sign_of_the_matrix() {
         setup(&solver, &csr(a.rows(), &a.offsets, &a.columns, values));
         let r = vec![scale; a.rows()];
         let mut z = vec![0.0; a.rows()];
-        let (from, to): (*const c_void, *mut c_void) = (r.as_ptr().cast(), z.as_mut_ptr().cast());
-        // SAFETY: both vectors have as many rows as the matrix.
-        let code = unsafe { vcycle_apply(solver.0, 1, from, 0, to, 0) };
-        assert_eq!(code, VCYCLE_OK);
+        assert_eq!(solver.apply(&r, &mut z), VCYCLE_OK);
         z
     };
     let once = apply(&a.values, 1.0);
@@ -275,13 +253,8 @@ fn what_is_known_of_nodes_is_used() {
     let given = csr(rows, &offsets, &columns, &values);
     setup(&solver, &given);
     assert_eq!(solve(&solver, &vec![1.0; rows]).1.status, VCYCLE_CONVERGED);
-    let ones = vec![1.0; rows + 1];
-    // SAFETY: there are as many numbers as it says.
-    let code = unsafe { vcycle_set_near_nullspace(solver.0, 1, rows as i64 + 1, ones.as_ptr()) };
-    assert_eq!(code, VCYCLE_OK);
-    // SAFETY: the arrays are there.
-    let code = unsafe { vcycle_setup(solver.0, &given) };
-    assert_eq!(code, VCYCLE_ERROR_ARGUMENT);
+    assert_eq!(solver.near_nullspace(&vec![1.0; rows + 1]), VCYCLE_OK);
+    assert_eq!(solver.setup(&given), VCYCLE_ERROR_ARGUMENT);
     assert!(last_error().contains("near-nullspace"), "{}", last_error());
     // What was set up before still is.
     assert_eq!(solve(&solver, &vec![1.0; rows]).1.status, VCYCLE_CONVERGED);

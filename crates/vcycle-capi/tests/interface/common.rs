@@ -29,18 +29,43 @@ impl Handle {
     }
 }
 
+// SAFETY: a solver may be used by several threads.
+unsafe impl Sync for Handle {}
+
 impl Drop for Handle {
     fn drop(&mut self) {
         assert_eq!(vcycle_free(self.0), VCYCLE_OK);
     }
 }
 
+/// Calls with arrays of the tests, whose lengths are those that are told.
+impl Handle {
+    pub fn setup(&self, a: &vcycle_csr) -> i32 {
+        // SAFETY: the arrays are those of the tests.
+        unsafe { vcycle_setup(self.0, a) }
+    }
+
+    pub fn update(&self, values: &[f64]) -> i32 {
+        // SAFETY: there are as many values as entries.
+        unsafe { vcycle_update_values(self.0, values.as_ptr().cast()) }
+    }
+
+    pub fn apply(&self, r: &[f64], z: &mut [f64]) -> i32 {
+        let (from, to) = (r.as_ptr().cast(), z.as_mut_ptr().cast());
+        // SAFETY: both vectors have as many rows as the matrix.
+        unsafe { vcycle_apply(self.0, 1, from, 0, to, 0) }
+    }
+
+    pub fn near_nullspace(&self, vector: &[f64]) -> i32 {
+        // SAFETY: there are as many numbers as it says.
+        unsafe { vcycle_set_near_nullspace(self.0, 1, vector.len() as i64, vector.as_ptr()) }
+    }
+}
+
 pub fn last_error() -> String {
     // SAFETY: the text is valid until the next call fails.
-    unsafe { CStr::from_ptr(vcycle_last_error()) }
-        .to_str()
-        .unwrap()
-        .to_owned()
+    let text = unsafe { CStr::from_ptr(vcycle_last_error()) };
+    text.to_str().unwrap().to_owned()
 }
 
 /// The five-point Laplacian of a square with so many points a side.
@@ -112,9 +137,7 @@ pub fn csr<T>(rows: usize, offsets: &[i32], columns: &[i32], values: &[T]) -> vc
 }
 
 pub fn setup(solver: &Handle, a: &vcycle_csr) {
-    // SAFETY: the arrays are those of the tests.
-    let code = unsafe { vcycle_setup(solver.0, a) };
-    assert_eq!(code, VCYCLE_OK, "{}", last_error());
+    assert_eq!(solver.setup(a), VCYCLE_OK, "{}", last_error());
 }
 
 pub fn report() -> vcycle_report {

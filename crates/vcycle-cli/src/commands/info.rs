@@ -23,13 +23,12 @@ use crate::output::format::bytes;
 use crate::output::progress::Progress;
 use crate::output::summary::LevelSummary;
 use crate::output::{facts, picture, print, table};
-use crate::place::place;
 
 /// Prints the facts of a matrix, the levels multigrid makes of it, and what to try.
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let amg = multigrid(args)?;
     let mut config = Config::default();
-    place(&args.place, &mut config);
+    args.place.set(&mut config);
     let executor = config.run.executor()?;
     let progress = Progress::begin(!args.json, "reading");
     let read = &mut |read| progress.reading(read);
@@ -197,10 +196,9 @@ fn set_up<T: Wide>(
     };
     check_memory(amg, a).map_err(|error| error.to_string())?;
     let a: Arc<dyn LinOp<T>> = Arc::clone(a) as _;
-    match amg.hierarchy(&a, &Workspace::with_log(log)) {
-        Ok(hierarchy) => Ok(hierarchy.report().clone()),
-        Err(error) => Err(error.to_string()),
-    }
+    let made = amg.hierarchy(&a, &Workspace::with_log(log));
+    let report = made.map(|hierarchy| hierarchy.report().clone());
+    report.map_err(|error| error.to_string())
 }
 
 fn check_memory<T: Wide>(amg: &Amg, a: &Csr<T>) -> vcycle::Result<()> {
@@ -331,17 +329,13 @@ fn print_advice(tries: &[Attempt], advice: &[Advice]) {
 }
 
 fn list(tries: &[Attempt]) -> String {
-    let options: Vec<String> = tries
-        .iter()
-        .map(|t| match t.preconditioner.name() {
-            "none" => t.solver.name().to_owned(),
-            preconditioner if t.preprocessing.is_none() => {
-                format!("{}+{preconditioner}", t.solver.name())
-            }
-            preconditioner => {
-                format!("{}+{}+{preconditioner}", t.solver.name(), t.preprocessing)
-            }
-        })
-        .collect();
-    options.join(", ")
+    let named = |t: &Attempt| {
+        let (solver, preconditioner) = (t.solver.name(), t.preconditioner.name());
+        match preconditioner {
+            "none" => solver.to_owned(),
+            _ if t.preprocessing.is_none() => format!("{solver}+{preconditioner}"),
+            _ => format!("{solver}+{}+{preconditioner}", t.preprocessing),
+        }
+    };
+    tries.iter().map(named).collect::<Vec<_>>().join(", ")
 }

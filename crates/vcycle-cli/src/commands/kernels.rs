@@ -101,7 +101,8 @@ fn opened(device: &str) -> Result<Arc<Device>> {
 
 /// Compiles all listed programs on all cores.
 fn build(targets: &[String], output: &Path) -> Result<()> {
-    check_folder(output)?;
+    // A missing folder is reported before minutes of compiling.
+    CliError::check_folder(output)?;
     let of = |target: &String| {
         let programs = programs::programs(target).into_iter();
         let target = target.clone();
@@ -123,13 +124,6 @@ fn build(targets: &[String], output: &Path) -> Result<()> {
         bytes as f64 / 1e6
     ));
     Ok(())
-}
-
-/// Reports a missing folder before minutes of compiling.
-fn check_folder(output: &Path) -> Result<()> {
-    let folder = output.parent().filter(|it| !it.as_os_str().is_empty());
-    let there = folder.map_or(Ok(()), |folder| std::fs::read_dir(folder).map(drop));
-    there.map_err(CliError::writing(output))
 }
 
 fn in_parallel(

@@ -7,47 +7,39 @@ use super::format::{bytes, count};
 /// The rows of a table: what, and how much.
 pub fn rows(facts: &Facts) -> Vec<(&'static str, String)> {
     let kind = if facts.complex { "complex" } else { "real" };
+    let [rows, columns, entries, zeros] = [
+        facts.rows,
+        facts.columns,
+        facts.nonzeros,
+        facts.stored_zeros,
+    ]
+    .map(count);
+    let [least, most, empty] = [facts.row_min, facts.row_max, facts.empty_rows].map(count);
+    let [missing, zero, negative] = [
+        facts.missing_diagonal,
+        facts.zero_diagonal,
+        facts.negative_diagonal,
+    ]
+    .map(count);
+    let (mean, dominant) = (facts.row_mean, 100.0 * facts.dominant_rows);
+    let [smallest, largest] = [facts.smallest, facts.largest].map(|size| format!("{size:.3e}"));
     vec![
-        (
-            "size",
-            format!("{} x {}", count(facts.rows), count(facts.columns)),
-        ),
-        (
-            "entries",
-            format!(
-                "{} {kind}, {} of them zero",
-                count(facts.nonzeros),
-                count(facts.stored_zeros)
-            ),
-        ),
+        ("size", format!("{rows} x {columns}")),
+        ("entries", format!("{entries} {kind}, {zeros} of them zero")),
         (
             "entries a row",
-            format!(
-                "{} to {}, {:.2} on average, {} empty rows",
-                count(facts.row_min),
-                count(facts.row_max),
-                facts.row_mean,
-                count(facts.empty_rows)
-            ),
+            format!("{least} to {most}, {mean:.2} on average, {empty} empty rows"),
         ),
         ("symmetry", symmetry(facts).to_owned()),
         (
             "diagonal",
-            format!(
-                "{} missing, {} zero, {} negative",
-                count(facts.missing_diagonal),
-                count(facts.zero_diagonal),
-                count(facts.negative_diagonal)
-            ),
+            format!("{missing} missing, {zero} zero, {negative} negative"),
         ),
         (
             "diagonally dominant",
-            format!("{:.1} % of the rows", 100.0 * facts.dominant_rows),
+            format!("{dominant:.1} % of the rows"),
         ),
-        (
-            "absolute values",
-            format!("{:.3e} to {:.3e}", facts.smallest, facts.largest),
-        ),
+        ("absolute values", format!("{smallest} to {largest}")),
         ("narrower precision", narrower(facts)),
         ("bandwidth", count(facts.bandwidth)),
         ("memory", bytes(facts.bytes)),

@@ -1,55 +1,47 @@
 //! A solve in a table and in one line.
 
-use std::time::Duration;
-
-use super::format::{bytes, count, duration};
+use super::format::{bytes, count, seconds};
 use super::style::{Colour, Style};
 use super::summary::Summary;
 
 /// What was solved, how and where, for people.
 pub fn overview(summary: &Summary) -> Vec<(&'static str, String)> {
-    let seconds = Duration::from_secs_f64;
     let config = &summary.config;
-    let mut rows = vec![
+    let (rows, entries) = (count(summary.rows), count(summary.nonzeros));
+    let [read, setup, solve] = [
+        summary.read_seconds,
+        summary.setup_seconds,
+        summary.solve_seconds,
+    ]
+    .map(seconds);
+    let (precision, format) = (
+        config.precision.unwrap_or_default(),
+        config.format.unwrap_or_default(),
+    );
+    let place = format!("{}, {} threads", summary.device, summary.threads);
+    let mut table = vec![
         (
             "matrix",
-            format!(
-                "{}: {} rows, {} entries",
-                summary.problem,
-                count(summary.rows),
-                count(summary.nonzeros)
-            ),
+            format!("{}: {rows} rows, {entries} entries", summary.problem),
         ),
         ("solver", spaced(&config.solver.brief())),
         ("preconditioner", spaced(&config.preconditioner.brief())),
-        ("levels", levels(summary)),
+    ];
+    table.extend((summary.levels.len() != 1).then(|| ("levels", levels(summary))));
+    table.extend([
         (
             "runs on",
-            format!(
-                "{}, {} threads, precision {}, format {}",
-                summary.device,
-                summary.threads,
-                config.precision.unwrap_or_default(),
-                config.format.unwrap_or_default()
-            ),
+            format!("{place}, precision {precision}, format {format}"),
         ),
         (
             "time",
-            format!(
-                "{} reading, {} set-up, {} solve",
-                duration(seconds(summary.read_seconds)),
-                duration(seconds(summary.setup_seconds)),
-                duration(seconds(summary.solve_seconds))
-            ),
+            format!("{read} reading, {setup} set-up, {solve} solve"),
         ),
         ("memory", memory(summary)),
-    ];
-    if summary.levels.len() == 1 {
-        rows.retain(|(title, _)| *title != "levels");
-    }
-    rows.extend(kernels(summary).map(|text| ("kernels", text)));
-    rows.extend(summary.messages.iter().map(|m| ("note", m.clone())));
-    rows
+    ]);
+    table.extend(kernels(summary).map(|text| ("kernels", text)));
+    table.extend(summary.messages.iter().map(|m| ("note", m.clone())));
+    table
 }
 
 /// With places where a line may break.
@@ -102,9 +94,7 @@ pub fn verdict(summary: &Summary, style: Style) -> String {
         "{} after {} iterations in {}, true relative residual {:.2e}{recurrence}{advice}",
         style.paint(summary.status, colour),
         count(summary.iterations),
-        duration(Duration::from_secs_f64(
-            summary.setup_seconds + summary.solve_seconds
-        )),
+        seconds(summary.setup_seconds + summary.solve_seconds),
         summary.relative_residual,
     )
 }

@@ -7,11 +7,13 @@
 //! | `> ARGUMENTS [< @NAME]` | runs `vcycle`, perhaps with a standard input, which ends with status 0; `1>` and `2>`: with that status |
 //! | `refuse ARGUMENTS \| MESSAGE` | `vcycle solve` refuses them with this message, for people and as JSON |
 //! | `out TEXT`, `err TEXT` | the last command printed this; `quiet err`: nothing |
-//! | `json [@NAME] PATH IS VALUE` | a value of the object it printed, or of a file; IS: `=`, `<`, `<=`, `>`, `>=`, `has`; `#` is a length |
+//! | `json [@NAME] PATH IS VALUE` | a value of the object it printed, or of a file; IS: `=`, `<`, `<=`, `>`, `>=`, `~N` (N apart at most), `has`; `#` is a length, `*` all items |
 //! | `keys KEYS` | its object has them |
 //! | `keep NAME PATH` | `$NAME` is that value from now on |
 //! | `lines IS N`, `width N` | lines that it printed, and letters of the longest at most |
 //! | `in @NAME TEXT`, `count @NAME IS N TEXT` | the file has this text, so often |
+//! | `same @NAME @OTHER N` | the numbers of two files differ by this part of the largest at most |
+//! | `each WORD A \| B` | the case is run for A and for B in place of `{WORD}` |
 //! | `not ...` | `out`, `err` or `in` does not hold |
 //! | `save @NAME` | writes what the last command printed |
 //! | `file NAME` | writes the lines that follow, indented by four spaces |
@@ -42,15 +44,28 @@ fn the_other_commands_work() {
     all("other", include_str!("cases/other.txt"));
 }
 
+#[test]
+fn ranks_solve_as_one_does() {
+    all("ranks", include_str!("cases/ranks.txt"));
+}
+
+/// A case for each value of a word.
+fn expanded(block: &str) -> Vec<String> {
+    let each = block.lines().find_map(|line| line.strip_prefix("each "));
+    let Some((word, values)) = each.and_then(|each| each.split_once(' ')) else {
+        return vec![block.to_owned()];
+    };
+    let rest = block.replacen(&format!("each {word} {values}\n"), "", 1);
+    let of = |value| expanded(&rest.replace(&format!("{{{word}}}"), value));
+    values.split(" | ").flat_map(of).collect()
+}
+
 /// Runs all cases of a file; all that fail are reported.
 fn all(file: &str, text: &str) {
     let mut failed = Vec::new();
-    for (number, block) in text
-        .split("== ")
-        .filter(|block| !block.is_empty())
-        .enumerate()
-    {
-        let (name, lines) = block.split_once('\n').unwrap_or((block, ""));
+    let blocks = text.split("== ").filter(|block| !block.is_empty());
+    for (number, block) in blocks.flat_map(expanded).enumerate() {
+        let (name, lines) = block.split_once('\n').unwrap_or((&block, ""));
         let mut case = Case {
             prefix: format!("{file}-{number}-"),
             ..Case::default()
@@ -117,6 +132,18 @@ impl Case {
                 let [name, is, number, text] = words(rest);
                 let count = self.read(name)?.matches(text).count();
                 compared(&count.into(), is, &value(number))
+            }
+            "same" => {
+                let [one, other, share] = words(rest);
+                let (one, other) = (self.numbers(one)?, self.numbers(other)?);
+                let most = one.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+                let share: f64 = share.parse().unwrap();
+                let mut pairs = one.iter().zip(&other);
+                let is_same = pairs.all(|(x, y)| (x - y).abs() <= share * most);
+                match is_same && one.len() == other.len() && most > 0.0 {
+                    true => Ok(()),
+                    false => Err(format!("{one:?} is not {other:?}")),
+                }
             }
             "save" => self.write(rest, self.last.stdout.clone()),
             "file" => self.write(&format!("@{rest}"), contents),
@@ -244,6 +271,14 @@ impl Case {
         std::fs::read_to_string(self.path(name)).map_err(|error| format!("{name}: {error}"))
     }
 
+    /// The numbers of a file that a solve has written.
+    fn numbers(&self, name: &str) -> Result<Vec<f64>, String> {
+        let text = self.read(name)?;
+        let lines = text.lines().filter(|line| !line.starts_with('%'));
+        let words = lines.skip(1).flat_map(str::split_whitespace);
+        Ok(words.map(|word| word.parse().unwrap()).collect())
+    }
+
     fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> Outcome {
         std::fs::write(self.path(name), contents).map_err(|error| format!("{name}: {error}"))
     }
@@ -263,19 +298,20 @@ fn value(text: &str) -> Value {
 }
 
 fn at(object: &Value, path: &str) -> Value {
-    path.split('.')
-        .fold(object.clone(), |value, key| match key {
-            "#" => value.as_array().map_or(0, Vec::len).into(),
-            "-1" => value
-                .as_array()
-                .and_then(|all| all.last())
-                .cloned()
-                .unwrap_or_default(),
-            key => match key.parse::<usize>() {
-                Ok(place) => value[place].clone(),
-                Err(_) => value[key].clone(),
-            },
-        })
+    let Some((key, rest)) = path
+        .split_once('.')
+        .or((!path.is_empty()).then_some((path, "")))
+    else {
+        return object.clone();
+    };
+    let all = object.as_array().map_or(&[][..], Vec::as_slice);
+    match (key, key.parse::<usize>()) {
+        ("#", _) => all.len().into(),
+        ("*", _) => all.iter().map(|one| at(one, rest)).collect(),
+        ("-1", _) => all.last().map_or(Value::Null, |last| at(last, rest)),
+        (_, Ok(place)) => at(&object[place], rest),
+        (key, Err(_)) => at(&object[key], rest),
+    }
 }
 
 fn compared(found: &Value, is: &str, expected: &Value) -> Outcome {
@@ -289,7 +325,12 @@ fn compared(found: &Value, is: &str, expected: &Value) -> Outcome {
         "has" => found
             .to_string()
             .contains(expected.as_str().unwrap_or_default()),
-        _ => panic!("`{is}` compares nothing"),
+        _ => match is.strip_prefix('~').and_then(|apart| apart.parse().ok()) {
+            Some(apart) => {
+                numbers().is_some_and(|(found, expected)| (found - expected).abs() <= apart)
+            }
+            None => panic!("`{is}` compares nothing"),
+        },
     };
     match holds {
         true => Ok(()),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::common::{ok, scratch, vcycle};
 use vcycle::executor::Executor;
 use vcycle::io::{self, AnyMatrix, AnyVector};
+use vcycle::matrix::Csr;
 use vcycle::scalar::c64;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
@@ -19,21 +20,12 @@ fn shared(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// A matrix's rows: columns and values, as complex numbers.
-fn rows(path: &Path) -> Vec<Vec<(usize, c64)>> {
-    let host = Executor::reference();
-    let matrix = match io::load_matrix(path, &host).unwrap() {
+/// A matrix, in complex numbers.
+fn matrix(path: &Path) -> Csr<c64> {
+    match io::load_matrix(path, &Executor::reference()).unwrap() {
         AnyMatrix::Real(real) => real.convert::<c64>().unwrap(),
         AnyMatrix::Complex(complex) => complex,
-    };
-    let row = |row| {
-        let (columns, values) = matrix.row(row);
-        let pairs = columns.iter().zip(values);
-        pairs
-            .map(|(&column, &value)| (column as usize, value))
-            .collect()
-    };
-    (0..matrix.size().rows).map(row).collect()
+    }
 }
 
 fn values(path: &Path) -> Vec<c64> {
@@ -44,14 +36,16 @@ fn values(path: &Path) -> Vec<c64> {
 }
 
 /// Square of a component of `1 - A x` and of the most by which rounding can change it.
-fn residual(row: &[(usize, c64)], x: &[c64]) -> (f64, f64) {
-    let product: c64 = row.iter().map(|&(column, value)| value * x[column]).sum();
-    let sizes = row
-        .iter()
-        .map(|&(column, value)| (value * x[column]).norm());
-    let steps = 4.0 * (row.len() + 2) as f64;
-    let rounding = steps * f64::EPSILON * (1.0 + sizes.sum::<f64>());
-    ((c64::from(1.0) - product).norm_sqr(), rounding.powi(2))
+fn residual((columns, values): (&[u32], &[c64]), x: &[c64]) -> (f64, f64) {
+    let pairs = columns.iter().zip(values);
+    let terms: Vec<c64> = pairs
+        .map(|(&column, value)| value * x[column as usize])
+        .collect();
+    let steps = 4.0 * (terms.len() + 2) as f64;
+    let sizes: f64 = terms.iter().map(|term| term.norm()).sum();
+    let rounding = steps * f64::EPSILON * (1.0 + sizes);
+    let component = c64::from(1.0) - terms.iter().sum::<c64>();
+    (component.norm_sqr(), rounding.powi(2))
 }
 
 /// Solves for a right-hand side of ones and checks that `|b - A x| / |b|` of the solution
@@ -65,10 +59,11 @@ fn solves(name: &str, options: &str) {
     assert_eq!(object["status"], "converged", "{name}");
     let reported = object["relative_residual"].as_f64().unwrap();
     assert!(reported <= 1e-8, "{name}: {reported:e}");
-    let (rows, x) = (rows(&path), values(&solution));
+    let (a, x) = (matrix(&path), values(&solution));
+    let rows = 0..a.size().rows;
     let (squares, roundings): (Vec<f64>, Vec<f64>) =
-        rows.iter().map(|row| residual(row, &x)).unzip();
-    let relative = |squares: Vec<f64>| (squares.iter().sum::<f64>() / rows.len() as f64).sqrt();
+        rows.map(|row| residual(a.row(row), &x)).unzip();
+    let relative = |squares: Vec<f64>| (squares.iter().sum::<f64>() / x.len() as f64).sqrt();
     let (computed, rounding) = (relative(squares), relative(roundings));
     assert!(
         (reported - computed).abs() <= rounding + 1e-12 * reported,

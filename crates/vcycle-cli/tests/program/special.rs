@@ -38,28 +38,14 @@ fn a_file_that_cannot_fit_is_refused_by_its_header() {
         return;
     };
     std::fs::write(&large, zipped.stdout).unwrap();
-    for (memory, words) in [
-        (
-            "1G",
-            &[
-                "large.mtx.gz: a solve of",
-                "needs about",
-                "1.0 GB are available",
-            ][..],
-        ),
-        (
-            "unlimited",
-            &["60000000 entries are announced, but there are only 1"],
-        ),
-    ] {
+    let too_large = "large.mtx.gz: a solve of|needs about|1.0 GB are available";
+    let too_few = "60000000 entries are announced, but there are only 1";
+    for (memory, words) in [("1G", too_large), ("unlimited", too_few)] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vcycle"));
-        let command = command
-            .arg("solve")
-            .arg(&large)
-            .env("VCYCLE_MEMORY", memory);
-        let run = run(command);
-        let has = |word: &&str| run.stderr.contains(word);
-        assert!(run.status == 2 && words.iter().all(has), "{}", run.stderr);
+        let command = command.arg("solve").arg(&large);
+        let run = run(command.env("VCYCLE_MEMORY", memory));
+        let has_all = words.split('|').all(|word| run.stderr.contains(word));
+        assert!(run.status == 2 && has_all, "{}", run.stderr);
     }
 }
 

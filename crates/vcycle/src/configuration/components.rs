@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::family::components;
+use super::inner::{InnerSolver, Schwarz};
 use super::text::{brief_form, named, short_form};
 use super::value::{Table, arguments, bad_value, parameters};
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    AdditiveSchwarz, BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai,
-    Jacobi, L1Jacobi, MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
+    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
+    MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
 use crate::registration::{
     Component, Memory, MemoryOf, Need, PreconditionerComponent, Registration, Support, Symmetry,
@@ -24,9 +25,8 @@ use crate::scalar::Mixes;
 use crate::solver::Direct;
 use crate::solver::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
-    Ir, Method, Minres, PipeCg, PipeGmres, SolverComponent, SolverFactory,
+    Ir, Method, Minres, PipeCg, PipeGmres, SolverComponent,
 };
-use crate::stop::Stop;
 use crate::structured::StructMg;
 
 /// Stands in where the library is built without the direct solver.
@@ -145,24 +145,7 @@ impl NoParameters {
     }
 }
 
-impl Default for SolverConfig {
-    fn default() -> Self {
-        Self::Auto(NoParameters {})
-    }
-}
-
-impl Default for PreconditionerConfig {
-    fn default() -> Self {
-        Self::Auto(NoParameters {})
-    }
-}
-
 impl SolverConfig {
-    /// Whether it is still to be chosen.
-    pub fn is_auto(&self) -> bool {
-        matches!(self, Self::Auto(_))
-    }
-
     /// The iteration.
     ///
     /// # Errors
@@ -170,209 +153,31 @@ impl SolverConfig {
     pub fn method<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Method<T>>, ConfigError> {
         self.made()?.ok_or_else(|| undecided("solver"))
     }
+
+    /// What makes the factors, where it is the direct solver.
+    pub(crate) fn factorisation<T: Mixes<T, T>>(
+        &self,
+    ) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
+        let Self::Direct(_direct) = self else {
+            return Ok(None);
+        };
+        #[cfg(feature = "direct")]
+        return Ok(Some(_direct.factory()));
+        #[cfg(not(feature = "direct"))]
+        Err(ConfigError::NotAvailable {
+            family: "solver",
+            name: "direct".to_owned(),
+        })
+    }
 }
 
 impl PreconditionerConfig {
-    /// Whether it is still to be chosen.
-    pub fn is_auto(&self) -> bool {
-        matches!(self, Self::Auto(_))
-    }
-
     /// What makes the preconditioner; `None` without one.
     ///
     /// # Errors
     /// For `auto`, which a matrix has to decide first.
     pub fn factory<T: Mixes<T, T>>(&self) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
         self.made()
-    }
-}
-
-/// Iterations of an inner solver unless they are given.
-const ITERATIONS: usize = 10;
-
-/// A solver as a preconditioner: so many iterations, `gmres:10`, or as a table
-/// `{ name = "gmres", iterations = 10, restart = 5, preconditioner = "jacobi" }`.
-///
-/// All but `chebyshev`, `ir` and `direct` are another operator for every vector: the solver around it has
-/// to be a flexible one, `fcg`, `fgmres` or `gcr`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct InnerSolver {
-    /// How many iterations it makes, whatever the residual.
-    pub iterations: usize,
-    /// Its own preconditioner.
-    pub preconditioner: Box<PreconditionerConfig>,
-    /// The iteration; its keys stand beside the others.
-    #[serde(flatten)]
-    pub solver: SolverParameters,
-}
-
-/// A solver whose name stands elsewhere.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SolverParameters(pub SolverConfig);
-
-impl Serialize for SolverParameters {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut table = match serde_json::to_value(&self.0) {
-            Ok(Value::Object(table)) => table,
-            _ => Table::new(),
-        };
-        table.remove("name");
-        table.serialize(to)
-    }
-}
-
-impl InnerSolver {
-    /// The solvers that can be inside others.
-    pub(super) const NAMES: &[&str] = SolverConfig::NAMES.split_at(1).1;
-
-    pub(super) const REGISTRATION: Registration = Registration {
-        name: "solver",
-        summary: "So many iterations of a solver.",
-        after_colon: &["iterations"],
-        needs: &[],
-        support: Support::METHOD,
-        symmetry: Symmetry::Varying,
-        memory: Memory::per(0, 0),
-    };
-
-    /// That of the solver.
-    pub(super) fn registration(&self) -> Registration {
-        self.solver.0.registration()
-    }
-
-    pub(super) fn memory(&self, of: MemoryOf) -> Memory {
-        let own = self.solver.0.memory(of);
-        own.and(self.preconditioner.memory(of))
-    }
-
-    pub(super) fn from_table(
-        place: &str,
-        name: &str,
-        mut table: Table,
-    ) -> Result<Self, ConfigError> {
-        let iterations = match table.remove("iterations") {
-            None => ITERATIONS,
-            Some(value) => count(place, value)?,
-        };
-        let preconditioner = match table.remove("preconditioner") {
-            None => "none".parse()?,
-            Some(value) => PreconditionerConfig::from_value(value)?,
-        };
-        Ok(Self {
-            iterations,
-            preconditioner: Box::new(preconditioner),
-            solver: SolverParameters(SolverConfig::from_table(name, table)?),
-        })
-    }
-
-    /// What kind of operator it is for a symmetric matrix.
-    pub(super) fn symmetry(&self) -> Symmetry {
-        match (self.solver.0.symmetry(), self.preconditioner.symmetry()) {
-            (Symmetry::Symmetric, inner) => inner,
-            (own, _) => own,
-        }
-    }
-
-    pub(super) fn factory<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Factory<T>>, ConfigError> {
-        #[cfg(feature = "direct")]
-        if let SolverConfig::Direct(direct) = &self.solver.0 {
-            return Ok(direct.factory());
-        }
-        #[cfg(not(feature = "direct"))]
-        if let SolverConfig::Direct(_) = &self.solver.0 {
-            return Err(ConfigError::NotAvailable {
-                family: "solver",
-                name: "direct".to_owned(),
-            });
-        }
-        let factory = SolverFactory {
-            method: self.solver.0.method()?,
-            preconditioner: self.preconditioner.factory()?,
-            stop: Stop::fixed(self.iterations),
-        };
-        Ok(factory.shared())
-    }
-}
-
-/// The number of iterations, at least one.
-fn count(place: &str, value: Value) -> Result<usize, ConfigError> {
-    #[derive(serde::Deserialize)]
-    struct InnerIterations {
-        iterations: std::num::NonZeroUsize,
-    }
-    let table = Table::from_iter([("iterations".to_owned(), value)]);
-    parameters(place, table).map(|count: InnerIterations| count.iterations.get())
-}
-
-/// [`AdditiveSchwarz`] by names: `schwarz:ilu0`, `schwarz:ic0,overlap=0`, `schwarz:direct,1,restricted=true`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Schwarz {
-    /// The preconditioner of the rows of a rank: `ilu0`, `ic0`, `direct` or any other.
-    #[serde(deserialize_with = "local")]
-    pub inner: Box<PreconditionerConfig>,
-    /// Rings of rows around those of a rank, 0 to 8; with 0 it is block Jacobi.
-    pub overlap: usize,
-    /// Whether a rank keeps what it finds for own rows alone; not symmetric then.
-    pub restricted: bool,
-}
-
-impl Default for Schwarz {
-    fn default() -> Self {
-        Self {
-            inner: Box::new(PreconditionerConfig::Ilu0(crate::precond::Ilu0::default())),
-            overlap: 1,
-            restricted: false,
-        }
-    }
-}
-
-/// A preconditioner that is known before the matrix is.
-fn local<'d, D: Deserializer<'d>>(from: D) -> Result<Box<PreconditionerConfig>, D::Error> {
-    use serde::de::Error;
-    let inner = PreconditionerConfig::from_value(Value::deserialize(from)?);
-    match inner.map_err(Error::custom)? {
-        PreconditionerConfig::Auto(_) | PreconditionerConfig::None(_) => Err(Error::custom(
-            "name a preconditioner for the rows of each rank, `ilu0` say",
-        )),
-        inner => Ok(Box::new(inner)),
-    }
-}
-
-impl Component for Schwarz {
-    const REGISTRATION: Registration = Registration {
-        name: "schwarz",
-        summary: "Any preconditioner on the rows of each rank, which may overlap.",
-        after_colon: &["inner", "overlap"],
-        needs: &[Need::Entries],
-        support: Support::METHOD,
-        symmetry: Symmetry::Symmetric,
-        memory: Memory::per(0, 0),
-    };
-
-    fn symmetry(&self) -> Symmetry {
-        match (self.restricted, self.inner.symmetry()) {
-            (true, Symmetry::Symmetric) => Symmetry::OneSided,
-            (_, inner) => inner,
-        }
-    }
-
-    fn memory(&self, of: MemoryOf) -> Memory {
-        self.inner.memory(of)
-    }
-}
-
-impl Schwarz {
-    pub(super) fn factory<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Factory<T>>, ConfigError> {
-        let inner = self.inner.factory()?;
-        let inner = inner.expect("it is neither `auto` nor `none`");
-        Ok(Arc::new(AdditiveSchwarz {
-            inner,
-            overlap: self.overlap,
-            restricted: self.restricted,
-        }))
     }
 }
 
@@ -385,118 +190,4 @@ pub(super) fn undecided(family: &str) -> ConfigError {
 fn no_name(family: &'static str) -> ConfigError {
     let reason = format!("give a name, `{family} = \"auto\"`, or a table with a `name`");
     bad_value(family, "name", "missing", reason)
-}
-
-/// The error for a name that no component of `family` has.
-pub(super) fn unknown_name(
-    family: &'static str,
-    name: &str,
-    known: &[&'static str],
-    later: &[&str],
-) -> ConfigError {
-    if later.contains(&name) {
-        return ConfigError::NotAvailable {
-            family,
-            name: name.to_owned(),
-        };
-    }
-    ConfigError::unknown_name(family, name, known.to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Config, Solution, solve};
-    use crate::executor::{Executor, Workspace};
-    use crate::gallery;
-    use crate::vector::Vector;
-
-    fn solved(config: &str) -> crate::Result<Solution<f64>> {
-        let problem = gallery::build("poisson5:20", &Executor::cpu())?;
-        let b = Vector::from_column(problem.matrix.executor(), problem.rhs);
-        let a = Arc::new(problem.matrix);
-        solve(&Config::from_toml(config)?, &a, &b, &Workspace::new())
-    }
-
-    #[test]
-    fn solvers_are_preconditioners_in_options_and_files() {
-        let short: PreconditionerConfig = "gmres:5".parse().unwrap();
-        let long: PreconditionerConfig = "gmres:iterations=5,restart=50".parse().unwrap();
-        assert_eq!((short.name(), &short), ("gmres", &long));
-        assert_eq!(short.brief(), "gmres:iterations=5");
-        for text in ["cg", "gmres:5", "chebyshev:3,preconditioner=jacobi"] {
-            let given: PreconditionerConfig = text.parse().unwrap();
-            let again: PreconditionerConfig = given.to_string().parse().unwrap();
-            assert_eq!(again, given);
-            let value = serde_json::to_value(&given).unwrap();
-            assert_eq!(PreconditionerConfig::from_value(value).unwrap(), given);
-        }
-        let config = Config {
-            preconditioner: short,
-            ..Config::default()
-        };
-        assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
-        for wrong in ["cg:0", "cg:x", "gmres:5,6", "gmres:restrt=3"] {
-            assert!(wrong.parse::<PreconditionerConfig>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_varying_preconditioner_gets_a_flexible_solver_or_is_refused() {
-        let chosen = solved("preconditioner = \"cg:4\"").unwrap();
-        assert!(chosen.outcome.converged());
-        assert_eq!(chosen.config.solver.name(), "fcg");
-        let flexible = solved("solver = \"fgmres\"\npreconditioner = \"gmres:5\"").unwrap();
-        assert!(flexible.outcome.converged() && flexible.outcome.iterations < 20);
-        let error = solved("solver = \"cg\"\npreconditioner = \"cg:4\"").unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains("use fcg, fgmres or gcr"), "{told}");
-        let fixed = solved("solver = \"cg\"\npreconditioner = \"ir:2,preconditioner=jacobi\"");
-        assert!(fixed.unwrap().outcome.converged());
-    }
-
-    #[test]
-    fn solvers_smooth_and_solve_the_coarsest_level() {
-        let multigrid = "preconditioner = { name = \"amg\", coarsest-rows = 20,";
-        let smoothed = solved(&format!("{multigrid} smoother = \"cg:2\" }}")).unwrap();
-        assert!(smoothed.outcome.converged() && smoothed.outcome.iterations < 20);
-        assert_eq!(smoothed.config.solver.name(), "fcg");
-        for coarsest in ["cg", "ilu0"] {
-            let config = format!("{multigrid} coarsest = \"{coarsest}\" }}");
-            let solution = solved(&config).unwrap();
-            assert!(solution.outcome.converged() && solution.outcome.iterations < 20);
-            assert_eq!(solution.multigrid.unwrap().coarsest, coarsest);
-        }
-        // Levels of half precision: solver and preconditioner compute in single precision.
-        let halves = solved(&format!(
-            "{multigrid} precision = \"hp\", smoother = \"cg:2\", coarsest = \"ilu0\" }}"
-        ));
-        assert!(halves.unwrap().outcome.converged());
-        let fixed = solved(&format!(
-            "solver = \"cg\"\n{multigrid} smoother = \"cg:2\" }}"
-        ));
-        assert!(fixed.unwrap_err().to_string().contains("does not vary"));
-    }
-
-    #[test]
-    fn names_and_tables_say_what_ranks_apply() {
-        let short: PreconditionerConfig = "schwarz:ic0,0".parse().unwrap();
-        let PreconditionerConfig::Schwarz(schwarz) = &short else {
-            panic!("{short}");
-        };
-        assert_eq!((schwarz.inner.name(), schwarz.overlap), ("ic0", 0));
-        assert_eq!(short.symmetry(), Symmetry::Symmetric);
-        let again: PreconditionerConfig = short.to_string().parse().unwrap();
-        assert_eq!(again, short);
-        let one_sided: PreconditionerConfig = "schwarz:ic0,restricted=true".parse().unwrap();
-        assert_eq!(one_sided.symmetry(), Symmetry::OneSided);
-        for wrong in [
-            "schwarz:auto",
-            "schwarz:none",
-            "schwarz:nothing",
-            "schwarz:ilu0,x",
-        ] {
-            assert!(wrong.parse::<PreconditionerConfig>().is_err(), "{wrong}");
-        }
-    }
 }

@@ -27,7 +27,18 @@ macro_rules! components {
             )?
         }
 
+        impl Default for $family {
+            fn default() -> Self {
+                Self::Auto(NoParameters {})
+            }
+        }
+
         impl $family {
+            /// Whether it is still to be chosen.
+            pub fn is_auto(&self) -> bool {
+                matches!(self, Self::Auto(_))
+            }
+
             /// Every name, as options and files spell it.
             pub const NAMES: &[&str] = &[$($registration.name),*];
 
@@ -95,7 +106,7 @@ macro_rules! components {
                         return <$others>::from_table(&place, name, table).map(Self::$other);
                     }
                 )?
-                Err(unknown_name($title, name, Self::NAMES, &[]))
+                Err(ConfigError::unknown_name($title, name, Self::NAMES.to_vec()))
             }
 
             fn positional(name: &str) -> &'static [&'static str] {

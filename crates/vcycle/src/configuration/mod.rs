@@ -1,12 +1,12 @@
 //! Names and parameters, in TOML, JSON or options of the command line, that become factories.
 
+mod choices;
 #[cfg(test)]
 mod component_tests;
 mod components;
 mod family;
-mod format;
+mod inner;
 mod line;
-mod nullspace;
 mod presets;
 mod reader;
 mod run;
@@ -19,11 +19,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 pub use crate::error::ConfigError;
-pub use components::{
-    InnerSolver, NoParameters, PreconditionerConfig, Schwarz, SolverConfig, SolverParameters,
-};
-pub use format::MatrixFormat;
-pub use nullspace::Nullspace;
+pub use choices::{MatrixFormat, Nullspace};
+pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
+pub use inner::{InnerSolver, Schwarz, SolverParameters};
 pub use presets::Preset;
 pub use run::RunConfig;
 use serde::Serialize;
@@ -116,12 +114,12 @@ impl Config {
             source,
         })?;
         let json = path.extension().is_some_and(|ending| ending == "json");
-        let config = if json {
-            Self::from_json(&text)
+        let read = if json {
+            Self::from_json
         } else {
-            Self::from_toml(&text)
+            Self::from_toml
         };
-        config.map_err(|error| match error {
+        read(&text).map_err(|error| match error {
             ConfigError::Syntax { reason, .. } => syntax(&path.display().to_string(), reason),
             other => other,
         })
@@ -146,10 +144,10 @@ impl Config {
             config.precision = Some(Precision::from_value(value)?);
         }
         if let Some(value) = take("format").filter(|value| !value.is_null()) {
-            config.format = Some(MatrixFormat::from_value(value)?);
+            config.format = Some(value.as_str().unwrap_or_default().parse()?);
         }
         if let Some(value) = take("nullspace") {
-            config.nullspace = Nullspace::from_value(value)?;
+            config.nullspace = value.as_str().unwrap_or_default().parse()?;
         }
         config.equilibrate = word("equilibrate", take("equilibrate"))?;
         config.matching = word("match", take("match"))?;
@@ -176,26 +174,20 @@ fn word<V: FromStr<Err = ConfigError>>(
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text == "auto" => Ok(None),
         Some(Value::String(text)) => text.parse().map(Some),
-        Some(other) => Err(bad_value(
-            "the configuration",
-            key,
-            other,
-            "a name is needed",
-        )),
+        Some(other) => Err(unfit(key, other, "a name is needed")),
     }
 }
 
-fn section(place: &str, value: Option<Value>) -> Result<Table, ConfigError> {
+fn section(key: &str, value: Option<Value>) -> Result<Table, ConfigError> {
     match value {
         None => Ok(Table::new()),
         Some(Value::Object(table)) => Ok(table),
-        Some(other) => Err(bad_value(
-            "the configuration",
-            place,
-            other,
-            "a table is needed",
-        )),
+        Some(other) => Err(unfit(key, other, "a table is needed")),
     }
+}
+
+fn unfit(key: &str, value: Value, reason: &str) -> ConfigError {
+    bad_value("the configuration", key, value, reason)
 }
 
 fn syntax(origin: &str, reason: String) -> ConfigError {

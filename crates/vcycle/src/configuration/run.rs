@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::components::unknown_name;
 use crate::communicator::Communicator;
 use crate::error::ConfigError;
 use crate::executor::Executor;
@@ -63,9 +62,7 @@ impl RunConfig {
                 "device `{name}` cannot use {threads} threads; its set-ups use all cores of the host"
             ))
             .into()),
-            (name, _) => {
-                Err(unknown_name("device", name, Self::DEVICES, &[]).into())
-            }
+            (name, _) => Err(unknown(name)),
         }
     }
 
@@ -92,9 +89,13 @@ impl RunConfig {
             "cpu" => Ok((rank, None)),
             name if is_gpu(name) => rank.with_own_device(name),
             "reference" => Err(rank.lacks("the device `reference`", "several ranks; use cpu")),
-            name => Err(unknown_name("device", name, Self::DEVICES, &[]).into()),
+            name => Err(unknown(name)),
         }
     }
+}
+
+fn unknown(device: &str) -> crate::Error {
+    ConfigError::unknown_name("device", device, RunConfig::DEVICES.to_vec()).into()
 }
 
 fn is_gpu(name: &str) -> bool {

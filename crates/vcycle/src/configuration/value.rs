@@ -122,13 +122,10 @@ fn one_too_many(place: &str, part: &str, positional: &[&str]) -> ConfigError {
 pub(super) fn literal(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
-        _ => match text
-            .parse::<f64>()
-            .ok()
-            .and_then(serde_json::Number::from_f64)
-        {
-            Some(number) => Value::Number(number),
-            None => Value::String(text.to_owned()),
+        // Text, and what is no finite number.
+        _ => match text.parse::<f64>().map(Value::from) {
+            Ok(number @ Value::Number(_)) => number,
+            _ => text.into(),
         },
     }
 }

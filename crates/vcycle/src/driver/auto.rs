@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "direct")]
-use crate::registration::PreconditionerComponent;
-
 use super::combinations::{self, Chosen};
 use super::facts::Findings;
 use super::fitting;
-use super::rules::{self, Case};
+use super::rules::{Case, SHORT_FGMRES, named};
 use crate::configuration::{
     Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig, Sort,
 };
@@ -54,7 +51,7 @@ impl Attempt {
             return Ok(());
         }
         let why = match self.preconditioner.sort() {
-            _ if self.is_direct() => "`direct` orders and pivots by itself",
+            Sort::None if self.is_direct() => "`direct` orders and pivots by itself",
             Sort::None => "there is no preconditioner to make of the matrix",
             Sort::StructMg(_) => "`struct-mg` needs the order of the grid",
             Sort::Iterations => "a solver needs the matrix as it is",
@@ -115,20 +112,12 @@ impl Attempt {
     pub(super) fn preconditioner_factory<T: Mixes<T, T>>(
         &self,
     ) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
-        match (&self.solver, &self.preconditioner) {
-            #[cfg(feature = "direct")]
-            (SolverConfig::Direct(p), PreconditionerConfig::None(_)) => Ok(Some(p.factory())),
-            #[cfg(not(feature = "direct"))]
-            (SolverConfig::Direct(_), _) => Err(ConfigError::NotAvailable {
-                family: "solver",
-                name: "direct".to_owned(),
-            }),
-            #[cfg(feature = "direct")]
-            (SolverConfig::Direct(_), other) => Err(ConfigError::Conflict(format!(
-                "solver `direct` takes no preconditioner, but `{}` is given",
-                other.name()
+        match (self.solver.factorisation()?, self.preconditioner.name()) {
+            (None, _) => self.preconditioner.factory(),
+            (Some(factors), "none") => Ok(Some(factors)),
+            (Some(_), other) => Err(ConfigError::Conflict(format!(
+                "solver `direct` takes no preconditioner, but `{other}` is given"
             ))),
-            (_, preconditioner) => preconditioner.factory(),
         }
     }
 }
@@ -247,24 +236,24 @@ fn solver_chain(facts: &Facts, config: &Config) -> Vec<SolverConfig> {
             .is_some_and(|kind| kind != MatchingKind::None);
     let is_multigrid = matches!(preconditioner.sort(), Sort::Amg(_));
     let is_structured = matches!(preconditioner.sort(), Sort::StructMg(_));
-    let chain: &[fn() -> SolverConfig] = if preconditioner.symmetry() == Symmetry::Varying {
+    let chain: &[&str] = if preconditioner.symmetry() == Symmetry::Varying {
         match definite {
-            true => &[rules::fcg, rules::fgmres],
-            false => &[rules::fgmres],
+            true => &["fcg", "fgmres"],
+            false => &["fgmres"],
         }
     } else if is_structured && !facts.hermitian {
         // Its cycles are rounded to single precision: other than GMRES expects, they are no operator.
-        &[rules::short_fgmres, rules::bicgstab]
+        &[SHORT_FGMRES, "bicgstab"]
     } else if is_multigrid && !facts.hermitian || loses_symmetry(preconditioner) {
-        &[rules::fgmres, rules::bicgstab]
+        &["fgmres", "bicgstab"]
     } else if one_sided || !facts.hermitian {
-        &[rules::gmres, rules::bicgstab]
+        &["gmres", "bicgstab"]
     } else if definite {
-        &[rules::cg, rules::minres, rules::gmres]
+        &["cg", "minres", "gmres"]
     } else {
-        &[rules::minres, rules::gmres]
+        &["minres", "gmres"]
     };
-    chain.iter().map(|solver| solver()).collect()
+    chain.iter().map(|name| named(name)).collect()
 }
 
 fn reason(found: &Findings, chosen: &Chosen) -> String {
@@ -309,98 +298,86 @@ fn reason(found: &Findings, chosen: &Chosen) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{assert_has, config};
     use super::*;
     use crate::executor::Executor;
     use crate::matrix::Csr;
 
-    /// The attempts for a diagonal matrix with altered facts, as `solver+preconditioner`.
-    fn chain(config: &Config, alter: impl FnOnce(&mut Facts)) -> Vec<String> {
-        let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
-        let mut facts = a.facts();
+    /// The facts of a diagonal matrix of many rows, altered.
+    fn facts(alter: impl FnOnce(&mut Facts)) -> Facts {
+        let mut facts = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]).facts();
         (facts.rows, facts.strongly_dominant_rows) = (100_000, 0.0);
         alter(&mut facts);
-        attempts(config, None, || facts)
-            .iter()
-            .map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
+        facts
+    }
+
+    /// The attempts for it, as `solver+preconditioner`.
+    fn chain(options: &str, alter: impl FnOnce(&mut Facts)) -> Vec<String> {
+        let all = attempts(&config(options), None, || facts(alter)).into_iter();
+        all.map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
             .collect()
+    }
+
+    /// What is chosen where nothing is open.
+    fn given(options: &str) -> Attempt {
+        let found = || -> Facts { unreachable!("all is chosen") };
+        attempts(&config(options), None, found).swap_remove(0)
     }
 
     #[test]
     fn the_matrix_decides() {
-        let auto = Config::default();
-        let definite = chain(&auto, |_| {});
-        assert_eq!(definite[..4], ["cg+amg", "cg+amg", "cg+amg", "cg+ic0"]);
-        let indefinite = chain(&auto, |facts| facts.negative_diagonal = 1);
-        assert_eq!(indefinite[0], "minres+l1-jacobi");
-        let general = chain(&auto, |facts| facts.hermitian = false);
-        assert_eq!(general[..2], ["fgmres+amg", "gmres+ilu0"]);
-        let loose = chain(&auto, |facts| {
-            (facts.hermitian, facts.dominant_rows) = (false, 0.5);
-        });
-        assert_eq!(loose[0], "gmres+ilu0");
-        let saddle = chain(&auto, |facts| {
-            (facts.hermitian, facts.zero_diagonal) = (false, 3);
-        });
-        assert_eq!(saddle[..2], ["gmres+ilut", "gmres+none"]);
-        let time_step = chain(&auto, |facts| facts.strongly_dominant_rows = 1.0);
-        assert_eq!(time_step[..2], ["cg+jacobi", "cg+amg"]);
+        let check = |alter: fn(&mut Facts), expected: &str| {
+            let found = chain("", alter).join(" ");
+            assert!(found.starts_with(expected), "{expected}: {found}");
+        };
+        check(|_| {}, "cg+amg cg+amg cg+amg cg+ic0");
+        check(|facts| facts.negative_diagonal = 1, "minres+l1-jacobi ");
+        check(|facts| facts.hermitian = false, "fgmres+amg gmres+ilu0 ");
+        let loose = |facts: &mut Facts| (facts.hermitian, facts.dominant_rows) = (false, 0.5);
+        check(loose, "gmres+ilu0 ");
+        let saddle = |facts: &mut Facts| (facts.hermitian, facts.zero_diagonal) = (false, 3);
+        check(saddle, "gmres+ilut gmres+none ");
+        check(
+            |facts| facts.strongly_dominant_rows = 1.0,
+            "cg+jacobi cg+amg ",
+        );
     }
 
     #[cfg(feature = "direct")]
     #[test]
-    fn what_looks_ill_conditioned_is_factorised_up_to_some_rows() {
-        let auto = Config::default();
-        let first = |rows: usize, alter: fn(&mut Facts)| {
-            let all = chain(&auto, |facts| {
+    fn small_and_ill_conditioned_systems_are_factorised_and_large_ones_are_not() {
+        let loose = |facts: &mut Facts| facts.dominant_rows = 0.5;
+        let check = |rows: usize, alter: fn(&mut Facts), expected: &str| {
+            let found = chain("", |facts| {
                 facts.rows = rows;
                 alter(facts);
             });
-            all[0].clone()
+            assert!(
+                found.join(" ").starts_with(expected),
+                "{expected}: {found:?}"
+            );
         };
-        assert_eq!(
-            first(9_000, |facts| facts.dominant_rows = 0.5),
-            "direct+none"
-        );
-        assert_eq!(first(9_000, |facts| facts.smallest = 1e-9), "direct+none");
-        assert_eq!(first(9_000, |_| {}), "cg+amg");
-        assert_eq!(first(30_000, |facts| facts.dominant_rows = 0.5), "cg+amg");
-    }
-
-    #[test]
-    fn structured_multigrid_has_a_flexible_solver_of_few_vectors() {
-        let config = Config::from_toml(r#"preconditioner = "struct-mg""#).unwrap();
-        let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
-        let mut facts = a.facts();
-        facts.hermitian = false;
-        let first = &attempts(&config, None, || facts)[0];
-        assert_eq!(first.solver, rules::short_fgmres());
-    }
-
-    #[cfg(feature = "direct")]
-    #[test]
-    fn small_systems_are_factorised_and_large_ones_are_not() {
-        let auto = Config::default();
-        assert_eq!(chain(&auto, |facts| facts.rows = 100)[0], "direct+none");
-        let medium = chain(&auto, |facts| facts.rows = 10_000);
-        assert_eq!(medium[..3], ["cg+amg", "direct+none", "cg+amg"]);
-        assert!(!chain(&auto, |_| {}).contains(&"direct+none".to_owned()));
+        check(100, |_| {}, "direct+none ");
+        check(9_000, loose, "direct+none ");
+        check(9_000, |facts| facts.smallest = 1e-9, "direct+none ");
+        check(9_000, |_| {}, "cg+amg ");
+        check(10_000, |_| {}, "cg+amg direct+none cg+amg ");
+        check(30_000, loose, "cg+amg ");
+        assert!(!chain("", |_| {}).contains(&"direct+none".to_owned()));
     }
 
     #[test]
     fn what_is_known_of_the_unknowns_names_the_preset() {
         let presets = |known: Option<&NearNullspace>, dominant_rows: f64| -> Vec<String> {
-            let a = Csr::diagonal_matrix(&Executor::reference(), vec![1.0; 12]);
-            let mut facts = a.facts();
-            (facts.rows, facts.dominant_rows) = (100_000, dominant_rows);
-            let tries = attempts(&Config::default(), known, || facts);
+            let facts = || facts(|facts| facts.dominant_rows = dominant_rows);
+            let tries = attempts(&Config::default(), known, facts);
             let amg = tries.iter().filter(|t| t.preconditioner.name() == "amg");
             let preset = |t: &Attempt| {
-                t.reason
-                    .split_once("preset ")
-                    .map(|(_, name)| name.to_owned())
+                let found = t.reason.split_once("preset ");
+                found.map_or(String::new(), |(_, name)| name.to_owned())
             };
             amg.take_while(|t| t.solver.name() == "cg")
-                .map(|t| preset(t).unwrap_or_default())
+                .map(preset)
                 .collect()
         };
         let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -414,23 +391,15 @@ mod tests {
 
     #[test]
     fn what_the_user_chose_stays() {
-        let config = Config::from_toml("solver = \"gmres\"").unwrap();
-        let tries = chain(&config, |_| {});
+        let tries = chain("solver=gmres", |_| {});
         assert!(tries.iter().all(|t| t.starts_with("gmres+")));
-        let config = Config::from_toml("preconditioner = \"sor\"").unwrap();
-        assert_eq!(chain(&config, |_| {}), ["gmres+sor", "bicgstab+sor"]);
+        let tries = chain("preconditioner=sor", |_| {});
+        assert_eq!(tries, ["gmres+sor", "bicgstab+sor"]);
     }
 
     #[test]
     fn cycles_that_are_no_fixed_operator_take_a_flexible_solver() {
         for name in ["amg", "struct-mg"] {
-            let read = |solver: &str, cycle: &str| {
-                Config::from_toml(&format!(
-                    "solver = \"{solver}\"\npreconditioner = {{name = \"{name}\", cycle = \"{cycle}\"}}"
-                ))
-                .unwrap()
-            };
-            let first = |cycle| chain(&read("auto", cycle), |_| {})[0].clone();
             for (cycle, solver) in [
                 ("v", "cg"),
                 ("w", "cg"),
@@ -438,32 +407,34 @@ mod tests {
                 ("k", "fcg"),
                 ("full", "fgmres"),
             ] {
-                assert_eq!(first(cycle), format!("{solver}+{name}"), "{cycle}");
+                let tries = chain(&format!("preconditioner={name}:cycle={cycle}"), |_| {});
+                assert_eq!(tries[0], format!("{solver}+{name}"), "{cycle}");
             }
-            let general = chain(&read("auto", "k"), |facts| facts.hermitian = false);
+            let options = format!("preconditioner={name}:cycle=k");
+            let general = chain(&options, |facts| facts.hermitian = false);
             assert_eq!(general, [format!("fgmres+{name}")]);
-            let check = |solver, cycle| {
-                let config = read(solver, cycle);
-                attempts(&config, None, || -> Facts { unreachable!("all is chosen") })[0].check()
+            let check = |solver: &str, cycle: &str| {
+                given(&format!(
+                    "solver={solver} preconditioner={name}:cycle={cycle}"
+                ))
+                .check()
             };
             assert!(check("cg", "v").is_ok() && check("fcg", "k").is_ok());
-            let error = check("cg", "k").unwrap_err().to_string();
-            assert!(error.contains("use fcg"), "{error}");
+            assert_has(check("cg", "k").unwrap_err(), "use fcg");
         }
+        let structured = config("preconditioner=struct-mg");
+        let general = || facts(|facts| facts.hermitian = false);
+        let first = &attempts(&structured, None, general)[0];
+        assert_eq!(first.solver, named(SHORT_FGMRES));
     }
 
     #[test]
     fn filtered_coarse_matrices_take_a_solver_without_symmetry() {
-        let multigrid = "preconditioner = {name = \"amg\", coarse-filter = 0.9}";
         for (solver, expected) in [("cg", "cg"), ("fcg", "fcg"), ("auto", "fgmres")] {
-            let config = format!("solver = \"{solver}\"\n{multigrid}");
-            let config = Config::from_toml(&config).unwrap();
-            assert_eq!(chain(&config, |_| {})[0], format!("{expected}+amg"));
+            let options = format!("solver={solver} preconditioner=amg:coarse-filter=0.9");
+            assert_eq!(chain(&options, |_| {})[0], format!("{expected}+amg"));
         }
-        let config = Config::from_toml(&format!("solver = \"cg\"\n{multigrid}")).unwrap();
-        let reason = attempts(&config, None, || -> Facts { unreachable!("all is chosen") })[0]
-            .reason
-            .clone();
-        assert!(reason.starts_with("warning: cg needs"), "{reason}");
+        let filtered = given("solver=cg preconditioner=amg:coarse-filter=0.9");
+        assert_has(filtered.reason, "warning: cg needs");
     }
 }

@@ -1,13 +1,11 @@
 //! What the rules choose for a case, with its parameters.
 
-use super::rules::{Case, LAST, RULES, Rule, Use, direct};
+use super::rules::{Case, LAST, RULES, Rule, Use, named};
 use crate::configuration::{
-    Config, MatchingKind, NoParameters, PreconditionerConfig, Preprocessing, Reorder, Schwarz,
-    SolverConfig, Sort,
+    Config, MatchingKind, PreconditionerConfig, Preprocessing, Reorder, SolverConfig, Sort,
 };
 use crate::multigrid::Amg;
-use crate::precond::Ilut;
-use crate::registration::Need;
+use crate::registration::{Need, Ranks};
 
 /// A combination that a rule chose.
 pub(super) struct Chosen {
@@ -35,7 +33,7 @@ pub(super) fn preconditioners(case: &Case<'_>, solver: &SolverConfig) -> Vec<Cho
     let mut all: Vec<Chosen> = Vec::new();
     let family = Family::of(solver);
     if family == Family::Direct {
-        return vec![RULES[0].with(direct(), no_preconditioner(), case)];
+        return RULES[0].choose(case).into_iter().collect();
     }
     for mut chosen in combinations(case) {
         let fits = Family::of(&chosen.solver) == family;
@@ -95,9 +93,11 @@ impl Family {
 
 impl Chosen {
     fn is_same(&self, other: &Self) -> bool {
-        self.solver == other.solver
-            && self.preconditioner == other.preconditioner
-            && self.preprocessing == other.preprocessing
+        self.what() == other.what()
+    }
+
+    fn what(&self) -> (&SolverConfig, &PreconditionerConfig, Preprocessing) {
+        (&self.solver, &self.preconditioner, self.preprocessing)
     }
 
     /// Whether solver and preconditioner allow the preprocessing that the user asks for.
@@ -113,69 +113,34 @@ impl Chosen {
 impl Rule {
     /// What it chooses; nothing where that is not for rows that ranks share.
     fn choose(&self, case: &Case<'_>) -> Option<Chosen> {
-        let preconditioner = self.preconditioner.config(case)?;
-        Some(self.with((self.solver)(), preconditioner, case))
-    }
-
-    fn with(
-        &self,
-        solver: SolverConfig,
-        preconditioner: PreconditionerConfig,
-        case: &Case<'_>,
-    ) -> Chosen {
-        let preset = match self.preconditioner {
-            Use::Preset(name) => Some(name),
+        let is_direct = self.solver == "direct";
+        let (preset, preconditioner) = match self.preconditioner {
+            Use::MatchedIlut if case.found.ranks => return None,
+            Use::MatchedIlut => (None, named("ilut:fill=5,threshold=1e-4")),
+            Use::Preset(name) => (Some(name), of_preset(case.config, name)),
             // The default multigrid is that of the preset where modes are known: it decides by them.
-            Use::Amg if case.has_rigid_bodies() => Some("mechanics"),
-            Use::Amg | Use::StructMg | Use::MatchedIlut | Use::None | Use::Jacobi => None,
-            Use::L1Jacobi | Use::Ssor | Use::Ic0 | Use::Ilu0 => None,
+            Use::Amg => (
+                case.has_rigid_bodies().then_some("mechanics"),
+                multigrid(case),
+            ),
+            Use::Named(name) => (None, of_rows(name, case)),
         };
-        let preprocessing = match Family::of(&solver) == Family::Direct {
-            true => Preprocessing::default(),
-            false => case
-                .config
-                .preprocessing(self.preconditioner.preprocessing()),
-        };
-        Chosen {
-            solver,
+        Some(Chosen {
+            solver: named(self.solver),
             preconditioner,
-            preprocessing,
+            preprocessing: match is_direct {
+                true => Preprocessing::default(),
+                false => case
+                    .config
+                    .preprocessing(self.preconditioner.preprocessing()),
+            },
             because: self.because,
             preset,
-        }
+        })
     }
 }
 
 impl Use {
-    /// Its parameters. Over ranks sweeps and incomplete factors are those of the rows of each rank, and nothing is matched.
-    fn config(self, case: &Case<'_>) -> Option<PreconditionerConfig> {
-        use PreconditionerConfig as P;
-        let of_each_rank = |inner: PreconditionerConfig| match case.found.ranks {
-            false => inner,
-            true => P::Schwarz(Schwarz {
-                inner: Box::new(inner),
-                ..Schwarz::default()
-            }),
-        };
-        Some(match self {
-            Self::None => no_preconditioner(),
-            Self::Jacobi => P::Jacobi(Default::default()),
-            Self::L1Jacobi => P::L1Jacobi(Default::default()),
-            Self::Ssor => of_each_rank(P::Ssor(Default::default())),
-            Self::Ic0 => of_each_rank(P::Ic0(Default::default())),
-            Self::Ilu0 => of_each_rank(P::Ilu0(Default::default())),
-            Self::MatchedIlut if case.found.ranks => return None,
-            Self::MatchedIlut => {
-                let mut ilut = Ilut::default();
-                (ilut.fill, ilut.threshold) = (5.0, 1e-4);
-                P::Ilut(ilut)
-            }
-            Self::Amg => multigrid(case),
-            Self::StructMg => P::StructMg(Default::default()),
-            Self::Preset(name) => of_preset(case.config, name),
-        })
-    }
-
     /// What is done to the matrix before. Without the direct solver there is no `amd`.
     fn preprocessing(self) -> Preprocessing {
         let mut asked = Preprocessing::default();
@@ -190,8 +155,13 @@ impl Use {
     }
 }
 
-fn no_preconditioner() -> PreconditionerConfig {
-    PreconditionerConfig::None(NoParameters {})
+/// A preconditioner by its name. Over ranks, what knows the rows of one rank alone is that of the rows of each.
+fn of_rows(name: &str, case: &Case<'_>) -> PreconditionerConfig {
+    let inner: PreconditionerConfig = named(name);
+    match case.found.ranks && inner.registration().support.ranks == Ranks::Own {
+        true => named(&format!("schwarz:{name}")),
+        false => inner,
+    }
 }
 
 fn multigrid(case: &Case<'_>) -> PreconditionerConfig {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::testing;
 use crate::communicator::threads;
 use crate::config::{System, solve_system};
 use crate::configuration::{Config, PreconditionerConfig, SolverConfig};
@@ -31,8 +32,7 @@ fn made<T: Mixes<T, T>>(one: &PreconditionerConfig, a: Csr<T>) -> Result<Arc<dyn
 }
 
 fn matrix(executor: &Executor) -> Csr<f64> {
-    let host = gallery::build(PROBLEM, &Executor::reference()).unwrap();
-    host.matrix.copy_to(executor).unwrap()
+    testing::matrix(PROBLEM).copy_to(executor).unwrap()
 }
 
 fn solve_over_ranks(solver: &SolverConfig, preconditioner: &PreconditionerConfig) -> Result<()> {

@@ -1,9 +1,8 @@
 //! A set-up that is kept, of the rows of this rank.
 
 use super::analysis::{Analysis, SystemTransform};
-use super::kept::Kept;
+use super::kept::{Kept, Staleness};
 use super::ready::Ready;
-use super::staleness::Staleness;
 use super::tries::Tries;
 use super::{Solution, System, Wide};
 use crate::configuration::{Config, StopConfig};
@@ -36,8 +35,9 @@ impl<T: Wide> Here<T> {
         let analysis = Analysis::new(&asked, given)?;
         let tries = Tries::new(&asked, analysis.system(), Some(&mut kept), ws)?;
         let mut ready = tries.prepare(columns)?;
-        let found = analysis.messages().iter().cloned();
-        ready.messages.splice(..0, found);
+        ready
+            .messages
+            .splice(..0, analysis.messages().iter().cloned());
         ready.setup += analysis.time();
         let (system, transform) = (analysis.system().clone(), analysis.transform().clone());
         let staleness = match kept.reused() {
@@ -98,24 +98,16 @@ impl<T: Wide> Here<T> {
             });
         }
         let r = self.transform.right_hand_side(r)?;
-        let Some(nullspace) = &self.ready.nullspace else {
-            return self.cycle(&r, z, ws);
-        };
-        let mut r = r.into_owned();
-        nullspace.project(&mut r)?;
-        let mut inner = Vector::zeros_like(&r)?;
-        self.ready.made.iteration.precondition(&r, &mut inner, ws)?;
-        nullspace.project(&mut inner)?;
-        *z = self.transform.solution(inner)?;
-        Ok(())
-    }
-
-    fn cycle(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        if !self.transform.renumbers() {
-            return self.ready.made.iteration.precondition(r, z, ws);
+        let (iteration, nullspace) = (&self.ready.made.iteration, &self.ready.nullspace);
+        if nullspace.is_none() && !self.transform.renumbers() {
+            return iteration.precondition(&r, z, ws);
         }
-        let mut inner = Vector::zeros_like(r)?;
-        self.ready.made.iteration.precondition(r, &mut inner, ws)?;
+        let mut inner = Vector::zeros_like(&r)?;
+        let mut r = r.into_owned();
+        let project = |x: &mut Vector<T>| nullspace.as_ref().map_or(Ok(()), |one| one.project(x));
+        project(&mut r)?;
+        iteration.precondition(&r, &mut inner, ws)?;
+        project(&mut inner)?;
         *z = self.transform.solution(inner)?;
         Ok(())
     }

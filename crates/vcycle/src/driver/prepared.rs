@@ -34,25 +34,7 @@ use crate::vector::Vector;
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 ///
-/// Where ranks share the rows, each has its own:
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{communicator::threads, config::{Config, Prepared, System}};
-/// use vcycle::{executor::{Executor, Workspace}, matrix::{Distributed, Duplicates}, vector::Vector};
-/// threads::run(2, |team| {
-///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-///     let own = team.rank() as u64;
-///     let a = Distributed::from_rows(&rank, vec![0, 2], vec![own, 1 - own], vec![2.0, -1.0], Duplicates::Refuse)?;
-///     let ws = Workspace::new();
-///     let prepared = Prepared::new(Config::default(), System::new(Arc::new(a)), &ws)?;
-///     let b = Vector::filled(&rank, 1, 1, 1.0)?;
-///     let solution = prepared.solve(&b, None, &prepared.config().stop, &ws)?;
-///     assert!(solution.outcome.converged());
-///     Ok(())
-/// })?;
-/// # Ok::<(), vcycle::Error>(())
-/// ```
+/// Where ranks share the rows, each has its own, as [`System`] shows.
 #[derive(Debug)]
 pub struct Prepared<T: Wide = f64> {
     given: System<T>,
@@ -74,17 +56,12 @@ impl<T: Wide> Prepared<T> {
     /// # Errors
     /// When the configuration does not fit the matrix, and when no attempt's set-up succeeds.
     pub fn new(config: Config, given: System<T>, ws: &Workspace) -> Result<Self> {
-        let place = match given.matrix.shared() {
-            Some(a) if root::should_gather(&config, a)? => {
-                Place::Root(Box::new(SolvedOnRoot::new(&config, &given, a, ws)?))
+        let place = match root::gathering(&config, &given.matrix)? {
+            Some(a) => Place::Root(Box::new(SolvedOnRoot::new(&config, &given, a, ws)?)),
+            None => {
+                let nothing = Default::default();
+                Place::Here(Box::new(Here::new(config, &given, nothing, 1, ws)?))
             }
-            _ => Place::Here(Box::new(Here::new(
-                config,
-                &given,
-                Default::default(),
-                1,
-                ws,
-            )?)),
         };
         Ok(Self { given, place })
     }
@@ -163,7 +140,7 @@ impl<T: Wide> Prepared<T> {
     pub fn config(&self) -> &Config {
         match &self.place {
             Place::Here(here) => &here.ready.made.config,
-            Place::Root(root) => root.config(),
+            Place::Root(root) => &root.config,
         }
     }
 
@@ -171,7 +148,7 @@ impl<T: Wide> Prepared<T> {
     pub fn messages(&self) -> &[String] {
         match &self.place {
             Place::Here(here) => &here.ready.messages,
-            Place::Root(root) => root.messages(),
+            Place::Root(root) => &root.summary.messages,
         }
     }
 
@@ -187,7 +164,7 @@ impl<T: Wide> Prepared<T> {
     pub fn setup(&self) -> Duration {
         match &self.place {
             Place::Here(here) => here.ready.setup,
-            Place::Root(root) => root.setup(),
+            Place::Root(root) => root.summary.time,
         }
     }
 
@@ -195,7 +172,7 @@ impl<T: Wide> Prepared<T> {
     pub fn bytes(&self) -> usize {
         match &self.place {
             Place::Here(here) => here.ready.made.bytes,
-            Place::Root(root) => root.bytes(),
+            Place::Root(root) => root.summary.bytes,
         }
     }
 }
@@ -204,39 +181,42 @@ impl<T: Wide> Prepared<T> {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::testing::{
+        assert_has, blocks, chosen, config, counted, matrix, ones, solved, system,
+    };
     use super::*;
-    use crate::executor::Executor;
-    use crate::gallery;
     use crate::matrix::Csr;
 
-    fn prepared(config: &str, problem: &str) -> Prepared<f64> {
-        let problem = gallery::build(problem, &Executor::cpu()).unwrap();
-        let config = Config::from_toml(config).unwrap();
-        Prepared::new(config, System::from(problem), &Workspace::new()).unwrap()
+    fn prepared(options: &str, a: Csr<f64>) -> Prepared<f64> {
+        Prepared::new(config(options), system(a), &Workspace::new()).unwrap()
     }
 
-    fn solve(prepared: &Prepared<f64>, b: &Vector<f64>) -> Solution<f64> {
-        let stop = &prepared.config().stop;
-        prepared.solve(b, None, stop, &Workspace::new()).unwrap()
+    fn solve(prepared: &Prepared<f64>) -> Solution<f64> {
+        let (b, stop) = (ones(prepared.matrix()), &prepared.config().stop);
+        prepared.solve(&b, None, stop, &Workspace::new()).unwrap()
     }
 
-    fn ones(prepared: &Prepared<f64>) -> Vector<f64> {
-        Vector::filled(&Executor::cpu(), prepared.rows(), 1, 1.0).unwrap()
+    fn update(prepared: &mut Prepared<f64>, a: Csr<f64>) -> Result<()> {
+        prepared.update_values(Arc::new(a), &Workspace::new())
     }
 
-    const AMG: &str = "solver = \"cg\"\npreconditioner = \"amg\"";
+    fn applied(prepared: &Prepared<f64>) -> Result<Vec<f64>> {
+        let r = ones(prepared.matrix());
+        let mut z = Vector::zeros_like(&r)?;
+        prepared.apply(&r, &mut z, &Workspace::new())?;
+        Ok(z.to_vec())
+    }
+
+    const AMG: &str = "solver=cg preconditioner=amg";
 
     #[test]
     fn it_solves_as_a_solve_does() {
-        for config in ["", AMG, "precision = \"sp\"", "preconditioner = \"ic0\""] {
-            let problem = gallery::build("poisson5:40", &Executor::cpu()).unwrap();
-            let prepared = prepared(config, "poisson5:40");
-            let b = ones(&prepared);
-            let config = Config::from_toml(config).unwrap();
-            let system = System::from(problem);
-            let once = super::super::solve_system(&config, &system, &b, &Workspace::new()).unwrap();
+        for options in ["", AMG, "precision=sp", "preconditioner=ic0"] {
+            let prepared = prepared(options, matrix("poisson5:40"));
+            let system = system(matrix("poisson5:40"));
+            let once = solved(options, &system, &ones(&system.matrix));
             for _ in 0..2 {
-                let solution = solve(&prepared, &b);
+                let solution = solve(&prepared);
                 assert_eq!(solution.x.to_vec(), once.x.to_vec());
                 assert_eq!(solution.outcome.iterations, once.outcome.iterations);
             }
@@ -249,16 +229,12 @@ mod tests {
         let Some(device) = vcycle_core::testing::device() else {
             return;
         };
-        let a = gallery::build("poisson7:14", &Executor::cpu()).unwrap();
-        let a = Arc::new(a.matrix.copy_to(&device).unwrap());
-        let b = Vector::filled(&device, a.size().rows, 1, 1.0).unwrap();
-        let system = System::new(Arc::clone(&a));
-        let mut prepared = Prepared::new(Config::default(), system, &Workspace::new()).unwrap();
+        let a = matrix("poisson7:14").copy_to(&device).unwrap();
+        let mut prepared = prepared("", a.clone());
         assert_eq!(prepared.config().preconditioner.name(), "struct-mg");
-        let once = solve(&prepared, &b);
-        let twice = Arc::new(a.scale(2.0).unwrap());
-        prepared.update_values(twice, &Workspace::new()).unwrap();
-        let half = solve(&prepared, &b);
+        let once = solve(&prepared);
+        update(&mut prepared, a.scale(2.0).unwrap()).unwrap();
+        let half = solve(&prepared);
         assert!(once.outcome.converged() && half.outcome.converged());
         for (one, half) in once.x.to_vec().iter().zip(half.x.to_vec()) {
             assert!((one - 2.0 * half).abs() < 1e-6 * one.abs(), "{one}, {half}");
@@ -267,111 +243,60 @@ mod tests {
 
     #[test]
     fn a_cycle_is_linear_and_the_same_for_every_thread() {
-        let prepared = prepared("", "tet:6");
-        let (r, ws) = (ones(&prepared), Workspace::new());
-        let mut once = Vector::zeros_like(&r).unwrap();
-        prepared.apply(&r, &mut once, &ws).unwrap();
+        let prepared = prepared("", matrix("tet:6"));
+        let once = applied(&prepared).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| {
-                    let mut z = Vector::zeros_like(&r).unwrap();
-                    prepared.apply(&r, &mut z, &Workspace::new()).unwrap();
-                    assert_eq!(z.to_vec(), once.to_vec());
-                });
+                scope.spawn(|| assert_eq!(applied(&prepared).unwrap(), once));
             }
         });
     }
 
     #[test]
     fn a_negative_system_is_applied_with_its_own_sign() {
-        let a = gallery::build("poisson5:30", &Executor::cpu())
-            .unwrap()
-            .matrix;
-        let minus = System::new(Arc::new(a.scale(-1.0).unwrap()));
-        let of = |system| Prepared::new(Config::default(), system, &Workspace::new()).unwrap();
-        let (plus, minus) = (of(System::new(Arc::new(a))), of(minus));
-        let r = ones(&plus);
-        let apply = |prepared: &Prepared<f64>| {
-            let mut z = Vector::zeros_like(&r).unwrap();
-            prepared.apply(&r, &mut z, &Workspace::new()).unwrap();
-            z.to_vec()
-        };
-        let negated: Vec<f64> = apply(&minus).iter().map(|value| -value).collect();
-        assert_eq!(apply(&plus), negated);
+        let a = matrix("poisson5:30");
+        let minus = applied(&prepared("", a.scale(-1.0).unwrap())).unwrap();
+        let negated: Vec<f64> = minus.iter().map(|value| -value).collect();
+        assert_eq!(applied(&prepared("", a)).unwrap(), negated);
     }
 
     #[test]
     fn other_values_renew_the_levels_and_another_pattern_is_refused() {
-        let mut prepared = prepared(AMG, "poisson5:40");
-        let b = ones(&prepared);
-        let first = solve(&prepared, &b);
-        let scaled = prepared.matrix().whole().unwrap().scale(3.0).unwrap();
-        prepared
-            .update_values(Arc::new(scaled), &Workspace::new())
-            .unwrap();
-        assert!(
-            prepared.messages().concat().contains("reused"),
-            "{:?}",
-            prepared.messages()
-        );
-        let second = solve(&prepared, &b);
+        let mut prepared = prepared(AMG, matrix("poisson5:40"));
+        let first = solve(&prepared);
+        update(&mut prepared, matrix("poisson5:40").scale(3.0).unwrap()).unwrap();
+        assert_has(prepared.messages().concat(), "reused");
+        let second = solve(&prepared);
         assert_eq!(second.outcome.iterations, first.outcome.iterations);
         assert!((3.0 * second.x.to_vec()[0] - first.x.to_vec()[0]).abs() < 1e-6);
-        let other = gallery::build("poisson9:40", &Executor::cpu())
-            .unwrap()
-            .matrix;
-        let error = prepared
-            .update_values(Arc::new(other), &Workspace::new())
-            .unwrap_err();
-        assert!(error.to_string().contains("pattern"), "{error}");
-        assert!(solve(&prepared, &b).outcome.converged());
+        let error = update(&mut prepared, matrix("poisson9:40")).unwrap_err();
+        assert_has(error, "pattern");
+        assert!(solve(&prepared).outcome.converged());
     }
 
     #[test]
     fn levels_that_do_not_suit_are_made_anew() {
-        let mut prepared = prepared(AMG, "aniso5:64,0.001");
-        let b = ones(&prepared);
-        assert!(solve(&prepared, &b).outcome.converged());
-        let turned = gallery::build("aniso5:64,0.001,90", &Executor::cpu())
-            .unwrap()
-            .matrix;
-        let turned = Arc::new(turned);
-        prepared
-            .update_values(Arc::clone(&turned), &Workspace::new())
-            .unwrap();
-        assert!(solve(&prepared, &b).outcome.converged());
-        prepared.update_values(turned, &Workspace::new()).unwrap();
+        let mut prepared = prepared(AMG, matrix("aniso5:64,0.001"));
+        assert!(solve(&prepared).outcome.converged());
+        update(&mut prepared, matrix("aniso5:64,0.001,90")).unwrap();
+        assert!(solve(&prepared).outcome.converged());
+        update(&mut prepared, matrix("aniso5:64,0.001,90")).unwrap();
         assert!(!prepared.messages().concat().contains("reused"));
     }
 
     #[test]
     fn where_the_first_attempt_fails_the_next_is_made() {
-        // Blocks [1 2; 2 1] are indefinite, which CG finds out.
-        let a = Csr::from_arrays(
-            &Executor::cpu(),
-            Size::square(16),
-            (0..=16).map(|row| 2 * row).collect(),
-            (0..8u32)
-                .flat_map(|k| [2 * k, 2 * k + 1, 2 * k, 2 * k + 1])
-                .collect(),
-            [1.0, 2.0, 2.0, 1.0].repeat(8),
-            Default::default(),
-        );
-        let config = Config::from_toml("preconditioner = \"none\"").unwrap();
-        let system = System::new(Arc::new(a.unwrap()));
-        let prepared = Prepared::new(config, system, &Workspace::new()).unwrap();
-        let b = Vector::from_column(&Executor::cpu(), (1..=16).map(f64::from).collect());
-        let solution = solve(&prepared, &b);
+        // The blocks are indefinite, which CG finds out.
+        let prepared = prepared("preconditioner=none", blocks(2.0, 8));
+        let (b, stop) = (counted(prepared.matrix()), &prepared.config().stop);
+        let solution = prepared.solve(&b, None, stop, &Workspace::new()).unwrap();
         assert!(solution.outcome.converged(), "{:?}", solution.messages);
-        assert_eq!(solution.config.solver.name(), "minres");
+        assert_eq!(chosen(&solution.config), "minres+none");
     }
 
     #[test]
     fn what_varies_is_not_applied() {
-        let prepared = prepared("preconditioner = \"amg:cycle=k\"", "poisson5:40");
-        let r = ones(&prepared);
-        let mut z = r.clone();
-        let error = prepared.apply(&r, &mut z, &Workspace::new()).unwrap_err();
-        assert!(error.to_string().contains("varies"), "{error}");
+        let prepared = prepared("preconditioner=amg:cycle=k", matrix("poisson5:40"));
+        assert_has(applied(&prepared).unwrap_err(), "varies");
     }
 }

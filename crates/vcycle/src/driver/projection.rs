@@ -326,151 +326,83 @@ fn is_zero_sum(sum: &VanishingSum) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::super::testing::{assert_has, matrix, neumann, solved, system, triplets};
     use super::*;
-    use crate::config::{self, Config, Solution};
-    use crate::executor::{Executor, Workspace};
+    use crate::executor::Executor;
     use crate::gallery;
-    use crate::linop::Size;
-    use crate::matrix::Duplicates;
-
-    #[test]
-    fn vectors_of_devices_are_projected() {
-        let Some(device) = vcycle_core::testing::device() else {
-            return;
-        };
-        let projection = Projection::new(Nullspace::Constant, &lines(1.0), None).unwrap();
-        let mut x = Vector::from_column(&device, vec![3.0, 0.0, 0.0, 1.0, -1.0, 0.0]);
-        projection.expect("constants").project(&mut x).unwrap();
-        assert_eq!(x.to_vec()[..3], [2.0, -1.0, -1.0]);
-    }
 
     /// Two lines of three and two points with Neumann ends, and one point by itself.
-    fn lines(own: f64) -> Csr<f64> {
-        let line = [
-            (0, 0, 1.0),
-            (0, 1, -1.0),
-            (1, 0, -1.0),
-            (1, 1, 2.0),
-            (1, 2, -1.0),
-            (2, 1, -1.0),
-            (2, 2, 1.0),
-            (3, 3, 4.0),
-            (3, 4, -4.0),
-            (4, 3, -4.0),
-            (4, 4, 4.0),
-            (5, 5, own),
-        ];
-        let rows = line.map(|entry| entry.0).to_vec();
-        let columns = line.map(|entry| entry.1).to_vec();
-        let values = line.map(|entry| entry.2).to_vec();
-        let (host, size) = (Executor::reference(), Size::square(6));
-        Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Refuse).unwrap()
+    fn lines() -> Csr<f64> {
+        let line = [(0, 1, 1.0), (1, 2, 1.0), (3, 4, 4.0)];
+        let springs = line
+            .iter()
+            .flat_map(|&(i, j, k)| [(i, i, k), (j, j, k), (i, j, -k), (j, i, -k)]);
+        triplets(6, &springs.chain([(5, 5, 1.0)]).collect::<Vec<_>>())
+    }
+
+    fn constants() -> Projection {
+        let found = Projection::new(Nullspace::Constant, &lines(), None);
+        found.unwrap().expect("constants")
     }
 
     #[test]
     fn each_part_has_its_own_constant() {
-        let found = Projection::new(Nullspace::Constant, &lines(1.0), None)
-            .unwrap()
-            .unwrap();
-        let b = vec![1.0, 2.0, 3.0, 5.0, 7.0, 9.0];
-        let mut x = Vector::from_column(&Executor::reference(), b);
-        found.project(&mut x).unwrap();
-        assert_eq!(x.to_vec(), [-1.0, 0.0, 1.0, -1.0, 1.0, 9.0]);
+        for place in [Some(Executor::reference()), vcycle_core::testing::device()] {
+            let Some(place) = place else { return };
+            let mut x = Vector::from_column(&place, vec![1.0, 2.0, 3.0, 5.0, 7.0, 9.0]);
+            constants().project(&mut x).unwrap();
+            assert_eq!(x.to_vec(), [-1.0, 0.0, 1.0, -1.0, 1.0, 9.0]);
+        }
     }
 
     #[test]
     fn only_matrices_without_any_other_sum_are_found_singular() {
-        assert!(
-            Projection::new(Nullspace::Auto, &lines(1.0), None)
-                .unwrap()
-                .is_none()
-        );
-        let diagonal = Csr::diagonal_matrix(&Executor::reference(), vec![1.0, 2.0]);
-        assert!(
-            Projection::new(Nullspace::Auto, &diagonal, None)
-                .unwrap()
-                .is_none()
-        );
+        let is_singular =
+            |a: &Csr<f64>| Projection::new(Nullspace::Auto, a, None).unwrap().is_some();
+        let ends = |d: f64| triplets(2, &[(0, 0, d), (0, 1, -1.0), (1, 0, -1.0), (1, 1, d)]);
+        let diagonal = triplets(2, &[(0, 0, 1.0), (1, 1, 2.0)]);
+        assert!(is_singular(&ends(1.0)));
+        // A small diagonal that was added makes a matrix regular.
+        for regular in [&lines(), &diagonal, &ends(1.0 + 1e-12)] {
+            assert!(!is_singular(regular));
+        }
         let told = Projection::new(Nullspace::Constant, &diagonal, None);
-        let error = told.err().unwrap().to_string();
-        assert!(error.starts_with("nullspace: `constant`, but"), "{error}");
-    }
-
-    #[test]
-    fn a_small_diagonal_that_was_added_makes_a_matrix_regular() {
-        let host = Executor::reference();
-        let ends = |diagonal: f64| {
-            let values = vec![diagonal, -1.0, -1.0, diagonal];
-            let (offsets, columns) = (vec![0, 2, 4], vec![0, 1, 0, 1]);
-            let size = Size::square(2);
-            Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
-        };
-        let found = |a: Csr<f64>| Projection::new(Nullspace::Auto, &a, None).unwrap();
-        assert!(found(ends(1.0)).is_some());
-        assert!(found(ends(1.0 + 1e-12)).is_none());
+        assert_has(told.unwrap_err(), "nullspace: `constant`, but");
     }
 
     #[test]
     fn a_right_hand_side_of_constants_becomes_zero() {
-        let found = Projection::new(Nullspace::Constant, &lines(1.0), None)
-            .unwrap()
-            .unwrap();
         let b = vec![0.1, 0.1, 0.1, 0.3, 0.3, 0.0];
         let b = Vector::from_column(&Executor::reference(), b);
-        let (left, message) = found.consistent(&b).unwrap();
+        let (left, message) = constants().consistent(&b).unwrap();
         assert_eq!(left.to_vec(), [0.0; 6]);
-        assert!(
-            message.contains("2 parts") && message.contains("(100 % of its norm)"),
-            "{message}"
-        );
-    }
-
-    /// Diffusion on a square with Neumann conditions all around.
-    fn neumann(side: usize) -> Arc<Csr<f64>> {
-        let spec = format!("poisson5:{side}");
-        let mut a = gallery::build(&spec, &Executor::cpu()).unwrap().matrix;
-        for row in 0..a.size().rows {
-            let others = a.row(row).0.len() - 1;
-            let diagonal = a.row(row).0.binary_search(&(row as u32)).unwrap();
-            let place = a.offsets()[row] + diagonal;
-            a.values_mut()[place] = others as f64;
-        }
-        Arc::new(a)
-    }
-
-    fn solve(a: &Arc<Csr<f64>>, b: Vec<f64>) -> Solution<f64> {
-        let config = "solver = \"cg\"\npreconditioner = \"amg\"";
-        let b = Vector::from_column(a.executor(), b);
-        let config = Config::from_toml(config).unwrap();
-        config::solve(&config, a, &b, &Workspace::new()).unwrap()
+        assert_has(message, "2 parts|(100 % of its norm)");
     }
 
     #[test]
     fn neumann_problems_are_solved_as_far_as_they_can_be() {
-        let a = neumann(40);
-        let b = (0..1600).map(|row| (row % 13) as f64).collect();
-        let solution = solve(&a, b);
-        assert!(solution.outcome.converged(), "{}", solution.outcome);
+        let a = system(neumann(40));
+        let solve = |b: Vec<f64>| {
+            let b = Vector::from_column(&Executor::cpu(), b);
+            solved("solver=cg preconditioner=amg", &a, &b)
+        };
+        let solution = solve((0..1600).map(|row| (row % 13) as f64).collect());
         assert!(solution.outcome.iterations <= 16);
         assert!(solution.x.to_vec().iter().sum::<f64>().abs() < 1e-9);
-        assert!(solution.messages[0].starts_with("singular: A annihilates constants"));
-        assert!(solution.messages[0].contains("it was removed"));
-    }
-
-    #[test]
-    fn nothing_is_left_of_a_constant_right_hand_side() {
-        let solution = solve(&neumann(20), vec![0.1; 400]);
-        assert!(solution.outcome.converged() && solution.outcome.iterations == 0);
-        assert_eq!(solution.x.to_vec(), [0.0; 400]);
+        assert_has(
+            &solution.messages[0],
+            "singular: A annihilates constants|it was removed",
+        );
+        let nothing = solve(vec![0.1; 1600]);
+        assert_eq!(nothing.outcome.iterations, 0);
+        assert_eq!(nothing.x.to_vec(), [0.0; 1600]);
     }
 
     /// Springs between the points of a square lattice, to the right, up and along both diagonals,
     /// that nothing holds; and where the points are.
     fn free_body(side: usize) -> (Csr<f64>, Vec<[f64; 3]>) {
         let place = |point: usize| [(point % side) as f64, (point / side) as f64, 0.0];
-        let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut entries = Vec::new();
         for from in 0..side * side {
             for to in [from + 1, from + side, from + side + 1, from + side - 1] {
                 let ends = [place(from), place(to)];
@@ -478,23 +410,16 @@ mod tests {
                 if to >= side * side || d[0].abs() > 1.0 {
                     continue;
                 }
-                for (one, other, sign) in [
-                    (from, from, 1.0),
-                    (to, to, 1.0),
-                    (from, to, -1.0),
-                    (to, from, -1.0),
-                ] {
-                    for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                        rows.push((2 * one + i) as u32);
-                        columns.push((2 * other + j) as u32);
-                        values.push(sign * d[i] * d[j]);
-                    }
+                for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    let k = d[i] * d[j];
+                    let (one, other) = ([2 * from + i, 2 * to + i], [2 * from + j, 2 * to + j]);
+                    entries.extend([(one[0], other[0], k), (one[1], other[1], k)]);
+                    entries.extend([(one[0], other[1], -k), (one[1], other[0], -k)]);
                 }
             }
         }
-        let (cpu, size) = (Executor::cpu(), Size::square(2 * side * side));
-        let a = Csr::from_triplets(&cpu, size, rows, columns, values, Duplicates::Sum);
-        (a.unwrap(), (0..side * side).map(place).collect())
+        let points = (0..side * side).map(place).collect();
+        (triplets(2 * side * side, &entries), points)
     }
 
     #[test]
@@ -503,17 +428,13 @@ mod tests {
         let near = NearNullspace::rigid_body_modes(2, &points).unwrap();
         let b = (0..a.size().rows).map(|row| (row % 7) as f64).collect();
         let b = Vector::from_column(a.executor(), b);
-        let system = config::System::new(Arc::new(a)).with_near_nullspace(near.clone());
-        let text = "solver = \"cg\"\npreconditioner = \"amg\"\nnullspace = \"near-nullspace\"";
-        let told = Config::from_toml(text).unwrap();
-        for config in [Config::from_toml("preconditioner = \"amg\"").unwrap(), told] {
-            let solution = config::solve_system(&config, &system, &b, &Workspace::new()).unwrap();
-            assert!(solution.outcome.converged(), "{}", solution.outcome);
+        let system = system(a).with_near_nullspace(near.clone());
+        for options in ["", "solver=cg nullspace=near-nullspace"] {
+            let solution = solved(&format!("preconditioner=amg {options}"), &system, &b);
             assert!(solution.outcome.iterations <= 25, "{}", solution.outcome);
             assert!(solution.multigrid.unwrap().levels.len() > 1);
-            let message = &solution.messages[0];
             let start = "singular: A annihilates 3 vectors of the near-nullspace;";
-            assert!(message.starts_with(start), "{message}");
+            assert_has(&solution.messages[0], start);
             let x = solution.x.to_vec();
             for mode in near.vectors() {
                 let share: f64 = mode.iter().zip(&x).map(|(m, x)| m * x).sum();
@@ -526,10 +447,9 @@ mod tests {
     fn a_body_that_is_held_has_no_nullspace() {
         let problem = gallery::build("elasticity:3x2x2", &Executor::cpu()).unwrap();
         let near = problem.near_nullspace.as_ref();
-        let found = Projection::new(Nullspace::Auto, &problem.matrix, near);
-        assert!(found.unwrap().is_none());
-        let told = Projection::new(Nullspace::NearNullspace, &problem.matrix, near);
-        let error = told.err().unwrap().to_string();
-        assert!(error.contains("annihilates none of its vectors"), "{error}");
+        let found = |nullspace| Projection::new(nullspace, &matrix("elasticity:3x2x2"), near);
+        assert!(found(Nullspace::Auto).unwrap().is_none());
+        let error = found(Nullspace::NearNullspace).unwrap_err();
+        assert_has(error, "annihilates none of its vectors");
     }
 }

@@ -42,20 +42,10 @@ pub(super) struct Ready<T> {
     pub setup: Duration,
 }
 
-/// An initial guess.
-pub(super) enum Start<T> {
-    /// No better one than zero was asked for.
-    Zero,
-    /// What full multigrid found.
-    Found(Vector<T>),
-    /// Full multigrid found infinities.
-    NotFinite,
-}
-
 /// A solver and what finds its initial guess, without the precision they compute in.
 pub(super) trait Iteration<T>: Debug + Send + Sync {
     /// What full multigrid finds, where that was asked for.
-    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Start<T>>;
+    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Option<Vector<T>>>;
 
     /// Iterates from the guess in `x`, with refinement where the solver computes in less than double precision.
     fn iterate(
@@ -92,17 +82,14 @@ impl<W: WorkingScalar> SolverIn<W> {
 }
 
 impl<T: WorkingScalar, W: WorkingScalar> Iteration<T> for SolverIn<W> {
-    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Start<T>> {
+    fn start(&self, b: &Vector<T>, ws: &Workspace) -> Result<Option<Vector<T>>> {
         let Some(operator) = &self.start else {
-            return Ok(Start::Zero);
+            return Ok(None);
         };
         let _stage = ws.stage_of("full multigrid start", || operator.footprint().moved);
         let mut x = Vector::<T>::zeros_like(b)?;
         converted(operator.as_ref(), b, &mut x, ws)?;
-        Ok(match is_finite(&x)? {
-            true => Start::Found(x),
-            false => Start::NotFinite,
-        })
+        Ok(Some(x))
     }
 
     fn iterate(
@@ -140,7 +127,7 @@ impl<T: WorkingScalar, W: WorkingScalar> Iteration<T> for SolverIn<W> {
     }
 }
 
-fn is_finite<T: WorkingScalar>(x: &Vector<T>) -> Result<bool> {
+pub(super) fn is_finite<T: WorkingScalar>(x: &Vector<T>) -> Result<bool> {
     Ok(x.norms()?.iter().all(|norm| norm.to_f64().is_finite()))
 }
 

@@ -49,16 +49,16 @@ pub(super) fn refine<T: WorkingScalar, W: WorkingScalar>(
     let mut low_d = Vector::<W>::zeros_like(b)?;
     let mut norms = Scalars::filled(b.executor(), b.cols(), T::Arith::zero())?;
     r.norm(&mut norms)?;
-    let mut state = Refinement::new(a, b, &host(&norms)?, stop, ws);
+    let mut known = host(&norms)?;
+    let mut state = Refinement::new(a, b, &known, stop, ws);
     if x.norms()?.iter().any(|norm| norm.to_f64() != 0.0) {
-        state.residual(x, &mut r)?;
-        r.norm(&mut norms)?;
-        state.start_from(&host(&norms)?);
+        known = state.residual(x, &mut r, &mut norms)?;
+        state.start_from(&known);
     }
     for _ in 0..STEPS {
-        let before = state.worst(&host(&norms)?);
-        if let Some(status) = state.ended(&host(&norms)?)? {
-            return state.outcome(status, &host(&norms)?, x);
+        let before = state.worst(&known);
+        if let Some(status) = state.ended(&known)? {
+            return state.outcome(status, &known, x);
         }
         // Unit residuals keep the low precision within its range.
         r.scale(Coefficient::one().over(&norms))?;
@@ -68,20 +68,17 @@ pub(super) fn refine<T: WorkingScalar, W: WorkingScalar>(
         let outcome = inner.solve_in(&low_r, &mut low_d, &inner_stop, ws)?;
         state.count(&outcome, before);
         if !usable(outcome.status) {
-            return state.outcome(outcome.status, &host(&norms)?, x);
+            return state.outcome(outcome.status, &known, x);
         }
         d.copy_from(&low_d)?;
         x.axpy(Coefficient::of(&norms), &d)?;
-        state.residual(x, &mut r)?;
-        r.norm(&mut norms)?;
-        let after = state.worst(&host(&norms)?);
-        if after > 0.5 * before && !state.satisfied(&host(&norms)?) {
-            return state.outcome(Status::Stagnated, &host(&norms)?, x);
+        known = state.residual(x, &mut r, &mut norms)?;
+        if state.worst(&known) > 0.5 * before && !state.satisfied(&known) {
+            return state.outcome(Status::Stagnated, &known, x);
         }
     }
-    let norms = host(&norms)?;
-    let status = state.ended(&norms)?.unwrap_or(Status::Stagnated);
-    state.outcome(status, &norms, x)
+    let status = state.ended(&known)?.unwrap_or(Status::Stagnated);
+    state.outcome(status, &known, x)
 }
 
 /// Whether an inner solve that ended so has still improved its guess.
@@ -128,11 +125,20 @@ impl<'r, T: WorkingScalar> Refinement<'r, T> {
         self.history = vec![self.worst(norms)];
     }
 
-    fn residual(&self, x: &Vector<T>, r: &mut Vector<T>) -> Result<()> {
-        let _stage = self
-            .ws
-            .stage("refinement residual", self.a.footprint().moved);
-        self.a.residual(self.b, x, r, self.ws)
+    /// The residual, and the norms of its columns there and on the host.
+    fn residual(
+        &self,
+        x: &Vector<T>,
+        r: &mut Vector<T>,
+        norms: &mut Scalars<T>,
+    ) -> Result<Vec<f64>> {
+        {
+            let moved = self.a.footprint().moved;
+            let _stage = self.ws.stage("refinement residual", moved);
+            self.a.residual(self.b, x, r, self.ws)?;
+        }
+        r.norm(norms)?;
+        host(norms)
     }
 
     fn relative(&self, column: usize, norm: f64) -> f64 {

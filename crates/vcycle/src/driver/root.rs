@@ -25,27 +25,33 @@ pub(super) struct SolvedOnRoot<T: Wide> {
     /// The system of all rows and its set-up, on rank 0; none on the others.
     here: Option<(System<T>, Here<T>)>,
     /// Every `auto` decided.
-    config: Config,
-    summary: Summary,
+    pub config: Config,
+    pub summary: Summary,
 }
 
 /// How rank 0 has set up or solved; floating-point numbers are sent by their bits, as JSON has no infinity.
 #[derive(Debug, Serialize, Deserialize)]
-struct Summary {
+pub(super) struct Summary {
     config: Value,
-    messages: Vec<String>,
-    bytes: usize,
-    time: Duration,
+    pub messages: Vec<String>,
+    pub bytes: usize,
+    pub time: Duration,
     /// Of a solve: status, iterations, and the four numbers of each column.
     columns: Vec<(Status, usize, [u64; 4])>,
     history: Vec<u64>,
 }
 
-/// Whether rank 0 solves for all. All ranks call it together.
-pub(super) fn should_gather<T: Wide>(config: &Config, a: &Distributed<T>) -> Result<bool> {
-    let is_small = u32::try_from(a.rows().total()).is_ok();
-    let may_be = is_small && config.gathers_on_one_device();
-    Ok(may_be && a.executor().is_device_of_all()?)
+/// The rows of this rank where rank 0 solves for all. All ranks call it together.
+pub(super) fn gathering<'a, T: Wide>(
+    config: &Config,
+    matrix: &'a SystemMatrix<T>,
+) -> Result<Option<&'a Arc<Distributed<T>>>> {
+    let is_small = |a: &&Arc<_>| u32::try_from(Distributed::rows(a).total()).is_ok();
+    let may_be = matrix.shared().filter(is_small);
+    match may_be.filter(|_| config.gathers_on_one_device()) {
+        Some(a) if a.executor().is_device_of_all()? => Ok(Some(a)),
+        _ => Ok(None),
+    }
 }
 
 /// Sets up and solves.
@@ -60,12 +66,12 @@ pub(super) fn solve<T: Wide>(
     let root = SolvedOnRoot::new(config, system, a, ws)?;
     let then = a.team().traffic();
     let mut solution = root.solve(b, system.guess.as_ref(), &config.stop, ws)?;
-    solution.setup = root.setup();
+    solution.setup = root.summary.time;
     // The first message is that of the set-up, too.
     let known = sharing(a).iter().count();
     solution
         .messages
-        .splice(..known, root.messages().iter().cloned());
+        .splice(..known, root.summary.messages.iter().cloned());
     solution.traffic = Some([then.since(&first), a.team().traffic().since(&then)]);
     Ok(solution)
 }
@@ -129,8 +135,10 @@ impl<T: Wide> SolvedOnRoot<T> {
     ) -> Result<Solution<T>> {
         let begin = Instant::now();
         let all = self.gathered(b)?;
-        let guess = guess.map(|guess| self.gathered(guess)).transpose()?;
-        let guess = guess.flatten();
+        let guess = guess
+            .map(|guess| self.gathered(guess))
+            .transpose()?
+            .flatten();
         let solved = self.on_root(all.as_ref(), |(system, here), b| {
             here.solve(system, b, guess.as_ref(), stop, ws)
         })?;
@@ -163,22 +171,6 @@ impl<T: Wide> SolvedOnRoot<T> {
         })?;
         *z = self.spread(applied.as_ref(), r.cols())?;
         Ok(())
-    }
-
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub fn messages(&self) -> &[String] {
-        &self.summary.messages
-    }
-
-    pub fn setup(&self) -> Duration {
-        self.summary.time
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.summary.bytes
     }
 
     /// The levels, on rank 0.
@@ -274,19 +266,14 @@ impl Summary {
 
     fn outcome(&self) -> Outcome {
         let column = |&(status, iterations, numbers): &(Status, usize, [u64; 4])| {
-            let [
-                relative_residual,
-                recurrence_residual,
-                backward_error,
-                condition,
-            ] = numbers.map(f64::from_bits);
+            let numbers = numbers.map(f64::from_bits);
             ColumnOutcome {
                 status,
                 iterations,
-                relative_residual,
-                recurrence_residual,
-                backward_error,
-                condition,
+                relative_residual: numbers[0],
+                recurrence_residual: numbers[1],
+                backward_error: numbers[2],
+                condition: numbers[3],
             }
         };
         let columns = self.columns.iter().map(column).collect();

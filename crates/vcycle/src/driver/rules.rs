@@ -3,11 +3,14 @@
 //! Every rule says when it holds, what it chooses and why. The comment above it is the measurement it rests on:
 //! two threads, fresh processes, set-up and solve together, from `vcycle solve PROBLEM` with the options named.
 
+use std::str::FromStr;
+
+use Use::{Amg, MatchedIlut, Named, Preset};
+
 use super::facts::Findings;
-use crate::configuration::{Config, MatchingKind, SolverConfig};
+use crate::configuration::{Config, ConfigError, MatchingKind};
 use crate::matrix::Facts;
 use crate::multigrid::NearNullspace;
-use crate::solver::Fgmres;
 
 /// This part of the rows has to be diagonally dominant for multigrid without symmetry.
 const DOMINANT: f64 = 0.9;
@@ -22,8 +25,8 @@ const RANGE: f64 = 1e6;
 /// Up to this many rows a factorisation is worth its memory when the first choice has failed.
 const MEDIUM: usize = 50_000;
 
-/// Vectors that FGMRES keeps where a cycle of its preconditioner takes less time than orthogonalising against fifty.
-const SHORT_RESTART: usize = 20;
+/// FGMRES where a cycle of its preconditioner takes less time than orthogonalising against fifty vectors.
+pub(super) const SHORT_FGMRES: &str = "fgmres:20";
 
 /// What a rule looks at.
 pub(super) struct Case<'c> {
@@ -32,298 +35,124 @@ pub(super) struct Case<'c> {
     pub found: &'c Findings,
 }
 
-/// One line of the table.
+/// One line of the table: when it holds, a solver and a preconditioner, and why.
 pub(super) struct Rule {
     pub when: fn(&Case<'_>) -> bool,
-    pub solver: fn() -> SolverConfig,
+    pub solver: &'static str,
     pub preconditioner: Use,
     pub because: &'static str,
-}
-
-const fn rule(
-    when: fn(&Case<'_>) -> bool,
-    solver: fn() -> SolverConfig,
-    preconditioner: Use,
-    because: &'static str,
-) -> Rule {
-    Rule {
-        when,
-        solver,
-        preconditioner,
-        because,
-    }
 }
 
 /// The preconditioner of a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    None,
-    Jacobi,
-    L1Jacobi,
-    Ssor,
-    Ic0,
-    Ilu0,
+    Named(&'static str),
     /// Where incomplete factors on the pattern of the matrix are too weak: large entries on the diagonal, an order of little
     /// fill, and factors of five times the entries.
     MatchedIlut,
+    /// Multigrid as the facts of the matrix decide it.
     Amg,
-    StructMg,
     Preset(&'static str),
 }
 
-pub(super) fn cg() -> SolverConfig {
-    SolverConfig::Cg(Default::default())
+/// A component by its name and parameters.
+pub(super) fn named<C: FromStr<Err = ConfigError>>(name: &str) -> C {
+    name.parse().expect("the table names what there is")
 }
 
-pub(super) fn fcg() -> SolverConfig {
-    SolverConfig::Fcg(Default::default())
+macro_rules! rules {
+    ($table:ident, $case:ident: $($when:expr => $solver:literal + $preconditioner:expr, $because:literal;)*) => {
+        pub(super) const $table: &[Rule] = &[$(Rule {
+            when: |$case| $when,
+            solver: $solver,
+            preconditioner: $preconditioner,
+            because: $because,
+        }),*];
+    };
 }
 
-pub(super) fn minres() -> SolverConfig {
-    SolverConfig::Minres(Default::default())
-}
-
-pub(super) fn gmres() -> SolverConfig {
-    SolverConfig::Gmres(Default::default())
-}
-
-pub(super) fn fgmres() -> SolverConfig {
-    SolverConfig::Fgmres(Default::default())
-}
-
-pub(super) fn short_fgmres() -> SolverConfig {
-    let mut flexible = Fgmres::default();
-    flexible.restart = SHORT_RESTART;
-    SolverConfig::Fgmres(flexible)
-}
-
-pub(super) fn bicgstab() -> SolverConfig {
-    SolverConfig::Bicgstab(Default::default())
-}
-
-fn chebyshev() -> SolverConfig {
-    SolverConfig::Chebyshev(Default::default())
-}
-
-pub(super) fn direct() -> SolverConfig {
-    SolverConfig::Direct(Default::default())
-}
-
-pub(super) const RULES: &[Rule] = &[
+rules! { RULES, case:
     // poisson5:20 5 ms, poisson7:12 16 ms; of 54 matrices of the collection the 21 so small take 0.1 s at most.
-    rule(
-        |case| case.can_factorise(SMALL),
-        direct,
-        Use::None,
-        "small system",
-    ),
+    case.can_factorise(SMALL) => "direct" + Named("none"), "small system";
     // Residuals tell little of such matrices: D A D with 10,000 rows and a diagonal D of 1e-2.5 to 1e2.5 ends with a residual of
     // 1e-8 and rows that are wrong by 1e-4 of their terms, factorised by 2e-16. elasticity:30x10x10 takes 0.6 s, with amg 0.4.
-    rule(
-        |case| case.can_factorise(DOUBTFUL) && case.looks_ill_conditioned(),
-        direct,
-        Use::None,
-        "perhaps ill-conditioned, and small enough to be factorised",
-    ),
+    case.can_factorise(DOUBTFUL) && case.looks_ill_conditioned() =>
+        "direct" + Named("none"), "perhaps ill-conditioned, and small enough to be factorised";
     // Trefethen_20000 0.04 s, with amg 0.2: nearly all eigenvalues of D^-1 A are between 0.2 and 1.8 (Gershgorin), which
     // takes some thirty iterations. So are those of mass matrices and of short time steps.
-    rule(
-        |case| case.is_strongly_dominant() && case.is_definite(),
-        cg,
-        Use::Jacobi,
-        "strongly diagonally dominant rows",
-    ),
-    rule(
-        |case| case.is_strongly_dominant() && case.is_general(),
-        gmres,
-        Use::Jacobi,
-        "strongly diagonally dominant rows",
-    ),
+    case.is_strongly_dominant() && case.is_definite() =>
+        "cg" + Named("jacobi"), "strongly diagonally dominant rows";
+    case.is_strongly_dominant() && case.is_general() =>
+        "gmres" + Named("jacobi"), "strongly diagonally dominant rows";
     // poisson7:128 0.48 s, cg with amg 2.9; poisson27:40 0.10 and 0.24; aniso5:300,0.001 0.06 and 0.18;
     // jump7:40,1e6 0.09 and 0.15; elasticity:20x10x10 0.05 and 0.10; solid-3D:20 0.15 and 0.39; rhd-3T:24 0.19 and 0.15.
-    rule(
-        |case| case.has_stencil() && case.is_definite(),
-        cg,
-        Use::StructMg,
-        "a stencil on a grid",
-    ),
+    case.has_stencil() && case.is_definite() => "cg" + Named("struct-mg"), "a stencil on a grid";
     // convdiff7:40,10 0.08 s, gmres with amg 0.32; oil:40 0.17 and 0.37; weather:40 0.12 and 0.13; oil-4C:24 0.23 and 0.19.
     // Twenty vectors: a cycle takes less time than making one of fifty orthogonal.
-    rule(
-        |case| case.has_stencil() && case.is_general(),
-        short_fgmres,
-        Use::StructMg,
-        "a stencil on a grid",
-    ),
+    case.has_stencil() && case.is_general() => "fgmres:20" + Named("struct-mg"), "a stencil on a grid";
     // elasticity:24x10x10 17 iterations with all motions of a rigid body, 36 with the unknowns of a node, 92 with neither.
-    rule(
-        |case| case.has_rigid_bodies() && case.is_real_definite(),
-        cg,
-        Use::Amg,
-        "rigid-body modes are known",
-    ),
+    case.has_rigid_bodies() && case.is_real_definite() => "cg" + Amg, "rigid-body modes are known";
     // poisson7:128 1.6 + 1.4 s, hypre 6.1 + 2.5, AMGCL 2.3 + 4.2.
-    rule(
-        |case| case.is_definite(),
-        cg,
-        Use::Amg,
-        "multigrid takes time in proportion to the size",
-    ),
+    case.is_definite() => "cg" + Amg, "multigrid takes time in proportion to the size";
     // xenon1 of the collection, 48,600 rows.
-    rule(
-        |case| case.is_definite() && case.is_expensive_to_factorise(),
-        cg,
-        Use::Ic0,
-        "a full diagonal, and expensive to factorise",
-    ),
-    rule(
-        |case| case.is_definite() && case.can_factorise(MEDIUM),
-        direct,
-        Use::None,
-        "small enough to be factorised",
-    ),
+    case.is_definite() && case.is_expensive_to_factorise() =>
+        "cg" + Named("ic0"), "a full diagonal, and expensive to factorise";
+    case.is_definite() && case.can_factorise(MEDIUM) =>
+        "direct" + Named("none"), "small enough to be factorised";
     // What multigrid fails on without knowing more; bcsstk24 and bcsstk26 of the collection.
-    rule(
-        |case| case.has_nodes() && case.is_real_definite(),
-        cg,
-        Use::Preset("mechanics"),
-        "several unknowns per node",
-    ),
-    rule(
-        |case| case.known.is_none() && case.is_dominant() && case.is_real_definite(),
-        cg,
-        Use::Preset("flow"),
-        "diagonally dominant rows",
-    ),
-    rule(
-        |case| !case.has_nodes() && case.is_real_definite(),
-        cg,
-        Use::Preset("bamg-fsai"),
-        "a test space finds the near-nullspace",
-    ),
-    rule(
-        |case| case.is_definite(),
-        cg,
-        Use::Ic0,
-        "needs a positive definite matrix only",
-    ),
-    rule(
-        |case| case.is_definite(),
-        cg,
-        Use::Ssor,
-        "cannot fail with a positive diagonal",
-    ),
-    rule(
-        |case| case.is_definite(),
-        cg,
-        Use::Jacobi,
-        "cannot fail with a positive diagonal",
-    ),
-    rule(
-        |case| case.facts().hermitian,
-        minres,
-        Use::L1Jacobi,
-        "perhaps indefinite",
-    ),
+    case.has_nodes() && case.is_real_definite() =>
+        "cg" + Preset("mechanics"), "several unknowns per node";
+    case.known.is_none() && case.is_dominant() && case.is_real_definite() =>
+        "cg" + Preset("flow"), "diagonally dominant rows";
+    !case.has_nodes() && case.is_real_definite() =>
+        "cg" + Preset("bamg-fsai"), "a test space finds the near-nullspace";
+    case.is_definite() => "cg" + Named("ic0"), "needs a positive definite matrix only";
+    case.is_definite() => "cg" + Named("ssor"), "cannot fail with a positive diagonal";
+    case.is_definite() => "cg" + Named("jacobi"), "cannot fail with a positive diagonal";
+    case.facts().hermitian => "minres" + Named("l1-jacobi"), "perhaps indefinite";
     // c-62 of the collection, 41,731 rows: 1.9 s, factorised 11.9.
-    rule(
-        |case| !case.is_definite() && case.facts().hermitian && case.is_expensive_to_factorise(),
-        bicgstab,
-        Use::Ilu0,
-        "a full diagonal, and expensive to factorise",
-    ),
+    !case.is_definite() && case.facts().hermitian && case.is_expensive_to_factorise() =>
+        "bicgstab" + Named("ilu0"), "a full diagonal, and expensive to factorise";
     // pyamg_helmholtz_2D of the collection.
-    rule(
-        |case| !case.is_definite() && case.facts().hermitian && case.can_factorise(MEDIUM),
-        direct,
-        Use::None,
-        "small enough to be factorised",
-    ),
-    rule(
-        |case| case.facts().hermitian,
-        minres,
-        Use::None,
-        "perhaps indefinite",
-    ),
+    !case.is_definite() && case.facts().hermitian && case.can_factorise(MEDIUM) =>
+        "direct" + Named("none"), "small enough to be factorised";
+    case.facts().hermitian => "minres" + Named("none"), "perhaps indefinite";
     // convdiff7:40,10 19 iterations, with gmres 24: cycles are rounded to single precision and so no fixed operator.
-    rule(
-        |case| case.is_dominant() && case.has_full_diagonal(),
-        fgmres,
-        Use::Amg,
-        "diagonally dominant rows",
-    ),
+    case.is_dominant() && case.has_full_diagonal() => "fgmres" + Amg, "diagonally dominant rows";
     // Over ranks incomplete factors are those of each rank's rows.
-    rule(
-        |case| case.found.ranks && case.is_general(),
-        fgmres,
-        Use::Amg,
-        "rows shared by ranks",
-    ),
+    case.found.ranks && case.is_general() => "fgmres" + Amg, "rows shared by ranks";
     // With --solver gmres: west0479 41 iterations, e05r0500 9, cavity14 94. Without matching none of them has factors; with
     // ilu0 of the matched matrix 77, and more than 2000 for the other two.
-    rule(
-        |case| !case.facts().hermitian && !case.has_full_diagonal(),
-        gmres,
-        Use::MatchedIlut,
-        "matching removes zeros from the diagonal",
-    ),
+    !case.facts().hermitian && !case.has_full_diagonal() =>
+        "gmres" + MatchedIlut, "matching removes zeros from the diagonal";
     // oil-4C:24 0.19 s, with amg 0.21; weather:40 0.13 and 0.26.
-    rule(
-        |case| case.has_full_diagonal(),
-        gmres,
-        Use::Ilu0,
-        "a full diagonal",
-    ),
+    case.has_full_diagonal() => "gmres" + Named("ilu0"), "a full diagonal";
     // xenon1 of the collection, 48,600 rows: factorised in 3.0 s.
-    rule(
-        |case| !case.facts().hermitian && case.is_expensive_to_factorise(),
-        bicgstab,
-        Use::Ilu0,
-        "a full diagonal, and expensive to factorise",
-    ),
-    rule(
-        |case| !case.facts().hermitian && case.can_factorise(MEDIUM),
-        direct,
-        Use::None,
-        "small enough to be factorised",
-    ),
+    !case.facts().hermitian && case.is_expensive_to_factorise() =>
+        "bicgstab" + Named("ilu0"), "a full diagonal, and expensive to factorise";
+    !case.facts().hermitian && case.can_factorise(MEDIUM) =>
+        "direct" + Named("none"), "small enough to be factorised";
     // With --solver gmres: xenon1 39 iterations, young1c 31, with ilu0 none after 2000 and 365.
-    rule(
-        |case| !case.is_definite(),
-        gmres,
-        Use::MatchedIlut,
-        "incomplete factors with fill",
-    ),
-    rule(
-        |case| case.has_full_diagonal(),
-        gmres,
-        Use::Jacobi,
-        "a full diagonal",
-    ),
-    rule(|_| true, gmres, Use::None, "applies to any matrix"),
-    rule(
-        |case| case.has_full_diagonal(),
-        bicgstab,
-        Use::Ilu0,
-        "no restarts",
-    ),
-    rule(|_| true, bicgstab, Use::None, "applies to any matrix"),
-];
+    !case.is_definite() => "gmres" + MatchedIlut, "incomplete factors with fill";
+    case.has_full_diagonal() => "gmres" + Named("jacobi"), "a full diagonal";
+    case.is_any() => "gmres" + Named("none"), "applies to any matrix";
+    case.has_full_diagonal() => "bicgstab" + Named("ilu0"), "no restarts";
+    case.is_any() => "bicgstab" + Named("none"), "applies to any matrix";
+}
 
-/// For solvers that no rule names for the matrix.
-pub(super) const LAST: &[Rule] = &[
-    rule(
-        |case| case.has_full_diagonal(),
-        chebyshev,
-        Use::Jacobi,
-        "a full diagonal",
-    ),
-    rule(|_| true, chebyshev, Use::None, "applies to any matrix"),
-];
+// For solvers that no rule names for the matrix.
+rules! { LAST, case:
+    case.has_full_diagonal() => "chebyshev" + Named("jacobi"), "a full diagonal";
+    case.is_any() => "chebyshev" + Named("none"), "applies to any matrix";
+}
 
 impl Case<'_> {
     pub fn facts(&self) -> &Facts {
         &self.found.facts
+    }
+
+    fn is_any(&self) -> bool {
+        true
     }
 
     fn can_factorise(&self, rows: usize) -> bool {

@@ -73,107 +73,86 @@ impl<T: Wide> Sequence<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::super::testing::{assert_has, config, matrix, ones, system};
     use super::*;
-    use crate::executor::Executor;
-    use crate::gallery;
     use crate::matrix::Csr;
 
-    fn matrix(spec: &str) -> Csr<f64> {
-        gallery::build(spec, &Executor::cpu()).unwrap().matrix
+    /// Solves one after the other.
+    struct Steps(Sequence);
+
+    impl Steps {
+        fn new(options: &str) -> Self {
+            Self(Sequence::new(config(options)))
+        }
+
+        fn solve(&mut self, a: Csr<f64>) -> Solution<f64> {
+            let system = system(a);
+            let b = ones(&system.matrix);
+            let solution = self.0.solve(&system, &b, &Workspace::new()).unwrap();
+            assert!(solution.outcome.converged());
+            solution
+        }
+
+        /// With every value times a factor: what is said, and the iterations.
+        fn of(&mut self, spec: &str, factor: f64) -> (String, usize) {
+            let solution = self.solve(matrix(spec).scale(factor).unwrap());
+            (solution.messages.concat(), solution.outcome.iterations)
+        }
     }
 
-    fn solve(steps: &mut Sequence, a: Csr<f64>) -> Solution<f64> {
-        let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
-        let system = System::new(Arc::new(a));
-        let solution = steps.solve(&system, &b, &Workspace::new()).unwrap();
-        assert!(solution.outcome.converged());
-        solution
-    }
-
-    fn steps() -> Sequence {
-        Sequence::new(Config::from_toml("solver = \"cg\"\npreconditioner = \"amg\"").unwrap())
-    }
+    const AMG: &str = "solver=cg preconditioner=amg";
 
     #[test]
     fn equal_patterns_share_a_set_up_and_others_do_not() {
-        let mut steps = steps();
-        let first = solve(&mut steps, matrix("poisson5:40"));
-        assert!(!first.messages.concat().contains("reused"));
-        let second = solve(&mut steps, matrix("poisson5:40").scale(3.0).unwrap());
-        assert_eq!(
-            second.messages,
-            ["multigrid: 2 levels of an earlier set-up reused"]
-        );
-        assert_eq!(second.outcome.iterations, first.outcome.iterations);
+        let mut steps = Steps::new(AMG);
+        let (told, first) = steps.of("poisson5:40", 1.0);
+        assert!(!told.contains("reused"));
+        let (told, second) = steps.of("poisson5:40", 3.0);
+        assert_eq!(told, "multigrid: 2 levels of an earlier set-up reused");
+        assert_eq!(second, first);
         for other in ["poisson9:40", "poisson5:41"] {
-            let messages = solve(&mut steps, matrix(other)).messages.concat();
-            assert!(
-                messages.starts_with("multigrid: set up anew: update of values"),
-                "{messages}"
-            );
+            let (told, _) = steps.of(other, 1.0);
+            assert_has(told, "multigrid: set up anew: update of values");
         }
     }
 
     #[test]
     fn structured_multigrid_shares_its_levels() {
-        let config = "solver = \"cg\"\npreconditioner = \"struct-mg\"";
-        let mut steps = Sequence::new(Config::from_toml(config).unwrap());
-        let first = solve(&mut steps, matrix("poisson7:8"));
-        let second = solve(&mut steps, matrix("poisson7:8").scale(1e8).unwrap());
-        let messages = second.messages.concat();
-        assert!(
-            messages.contains("levels of an earlier set-up reused"),
-            "{messages}"
+        let mut steps = Steps::new("solver=cg preconditioner=struct-mg");
+        let (_, first) = steps.of("poisson7:8", 1.0);
+        let (told, second) = steps.of("poisson7:8", 1e8);
+        assert_has(
+            told,
+            "levels of an earlier set-up reused|scaled into the range",
         );
-        assert!(messages.contains("scaled into the range"), "{messages}");
-        let counts = [&first, &second].map(|solution| solution.outcome.iterations);
-        assert!(counts[0].abs_diff(counts[1]) <= 1, "{counts:?}");
+        assert!(first.abs_diff(second) <= 1, "{first} {second}");
         for other in ["poisson27:8", "poisson7:9"] {
-            let messages = solve(&mut steps, matrix(other)).messages.concat();
-            assert!(messages.contains("set up anew"), "{messages}");
+            assert_has(steps.of(other, 1.0).0, "set up anew");
         }
     }
 
     #[cfg(feature = "direct")]
     #[test]
     fn factors_share_their_order() {
-        let mut steps = Sequence::new(Config::from_toml("solver = \"direct\"").unwrap());
-        let mut messages = |a| solve(&mut steps, a).messages.concat();
-        assert!(!messages(matrix("poisson5:12")).contains("reused"));
-        assert!(messages(matrix("poisson5:12").scale(3.0).unwrap()).contains("fill of an earlier"));
-        assert!(messages(matrix("poisson9:12")).contains("direct: set up anew"));
+        let mut steps = Steps::new("solver=direct");
+        assert!(!steps.of("poisson5:12", 1.0).0.contains("reused"));
+        assert_has(steps.of("poisson5:12", 3.0).0, "fill of an earlier");
+        assert_has(steps.of("poisson9:12", 1.0).0, "direct: set up anew");
     }
 
     #[test]
     fn a_space_is_recycled_from_matrix_to_matrix() {
-        let config = "solver = \"gcro-dr\"\npreconditioner = \"jacobi\"";
-        let mut steps = Sequence::new(Config::from_toml(config).unwrap());
-        let mut iterations = |factor| {
-            let a = matrix("poisson5:24").scale(factor).unwrap();
-            solve(&mut steps, a).outcome.iterations
-        };
-        let (first, second) = (iterations(1.0), iterations(1.5));
+        let mut steps = Steps::new("solver=gcro-dr preconditioner=jacobi");
+        let [first, second] = [1.0, 1.5].map(|factor| steps.of("poisson5:24", factor).1);
         assert!(4 * second < 3 * first, "{second} {first}");
     }
 
     #[test]
     fn a_set_up_that_does_not_suit_is_given_up() {
-        let mut steps = steps();
-        solve(&mut steps, matrix("aniso5:64,0.001"));
+        let mut steps = Steps::new(AMG);
+        steps.of("aniso5:64,0.001", 1.0);
         // The other direction is the strong one now: groups along the first are wrong.
-        let turned = matrix("aniso5:64,0.001,90");
-        let messages = solve(&mut steps, turned.clone()).messages.concat();
-        assert!(
-            messages.contains("reused") && messages.contains("anew"),
-            "{messages}"
-        );
-        assert!(
-            !solve(&mut steps, turned)
-                .messages
-                .concat()
-                .contains("reused")
-        );
+        assert_has(steps.of("aniso5:64,0.001,90", 1.0).0, "reused|anew");
+        assert!(!steps.of("aniso5:64,0.001,90", 1.0).0.contains("reused"));
     }
 }

@@ -58,14 +58,15 @@ struct Built<W: WorkingScalar> {
     decided: Option<PreconditionerConfig>,
 }
 
-impl<W: WorkingScalar> From<Solver<W>> for Built<W> {
-    fn from(solver: Solver<W>) -> Self {
-        Self {
+impl<W: WorkingScalar> Built<W> {
+    /// Without multigrid.
+    fn plain(solver: Solver<W>) -> Result<Self> {
+        Ok(Self {
             solver,
             start: None,
             multigrid: None,
             decided: None,
-        }
+        })
     }
 }
 
@@ -129,25 +130,21 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
             return self.structured(&factory, parameters, told);
         }
         let solver = factory.solver(&self.matrix.operator, self.setting.ws)?;
-        match (preconditioner, &attempt.preconditioner) {
-            (None, _) => Ok(solver.into()),
-            (Some(_), PreconditionerConfig::Amg(amg)) => {
-                let prepared = self.prepared(attempt, told)?;
-                self.multigrid(solver, amg.clone(), prepared.as_ref(), told)
-            }
-            (Some(factory), _) => {
-                if let Some(inverse) = self.factors(attempt, told)? {
-                    return Ok(solver.with_preconditioner(inverse)?.into());
-                }
-                let prepared = self.prepared(attempt, told)?;
-                let a = prepared
-                    .as_ref()
-                    .map_or(&self.matrix.entries, Preprocessed::matrix);
-                let made = factory.generate(a, self.setting.ws)?;
-                let made = undone(prepared.as_ref(), made)?;
-                Ok(solver.with_preconditioner(made)?.into())
-            }
+        let Some(preconditioner) = preconditioner else {
+            return Built::plain(solver);
+        };
+        if let Some(inverse) = self.factors(attempt, told)? {
+            return Built::plain(solver.with_preconditioner(inverse)?);
         }
+        let prepared = self.prepared(attempt, told)?;
+        if let PreconditionerConfig::Amg(amg) = &attempt.preconditioner {
+            return self.multigrid(solver, amg.clone(), prepared.as_ref(), told);
+        }
+        let a = prepared
+            .as_ref()
+            .map_or(&self.matrix.entries, Preprocessed::matrix);
+        let made = preconditioner.generate(a, self.setting.ws)?;
+        Built::plain(solver.with_preconditioner(undone(prepared.as_ref(), made)?)?)
     }
 
     /// The inverse of the direct solver, where earlier matrices may have left an order for it.

@@ -1,16 +1,20 @@
-//! The systems to be solved.
+//! The systems to be solved, and their solutions.
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::SystemMatrix;
+use crate::communicator::Traffic;
+use crate::configuration::Config;
 use crate::error::Result;
 use crate::gallery::Problem;
 use crate::io::AnyMatrix;
 use crate::linop::{Size, check_size};
 use crate::matrix::Facts;
-use crate::multigrid::NearNullspace;
+use crate::multigrid::{NearNullspace, Report};
 use crate::scalar::{Scalar, c64};
+use crate::stop::Outcome;
 use crate::vector::Vector;
 
 /// A matrix and what is known of it beside its entries.
@@ -129,6 +133,30 @@ impl From<Problem> for System<f64> {
     }
 }
 
+/// A solved system and how it was solved.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Solution<T> {
+    /// The solution, or the best guess: look at the outcome.
+    pub x: Vector<T>,
+    /// How the last attempt ended.
+    pub outcome: Outcome,
+    /// The configuration with every `auto` decided.
+    pub config: Config,
+    /// What `auto` chose, what failed and what was done about it.
+    pub messages: Vec<String>,
+    /// Time of all set-ups.
+    pub setup: Duration,
+    /// Time of all iterations.
+    pub solving: Duration,
+    /// Bytes of the stored matrix and of the preconditioner.
+    pub bytes: usize,
+    /// The levels, where the preconditioner is multigrid.
+    pub multigrid: Option<Report>,
+    /// What this rank has sent in all set-ups and in all iterations, where ranks share the system.
+    pub traffic: Option<[Traffic; 2]>,
+}
+
 /// A system whose type a file or an array decided.
 #[derive(Clone, Debug)]
 pub enum AnySystem {
@@ -171,27 +199,27 @@ impl From<AnyMatrix> for AnySystem {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use super::System;
-    use crate::config::{Config, attempts};
-    use crate::executor::Executor;
-    use crate::gallery;
-    use vcycle_core::testing::device;
+    use super::super::testing::{config, matrix, system};
+    use crate::config::attempts;
 
     #[test]
     fn devices_choose_as_the_host_does() {
-        let Some(device) = device() else { return };
+        let Some(device) = vcycle_core::testing::device() else {
+            return;
+        };
         for problem in ["poisson5:60", "convdiff7:6,20"] {
-            let a = gallery::build(problem, &Executor::cpu()).unwrap().matrix;
-            let there = System::new(Arc::new(a.copy_to(&device).unwrap()));
-            let names = |facts| -> Vec<String> {
-                let found = attempts(&Config::default(), None, || facts);
-                let all = found.iter();
-                all.map(|a| format!("{}+{}", a.solver.name(), a.preconditioner.name()))
-                    .collect()
+            let a = matrix(problem);
+            let there = system(a.copy_to(&device).unwrap());
+            let choices = |facts| {
+                let found = attempts(&config(""), None, || facts).into_iter();
+                let all = found.map(|a| (a.solver, a.preconditioner.name()));
+                all.collect::<Vec<_>>()
             };
-            assert_eq!(names(there.facts().unwrap()), names(a.facts()), "{problem}");
+            assert_eq!(
+                choices(there.facts().unwrap()),
+                choices(a.facts()),
+                "{problem}"
+            );
         }
     }
 }

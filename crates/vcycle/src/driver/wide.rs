@@ -21,7 +21,9 @@ macro_rules! wide {
             fn setting_up<'d>(setting: Setting<'d, Self>) -> Result<Box<dyn SetUp<Self> + 'd>> {
                 Ok(match setting.config.precision.unwrap_or_default().working {
                     Unit::Double => Box::new(InPrecision::<Self, Self>::new(setting)?),
-                    _ => Box::new(InPrecision::<Self, $narrow>::new(setting)?),
+                    Unit::Single | Unit::Half | Unit::Bfloat => {
+                        Box::new(InPrecision::<Self, $narrow>::new(setting)?)
+                    }
                 })
             }
         }

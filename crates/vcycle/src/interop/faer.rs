@@ -5,7 +5,7 @@ use std::sync::Arc;
 use faer::sparse::{SparseColMat, SparseRowMat, SymbolicSparseRowMat};
 
 use super::arrays::{narrow, taken, wide};
-use super::{FromCsr, IntoCsr};
+use super::{FromCsr, IntoCsr, copied};
 use crate::error::Result;
 use crate::linop::Size;
 use crate::matrix::Csr;
@@ -57,12 +57,6 @@ fn packed<T: Scalar>(
     (offsets, own_columns, own_values)
 }
 
-impl<T: Scalar> IntoCsr<T> for &SparseRowMat<usize, T> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        self.clone().into_shared_csr()
-    }
-}
-
 /// The rows of the transpose are the columns of the matrix.
 impl<T: Scalar> IntoCsr<T> for SparseColMat<usize, T> {
     fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
@@ -71,11 +65,7 @@ impl<T: Scalar> IntoCsr<T> for SparseColMat<usize, T> {
     }
 }
 
-impl<T: Scalar> IntoCsr<T> for &SparseColMat<usize, T> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        self.clone().into_shared_csr()
-    }
-}
+copied!(SparseRowMat<usize, T>, SparseColMat<usize, T>);
 
 impl<T: Scalar> FromCsr<T> for SparseRowMat<usize, T> {
     fn from_csr(a: Csr<T>) -> Result<Self> {

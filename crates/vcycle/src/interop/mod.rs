@@ -57,23 +57,26 @@ impl<T> IntoCsr<T> for Csr<T> {
     }
 }
 
-impl<T: Scalar> IntoCsr<T> for &Csr<T> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        Ok(Arc::new(self.clone()))
-    }
-}
-
 impl<T> IntoCsr<T> for Arc<Csr<T>> {
     fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
         Ok(self)
     }
 }
 
-impl<T> IntoCsr<T> for &Arc<Csr<T>> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        Ok(Arc::clone(self))
-    }
+/// Borrowed matrices are copied, shared ones shared again.
+macro_rules! copied {
+    ($($type:ty),*) => {$(
+        impl<T: Scalar> IntoCsr<T> for &$type {
+            fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
+                self.clone().into_shared_csr()
+            }
+        }
+    )*};
 }
+#[cfg(any(feature = "faer", feature = "nalgebra-sparse", feature = "sprs"))]
+use copied;
+
+copied!(Csr<T>, Arc<Csr<T>>);
 
 /// What the modules of the other libraries share.
 #[cfg(any(feature = "faer", feature = "nalgebra-sparse", feature = "sprs"))]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nalgebra_sparse::{CscMatrix, CsrMatrix};
 
 use super::arrays::{narrow, taken, wide};
-use super::{FromCsr, IntoCsr};
+use super::{FromCsr, IntoCsr, copied};
 use crate::error::{Error, Result};
 use crate::linop::Size;
 use crate::matrix::Csr;
@@ -31,12 +31,6 @@ impl<T: Scalar> IntoCsr<T> for CsrMatrix<T> {
     }
 }
 
-impl<T: Scalar> IntoCsr<T> for &CsrMatrix<T> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        self.clone().into_shared_csr()
-    }
-}
-
 /// The rows of the transpose are the columns of the matrix.
 impl<T: Scalar> IntoCsr<T> for CscMatrix<T> {
     fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
@@ -45,11 +39,7 @@ impl<T: Scalar> IntoCsr<T> for CscMatrix<T> {
     }
 }
 
-impl<T: Scalar> IntoCsr<T> for &CscMatrix<T> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        self.clone().into_shared_csr()
-    }
-}
+copied!(CsrMatrix<T>, CscMatrix<T>);
 
 impl<T: Scalar> FromCsr<T> for CsrMatrix<T> {
     fn from_csr(a: Csr<T>) -> Result<Self> {

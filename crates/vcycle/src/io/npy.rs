@@ -15,7 +15,7 @@ use crate::error::{Fault, Problem};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates};
-use crate::scalar::{Field, Kind, Scalar, bf16, c32, c64, convert, f16};
+use crate::scalar::{Field, Kind, Scalar, c64, f16};
 use crate::vector::Vector;
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -124,18 +124,14 @@ impl<'a> Array<'a> {
 
     /// The values as text: Python's `bytes` or `str`.
     pub(super) fn text(&self) -> Result<String, Problem> {
-        let bytes = match self.kind {
-            b'S' => self.data.to_vec(),
-            b'U' => self
-                .data
-                .iter()
-                .copied()
-                .filter(|&byte| byte != 0)
-                .collect(),
-            _ => return Err(self.unsuited("text")),
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.trim_end_matches('\0').to_owned())
+        match self.kind {
+            // Letters of names in four bytes each.
+            b'S' | b'U' => {
+                let bytes = self.data.iter().copied().filter(|&byte| byte != 0);
+                Ok(String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned())
+            }
+            _ => Err(self.unsuited("text")),
+        }
     }
 
     fn reals(&self, kind: u8, item: usize) -> Result<Vec<f64>, Problem> {
@@ -361,20 +357,17 @@ pub(super) fn description(kind: Kind) -> &'static str {
 /// Writes values as [`description`] says.
 pub(super) fn write_values<T: Scalar>(out: &mut dyn Write, values: &[T]) -> std::io::Result<()> {
     for &value in values {
-        match T::KIND {
-            Kind::F64 => out.write_all(&convert::<T, f64>(value).to_le_bytes())?,
-            Kind::F32 => out.write_all(&convert::<T, f32>(value).to_le_bytes())?,
-            Kind::F16 => out.write_all(&convert::<T, f16>(value).to_le_bytes())?,
-            Kind::Bf16 => out.write_all(&convert::<T, bf16>(value).to_f32().to_le_bytes())?,
-            Kind::C64 => {
-                let c64 { re, im } = value.to_c64();
-                out.write_all(&re.to_le_bytes())?;
-                out.write_all(&im.to_le_bytes())?;
-            }
-            Kind::C32 => {
-                let c32 { re, im } = convert::<T, c32>(value);
-                out.write_all(&re.to_le_bytes())?;
-                out.write_all(&im.to_le_bytes())?;
+        let c64 { re, im } = value.to_c64();
+        for part in [re, im]
+            .into_iter()
+            .take(1 + usize::from(T::KIND.is_complex()))
+        {
+            match T::KIND {
+                Kind::F64 | Kind::C64 => out.write_all(&part.to_le_bytes())?,
+                Kind::F32 | Kind::C32 | Kind::Bf16 => {
+                    out.write_all(&(part as f32).to_le_bytes())?
+                }
+                Kind::F16 => out.write_all(&f16::from_f64(part).to_le_bytes())?,
             }
         }
     }

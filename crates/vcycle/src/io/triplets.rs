@@ -243,47 +243,52 @@ mod tests {
     use super::*;
     use crate::scalar::c64;
 
-    fn executors() -> [Executor; 2] {
-        [
-            Executor::reference(),
-            Executor::cpu_with_threads(3).unwrap(),
-        ]
-    }
+    const GENERAL: EntrySymmetry = EntrySymmetry::General;
 
     #[test]
     fn pieces_in_any_order_make_sorted_rows() {
-        for executor in executors() {
-            let general = EntrySymmetry::General;
+        for threads in [1, 3] {
+            let executor = Executor::cpu_with_threads(threads).unwrap();
             let pieces = vec![
-                Triplets::new(vec![2, 0], vec![1, 3], vec![1.0, 2.0], general),
-                Triplets::new(vec![], vec![], vec![], general),
-                Triplets::new(vec![0, 2], vec![0, 0], vec![3.0, 4.0], general),
+                Triplets::new(vec![2, 0], vec![1, 3], vec![1.0, 2.0], GENERAL),
+                Triplets::new(vec![], vec![], vec![], GENERAL),
+                Triplets::new(vec![0, 2], vec![0, 0], vec![3.0, 4.0], GENERAL),
             ];
-            let size = Size::new(3, 4);
-            let a = assemble(&executor, size, pieces, general, Duplicates::Refuse).unwrap();
+            let (size, refuse) = (Size::new(3, 4), Duplicates::Refuse);
+            let a = assemble(&executor, size, pieces, GENERAL, refuse).unwrap();
             assert_eq!(a.offsets(), [0, 2, 2, 4]);
             assert_eq!(a.columns(), [0, 3, 0, 1]);
             assert_eq!(a.values(), [3.0, 2.0, 4.0, 1.0]);
         }
     }
 
+    /// The matrix of some entries in two rows.
+    fn square<T: Field>(
+        (rows, columns): (Vec<u32>, Vec<u32>),
+        values: Vec<T>,
+        symmetry: EntrySymmetry,
+        duplicates: Duplicates,
+    ) -> Result<Csr<T>, Problem> {
+        let pieces = vec![Triplets::new(rows, columns, values, symmetry)];
+        assemble(
+            &Executor::reference(),
+            Size::square(2),
+            pieces,
+            symmetry,
+            duplicates,
+        )
+    }
+
     #[test]
     fn one_triangle_becomes_two() {
         let i = c64::new(0.0, 1.0);
-        let expected = [
+        for (symmetry, above) in [
             (EntrySymmetry::Symmetric, i),
             (EntrySymmetry::Skew, -i),
             (EntrySymmetry::Hermitian, -i),
-        ];
-        for (executor, (symmetry, above)) in executors().iter().zip(expected) {
-            let lower = Triplets::new(
-                vec![1, 1],
-                vec![0, 1],
-                vec![i, c64::new(2.0, 0.0)],
-                symmetry,
-            );
-            let size = Size::square(2);
-            let a = assemble(executor, size, vec![lower], symmetry, Duplicates::Refuse).unwrap();
+        ] {
+            let (entries, values) = ((vec![1, 1], vec![0, 1]), vec![i, c64::new(2.0, 0.0)]);
+            let a = square(entries, values, symmetry, Duplicates::Refuse).unwrap();
             assert_eq!(a.entry(0, 1), Some(above));
             assert_eq!((a.entry(1, 0), a.nonzeros()), (Some(i), 3));
         }
@@ -291,26 +296,13 @@ mod tests {
 
     #[test]
     fn duplicates_are_counted_from_one() {
-        let twice = || {
-            vec![Triplets::new(
-                vec![1, 1],
-                vec![0, 0],
-                vec![1.0, 2.0],
-                EntrySymmetry::General,
-            )]
-        };
         let build = |duplicates| {
-            let size = Size::square(2);
-            assemble(
-                &Executor::reference(),
-                size,
-                twice(),
-                EntrySymmetry::General,
-                duplicates,
-            )
+            let entries = (vec![1, 1], vec![0, 0]);
+            square(entries, vec![1.0, 2.0], GENERAL, duplicates)
         };
+        let refused = build(Duplicates::Refuse);
         assert!(matches!(
-            build(Duplicates::Refuse),
+            refused,
             Err(Problem::Duplicate { row: 2, column: 1 })
         ));
         assert_eq!(build(Duplicates::Sum).unwrap().values(), [3.0]);
@@ -319,13 +311,9 @@ mod tests {
     #[test]
     fn a_size_without_entries_takes_no_memory() {
         for rows in [ROWS_AT_LEAST + 1, u32::MAX as usize, usize::MAX] {
-            let none = Vec::<Triplets<f64>>::new();
-            let size = Size::square(rows);
-            let general = EntrySymmetry::General;
-            assert!(matches!(
-                assemble(&Executor::reference(), size, none, general, Duplicates::Sum),
-                Err(Problem::Implausible { .. })
-            ));
+            let (host, none) = (Executor::reference(), Vec::<Triplets<f64>>::new());
+            let refused = assemble(&host, Size::square(rows), none, GENERAL, Duplicates::Sum);
+            assert!(matches!(refused, Err(Problem::Implausible { .. })));
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod conformance;
 mod examples;
-mod fsai;
 mod gallery_fingerprints;
 mod multigrid;
 mod no_allocation;

@@ -6,20 +6,24 @@ use vcycle::config::{Config, PreconditionerConfig};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::multigrid::strength::{Strength, Symmetric};
-use vcycle::multigrid::{Amg, Coarsening, NearNullspace};
+use vcycle::multigrid::{Amg, NearNullspace, Smoother};
 use vcycle::{Error, gallery};
 
 type Matrix = Arc<dyn LinOp<f64>>;
 
+/// The multigrid of a preset, for a body and its rigid motions.
+fn preset(name: &str) -> (Amg, Matrix, NearNullspace) {
+    let built = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
+    let config = Config::preset(name).unwrap();
+    let PreconditionerConfig::Amg(amg) = config.preconditioner else {
+        panic!("{name} is multigrid");
+    };
+    (amg, Arc::new(built.matrix), built.near_nullspace.unwrap())
+}
+
 #[test]
 fn what_mechanics_may_be_given_wrong_is_named_or_cured() {
-    let built = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
-    let (a, modes): (Matrix, _) = (Arc::new(built.matrix), built.near_nullspace.unwrap());
-    let config = Config::preset("bamg-fsai").unwrap();
-    let PreconditionerConfig::Amg(amg) = config.preconditioner else {
-        panic!("bamg-fsai is multigrid");
-    };
-    let mut amg = amg;
+    let (mut amg, a, modes) = preset("bamg-fsai");
     amg.coarsest_rows = 20;
     let mut plain = amg.clone();
     plain.test_space = None;
@@ -37,8 +41,9 @@ fn what_mechanics_may_be_given_wrong_is_named_or_cured() {
     let mut broken = modes.vectors().to_vec();
     broken[1][7] = f64::NAN;
     let broken = NearNullspace::new(3, broken).and_then(|near| set_up(&amg, &near));
+    let error = broken.unwrap_err();
     assert!(matches!(
-        broken.unwrap_err(),
+        error,
         Error::NonFiniteVector {
             row: 7,
             column: 1,
@@ -47,10 +52,8 @@ fn what_mechanics_may_be_given_wrong_is_named_or_cured() {
     ));
 
     let short = NearNullspace::new(3, vec![vec![1.0; 9]]).unwrap();
-    assert!(matches!(
-        set_up(&plain, &short).unwrap_err(),
-        Error::SizeMismatch { .. }
-    ));
+    let error = set_up(&plain, &short).unwrap_err();
+    assert!(matches!(error, Error::SizeMismatch { .. }));
 
     let mut strength = Symmetric::default();
     strength.threshold = 2.0;
@@ -58,10 +61,8 @@ fn what_mechanics_may_be_given_wrong_is_named_or_cured() {
     alone.strength = Strength::Symmetric(strength);
     let made = set_up(&alone, &modes).unwrap();
     let stalled = made.report().stalled.clone().unwrap();
-    assert!(
-        stalled.ends_with("0 of 288 unknowns are coarse"),
-        "{stalled}"
-    );
+    let expected = "0 of 288 unknowns are coarse";
+    assert!(stalled.ends_with(expected), "{stalled}");
 
     let mut indefinite = gallery::build("elasticity:6x3x3", &Executor::cpu())
         .unwrap()
@@ -78,29 +79,24 @@ fn what_mechanics_may_be_given_wrong_is_named_or_cured() {
 
 #[test]
 fn where_too_few_vectors_are_given_they_are_found_and_interpolated() {
-    let built = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
-    let (a, modes): (Matrix, _) = (Arc::new(built.matrix), built.near_nullspace.unwrap());
-    let config = Config::preset("mechanics").unwrap();
-    let PreconditionerConfig::Amg(amg) = config.preconditioner else {
-        panic!("mechanics is multigrid");
-    };
+    let (amg, a, modes) = preset("mechanics");
     let chosen = |near: &NearNullspace| {
         let made = amg.hierarchy_with(&a, near, &Workspace::new()).unwrap();
         let amg = made.amg().clone();
-        (amg.coarsening, amg.smoother, amg.precision.to_string())
+        format!(
+            "{} {} {}",
+            amg.coarsening.name(),
+            amg.smoother,
+            amg.precision
+        )
     };
-    let cheap = (
-        Coarsening::Greedy,
-        "chebyshev:2".parse().unwrap(),
-        "sp".to_owned(),
-    );
-    assert_eq!(chosen(&modes), cheap);
-    let found = (
-        Coarsening::Pmis,
-        "fsai:4:5".parse().unwrap(),
-        "dp".to_owned(),
-    );
-    assert_eq!(chosen(&NearNullspace::components(3).unwrap()), found);
+    let of = |coarsening: &str, smoother: &str, precision: &str| {
+        let smoother: Smoother = smoother.parse().unwrap();
+        format!("{coarsening} {smoother} {precision}")
+    };
+    assert_eq!(chosen(&modes), of("sa", "chebyshev:2", "sp"));
+    let found = chosen(&NearNullspace::components(3).unwrap());
+    assert_eq!(found, of("pmis", "fsai:4:5", "dp"));
 }
 
 #[test]

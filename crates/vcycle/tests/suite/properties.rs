@@ -125,16 +125,17 @@ fn formats(a: &Csr<f64>) -> Vec<(&'static str, Arc<dyn LinOp<f64>>)> {
             Err(error) => panic!("{error}"),
         }
     }
-    [
+    let all = [
         ("coo", operator(Coo::from_csr(a))),
         ("dense", operator(Dense::from_csr(a))),
         ("ell", operator(Ell::from_csr(a))),
         ("hybrid", operator(Hybrid::from_csr(a))),
         ("sellp", operator(SellP::from_csr(a))),
-    ]
-    .into_iter()
-    .filter_map(|(name, format)| Some((name, format?)))
-    .collect()
+    ];
+    let made = all
+        .into_iter()
+        .filter_map(|(name, format)| Some((name, format?)));
+    made.collect()
 }
 
 proptest! {
@@ -337,11 +338,8 @@ fn definite_systems() -> impl Strategy<Value = (Csr<f64>, Vector<f64>)> {
             let square = b.transpose().unwrap().multiply(&b).unwrap();
             square.add(1.0, 1.0, &one).unwrap()
         });
-        let rhs = vec(-1.0..1.0, cols);
-        (
-            a,
-            rhs.prop_map(|values| Vector::from_column(&Executor::reference(), values)),
-        )
+        let column = |values| Vector::from_column(&Executor::reference(), values);
+        (a, vec(-1.0..1.0, cols).prop_map(column))
     })
 }
 
@@ -356,17 +354,16 @@ fn symmetric_preconditioners() -> impl Iterator<Item = Arc<dyn Factory<f64>>> {
 
 /// `|b - A x| / |b|`, by plain loops.
 fn relative_residual(a: &Csr<f64>, b: &[f64], x: &[f64]) -> f64 {
-    let row_residual = |row: usize| {
+    let square = |row: usize| {
         let (columns, values) = a.row(row);
         let terms = columns.iter().zip(values);
-        b[row]
-            - terms
-                .map(|(&column, value)| value * x[column as usize])
-                .sum::<f64>()
+        let product: f64 = terms
+            .map(|(&column, value)| value * x[column as usize])
+            .sum();
+        (b[row] - product).powi(2)
     };
-    let norm = |squares: f64| squares.sqrt();
-    let residual = norm((0..b.len()).map(|row| row_residual(row).powi(2)).sum());
-    residual / norm(b.iter().map(|value| value * value).sum())
+    let squares: f64 = (0..b.len()).map(square).sum();
+    (squares / b.iter().map(|value| value * value).sum::<f64>()).sqrt()
 }
 
 proptest! {

@@ -7,8 +7,10 @@ use vcycle::communicator::threads;
 use vcycle::config::{self, Config, System};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::{self, AnyMatrix, AnyVector};
-use vcycle::linop::LinOp;
+use vcycle::linop::{Factory, LinOp};
 use vcycle::matrix::{Csr, Distributed, Partition};
+use vcycle::precond::{Fsai, Jacobi};
+use vcycle::solver::{Cg, Solver};
 use vcycle::vector::Vector;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
@@ -21,7 +23,6 @@ struct Entry {
     entries: usize,
     complex: bool,
     /// Symmetric or Hermitian positive definite.
-    #[cfg_attr(not(feature = "direct"), allow(dead_code))]
     definite: bool,
 }
 
@@ -131,7 +132,7 @@ fn small_definite_matrices_are_solved_by_factorisation() {
 /// Factorised and refined, for a right-hand side of ones.
 #[cfg(feature = "direct")]
 fn direct<T: vcycle::scalar::Mixes<T, T>>(a: vcycle::matrix::Csr<T>) -> vcycle::stop::Outcome {
-    use vcycle::solver::{Direct, Ir, Solver};
+    use vcycle::solver::{Direct, Ir};
     let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
     let mut x = Vector::zeros_like(&b).unwrap();
     let solver = Solver::<T>::new(Ir::default(), Arc::new(a)).unwrap();
@@ -184,4 +185,38 @@ fn levels_and_iterations_do_not_depend_on_ranks() {
             );
         }
     }
+}
+
+/// Iterations of conjugate gradients, if they converge.
+fn iterations(factory: &dyn Factory<f64>, a: &Arc<Csr<f64>>) -> Option<f64> {
+    let mut solver = Solver::new(Cg::default(), Arc::clone(a) as Arc<dyn LinOp<f64>>).ok()?;
+    solver = solver.preconditioned_by(factory).unwrap();
+    let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
+    let outcome = solver.solve(&b, &mut Vector::zeros_like(&b).unwrap());
+    let outcome = outcome.unwrap();
+    outcome.converged().then_some(outcome.iterations as f64)
+}
+
+#[test]
+fn fsai_takes_half_the_iterations_of_jacobi() {
+    let Some(manifest) = manifest() else {
+        eprintln!("skipped: no shared matrices");
+        return;
+    };
+    let small = |entry: &&Entry| entry.definite && entry.rows <= 2000;
+    let mut logarithms = Vec::new();
+    for Entry { name, .. } in manifest.iter().filter(small) {
+        let a = match io::load_matrix(file(name), &Executor::cpu()) {
+            Ok(AnyMatrix::Real(a)) => Arc::new(a),
+            _ => continue,
+        };
+        let fsai = iterations(&Fsai::default(), &a);
+        let jacobi = iterations(&Jacobi::default(), &a);
+        eprintln!("{name}: fsai {fsai:?}, jacobi {jacobi:?}");
+        if let (Some(fsai), Some(jacobi)) = (fsai, jacobi) {
+            logarithms.push((fsai / jacobi).ln());
+        }
+    }
+    let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+    assert!(logarithms.len() >= 12 && mean < 0.5, "{mean}");
 }

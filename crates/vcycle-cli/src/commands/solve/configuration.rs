@@ -7,7 +7,6 @@ use vcycle::multigrid::Amg;
 
 use crate::args::SolveArgs;
 use crate::error::{CliError, Result};
-use crate::place::place;
 
 /// The configuration file, overridden by the options.
 pub fn configuration(args: &SolveArgs) -> Result<Config> {
@@ -16,12 +15,8 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
         (None, Some(name)) => Config::preset(name)?,
         (None, None) => Config::default(),
     };
-    if let Some(text) = &args.solver {
-        config.solver = text.parse()?;
-    }
-    if let Some(text) = &args.precond {
-        config.preconditioner = text.parse()?;
-    }
+    set(args.solver.as_deref(), &mut config.solver)?;
+    set(args.precond.as_deref(), &mut config.preconditioner)?;
     match args.precision.as_deref() {
         Some(text) if !of_levels(text, &config.preconditioner) => {
             config.precision = Some(text.parse()?);
@@ -43,7 +38,7 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
     config.stop.reduction = args.reduction.or(config.stop.reduction);
     config.stop.max_iterations = args.max_iters.unwrap_or(config.stop.max_iterations);
     config.stop.time_limit = args.time_limit.or(config.stop.time_limit);
-    place(&args.place, &mut config);
+    args.place.set(&mut config);
     Ok(config)
 }
 
@@ -59,27 +54,37 @@ fn multigrid(
     precision: Option<&str>,
     preconditioner: &mut PreconditionerConfig,
 ) -> Result<()> {
-    let options = [
-        args.coarsening.as_deref(),
-        args.interpolation.as_deref(),
-        args.smoother.as_deref(),
-        args.post_smoother.as_deref(),
-        args.cycle.as_deref(),
-        args.scaling.as_deref(),
-        precision,
-    ];
-    let asked =
-        args.plot_coarsening.is_some() || args.restriction_scaling.is_some() || args.fmg_start;
-    if !asked && options.iter().all(Option::is_none) {
+    let [
+        coarsening,
+        interpolation,
+        smoother,
+        post_smoother,
+        cycle,
+        scaling,
+    ] = [
+        &args.coarsening,
+        &args.interpolation,
+        &args.smoother,
+        &args.post_smoother,
+        &args.cycle,
+        &args.scaling,
+    ]
+    .map(|option| option.as_deref());
+    // What structured multigrid does not have.
+    let of_algebraic = coarsening.or(interpolation).or(post_smoother).is_some()
+        || args.plot_coarsening.is_some()
+        || args.restriction_scaling.is_some()
+        || args.fmg_start;
+    if !of_algebraic && smoother.or(cycle).or(scaling).or(precision).is_none() {
         return Ok(());
     }
     let mut amg = match preconditioner {
         PreconditionerConfig::Amg(amg) => amg.clone(),
         PreconditionerConfig::Auto(_) => Amg::default(),
-        PreconditionerConfig::StructMg(structured) if only_structured(args) => {
-            set(args.smoother.as_deref(), &mut structured.smoother)?;
-            set(args.cycle.as_deref(), &mut structured.cycle)?;
-            set(args.scaling.as_deref(), &mut structured.scaling)?;
+        PreconditionerConfig::StructMg(structured) if !of_algebraic => {
+            set(smoother, &mut structured.smoother)?;
+            set(cycle, &mut structured.cycle)?;
+            set(scaling, &mut structured.scaling)?;
             if let Some(text) = precision {
                 structured.precision = Some(text.parse()?);
             }
@@ -93,25 +98,17 @@ fn multigrid(
             });
         }
     };
-    set(args.coarsening.as_deref(), &mut amg.coarsening)?;
-    set(args.interpolation.as_deref(), &mut amg.interpolation)?;
-    set(args.smoother.as_deref(), &mut amg.smoother)?;
-    set(args.post_smoother.as_deref(), &mut amg.post_smoother)?;
+    set(coarsening, &mut amg.coarsening)?;
+    set(interpolation, &mut amg.interpolation)?;
+    set(smoother, &mut amg.smoother)?;
+    set(post_smoother, &mut amg.post_smoother)?;
     amg.fmg_start |= args.fmg_start;
-    set(args.cycle.as_deref(), &mut amg.cycle)?;
-    set(args.scaling.as_deref(), &mut amg.scaling)?;
+    set(cycle, &mut amg.cycle)?;
+    set(scaling, &mut amg.scaling)?;
     set(precision, &mut amg.precision)?;
     amg.restriction_scaling = args.restriction_scaling.unwrap_or(amg.restriction_scaling);
     *preconditioner = PreconditionerConfig::Amg(amg);
     Ok(())
-}
-
-/// Whether all options of multigrid are such that structured multigrid has, too.
-fn only_structured(args: &SolveArgs) -> bool {
-    let others = [&args.coarsening, &args.interpolation, &args.post_smoother];
-    let more =
-        args.plot_coarsening.is_some() || args.restriction_scaling.is_some() || args.fmg_start;
-    !more && others.iter().all(|option| option.is_none())
 }
 
 /// Parses an option that was given and may be `auto`.

@@ -24,20 +24,8 @@ pub fn check_folders(args: &SolveArgs) -> Result<()> {
         &args.trace,
         &args.plot_coarsening,
     ];
-    files
-        .into_iter()
-        .flatten()
-        .try_for_each(|path| check_folder(path))
-}
-
-fn check_folder(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    std::fs::read_dir(folder)
-        .map(drop)
-        .map_err(CliError::writing(path))
+    let mut asked = files.into_iter().flatten();
+    asked.try_for_each(|path| CliError::check_folder(path))
 }
 
 /// What files are made of.

@@ -54,6 +54,21 @@ pub struct Parts<'w, T> {
     pub of_rank: &'w (dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync),
 }
 
+impl<'w, T> Parts<'w, T> {
+    /// What every rank gets by itself.
+    pub fn known(
+        name: &'w str,
+        order: Option<GridOrder>,
+        of_rank: &'w (dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync),
+    ) -> Known<'w, T> {
+        Known::InParts(Self {
+            name,
+            order,
+            of_rank,
+        })
+    }
+}
+
 /// Own rows of a problem that is made in parts; others come where these are in another order.
 pub fn made(problem: &str, order: Option<GridOrder>, rank: &Executor) -> vcycle::Result<Own<f64>> {
     let (a, b) = gallery::build_part(problem, rank)?.expect("it is made in parts");

@@ -1,9 +1,8 @@
 //! Solves by several ranks: processes under MPI, or threads.
 
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use vcycle::Error;
 use vcycle::communicator::{Communicator, mpi, threads};
@@ -19,7 +18,7 @@ use vcycle::vector::Vector;
 use super::file_parts::{FileParts, needs_no_whole};
 use super::files::{Written, write_files};
 use super::order::of_grid;
-use super::parts::{AnyWhole, Known, Own, Parts, Whole, made, read};
+use super::parts::{AnyWhole, Known, Parts, Whole, made, read};
 use super::records::Records;
 use super::task::show;
 use crate::args::{PartitionKind, SolveArgs};
@@ -121,14 +120,14 @@ pub fn solve(args: &SolveArgs, config: &Config, launch: &Launch) -> Result<ExitC
     if let Some(problem) = in_parts(args, kind) {
         let order = order_of_parts(kind, problem)?;
         let of_rank = |rank: &Executor| made(problem, order, rank);
-        return launch.solve(args, config, parts(problem, order, &of_rank));
+        return launch.solve(args, config, Parts::known(problem, order, &of_rank));
     }
     let host = host(config)?;
     // A file need not be at hand on every machine.
     if !launch.any(!FileParts::can_read_parts(args, kind))? {
         let file = FileParts::new(args, &host, launch.leads())?;
         let of_rank = |rank: &Executor| file.part(rank);
-        return launch.solve(args, config, parts(file.name(), None, &of_rank));
+        return launch.solve(args, config, Parts::known(file.name(), None, &of_rank));
     }
     let whole = match launch.leads() {
         true => Some(read(args, config, kind, &host)?),
@@ -141,19 +140,6 @@ pub fn solve(args: &SolveArgs, config: &Config, launch: &Launch) -> Result<ExitC
         None if is_complex => launch.solve_whole::<c64>(args, config, None),
         None => launch.solve_whole::<f64>(args, config, None),
     }
-}
-
-/// What every rank gets by itself.
-fn parts<'w, T>(
-    name: &'w str,
-    order: Option<GridOrder>,
-    of_rank: &'w (dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync),
-) -> Known<'w, T> {
-    Known::InParts(Parts {
-        name,
-        order,
-        of_rank,
-    })
 }
 
 /// Ends all processes as the first one ends.
@@ -202,14 +188,8 @@ fn same_options(team: &dyn Communicator) -> Result<()> {
     let own: Vec<String> = std::env::args().skip(1).collect();
     let all = team.all_gather(own.join("\n").as_bytes())?;
     let other = all.iter().position(|options| *options != all[0]);
-    let checked = match other {
-        None => Ok(()),
-        Some(rank) => {
-            let reason = format!("ranks 0 and {rank} were given different options");
-            Err(Error::Team(reason))
-        }
-    };
-    Ok(team.agree(checked)?)
+    let told = |rank| Error::Team(format!("ranks 0 and {rank} were given different options"));
+    Ok(team.agree(other.map_or(Ok(()), |rank| Err(told(rank))))?)
 }
 
 /// What reads, before ranks begin: all cores, unless threads are given.
@@ -259,28 +239,20 @@ fn solve_as_rank<T: Wide>(
         bytes: a.bytes(),
     };
     let (name, reading) = match (&known, known.whole()) {
-        (Known::InParts(parts), _) => (parts.name, spreading),
-        (_, Some(whole)) => (
-            whole.reading.source.name.as_str(),
-            whole.reading.time + spreading,
-        ),
-        (_, None) => ("", spreading),
+        (Known::InParts(parts), _) => (parts.name, Duration::ZERO),
+        (_, Some(Whole { reading, .. })) => (&*reading.source.name, reading.time),
+        (_, None) => ("", Duration::ZERO),
     };
-    let mut summary = Summary::new(name, extent, rank, &solution, reading);
+    let mut summary = Summary::new(name, extent, rank, &solution, reading + spreading);
     summary.ranks = ranks;
     let x = Vector::from_rows(&rank.alone(), b.cols(), x)?;
     Ok(Some(Answer {
         summary,
         x: known.in_order(x)?,
         solution,
-        profile: taken(records.profile),
-        trace: taken(records.trace),
+        profile: records.profile.take(),
+        trace: records.trace.take(),
     }))
-}
-
-/// What was recorded.
-fn taken<R: Default>(record: Rc<std::cell::RefCell<R>>) -> R {
-    std::mem::take(&mut record.borrow_mut())
 }
 
 /// What every rank has done.

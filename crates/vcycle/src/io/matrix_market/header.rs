@@ -207,47 +207,38 @@ mod tests {
     #[test]
     fn banners_are_read_in_any_case() {
         let header = read("%%matrixmarket MATRIX Array Complex HERMITIAN \r\n% c\r\n\r\n 3 3 \r\n");
-        let header = header.unwrap();
-        assert_eq!(
-            (header.layout, header.field),
-            (FileLayout::Array, ValueKind::Complex)
-        );
-        assert_eq!(
-            (header.symmetry, header.entries),
-            (EntrySymmetry::Hermitian, 6)
-        );
+        let Header {
+            layout,
+            field,
+            symmetry,
+            entries,
+            ..
+        } = header.unwrap();
+        assert_eq!((layout, field), (FileLayout::Array, ValueKind::Complex));
+        assert_eq!((symmetry, entries), (EntrySymmetry::Hermitian, 6));
         let header = read("%%MatrixMarket matrix array real skew-symmetric\n3 3\n").unwrap();
         assert_eq!(header.entries, 3);
     }
 
     #[test]
-    fn wrong_banners_are_refused() {
-        for text in [
-            "",
-            "1 1 1\n",
-            "%%MatrixMarket matrix coordinate real\n1 1 1\n",
-            "%%MatrixMarket vector coordinate real general\n1 1 1\n",
-            "%%MatrixMarket matrix dense real general\n1 1 1\n",
-            "%%MatrixMarket matrix coordinate quaternion general\n1 1 1\n",
-            "%%MatrixMarket matrix coordinate real lopsided\n1 1 1\n",
-            "%%MatrixMarket matrix array pattern general\n1 1\n",
-            "%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n",
-            "%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 1\n",
+    fn wrong_banners_and_sizes_are_refused() {
+        for kind in [
+            "matrix coordinate real",
+            "vector coordinate real general",
+            "matrix dense real general",
+            "matrix coordinate quaternion general",
+            "matrix coordinate real lopsided",
+            "matrix array pattern general",
+            "matrix coordinate real hermitian",
+            "matrix coordinate pattern skew-symmetric",
         ] {
+            let text = format!("%%MatrixMarket {kind}\n1 1 1\n");
+            assert!(matches!(read(&text), Err(Problem::Banner(_))), "{text}");
+        }
+        for text in ["", "1 1 1\n"] {
             assert!(matches!(read(text), Err(Problem::Banner(_))), "{text}");
         }
-    }
-
-    #[test]
-    fn wrong_sizes_are_refused() {
-        for sizes in [
-            "",
-            "2 2",
-            "2 2 x",
-            "2 2 -1",
-            "2 3 1",
-            "5000000000 5000000000 1",
-        ] {
+        for sizes in "|2 2|2 2 x|2 2 -1|2 3 1|5000000000 5000000000 1".split('|') {
             let text = format!("%%MatrixMarket matrix coordinate real symmetric\n%\n{sizes}\n");
             assert!(matches!(read(&text), Err(Problem::SizeLine(_))), "{sizes}");
         }

@@ -61,26 +61,12 @@ mod tests {
 
     #[test]
     fn numbers_end_with_their_word() {
-        for text in [
-            "0",
-            "-0",
-            "+1.5",
-            "1.",
-            ".5",
-            "-1e-5",
-            "1e23",
-            "1e-400",
-            "1e400",
-            "nan",
-            "-Inf",
-            "12345678901234567890123",
-        ] {
+        let numbers = "0 -0 +1.5 1. .5 -1e-5 1e23 1e-400 1e400 nan -Inf 12345678901234567890123";
+        for text in numbers.split(' ') {
             let expected: f64 = text.parse().unwrap();
             let (value, length) = decimal(format!("{text} 7").as_bytes()).unwrap();
-            assert!(
-                value.to_bits() == expected.to_bits() || value.is_nan(),
-                "{text}"
-            );
+            let is_same = value.to_bits() == expected.to_bits() || value.is_nan();
+            assert!(is_same, "{text}");
             assert_eq!(length, text.len());
         }
         assert_eq!(decimal(b"1.0D+05"), Some((1e5, 7)));
@@ -89,9 +75,7 @@ mod tests {
 
     #[test]
     fn words_are_not_numbers() {
-        for text in [
-            "", "-", ".", "e5", "1e", "1e+", "1.5x", "--1", "0x10", "1,5", "1_0", "\u{e9}",
-        ] {
+        for text in "|-|.|e5|1e|1e+|1.5x|--1|0x10|1,5|1_0|\u{e9}".split('|') {
             assert_eq!(decimal(text.as_bytes()), None, "{text}");
         }
         assert_eq!(decimal(b"1\xff"), None);

@@ -35,6 +35,21 @@ impl Drop for Temporary {
     }
 }
 
+/// A file with real numbers.
+fn load(file: &Temporary) -> Csr<f64> {
+    match load_matrix(&file.0, &Executor::reference()).unwrap() {
+        AnyMatrix::Real(a) => a,
+        AnyMatrix::Complex(_) => panic!("not real"),
+    }
+}
+
+fn load_columns(file: &Temporary) -> Vector<f64> {
+    match read_vector(&file.0, &Executor::reference()).unwrap() {
+        AnyVector::Real(x) => x,
+        AnyVector::Complex(_) => panic!("not real"),
+    }
+}
+
 fn dense(matrix: &Csr<f64>) -> Vec<Vec<f64>> {
     let Size { rows, cols } = matrix.size();
     let value = |row, col| matrix.entry(row, col).unwrap_or_default();
@@ -63,37 +78,21 @@ fn names_decide() {
 fn awkward(n: usize, symmetric: bool) -> Csr<f64> {
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in 0..n {
-        let near = [
-            row.wrapping_sub(7),
-            row.wrapping_sub(1),
-            row,
-            row + 1,
-            row + 7,
-        ];
+        let near = [-7, -1, 0, 1, 7].map(|step| row.wrapping_add_signed(step));
         for column in near.into_iter().filter(|&column| column < n) {
             let (low, high) = (row.min(column), row.max(column));
-            let tilt = if symmetric || row <= column {
-                1.0
-            } else {
-                1.0 + f64::EPSILON
+            let tilt = match symmetric || row <= column {
+                true => 1.0,
+                false => 1.0 + f64::EPSILON,
             };
+            let size = 10f64.powi(low as i32 % 600 - 300);
             columns.push(column as u32);
-            values.push(
-                tilt * ((low * n + high) as f64).sqrt().sin() * 10f64.powi(low as i32 % 600 - 300),
-            );
+            values.push(tilt * ((low * n + high) as f64).sqrt().sin() * size);
         }
         offsets.push(columns.len());
     }
-    let host = Executor::cpu_with_threads(3).unwrap();
-    Csr::from_arrays(
-        &host,
-        Size::square(n),
-        offsets,
-        columns,
-        values,
-        Duplicates::Refuse,
-    )
-    .unwrap()
+    let (host, size) = (Executor::cpu_with_threads(3).unwrap(), Size::square(n));
+    Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse).unwrap()
 }
 
 #[test]
@@ -110,17 +109,10 @@ fn matrices_return_as_the_same_bits() {
                 let AnyMatrix::Real(b) = b.unwrap() else {
                     panic!("not real")
                 };
-                assert_eq!(
-                    (a.offsets(), a.columns()),
-                    (b.offsets(), b.columns()),
-                    "{extension}"
-                );
-                assert!(
-                    a.values()
-                        .iter()
-                        .zip(b.values())
-                        .all(|(x, y)| x.to_bits() == y.to_bits())
-                );
+                let (left, right) = ((a.offsets(), a.columns()), (b.offsets(), b.columns()));
+                assert_eq!(left, right, "{extension}");
+                let mut pairs = a.values().iter().zip(b.values());
+                assert!(pairs.all(|(x, y)| x.to_bits() == y.to_bits()));
                 let last = reports.last().unwrap();
                 assert_eq!(last.bytes, last.total_bytes);
             }
@@ -136,24 +128,14 @@ fn round_trip<T: Scalar>() {
         .iter()
         .map(|&(re, im)| T::from_c64(c64::new(re, im)))
         .collect();
-    let a = Csr::from_arrays(
-        &host,
-        Size::new(3, 5),
-        vec![0, 2, 2, 4],
-        vec![0, 4, 1, 2],
-        values.clone(),
-        Duplicates::Refuse,
-    )
-    .unwrap();
+    let (size, offsets, columns) = (Size::new(3, 5), vec![0, 2, 2, 4], vec![0, 4, 1, 2]);
+    let refuse = Duplicates::Refuse;
+    let a = Csr::from_arrays(&host, size, offsets, columns, values.clone(), refuse).unwrap();
     let same = |found: &[c64]| {
-        let bits = |value: &c64| (value.re.to_bits(), value.im.to_bits());
-        let expected: Vec<c64> = values.iter().map(|value| value.to_c64()).collect();
-        assert_eq!(found.len(), expected.len());
-        assert!(
-            found.iter().map(bits).eq(expected.iter().map(bits)),
-            "{:?}",
-            T::KIND
-        );
+        let bits = |value: c64| (value.re.to_bits(), value.im.to_bits());
+        let found = found.iter().map(|&value| bits(value));
+        let expected = values.iter().map(|value| bits(value.to_c64()));
+        assert!(found.eq(expected), "{:?}", T::KIND);
     };
     for extension in [".mtx", ".npz"] {
         let file = Temporary::new(extension);

@@ -1,7 +1,7 @@
 //! Arrays of NumPy.
 
 use super::super::*;
-use super::{Temporary, dense};
+use super::{Temporary, dense, load, load_columns};
 
 #[test]
 fn arrays_of_numpy_are_read_in_both_orders() {
@@ -23,13 +23,8 @@ fn arrays_of_numpy_are_read_in_both_orders() {
         ("True", [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]),
     ] {
         let file = Temporary::holding(".npy", [header(order), data.clone()].concat());
-        let AnyVector::Real(x) = read_vector(&file.0, &Executor::reference()).unwrap() else {
-            panic!("not real")
-        };
-        assert_eq!(x.to_vec(), expected);
-        let AnyMatrix::Real(a) = load_matrix(&file.0, &Executor::reference()).unwrap() else {
-            panic!("not real")
-        };
+        assert_eq!(load_columns(&file).to_vec(), expected);
+        let a = load(&file);
         assert_eq!((dense(&a).concat(), a.nonzeros()), (expected.to_vec(), 5));
     }
     let short = Temporary::holding(".npy", [header("True"), data[1..].to_vec()].concat());

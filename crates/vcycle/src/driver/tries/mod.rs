@@ -1,18 +1,17 @@
 //! Tries one combination of solver and preconditioner after the other.
 
+mod setting_up;
+
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
-
-use vcycle_core::operations::HostStages;
 
 use super::auto::{Attempt, try_attempts};
 use super::chain::{Chain, FACTORISED_FOR_ACCURACY};
 use super::kept::Kept;
-use super::memory::check_attempt;
 use super::projection::Projection;
-use super::ready::{Made, Ready, Start};
-use super::set_up::{SetUp, Setting, check_for_ranks, report_once};
-use super::tried::{Tried, ending, has_ended_well, is_of_matrix, wants_matching, worth_reporting};
+use super::ready::{Made, Ready, is_finite};
+use super::set_up::{SetUp, Setting, check_for_ranks};
+use super::tried::{Tried, ending, has_ended_well};
 use super::{Findings, Solution, System, Wide};
 use crate::communicator::Traffic;
 use crate::configuration::{Config, PreconditionerConfig};
@@ -97,24 +96,15 @@ impl<'d, T: Wide> Tries<'d, T> {
             ws,
         })?;
         drop(stage);
+        let chain = Cow::Owned(Chain::new(attempts, a.total_rows()));
         Ok(Self {
-            config,
-            system,
-            guess: system.guess.as_ref(),
             nullspace: nullspace.map(Cow::Owned),
-            chain: Cow::Owned(Chain::new(attempts, a.total_rows())),
-            stop,
-            ws,
             setting_up: Some(setting_up),
             has_memory,
-            messages: Vec::new(),
             begin,
             setup: begin.elapsed(),
             before,
-            iterations: Traffic::default(),
-            count: 0,
-            best: None,
-            failure: None,
+            ..Self::begun(config, system, chain, stop, ws)
         })
     }
 
@@ -128,21 +118,37 @@ impl<'d, T: Wide> Tries<'d, T> {
         ws: &'d Workspace,
     ) -> Self {
         Self {
-            config,
-            system,
             guess,
             nullspace: ready.nullspace.as_ref().map(Cow::Borrowed),
-            chain: Cow::Borrowed(&ready.chain),
+            has_memory: true,
+            count: 1,
+            ..Self::begun(config, system, Cow::Borrowed(&ready.chain), stop, ws)
+        }
+    }
+
+    fn begun(
+        config: &'d Config,
+        system: &'d System<T>,
+        chain: Cow<'d, Chain>,
+        stop: Stop,
+        ws: &'d Workspace,
+    ) -> Self {
+        Self {
+            config,
+            system,
+            guess: system.guess.as_ref(),
+            nullspace: None,
+            chain,
             stop,
             ws,
             setting_up: None,
-            has_memory: true,
+            has_memory: false,
             messages: Vec::new(),
             begin: Instant::now(),
             setup: Duration::ZERO,
             before: system.matrix.traffic(),
             iterations: Traffic::default(),
-            count: 1,
+            count: 0,
             best: None,
             failure: None,
         }
@@ -187,108 +193,8 @@ impl<'d, T: Wide> Tries<'d, T> {
         }
     }
 
-    /// Sets up the first attempt that can be, and nothing more.
-    pub fn prepare(mut self, columns: usize) -> Result<Ready<T>> {
-        self.check_memory(columns)?;
-        let Some((place, made)) = self.set_up_from(0)? else {
-            return Err(self.failed());
-        };
-        Ok(Ready {
-            made,
-            chain: self.chain.into_owned(),
-            place,
-            nullspace: self.nullspace.map(Cow::into_owned),
-            messages: self.messages,
-            setup: self.setup,
-        })
-    }
-
     fn failed(self) -> Error {
         self.failure.expect("there is at least one attempt")
-    }
-
-    /// Whether memory suffices for the first attempt; what is kept has its memory already.
-    fn check_memory(&self, columns: usize) -> Result<()> {
-        match self.has_memory {
-            true => Ok(()),
-            false => check_attempt(&self.chain.attempts[0], self.system, columns),
-        }
-    }
-
-    /// Sets up the first attempt from a place on that can be; none where all fail.
-    fn set_up_from(&mut self, from: usize) -> Result<Option<(usize, Made<T>)>> {
-        let (mut next, mut last) = (Some(from), None);
-        while let Some(place) = next {
-            self.count += usize::from(last != Some(place));
-            last = next;
-            let attempt = self.chain.attempts[place].clone();
-            if !attempt.reason.is_empty() {
-                self.messages.push(attempt.reason.clone());
-            }
-            match self.set_up(&attempt) {
-                Ok(made) => return Ok(Some((place, made))),
-                Err(error) => {
-                    if !self.may_go_on_after(&error)? {
-                        return Err(error);
-                    }
-                    next = self.after_failure(place, &error);
-                    let before = self.failure.take();
-                    self.failure = Some(worth_reporting(before, error));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn set_up(&mut self, attempt: &Attempt) -> Result<Made<T>> {
-        let begin = Instant::now();
-        let _stage = self.ws.stage("set-up", 0);
-        let host_stages = HostStages::watch();
-        let made = self.make(attempt);
-        let made = self.system.matrix.agree(made);
-        report_once(&mut self.messages, host_stages.tell(self.ws.log()));
-        self.setup += begin.elapsed();
-        made
-    }
-
-    fn make(&mut self, attempt: &Attempt) -> Result<Made<T>> {
-        let setting_up = match &mut self.setting_up {
-            Some(known) => known,
-            none => none.insert(T::setting_up(Setting {
-                config: self.config,
-                system: self.system,
-                is_singular: self.nullspace.is_some(),
-                stencil: None,
-                kept: None,
-                stop: self.stop.clone(),
-                ws: self.ws,
-            })?),
-        };
-        setting_up.set_up(attempt, &mut self.messages)
-    }
-
-    /// Whether another attempt may be set up after one that failed. Ranks go on where the matrix is the cause on one of them,
-    /// not the lack of memory or of a rank.
-    fn may_go_on_after(&self, error: &Error) -> Result<bool> {
-        let a = &self.system.matrix;
-        a.any(a.shared().is_none() || is_of_matrix(error))
-    }
-
-    /// The attempt to go on with after a set-up that failed: the same after matching where that may help, else the next one.
-    fn after_failure(&mut self, place: usize, error: &Error) -> Option<usize> {
-        self.messages.push(format!("set-up failed: {error}"));
-        let may_match = self.system.matrix.shared().is_none()
-            && !self.config.preconditioner.is_auto()
-            && self.config.matching.is_none()
-            && wants_matching(error);
-        let matched = self.chain.attempts[place].matched();
-        match matched.filter(|_| may_match) {
-            Some(matched) => {
-                self.chain.to_mut().attempts[place] = matched;
-                Some(place)
-            }
-            None => Some(place + 1).filter(|&next| next < self.chain.attempts.len()),
-        }
     }
 
     /// Iterates as one attempt says; names the attempt to go on with. One whose levels may be those of another matrix is set
@@ -360,13 +266,12 @@ impl<'d, T: Wide> Tries<'d, T> {
         if let Some(guess) = self.guess {
             return Ok((guess.clone(), false));
         }
-        match made.iteration.start(b, self.ws)? {
-            Start::Found(x) => return Ok((x, true)),
-            Start::Zero => {}
-            Start::NotFinite => {
-                let message = "full multigrid start: not finite, starting from zero";
-                self.messages.push(message.to_owned());
+        if let Some(x) = made.iteration.start(b, self.ws)? {
+            if is_finite(&x)? {
+                return Ok((x, true));
             }
+            let message = "full multigrid start: not finite, starting from zero";
+            self.messages.push(message.to_owned());
         }
         Ok((Vector::zeros_like(b)?, false))
     }

@@ -1,0 +1,117 @@
+//! Sets up one attempt after the other until one can be.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use vcycle_core::operations::HostStages;
+
+use super::super::Wide;
+use super::super::auto::Attempt;
+use super::super::memory::check_attempt;
+use super::super::ready::{Made, Ready};
+use super::super::set_up::{Setting, report_once};
+use super::super::tried::{is_of_matrix, wants_matching, worth_reporting};
+use super::Tries;
+use crate::error::{Error, Result};
+
+impl<T: Wide> Tries<'_, T> {
+    /// Sets up the first attempt that can be, and nothing more.
+    pub fn prepare(mut self, columns: usize) -> Result<Ready<T>> {
+        self.check_memory(columns)?;
+        let Some((place, made)) = self.set_up_from(0)? else {
+            return Err(self.failed());
+        };
+        Ok(Ready {
+            made,
+            chain: self.chain.into_owned(),
+            place,
+            nullspace: self.nullspace.map(Cow::into_owned),
+            messages: self.messages,
+            setup: self.setup,
+        })
+    }
+
+    /// Whether memory suffices for the first attempt; what is kept has its memory already.
+    pub(super) fn check_memory(&self, columns: usize) -> Result<()> {
+        match self.has_memory {
+            true => Ok(()),
+            false => check_attempt(&self.chain.attempts[0], self.system, columns),
+        }
+    }
+
+    /// Sets up the first attempt from a place on that can be; none where all fail.
+    pub(super) fn set_up_from(&mut self, from: usize) -> Result<Option<(usize, Made<T>)>> {
+        let (mut next, mut last) = (Some(from), None);
+        while let Some(place) = next {
+            self.count += usize::from(last != Some(place));
+            last = next;
+            let attempt = self.chain.attempts[place].clone();
+            if !attempt.reason.is_empty() {
+                self.messages.push(attempt.reason.clone());
+            }
+            match self.set_up(&attempt) {
+                Ok(made) => return Ok(Some((place, made))),
+                Err(error) => {
+                    if !self.may_go_on_after(&error)? {
+                        return Err(error);
+                    }
+                    next = self.after_failure(place, &error);
+                    let before = self.failure.take();
+                    self.failure = Some(worth_reporting(before, error));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn set_up(&mut self, attempt: &Attempt) -> Result<Made<T>> {
+        let begin = Instant::now();
+        let _stage = self.ws.stage("set-up", 0);
+        let host_stages = HostStages::watch();
+        let made = self.make(attempt);
+        let made = self.system.matrix.agree(made);
+        report_once(&mut self.messages, host_stages.tell(self.ws.log()));
+        self.setup += begin.elapsed();
+        made
+    }
+
+    fn make(&mut self, attempt: &Attempt) -> Result<Made<T>> {
+        let setting_up = match &mut self.setting_up {
+            Some(known) => known,
+            none => none.insert(T::setting_up(Setting {
+                config: self.config,
+                system: self.system,
+                is_singular: self.nullspace.is_some(),
+                stencil: None,
+                kept: None,
+                stop: self.stop.clone(),
+                ws: self.ws,
+            })?),
+        };
+        setting_up.set_up(attempt, &mut self.messages)
+    }
+
+    /// Whether another attempt may be set up after one that failed. Ranks go on where the matrix is the cause on one of them,
+    /// not the lack of memory or of a rank.
+    fn may_go_on_after(&self, error: &Error) -> Result<bool> {
+        let a = &self.system.matrix;
+        a.any(a.shared().is_none() || is_of_matrix(error))
+    }
+
+    /// The attempt to go on with after a set-up that failed: the same after matching where that may help, else the next one.
+    fn after_failure(&mut self, place: usize, error: &Error) -> Option<usize> {
+        self.messages.push(format!("set-up failed: {error}"));
+        let may_match = self.system.matrix.shared().is_none()
+            && !self.config.preconditioner.is_auto()
+            && self.config.matching.is_none()
+            && wants_matching(error);
+        let matched = self.chain.attempts[place].matched();
+        match matched.filter(|_| may_match) {
+            Some(matched) => {
+                self.chain.to_mut().attempts[place] = matched;
+                Some(place)
+            }
+            None => Some(place + 1).filter(|&next| next < self.chain.attempts.len()),
+        }
+    }
+}
