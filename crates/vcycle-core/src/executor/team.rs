@@ -87,9 +87,6 @@ impl Executor {
     }
 
     /// Whether it holds on this rank or on any other of the team; every rank gets the same answer.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn any(&self, holds: bool) -> Result<bool> {
         match self.team() {
             Some(team) => team.any(holds),
@@ -98,9 +95,6 @@ impl Executor {
     }
 
     /// Ends a stage: where it has failed on one rank of the team, it fails on all.
-    ///
-    /// # Errors
-    /// That of the stage, or of another rank.
     pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
         match self.team() {
             Some(team) => team.agree(result),
@@ -109,9 +103,6 @@ impl Executor {
     }
 
     /// The sum over all ranks of what each has counted.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn total(&self, count: usize) -> Result<u64> {
         match self.team() {
             Some(team) => team.total(count as u64),
@@ -120,9 +111,6 @@ impl Executor {
     }
 
     /// How many the ranks before this one have counted: the number of its first row, for a count of rows.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn before(&self, count: usize) -> Result<usize> {
         let Some(team) = self.team() else {
             return Ok(0);

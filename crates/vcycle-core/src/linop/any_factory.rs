@@ -57,9 +57,6 @@ pub trait LevelScalar: Scalar {
     fn factory_of(any: &dyn AnyFactory) -> &dyn Factory<Self>;
 
     /// Makes an operator on vectors of this type.
-    ///
-    /// # Errors
-    /// When the set-up fails.
     fn generate_by(
         any: &dyn AnyFactory,
         a: &Arc<dyn LinOp<Self>>,

@@ -204,6 +204,16 @@ pub struct Footprint {
     pub moved: usize,
 }
 
+impl Footprint {
+    /// All of them moved by an application.
+    pub fn of_bytes(bytes: usize) -> Self {
+        Self {
+            held: bytes,
+            moved: bytes,
+        }
+    }
+}
+
 impl std::iter::Sum for Footprint {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::default(), |total, part| Self {

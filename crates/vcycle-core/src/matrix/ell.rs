@@ -1,16 +1,10 @@
 //! ELL format: all rows are padded to the same length.
 
-use std::borrow::Cow;
-
 use super::Csr;
-use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::rowwise::rowwise_operator;
 use super::slots::Slots;
 use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{Footprint, LinOp, Size, Transpose};
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
+use crate::scalar::Scalar;
 
 /// A matrix whose rows are all padded to the length of the longest, stored column-major: the
 /// first entries of all rows, then the second entries, and so on (ELLPACK).
@@ -64,6 +58,10 @@ pub(super) fn longest_row(offsets: &[usize]) -> usize {
 mod tests {
     use super::*;
     use crate::Error;
+    use crate::executor::Executor;
+    use crate::linop::{LinOp, Size};
+    use crate::vector::Vector;
+    use crate::workspace::Workspace;
 
     #[test]
     fn a_full_row_among_a_million_is_refused() {

@@ -13,9 +13,6 @@ impl Buffer<u32> {
     /// assert_eq!(offsets.widened()?.to_vec(), [0_usize, 2, 3]);
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn widened(&self) -> Result<Buffer<usize>> {
         match entries::widened(self)? {
             Some(widened) => Ok(widened),
@@ -34,9 +31,6 @@ impl Buffer<usize> {
     /// assert_eq!(columns.narrowed()?.to_vec(), [1, 7, u32::MAX]);
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn narrowed(&self) -> Result<Buffer<u32>> {
         match entries::narrowed(self)? {
             Some(narrowed) => Ok(narrowed),

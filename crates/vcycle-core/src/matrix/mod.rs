@@ -9,6 +9,7 @@ mod csr;
 mod dense;
 mod distributed;
 mod ell;
+mod finished;
 mod format;
 mod hybrid;
 mod indices;

@@ -1,17 +1,11 @@
 //! SELL-P format: slices of rows, each slice padded to a length of its own.
 
-use std::borrow::Cow;
-
 use super::Csr;
 use super::ell::longest_row;
-use super::rowwise::{self, Rowwise, rowwise_operator};
+use super::rowwise::rowwise_operator;
 use super::slots::Slots;
 use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{Footprint, LinOp, Size, Transpose};
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
+use crate::scalar::Scalar;
 
 /// Slices of consecutive rows, each an [`Ell`](super::Ell) matrix as wide as its longest row
 /// (SELL-P, Anzt, Tomov and Dongarra 2014; SELL-C-sigma of Kreutzer et
@@ -76,6 +70,7 @@ pub(super) fn slice_offsets(row_offsets: &[usize], slice_rows: usize) -> Vec<usi
 mod tests {
     use super::*;
     use crate::error::Error;
+    use crate::executor::Executor;
 
     #[test]
     fn slices_are_as_wide_as_their_longest_row() {

@@ -2,10 +2,10 @@
 
 use super::Csr;
 use super::csr::balance;
-use super::rowwise::{RowKernel, Rowwise, padded};
+use super::rowwise::{RowKernel, Rowwise, Shape, check_padding};
 use crate::cpu::formats::{PADDING, SlotArrays};
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::executor::Buffer;
 use crate::linop::Size;
 use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
@@ -57,7 +57,10 @@ impl<T: Scalar> Slots<T> {
         (slice_rows, slots): (usize, usize),
         slice: impl Fn(usize) -> std::ops::Range<usize>,
     ) -> Result<Self> {
-        let (mut columns, mut values) = padded::<T>(format, a.executor(), slots, a.nonzeros())?;
+        // Before anything is allocated.
+        check_padding(format, slots, a.nonzeros())?;
+        let mut columns = Buffer::filled(a.executor(), slots, PADDING)?;
+        let mut values = Buffer::filled(a.executor(), slots, T::default())?;
         let mut nonzeros = 0;
         let (to_columns, to_values) = (columns.host_mut()?, values.host_mut()?);
         for row in 0..a.size().rows {
@@ -97,25 +100,18 @@ impl<T: Scalar> Slots<T> {
 }
 
 impl<T: Scalar> Rowwise<T> for Slots<T> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn executor(&self) -> &Executor {
-        self.values.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.nonzeros
-    }
-
-    fn bytes(&self) -> usize {
+    fn shape(&self) -> Shape<'_> {
         let offsets = self.offsets.as_ref().map_or(0, Buffer::bytes);
-        offsets + self.columns.bytes() + self.values.bytes()
+        Shape {
+            name: self.name,
+            size: self.size,
+            executor: self.values.executor(),
+            nonzeros: self.nonzeros,
+            bytes: offsets + self.columns.bytes() + self.values.bytes(),
+            pieces: &self.pieces,
+            rows_together: 1,
+            keeps_zeros: true,
+        }
     }
 
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
@@ -127,10 +123,6 @@ impl<T: Scalar> Rowwise<T> for Slots<T> {
             columns.push(slice.columns[place]);
             values.push(slice.values[place]);
         }
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {

@@ -32,9 +32,6 @@ impl<T: Scalar> Vector<T> {
 
     /// The rows of all ranks together where ranks share the vector, else its own: decisions that all ranks have to make
     /// alike depend on these. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn global_rows(&self) -> Result<usize> {
         Ok(self.executor().total(self.rows)? as usize)
     }

@@ -24,9 +24,6 @@ impl<T: Scalar> Csr<T> {
     /// assert_eq!(shifted.values(), [0.5, 1.5]);
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// For matrices of different size or on different executors, and when memory is short.
     pub fn add(&self, alpha: T::Arith, beta: T::Arith, b: &Self) -> Result<Self> {
         check_sum(&self.pattern, &b.pattern)?;
         let (left, right) = (self.values(), b.values());
@@ -54,9 +51,6 @@ impl<T: Scalar> Csr<T> {
 
 impl Pattern {
     /// The positions of either pattern.
-    ///
-    /// # Errors
-    /// For patterns of different size or on different executors, and when memory is short.
     pub fn union(&self, other: &Pattern) -> Result<Arc<Pattern>> {
         check_sum(self, other)?;
         if let Some(union) = products::union(self, other)? {

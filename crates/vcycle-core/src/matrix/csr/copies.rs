@@ -39,9 +39,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same matrix on another executor.
-    ///
-    /// # Errors
-    /// When a device has no room for it.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
         executor.check_room(self.bytes())?;
         Ok(Self {
@@ -68,9 +65,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Copies the arrays to a device now, which would happen when they are first used there. Nothing happens on a host.
-    ///
-    /// # Errors
-    /// When the device has no room, or fails.
     pub fn bring(&self) -> Result<()> {
         if self.executor().is_device() {
             self.pattern.offsets.device()?;
@@ -87,9 +81,6 @@ impl<T: Scalar> Csr<T> {
     /// let (offsets, columns, values) = Csr::<f64>::identity(&Executor::cpu(), 2).into_arrays();
     /// assert_eq!((offsets, columns, values), (vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]));
     /// ```
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn into_arrays(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
         let (offsets, columns) = match Arc::try_unwrap(self.pattern) {
             Ok(own) => (own.offsets.into_vec(), own.columns.into_vec()),

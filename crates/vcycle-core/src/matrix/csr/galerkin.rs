@@ -51,9 +51,6 @@ pub struct Galerkin {
 
 impl Galerkin {
     /// Finds where the entries of `R A P` stand.
-    ///
-    /// # Errors
-    /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
         let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
         let size = check(r, a, p)?;
@@ -172,9 +169,6 @@ impl Galerkin {
 }
 
 /// `R A P`, the operator of the coarser level.
-///
-/// # Errors
-/// For matrices that do not fit or live on different executors, and when memory is short.
 pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
     let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
     let size = check(patterns.0, patterns.1, patterns.2)?;
@@ -190,9 +184,6 @@ pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>>
 
 /// [`galerkin`] on the host for factors whose rows are those of several matrices. The columns of `R` and `A` may have any
 /// numbers, sums have the same bits; those of `P` are in the order that rows of the result are to have.
-///
-/// # Errors
-/// When memory is short.
 pub(crate) fn galerkin_stacked<T: Scalar>(
     r: &Csr<T>,
     a: &Stacked<'_, T>,

@@ -248,18 +248,12 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The value of every entry.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn values(&self) -> &[T] {
         self.values.on_host()
     }
 
     /// The value of every entry, to be changed.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn values_mut(&mut self) -> &mut [T] {
         self.copies = Copies::default();
         self.values.host_mut().expect("the device still answers")

@@ -51,18 +51,12 @@ impl Pattern {
     }
 
     /// For every row the place of its first entry, and at the end the number of entries.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn offsets(&self) -> &[usize] {
         self.offsets.on_host()
     }
 
     /// The column of every entry.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn columns(&self) -> &[u32] {
         self.columns.on_host()

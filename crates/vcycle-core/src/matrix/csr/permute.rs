@@ -96,9 +96,6 @@ impl Permutation {
     }
 
     /// `y(i) = x(p(i))`.
-    ///
-    /// # Errors
-    /// For vectors of another size, on different executors or out of the host's reach.
     pub fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         self.check(x, y)?;
         let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
@@ -110,9 +107,6 @@ impl Permutation {
     }
 
     /// `y(p(i)) = x(i)`, which undoes [`apply`](Self::apply).
-    ///
-    /// # Errors
-    /// As [`apply`](Self::apply).
     pub fn apply_inverse<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         self.check(x, y)?;
         let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
@@ -139,17 +133,11 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// `B(i, j) = A(p(i), j)`.
-    ///
-    /// # Errors
-    /// Unless the permutation has as many indices as the matrix rows; when memory is short.
     pub fn permute_rows(&self, p: &Permutation) -> Result<Self> {
         self.permute(Some(p), None)
     }
 
     /// `B(i, j) = A(i, p(j))`.
-    ///
-    /// # Errors
-    /// Unless the permutation has as many indices as the matrix columns; when memory is short.
     pub fn permute_columns(&self, p: &Permutation) -> Result<Self> {
         self.permute(None, Some(p))
     }

@@ -8,9 +8,6 @@ use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
     /// `alpha A`, on the same pattern.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn scale(&self, alpha: T::Arith) -> Result<Self> {
         if let Some(values) = entries::scaled(&self.values, alpha)? {
             return Ok(Csr::of_buffers(&self.pattern, values));
@@ -29,9 +26,6 @@ impl<T: Scalar> Csr<T> {
     /// assert_eq!(a.scale_rows(&[3.0, 5.0])?.values(), [3.0, 10.0]);
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// Unless there is one factor a row; when memory is short.
     pub fn scale_rows(&self, factors: &[T]) -> Result<Self> {
         let expected = Size::new(self.size().rows, 1);
         check_size("scaling of rows", expected, Size::new(factors.len(), 1))?;
@@ -42,9 +36,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// `A D` with `factors` on the diagonal of `D`, on the same pattern.
-    ///
-    /// # Errors
-    /// Unless there is one factor a column; when memory is short.
     pub fn scale_columns(&self, factors: &[T]) -> Result<Self> {
         let expected = Size::new(self.size().cols, 1);
         check_size("scaling of columns", expected, Size::new(factors.len(), 1))?;

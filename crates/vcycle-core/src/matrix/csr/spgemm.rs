@@ -30,9 +30,6 @@ impl<T: Scalar> Csr<T> {
     /// assert_eq!(a.multiply(&a)?.values(), [1.0, 4.0]);
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn multiply(&self, b: &Self) -> Result<Self> {
         let size = check_product(&self.pattern, &b.pattern)?;
         if let Some(product) = products::multiply(self, b)? {
@@ -42,9 +39,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same, which a device forms in [tiles](super::super::Mbsr) of 4 by 4, as AmgT does.
-    ///
-    /// # Errors
-    /// As [`multiply`](Self::multiply).
     pub fn multiply_in_tiles(&self, b: &Self) -> Result<Self> {
         let size = check_product(&self.pattern, &b.pattern)?;
         match products::multiply_in_tiles(self, b)? {
@@ -84,9 +78,6 @@ pub struct SpGemm {
 
 impl SpGemm {
     /// Finds where the entries of `A B` stand.
-    ///
-    /// # Errors
-    /// For patterns that do not fit or live on different executors, and when memory is short.
     pub fn symbolic(a: &Arc<Pattern>, b: &Arc<Pattern>) -> Result<Self> {
         let size = check_product(a, b)?;
         if let Some(product) = products::product_pattern(a, b)? {
@@ -167,9 +158,6 @@ impl SpGemm {
 }
 
 /// The size of `A B`.
-///
-/// # Errors
-/// When the sizes do not fit, or the factors have different executors.
 pub fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
     let fitting = Size::new(a.size().cols, b.size().cols);
     check_size("product of matrices", fitting, b.size())?;

@@ -32,9 +32,6 @@ impl<T: Scalar> Csr<T> {
     ///            (&[0, 1, 2, 3][..], &[0, 1, 0][..], &[1.0, 3.0, 2.0][..]));
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// When the rows do not fit 32-bit indices or memory is short.
     pub fn transpose(&self) -> Result<Self> {
         compiled!(any T: fn(&Csr<T>) -> Result<Csr<T>> = |a| {
             check_rows(a.size())?;
@@ -46,9 +43,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// `A^H`: the transpose with every entry conjugated.
-    ///
-    /// # Errors
-    /// As [`transpose`](Csr::transpose).
     pub fn adjoint(&self) -> Result<Self> {
         compiled!(any T: fn(&Csr<T>) -> Result<Csr<T>> = |a| match const { T::KIND.is_complex() } {
             true => match products::adjoint(a)? {
@@ -67,9 +61,6 @@ impl<T: Scalar> Csr<T> {
 
 impl Pattern {
     /// The positions of the transposed matrix.
-    ///
-    /// # Errors
-    /// When the rows do not fit 32-bit indices or memory is short.
     pub fn transpose(&self) -> Result<Arc<Pattern>> {
         check_rows(self.size())?;
         if let Some(transpose) = products::transpose_pattern(self)? {

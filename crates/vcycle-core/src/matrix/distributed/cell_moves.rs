@@ -40,9 +40,6 @@ fn steps(order: CellOrder, [fields, width]: [usize; 2], numbers: usize) -> CellS
 impl CellMoves {
     /// Moves `per_cell` numbers a cell, in `fields` arrays that lie one behind the other. `put` gets the field, the place of
     /// a cell in the array that they go to, and the numbers from there on. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn move_to<T: Element>(
         &self,
         [fields, per_cell]: [usize; 2],
@@ -67,9 +64,6 @@ impl CellMoves {
     }
 
     /// The same to an array of the same layout.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn move_slice<T: Element>(
         &self,
         [fields, per_cell]: [usize; 2],
@@ -84,9 +78,6 @@ impl CellMoves {
     }
 
     /// The same within one array.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn refresh<T: Element>(
         &self,
         [fields, per_cell]: [usize; 2],
@@ -141,9 +132,6 @@ impl CellMoves {
 
     /// Moves `per_cell` numbers a cell, in `fields` arrays that lie one behind the other, wherever they are. All ranks call it
     /// together.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn move_values<T: Scalar>(
         &self,
         shape: [usize; 2],
@@ -161,9 +149,6 @@ impl CellMoves {
 
     /// Moves vectors, which may be in different precisions and orders; they travel in the narrower one. All ranks
     /// call it together.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn move_vector<F: Scalar, T: Scalar>(
         &self,
         unknowns: usize,
@@ -190,9 +175,6 @@ impl CellMoves {
     }
 
     /// Moves within one vector, which is unknown by unknown, wherever it is. All ranks call it together.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn refresh_vector<T: Scalar>(
         &self,
         unknowns: usize,

@@ -150,17 +150,11 @@ impl GridPart {
     }
 
     /// Exchanges the numbers of near cells, `per_cell` a cell in each of several fields.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn refresh<T: Element>(&self, shape: [usize; 2], values: &mut [T]) -> Result<()> {
         self.halo.refresh(shape, values)
     }
 
     /// The same for a vector that is unknown by unknown, wherever it is.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn refresh_vector<T: Scalar>(
         &self,
         unknowns: usize,

@@ -167,9 +167,6 @@ impl<T: Scalar> Distributed<T> {
 
     /// A matrix of own rows whose columns have some numbering; only columns with entries are kept. All ranks call it
     /// together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn of_numbered(
         executor: &Executor,
         rows: &Arc<Partition>,
@@ -210,9 +207,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The same with ones on the diagonal of own rows that have no entry.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn without_empty_rows(self) -> Result<Self> {
         if has_empty_rows(self.local.pattern())? == Some(false) {
             return Ok(self);
@@ -236,9 +230,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// Every value times a number.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn scale(&self, factor: T::Arith) -> Result<Self> {
         Ok(self.with_local(self.local.scale(factor)?))
     }
@@ -249,9 +240,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The same with other values for the entries of own rows, in the order of [`local`](Self::local).
-    ///
-    /// # Errors
-    /// For another number of values.
     pub fn with_values(&self, values: Vec<T>) -> Result<Self> {
         let local = Csr::with_pattern(self.local.pattern(), values)?;
         Ok(Self {
@@ -317,9 +305,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// Entries of all ranks.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn total_nonzeros(&self) -> Result<u64> {
         self.team().total(self.local.nonzeros() as u64)
     }

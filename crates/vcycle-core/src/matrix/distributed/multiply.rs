@@ -9,9 +9,6 @@ use crate::scalar::Scalar;
 impl<T: Scalar> Distributed<T> {
     /// Own rows of the product with another matrix, and the numbers of their columns. Sums are formed in the order of the
     /// whole matrices, so rows have the bits they have without ranks. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn multiplied(&self, other: &Self) -> Result<(Csr<T>, LocalNumbers)> {
         let (rows, columns) = other.rows_of(self.columns.others(), &self.columns)?;
         let made = self.team().agree(self.local.multiply(&rows))?;
@@ -20,9 +17,6 @@ impl<T: Scalar> Distributed<T> {
 
     /// Own rows and those `wanted` of others, by increasing number, with all of their columns, whose numbers come with them;
     /// in a numbering of rows that has more, these are empty. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn rows_of(&self, wanted: &[u64], rows: &LocalNumbers) -> Result<(Csr<T>, LocalNumbers)> {
         let fetched = self.fetch(wanted)?;
         let all = [self.columns.others(), &fetched.rows.columns].concat();

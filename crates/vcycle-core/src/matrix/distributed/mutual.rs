@@ -7,9 +7,6 @@ use crate::scalar::Scalar;
 impl<T: Scalar> Distributed<T> {
     /// Whether the rows of other ranks that own ones refer to refer to these in turn, on every rank. Two ranks compare a sum
     /// of hashes of the entries between them. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn is_mutual(&self) -> Result<bool> {
         let (team, halo) = (self.team(), &self.columns);
         let first = self.rows.range(team.rank()).start;

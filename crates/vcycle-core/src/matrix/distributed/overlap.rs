@@ -25,9 +25,6 @@ pub struct Overlap<T> {
 impl<T: Scalar> Distributed<T> {
     /// The submatrix of own rows and `rings` around them: ring 1 are the rows that own ones refer to. Whole nodes of
     /// `block` rows are taken. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn overlapped(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
         let (_, rows) = self.rings(rings, block, None, u64::MAX)?;
         let others = rows.numbers.clone();
@@ -36,9 +33,6 @@ impl<T: Scalar> Distributed<T> {
 
     /// The submatrix of own rows and those of `rings` around them that come before: what a lower triangle depends on.
     /// All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn preceded(&self, rings: usize) -> Result<Overlap<T>> {
         let end = self.rows.range(self.team().rank()).end;
         let (_, rows) = self.rings(rings, 1, None, end)?;
@@ -48,9 +42,6 @@ impl<T: Scalar> Distributed<T> {
 
     /// Own rows and `rings` around them, all of their entries, and one ring more of which there are the numbers alone:
     /// its rows are empty. Rows that refer to own ones are in a ring, too. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn surrounded(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
         let back = match self.is_mutual()? {
             true => None,
@@ -123,9 +114,6 @@ pub(super) fn whole_nodes(rows: &[u64], block: usize) -> Vec<u64> {
 
 impl<T: Scalar> Distributed<T> {
     /// The rows that a numbering has, with columns in another; others are left out. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn rows_near(&self, rows: &LocalNumbers, columns: &LocalNumbers) -> Result<Csr<T>> {
         let others = self.fetch(rows.others())?;
         self.between(&others, rows, columns)

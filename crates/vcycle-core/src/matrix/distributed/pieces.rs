@@ -11,9 +11,6 @@ use crate::scalar::Scalar;
 impl<T: Scalar> Distributed<T> {
     /// The same matrix with rows in pieces of equal work, as [`Pattern::pieces`](crate::matrix::Pattern) of the whole matrix
     /// has them: every rank has those that begin in its rows. With their bounds. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn in_pieces(&self) -> Result<(Self, Vec<u64>)> {
         let bounds = self.bounds_of_pieces()?;
         let own = self.rows.range(self.team().rank());

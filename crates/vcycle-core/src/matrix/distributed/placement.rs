@@ -12,9 +12,6 @@ use crate::scalar::Scalar;
 impl<T: Scalar> Distributed<T> {
     /// The same matrix for vectors on another executor of this rank: that of its device, or of its host, which then has the
     /// rows, too.
-    ///
-    /// # Errors
-    /// When rows cannot be copied from a device.
     pub fn on(&self, executor: &Executor) -> Result<Self> {
         match self.local.executor().is_device() && !executor.is_device() {
             true => self.with_rows_at(executor, &executor.alone()),
@@ -23,9 +20,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The same matrix with its rows where the vectors of this rank are: what a set-up makes of them stays there.
-    ///
-    /// # Errors
-    /// When a device has no room for them.
     pub fn with_rows_there(&self) -> Result<Self> {
         self.with_rows_at(&self.executor, &self.executor.gathering())
     }

@@ -13,9 +13,6 @@ use crate::scalar::Scalar;
 impl<T: Scalar> Distributed<T> {
     /// A square matrix whose row and column `i` become row and column `place(i)`, about as many rows for every rank, and own
     /// rows of vectors alike. All ranks call it together, with the same order.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn renumbered(
         &self,
         place: impl Fn(u64) -> u64,

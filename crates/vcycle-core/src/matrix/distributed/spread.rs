@@ -170,9 +170,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The own ones of values that rank 0 has for all rows, `cols` for each.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn spread_values<E: Element>(&self, whole: Option<&[E]>, cols: usize) -> Result<Vec<E>> {
         let (team, width) = (self.team(), cols * size_of::<E>());
         let mut own = vec![E::default(); self.rows.count(team.rank()) * cols];
@@ -188,9 +185,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The values that all ranks have for their rows, on rank 0; none on the others.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn gathered_values<E: Element>(&self, own: &[E]) -> Result<Vec<E>> {
         let counts = self.counts(own.len())?;
         self.to_first(own, &counts)

@@ -12,9 +12,6 @@ use crate::scalar::Scalar;
 
 impl<T: Scalar> Distributed<T> {
     /// Whether it is symmetric, Hermitian where it is complex, and whether its diagonal is positive: on all ranks. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
         if let Some(known) = self.definite.get() {
             return Ok(*known);

@@ -15,17 +15,11 @@ use crate::size::Size;
 
 impl<T: Scalar> Distributed<T> {
     /// The transpose; every rank has the rows that are its columns here. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn transpose(&self) -> Result<Self> {
         self.turned(self.local.transpose()?)
     }
 
     /// The conjugate transpose, as [`transpose`](Self::transpose).
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn adjoint(&self) -> Result<Self> {
         self.turned(self.local.adjoint()?)
     }

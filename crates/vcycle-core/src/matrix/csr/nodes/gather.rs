@@ -12,9 +12,6 @@ use crate::vector::Vector;
 impl Nodes {
     /// The matrix numbered node by node. Unknowns that a node lacks are added with a diagonal entry of the
     /// size of their neighbours and nothing else, so that they are zero if the right-hand side is.
-    ///
-    /// # Errors
-    /// For a matrix of another size, and when memory is short.
     pub fn gather_matrix<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
         check_size("unknowns of nodes", Size::square(self.given), a.size())?;
         let executor = a.executor();
@@ -63,9 +60,6 @@ impl Nodes {
     }
 
     /// The rows of a vector in the same order, zero where a node lacks an unknown.
-    ///
-    /// # Errors
-    /// For a vector of another length, and when memory is short or a device fails.
     pub fn gather<T: Scalar>(&self, x: &Vector<T>) -> Result<Vector<T>> {
         let cols = x.cols();
         check_size("unknowns of nodes", Size::new(self.given, cols), x.size())?;
@@ -89,9 +83,6 @@ impl Nodes {
     }
 
     /// Undoes [`gather`](Self::gather).
-    ///
-    /// # Errors
-    /// As [`gather`](Self::gather).
     pub fn scatter<T: Scalar>(&self, y: &Vector<T>) -> Result<Vector<T>> {
         let cols = y.cols();
         check_size(
