@@ -1,6 +1,8 @@
 //! Matrices and dense arithmetic for the tests of sparse algebra.
 
-use super::{Csr, Duplicates};
+use std::sync::Arc;
+
+use super::{Csr, Duplicates, Pattern};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::scalar::{Scalar, c64};
@@ -165,4 +167,20 @@ pub(in crate::matrix) fn seven_points(executor: &Executor, [nx, ny, nz]: [usize;
         };
         (0..n).filter_map(entry).collect()
     })
+}
+
+/// Graphs that are hard to cut: a star, a clique, and vertices without edges, or none.
+pub(super) fn odd_graphs() -> Vec<Arc<Pattern>> {
+    let graph = |n: usize, near: &dyn Fn(usize) -> Vec<usize>| {
+        let ones = |row: usize| near(row).into_iter().map(|column| (column, 1.0)).collect();
+        let (host, size) = (Executor::reference(), Size::square(n));
+        let a: Csr<f64> = of_rows(&host, size, Duplicates::Sum, ones);
+        Arc::clone(a.pattern())
+    };
+    vec![
+        graph(200, &|row| vec![0, row]),
+        graph(160, &|_| (0..160).collect()),
+        graph(300, &|row| vec![row]),
+        graph(0, &|_| Vec::new()),
+    ]
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::cell_box::CellBox;
+use super::cell_box::{boxes, is_worth, slab_axis, slabs};
 use super::cells::{CellMoves, Cells};
-use super::grid_cuts::{boxes, is_worth, slab_axis, slabs};
 use super::partition::Partition;
 use crate::communicator::Communicator;
 use crate::error::Result;

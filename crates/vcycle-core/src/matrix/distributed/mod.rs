@@ -5,33 +5,26 @@
 //! on any number of ranks. In products the interior rows, which refer to own columns only, are computed while the values
 //! of other ranks travel.
 
-mod behind;
 mod cell_box;
 mod cell_moves;
 mod cells;
-mod columns;
 mod device_halo;
 #[cfg(test)]
 mod device_rows_tests;
-mod entries;
 mod exchange;
 mod fetch;
 mod galerkin;
 mod gathered;
-mod grid_cuts;
 mod grid_order;
 mod grid_part;
 mod halo;
 #[cfg(test)]
 mod line_tests;
 mod local_numbers;
-mod multiply;
-mod mutual;
 mod nodes;
 mod on_device;
 mod overlap;
 mod partition;
-mod pieces;
 mod placement;
 mod product;
 #[cfg(test)]
@@ -46,7 +39,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod transpose;
-mod wire;
 
 use std::sync::{Arc, OnceLock};
 
@@ -63,7 +55,7 @@ pub use local_numbers::LocalNumbers;
 pub use overlap::Overlap;
 pub use partition::Partition;
 
-use self::columns::{map_in_place, others_among};
+use self::local_numbers::{map_in_place, others_among};
 use self::split::{Parts, Shapes};
 use super::csr::{Csr, Duplicates};
 use crate::arrays::Pattern;
