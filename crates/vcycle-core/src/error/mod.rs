@@ -12,7 +12,7 @@ use crate::size::Size;
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything a caller can cause or a machine can refuse.
+/// Everything a caller can cause or a machine can refuse. Rows, columns, vectors and levels are counted from 0.
 ///
 /// A solve that ends without converging is *not* an error but an
 /// [`Outcome`](crate::stop::Outcome).

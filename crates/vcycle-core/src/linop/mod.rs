@@ -1,11 +1,4 @@
 //! Linear operators and the factories that make them.
-//!
-//! A matrix, a preconditioner, a multigrid cycle, a whole solver and a closure are all a
-//! [`LinOp`]: `y = A x` on one or many columns. A [`Factory`] holds parameters and turns a matrix
-//! into an operator, so that any solver can be a preconditioner, a smoother or a coarsest solver.
-//!
-//! Operators compose: [`Sum`], [`Product`], [`Scaled`], [`Transposed`] and [`Converted`] are made
-//! of others, [`MatrixFree`] of a closure.
 
 mod any_factory;
 mod converted;

@@ -12,19 +12,6 @@ use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 
 /// `alpha A`.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{LinOp, Scaled}, matrix::Csr,
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
-/// let x = Vector::filled(&cpu, 2, 1, 1.0)?;
-/// let mut y = Vector::zeros_like(&x)?;
-/// Scaled::<f64>::new(-3.0, a).apply(&x, &mut y, &Workspace::new())?;
-/// assert_eq!(y.to_vec(), [-3.0, -6.0]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Scaled<T: Scalar> {
     alpha: T::Arith,

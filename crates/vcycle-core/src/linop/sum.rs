@@ -15,15 +15,17 @@ use crate::workspace::Workspace;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Identity, LinOp, Sum}, matrix::Csr,
-///              vector::Vector};
+/// use vcycle::{executor::{Executor, Workspace}, matrix::Csr, vector::Vector,
+///              linop::{Identity, LinOp, Product, Scaled, Sum, Transpose, Transposed}};
 /// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
-/// let shifted = Sum::<f64>::new(vec![(1.0, a), (0.5, Arc::new(Identity::new(&cpu, 2)))])?;
-/// let x = Vector::filled(&cpu, 2, 1, 1.0)?;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
+/// let twice = Arc::new(Scaled::new(2.0, Arc::clone(&a)));
+/// let normal = Product::new(vec![Arc::new(Transposed::new(a, Transpose::Plain)), twice])?;
+/// let shifted = Sum::new(vec![(1.0, Arc::new(normal)), (0.5, Arc::new(Identity::new(&cpu, 2)))])?;
+/// let x = Vector::<f64>::filled(&cpu, 2, 1, 1.0)?;
 /// let mut y = Vector::zeros_like(&x)?;
 /// shifted.apply(&x, &mut y, &Workspace::new())?;
-/// assert_eq!(y.to_vec(), [1.5, 2.5]);
+/// assert_eq!(y.to_vec(), [2.5, 8.5]);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -207,24 +207,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn triplets_are_sorted_and_summed() {
-        let a = Coo::from_triplets(
-            &Executor::reference(),
-            Size::new(3, 2),
-            vec![2, 0, 2],
-            vec![1, 1, 1],
-            vec![1.0, 2.0, 4.0],
-            Duplicates::Sum,
-        )
-        .unwrap();
-        assert_eq!((a.rows(), a.columns()), (&[0, 2][..], &[1, 1][..]));
-        assert_eq!(a.values(), [2.0, 5.0]);
-        let csr = a.clone().into_csr().unwrap();
-        assert_eq!(csr.offsets(), [0, 1, 1, 2]);
-        assert_eq!(csr.offsets(), a.to_csr().offsets());
-    }
-
-    #[test]
     fn an_impossible_number_of_rows_is_a_typed_error() {
         let size = Size::new(usize::MAX, 1);
         let host = Executor::reference();

@@ -16,14 +16,6 @@ use crate::workspace::Workspace;
 /// A dense matrix, stored row after row.
 ///
 /// **Choose it** for small matrices, coarsest ones say, or when most entries are not zero.
-///
-/// ```
-/// use vcycle::{executor::Executor, linop::Size, matrix::Dense};
-/// let a = Dense::from_rows(&Executor::cpu(), Size::square(2), vec![1.0, 0.0, 3.0, 4.0])?;
-/// assert_eq!((a.get(1, 0), a.row(0)), (3.0, &[1.0, 0.0][..]));
-/// assert_eq!(a.to_csr().columns(), [0, 0, 1]); // zeros are no entries
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Dense<T> {
     size: Size,

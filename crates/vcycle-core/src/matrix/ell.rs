@@ -11,14 +11,6 @@ use crate::scalar::Scalar;
 ///
 /// **Choose it** when the rows are of nearly equal length, as those of stencils: no row offsets
 /// are read and neighbouring rows are worked on together.
-///
-/// ```
-/// use vcycle::{executor::Executor, matrix::{Csr, Ell}};
-/// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 2.0]);
-/// let ell = Ell::from_csr(&a)?;
-/// assert_eq!((ell.width(), ell.to_csr().values()), (1, a.values()));
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Ell<T> {
     pub(super) slots: Slots<T>,

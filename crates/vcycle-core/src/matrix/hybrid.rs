@@ -12,17 +12,6 @@ use crate::scalar::{Mixes, Scalar};
 /// (Bell and Garland 2009).
 ///
 /// **Choose it** when most rows are short and alike but some are much longer.
-///
-/// ```
-/// use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates, Hybrid}};
-/// let (offsets, columns) = (vec![0, 1, 2, 5], vec![0, 1, 0, 1, 2]);
-/// let a = Csr::from_arrays(
-///     &Executor::cpu(), Size::square(3), offsets, columns, vec![1.0; 5], Duplicates::Refuse,
-/// )?;
-/// let hybrid = Hybrid::from_csr(&a)?;
-/// assert_eq!((hybrid.ell().width(), hybrid.coo().nonzeros()), (1, 2));
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Hybrid<T> {
     ell: Ell<T>,

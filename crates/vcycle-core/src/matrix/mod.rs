@@ -21,6 +21,8 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use self::csr::testing::of_rows;
 pub use bsr::Bsr;
 pub use coo::Coo;
 #[cfg(feature = "metis")]
@@ -30,9 +32,8 @@ pub use csr::{
     fill_rows_with, ranges, zeroed,
 };
 pub use csr::{
-    Assembly, Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching,
-    Nodes, Numbering, Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection,
-    reverse_cuthill_mckee,
+    Assembly, Csr, Defects, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes, Numbering,
+    Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection, reverse_cuthill_mckee,
 };
 pub use dense::Dense;
 pub use distributed::{

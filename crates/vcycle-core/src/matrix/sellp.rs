@@ -12,14 +12,6 @@ use crate::scalar::Scalar;
 /// al. 2014 without its sorting of rows).
 ///
 /// **Choose it** when rows differ in length over the matrix but little from their neighbours.
-///
-/// ```
-/// use vcycle::{executor::Executor, matrix::{Csr, SellP}};
-/// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 2.0]);
-/// let sellp = SellP::from_csr(&a)?;
-/// assert_eq!((sellp.slots(), sellp.nonzeros()), (64, 2));
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct SellP<T> {
     slots: Slots<T>,

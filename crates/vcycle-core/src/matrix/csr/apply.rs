@@ -47,12 +47,7 @@ impl<T: Scalar> Csr<T> {
     /// Rows and columns of the blocks in which its device multiplies with it; none where it does so row by row, and on the
     /// host.
     pub fn device_block(&self) -> Result<Option<Size>> {
-        self.device_block_for(1)
-    }
-
-    /// The same for vectors of so many columns: with many it may be other blocks.
-    pub fn device_block_for(&self, cols: usize) -> Result<Option<Size>> {
-        operations::device_block(self, cols)
+        operations::device_block(self, 1)
     }
 
     /// The same matrix, with which its device multiplies in blocks of at most six rows and columns, or row by row; by

@@ -75,12 +75,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Row offsets, columns and values on the host: handed over where nobody shares them, else copied.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let (offsets, columns, values) = Csr::<f64>::identity(&Executor::cpu(), 2).into_arrays();
-    /// assert_eq!((offsets, columns, values), (vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]));
-    /// ```
     pub fn into_arrays(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
         let (offsets, columns) = match Arc::try_unwrap(self.pattern) {
             Ok(own) => (own.offsets.into_vec(), own.columns.into_vec()),

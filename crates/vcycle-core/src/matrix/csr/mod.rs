@@ -33,6 +33,8 @@ mod seen;
 mod spgemm;
 #[cfg(test)]
 pub(in crate::matrix) mod testing;
+#[cfg(test)]
+mod thread_tests;
 mod transpose;
 mod triplets;
 
@@ -46,7 +48,7 @@ pub use assembly::Assembly;
 #[cfg(feature = "metis")]
 pub use bisection::recursive_bisection;
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
-pub use defects::{Defects, DiagonalSigns};
+pub use defects::Defects;
 pub use dissection::nested_dissection;
 pub use equilibrate::{Equilibrated, Scaling};
 pub(crate) use factor::Stacked;
@@ -170,7 +172,8 @@ impl<T: Scalar> Csr<T> {
         let executor = columns.executor();
         executor.check_same(offsets.executor(), "csr")?;
         executor.check_same(values.executor(), "csr")?;
-        pattern::check_lengths(size, &offsets, columns.len(), values.len())?;
+        let offset = |row: usize| offsets.get(row);
+        pattern::check_lengths(size, (offsets.len(), offset), columns.len(), values.len())?;
         pattern::check_order(size, &offsets, &columns)?;
         let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
         Ok(Self::of_buffers(&pattern, values))

@@ -9,13 +9,6 @@ use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
     /// The entries for which `keep(row, column, value)` holds.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 1e-20]);
-    /// assert_eq!(a.filter(|_, _, value| value > 1e-12)?.nonzeros(), 1);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
     pub fn filter(&self, keep: impl Fn(usize, usize, T) -> bool + Sync + Send) -> Result<Self> {
         let arrays = build(
             self.executor(),

@@ -193,7 +193,7 @@ impl<T: Scalar> Csr<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{assert_same, dense, executors, grid, random};
+    use super::super::testing::{dense, grid, random};
     use super::*;
     use crate::executor::Executor;
 
@@ -217,14 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inverse_restores_matrices_and_vectors() {
-        let expected = grid::<f64>(&Executor::reference(), 120);
-        let p = shuffle(expected.size().rows);
-        for cpu in executors() {
-            let a = expected.copy_to(&cpu).unwrap();
-            let b = a.permute_symmetric(&p).unwrap();
-            assert_same(&b.permute_symmetric(&p.inverse()).unwrap(), &expected);
-        }
+    fn the_inverse_restores_vectors() {
         let host = Executor::reference();
         let x = Vector::from_rows(&host, 2, (0..8).map(f64::from).collect()).unwrap();
         let (mut y, mut z) = (x.clone(), x.clone());

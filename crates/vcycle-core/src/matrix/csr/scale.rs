@@ -19,13 +19,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// `D A` with `factors` on the diagonal of `D`, on the same pattern.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 2.0]);
-    /// assert_eq!(a.scale_rows(&[3.0, 5.0])?.values(), [3.0, 10.0]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
     pub fn scale_rows(&self, factors: &[T]) -> Result<Self> {
         let expected = Size::new(self.size().rows, 1);
         check_size("scaling of rows", expected, Size::new(factors.len(), 1))?;

@@ -22,14 +22,6 @@ impl<T: Scalar> Csr<T> {
     /// Sums are formed in the arithmetic of `T`, in the order of `A`'s columns, so the result is
     /// the same for any number of threads. To form the product again with other values, keep a
     /// [`SpGemm`]; it gives the same bits.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let cpu = Executor::cpu();
-    /// let a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
-    /// assert_eq!(a.multiply(&a)?.values(), [1.0, 4.0]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
     pub fn multiply(&self, b: &Self) -> Result<Self> {
         let size = check_product(&self.pattern, &b.pattern)?;
         if let Some(product) = products::multiply(self, b)? {
@@ -56,18 +48,6 @@ impl<T: Scalar> Csr<T> {
 }
 
 /// A product `C = A B` whose pattern is known, for matrices whose values change.
-///
-/// ```
-/// use vcycle::{executor::Executor, matrix::{Csr, SpGemm}};
-/// let cpu = Executor::cpu();
-/// let mut a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
-/// let square = SpGemm::symbolic(a.pattern(), a.pattern())?;
-/// let mut c = square.numeric(&a, &a)?;
-/// a.values_mut()[0] = 3.0;
-/// square.renew(&a, &a, &mut c)?;
-/// assert_eq!(c.values(), [9.0, 4.0]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct SpGemm {
     a: Arc<Pattern>,
@@ -247,10 +227,11 @@ impl<V: Value> Accumulator<V> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{
-        assert_close, assert_same, banded, dense, dense_product, executors, grid, random,
+        assert_close, assert_same, dense, dense_product, grid, of_rows, random,
     };
     use super::*;
     use crate::executor::Executor;
+    use crate::matrix::Duplicates;
     use crate::scalar::{c64, f16};
 
     #[test]
@@ -263,18 +244,6 @@ mod tests {
             assert_eq!(c.size(), Size::new(m, k));
             assert_close(&dense(&c), &dense_product(&dense(&a), &dense(&b), k));
         }
-    }
-
-    #[test]
-    fn the_transpose_of_a_product_is_the_product_of_transposes() {
-        let host = Executor::reference();
-        let a = random::<f64>(&host, 12, 8, 0.4, 1);
-        let b = random::<f64>(&host, 8, 10, 0.4, 2);
-        let (ta, tb) = (a.transpose().unwrap(), b.transpose().unwrap());
-        let left = a.multiply(&b).unwrap().transpose().unwrap();
-        let right = tb.multiply(&ta).unwrap();
-        assert_eq!(left.columns(), right.columns());
-        assert_close(&dense(&left), &dense(&right));
     }
 
     #[test]
@@ -292,35 +261,12 @@ mod tests {
     }
 
     #[test]
-    fn threads_change_no_bit() {
-        let host = Executor::reference();
-        let (a, b) = (grid::<f64>(&host, 150), banded::<f64>(&host, 22_500, 1));
-        let expected = a.multiply(&b).unwrap();
-        for cpu in executors() {
-            let (a, b) = (a.copy_to(&cpu).unwrap(), b.copy_to(&cpu).unwrap());
-            assert_same(&a.multiply(&b).unwrap(), &expected);
-            let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
-            assert_same(&product.numeric(&a, &b).unwrap(), &expected);
-        }
-    }
-
-    #[test]
     fn half_precision_sums_in_single() {
         let host = Executor::reference();
-        let ones = |rows, cols| {
-            let values = vec![f16::ONE; 4096];
-            let (offsets, columns) = match rows {
-                1 => (vec![0, 4096], (0..4096).collect()),
-                _ => ((0..=4096).collect(), vec![0; 4096]),
-            };
-            Arrays {
-                offsets,
-                columns,
-                values,
-            }
-            .into_csr(&host, Size::new(rows, cols))
-        };
-        let c = ones(1, 4096).multiply(&ones(4096, 1)).unwrap();
+        let row: Csr<f16> = of_rows(&host, Size::new(1, 4096), Duplicates::Refuse, |_| {
+            (0..4096).map(|column| (column, 1.0)).collect()
+        });
+        let c = row.multiply(&row.transpose().unwrap()).unwrap();
         // In half precision the sum would stop at 2048.
         assert_eq!(c.values(), [f16::from_f32(4096.0)]);
     }

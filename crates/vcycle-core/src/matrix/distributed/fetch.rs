@@ -259,26 +259,13 @@ impl<T: Scalar> Distributed<T> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::on_ranks;
+    use super::super::tests::matrix;
     use super::*;
-    use crate::executor::Executor;
-    use crate::matrix::Duplicates;
-    use crate::matrix::csr::testing::of_rows;
-    use crate::size::Size;
-
-    /// A matrix of order 11 whose rows couple to distant ones.
-    fn whole() -> Csr<f64> {
-        of_rows(&Executor::cpu(), Size::square(11), Duplicates::Sum, |row| {
-            let mut near = [row, (row * 3 + 1) % 11, (row + 5) % 11];
-            near.sort_unstable();
-            let near = near.into_iter().enumerate();
-            near.map(|(place, column)| (column, 0.1 * (3 * row + place) as f64))
-                .collect()
-        })
-    }
+    use crate::matrix::csr::testing::assert_same;
 
     #[test]
     fn rows_of_a_product_have_the_bits_they_have_without_ranks() {
-        let a = whole();
+        let a = matrix();
         let expected = a.multiply(&a).unwrap();
         for ranks in [1, 2, 3, 12] {
             on_ranks(None, ranks, &a, |rank, part| {
@@ -286,8 +273,7 @@ mod tests {
                 let rows = part.rows();
                 let made = Distributed::of_numbered(rank, rows, rows, &columns, own)?;
                 if let Some(found) = made.gathered()? {
-                    assert_eq!(found.columns(), expected.columns());
-                    assert_eq!(found.values(), expected.values());
+                    assert_same(&found, &expected);
                 }
                 Ok(())
             });

@@ -9,8 +9,6 @@ mod cell_box;
 mod cell_moves;
 mod cells;
 mod device_halo;
-#[cfg(test)]
-mod device_rows_tests;
 mod exchange;
 mod fetch;
 mod galerkin;
@@ -18,8 +16,6 @@ mod gathered;
 mod grid_order;
 mod grid_part;
 mod halo;
-#[cfg(test)]
-mod line_tests;
 mod local_numbers;
 mod nodes;
 mod on_device;
