@@ -6,7 +6,6 @@ mod defaults;
 mod identity;
 mod matrix_free;
 mod product;
-mod relax;
 mod scaled;
 mod sum;
 #[cfg(test)]

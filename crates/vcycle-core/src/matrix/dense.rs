@@ -77,9 +77,9 @@ impl<T: Scalar> Dense<T> {
     /// The same matrix, from CSR.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
         let mut dense = Self::zeros(a.executor(), a.size())?;
-        for row in 0..a.size().rows {
+        let cols = a.size().cols.max(1);
+        for (row, target) in dense.values_mut().chunks_exact_mut(cols).enumerate() {
             let (columns, values) = a.row(row);
-            let target = dense.row_mut(row);
             for (&column, &value) in columns.iter().zip(values) {
                 target[column as usize] = value;
             }
@@ -100,12 +100,6 @@ impl<T: Scalar> Dense<T> {
     /// One row.
     pub fn row(&self, row: usize) -> &[T] {
         &self.values()[row * self.size.cols..][..self.size.cols]
-    }
-
-    /// One row, to be changed.
-    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        let cols = self.size.cols;
-        &mut self.values_mut()[row * cols..][..cols]
     }
 
     /// One entry.

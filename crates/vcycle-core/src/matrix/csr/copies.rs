@@ -114,18 +114,6 @@ impl<T: Scalar> Csr<T> {
         let _ = self.copies.narrow.set(Arc::clone(narrow) as _);
     }
 
-    /// What is wrong with a row of a device that has an infinite entry or NaN.
-    fn non_finite(&self, row: usize) -> Result<Error> {
-        let (offsets, columns) = self.pattern().buffers();
-        for place in offsets.get(row)?..offsets.get(row + 1)? {
-            if !self.values.get(place)?.load().is_finite() {
-                let column = columns.get(place)? as usize;
-                return Ok(Error::NonFiniteEntry { row, column });
-            }
-        }
-        Ok(Error::NonFiniteEntry { row, column: 0 })
-    }
-
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
         compiled!(any T: fn(&Csr<T>) -> Result<()> = Csr::all_finite)(self)
@@ -133,10 +121,11 @@ impl<T: Scalar> Csr<T> {
 
     fn all_finite(&self) -> Result<()> {
         if let Some(found) = entries::not_finite(self)? {
-            return match found {
-                None => Ok(()),
-                Some(row) => Err(self.non_finite(row)?),
-            };
+            let Some(row) = found else { return Ok(()) };
+            let (columns, values) = self.row(row);
+            let place = values.iter().position(|value| !value.load().is_finite());
+            let column = place.map_or(0, |place| columns[place] as usize);
+            return Err(Error::NonFiniteEntry { row, column });
         }
         let first = |rows: Range<usize>| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];

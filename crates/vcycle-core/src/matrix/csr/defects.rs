@@ -25,32 +25,27 @@ pub struct Defects {
 impl Defects {
     /// A sentence for each.
     pub fn sentences(&self) -> Vec<String> {
-        let rows = |count: usize| if count == 1 { "row" } else { "rows" };
-        let mut sentences = Vec::new();
-        let mut say = |count: usize, sentence: String| {
-            if count > 0 {
-                sentences.push(sentence);
-            }
+        let counted = |count: usize, word: &str| match count {
+            1 => format!("singular: 1 {word}"),
+            _ => format!("singular: {count} {word}s"),
         };
-        let (zero, columns) = (self.zero_rows, self.zero_columns);
-        let (repeated, block) = (self.repeated_rows, self.zero_block);
-        say(zero, format!("singular: {zero} {} of zeros", rows(zero)));
-        let plural = if columns == 1 { "" } else { "s" };
-        say(
-            columns,
-            format!("singular: {columns} column{plural} of zeros"),
-        );
-        let equal = format!(
-            "singular: {repeated} {} equal to earlier ones",
-            rows(repeated)
-        );
-        say(repeated, equal);
         let saddle = format!(
-            "saddle point: {block} unknowns, such as pressures or Lagrange multipliers, have zeros on the diagonal \
-             and no couplings with each other"
+            "saddle point: {} unknowns, such as pressures or Lagrange multipliers, have zeros on the diagonal \
+             and no couplings with each other",
+            self.zero_block
         );
-        say(block, saddle);
-        sentences
+        let equal = counted(self.repeated_rows, "row") + " equal to earlier ones";
+        let sentences = [
+            (self.zero_rows, counted(self.zero_rows, "row") + " of zeros"),
+            (
+                self.zero_columns,
+                counted(self.zero_columns, "column") + " of zeros",
+            ),
+            (self.repeated_rows, equal),
+            (self.zero_block, saddle),
+        ];
+        let found = sentences.into_iter().filter(|(count, _)| *count > 0);
+        found.map(|(_, sentence)| sentence).collect()
     }
 }
 

@@ -86,39 +86,22 @@ impl SpGemm {
     /// `A B`.
     ///
     /// # Errors
-    /// When the patterns are not those of the symbolic phase, or memory is short.
+    /// When the patterns are not those of the symbolic phase.
     pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
-        if self.c.executor().has_kernels_for(T::KIND) {
-            self.check_factors(a, b)?;
-        }
+        check_pattern("left factor", &self.a, a.pattern())?;
+        check_pattern("right factor", &self.b, b.pattern())?;
         let patterns = (&*self.a, &*self.b);
         if let Some(values) = products::product_values(patterns, (a, b), &self.c)? {
             return Ok(Csr::of_buffers(&self.c, values));
         }
-        let values = zeroed(self.c.executor(), self.c.nonzeros())?;
-        let mut c = Csr::with_pattern(&self.c, values)?;
-        self.renew(a, b, &mut c)?;
-        Ok(c)
-    }
-
-    /// Replaces the values of `c` by those of `A B`.
-    ///
-    /// # Errors
-    /// When one of the patterns is not that of the symbolic phase, or memory is short.
-    pub fn renew<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, c: &mut Csr<T>) -> Result<()> {
-        check_pattern("product", &self.c, c.pattern())?;
-        if self.c.executor().has_kernels_for(T::KIND) {
-            *c = self.numeric(a, b)?;
-            return Ok(());
-        }
-        self.check_factors(a, b)?;
+        let mut values = zeroed(self.c.executor(), self.c.nonzeros())?;
         let left = Values(a.values());
         let right = Plain::new(&self.b, Values(b.values()));
         fill_rows_with(
             self.c.executor(),
             self.c.offsets(),
             &self.pieces,
-            c.values_mut(),
+            &mut values,
             Accumulator::<T::Arith>::default,
             |sums, row, out| {
                 sums.follow(&self.c, row)?;
@@ -128,12 +111,8 @@ impl SpGemm {
                 }
                 Ok(())
             },
-        )
-    }
-
-    fn check_factors<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<()> {
-        check_pattern("left factor", &self.a, a.pattern())?;
-        check_pattern("right factor", &self.b, b.pattern())
+        )?;
+        Csr::with_pattern(&self.c, values)
     }
 }
 
@@ -247,17 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn renewed_values_equal_fresh_ones() {
-        let host = Executor::reference();
-        let mut a = grid::<f64>(&host, 20);
+    fn values_of_a_known_pattern_equal_fresh_ones() {
+        let mut a = grid::<f64>(&Executor::reference(), 20);
         let product = SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
-        let mut c = product.numeric(&a, &a).unwrap();
-        assert_same(&c, &a.multiply(&a).unwrap());
+        assert_same(&product.numeric(&a, &a).unwrap(), &a.multiply(&a).unwrap());
         for (place, value) in a.values_mut().iter_mut().enumerate() {
             *value = 1.0 / (place as f64 + 1.0);
         }
-        product.renew(&a, &a, &mut c).unwrap();
-        assert_same(&c, &a.multiply(&a).unwrap());
+        assert_same(&product.numeric(&a, &a).unwrap(), &a.multiply(&a).unwrap());
     }
 
     #[test]

@@ -26,18 +26,19 @@ impl<T: Scalar> Distributed<T> {
     /// The submatrix of own rows and `rings` around them: ring 1 are the rows that own ones refer to. Whole nodes of
     /// `block` rows are taken. All ranks call it together.
     pub fn overlapped(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
-        let (_, rows) = self.rings(rings, block, None, u64::MAX)?;
-        let others = rows.numbers.clone();
-        self.overlap(&rows, others)
+        self.overlapped_before(rings, block, u64::MAX)
     }
 
     /// The submatrix of own rows and those of `rings` around them that come before: what a lower triangle depends on.
     /// All ranks call it together.
     pub fn preceded(&self, rings: usize) -> Result<Overlap<T>> {
         let end = self.rows.range(self.team().rank()).end;
-        let (_, rows) = self.rings(rings, 1, None, end)?;
-        let others = rows.numbers.clone();
-        self.overlap(&rows, others)
+        self.overlapped_before(rings, 1, end)
+    }
+
+    fn overlapped_before(&self, rings: usize, block: usize, end: u64) -> Result<Overlap<T>> {
+        let (_, rows) = self.rings(rings, block, None, end)?;
+        self.overlap(&rows, rows.numbers.clone())
     }
 
     /// Own rows and `rings` around them, all of their entries, and one ring more of which there are the numbers alone:

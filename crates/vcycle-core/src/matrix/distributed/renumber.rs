@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Distributed;
 use super::partition::Partition;
-use super::rows::{Fetched, assembled, numbers, send_rows};
+use super::rows::{Fetched, numbers, send_rows};
 use crate::cut::work_before_pieces;
 use crate::error::Result;
 use crate::matrix::Duplicates;
@@ -33,7 +33,7 @@ impl<T: Scalar> Distributed<T> {
         let own = partition.range(team.rank());
         let columns = (0..self.columns.len()).map(|column| place(self.columns.global(column)));
         let columns: Vec<u64> = columns.collect();
-        let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
+        let mut sent = Fetched::for_ranks(team.size());
         let mut rows = vec![Vec::new(); team.size()];
         for (row, number) in self.rows.range(team.rank()).enumerate() {
             let place = place(number);
@@ -59,10 +59,7 @@ impl<T: Scalar> Distributed<T> {
             }
             moved.push(to);
         }
-        let rows = assembled(&received, &own);
-        let arrays = (rows.offsets, rows.columns, rows.values);
-        let refuse = Duplicates::Refuse;
-        let a = Self::of_columns(&self.executor, partition, partition, arrays, refuse)?;
+        let a = Self::of_pieces(&self.executor, partition, &received, Duplicates::Refuse)?;
         Ok((a, moved))
     }
 }

@@ -149,6 +149,11 @@ impl<T: Scalar> Fetched<T> {
         }
     }
 
+    /// None for each of so many ranks.
+    pub fn for_ranks(ranks: usize) -> Vec<Self> {
+        (0..ranks).map(|_| Self::new()).collect()
+    }
+
     /// All of them, none of which is in another.
     pub fn joined(mut parts: Vec<Self>) -> Self {
         if parts.len() == 1 {

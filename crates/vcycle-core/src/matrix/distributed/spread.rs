@@ -1,6 +1,5 @@
 //! From entries of any rank or a matrix of one to the rows of all, and back.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::exchange::{Exchange, nothing};
@@ -14,30 +13,41 @@ use crate::matrix::{Csr, Duplicates};
 use crate::scalar::{Element, Scalar, bytes, bytes_mut};
 use crate::size::Size;
 
-/// Offsets, global columns and values of some rows of a matrix.
-pub(super) fn own_rows<T: Scalar>(
-    whole: &Csr<T>,
-    rows: Range<u64>,
-) -> (Vec<usize>, Vec<u64>, Vec<T>) {
-    let offsets = &whole.offsets()[rows.start as usize..=rows.end as usize];
-    let entries = offsets[0]..offsets[offsets.len() - 1];
-    let columns = whole.columns()[entries.clone()].iter();
-    (
-        offsets.iter().map(|place| place - offsets[0]).collect(),
-        columns.copied().map(u64::from).collect(),
-        whole.values()[entries].to_vec(),
-    )
-}
-
 impl<T: Scalar> Distributed<T> {
     /// The own rows of a square matrix that every rank has as a whole.
     ///
     /// # Errors
     /// For an executor without a team and a matrix that is not square, and when another rank has failed.
     pub fn part_of(executor: &Executor, whole: &Csr<T>, rows: Partition) -> Result<Self> {
-        let arrays = own_rows(whole, rows.range(team_of(executor)?.rank()));
         let rows = Arc::new(rows);
-        Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
+        Self::part_of_both(executor, whole, &rows, &rows)
+    }
+
+    /// The same of a matrix whose columns have a partition of their own.
+    pub(super) fn part_of_both(
+        executor: &Executor,
+        whole: &Csr<T>,
+        rows: &Arc<Partition>,
+        of_columns: &Arc<Partition>,
+    ) -> Result<Self> {
+        let own = rows.range(team_of(executor)?.rank());
+        let own = whole.row_range(own.start as usize..own.end as usize)?;
+        let (offsets, columns, values) = own.into_arrays();
+        let columns = columns.into_iter().map(u64::from).collect();
+        let arrays = (offsets, columns, values);
+        Self::of_columns(executor, rows, of_columns, arrays, Duplicates::Refuse)
+    }
+
+    /// A square matrix of pieces of its rows that ranks have sent.
+    pub(super) fn of_pieces(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        pieces: &[Fetched<T>],
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        let own = assembled(pieces, &rows.range(team_of(executor)?.rank()));
+        let arrays = (own.offsets, own.columns, own.values);
+        Self::of_columns(executor, rows, rows, arrays, duplicates)
     }
 
     /// Spreads a square matrix that rank 0 has over all ranks, about as many rows for each; nodes of `block` rows stay
@@ -48,17 +58,15 @@ impl<T: Scalar> Distributed<T> {
     pub fn spread(executor: &Executor, whole: Option<&Csr<T>>, block: usize) -> Result<Self> {
         let team = team_of(executor)?;
         let size = whole.map_or(Size::square(0), Csr::size);
-        let square = match size.rows == size.cols {
-            true => Ok(()),
-            false => Err(Error::NotSquare {
-                component: "a distributed matrix",
-                size,
-            }),
-        };
+        let component = "a distributed matrix";
+        let is_square = size.rows == size.cols;
+        let square = is_square
+            .then_some(())
+            .ok_or(Error::NotSquare { component, size });
         team.agree(square)?;
         let rows = team.all_numbers(size.rows as u64)?[0];
         let rows = Arc::new(Partition::even(rows, block as u64, team.size()));
-        let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
+        let mut sent = Fetched::for_ranks(team.size());
         if let Some(whole) = whole {
             for (rank, sent) in sent.iter_mut().enumerate() {
                 for row in rows.range(rank) {
@@ -67,9 +75,8 @@ impl<T: Scalar> Distributed<T> {
                 }
             }
         }
-        let own = send_rows(team.as_ref(), &sent)?.swap_remove(0).rows;
-        let arrays = (own.offsets, own.columns, own.values);
-        Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
+        let pieces = send_rows(team.as_ref(), &sent)?;
+        Self::of_pieces(executor, &rows, &pieces, Duplicates::Refuse)
     }
 
     /// The whole matrix, on rank 0 and its executor without a team; none on the others.
@@ -226,10 +233,8 @@ impl<T: Scalar> Distributed<T> {
         let team = team_of(executor)?;
         let rows = Arc::new(Partition::even(rows, block, team.size()));
         let sent = team.agree(sorted(&rows, entries))?;
-        let received = send_rows(team.as_ref(), &sent)?;
-        let own = assembled(&received, &rows.range(team.rank()));
-        let arrays = (own.offsets, own.columns, own.values);
-        Self::of_columns(executor, &rows, &rows, arrays, duplicates)
+        let pieces = send_rows(team.as_ref(), &sent)?;
+        Self::of_pieces(executor, &rows, &pieces, duplicates)
     }
 }
 
@@ -238,7 +243,7 @@ fn sorted<T: Scalar>(
     rows: &Partition,
     entries: impl IntoIterator<Item = (u64, u64, T)>,
 ) -> Result<Vec<Fetched<T>>> {
-    let mut sent: Vec<Fetched<T>> = (0..rows.ranks()).map(|_| Fetched::new()).collect();
+    let mut sent = Fetched::for_ranks(rows.ranks());
     let mut rank = 0;
     for (row, column, value) in entries {
         if row >= rows.total() {

@@ -211,10 +211,8 @@ fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
     let coarse = galerkin(&whole_r, &whole, &p).unwrap();
     for ranks in RANKS {
         on_ranks(None, ranks, &whole, |rank, a| {
-            let arrays = spread::own_rows(&p, a.rows().range(a.team().rank()));
             let of_columns = Arc::new(Partition::even(27, 1, ranks));
-            let p =
-                Distributed::of_columns(rank, a.rows(), &of_columns, arrays, Duplicates::Refuse)?;
+            let p = Distributed::part_of_both(rank, &p, a.rows(), &of_columns)?;
             let r = p.transpose()?;
             let made = galerkin_shared(&r, &a, &p)?;
             let by = galerkin_in_blocks(&r, &a, &p, Size::square(1), galerkin)?;

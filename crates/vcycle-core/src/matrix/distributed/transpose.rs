@@ -28,7 +28,7 @@ impl<T: Scalar> Distributed<T> {
     fn turned(&self, flipped: Csr<T>) -> Result<Self> {
         let (team, halo) = (self.team(), &self.columns);
         let first = self.rows.range(team.rank()).start;
-        let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
+        let mut sent = Fetched::for_ranks(team.size());
         // Of a device no other rows come to the host.
         let outside = [0..halo.before(), halo.own().end..halo.len()];
         let [before, after] = outside.map(|rows| flipped.row_range(rows));
