@@ -6,7 +6,6 @@ mod defaults;
 mod identity;
 mod matrix_free;
 mod product;
-mod scaled;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -24,8 +23,7 @@ pub use converted::{Converted, InPrecision};
 pub use identity::Identity;
 pub use matrix_free::MatrixFree;
 pub use product::Product;
-pub use scaled::Scaled;
-pub use sum::Sum;
+pub use sum::{Scaled, Sum};
 pub use transposed::Transposed;
 pub use vcycle_kernels::Transpose;
 

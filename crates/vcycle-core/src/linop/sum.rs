@@ -1,4 +1,4 @@
-//! Sums of operators.
+//! Sums and multiples of operators.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -121,5 +121,64 @@ impl<T: Scalar> LinOp<T> for Sum<T> {
 
     fn footprint(&self) -> Footprint {
         self.terms().map(|term| term.1.footprint()).sum()
+    }
+}
+
+/// `alpha A`.
+#[derive(Clone, Debug)]
+pub struct Scaled<T: Scalar> {
+    alpha: T::Arith,
+    a: Arc<dyn LinOp<T>>,
+}
+
+impl<T: Scalar> Scaled<T> {
+    /// `alpha` times `a`.
+    pub fn new(alpha: T::Arith, a: Arc<dyn LinOp<T>>) -> Self {
+        Self { alpha, a }
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Scaled<T> {
+    fn size(&self) -> Size {
+        self.a.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.a.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        self.apply_advanced(Coefficient::one(), x, Coefficient::zero(), y, ws)
+    }
+
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, T>,
+        x: &Vector<T>,
+        beta: Coefficient<'_, T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.a
+            .apply_advanced(alpha.scaled(self.alpha), x, beta, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.a.apply_transposed(mode, x, y, ws)?;
+        y.scale(Coefficient::constant(mode.of(self.alpha)))
+    }
+
+    fn csr(&self) -> Option<Cow<'_, Csr<T>>> {
+        self.a.csr()?.scale(self.alpha).ok().map(Cow::Owned)
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.a.footprint()
     }
 }

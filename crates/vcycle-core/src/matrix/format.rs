@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::ell::longest_row;
 use super::hybrid::smallest_width;
 use super::rowwise::check_padding;
-use super::sellp::{SLICE_ROWS, slice_offsets};
+use super::slots::{SLICE_ROWS, longest_row, slice_offsets};
 use super::{Coo, Csr, Dense, Ell, Hybrid, Pattern, SellP};
 use crate::error::Result;
 use crate::linop::LinOp;

@@ -8,14 +8,12 @@ mod coo;
 mod csr;
 mod dense;
 mod distributed;
-mod ell;
 mod finished;
 mod format;
 mod hybrid;
 mod indices;
 mod mbsr;
 mod rowwise;
-mod sellp;
 mod slots;
 mod stored;
 #[cfg(test)]
@@ -40,9 +38,8 @@ pub use distributed::{
     CellBox, CellMoves, CellOrder, DeviceHalo, Distributed, Gathered, GridOrder, GridPart, Halo,
     LocalNumbers, Overlap, Partition, galerkin_in_blocks, galerkin_shared,
 };
-pub use ell::Ell;
 pub use format::{Format, FormatCosts, choose_format, convert_to};
 pub use hybrid::Hybrid;
 pub use mbsr::Mbsr;
-pub use sellp::SellP;
+pub use slots::{Ell, SellP};
 pub use stored::{Arrangement, StoredMatrix, WorkingScalar};

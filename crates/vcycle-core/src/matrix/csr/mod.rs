@@ -27,7 +27,6 @@ mod parts;
 mod pattern;
 mod permute;
 mod rcm;
-mod scale;
 mod search;
 mod seen;
 mod spgemm;
