@@ -4,6 +4,10 @@
 //! Methods stand on this layer and name no backend: they call [`operations`] of vectors and matrices, and the
 //! executor of the operands decides where these run. The library `vcycle` is the interface for users; this crate may change
 //! with every version.
+//!
+//! Whatever returns a [`Result`] fails where operands do not fit in size or place, memory is short, a device fails, or
+//! another rank has failed of those that call it together; what else can go wrong is said under *Errors*. Arrays of a
+//! device that are read as slices panic where it does not answer.
 
 pub mod arrays;
 pub mod communicator;

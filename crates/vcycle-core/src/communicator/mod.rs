@@ -38,16 +38,10 @@ pub trait Communicator: Debug + Send + Sync {
 
     /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in an order
     /// that the number of ranks decides, that of the ranks for small teams.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     fn sum(&self, values: &mut [f64]) -> Result<()>;
 
     /// [`sum`](Self::sum) that calls `meanwhile` while the values travel, where it can; else before. All of this counts as
     /// one sum.
-    ///
-    /// # Errors
-    /// When another rank has failed, and what `meanwhile` returns.
     fn sum_while(
         &self,
         values: &mut [f64],
@@ -59,9 +53,6 @@ pub trait Communicator: Debug + Send + Sync {
 
     /// Sends and receives messages, and calls `meanwhile` while they travel. What a rank sends to another, that one
     /// has to receive in its call, with the same length.
-    ///
-    /// # Errors
-    /// When another rank has failed, and what `meanwhile` returns.
     fn exchange(
         &self,
         messages: &mut Messages<'_>,
@@ -70,18 +61,12 @@ pub trait Communicator: Debug + Send + Sync {
 
     /// Whether messages may lie in the memory of devices that a driver knows (`cuda`, `hip`), as far as is known without a
     /// try.
-    ///
-    /// # Errors
-    /// Why they may not.
     fn check_driver(&self, driver: &str) -> Result<()> {
         let reason = format!("ranks of this kind send no memory of {driver} devices");
         Err(Error::Team(reason))
     }
 
     /// [`exchange`](Self::exchange) of messages by their addresses.
-    ///
-    /// # Errors
-    /// As [`exchange`](Self::exchange).
     ///
     /// # Safety
     /// Every span is memory as long as it says, of the host or of a device that [`check_driver`](Self::check_driver) allows, which nobody else writes to meanwhile; received ones do not overlap any other,
@@ -114,15 +99,9 @@ pub trait Communicator: Debug + Send + Sync {
     }
 
     /// Sends bytes to every rank, of any length, and returns what each has sent.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
 
     /// Cuts the team: ranks with the same colour form one of their own, in their order.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>>;
 
     /// What this rank has sent and how long it has waited until now.
@@ -181,17 +160,11 @@ pub(crate) fn machine() -> Vec<u8> {
 
 impl dyn Communicator + '_ {
     /// Sends the same bytes to every rank, and returns those of all.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.all_to_all(vec![bytes.to_vec(); self.size()])
     }
 
     /// Sends numbers to every rank, any count of them, and returns what each has sent.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn all_to_all_numbers(&self, numbers: Vec<Vec<u64>>) -> Result<Vec<Vec<u64>>> {
         let sent = numbers.iter().map(|numbers| bytes(numbers).to_vec());
         let number = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
@@ -201,9 +174,6 @@ impl dyn Communicator + '_ {
     }
 
     /// A number of every rank.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn all_numbers(&self, number: u64) -> Result<Vec<u64>> {
         let all = self.all_gather(&number.to_ne_bytes())?;
         let number = |bytes: Vec<u8>| bytes.try_into().map(u64::from_ne_bytes);
@@ -212,17 +182,11 @@ impl dyn Communicator + '_ {
     }
 
     /// The total of whole numbers, exact.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn total(&self, number: u64) -> Result<u64> {
         Ok(self.all_numbers(number)?.iter().sum())
     }
 
     /// The largest number of all ranks.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn largest(&self, number: f64) -> Result<f64> {
         let all = self.all_numbers(number.to_bits())?;
         let larger = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
@@ -230,9 +194,6 @@ impl dyn Communicator + '_ {
     }
 
     /// Whether it holds on any rank; every rank gets the same answer.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn any(&self, holds: bool) -> Result<bool> {
         let mut count = [f64::from(u8::from(holds))];
         self.sum(&mut count)?;
@@ -265,17 +226,11 @@ impl dyn Communicator + '_ {
     }
 
     /// Which of the ranks on its machine this one is, and how many they are; machines are distinguished by their names.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn on_this_machine(&self) -> Result<(usize, usize)> {
         self.alike(&machine())
     }
 
     /// Which of the ranks that send the same bytes this one is, and how many they are.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn alike(&self, bytes: &[u8]) -> Result<(usize, usize)> {
         let all = self.all_gather(bytes)?;
         let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| *other == bytes).count();
@@ -284,9 +239,6 @@ impl dyn Communicator + '_ {
 
     /// The cores that this rank has for itself, one at least: launchers bind processes to cores, and those of the same ones
     /// share them.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn own_cores(&self) -> Result<usize> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut place = machine();
@@ -300,9 +252,6 @@ impl dyn Communicator + '_ {
     }
 
     /// Waits until all ranks are here.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn barrier(&self) -> Result<()> {
         self.sum(&mut [0.0])
     }

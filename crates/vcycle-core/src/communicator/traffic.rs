@@ -28,9 +28,7 @@ impl Traffic {
             waiting: self.waiting.saturating_sub(earlier.waiting),
         }
     }
-}
 
-impl Traffic {
     /// Both together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {

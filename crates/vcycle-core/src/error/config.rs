@@ -3,68 +3,45 @@
 /// A wrong name, key or value, with its place and, where one is near, what may have been meant.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ConfigError {
     /// A name that no component has.
     #[error("unknown {family} `{name}`{}", did_you_mean(.suggestion))]
     UnknownName {
-        /// What was being named: `solver`, `preconditioner`...
         family: &'static str,
-        /// The name found.
         name: String,
-        /// The nearest known name.
         suggestion: Option<String>,
-        /// All known names.
         known: Vec<&'static str>,
     },
     /// A key that a component does not have.
     #[error("unknown key `{key}` in {place}{}", did_you_mean(.suggestion))]
     UnknownKey {
-        /// Where it stands.
         place: String,
-        /// The key found.
         key: String,
-        /// The nearest known key.
         suggestion: Option<String>,
-        /// All known keys.
         known: Vec<String>,
     },
     /// A value of the wrong type or outside its range.
     #[error("{place}: `{key}` cannot be {value}: {reason}")]
     BadValue {
-        /// Where it stands.
         place: String,
-        /// The key it is for.
         key: String,
-        /// The value as it was written.
         value: String,
-        /// What would be right.
         reason: String,
     },
     /// A name the project plans for and this version has not.
     #[error("{family} `{name}` is not available in this version")]
-    NotAvailable {
-        /// What was being named.
-        family: &'static str,
-        /// The name found.
-        name: String,
-    },
+    NotAvailable { family: &'static str, name: String },
     /// Choices that exclude each other.
     #[error("{0}")]
     Conflict(String),
     /// A file that is not the TOML or JSON it should be.
     #[error("{origin}: {reason}")]
-    Syntax {
-        /// The file, or the kind of text.
-        origin: String,
-        /// What the parser says, with the place.
-        reason: String,
-    },
+    Syntax { origin: String, reason: String },
     /// A file that cannot be read.
     #[error("cannot read {path}: {source}")]
     Unreadable {
-        /// The file.
         path: String,
-        /// What the system says.
         source: std::io::Error,
     },
 }

@@ -31,6 +31,7 @@ pub struct Place {
 /// What is wrong with a file. Rows and columns are counted from 1, as Matrix Market does.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum Problem {
     /// There is no such file.
     #[error("no such file")]
@@ -47,17 +48,13 @@ pub enum Problem {
     /// The library was built without a format.
     #[error("this build has no {format} files: build it with the feature `{feature}`")]
     LeftOut {
-        /// The format, by its extension.
         format: &'static str,
-        /// The feature of the crate `vcycle` that brings it.
         feature: &'static str,
     },
     /// The format cannot hold what is to be written or read.
     #[error("a {format} file cannot hold {what}")]
     Unsuited {
-        /// The format, by its extension.
         format: &'static str,
-        /// What does not fit.
         what: &'static str,
     },
     /// The system does not let the file be made.
@@ -78,96 +75,51 @@ pub enum Problem {
     /// A word that should be something else.
     #[error("expected {expected}, found `{found}`")]
     Token {
-        /// What belongs there.
         expected: &'static str,
-        /// What stands there; bytes outside ASCII are escaped.
         found: String,
     },
     /// A line that does not end.
     #[error("a line is longer than {limit} bytes")]
-    LineTooLong {
-        /// The longest line accepted.
-        limit: usize,
-    },
+    LineTooLong { limit: usize },
     /// An index that is zero or beyond the size.
     #[error("{axis} {index} is outside 1..={limit}")]
     IndexOutOfRange {
-        /// `row` or `column`.
         axis: &'static str,
-        /// The index found.
         index: u64,
-        /// The last index.
         limit: usize,
     },
     /// An entry that is infinite or not a number.
     #[error("the entry at row {row}, column {column} is not finite")]
-    NonFinite {
-        /// Row, from 1.
-        row: usize,
-        /// Column, from 1.
-        column: usize,
-    },
+    NonFinite { row: usize, column: usize },
     /// An entry that the symmetry of the file does not allow.
     #[error("the entry at row {row}, column {column} of a {symmetry} matrix {reason}")]
     Symmetry {
-        /// Row, from 1.
         row: usize,
-        /// Column, from 1.
         column: usize,
-        /// The symmetry the banner announces.
         symmetry: &'static str,
-        /// What is wrong with the entry.
         reason: &'static str,
     },
     /// Fewer entries than announced.
     #[error("{expected} entries are announced, but there are only {found}")]
-    TooFewEntries {
-        /// Announced by the header.
-        expected: usize,
-        /// Found.
-        found: usize,
-    },
+    TooFewEntries { expected: usize, found: usize },
     /// More entries announced than fit in the file.
     #[error("{expected} entries are announced, but a file of this length holds {most} at most")]
-    TooShort {
-        /// Announced by the header.
-        expected: usize,
-        /// What a file of this length can hold.
-        most: usize,
-    },
+    TooShort { expected: usize, most: usize },
     /// More entries than announced; the place is that of the first one too many.
     #[error("only {expected} entries are announced, but there are more: {found} so far")]
-    TooManyEntries {
-        /// Announced by the header.
-        expected: usize,
-        /// Found when reading stopped.
-        found: usize,
-    },
+    TooManyEntries { expected: usize, found: usize },
     /// The same position twice.
     #[error(
         "the entry at row {row}, column {column} is given more than once; \
          ask for duplicates to be summed"
     )]
-    Duplicate {
-        /// Row, from 1.
-        row: usize,
-        /// Column, from 1.
-        column: usize,
-    },
+    Duplicate { row: usize, column: usize },
     /// More rows than indices can number, or nearly all of them empty.
     #[error("a size of {size} with {entries} entries is not plausible")]
-    Implausible {
-        /// Announced size.
-        size: Size,
-        /// Entries announced or found.
-        entries: usize,
-    },
+    Implausible { size: Size, entries: usize },
     /// The machine has not enough memory for the contents.
     #[error("out of memory: {bytes} bytes are needed for the contents")]
-    OutOfMemory {
-        /// Bytes of the request.
-        bytes: usize,
-    },
+    OutOfMemory { bytes: usize },
     /// A NumPy array or archive that is not what it should be.
     #[error("{0}")]
     Array(String),

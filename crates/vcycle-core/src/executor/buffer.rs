@@ -141,9 +141,6 @@ impl<T: Element> Buffer<T> {
 
     /// Where the values are in the memory of the executor, for other libraries: the newest ones,
     /// once what is queued is done.
-    ///
-    /// # Errors
-    /// When a device has no memory for values that were made on the host.
     pub fn address(&self) -> Result<u64> {
         match &self.memory {
             Memory::Device(memory) => memory.device(),
@@ -309,9 +306,6 @@ impl<T: Element> Buffer<T> {
 
     /// Copies all values to the host, which keeps no other copy of them.
     ///
-    /// # Errors
-    /// When a device fails.
-    ///
     /// # Panics
     /// For another number of values.
     pub fn read(&self, values: &mut [T]) -> Result<()> {
@@ -326,9 +320,6 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Replaces all values by those of the host.
-    ///
-    /// # Errors
-    /// When a device fails.
     ///
     /// # Panics
     /// For another number of values.

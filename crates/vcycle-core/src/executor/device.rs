@@ -35,9 +35,6 @@ impl Executor {
     }
 
     /// Waits until everything that was queued is done; on the host it is.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn synchronize(&self) -> Result<()> {
         match self.device() {
             Some(device) => Ok(device.synchronize()?),
@@ -69,9 +66,6 @@ pub struct Moment(vcycle_gpu::Moment);
 
 impl Moment {
     /// Seconds from an earlier moment of the same device to this one, which the host waits for.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
         Ok(self.0.seconds_since(&earlier.0)?)
     }
@@ -86,9 +80,6 @@ pub struct Recording {
 
 impl Recording {
     /// Queues it again.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub fn replay(&self) -> Result<()> {
         Ok(self.device.replay(&self.graph)?)
     }

@@ -35,27 +35,18 @@ fn gpu(executor: &Executor) -> &Arc<Gpu> {
 
 impl<T: Element> Buffer<T> {
     /// `len` values of a device that are not initialised.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn room(executor: &Executor, len: usize) -> Result<Self> {
         let memory = Mirrored::room(gpu(executor), len)?;
         Ok(Self::on_device(executor, memory))
     }
 
     /// Values of the host that lie apart, behind each other on a device.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn gathered(executor: &Executor, parts: &[Vec<T>]) -> Result<Self> {
         let memory = Mirrored::gathered(gpu(executor), parts)?;
         Ok(Self::on_device(executor, memory))
     }
 
     /// Begins to copy values that a kernel has written to the host: what is queued after this runs while they are on their way.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn begin_read(&self) -> Result<Coming<T>> {
         Ok(Coming {
             readback: self.read_begin(self.len())?,
@@ -64,9 +55,6 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Begins to copy the first values to the host, which waits where it reads the copy, and not here.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn read_begin(&self, len: usize) -> Result<Readback> {
         self.mirrored().read_begin(len)
     }
@@ -80,9 +68,6 @@ impl<T: Element> Buffer<T> {
     }
 
     /// The address on the device, with the newest values there.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn device(&self) -> Result<Address> {
         self.mirrored().device()
     }
@@ -95,9 +80,6 @@ impl<T: Element> Buffer<T> {
     }
 
     /// The address on the device, where kernels are about to write.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn device_mut(&mut self) -> Result<Address> {
         match &mut self.memory {
             Memory::Device(memory) => memory.device_mut(),
@@ -106,17 +88,11 @@ impl<T: Element> Buffer<T> {
     }
 
     /// The array as kernels read it, with the newest values.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn pointer(&self) -> Result<Read<T>> {
         Ok(Read::new(self.device()?))
     }
 
     /// The array as kernels write it.
-    ///
-    /// # Panics
-    /// On a host executor.
     pub(crate) fn pointer_mut(&mut self) -> Result<Write<T>> {
         Ok(Write::new(self.device_mut()?))
     }

@@ -31,9 +31,6 @@ impl Executor {
     }
 
     /// Whether all ranks of the team use the same device. All of them call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn is_device_of_all(&self) -> Result<bool> {
         let Some(team) = self.team() else {
             return Ok(self.is_device());

@@ -87,9 +87,6 @@ impl Executor {
     }
 
     /// Whether it holds on this rank or on any other of the team; every rank gets the same answer.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn any(&self, holds: bool) -> Result<bool> {
         match self.team() {
             Some(team) => team.any(holds),
@@ -98,9 +95,6 @@ impl Executor {
     }
 
     /// Ends a stage: where it has failed on one rank of the team, it fails on all.
-    ///
-    /// # Errors
-    /// That of the stage, or of another rank.
     pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
         match self.team() {
             Some(team) => team.agree(result),
@@ -109,9 +103,6 @@ impl Executor {
     }
 
     /// The sum over all ranks of what each has counted.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn total(&self, count: usize) -> Result<u64> {
         match self.team() {
             Some(team) => team.total(count as u64),
@@ -120,9 +111,6 @@ impl Executor {
     }
 
     /// How many the ranks before this one have counted: the number of its first row, for a count of rows.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn before(&self, count: usize) -> Result<usize> {
         let Some(team) = self.team() else {
             return Ok(0);
@@ -138,30 +126,32 @@ mod tests {
     use crate::communicator::threads;
     use crate::vector::{Coefficient, Scalars, Vector};
 
+    /// Vectors of three rows on each of three ranks, whose squares sum up to 42.
+    fn check_sums(rank: &Executor, number: usize) -> Result<()> {
+        let own = vec![1.0 + number as f64; 3];
+        let x = Vector::from_column(rank, own.clone());
+        let mut sums = Scalars::filled(rank, 1, 0.0)?;
+        let mut others = sums.clone();
+        x.dot(&x, &mut sums)?;
+        assert_eq!(sums.host()?, [42.0]);
+        x.dot2(&x, &x, &mut sums, &mut others)?;
+        assert_eq!((sums.get(0)?, others.get(0)?), (42.0, 42.0));
+        assert_eq!(x.norms()?, [42f64.sqrt()]);
+        let mut y = Vector::zeros_like(&x)?;
+        y.axpy_norm(Coefficient::ratio(&sums, &others), &x, &mut sums.clone())?;
+        assert_eq!((y.to_vec(), y.norms()?), (x.to_vec(), vec![42f64.sqrt()]));
+        let pairs = Vector::from_rows(rank, 3, own.clone())?;
+        assert_eq!(pairs.norms()?, [14f64.sqrt(); 3]);
+        let alone = Vector::from_column(&rank.alone(), own.clone());
+        assert_eq!(alone.norms()?, [(3.0 * own[0] * own[0]).sqrt()]);
+        Ok(())
+    }
+
     #[test]
     fn sums_over_rows_go_over_all_ranks() {
-        let own = |rank: usize| vec![1.0 + rank as f64; 3];
         threads::run(3, |team| {
             let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let x = Vector::from_column(&rank, own(team.rank()));
-            let mut sums = Scalars::filled(&rank, 1, 0.0)?;
-            let mut others = sums.clone();
-            x.dot(&x, &mut sums)?;
-            assert_eq!(sums.host()?, [42.0]);
-            x.dot2(&x, &x, &mut sums, &mut others)?;
-            assert_eq!((sums.get(0)?, others.get(0)?), (42.0, 42.0));
-            assert_eq!(x.norms()?, [42f64.sqrt()]);
-            let mut y = Vector::zeros_like(&x)?;
-            y.axpy_norm(Coefficient::one(), &x, &mut sums)?;
-            assert_eq!(sums.get(0)?, 42f64.sqrt());
-            let pairs = Vector::from_rows(&rank, 3, own(team.rank()))?;
-            assert_eq!(pairs.norms()?, [14f64.sqrt(); 3]);
-            let alone = Vector::from_column(&rank.alone(), own(team.rank()));
-            assert_eq!(
-                alone.norms()?[0],
-                (3.0 * (1.0 + team.rank() as f64).powi(2)).sqrt()
-            );
-            Ok(())
+            check_sums(&rank, team.rank())
         })
         .unwrap();
     }
@@ -190,18 +180,7 @@ mod tests {
             assert!(rank.is_device() && !rank.shares_memory_with(&device));
             assert!(rank.on_host().team().is_some() && rank.alone().team().is_none());
             assert!(rank.gathering().is_device() && rank.gathering().team().is_none());
-            let x = Vector::from_column(&rank, vec![1.0 + team.rank() as f64; 3]);
-            let mut sums = Scalars::filled(&rank, 1, 0.0)?;
-            let mut others = sums.clone();
-            x.dot2(&x, &x, &mut sums, &mut others)?;
-            assert_eq!((sums.get(0)?, others.get(0)?), (42.0, 42.0));
-            assert_eq!(x.norms()?, [42f64.sqrt()]);
-            let mut y = Vector::zeros_like(&x)?;
-            y.axpy_norm(Coefficient::ratio(&sums, &others), &x, &mut sums.clone())?;
-            assert_eq!(y.to_vec(), x.to_vec());
-            let pairs = Vector::from_rows(&rank, 3, x.to_vec())?;
-            assert_eq!(pairs.norms()?, [14f64.sqrt(); 3]);
-            Ok(())
+            check_sums(&rank, team.rank())
         })
         .unwrap();
     }

@@ -18,20 +18,6 @@ use crate::workspace::Workspace;
 /// **Choose it** to let a preconditioner in single precision serve a solver in double; matrices
 /// need it not, a [`Csr`] maps vectors of any precision itself. [`InPrecision`] does the same for
 /// a factory.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Converted, LinOp}, matrix::Csr,
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let single = Arc::new(Csr::<f32>::diagonal_matrix(&cpu, vec![0.5, 0.25]));
-/// let double = Converted::<f32, f64>::new(single)?;
-/// let x = Vector::<f64>::filled(&cpu, 2, 1, 1.0)?;
-/// let mut y = Vector::zeros_like(&x)?;
-/// double.apply(&x, &mut y, &Workspace::new())?;
-/// assert_eq!(y.to_vec(), [0.5, 0.25]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Converted<S: Scalar, T: Scalar> {
     inner: Arc<dyn LinOp<S>>,

@@ -11,16 +11,6 @@ use crate::vector::Vector;
 use crate::workspace::Workspace;
 
 /// The identity: what a solver uses where no preconditioner is given, and the term of a shift.
-///
-/// ```
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Identity, LinOp}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let x = Vector::from_column(&cpu, vec![1.0, 2.0]);
-/// let mut y = Vector::zeros_like(&x)?;
-/// Identity::new(&cpu, 2).apply(&x, &mut y, &Workspace::new())?;
-/// assert_eq!(y.to_vec(), x.to_vec());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Identity {
     executor: Executor,

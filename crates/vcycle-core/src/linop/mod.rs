@@ -1,11 +1,4 @@
 //! Linear operators and the factories that make them.
-//!
-//! A matrix, a preconditioner, a multigrid cycle, a whole solver and a closure are all a
-//! [`LinOp`]: `y = A x` on one or many columns. A [`Factory`] holds parameters and turns a matrix
-//! into an operator, so that any solver can be a preconditioner, a smoother or a coarsest solver.
-//!
-//! Operators compose: [`Sum`], [`Product`], [`Scaled`], [`Transposed`] and [`Converted`] are made
-//! of others, [`MatrixFree`] of a closure.
 
 mod any_factory;
 mod converted;
@@ -13,8 +6,6 @@ mod defaults;
 mod identity;
 mod matrix_free;
 mod product;
-mod relax;
-mod scaled;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -32,8 +23,7 @@ pub use converted::{Converted, InPrecision};
 pub use identity::Identity;
 pub use matrix_free::MatrixFree;
 pub use product::Product;
-pub use scaled::Scaled;
-pub use sum::Sum;
+pub use sum::{Scaled, Sum};
 pub use transposed::Transposed;
 pub use vcycle_kernels::Transpose;
 
@@ -202,6 +192,16 @@ pub struct Footprint {
     pub held: usize,
     /// Bytes one application moves for the operator itself, vectors not counted.
     pub moved: usize,
+}
+
+impl Footprint {
+    /// All of them moved by an application.
+    pub fn of_bytes(bytes: usize) -> Self {
+        Self {
+            held: bytes,
+            moved: bytes,
+        }
+    }
 }
 
 impl std::iter::Sum for Footprint {

@@ -15,20 +15,6 @@ use crate::workspace::{Scratch, Workspace};
 ///
 /// Intermediate vectors come from the workspace. The product matrix itself is formed only where a
 /// component asks for its entries.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{LinOp, Product}, matrix::Csr,
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
-/// let cube = Product::<f64>::new(vec![a.clone(), a.clone(), a])?;
-/// let x = Vector::filled(&cpu, 2, 1, 1.0)?;
-/// let mut y = Vector::zeros_like(&x)?;
-/// cube.apply(&x, &mut y, &Workspace::new())?;
-/// assert_eq!(y.to_vec(), [1.0, 8.0]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Product<T: Scalar> {
     factors: Vec<Arc<dyn LinOp<T>>>,

@@ -1,4 +1,4 @@
-//! Sums of operators.
+//! Sums and multiples of operators.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,15 +15,17 @@ use crate::workspace::Workspace;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{Identity, LinOp, Sum}, matrix::Csr,
-///              vector::Vector};
+/// use vcycle::{executor::{Executor, Workspace}, matrix::Csr, vector::Vector,
+///              linop::{Identity, LinOp, Product, Scaled, Sum, Transpose, Transposed}};
 /// let cpu = Executor::cpu();
-/// let a = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
-/// let shifted = Sum::<f64>::new(vec![(1.0, a), (0.5, Arc::new(Identity::new(&cpu, 2)))])?;
-/// let x = Vector::filled(&cpu, 2, 1, 1.0)?;
+/// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
+/// let twice = Arc::new(Scaled::new(2.0, Arc::clone(&a)));
+/// let normal = Product::new(vec![Arc::new(Transposed::new(a, Transpose::Plain)), twice])?;
+/// let shifted = Sum::new(vec![(1.0, Arc::new(normal)), (0.5, Arc::new(Identity::new(&cpu, 2)))])?;
+/// let x = Vector::<f64>::filled(&cpu, 2, 1, 1.0)?;
 /// let mut y = Vector::zeros_like(&x)?;
 /// shifted.apply(&x, &mut y, &Workspace::new())?;
-/// assert_eq!(y.to_vec(), [1.5, 2.5]);
+/// assert_eq!(y.to_vec(), [2.5, 8.5]);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -119,5 +121,64 @@ impl<T: Scalar> LinOp<T> for Sum<T> {
 
     fn footprint(&self) -> Footprint {
         self.terms().map(|term| term.1.footprint()).sum()
+    }
+}
+
+/// `alpha A`.
+#[derive(Clone, Debug)]
+pub struct Scaled<T: Scalar> {
+    alpha: T::Arith,
+    a: Arc<dyn LinOp<T>>,
+}
+
+impl<T: Scalar> Scaled<T> {
+    /// `alpha` times `a`.
+    pub fn new(alpha: T::Arith, a: Arc<dyn LinOp<T>>) -> Self {
+        Self { alpha, a }
+    }
+}
+
+impl<T: Scalar> LinOp<T> for Scaled<T> {
+    fn size(&self) -> Size {
+        self.a.size()
+    }
+
+    fn executor(&self) -> &Executor {
+        self.a.executor()
+    }
+
+    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        self.apply_advanced(Coefficient::one(), x, Coefficient::zero(), y, ws)
+    }
+
+    fn apply_advanced(
+        &self,
+        alpha: Coefficient<'_, T>,
+        x: &Vector<T>,
+        beta: Coefficient<'_, T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.a
+            .apply_advanced(alpha.scaled(self.alpha), x, beta, y, ws)
+    }
+
+    fn apply_transposed(
+        &self,
+        mode: Transpose,
+        x: &Vector<T>,
+        y: &mut Vector<T>,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.a.apply_transposed(mode, x, y, ws)?;
+        y.scale(Coefficient::constant(mode.of(self.alpha)))
+    }
+
+    fn csr(&self) -> Option<Cow<'_, Csr<T>>> {
+        self.a.csr()?.scale(self.alpha).ok().map(Cow::Owned)
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.a.footprint()
     }
 }

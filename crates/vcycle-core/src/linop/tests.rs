@@ -5,16 +5,17 @@ use std::sync::Arc;
 use super::*;
 use crate::linop::Transpose::{Conjugate, Plain};
 use crate::matrix::Duplicates;
+use crate::matrix::of_rows;
 use crate::scalar::{c32, c64};
 
 /// A dense `rows` by `cols` matrix of small numbers.
 fn matrix(executor: &Executor, rows: usize, cols: usize, seed: f64) -> Csr<c64> {
-    let offsets = (0..=rows).map(|row| row * cols).collect();
-    let columns = (0..rows * cols).map(|k| (k % cols) as u32).collect();
-    let number = |k: usize| c64::new((seed + k as f64).sin(), (seed * k as f64).cos());
-    let values = (0..rows * cols).map(number).collect();
-    let size = Size::new(rows, cols);
-    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    of_rows(executor, Size::new(rows, cols), Duplicates::Refuse, |row| {
+        let number = |k: usize| c64::new((seed + k as f64).sin(), (seed * k as f64).cos());
+        (0..cols)
+            .map(|column| (column, number(row * cols + column)))
+            .collect()
+    })
 }
 
 fn vector(executor: &Executor, rows: usize) -> Vector<c64> {
@@ -111,18 +112,12 @@ fn operators_that_do_not_fit_are_refused() {
     let elsewhere: Arc<dyn LinOp<c64>> = Arc::new(matrix(&Executor::cpu(), 4, 4, 1.0));
     let one = c64::new(1.0, 0.0);
     let transposed: Arc<dyn LinOp<c64>> = Arc::new(Transposed::new(a.clone(), Plain));
-    assert!(matches!(
-        Sum::new(vec![(one, a.clone()), (one, transposed)]),
-        Err(Error::SizeMismatch { .. })
-    ));
-    assert!(matches!(
-        Product::new(vec![a.clone(), a.clone()]),
-        Err(Error::SizeMismatch { .. })
-    ));
-    assert!(matches!(
-        Product::new(vec![a, elsewhere]),
-        Err(Error::ExecutorMismatch { .. })
-    ));
+    let sum = Sum::new(vec![(one, a.clone()), (one, transposed)]);
+    assert!(matches!(sum, Err(Error::SizeMismatch { .. })));
+    let product = Product::new(vec![a.clone(), a.clone()]);
+    assert!(matches!(product, Err(Error::SizeMismatch { .. })));
+    let product = Product::new(vec![a, elsewhere]);
+    assert!(matches!(product, Err(Error::ExecutorMismatch { .. })));
     assert!(Sum::<f64>::new(vec![]).is_err() && Product::<f64>::new(vec![]).is_err());
 }
 
@@ -136,9 +131,7 @@ fn vectors_that_do_not_fit_are_refused() {
         Box::new(Sum::new(vec![(one, a.clone())]).unwrap()),
         Box::new(Product::new(vec![a.clone()]).unwrap()),
         Box::new(Scaled::new(one, a)),
-        Box::new(MatrixFree::<c64>::new(&host, Size::new(3, 4), |_, _, _| {
-            Ok(())
-        })),
+        Box::new(MatrixFree::new(&host, Size::new(3, 4), |_, _, _| Ok(()))),
     ];
     for operator in operators {
         let result = operator.apply(&x, &mut y, &ws);
@@ -193,9 +186,6 @@ fn footprints_add_up() {
     let product = Product::new(vec![a.clone(), a.clone()]).unwrap();
     assert_eq!(product.footprint().held, 2 * a.footprint().held);
     let identity: Arc<dyn LinOp<c64>> = Arc::new(Identity::new(&host, 3));
-    assert!(
-        Product::new(vec![identity.clone(), identity])
-            .unwrap()
-            .is_identity()
-    );
+    let twice = Product::new(vec![identity.clone(), identity]);
+    assert!(twice.unwrap().is_identity());
 }

@@ -12,20 +12,6 @@ use crate::vector::Vector;
 use crate::workspace::Workspace;
 
 /// `A^T` or `A^H`, through the transposed application of `A`; nothing is stored.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::{Executor, Workspace}, linop::{LinOp, Size, Transpose, Transposed},
-///              matrix::{Csr, Duplicates}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let row = Csr::from_arrays(&cpu, Size::new(1, 2), vec![0, 2], vec![0, 1], vec![3.0, 4.0],
-///                            Duplicates::Refuse)?;
-/// let column = Transposed::<f64>::new(Arc::new(row), Transpose::Plain);
-/// let mut y = Vector::zeros(&cpu, 2, 1)?;
-/// column.apply(&Vector::filled(&cpu, 1, 1, 1.0)?, &mut y, &Workspace::new())?;
-/// assert_eq!(y.to_vec(), [3.0, 4.0]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Transposed<X: Scalar, Y: Scalar = X> {
     a: Arc<dyn LinOp<X, Y>>,

@@ -53,9 +53,6 @@ impl Default for ChromeTrace {
 
 impl ChromeTrace {
     /// Writes the trace, one event a line.
-    ///
-    /// # Errors
-    /// Those of the writer.
     pub fn write_to(&self, mut out: impl Write) -> io::Result<()> {
         write!(out, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
         for (index, event) in self.events.iter().enumerate() {

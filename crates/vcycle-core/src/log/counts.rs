@@ -22,23 +22,6 @@ impl Count {
 }
 
 /// Counts operations by name, allocations by executor, and copies by the executors they are between.
-///
-/// ```
-/// use std::{cell::RefCell, rc::Rc};
-/// use vcycle::{executor::{Executor, Workspace}, log::{Counts, Log}, vector::Vector};
-/// let counts = Rc::new(RefCell::new(Counts::default()));
-/// let ws = Workspace::with_log(Log::new().with(Rc::clone(&counts)));
-/// {
-///     let _stage = ws.stage("product", 800);
-///     let v = Vector::<f64>::zeros(&Executor::cpu(), 100, 1)?;
-///     v.copy_to(&Executor::reference())?;
-/// }
-/// let counts = counts.borrow();
-/// assert_eq!(counts.operations["product"].bytes, 800);
-/// assert_eq!(counts.allocations["cpu"].bytes, 800);
-/// assert_eq!(counts.copies[&("cpu".to_owned(), "reference".to_owned())].times, 1);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Stages, by name.
@@ -95,28 +78,11 @@ mod tests {
         drop(log);
         let _after = Buffer::filled(&cpu, 7, 1.0).unwrap();
         let counts = counts.borrow();
-        assert_eq!(
-            counts.operations["set-up"],
-            Count {
-                times: 1,
-                bytes: 24
-            }
-        );
-        assert_eq!(
-            counts.allocations["cpu"],
-            Count {
-                times: 1,
-                bytes: 40
-            }
-        );
+        let once = |bytes| Count { times: 1, bytes };
+        assert_eq!(counts.operations["set-up"], once(24));
+        assert_eq!(counts.allocations["cpu"], once(40));
         assert_eq!(counts.allocations["reference"].bytes, 40);
         let way = ("cpu".to_owned(), "reference".to_owned());
-        assert_eq!(
-            counts.copies[&way],
-            Count {
-                times: 1,
-                bytes: 40
-            }
-        );
+        assert_eq!(counts.copies[&way], once(40));
     }
 }

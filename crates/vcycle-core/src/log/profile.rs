@@ -123,12 +123,8 @@ impl Observer for Profile {
 
 impl Display for Profile {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let head = ["stage", "calls", "seconds", "GB/s"];
-        write!(
-            f,
-            "{:<32} {:>8} {:>12} {:>8}",
-            head[0], head[1], head[2], head[3]
-        )?;
+        let [stage, calls, seconds, speed] = ["stage", "calls", "seconds", "GB/s"];
+        write!(f, "{stage:<32} {calls:>8} {seconds:>12} {speed:>8}")?;
         for (depth, stage) in self.rows() {
             let name = format!("{:indent$}{}", "", stage.name, indent = 2 * depth);
             let bandwidth = stage.bandwidth().map_or("-".into(), |b| format!("{b:.2}"));
@@ -157,21 +153,17 @@ mod tests {
             profile.stage_ends("product", TICK, 1_000_000_000);
             profile.stage_ends(outer, 2 * TICK, 0);
         }
-        let rows: Vec<_> = profile
-            .rows()
-            .iter()
-            .map(|(depth, stage)| (*depth, stage.name.clone(), stage.calls))
+        let rows = profile.rows().into_iter();
+        let rows: Vec<_> = rows
+            .map(|(depth, stage)| (depth, &*stage.name, stage.calls))
             .collect();
-        let row = |depth, name: &str, calls| (depth, name.to_owned(), calls);
-        assert_eq!(
-            rows,
-            [
-                row(0, "set-up", 1),
-                row(1, "product", 1),
-                row(0, "solve", 2),
-                row(1, "product", 2)
-            ]
-        );
+        let expected = [
+            (0, "set-up", 1),
+            (1, "product", 1),
+            (0, "solve", 2),
+            (1, "product", 2),
+        ];
+        assert_eq!(rows, expected);
         assert_eq!(profile.stages()[1].seconds, 2.0);
         assert_eq!(profile.stages()[1].children[0].bandwidth(), Some(2.0));
         assert_eq!(profile.stages()[1].bandwidth(), None);

@@ -1,20 +1,17 @@
 //! Coordinate format (COO): triplets sorted by row.
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::csr::{balance, compress, offsets, zeroed};
-use super::rowwise::{self, RowKernel, Rowwise, rowwise_operator};
+use super::rowwise::{RowKernel, Rowwise, Shape, rowwise_operator};
 use super::{Csr, Duplicates};
 use crate::cpu::formats::CooArrays;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::linop::Size;
 use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
 
 /// A matrix as row, column and value of every entry, sorted by row, then by column.
 ///
@@ -47,9 +44,6 @@ rowwise_operator!(Coo);
 
 impl<T: Scalar> Coo<T> {
     /// A matrix from triplets in any order; duplicates are summed in the order given.
-    ///
-    /// # Errors
-    /// As [`Csr::from_triplets`].
     pub fn from_triplets(
         executor: &Executor,
         size: Size,
@@ -112,9 +106,6 @@ impl<T: Scalar> Coo<T> {
     }
 
     /// The same matrix in compressed sparse rows; columns and values are taken over.
-    ///
-    /// # Errors
-    /// When there is no memory for the row offsets.
     pub fn into_csr(self) -> Result<Csr<T>> {
         let executor = self.executor().clone();
         let offsets = offsets(&executor, self.size.rows, self.rows())?;
@@ -125,25 +116,16 @@ impl<T: Scalar> Coo<T> {
     }
 
     /// The row of every entry.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn rows(&self) -> &[u32] {
         self.rows.on_host()
     }
 
     /// The column of every entry.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn columns(&self) -> &[u32] {
         self.columns.on_host()
     }
 
     /// The value of every entry.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn values(&self) -> &[T] {
         self.values.on_host()
     }
@@ -171,24 +153,17 @@ impl<T: Scalar> Coo<T> {
 }
 
 impl<T: Scalar> Rowwise<T> for Coo<T> {
-    fn name(&self) -> &'static str {
-        "coo product"
-    }
-
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn executor(&self) -> &Executor {
-        self.values.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.values.len()
-    }
-
-    fn bytes(&self) -> usize {
-        self.rows.bytes() + self.columns.bytes() + self.values.bytes()
+    fn shape(&self) -> Shape<'_> {
+        Shape {
+            name: "coo product",
+            size: self.size,
+            executor: self.values.executor(),
+            nonzeros: self.values.len(),
+            bytes: self.rows.bytes() + self.columns.bytes() + self.values.bytes(),
+            pieces: &self.pieces,
+            rows_together: 1,
+            keeps_zeros: true,
+        }
     }
 
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
@@ -198,10 +173,6 @@ impl<T: Scalar> Rowwise<T> for Coo<T> {
         let range = start..start + count.count();
         columns.extend_from_slice(&self.columns()[range.clone()]);
         values.extend_from_slice(&self.values()[range]);
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
@@ -234,24 +205,6 @@ impl<T: Scalar> RowKernel<T> for Coo<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn triplets_are_sorted_and_summed() {
-        let a = Coo::from_triplets(
-            &Executor::reference(),
-            Size::new(3, 2),
-            vec![2, 0, 2],
-            vec![1, 1, 1],
-            vec![1.0, 2.0, 4.0],
-            Duplicates::Sum,
-        )
-        .unwrap();
-        assert_eq!((a.rows(), a.columns()), (&[0, 2][..], &[1, 1][..]));
-        assert_eq!(a.values(), [2.0, 5.0]);
-        let csr = a.clone().into_csr().unwrap();
-        assert_eq!(csr.offsets(), [0, 1, 1, 2]);
-        assert_eq!(csr.offsets(), a.to_csr().offsets());
-    }
 
     #[test]
     fn an_impossible_number_of_rows_is_a_typed_error() {

@@ -1,31 +1,21 @@
 //! Dense matrices.
 
-use std::borrow::Cow;
-
 use super::Csr;
 use super::csr::balance;
-use super::rowwise::{self, RowKernel, Rowwise, rowwise_operator};
+use super::rowwise::{RowKernel, Rowwise, Shape, rowwise_operator};
 use crate::cpu::formats::add_dense;
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
-use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::linop::{LinOp, Size};
 use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
+use crate::vector::Vector;
 use crate::workspace::Workspace;
 
 /// A dense matrix, stored row after row.
 ///
 /// **Choose it** for small matrices, coarsest ones say, or when most entries are not zero.
-///
-/// ```
-/// use vcycle::{executor::Executor, linop::Size, matrix::Dense};
-/// let a = Dense::from_rows(&Executor::cpu(), Size::square(2), vec![1.0, 0.0, 3.0, 4.0])?;
-/// assert_eq!((a.get(1, 0), a.row(0)), (3.0, &[1.0, 0.0][..]));
-/// assert_eq!(a.to_csr().columns(), [0, 0, 1]); // zeros are no entries
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Dense<T> {
     size: Size,
@@ -37,9 +27,6 @@ rowwise_operator!(Dense);
 
 impl<T: Scalar> Dense<T> {
     /// All zeros.
-    ///
-    /// # Errors
-    /// When there is no memory for so many.
     pub fn zeros(executor: &Executor, size: Size) -> Result<Self> {
         let values = Buffer::filled(executor, size.rows.saturating_mul(size.cols), T::default())?;
         Self::from_buffer(size, values)
@@ -88,14 +75,11 @@ impl<T: Scalar> Dense<T> {
     }
 
     /// The same matrix, from CSR.
-    ///
-    /// # Errors
-    /// When there is no memory for the zeros.
     pub fn from_csr(a: &Csr<T>) -> Result<Self> {
         let mut dense = Self::zeros(a.executor(), a.size())?;
-        for row in 0..a.size().rows {
+        let cols = a.size().cols.max(1);
+        for (row, target) in dense.values_mut().chunks_exact_mut(cols).enumerate() {
             let (columns, values) = a.row(row);
-            let target = dense.row_mut(row);
             for (&column, &value) in columns.iter().zip(values) {
                 target[column as usize] = value;
             }
@@ -104,17 +88,11 @@ impl<T: Scalar> Dense<T> {
     }
 
     /// The entries, row after row.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn values(&self) -> &[T] {
         self.values.on_host()
     }
 
     /// The entries, row after row, to be changed.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn values_mut(&mut self) -> &mut [T] {
         self.values.host_mut().expect("the device still answers")
     }
@@ -124,12 +102,6 @@ impl<T: Scalar> Dense<T> {
         &self.values()[row * self.size.cols..][..self.size.cols]
     }
 
-    /// One row, to be changed.
-    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        let cols = self.size.cols;
-        &mut self.values_mut()[row * cols..][..cols]
-    }
-
     /// One entry.
     pub fn get(&self, row: usize, column: usize) -> T {
         self.row(row)[column]
@@ -137,37 +109,22 @@ impl<T: Scalar> Dense<T> {
 }
 
 impl<T: Scalar> Rowwise<T> for Dense<T> {
-    fn name(&self) -> &'static str {
-        "dense product"
-    }
-
-    fn keeps_zeros(&self) -> bool {
-        false
-    }
-
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn executor(&self) -> &Executor {
-        self.values.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.values.len()
-    }
-
-    fn bytes(&self) -> usize {
-        self.values.bytes()
+    fn shape(&self) -> Shape<'_> {
+        Shape {
+            name: "dense product",
+            size: self.size,
+            executor: self.values.executor(),
+            nonzeros: self.values.len(),
+            bytes: self.values.bytes(),
+            pieces: &self.pieces,
+            rows_together: 1,
+            keeps_zeros: false,
+        }
     }
 
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
         columns.extend(0..self.size.cols as u32);
         values.extend_from_slice(self.row(row));
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {

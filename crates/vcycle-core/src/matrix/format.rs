@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::ell::longest_row;
 use super::hybrid::smallest_width;
 use super::rowwise::check_padding;
-use super::sellp::{SLICE_ROWS, slice_offsets};
+use super::slots::{SLICE_ROWS, longest_row, slice_offsets};
 use super::{Coo, Csr, Dense, Ell, Hybrid, Pattern, SellP};
 use crate::error::Result;
 use crate::linop::LinOp;
@@ -74,19 +73,33 @@ pub struct FormatCosts {
 impl FormatCosts {
     /// Counts the entries of the rows of a pattern.
     pub fn new(pattern: &Pattern) -> Self {
-        if pattern.nonzeros() == 0 {
-            return Self {
-                bytes: vec![(Format::Csr, csr_bytes(pattern))],
-            };
+        const VALUE: usize = size_of::<f64>();
+        const INDEX: usize = size_of::<u32>();
+        const OFFSET: usize = size_of::<usize>();
+        let (size, entries, offsets) = (pattern.size(), pattern.nonzeros(), pattern.offsets());
+        let csr = entries * (VALUE + INDEX) + offsets.len() * OFFSET;
+        if entries == 0 {
+            let bytes = vec![(Format::Csr, csr)];
+            return Self { bytes };
         }
+        let longest = longest_row(offsets).saturating_mul(VALUE + INDEX);
+        let slices = slice_offsets(offsets, SLICE_ROWS);
+        let slots = slices[slices.len() - 1].saturating_mul(VALUE + INDEX);
+        let width = smallest_width(offsets, VALUE);
+        let beyond = |row: &[usize]| (row[1] - row[0]).saturating_sub(width);
+        let rest: usize = offsets.windows(2).map(beyond).sum();
+        let dense = size.rows.saturating_mul(size.cols).saturating_mul(VALUE);
         let mut bytes = vec![
-            (Format::Ell, ell_bytes(pattern)),
-            (Format::SellP, sellp_bytes(pattern)),
+            (Format::Ell, size.rows.saturating_mul(longest)),
+            (Format::SellP, slots + slices.len() * OFFSET),
             // Before the hybrid format, which is the same where no slots are worth it.
-            (Format::Coo, coo_bytes(pattern)),
-            (Format::Hybrid, hybrid_bytes(pattern)),
-            (Format::Csr, csr_bytes(pattern)),
-            (Format::Dense, dense_bytes(pattern)),
+            (Format::Coo, entries * (VALUE + 2 * INDEX)),
+            (
+                Format::Hybrid,
+                size.rows * width * (VALUE + INDEX) + rest * (VALUE + 2 * INDEX),
+            ),
+            (Format::Csr, csr),
+            (Format::Dense, dense),
         ];
         bytes.sort_by_key(|&(_, bytes)| bytes);
         Self { bytes }
@@ -96,42 +109,6 @@ impl FormatCosts {
     pub fn cheapest(&self) -> Format {
         self.bytes[0].0
     }
-}
-
-const VALUE: usize = size_of::<f64>();
-const INDEX: usize = size_of::<u32>();
-const OFFSET: usize = size_of::<usize>();
-
-fn csr_bytes(pattern: &Pattern) -> usize {
-    pattern.nonzeros() * (VALUE + INDEX) + pattern.offsets().len() * OFFSET
-}
-
-fn ell_bytes(pattern: &Pattern) -> usize {
-    let width = longest_row(pattern.offsets());
-    let row = width.saturating_mul(VALUE + INDEX);
-    pattern.size().rows.saturating_mul(row)
-}
-
-fn sellp_bytes(pattern: &Pattern) -> usize {
-    let offsets = slice_offsets(pattern.offsets(), SLICE_ROWS);
-    let slots = offsets[offsets.len() - 1];
-    slots.saturating_mul(VALUE + INDEX) + offsets.len() * OFFSET
-}
-
-fn hybrid_bytes(pattern: &Pattern) -> usize {
-    let width = smallest_width(pattern.offsets(), VALUE);
-    let beyond = |row: &[usize]| (row[1] - row[0]).saturating_sub(width);
-    let rest: usize = pattern.offsets().windows(2).map(beyond).sum();
-    pattern.size().rows * width * (VALUE + INDEX) + rest * (VALUE + 2 * INDEX)
-}
-
-fn coo_bytes(pattern: &Pattern) -> usize {
-    pattern.nonzeros() * (VALUE + 2 * INDEX)
-}
-
-fn dense_bytes(pattern: &Pattern) -> usize {
-    let size = pattern.size();
-    size.rows.saturating_mul(size.cols).saturating_mul(VALUE)
 }
 
 /// The matrix in another format, as an operator.
@@ -155,14 +132,10 @@ pub(super) fn arranged<M: Mixes<W, W>, W: Scalar>(
         Format::Hybrid => Arc::new(Hybrid::from_csr(a)?),
         Format::Coo => Arc::new(Coo::from_csr(a)?),
         Format::Dense => {
-            check_zeros(a)?;
+            // Zeros count as the padding of dense rows.
+            let slots = a.size().rows.saturating_mul(a.size().cols);
+            check_padding("dense", slots, a.nonzeros())?;
             Arc::new(Dense::from_csr(a)?)
         }
     })
-}
-
-/// Zeros count as the padding of dense rows.
-fn check_zeros<M: Scalar>(a: &Csr<M>) -> Result<()> {
-    let size = a.size();
-    check_padding("dense", size.rows.saturating_mul(size.cols), a.nonzeros())
 }

@@ -1,34 +1,17 @@
 //! Hybrid format: the regular part of a matrix in ELL, the rest in COO.
 
-use std::borrow::Cow;
-
 use super::csr::balance;
-use super::rowwise::{self, RowKernel, Rowwise, rowwise_operator};
+use super::rowwise::{RowKernel, Rowwise, Shape, rowwise_operator};
 use super::{Coo, Csr, Ell};
 use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{Footprint, LinOp, Size, Transpose};
 use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
 
 /// The first entries of every row as [`Ell`], what is left of longer rows as [`Coo`]
 /// (Bell and Garland 2009).
 ///
 /// **Choose it** when most rows are short and alike but some are much longer.
-///
-/// ```
-/// use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates, Hybrid}};
-/// let (offsets, columns) = (vec![0, 1, 2, 5], vec![0, 1, 0, 1, 2]);
-/// let a = Csr::from_arrays(
-///     &Executor::cpu(), Size::square(3), offsets, columns, vec![1.0; 5], Duplicates::Refuse,
-/// )?;
-/// let hybrid = Hybrid::from_csr(&a)?;
-/// assert_eq!((hybrid.ell().width(), hybrid.coo().nonzeros()), (1, 2));
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Hybrid<T> {
     ell: Ell<T>,
@@ -104,33 +87,20 @@ fn row_ends<T: Scalar>(a: &Csr<T>, width: usize) -> Result<Coo<T>> {
 }
 
 impl<T: Scalar> Rowwise<T> for Hybrid<T> {
-    fn name(&self) -> &'static str {
-        "hybrid product"
-    }
-
-    fn size(&self) -> Size {
-        self.ell.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.ell.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.ell.nonzeros() + self.coo.nonzeros()
-    }
-
-    fn bytes(&self) -> usize {
-        self.ell.bytes() + self.coo.bytes()
+    fn shape(&self) -> Shape<'_> {
+        let (ell, coo) = (self.ell.slots.shape(), self.coo.shape());
+        Shape {
+            name: "hybrid product",
+            nonzeros: ell.nonzeros + coo.nonzeros,
+            bytes: ell.bytes + coo.bytes,
+            pieces: &self.pieces,
+            ..ell
+        }
     }
 
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
         self.ell.slots.take_row(row, columns, values);
         self.coo.take_row(row, columns, values);
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
@@ -154,6 +124,8 @@ impl<T: Scalar> RowKernel<T> for Hybrid<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Executor;
+    use crate::linop::Size;
     use crate::matrix::Duplicates;
     use crate::matrix::csr::testing::of_rows;
 

@@ -6,16 +6,6 @@ use crate::operations::entries;
 
 impl Buffer<u32> {
     /// The same numbers in 64 bits, made where they are: row offsets of other libraries.
-    ///
-    /// ```
-    /// use vcycle::executor::{Buffer, Executor};
-    /// let offsets = Buffer::from_vec(&Executor::cpu(), vec![0_u32, 2, 3]);
-    /// assert_eq!(offsets.widened()?.to_vec(), [0_usize, 2, 3]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn widened(&self) -> Result<Buffer<usize>> {
         match entries::widened(self)? {
             Some(widened) => Ok(widened),
@@ -27,16 +17,6 @@ impl Buffer<u32> {
 impl Buffer<usize> {
     /// The same numbers in 32 bits, made where they are: columns of other libraries. What does not
     /// fit becomes the largest number, which is no column.
-    ///
-    /// ```
-    /// use vcycle::executor::{Buffer, Executor};
-    /// let columns = Buffer::from_vec(&Executor::cpu(), vec![1_usize, 7, 1 << 40]);
-    /// assert_eq!(columns.narrowed()?.to_vec(), [1, 7, u32::MAX]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn narrowed(&self) -> Result<Buffer<u32>> {
         match entries::narrowed(self)? {
             Some(narrowed) => Ok(narrowed),

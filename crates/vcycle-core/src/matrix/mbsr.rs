@@ -1,21 +1,18 @@
 //! Tiles of four rows and columns with a bitmap (mBSR).
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::bsr::blocks_of;
-use super::rowwise::{self, RowKernel, Rowwise, check_padding, rowwise_operator};
+use super::rowwise::{RowKernel, Rowwise, Shape, check_padding, rowwise_operator};
 use super::{Csr, Pattern, fill_rows, zeroed};
 use crate::arrays::{SLOTS, TILE, TileArrays};
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
-use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::executor::Buffer;
+use crate::linop::Size;
 use crate::operations::rows::Part;
 use crate::operations::tiles;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
 
 /// Rows and columns of a tile.
 const SIDE: usize = TILE.rows;
@@ -165,25 +162,18 @@ fn entries_of<T: Scalar>(
 }
 
 impl<T: Scalar> Rowwise<T> for Mbsr<T> {
-    fn name(&self) -> &'static str {
-        "mbsr product"
-    }
-
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn executor(&self) -> &Executor {
-        self.arrays.values.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.entries
-    }
-
-    fn bytes(&self) -> usize {
+    fn shape(&self) -> Shape<'_> {
         let a = &self.arrays;
-        a.pattern.bytes() + a.maps.bytes() + a.values.bytes()
+        Shape {
+            name: "mbsr product",
+            size: self.size,
+            executor: a.values.executor(),
+            nonzeros: self.entries,
+            bytes: a.pattern.bytes() + a.maps.bytes() + a.values.bytes(),
+            pieces: &self.pieces,
+            rows_together: SIDE,
+            keeps_zeros: true,
+        }
     }
 
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
@@ -194,14 +184,6 @@ impl<T: Scalar> Rowwise<T> for Mbsr<T> {
                 values.push(tile[within + place]);
             }
         }
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
-    }
-
-    fn rows_together(&self) -> usize {
-        SIDE
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
@@ -235,6 +217,7 @@ impl<T: Scalar> RowKernel<T> for Mbsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Executor;
     use crate::testing::device;
 
     const HOST: Executor = Executor::Reference;

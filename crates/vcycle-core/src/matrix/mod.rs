@@ -8,18 +8,19 @@ mod coo;
 mod csr;
 mod dense;
 mod distributed;
-mod ell;
+mod finished;
 mod format;
 mod hybrid;
 mod indices;
 mod mbsr;
 mod rowwise;
-mod sellp;
 mod slots;
 mod stored;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use self::csr::testing::of_rows;
 pub use bsr::Bsr;
 pub use coo::Coo;
 #[cfg(feature = "metis")]
@@ -29,18 +30,16 @@ pub use csr::{
     fill_rows_with, ranges, zeroed,
 };
 pub use csr::{
-    Assembly, Csr, Defects, DiagonalSigns, Duplicates, Equilibrated, Facts, Galerkin, Matching,
-    Nodes, Numbering, Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection,
-    reverse_cuthill_mckee,
+    Assembly, Csr, Defects, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes, Numbering,
+    Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection, reverse_cuthill_mckee,
 };
 pub use dense::Dense;
 pub use distributed::{
     CellBox, CellMoves, CellOrder, DeviceHalo, Distributed, Gathered, GridOrder, GridPart, Halo,
     LocalNumbers, Overlap, Partition, galerkin_in_blocks, galerkin_shared,
 };
-pub use ell::Ell;
 pub use format::{Format, FormatCosts, choose_format, convert_to};
 pub use hybrid::Hybrid;
 pub use mbsr::Mbsr;
-pub use sellp::SellP;
+pub use slots::{Ell, SellP};
 pub use stored::{Arrangement, StoredMatrix, WorkingScalar};

@@ -5,40 +5,39 @@ use vcycle_kernels::compiled;
 use num_traits::Zero;
 
 use super::csr::{Rows, build};
+use super::finished::check;
 use super::{Csr, balance};
-use crate::cpu::formats::PADDING;
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::Executor;
 use crate::linop::{Size, Transpose, check_apply};
-pub(crate) use crate::operations::Finish;
-use crate::operations::csr;
 use crate::operations::rows::{Add, ByRows, Part};
+use crate::operations::{Finish, csr};
 use crate::reference::rows::{self as host, Column, Sum};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::Vector;
 use crate::workspace::Workspace;
 
-/// A format that knows its rows: all that is said of it without the types of vectors.
-pub(crate) trait Rowwise<T: Scalar>: Sync {
+/// What is said of a matrix without its entries and the types of vectors.
+pub(crate) struct Shape<'a> {
     /// The name of its product in messages.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
+    pub size: Size,
+    pub executor: &'a Executor,
+    pub nonzeros: usize,
+    pub bytes: usize,
+    /// Bounds of row ranges of about equal work.
+    pub pieces: &'a [usize],
+    /// Rows that are worked on together: what [`RowKernel::add`] is asked for is made of whole such groups.
+    pub rows_together: usize,
     /// Whether a stored zero is an entry.
-    fn keeps_zeros(&self) -> bool {
-        true
-    }
-    fn size(&self) -> Size;
-    fn executor(&self) -> &Executor;
-    fn nonzeros(&self) -> usize;
-    fn bytes(&self) -> usize;
+    pub keeps_zeros: bool,
+}
+
+/// A format that knows its rows.
+pub(crate) trait Rowwise<T: Scalar>: Sync {
+    fn shape(&self) -> Shape<'_>;
     /// Appends the columns and values of a row, in the order of CSR.
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>);
-    /// Bounds of row ranges of about equal work.
-    fn pieces(&self) -> &[usize];
-    /// Rows that are worked on together: what [`RowKernel::add`] is asked for is made of whole
-    /// such groups.
-    fn rows_together(&self) -> usize {
-        1
-    }
     /// The arrays of the matrix, for devices; where there are several parts, their products are
     /// added up.
     fn parts(&self) -> Result<Vec<Part<'_, T>>>;
@@ -56,54 +55,34 @@ pub(crate) trait RowKernel<T: Scalar>: Rowwise<T> {
         T: Mixes<X, Y>;
 }
 
-/// The product, and what becomes of it.
+/// The product, and what becomes of it, by a kernel; the reference adds row by row instead.
 pub(crate) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    a: &impl RowKernel<M>,
-    x: &Vector<X>,
-    finish: Finish<'_, Y>,
-    y: &mut Vector<Y>,
-    ws: &Workspace,
-) -> Result<()> {
-    multiply_by(
-        a,
-        &|first, sums, x| a.add::<X, Y>(first, sums, x),
-        x,
-        finish,
-        y,
-        ws,
-    )
-}
-
-/// The same by a kernel; the reference adds row by row instead.
-fn multiply_by<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     a: &dyn Rowwise<M>,
     kernel: &Add<'_, M, X, Y>,
     x: &Vector<X>,
-    finish: Finish<'_, Y>,
+    finish: &Finish<'_, Y>,
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    check_apply(a.name(), a.size(), a.executor(), x, y)?;
-    if let Finish::Combine { z: Some(b), .. } = finish {
-        check_apply(a.name(), a.size(), a.executor(), x, b)?;
-    }
+    let shape = a.shape();
+    check(shape.name, (shape.size, shape.executor), x, finish, y)?;
     let by_rows = |first: usize, sums: &mut [Sum<M, X, Y>], x: Column<'_, X>| {
         each_row(a, first..first + sums.len(), &mut |row, entries| {
             sums[row - first] += host::row_sum::<M, X, Y>(entries, x);
         });
     };
     let rows = ByRows::<M, X, Y> {
-        executor: a.executor(),
-        pieces: a.pieces(),
-        bytes: a.bytes(),
-        rows_together: a.rows_together(),
-        add: match a.executor() {
+        executor: shape.executor,
+        pieces: shape.pieces,
+        bytes: shape.bytes,
+        rows_together: shape.rows_together,
+        add: match shape.executor {
             Executor::Reference => &by_rows,
             Executor::Cpu(_) | Executor::Gpu(_) => kernel,
         },
         parts: &|| a.parts(),
     };
-    rows.multiply(x, finish, y, ws)
+    rows.multiply(x, *finish, y, ws)
 }
 
 /// Gets a row: its number, columns and values.
@@ -127,9 +106,10 @@ pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     y: &mut Vector<Y>,
     ws: &Workspace,
 ) -> Result<()> {
-    let size = a.size().transposed();
-    check_apply(a.name(), size, a.executor(), x, y)?;
-    if a.executor().is_device() {
+    let (shape, executor) = (a.shape(), a.shape().executor);
+    let size = shape.size.transposed();
+    check_apply(shape.name, size, executor, x, y)?;
+    if executor.is_device() {
         // CSR keeps its transpose.
         if let [Part::Rows(rows)] = a.parts()?[..] {
             return csr::multiply_transposed(rows, mode, x, y, ws);
@@ -143,7 +123,7 @@ pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
         return csr::multiply(&transposed, x, &Finish::Apply, y);
     }
     let cols = x.cols();
-    let mut sums = ws.vector::<Sum<M, X, Y>>(a.executor(), size.rows, cols)?;
+    let mut sums = ws.vector::<Sum<M, X, Y>>(executor, size.rows, cols)?;
     let (x, y, sums) = (x.host()?, y.host_mut()?, sums.host_mut()?);
     sums.fill(Zero::zero());
     each_row(a, 0..size.cols, &mut |row, entries| {
@@ -165,9 +145,16 @@ fn rows_of<T: Scalar>(a: &dyn Rowwise<T>) -> Result<Csr<T>> {
     if let Some(rows) = a.rows_of_device()? {
         return Ok(rows);
     }
-    let (executor, keeps_zeros) = (a.executor(), a.keeps_zeros());
-    let bounds = match a.pieces() {
-        [] => balance(a.size().rows, |row| row),
+    let Shape {
+        size,
+        executor,
+        bytes,
+        pieces,
+        keeps_zeros,
+        ..
+    } = a.shape();
+    let bounds = match pieces {
+        [] => balance(size.rows, |row| row),
         pieces => pieces.to_vec(),
     };
     let fill = |(columns, values): &mut (Vec<u32>, Vec<T>), row: usize, out: &mut Rows<T>| {
@@ -180,8 +167,8 @@ fn rows_of<T: Scalar>(a: &dyn Rowwise<T>) -> Result<Csr<T>> {
         })
     };
     let scratch = || (Vec::new(), Vec::new());
-    let arrays = build(executor, &bounds, a.bytes(), scratch, fill)?;
-    Ok(arrays.into_csr(executor, a.size()))
+    let arrays = build(executor, &bounds, bytes, scratch, fill)?;
+    Ok(arrays.into_csr(executor, size))
 }
 
 /// Padding never wastes more than this many slots for an entry ...
@@ -201,113 +188,89 @@ pub(crate) fn check_padding(format: &'static str, slots: usize, entries: usize) 
     Ok(())
 }
 
-/// Arrays of padded columns and values, or an error before anything is allocated.
-pub(crate) fn padded<T: Scalar>(
-    format: &'static str,
-    executor: &Executor,
-    slots: usize,
-    entries: usize,
-) -> Result<(Buffer<u32>, Buffer<T>)> {
-    check_padding(format, slots, entries)?;
-    Ok((
-        Buffer::filled(executor, slots, PADDING)?,
-        Buffer::filled(executor, slots, T::default())?,
-    ))
-}
-
 /// The common methods of a format and its [`LinOp`](crate::linop::LinOp). Its rows are those of a field, if one is named.
 macro_rules! rowwise_operator {
     ($matrix:ident $(.$rows:ident)?) => {
-        impl<T: Scalar> $matrix<T> {
+        impl<T: $crate::scalar::Scalar> $matrix<T> {
             /// Rows and columns.
-            pub fn size(&self) -> Size {
-                Rowwise::<T>::size(&(*self)$(.$rows)?)
+            pub fn size(&self) -> $crate::size::Size {
+                $crate::matrix::rowwise::Rowwise::<T>::shape(&(*self)$(.$rows)?).size
             }
 
             /// Where the matrix lives.
-            pub fn executor(&self) -> &Executor {
-                Rowwise::<T>::executor(&(*self)$(.$rows)?)
+            pub fn executor(&self) -> &$crate::executor::Executor {
+                $crate::matrix::rowwise::Rowwise::<T>::shape(&(*self)$(.$rows)?).executor
             }
 
             /// Stored entries, zeros among them included, padding not.
             pub fn nonzeros(&self) -> usize {
-                Rowwise::<T>::nonzeros(&(*self)$(.$rows)?)
+                $crate::matrix::rowwise::Rowwise::<T>::shape(&(*self)$(.$rows)?).nonzeros
             }
 
             /// Bytes held, padding included.
             pub fn bytes(&self) -> usize {
-                Rowwise::<T>::bytes(&(*self)$(.$rows)?)
+                $crate::matrix::rowwise::Rowwise::<T>::shape(&(*self)$(.$rows)?).bytes
             }
 
             /// The same matrix in compressed sparse rows.
             ///
             /// # Panics
             /// When memory is short, or a device fails.
-            pub fn to_csr(&self) -> Csr<T> {
-                rowwise::to_csr(&(*self)$(.$rows)?).expect("memory for the entries")
+            pub fn to_csr(&self) -> $crate::matrix::Csr<T> {
+                $crate::matrix::rowwise::to_csr(&(*self)$(.$rows)?).expect("memory for the entries")
+            }
+
+            fn finished<X: $crate::scalar::Scalar, Y: $crate::scalar::Scalar>(
+                &self,
+                x: &$crate::vector::Vector<X>,
+                finish: &$crate::operations::Finish<'_, Y>,
+                y: &mut $crate::vector::Vector<Y>,
+                ws: &$crate::workspace::Workspace,
+            ) -> $crate::error::Result<()>
+            where
+                T: $crate::scalar::Mixes<X, Y>,
+            {
+                use $crate::matrix::rowwise::RowKernel;
+                let a = &(*self)$(.$rows)?;
+                let add: &$crate::operations::rows::Add<'_, T, X, Y> =
+                    &|first, sums, x| a.add::<X, Y>(first, sums, x);
+                $crate::matrix::rowwise::multiply::<T, X, Y>(a, add, x, finish, y, ws)
             }
         }
 
-        impl<M, X, Y> LinOp<X, Y> for $matrix<M>
+        impl<M, X, Y> $crate::linop::LinOp<X, Y> for $matrix<M>
         where
-            M: Mixes<X, Y> + Mixes<Y, X>,
-            X: Scalar,
-            Y: Scalar,
+            M: $crate::scalar::Mixes<X, Y> + $crate::scalar::Mixes<Y, X>,
+            X: $crate::scalar::Scalar,
+            Y: $crate::scalar::Scalar,
         {
-            fn size(&self) -> Size {
+            $crate::matrix::finished::finished_products!(X, Y);
+
+            fn size(&self) -> $crate::size::Size {
                 self.size()
             }
 
-            fn executor(&self) -> &Executor {
+            fn executor(&self) -> &$crate::executor::Executor {
                 self.executor()
-            }
-
-            fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()> {
-                rowwise::multiply(&(*self)$(.$rows)?, x, rowwise::Finish::Apply, y, ws)
-            }
-
-            fn apply_advanced(
-                &self,
-                alpha: Coefficient<'_, Y>,
-                x: &Vector<X>,
-                beta: Coefficient<'_, Y>,
-                y: &mut Vector<Y>,
-                ws: &Workspace,
-            ) -> Result<()> {
-                let finish = rowwise::Finish::Combine { alpha, beta, z: None };
-                rowwise::multiply(&(*self)$(.$rows)?, x, finish, y, ws)
-            }
-
-            fn residual(
-                &self,
-                b: &Vector<Y>,
-                x: &Vector<X>,
-                r: &mut Vector<Y>,
-                ws: &Workspace,
-            ) -> Result<()> {
-                rowwise::multiply(&(*self)$(.$rows)?, x, rowwise::Finish::residual(b), r, ws)
             }
 
             fn apply_transposed(
                 &self,
-                mode: Transpose,
-                x: &Vector<Y>,
-                y: &mut Vector<X>,
-                ws: &Workspace,
-            ) -> Result<()> {
-                rowwise::apply_transposed(&(*self)$(.$rows)?, mode, x, y, ws)
+                mode: $crate::linop::Transpose,
+                x: &$crate::vector::Vector<Y>,
+                y: &mut $crate::vector::Vector<X>,
+                ws: &$crate::workspace::Workspace,
+            ) -> $crate::error::Result<()> {
+                $crate::matrix::rowwise::apply_transposed(&(*self)$(.$rows)?, mode, x, y, ws)
             }
 
-            fn csr(&self) -> Option<Cow<'_, Csr<X>>> {
-                let rows = rowwise::to_csr(&(*self)$(.$rows)?).ok()?;
-                rows.convert().ok().map(Cow::Owned)
+            fn csr(&self) -> Option<std::borrow::Cow<'_, $crate::matrix::Csr<X>>> {
+                let rows = $crate::matrix::rowwise::to_csr(&(*self)$(.$rows)?).ok()?;
+                rows.convert().ok().map(std::borrow::Cow::Owned)
             }
 
-            fn footprint(&self) -> Footprint {
-                Footprint {
-                    held: self.bytes(),
-                    moved: self.bytes(),
-                }
+            fn footprint(&self) -> $crate::linop::Footprint {
+                $crate::linop::Footprint::of_bytes(self.bytes())
             }
         }
     };

@@ -1,11 +1,11 @@
-//! Slots for the entries of every row, slice by slice: what ELL and SELL-P have in common.
+//! ELL and SELL-P: slots for the entries of every row, slice by slice.
 
 use super::Csr;
 use super::csr::balance;
-use super::rowwise::{RowKernel, Rowwise, padded};
+use super::rowwise::{RowKernel, Rowwise, Shape, check_padding, rowwise_operator};
 use crate::cpu::formats::{PADDING, SlotArrays};
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::executor::Buffer;
 use crate::linop::Size;
 use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
@@ -57,7 +57,10 @@ impl<T: Scalar> Slots<T> {
         (slice_rows, slots): (usize, usize),
         slice: impl Fn(usize) -> std::ops::Range<usize>,
     ) -> Result<Self> {
-        let (mut columns, mut values) = padded::<T>(format, a.executor(), slots, a.nonzeros())?;
+        // Before anything is allocated.
+        check_padding(format, slots, a.nonzeros())?;
+        let mut columns = Buffer::filled(a.executor(), slots, PADDING)?;
+        let mut values = Buffer::filled(a.executor(), slots, T::default())?;
         let mut nonzeros = 0;
         let (to_columns, to_values) = (columns.host_mut()?, values.host_mut()?);
         for row in 0..a.size().rows {
@@ -97,25 +100,18 @@ impl<T: Scalar> Slots<T> {
 }
 
 impl<T: Scalar> Rowwise<T> for Slots<T> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn executor(&self) -> &Executor {
-        self.values.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.nonzeros
-    }
-
-    fn bytes(&self) -> usize {
+    fn shape(&self) -> Shape<'_> {
         let offsets = self.offsets.as_ref().map_or(0, Buffer::bytes);
-        offsets + self.columns.bytes() + self.values.bytes()
+        Shape {
+            name: self.name,
+            size: self.size,
+            executor: self.values.executor(),
+            nonzeros: self.nonzeros,
+            bytes: offsets + self.columns.bytes() + self.values.bytes(),
+            pieces: &self.pieces,
+            rows_together: 1,
+            keeps_zeros: true,
+        }
     }
 
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
@@ -127,10 +123,6 @@ impl<T: Scalar> Rowwise<T> for Slots<T> {
             columns.push(slice.columns[place]);
             values.push(slice.values[place]);
         }
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
@@ -162,5 +154,150 @@ impl<T: Scalar> RowKernel<T> for Slots<T> {
             self.slice(slice).add::<X, Y>(row, here, x);
             (first, sums) = (first + count, rest);
         }
+    }
+}
+
+/// A matrix whose rows are all padded to the length of the longest, stored column-major: the
+/// first entries of all rows, then the second entries, and so on (ELLPACK).
+///
+/// **Choose it** when the rows are of nearly equal length, as those of stencils: no row offsets
+/// are read and neighbouring rows are worked on together.
+#[derive(Clone, Debug)]
+pub struct Ell<T> {
+    pub(super) slots: Slots<T>,
+}
+
+rowwise_operator!(Ell.slots);
+
+impl<T: Scalar> Ell<T> {
+    /// The same matrix, from CSR.
+    ///
+    /// # Errors
+    /// [`TooMuchPadding`](crate::Error::TooMuchPadding), before anything is allocated, when a few
+    /// long rows would make all others long.
+    pub fn from_csr(a: &Csr<T>) -> Result<Self> {
+        Self::from_row_starts(a, longest_row(a.offsets()))
+    }
+
+    /// The first `width` entries of every row; those beyond are left out.
+    pub(super) fn from_row_starts(a: &Csr<T>, width: usize) -> Result<Self> {
+        let slots = Slots::in_one_slice(a, width)?;
+        Ok(Self { slots })
+    }
+
+    /// Slots in every row.
+    pub fn width(&self) -> usize {
+        self.slots.width
+    }
+}
+
+/// The number of entries of the longest row.
+pub(super) fn longest_row(offsets: &[usize]) -> usize {
+    let lengths = offsets.windows(2).map(|row| row[1] - row[0]);
+    lengths.max().unwrap_or(0)
+}
+
+/// Slices of consecutive rows, each an [`Ell`](super::Ell) matrix as wide as its longest row
+/// (SELL-P, Anzt, Tomov and Dongarra 2014; SELL-C-sigma of Kreutzer et
+/// al. 2014 without its sorting of rows).
+///
+/// **Choose it** when rows differ in length over the matrix but little from their neighbours.
+#[derive(Clone, Debug)]
+pub struct SellP<T> {
+    slots: Slots<T>,
+}
+
+rowwise_operator!(SellP.slots);
+
+impl<T: Scalar> SellP<T> {
+    /// The same matrix, from CSR, in slices of 64 rows.
+    ///
+    /// # Errors
+    /// [`TooMuchPadding`](crate::Error::TooMuchPadding), before anything is allocated, when long rows
+    /// stand among short ones.
+    pub fn from_csr(a: &Csr<T>) -> Result<Self> {
+        Self::with_slices(a, SLICE_ROWS)
+    }
+
+    /// The same in slices of so many rows.
+    pub(super) fn with_slices(a: &Csr<T>, slice_rows: usize) -> Result<Self> {
+        let slots = Slots::in_slices(a, slice_rows, slice_offsets(a.offsets(), slice_rows))?;
+        Ok(Self { slots })
+    }
+
+    /// Slots in all, padding included.
+    pub fn slots(&self) -> usize {
+        self.slots.values.len()
+    }
+}
+
+/// Rows of a slice.
+pub(super) const SLICE_ROWS: usize = 64;
+
+/// For every slice the place of its first slot, and at the end the number of slots; saturated
+/// where that has no end.
+pub(super) fn slice_offsets(row_offsets: &[usize], slice_rows: usize) -> Vec<usize> {
+    let rows = row_offsets.len() - 1;
+    let mut offsets = vec![0_usize];
+    for first in (0..rows).step_by(slice_rows) {
+        let last = first.saturating_add(slice_rows).min(rows);
+        let width = longest_row(&row_offsets[first..=last]);
+        let slots = slice_rows.saturating_mul(width);
+        offsets.push(offsets[offsets.len() - 1].saturating_add(slots));
+    }
+    offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::linop::LinOp;
+    use crate::vector::Vector;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn a_full_row_among_a_million_is_refused() {
+        let rows = 1_000_000;
+        let mut offsets: Vec<usize> = (0..rows).collect();
+        offsets.push(2 * rows - 1);
+        let columns = (0..rows as u32 - 1).chain(0..rows as u32).collect();
+        let values = vec![1.0; 2 * rows - 1];
+        let size = Size::square(rows);
+        let a = Csr::from_canonical(&Executor::cpu(), size, offsets, columns, values);
+        assert!(matches!(
+            Ell::from_csr(&a),
+            Err(Error::TooMuchPadding { slots, .. }) if slots == rows * rows
+        ));
+    }
+
+    #[test]
+    fn padding_never_reads_the_vector() {
+        for executor in [Executor::reference(), Executor::cpu()] {
+            let columns = vec![0, 1, 2];
+            let a = Csr::from_canonical(
+                &executor,
+                Size::new(2, 3),
+                vec![0, 2, 3],
+                columns,
+                vec![1.0; 3],
+            );
+            let x = Vector::from_column(&executor, vec![1.0, f64::NAN, f64::INFINITY]);
+            let mut y = Vector::<f64>::zeros(&executor, 2, 1).unwrap();
+            let ell = Ell::from_csr(&a).unwrap();
+            ell.apply(&x, &mut y, &Workspace::new()).unwrap();
+            assert!(y.to_vec()[0].is_nan());
+            assert_eq!(y.to_vec()[1], f64::INFINITY);
+        }
+    }
+
+    #[test]
+    fn slices_are_as_wide_as_their_longest_row() {
+        assert_eq!(slice_offsets(&[0, 1, 4, 4, 4, 5], 2), [0, 6, 6, 8]);
+        assert_eq!(slice_offsets(&[0], 2), [0]);
+        let a = Csr::<f64>::identity(&Executor::reference(), 2);
+        let result = SellP::with_slices(&a, usize::MAX);
+        assert!(matches!(result, Err(Error::TooMuchPadding { .. })));
     }
 }

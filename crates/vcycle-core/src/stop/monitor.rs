@@ -84,9 +84,6 @@ impl<T: Scalar> Monitor<T> {
     ///
     /// When the solve is restarted, these correct the last norms of the recurrence; tolerances
     /// and limits stay those of the whole solve.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn start(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
         norms.read(&mut self.norms)?;
         for (&index, norm) in self.block.iter().zip(&self.norms) {
@@ -100,9 +97,6 @@ impl<T: Scalar> Monitor<T> {
 
     /// Counts an iteration and takes the residual norms after it. Says whether all columns have
     /// ended.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn done(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
         if self.is_deferred() {
             return self.judge_later(norms);
@@ -149,9 +143,6 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Ends one column, if it has not ended yet.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn end(&mut self, column: usize, status: Status) -> Result<()> {
         self.columns[column].end(status, self.iteration);
         self.activate()

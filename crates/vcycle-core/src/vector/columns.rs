@@ -8,9 +8,6 @@ use crate::size::Size;
 
 impl<T: Scalar> Vector<T> {
     /// All products of a column of `self` with a column of `y`, `X^H Y`, row after row.
-    ///
-    /// # Errors
-    /// When the rows are not as many, or the executor fails.
     pub fn products(&self, y: &Self) -> Result<Vec<T::Arith>> {
         check_size("products", Size::new(self.rows, y.cols), y.size())?;
         let mut out = vec![T::Arith::default(); self.cols * y.cols];
@@ -20,9 +17,6 @@ impl<T: Scalar> Vector<T> {
 
     /// Adds combinations of the columns of `x`: `self += X C` with the coefficients row after row, one row for each column of `x`. A
     /// zero does not touch its column.
-    ///
-    /// # Errors
-    /// When rows or coefficients are not as many as have to be, or the executor fails.
     pub fn add_combination(&mut self, x: &Self, coefficients: &[T::Arith]) -> Result<()> {
         check_size("add_combination", Size::new(self.rows, x.cols), x.size())?;
         let given = Size::new(coefficients.len() / self.cols.max(1), self.cols);

@@ -8,7 +8,6 @@ mod columns;
 #[cfg(test)]
 mod kernel_tests;
 mod packed;
-mod scalars;
 
 pub use crate::arrays::{Coefficient, Packed, Scalars, Storage, Vector};
 use vcycle_kernels::compiled;
@@ -32,9 +31,6 @@ impl<T: Scalar> Vector<T> {
 
     /// The rows of all ranks together where ranks share the vector, else its own: decisions that all ranks have to make
     /// alike depend on these. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn global_rows(&self) -> Result<usize> {
         Ok(self.executor().total(self.rows)? as usize)
     }
@@ -194,6 +190,18 @@ impl<T: Scalar> Vector<T> {
     }
 }
 
+impl<T: Scalar> Scalars<T> {
+    /// Sets every number to the coefficient of its column.
+    pub fn assign(&mut self, coefficient: Coefficient<'_, T>) -> Result<()> {
+        operations::assign(coefficient, self)
+    }
+
+    /// Replaces every number by its square root.
+    pub fn square_root(&mut self) -> Result<()> {
+        operations::square_root(self)
+    }
+}
+
 /// Whether vectors are of the same size and in the same place; without their types, so that it is compiled once.
 fn check_alike(
     operation: &'static str,
@@ -252,5 +260,24 @@ mod tests {
         let mut h = Vector::<f16>::zeros_like(&x).unwrap();
         h.copy_from(&x).unwrap();
         assert_eq!(h.to_vec()[1].to_f64(), 2.0);
+    }
+
+    #[test]
+    fn zero_wins_over_everything() {
+        let host = Executor::reference();
+        let off = Scalars::<f64>::filled(&host, 1, 0.0).unwrap();
+        let nan = Scalars::<f64>::filled(&host, 1, f64::NAN).unwrap();
+        assert_eq!(Coefficient::of(&nan).times(&off).evaluate(0).unwrap(), 0.0);
+        assert_eq!(Coefficient::one().over(&off).evaluate(0).unwrap(), 0.0);
+        assert!(Coefficient::of(&nan).evaluate(0).unwrap().is_nan());
+    }
+
+    #[test]
+    fn assign_keeps_a_coefficient() {
+        let host = Executor::reference();
+        let two = Scalars::<f64>::filled(&host, 2, 2.0).unwrap();
+        let mut half = two.clone();
+        half.assign(Coefficient::one().over(&two)).unwrap();
+        assert_eq!(half.host().unwrap(), [0.5, 0.5]);
     }
 }

@@ -19,17 +19,11 @@ impl Storage {
 impl<T: Scalar> Packed<T> {
     /// Multiplies the first `count` vectors with `w`, takes these parts of theirs from it, and measures what is left.
     /// Afterwards [`numbers`](Self::numbers) are the products, vector after vector, and then the norms of `w`.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn project(&mut self, count: usize, w: &mut Vector<T>) -> Result<()> {
         self.project_some(count, w, |_| true)
     }
 
     /// [`project`](Self::project) of the columns that are `wanted`; the products of others are zero.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn project_some(
         &mut self,
         count: usize,
@@ -55,18 +49,12 @@ impl<T: Scalar> Packed<T> {
 
     /// Keeps `w` over the norms of the last [`project`](Self::project), with as many vectors as are before this one.
     /// Then `w` is what was kept.
-    ///
-    /// # Errors
-    /// When the executor fails or memory is short.
     pub fn keep_unit(&mut self, index: usize, w: &mut Vector<T>) -> Result<()> {
         self.check("keep", w)?;
         operations::keep(self, index, true, w)
     }
 
     /// Keeps `w`, and makes it what was kept.
-    ///
-    /// # Errors
-    /// When the executor fails or memory is short.
     pub fn keep(&mut self, index: usize, w: &mut Vector<T>) -> Result<()> {
         self.check("keep", w)?;
         operations::keep(self, index, false, w)
@@ -74,9 +62,6 @@ impl<T: Scalar> Packed<T> {
 
     /// `y += coefficient v` for the first `count` vectors; the coefficients are given vector after vector, column
     /// after column. A zero does not touch its vector.
-    ///
-    /// # Errors
-    /// When the executor fails.
     pub fn add_to(
         &mut self,
         count: usize,
@@ -149,9 +134,6 @@ impl<T: Scalar> Packed<T> {
     }
 
     /// What the last operation has found, on the host.
-    ///
-    /// # Errors
-    /// When a device fails, whose results are waited for.
     pub fn numbers(&self) -> Result<&[T::Arith]> {
         self.numbers.host()
     }

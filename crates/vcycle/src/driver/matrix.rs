@@ -209,7 +209,7 @@ impl<T: Scalar> SystemMatrix<T> {
     /// What is wrong with the diagonal, a sentence each, where the host has all of it.
     pub(super) fn defects(&self) -> Vec<String> {
         match self {
-            Self::Whole(a) if a.is_at_hand() && a.diagonal_signs().neither > 0 => {
+            Self::Whole(a) if a.is_at_hand() && !a.diagonal().iter().all(has_sign) => {
                 a.defects().sentences()
             }
             Self::Whole(_) | Self::Shared(_) => Vec::new(),
@@ -310,12 +310,17 @@ fn another_pattern() -> Error {
     }
 }
 
+fn has_sign<T: Scalar>(value: &T) -> bool {
+    let real = value.to_c64().re;
+    real > 0.0 || real < 0.0
+}
+
 fn is_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
     if !begins_negative(a)? {
         return Ok(false);
     }
     if a.is_at_hand() {
-        return Ok(a.diagonal_signs().negative == a.size().rows);
+        return Ok(a.diagonal().iter().all(|value| value.to_c64().re < 0.0));
     }
     let minus = a.scale(T::Arith::from_f64(-1.0))?;
     Ok(minus.symmetric_and_positive()?[1])

@@ -2,20 +2,17 @@
 
 mod product;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::rowwise::{self, RowKernel, Rowwise, check_padding, rowwise_operator};
+use super::rowwise::{self, RowKernel, Rowwise, Shape, check_padding, rowwise_operator};
 use super::{Csr, Pattern, Rows, balance, build, fill_rows, zeroed};
 use crate::cpu::formats::BsrArrays;
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
-use crate::linop::{Footprint, LinOp, Size, Transpose};
+use crate::executor::Buffer;
+use crate::linop::{LinOp, Size};
 use crate::operations::rows::Part;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
 
 /// Rows and columns of the largest blocks.
 const LARGEST: usize = 64;
@@ -116,9 +113,6 @@ fn check_blocks(size: Size, block: Size) -> Result<()> {
 
 /// The matrix in square blocks of so many rows, as an operator: a device that has kernels for such blocks multiplies with the
 /// matrix itself.
-///
-/// # Errors
-/// As [`Bsr::from_csr`].
 pub(super) fn in_blocks<M, W>(a: &Arc<Csr<M>>, rows: usize) -> Result<Arc<dyn LinOp<W>>>
 where
     M: Mixes<W, W>,
@@ -190,29 +184,18 @@ fn fill_blocks<T: Scalar>(a: &Csr<T>, pattern: &Pattern, block: Size, node: usiz
 }
 
 impl<T: Scalar> Rowwise<T> for Bsr<T> {
-    fn name(&self) -> &'static str {
-        "bsr product"
-    }
-
-    fn keeps_zeros(&self) -> bool {
-        false
-    }
-
-    fn size(&self) -> Size {
+    fn shape(&self) -> Shape<'_> {
         let (nodes, block) = (self.pattern.size(), self.block);
-        Size::new(nodes.rows * block.rows, nodes.cols * block.cols)
-    }
-
-    fn executor(&self) -> &Executor {
-        self.values.executor()
-    }
-
-    fn nonzeros(&self) -> usize {
-        self.values.len()
-    }
-
-    fn bytes(&self) -> usize {
-        self.pattern.bytes() + self.values.bytes()
+        Shape {
+            name: "bsr product",
+            size: Size::new(nodes.rows * block.rows, nodes.cols * block.cols),
+            executor: self.values.executor(),
+            nonzeros: self.values.len(),
+            bytes: self.pattern.bytes() + self.values.bytes(),
+            pieces: &self.pieces,
+            rows_together: block.rows,
+            keeps_zeros: false,
+        }
     }
 
     fn take_row(&self, row: usize, columns: &mut Vec<u32>, values: &mut Vec<T>) {
@@ -220,14 +203,6 @@ impl<T: Scalar> Rowwise<T> for Bsr<T> {
             columns.extend((column as u32..).take(block.len()));
             values.extend_from_slice(block);
         }
-    }
-
-    fn pieces(&self) -> &[usize] {
-        &self.pieces
-    }
-
-    fn rows_together(&self) -> usize {
-        self.block.rows
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
@@ -252,9 +227,12 @@ impl<T: Scalar> RowKernel<T> for Bsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::Executor;
     use crate::matrix::csr::testing::nodes;
     use crate::scalar::f16;
     use crate::simd::testing::at_every_level;
+    use crate::vector::Vector;
+    use crate::workspace::Workspace;
 
     #[test]
     fn blocks_are_filled_and_zeros_left_out_again() {

@@ -13,17 +13,6 @@ impl Bsr<f64> {
     ///
     /// What is looked up is blocks: for several unknowns a node this is many times faster than the
     /// product of matrices stored row by row.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, linop::Size, matrix::{Bsr, Csr}};
-    /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 2.0, 3.0, 4.0]);
-    /// let a = Bsr::from_csr(&a, Size::square(2))?;
-    /// assert_eq!(a.multiply(&a)?.to_csr().values(), [1.0, 4.0, 9.0, 16.0]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// For factors or blocks that do not fit or live on different executors; when memory is short.
     pub fn multiply(&self, b: &Self) -> Result<Self> {
         if self.block.cols != b.block.rows {
             return Err(Error::SizeMismatch {
@@ -78,9 +67,6 @@ impl Bsr<f64> {
     }
 
     /// The transpose.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn transpose(&self) -> Result<Self> {
         // The transpose of the places tells where the blocks go.
         let places = Csr::from_places(&self.pattern, |_, place| place as f64)?.transpose()?;

@@ -1,4 +1,4 @@
-//! Sums of matrices.
+//! Sums of matrices, and matrices times numbers and diagonal matrices.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::build::{Rows, Value, build};
 use super::{Csr, Pattern};
 use crate::error::Result;
-use crate::linop::check_size;
-use crate::operations::products;
+use crate::linop::{Size, check_size};
+use crate::operations::{entries, products};
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
@@ -15,18 +15,6 @@ impl<T: Scalar> Csr<T> {
     ///
     /// An entry stands wherever `A` or `B` has one, also where they cancel. Matrices that share
     /// their pattern give one that shares it too.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let cpu = Executor::cpu();
-    /// let a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
-    /// let shifted = a.add(1.0, -0.5, &Csr::identity(&cpu, 2))?;
-    /// assert_eq!(shifted.values(), [0.5, 1.5]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// For matrices of different size or on different executors, and when memory is short.
     pub fn add(&self, alpha: T::Arith, beta: T::Arith, b: &Self) -> Result<Self> {
         check_sum(&self.pattern, &b.pattern)?;
         let (left, right) = (self.values(), b.values());
@@ -54,9 +42,6 @@ impl<T: Scalar> Csr<T> {
 
 impl Pattern {
     /// The positions of either pattern.
-    ///
-    /// # Errors
-    /// For patterns of different size or on different executors, and when memory is short.
     pub fn union(&self, other: &Pattern) -> Result<Arc<Pattern>> {
         check_sum(self, other)?;
         if let Some(union) = products::union(self, other)? {
@@ -102,11 +87,42 @@ fn merge_row<V: Value>(
     Ok(())
 }
 
+impl<T: Scalar> Csr<T> {
+    /// `alpha A`, on the same pattern.
+    pub fn scale(&self, alpha: T::Arith) -> Result<Self> {
+        if let Some(values) = entries::scaled(&self.values, alpha)? {
+            return Ok(Csr::of_buffers(&self.pattern, values));
+        }
+        let values = self.values();
+        Csr::from_places(&self.pattern, |_, place| {
+            T::store(alpha * values[place].load())
+        })
+    }
+
+    /// `D A` with `factors` on the diagonal of `D`, on the same pattern.
+    pub fn scale_rows(&self, factors: &[T]) -> Result<Self> {
+        let expected = Size::new(self.size().rows, 1);
+        check_size("scaling of rows", expected, Size::new(factors.len(), 1))?;
+        let values = self.values();
+        Csr::from_places(&self.pattern, |row, place| {
+            T::store(factors[row].load() * values[place].load())
+        })
+    }
+
+    /// `A D` with `factors` on the diagonal of `D`, on the same pattern.
+    pub fn scale_columns(&self, factors: &[T]) -> Result<Self> {
+        let expected = Size::new(self.size().cols, 1);
+        check_size("scaling of columns", expected, Size::new(factors.len(), 1))?;
+        let (columns, values) = (self.columns(), self.values());
+        Csr::from_places(&self.pattern, |_, place| {
+            T::store(values[place].load() * factors[columns[place] as usize].load())
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{
-        assert_close, assert_same, banded, dense, executors, grid, random,
-    };
+    use super::super::testing::{assert_close, dense, grid, random};
     use super::*;
     use crate::error::Error;
     use crate::executor::Executor;
@@ -121,27 +137,13 @@ mod tests {
             let b = random::<c64>(&host, rows, cols, 0.3, 2);
             let c = a.add(alpha, beta, &b).unwrap();
             let mut expected = dense(&a);
-            for (e, b) in expected
-                .iter_mut()
-                .flatten()
-                .zip(dense(&b).iter().flatten())
-            {
+            let pairs = expected.iter_mut().flatten();
+            for (e, b) in pairs.zip(dense(&b).iter().flatten()) {
                 *e = alpha * *e + beta * b;
             }
             assert_close(&dense(&c), &expected);
             let union = a.pattern().union(b.pattern()).unwrap();
             assert_eq!(union.columns(), c.columns());
-        }
-    }
-
-    #[test]
-    fn threads_change_no_bit() {
-        let host = Executor::reference();
-        let (a, b) = (grid::<f32>(&host, 200), banded::<f32>(&host, 40_000, 1));
-        let expected = a.add(0.3, 0.7, &b).unwrap();
-        for cpu in executors() {
-            let (a, b) = (a.copy_to(&cpu).unwrap(), b.copy_to(&cpu).unwrap());
-            assert_same(&a.add(0.3, 0.7, &b).unwrap(), &expected);
         }
     }
 
@@ -156,13 +158,31 @@ mod tests {
     #[test]
     fn sizes_must_agree() {
         let host = Executor::reference();
-        let (a, b) = (
-            Csr::<f64>::identity(&host, 2),
-            Csr::<f64>::identity(&host, 3),
+        let [a, b] = [2, 3].map(|n| Csr::<f64>::identity(&host, n));
+        let refused = a.add(1.0, 1.0, &b);
+        assert!(matches!(refused, Err(Error::SizeMismatch { .. })));
+    }
+
+    #[test]
+    fn scaling_is_a_product_with_a_diagonal_matrix() {
+        let host = Executor::reference();
+        let a = random::<c64>(&host, 6, 4, 0.6, 1);
+        let factors = |n| (0..n).map(|k| c64::new(k as f64, 1.0)).collect::<Vec<_>>();
+        let left = Csr::diagonal_matrix(&host, factors(6)).multiply(&a);
+        assert_close(
+            &dense(&a.scale_rows(&factors(6)).unwrap()),
+            &dense(&left.unwrap()),
         );
-        assert!(matches!(
-            a.add(1.0, 1.0, &b),
-            Err(Error::SizeMismatch { .. })
-        ));
+        let right = a.multiply(&Csr::diagonal_matrix(&host, factors(4)));
+        assert_close(
+            &dense(&a.scale_columns(&factors(4)).unwrap()),
+            &dense(&right.unwrap()),
+        );
+        assert!(a.scale_rows(&factors(4)).is_err());
+        let twice = a.scale(c64::new(2.0, 0.0)).unwrap();
+        assert_close(
+            &dense(&twice),
+            &dense(&a.add(1.0.into(), 1.0.into(), &a).unwrap()),
+        );
     }
 }

@@ -9,12 +9,13 @@ use super::Csr;
 use crate::arrays::TILE;
 use crate::error::Result;
 use crate::executor::Executor;
-use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
+use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::matrix::finished::{check, finished_products};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
 use crate::reference::csr::CsrArrays;
 use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
+use crate::vector::Vector;
 use crate::workspace::Workspace;
 
 impl<T: Scalar> Csr<T> {
@@ -29,9 +30,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The arrays, for loops over rows: looked up once, not for every row.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     #[doc(hidden)]
     pub fn at_hand(&self) -> CsrArrays<'_, T> {
         self.arrays().expect("the device still answers")
@@ -45,45 +43,39 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Makes what products with it take on its device, so that the first one does not wait for it.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
     pub fn prepare(&self) -> Result<()> {
         operations::prepare(self)
     }
 
     /// Rows and columns of the blocks in which its device multiplies with it; none where it does so row by row, and on the
     /// host.
-    ///
-    /// # Errors
-    /// When the device has no memory for what it multiplies with.
     pub fn device_block(&self) -> Result<Option<Size>> {
-        self.device_block_for(1)
-    }
-
-    /// The same for vectors of so many columns: with many it may be other blocks.
-    ///
-    /// # Errors
-    /// When the device has no memory for them.
-    pub fn device_block_for(&self, cols: usize) -> Result<Option<Size>> {
-        operations::device_block(self, cols)
+        operations::device_block(self, 1)
     }
 
     /// The same matrix, with which its device multiplies in blocks of at most six rows and columns, or row by row; by
     /// itself it chooses.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
     pub fn on_device_in(&self, block: Option<Size>) -> Result<Self> {
         operations::laid_out(self, block)
     }
 
     /// The same matrix, with which its device multiplies in [tiles](super::super::Mbsr) of 4 by 4.
-    ///
-    /// # Errors
-    /// When the device has no memory for it.
     pub fn in_tiles(&self) -> Result<Self> {
         operations::laid_out(self, Some(TILE))
+    }
+
+    fn finished<X: Scalar, Y: Scalar>(
+        &self,
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+        _ws: &Workspace,
+    ) -> Result<()>
+    where
+        T: Mixes<X, Y>,
+    {
+        check("csr product", (self.size(), self.executor()), x, finish, y)?;
+        operations::multiply(self, x, finish, y)
     }
 
     /// Whether the layout for products with it is made already.
@@ -110,6 +102,8 @@ where
     X: Scalar,
     Y: Scalar,
 {
+    finished_products!(X, Y, relax);
+
     fn size(&self) -> Size {
         self.size()
     }
@@ -120,51 +114,6 @@ where
 
     fn stored_as(&self) -> Option<String> {
         operations::stored_as(self).ok()
-    }
-
-    fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, _ws: &Workspace) -> Result<()> {
-        check_apply("csr product", self.size(), self.executor(), x, y)?;
-        operations::multiply(self, x, &Finish::Apply, y)
-    }
-
-    fn apply_advanced(
-        &self,
-        alpha: Coefficient<'_, Y>,
-        x: &Vector<X>,
-        beta: Coefficient<'_, Y>,
-        y: &mut Vector<Y>,
-        _ws: &Workspace,
-    ) -> Result<()> {
-        check_apply("csr product", self.size(), self.executor(), x, y)?;
-        let z = None;
-        operations::multiply(self, x, &Finish::Combine { alpha, beta, z }, y)
-    }
-
-    fn residual(
-        &self,
-        b: &Vector<Y>,
-        x: &Vector<X>,
-        r: &mut Vector<Y>,
-        _ws: &Workspace,
-    ) -> Result<()> {
-        check_apply("csr residual", self.size(), self.executor(), x, r)?;
-        check_apply("csr residual", self.size(), self.executor(), x, b)?;
-        operations::multiply(self, x, &Finish::residual(b), r)
-    }
-
-    fn relax(
-        &self,
-        sweep: Sweep<'_, Y>,
-        x: &Vector<X>,
-        y: &mut Vector<Y>,
-        _ws: &Workspace,
-    ) -> Result<()>
-    where
-        Y: Mixes<Y, Y>,
-    {
-        self.executor().check_same(x.executor(), "csr relaxation")?;
-        sweep.check(self.size(), x, y)?;
-        operations::multiply(self, x, &Finish::Relax(sweep), y)
     }
 
     fn apply_transposed(
@@ -187,9 +136,6 @@ where
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint {
-            held: self.bytes(),
-            moved: self.bytes(),
-        }
+        Footprint::of_bytes(self.bytes())
     }
 }

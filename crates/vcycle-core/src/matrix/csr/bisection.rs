@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::rcm::symmetrised;
+use super::search::symmetrised;
 use super::{Pattern, Permutation};
 use crate::error::{Error, Result};
 
@@ -100,10 +100,9 @@ fn too_large() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::grid;
+    use super::super::testing::{grid, odd_graphs};
     use super::*;
     use crate::executor::Executor;
-    use crate::linop::Size;
 
     #[test]
     fn halves_are_compact_and_nodes_stay_together() {
@@ -131,27 +130,8 @@ mod tests {
 
     #[test]
     fn cliques_stars_and_single_vertices_are_numbered() {
-        let host = Executor::reference();
-        let n = 200;
-        let star: Vec<u32> = (0..n).flat_map(|row| [0, row]).skip(1).collect();
-        let offsets = (0..=n as usize).map(|row| (2 * row).saturating_sub(1));
-        let star = Pattern::new(&host, Size::square(n as usize), offsets.collect(), star);
-        let alone = super::super::Csr::<f64>::identity(&host, 300);
-        let none = super::super::Csr::<f64>::identity(&host, 0);
-        let clique = Pattern::new(
-            &host,
-            Size::square(160),
-            (0..=160).map(|row| 160 * row).collect(),
-            (0..160 * 160).map(|place| place % 160).collect(),
-        );
-        let all = [
-            &Arc::new(star),
-            alone.pattern(),
-            none.pattern(),
-            &Arc::new(clique),
-        ];
-        for pattern in all {
-            let order = recursive_bisection(pattern, 1).unwrap();
+        for pattern in odd_graphs() {
+            let order = recursive_bisection(&pattern, 1).unwrap();
             assert_eq!(order.len(), pattern.size().rows);
         }
     }

@@ -39,9 +39,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same matrix on another executor.
-    ///
-    /// # Errors
-    /// When a device has no room for it.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
         executor.check_room(self.bytes())?;
         Ok(Self {
@@ -68,9 +65,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Copies the arrays to a device now, which would happen when they are first used there. Nothing happens on a host.
-    ///
-    /// # Errors
-    /// When the device has no room, or fails.
     pub fn bring(&self) -> Result<()> {
         if self.executor().is_device() {
             self.pattern.offsets.device()?;
@@ -81,15 +75,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Row offsets, columns and values on the host: handed over where nobody shares them, else copied.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let (offsets, columns, values) = Csr::<f64>::identity(&Executor::cpu(), 2).into_arrays();
-    /// assert_eq!((offsets, columns, values), (vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]));
-    /// ```
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn into_arrays(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
         let (offsets, columns) = match Arc::try_unwrap(self.pattern) {
             Ok(own) => (own.offsets.into_vec(), own.columns.into_vec()),
@@ -129,18 +114,6 @@ impl<T: Scalar> Csr<T> {
         let _ = self.copies.narrow.set(Arc::clone(narrow) as _);
     }
 
-    /// What is wrong with a row of a device that has an infinite entry or NaN.
-    fn non_finite(&self, row: usize) -> Result<Error> {
-        let (offsets, columns) = self.pattern().buffers();
-        for place in offsets.get(row)?..offsets.get(row + 1)? {
-            if !self.values.get(place)?.load().is_finite() {
-                let column = columns.get(place)? as usize;
-                return Ok(Error::NonFiniteEntry { row, column });
-            }
-        }
-        Ok(Error::NonFiniteEntry { row, column: 0 })
-    }
-
     /// Fails, naming it, if an entry is infinite or NaN.
     pub fn check_finite(&self) -> Result<()> {
         compiled!(any T: fn(&Csr<T>) -> Result<()> = Csr::all_finite)(self)
@@ -148,10 +121,11 @@ impl<T: Scalar> Csr<T> {
 
     fn all_finite(&self) -> Result<()> {
         if let Some(found) = entries::not_finite(self)? {
-            return match found {
-                None => Ok(()),
-                Some(row) => Err(self.non_finite(row)?),
-            };
+            let Some(row) = found else { return Ok(()) };
+            let (columns, values) = self.row(row);
+            let place = values.iter().position(|value| !value.load().is_finite());
+            let column = place.map_or(0, |place| columns[place] as usize);
+            return Err(Error::NonFiniteEntry { row, column });
         }
         let first = |rows: Range<usize>| {
             let places = self.offsets()[rows.start]..self.offsets()[rows.end];

@@ -8,15 +8,6 @@ use super::Csr;
 use super::norms::modulus;
 use crate::scalar::Scalar;
 
-/// How many diagonal entries have a positive and a negative real part; the others are zero or not stored.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiagonalSigns {
-    pub positive: usize,
-    pub negative: usize,
-    pub neither: usize,
-}
-
 /// What [`Csr::defects`] finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -34,68 +25,31 @@ pub struct Defects {
 impl Defects {
     /// A sentence for each.
     pub fn sentences(&self) -> Vec<String> {
-        let rows = |count: usize| if count == 1 { "row" } else { "rows" };
-        let mut sentences = Vec::new();
-        let mut say = |count: usize, sentence: String| {
-            if count > 0 {
-                sentences.push(sentence);
-            }
+        let counted = |count: usize, word: &str| match count {
+            1 => format!("singular: 1 {word}"),
+            _ => format!("singular: {count} {word}s"),
         };
-        let (zero, columns) = (self.zero_rows, self.zero_columns);
-        let (repeated, block) = (self.repeated_rows, self.zero_block);
-        say(zero, format!("singular: {zero} {} of zeros", rows(zero)));
-        let plural = if columns == 1 { "" } else { "s" };
-        say(
-            columns,
-            format!("singular: {columns} column{plural} of zeros"),
-        );
-        let equal = format!(
-            "singular: {repeated} {} equal to earlier ones",
-            rows(repeated)
-        );
-        say(repeated, equal);
         let saddle = format!(
-            "saddle point: {block} unknowns, such as pressures or Lagrange multipliers, have zeros on the diagonal \
-             and no couplings with each other"
+            "saddle point: {} unknowns, such as pressures or Lagrange multipliers, have zeros on the diagonal \
+             and no couplings with each other",
+            self.zero_block
         );
-        say(block, saddle);
-        sentences
+        let equal = counted(self.repeated_rows, "row") + " equal to earlier ones";
+        let sentences = [
+            (self.zero_rows, counted(self.zero_rows, "row") + " of zeros"),
+            (
+                self.zero_columns,
+                counted(self.zero_columns, "column") + " of zeros",
+            ),
+            (self.repeated_rows, equal),
+            (self.zero_block, saddle),
+        ];
+        let found = sentences.into_iter().filter(|(count, _)| *count > 0);
+        found.map(|(_, sentence)| sentence).collect()
     }
 }
 
 impl<T: Scalar> Csr<T> {
-    /// The signs of the diagonal.
-    #[doc(hidden)]
-    pub fn diagonal_signs(&self) -> DiagonalSigns {
-        let arrays = self.at_hand();
-        let parts = self.map_pieces(|rows| {
-            let mut signs = DiagonalSigns::default();
-            for row in rows {
-                let (columns, values) = arrays.row(row);
-                let place = columns.partition_point(|&column| (column as usize) < row);
-                let stored = columns
-                    .get(place)
-                    .is_some_and(|&column| column as usize == row);
-                let real = if stored {
-                    values[place].to_c64().re
-                } else {
-                    0.0
-                };
-                signs.positive += usize::from(real > 0.0);
-                signs.negative += usize::from(real < 0.0);
-                signs.neither += usize::from(real.is_nan() || real == 0.0);
-            }
-            signs
-        });
-        parts
-            .into_iter()
-            .fold(DiagonalSigns::default(), |a, b| DiagonalSigns {
-                positive: a.positive + b.positive,
-                negative: a.negative + b.negative,
-                neither: a.neither + b.neither,
-            })
-    }
-
     /// Rows and columns of zeros, equal rows, and the zero block of a saddle point.
     ///
     /// ```
@@ -180,48 +134,21 @@ impl<T: Scalar> Csr<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::of_dense;
     use super::*;
-    use crate::executor::Executor;
-    use crate::linop::Size;
-    use crate::matrix::Duplicates;
 
-    fn matrix(n: usize, values: &[f64]) -> Csr<f64> {
-        let kept = || (0..n * n).filter(|&p| !values[p].is_nan());
-        let rows = kept().map(|p| (p / n) as u32).collect();
-        let columns = kept().map(|p| (p % n) as u32).collect();
-        let values = kept().map(|p| values[p]).collect();
-        let (host, size) = (Executor::reference(), Size::square(n));
-        Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Refuse).unwrap()
+    fn matrix(values: &[f64]) -> Csr<f64> {
+        of_dense(values, |value| !value.is_nan())
     }
 
     const NONE: f64 = f64::NAN;
 
     #[test]
-    fn signs_of_the_diagonal_are_counted() {
-        let a = matrix(
-            4,
-            &[
-                1.0, NONE, NONE, NONE, NONE, -1.0, 2.0, NONE, NONE, 2.0, NONE, NONE, NONE, NONE,
-                NONE, 0.0,
-            ],
-        );
-        let expected = DiagonalSigns {
-            positive: 1,
-            negative: 1,
-            neither: 2,
-        };
-        assert_eq!(a.diagonal_signs(), expected);
-    }
-
-    #[test]
     fn zero_and_repeated_rows_and_zero_columns_are_counted() {
-        let a = matrix(
-            4,
-            &[
-                1.0, 2.0, NONE, NONE, 1.0, 2.0, NONE, NONE, 0.0, NONE, NONE, NONE, NONE, NONE,
-                NONE, 3.0,
-            ],
-        );
+        let a = matrix(&[
+            1.0, 2.0, NONE, NONE, 1.0, 2.0, NONE, NONE, 0.0, NONE, NONE, NONE, NONE, NONE, NONE,
+            3.0,
+        ]);
         let defects = a.defects();
         assert_eq!((defects.zero_rows, defects.zero_columns), (1, 1));
         assert_eq!((defects.repeated_rows, defects.zero_block), (1, 0));
@@ -232,9 +159,9 @@ mod tests {
 
     #[test]
     fn a_zero_block_is_a_saddle_point_and_coupled_zeros_are_none() {
-        let saddle = matrix(3, &[2.0, NONE, 1.0, NONE, 2.0, 1.0, 1.0, 1.0, NONE]);
+        let saddle = matrix(&[2.0, NONE, 1.0, NONE, 2.0, 1.0, 1.0, 1.0, NONE]);
         assert_eq!(saddle.defects().zero_block, 1);
-        let coupled = matrix(2, &[NONE, 1.0, 1.0, 0.0]);
+        let coupled = matrix(&[NONE, 1.0, 1.0, 0.0]);
         assert_eq!(coupled.defects(), Defects::default());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rcm::symmetrised;
+use super::search::{Search, symmetrised};
 use super::{Pattern, Permutation};
 use crate::error::Result;
 
@@ -52,21 +52,18 @@ enum Task {
 }
 
 struct Parts {
-    graph: Arc<Pattern>,
+    search: Search,
     /// The part each vertex belongs to.
     part: Vec<u32>,
     last: u32,
-    seen: Vec<bool>,
 }
 
 impl Parts {
     fn new(graph: Arc<Pattern>) -> Self {
-        let n = graph.size().rows;
         Self {
-            graph,
-            part: vec![0; n],
+            part: vec![0; graph.size().rows],
+            search: Search::new(graph),
             last: 0,
-            seen: vec![false; n],
         }
     }
 
@@ -84,7 +81,11 @@ impl Parts {
             return;
         }
         self.part_of(&vertices);
-        let (connected, levels) = self.levels(vertices[0]);
+        let (part, last) = (&self.part, self.last);
+        let is_inside = |vertex: u32| part[vertex as usize] == last;
+        let search = &mut self.search;
+        let (connected, levels) =
+            search.levels_from_rim(vertices[0], is_inside, |degree, _| degree);
         if connected.len() < vertices.len() {
             self.part_of(&connected);
             let others = vertices.into_iter();
@@ -109,48 +110,6 @@ impl Parts {
         }
     }
 
-    /// The vertices that can be reached from one at the rim of its part, by distance, and where each distance begins.
-    fn levels(&mut self, start: u32) -> (Vec<u32>, Vec<usize>) {
-        let (mut found, mut levels) = self.search(start);
-        loop {
-            let rim = &found[levels[levels.len() - 2]..];
-            let far = rim.iter().min_by_key(|&&v| self.degree(v)).copied();
-            let (next, next_levels) = self.search(far.unwrap_or(start));
-            if next_levels.len() <= levels.len() {
-                return (found, levels);
-            }
-            (found, levels) = (next, next_levels);
-        }
-    }
-
-    fn degree(&self, vertex: u32) -> usize {
-        self.graph.range(vertex as usize).len()
-    }
-
-    fn search(&mut self, start: u32) -> (Vec<u32>, Vec<usize>) {
-        let part = self.part[start as usize];
-        let (mut found, mut levels) = (vec![start], vec![0]);
-        self.seen[start as usize] = true;
-        let mut next = 0;
-        while next < found.len() {
-            levels.push(found.len());
-            let end = found.len();
-            while next < end {
-                for &other in &self.graph.columns()[self.graph.range(found[next] as usize)] {
-                    let at = other as usize;
-                    if self.part[at] == part && !std::mem::replace(&mut self.seen[at], true) {
-                        found.push(other);
-                    }
-                }
-                next += 1;
-            }
-        }
-        for &vertex in &found {
-            self.seen[vertex as usize] = false;
-        }
-        (found, levels)
-    }
-
     /// What is nearer than the middle distance, what is farther, and what separates the two; none where there is
     /// no distance between the first and the last.
     fn separated(&mut self, found: &[u32], levels: &[usize]) -> Option<[Vec<u32>; 3]> {
@@ -159,14 +118,13 @@ impl Parts {
         let middle = inner.min_by_key(larger_side)?;
         let (begin, end) = (levels[middle], levels[middle + 1]);
         let next = &found[end..levels[middle + 2]];
-        next.iter().for_each(|&v| self.seen[v as usize] = true);
+        self.search.meet(next);
         let touches = |&vertex: &u32| {
-            let neighbours = &self.graph.columns()[self.graph.range(vertex as usize)];
-            neighbours.iter().any(|&other| self.seen[other as usize])
+            let mut neighbours = self.search.neighbours(vertex).iter();
+            neighbours.any(|&other| self.search.has_met(other))
         };
         let (separator, rest): (Vec<u32>, Vec<u32>) =
             found[begin..end].iter().copied().partition(touches);
-        next.iter().for_each(|&v| self.seen[v as usize] = false);
         let before = found[..begin].iter().copied().chain(rest).collect();
         Some([before, found[end..].to_vec(), separator])
     }
@@ -174,7 +132,7 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::grid;
+    use super::super::testing::{grid, odd_graphs};
     use super::*;
     use crate::executor::Executor;
 
@@ -210,21 +168,8 @@ mod tests {
 
     #[test]
     fn cliques_stars_and_single_vertices_are_numbered() {
-        let host = Executor::reference();
-        let n = 200;
-        let star: Vec<u32> = (0..n).flat_map(|row| [0, row]).skip(1).collect();
-        let offsets = (0..=n as usize).map(|row| (2 * row).saturating_sub(1));
-        let size = crate::linop::Size::square(n as usize);
-        let star = Pattern::new(&host, size, offsets.collect(), star);
-        let alone = super::super::Csr::<f64>::identity(&host, 100);
-        let clique = Pattern::new(
-            &host,
-            crate::linop::Size::square(80),
-            (0..=80).map(|row| 80 * row).collect(),
-            (0..80 * 80).map(|place| place % 80).collect(),
-        );
-        for pattern in [&Arc::new(star), alone.pattern(), &Arc::new(clique)] {
-            let order = nested_dissection(pattern).unwrap();
+        for pattern in odd_graphs() {
+            let order = nested_dissection(&pattern).unwrap();
             assert_eq!(order.len(), pattern.size().rows);
         }
     }

@@ -122,7 +122,7 @@ fn multiply(total: &mut [f64], factors: &[f64]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{assert_same, banded, dense, executors, random};
+    use super::super::testing::{assert_same, dense, random};
     use super::*;
     use crate::executor::Executor;
     use crate::linop::Size;
@@ -167,29 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn threads_change_no_bit() {
-        let a = banded::<f32>(&Executor::reference(), 50_000, 1);
-        let expected = a.equilibrate(2).unwrap();
-        for cpu in executors() {
-            let scaled = a.copy_to(&cpu).unwrap().equilibrate(2).unwrap();
-            assert_same(&scaled.matrix, &expected.matrix);
-            assert_eq!(scaled.scaling, expected.scaling);
-        }
-    }
-
-    #[test]
     fn bad_input_is_named() {
         let host = Executor::reference();
         let a = Csr::diagonal_matrix(&host, vec![1.0, f64::INFINITY]);
-        assert!(matches!(
-            a.equilibrate(1),
-            Err(Error::NonFiniteEntry { row: 1, .. })
-        ));
+        let refused = a.equilibrate(1);
+        assert!(matches!(refused, Err(Error::NonFiniteEntry { row: 1, .. })));
         let empty = Csr::<f64>::identity(&host, 0);
         assert_eq!(empty.equilibrate(1).unwrap().matrix.size(), Size::square(0));
-        assert!(matches!(
-            empty.equilibrate(0),
-            Err(Error::BadParameter { .. })
-        ));
+        let refused = empty.equilibrate(0);
+        assert!(matches!(refused, Err(Error::BadParameter { .. })));
     }
 }

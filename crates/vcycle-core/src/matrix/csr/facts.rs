@@ -104,17 +104,6 @@ impl Pattern {
         (0..self.size().rows).filter_map(of_row).max().unwrap_or(0)
     }
 
-    /// The number of connected components of the graph of `A + A^T`.
-    ///
-    /// # Errors
-    /// When the pattern is not square.
-    pub fn components(&self) -> Result<usize> {
-        let parts = self.parts()?;
-        let first_of_its_own = |(row, &part): (usize, &u32)| row == part as usize;
-        let parts = parts.iter().enumerate();
-        Ok(parts.filter(|one| first_of_its_own(*one)).count())
-    }
-
     /// For every vertex the smallest one of its connected component in the graph of `A + A^T`.
     #[doc(hidden)]
     pub fn parts(&self) -> Result<Vec<u32>> {
@@ -281,22 +270,14 @@ impl<T: Scalar> Csr<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{grid, random};
+    use super::super::testing::{grid, of_dense, random};
     use super::*;
     use crate::executor::Executor;
-    use crate::linop::Size;
-    use crate::matrix::Duplicates;
     use crate::scalar::c64;
 
     /// The facts of a small matrix, given row after row; zeros are not stored.
-    fn facts<T: Scalar>(n: usize, values: &[T]) -> Facts {
-        let kept = (0..n * n).filter(|&p| values[p] != T::default());
-        let (rows, (columns, kept)) = kept
-            .map(|p| ((p / n) as u32, ((p % n) as u32, values[p])))
-            .unzip::<_, _, Vec<_>, (Vec<_>, Vec<_>)>();
-        let (host, size) = (Executor::reference(), Size::square(n));
-        let a = Csr::from_triplets(&host, size, rows, columns, kept, Duplicates::Refuse);
-        a.unwrap().facts()
+    fn facts(values: &[f64]) -> Facts {
+        of_dense(values, |value| value != 0.0).facts()
     }
 
     #[test]
@@ -312,20 +293,20 @@ mod tests {
         assert!(facts.strongly_dominant_rows < 1.0);
         assert_eq!((facts.smallest, facts.largest), (1.0, 4.0));
         assert!(facts.symmetric_pattern && facts.symmetric && facts.hermitian);
-        assert_eq!(a.pattern().components().unwrap(), 1);
+        assert_eq!(a.pattern().parts().unwrap(), [0; 100]);
     }
 
     #[test]
     fn symmetry_is_found_and_refused() {
-        assert!(facts(3, &[2.0, 0.0, 1.0, 0.0, 2.0, 5.0, 1.0, 5.0, 2.0]).symmetric);
-        let values = facts(2, &[1.0, 2.0, 3.0, 4.0]);
+        assert!(facts(&[2.0, 0.0, 1.0, 0.0, 2.0, 5.0, 1.0, 5.0, 2.0]).symmetric);
+        let values = facts(&[1.0, 2.0, 3.0, 4.0]);
         assert!(values.symmetric_pattern && !values.symmetric);
         for pattern in [
             [1.0, 2.0, 0.0, 4.0],
             [1.0, 0.0, 2.0, 4.0],
             [0.0, 0.0, 2.0, 0.0],
         ] {
-            let facts = facts(2, &pattern);
+            let facts = facts(&pattern);
             assert!(!facts.symmetric_pattern && !facts.symmetric && facts.asymmetry == 2.0);
         }
     }
@@ -359,17 +340,17 @@ mod tests {
         let left_over = |size: f64| {
             let (stiff, soft) = (1e6, 1.0);
             let values = [stiff, size, 0.0, -size, soft, 0.5, 0.0, 0.5, soft];
-            facts(3, &values).symmetric
+            facts(&values).symmetric
         };
         assert!(left_over(1e-10));
         assert!(!left_over(1e-8));
-        assert!(facts(2, &[1.0, 1e-14, 0.0, 1.0]).symmetric);
-        assert!(!facts(2, &[1.0, 1e-14, 0.0, 0.0]).symmetric);
+        assert!(facts(&[1.0, 1e-14, 0.0, 1.0]).symmetric);
+        assert!(!facts(&[1.0, 1e-14, 0.0, 0.0]).symmetric);
     }
 
     #[test]
     fn rows_and_values_are_counted() {
-        let facts = facts(3, &[4.0, -1.0, 1e-9, 0.0, -3.0, 9.0, 1e6, 0.0, 0.0]);
+        let facts = facts(&[4.0, -1.0, 1e-9, 0.0, -3.0, 9.0, 1e6, 0.0, 0.0]);
         assert_eq!((facts.row_min, facts.row_max, facts.nonzeros), (1, 3, 6));
         assert_eq!((facts.missing_diagonal, facts.negative_diagonal), (1, 1));
         assert_eq!((facts.smallest, facts.largest), (1e-9, 1e6));
@@ -390,7 +371,7 @@ mod tests {
         assert_eq!((facts.empty_rows, facts.symmetric), (2, false));
         assert!(facts.largest.is_finite());
         let empty = Csr::<f64>::identity(&host, 0);
-        assert_eq!(empty.pattern().components().unwrap(), 0);
+        assert!(empty.pattern().parts().unwrap().is_empty());
         assert_eq!((empty.facts().smallest, empty.facts().row_min), (0.0, 0));
     }
 }

@@ -28,11 +28,9 @@ use crate::scalar::Scalar;
 ///                          Duplicates::Refuse)?;
 /// let r = p.transpose()?;
 /// let product = Galerkin::symbolic(&r, &a, &p)?;
-/// let mut coarse = product.numeric(&r, &a, &p)?;
-/// assert_eq!(coarse.values(), [3.0]);
+/// assert_eq!(product.numeric(&r, &a, &p)?.values(), [3.0]);
 /// a.values_mut()[0] = 5.0;
-/// product.renew(&r, &a, &p, &mut coarse)?;
-/// assert_eq!(coarse.values(), [7.0]);
+/// assert_eq!(product.numeric(&r, &a, &p)?.values(), [7.0]);
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -51,9 +49,6 @@ pub struct Galerkin {
 
 impl Galerkin {
     /// Finds where the entries of `R A P` stand.
-    ///
-    /// # Errors
-    /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn symbolic<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Self> {
         let (r, a, p) = (r.pattern(), a.pattern(), p.pattern());
         let size = check(r, a, p)?;
@@ -107,50 +102,26 @@ impl Galerkin {
     /// `R A P`.
     ///
     /// # Errors
-    /// When the patterns are not those of the symbolic phase, or memory is short.
+    /// When the patterns are not those of the symbolic phase.
     pub fn numeric<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
         if let Some(products) = &self.device {
             let [left, right] = &**products;
             return left.numeric(r, &right.numeric(a, p)?);
         }
-        if self.coarse.executor().has_kernels_for(T::KIND) {
-            self.check_factors(r, a, p)?;
-        }
+        self.check_factors(r, a, p)?;
         let patterns = (&*self.r, &*self.a, &*self.p);
         let factors = (r, a, p);
         if let Some(values) = products::fused_values(&self.kept, patterns, factors, &self.coarse)? {
             return Ok(Csr::of_buffers(&self.coarse, values));
         }
-        let values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
-        let mut coarse = Csr::with_pattern(&self.coarse, values)?;
-        self.renew(r, a, p, &mut coarse)?;
-        Ok(coarse)
-    }
-
-    /// Replaces the values of `coarse` by those of `R A P`.
-    ///
-    /// # Errors
-    /// When one of the patterns is not that of the symbolic phase, or memory is short.
-    pub fn renew<T: Scalar>(
-        &self,
-        r: &Csr<T>,
-        a: &Csr<T>,
-        p: &Csr<T>,
-        coarse: &mut Csr<T>,
-    ) -> Result<()> {
-        check_pattern("coarse matrix", &self.coarse, coarse.pattern())?;
-        if self.coarse.executor().has_kernels_for(T::KIND) {
-            *coarse = self.numeric(r, a, p)?;
-            return Ok(());
-        }
-        self.check_factors(r, a, p)?;
+        let mut values = zeroed(self.coarse.executor(), self.coarse.nonzeros())?;
         let (left, inner, right) = (Values(r.values()), plain(a), plain(p));
         let most = [longest_row(&self.a), self.a.size().cols];
         fill_rows_with(
             self.coarse.executor(),
             self.coarse.offsets(),
             &self.pieces,
-            coarse.values_mut(),
+            &mut values,
             ProductRows::new,
             |scratch, row, out| {
                 scratch.multiply_left((&self.r, left), row, most, &inner)?;
@@ -161,7 +132,8 @@ impl Galerkin {
                 }
                 Ok(())
             },
-        )
+        )?;
+        Csr::with_pattern(&self.coarse, values)
     }
 
     fn check_factors<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<()> {
@@ -172,9 +144,6 @@ impl Galerkin {
 }
 
 /// `R A P`, the operator of the coarser level.
-///
-/// # Errors
-/// For matrices that do not fit or live on different executors, and when memory is short.
 pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
     let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
     let size = check(patterns.0, patterns.1, patterns.2)?;
@@ -190,9 +159,6 @@ pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>>
 
 /// [`galerkin`] on the host for factors whose rows are those of several matrices. The columns of `R` and `A` may have any
 /// numbers, sums have the same bits; those of `P` are in the order that rows of the result are to have.
-///
-/// # Errors
-/// When memory is short.
 pub(crate) fn galerkin_stacked<T: Scalar>(
     r: &Csr<T>,
     a: &Stacked<'_, T>,

@@ -283,22 +283,12 @@ impl Assignment {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Duplicates;
-    use super::super::testing::{grid, uniform};
+    use super::super::testing::{grid, of_dense, uniform};
     use super::*;
     use crate::executor::Executor;
-    use crate::linop::Size;
 
-    fn from_dense(n: usize, dense: &[f64]) -> Csr<f64> {
-        let at = |keep: fn(usize, usize) -> u32| {
-            let all = (0..n * n).filter(|&k| dense[k] != 0.0);
-            all.map(|k| keep(k, n)).collect::<Vec<u32>>()
-        };
-        let values = dense.iter().copied().filter(|&v| v != 0.0).collect();
-        let (rows, columns) = (at(|k, n| (k / n) as u32), at(|k, n| (k % n) as u32));
-        let host = Executor::reference();
-        let size = Size::square(n);
-        Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Refuse).unwrap()
+    fn from_dense(dense: &[f64]) -> Csr<f64> {
+        of_dense(dense, |value| value != 0.0)
     }
 
     /// The largest product over all permutations.
@@ -327,7 +317,7 @@ mod tests {
         for _ in 0..60 {
             let value = |x: f64, y: f64| if x < 0.5 { 0.0 } else { (8.0 * y - 4.0).exp() };
             let dense: Vec<f64> = (0..n * n).map(|_| value(next(), next())).collect();
-            let a = from_dense(n, &dense);
+            let a = from_dense(&dense);
             let product = best(n, &dense, 0, 0);
             match a.maximum_product_matching() {
                 Err(error) => {
@@ -375,7 +365,7 @@ mod tests {
         let dense = [
             1.0, 1.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 1.0, 3.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0,
         ];
-        let refused = from_dense(4, &dense).maximum_product_matching();
+        let refused = from_dense(&dense).maximum_product_matching();
         let message = refused.unwrap_err().to_string();
         assert!(
             message.contains("row 1 (counted from 0) finds"),

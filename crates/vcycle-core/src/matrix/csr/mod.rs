@@ -27,11 +27,13 @@ mod parts;
 mod pattern;
 mod permute;
 mod rcm;
-mod scale;
+mod search;
 mod seen;
 mod spgemm;
 #[cfg(test)]
 pub(in crate::matrix) mod testing;
+#[cfg(test)]
+mod thread_tests;
 mod transpose;
 mod triplets;
 
@@ -45,7 +47,7 @@ pub use assembly::Assembly;
 #[cfg(feature = "metis")]
 pub use bisection::recursive_bisection;
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
-pub use defects::{Defects, DiagonalSigns};
+pub use defects::Defects;
 pub use dissection::nested_dissection;
 pub use equilibrate::{Equilibrated, Scaling};
 pub(crate) use factor::Stacked;
@@ -55,9 +57,10 @@ pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
 pub(super) use nodes::{Evidence, LARGEST, Labels};
 pub use nodes::{Nodes, Numbering};
+pub(crate) use norms::modulus;
 pub use permute::Permutation;
 pub use rcm::reverse_cuthill_mckee;
-pub(crate) use seen::{entry_of, is_mirrored, rounding_of};
+pub(crate) use seen::{Seen, entry_of, rounding_of};
 pub use spgemm::SpGemm;
 pub use spgemm::check_product;
 pub use triplets::{compress, offsets};
@@ -168,7 +171,8 @@ impl<T: Scalar> Csr<T> {
         let executor = columns.executor();
         executor.check_same(offsets.executor(), "csr")?;
         executor.check_same(values.executor(), "csr")?;
-        pattern::check_lengths(size, &offsets, columns.len(), values.len())?;
+        let offset = |row: usize| offsets.get(row);
+        pattern::check_lengths(size, (offsets.len(), offset), columns.len(), values.len())?;
         pattern::check_order(size, &offsets, &columns)?;
         let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
         Ok(Self::of_buffers(&pattern, values))
@@ -248,18 +252,12 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The value of every entry.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn values(&self) -> &[T] {
         self.values.on_host()
     }
 
     /// The value of every entry, to be changed.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     pub fn values_mut(&mut self) -> &mut [T] {
         self.copies = Copies::default();
         self.values.host_mut().expect("the device still answers")

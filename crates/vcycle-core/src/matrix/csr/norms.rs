@@ -18,7 +18,7 @@ fn are_jumps(row_sum: f64, largest: f64, least: f64) -> bool {
 
 /// The absolute value of a stored number.
 #[inline]
-pub(super) fn modulus<T: Scalar>(value: T) -> f64 {
+pub(crate) fn modulus<T: Scalar>(value: T) -> f64 {
     value.load().modulus().to_f64()
 }
 

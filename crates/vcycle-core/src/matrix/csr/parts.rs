@@ -9,16 +9,6 @@ use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
     /// The entries for which `keep(row, column, value)` holds.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let a = Csr::diagonal_matrix(&Executor::cpu(), vec![1.0, 1e-20]);
-    /// assert_eq!(a.filter(|_, _, value| value > 1e-12)?.nonzeros(), 1);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn filter(&self, keep: impl Fn(usize, usize, T) -> bool + Sync + Send) -> Result<Self> {
         let arrays = build(
             self.executor(),
@@ -40,9 +30,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// Some of the rows, one after the other.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn row_range(&self, rows: std::ops::Range<usize>) -> Result<Self> {
         if let Some(made) = parts::row_range(self, rows.clone())? {
             return Ok(made);
@@ -63,17 +50,11 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The entries on and below the diagonal.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn lower(&self) -> Result<Self> {
         self.filter(|row, column, _| column <= row)
     }
 
     /// The entries on and above the diagonal.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn upper(&self) -> Result<Self> {
         self.filter(|row, column, _| column >= row)
     }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::Duplicates;
 use super::build::{cut_rows, ranges};
+use super::{Duplicates, triplets};
 use crate::arrays::Pattern;
 use crate::cut::{self, Slice};
 use crate::error::{Error, Result};
@@ -51,18 +51,12 @@ impl Pattern {
     }
 
     /// For every row the place of its first entry, and at the end the number of entries.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn offsets(&self) -> &[usize] {
         self.offsets.on_host()
     }
 
     /// The column of every entry.
-    ///
-    /// # Panics
-    /// When a device fails, from which values are copied to the host.
     #[inline]
     pub fn columns(&self) -> &[u32] {
         self.columns.on_host()
@@ -159,24 +153,23 @@ fn wrong<V>(reason: String) -> Result<V> {
     Err(Error::InvalidStructure { format, reason })
 }
 
-/// Fails unless arrays of any executor are of the lengths of a matrix of `size`.
+/// Fails unless there are as many offsets, columns and values as a matrix of `size` has.
 pub(super) fn check_lengths(
     size: Size,
-    offsets: &Buffer<usize>,
+    (offsets, offset): (usize, impl Fn(usize) -> Result<usize>),
     columns: usize,
     values: usize,
 ) -> Result<()> {
     if size.rows.max(size.cols) > u32::MAX as usize {
         return wrong(format!("{size} does not fit 32-bit indices"));
     }
-    if offsets.len() != size.rows + 1 || columns != values {
+    if offsets != size.rows + 1 || columns != values {
         return wrong(format!(
-            "{} row offsets, {columns} columns and {values} values for {} rows",
-            offsets.len(),
+            "{offsets} row offsets, {columns} columns and {values} values for {} rows",
             size.rows
         ));
     }
-    match (offsets.get(0)?, offsets.get(size.rows)?) {
+    match (offset(0)?, offset(size.rows)?) {
         (0, end) if end == columns => Ok(()),
         (first, end) => wrong(format!(
             "row offsets run from {first} to {end}, not from 0 to {columns}"
@@ -232,44 +225,25 @@ pub(super) fn check_arrays(
     columns: &[u32],
     values: usize,
 ) -> Result<()> {
-    if size.cols > u32::MAX as usize {
-        return wrong(format!("{} columns do not fit 32-bit indices", size.cols));
-    }
-    if offsets.len() != size.rows + 1 {
-        return wrong(format!(
-            "{} row offsets for {} rows; one more than rows is needed",
-            offsets.len(),
-            size.rows
-        ));
-    }
-    if values != columns.len() {
-        return wrong(format!("{} columns but {values} values", columns.len()));
-    }
-    if offsets[0] != 0 || offsets[size.rows] != columns.len() {
-        return wrong(format!(
-            "row offsets run from {} to {}, not from 0 to {}",
-            offsets[0],
-            offsets[size.rows],
-            columns.len()
-        ));
-    }
+    let offset = |row: usize| Ok(offsets[row]);
+    check_lengths(size, (offsets.len(), offset), columns.len(), values)?;
     if let Some(row) = (0..size.rows).find(|&row| offsets[row] > offsets[row + 1]) {
         return wrong(format!("row offsets decrease after row {row}"));
     }
     // The largest first: a search that may end anywhere is slower.
     let largest = columns.iter().copied().max();
-    if largest.is_none_or(|column| (column as usize) < size.cols) {
-        return Ok(());
-    }
-    match columns.iter().position(|&c| c as usize >= size.cols) {
-        None => Ok(()),
-        Some(position) => Err(Error::IndexOutOfRange {
-            position,
-            axis: "column",
-            index: columns[position] as usize,
-            limit: size.cols,
-        }),
-    }
+    let outside = |&column: &u32| column as usize >= size.cols;
+    let place = largest
+        .filter(outside)
+        .and_then(|_| columns.iter().position(outside));
+    place.map_or(Ok(()), |place| {
+        Err(triplets::outside(
+            "column",
+            place,
+            columns[place],
+            size.cols,
+        ))
+    })
 }
 
 /// Whether the columns of every row increase.

@@ -98,9 +98,6 @@ impl Permutation {
     }
 
     /// `y(i) = x(p(i))`.
-    ///
-    /// # Errors
-    /// For vectors of another size, on different executors or out of the host's reach.
     pub fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         self.check(x, y)?;
         let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
@@ -112,9 +109,6 @@ impl Permutation {
     }
 
     /// `y(p(i)) = x(i)`, which undoes [`apply`](Self::apply).
-    ///
-    /// # Errors
-    /// As [`apply`](Self::apply).
     pub fn apply_inverse<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         self.check(x, y)?;
         let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
@@ -141,17 +135,11 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// `B(i, j) = A(p(i), j)`.
-    ///
-    /// # Errors
-    /// Unless the permutation has as many indices as the matrix rows; when memory is short.
     pub fn permute_rows(&self, p: &Permutation) -> Result<Self> {
         self.permute((Some(p), None))
     }
 
     /// `B(i, j) = A(i, p(j))`.
-    ///
-    /// # Errors
-    /// Unless the permutation has as many indices as the matrix columns; when memory is short.
     pub fn permute_columns(&self, p: &Permutation) -> Result<Self> {
         self.permute((None, Some(p)))
     }
@@ -215,7 +203,7 @@ impl<T: Scalar> Csr<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{assert_same, dense, executors, grid, random};
+    use super::super::testing::{dense, grid, random};
     use super::*;
     use crate::executor::Executor;
 
@@ -239,14 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inverse_restores_matrices_and_vectors() {
-        let expected = grid::<f64>(&Executor::reference(), 120);
-        let p = shuffle(expected.size().rows);
-        for cpu in executors() {
-            let a = expected.copy_to(&cpu).unwrap();
-            let b = a.permute_symmetric(&p).unwrap();
-            assert_same(&b.permute_symmetric(&p.inverse()).unwrap(), &expected);
-        }
+    fn the_inverse_restores_vectors() {
         let host = Executor::reference();
         let x = Vector::from_rows(&host, 2, (0..8).map(f64::from).collect()).unwrap();
         let (mut y, mut z) = (x.clone(), x.clone());

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::search::{Search, symmetrised};
 use super::{Pattern, Permutation};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The reverse Cuthill-McKee order of a square pattern (Cuthill and McKee 1969, George 1971).
 ///
@@ -36,112 +37,26 @@ pub fn reverse_cuthill_mckee(pattern: &Arc<Pattern>) -> Result<Permutation> {
     let mut placed = vec![false; n];
     for seed in 0..n as u32 {
         if !placed[seed as usize] {
-            let root = search.peripheral(seed);
-            search.number_component(root, &mut order, &mut placed);
+            let by_degree = |degree: usize, vertex: u32| (degree, vertex);
+            let (found, _) = search.levels_from_rim(seed, |_| true, by_degree);
+            number_component(&search, found[0], &mut order, &mut placed);
         }
     }
     order.reverse();
     Permutation::new(order)
 }
 
-/// The pattern of `A + A^T`.
-pub(super) fn symmetrised(pattern: &Arc<Pattern>, component: &'static str) -> Result<Arc<Pattern>> {
-    let size = pattern.size();
-    if size.rows != size.cols {
-        return Err(Error::NotSquare { component, size });
-    }
-    let transposed = pattern.transpose()?;
-    if pattern.same_as(&transposed) {
-        return Ok(Arc::clone(pattern));
-    }
-    pattern.union(&transposed)
-}
-
-/// Breadth-first searches of an undirected graph.
-struct Search {
-    graph: Arc<Pattern>,
-    /// The search that saw each vertex last.
-    seen: Vec<usize>,
-    searches: usize,
-    /// Vertices in the order they were met.
-    queue: Vec<u32>,
-}
-
-impl Search {
-    fn new(graph: Arc<Pattern>) -> Self {
-        Self {
-            seen: vec![0; graph.size().rows],
-            searches: 0,
-            queue: Vec::new(),
-            graph,
-        }
-    }
-
-    fn degree(&self, vertex: u32) -> usize {
-        self.graph.range(vertex as usize).len()
-    }
-
-    /// A vertex of the component of `seed` that is about as far from some other as can be.
-    fn peripheral(&mut self, seed: u32) -> u32 {
-        let mut root = seed;
-        let (mut depth, mut far) = self.farthest(root);
-        loop {
-            let (next_depth, next_far) = self.farthest(far);
-            if next_depth <= depth {
-                return root;
-            }
-            (root, depth, far) = (far, next_depth, next_far);
-        }
-    }
-
-    /// The distance of the vertices farthest from `root`, and the one of least degree of them.
-    fn farthest(&mut self, root: u32) -> (usize, u32) {
-        self.searches += 1;
-        self.queue.clear();
-        self.queue.push(root);
-        self.seen[root as usize] = self.searches;
-        let (mut depth, mut level) = (0, 0..1);
-        loop {
-            for place in level.clone() {
-                self.visit_neighbours(place);
-            }
-            if self.queue.len() == level.end {
-                break;
-            }
-            level = level.end..self.queue.len();
-            depth += 1;
-        }
-        let last = self.queue[level].iter().copied();
-        let far = last.min_by_key(|&vertex| (self.degree(vertex), vertex));
-        (depth, far.unwrap_or(root))
-    }
-
-    fn visit_neighbours(&mut self, place: usize) {
-        let vertex = self.queue[place] as usize;
-        for &neighbour in &self.graph.columns()[self.graph.range(vertex)] {
-            let seen = &mut self.seen[neighbour as usize];
-            if *seen != self.searches {
-                *seen = self.searches;
-                self.queue.push(neighbour);
-            }
-        }
-    }
-
-    /// Appends the component of `root` in Cuthill-McKee order.
-    fn number_component(&self, root: u32, order: &mut Vec<u32>, placed: &mut [bool]) {
-        let mut next = order.len();
-        order.push(root);
-        placed[root as usize] = true;
-        while next < order.len() {
-            let first = order.len();
-            for &neighbour in &self.graph.columns()[self.graph.range(order[next] as usize)] {
-                if !std::mem::replace(&mut placed[neighbour as usize], true) {
-                    order.push(neighbour);
-                }
-            }
-            order[first..].sort_by_key(|&vertex| (self.degree(vertex), vertex));
-            next += 1;
-        }
+/// Appends the component of `root` in Cuthill-McKee order.
+fn number_component(graph: &Search, root: u32, order: &mut Vec<u32>, placed: &mut [bool]) {
+    let mut next = order.len();
+    order.push(root);
+    placed[root as usize] = true;
+    while next < order.len() {
+        let first = order.len();
+        let new = |&&vertex: &&u32| !std::mem::replace(&mut placed[vertex as usize], true);
+        order.extend(graph.neighbours(order[next]).iter().filter(new));
+        order[first..].sort_by_key(|&vertex| (graph.degree(vertex), vertex));
+        next += 1;
     }
 }
 
@@ -150,6 +65,7 @@ mod tests {
     use super::super::Csr;
     use super::super::testing::{grid, uniform};
     use super::*;
+    use crate::error::Error;
     use crate::executor::Executor;
 
     fn shuffled(n: usize) -> Permutation {

@@ -53,17 +53,6 @@ pub(crate) fn rounding_of<T: Scalar>(one: Option<T>, other: Option<T>) -> f64 {
     CANCELLED * size(one) * size(other)
 }
 
-/// Whether two entries opposite to each other are conjugates, equal where they are real; `rounding` may be between them.
-#[inline(always)]
-pub(crate) fn is_mirrored<T: Scalar>(
-    value: T,
-    opposite: T,
-    rounding: impl FnOnce() -> f64,
-) -> bool {
-    let is_same = const { !T::KIND.is_complex() } && value == opposite;
-    is_same || compared(value, opposite, rounding).1
-}
-
 /// Whether two entries are equal and whether they are conjugates of each other, `rounding` apart at most, and how far they are
 /// from the latter.
 fn compared<T: Scalar>(value: T, opposite: T, rounding: impl FnOnce() -> f64) -> (bool, bool, f64) {
@@ -83,7 +72,7 @@ const F16_UNDERFLOW: f64 = 1.0 / 16_384.0 - 1.0 / 33_554_432.0;
 
 /// What is counted row by row and entry by entry.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub zeros: usize,
     pub non_finite: usize,
     pub largest: f64,

@@ -24,17 +24,6 @@ impl<T: Scalar> Csr<T> {
     /// Sums are formed in the arithmetic of `T`, in the order of `A`'s columns, so the result is
     /// the same for any number of threads. To form the product again with other values, keep a
     /// [`SpGemm`]; it gives the same bits.
-    ///
-    /// ```
-    /// use vcycle::{executor::Executor, matrix::Csr};
-    /// let cpu = Executor::cpu();
-    /// let a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
-    /// assert_eq!(a.multiply(&a)?.values(), [1.0, 4.0]);
-    /// # Ok::<(), vcycle::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// For matrices that do not fit or live on different executors, and when memory is short.
     pub fn multiply(&self, b: &Self) -> Result<Self> {
         compiled!(any T: fn(&Csr<T>, &Csr<T>) -> Result<Csr<T>> = |a, b| {
             let size = check_product(&a.pattern, &b.pattern)?;
@@ -46,9 +35,6 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same, which a device forms in [tiles](super::super::Mbsr) of 4 by 4, as AmgT does.
-    ///
-    /// # Errors
-    /// As [`multiply`](Self::multiply).
     pub fn multiply_in_tiles(&self, b: &Self) -> Result<Self> {
         if let Some(product) = products::multiply_in_tiles(self, b)? {
             return Ok(product);
@@ -65,18 +51,6 @@ impl<T: Scalar> Csr<T> {
 }
 
 /// A product `C = A B` whose pattern is known, for matrices whose values change.
-///
-/// ```
-/// use vcycle::{executor::Executor, matrix::{Csr, SpGemm}};
-/// let cpu = Executor::cpu();
-/// let mut a = Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]);
-/// let square = SpGemm::symbolic(a.pattern(), a.pattern())?;
-/// let mut c = square.numeric(&a, &a)?;
-/// a.values_mut()[0] = 3.0;
-/// square.renew(&a, &a, &mut c)?;
-/// assert_eq!(c.values(), [9.0, 4.0]);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct SpGemm {
     a: Arc<Pattern>,
@@ -87,9 +61,6 @@ pub struct SpGemm {
 
 impl SpGemm {
     /// Finds where the entries of `A B` stand.
-    ///
-    /// # Errors
-    /// For patterns that do not fit or live on different executors, and when memory is short.
     pub fn symbolic(a: &Arc<Pattern>, b: &Arc<Pattern>) -> Result<Self> {
         let size = check_product(a, b)?;
         if let Some(product) = products::product_pattern(a, b)? {
@@ -118,39 +89,22 @@ impl SpGemm {
     /// `A B`.
     ///
     /// # Errors
-    /// When the patterns are not those of the symbolic phase, or memory is short.
+    /// When the patterns are not those of the symbolic phase.
     pub fn numeric<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
-        if self.c.executor().has_kernels_for(T::KIND) {
-            self.check_factors(a, b)?;
-        }
+        check_pattern("left factor", &self.a, a.pattern())?;
+        check_pattern("right factor", &self.b, b.pattern())?;
         let patterns = (&*self.a, &*self.b);
         if let Some(values) = products::product_values(patterns, (a, b), &self.c)? {
             return Ok(Csr::of_buffers(&self.c, values));
         }
-        let values = zeroed(self.c.executor(), self.c.nonzeros())?;
-        let mut c = Csr::with_pattern(&self.c, values)?;
-        self.renew(a, b, &mut c)?;
-        Ok(c)
-    }
-
-    /// Replaces the values of `c` by those of `A B`.
-    ///
-    /// # Errors
-    /// When one of the patterns is not that of the symbolic phase, or memory is short.
-    pub fn renew<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>, c: &mut Csr<T>) -> Result<()> {
-        check_pattern("product", &self.c, c.pattern())?;
-        if self.c.executor().has_kernels_for(T::KIND) {
-            *c = self.numeric(a, b)?;
-            return Ok(());
-        }
-        self.check_factors(a, b)?;
+        let mut values = zeroed(self.c.executor(), self.c.nonzeros())?;
         let left = Values(a.values());
         let right = Plain::new(&self.b, Values(b.values()));
         fill_rows_with(
             self.c.executor(),
             self.c.offsets(),
             &self.pieces,
-            c.values_mut(),
+            &mut values,
             Accumulator::<T::Arith>::default,
             |sums, row, out| {
                 sums.follow(&self.c, row)?;
@@ -160,19 +114,12 @@ impl SpGemm {
                 }
                 Ok(())
             },
-        )
-    }
-
-    fn check_factors<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<()> {
-        check_pattern("left factor", &self.a, a.pattern())?;
-        check_pattern("right factor", &self.b, b.pattern())
+        )?;
+        Csr::with_pattern(&self.c, values)
     }
 }
 
 /// The size of `A B`.
-///
-/// # Errors
-/// When the sizes do not fit, or the factors have different executors.
 pub fn check_product(a: &Pattern, b: &Pattern) -> Result<Size> {
     let fitting = Size::new(a.size().cols, b.size().cols);
     check_size("product of matrices", fitting, b.size())?;
@@ -262,10 +209,11 @@ impl<V: Value> Accumulator<V> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{
-        assert_close, assert_same, banded, dense, dense_product, executors, grid, random,
+        assert_close, assert_same, dense, dense_product, grid, of_rows, random,
     };
     use super::*;
     use crate::executor::Executor;
+    use crate::matrix::Duplicates;
     use crate::scalar::{c64, f16};
 
     #[test]
@@ -281,61 +229,23 @@ mod tests {
     }
 
     #[test]
-    fn the_transpose_of_a_product_is_the_product_of_transposes() {
-        let host = Executor::reference();
-        let a = random::<f64>(&host, 12, 8, 0.4, 1);
-        let b = random::<f64>(&host, 8, 10, 0.4, 2);
-        let (ta, tb) = (a.transpose().unwrap(), b.transpose().unwrap());
-        let left = a.multiply(&b).unwrap().transpose().unwrap();
-        let right = tb.multiply(&ta).unwrap();
-        assert_eq!(left.columns(), right.columns());
-        assert_close(&dense(&left), &dense(&right));
-    }
-
-    #[test]
-    fn renewed_values_equal_fresh_ones() {
-        let host = Executor::reference();
-        let mut a = grid::<f64>(&host, 20);
+    fn values_of_a_known_pattern_equal_fresh_ones() {
+        let mut a = grid::<f64>(&Executor::reference(), 20);
         let product = SpGemm::symbolic(a.pattern(), a.pattern()).unwrap();
-        let mut c = product.numeric(&a, &a).unwrap();
-        assert_same(&c, &a.multiply(&a).unwrap());
+        assert_same(&product.numeric(&a, &a).unwrap(), &a.multiply(&a).unwrap());
         for (place, value) in a.values_mut().iter_mut().enumerate() {
             *value = 1.0 / (place as f64 + 1.0);
         }
-        product.renew(&a, &a, &mut c).unwrap();
-        assert_same(&c, &a.multiply(&a).unwrap());
-    }
-
-    #[test]
-    fn threads_change_no_bit() {
-        let host = Executor::reference();
-        let (a, b) = (grid::<f64>(&host, 150), banded::<f64>(&host, 22_500, 1));
-        let expected = a.multiply(&b).unwrap();
-        for cpu in executors() {
-            let (a, b) = (a.copy_to(&cpu).unwrap(), b.copy_to(&cpu).unwrap());
-            assert_same(&a.multiply(&b).unwrap(), &expected);
-            let product = SpGemm::symbolic(a.pattern(), b.pattern()).unwrap();
-            assert_same(&product.numeric(&a, &b).unwrap(), &expected);
-        }
+        assert_same(&product.numeric(&a, &a).unwrap(), &a.multiply(&a).unwrap());
     }
 
     #[test]
     fn half_precision_sums_in_single() {
         let host = Executor::reference();
-        let ones = |rows, cols| {
-            let values = vec![f16::ONE; 4096];
-            let (offsets, columns) = match rows {
-                1 => (vec![0, 4096], (0..4096).collect()),
-                _ => ((0..=4096).collect(), vec![0; 4096]),
-            };
-            Arrays {
-                offsets,
-                columns,
-                values,
-            }
-            .into_csr(&host, Size::new(rows, cols))
-        };
-        let c = ones(1, 4096).multiply(&ones(4096, 1)).unwrap();
+        let row: Csr<f16> = of_rows(&host, Size::new(1, 4096), Duplicates::Refuse, |_| {
+            (0..4096).map(|column| (column, 1.0)).collect()
+        });
+        let c = row.multiply(&row.transpose().unwrap()).unwrap();
         // In half precision the sum would stop at 2048.
         assert_eq!(c.values(), [f16::from_f32(4096.0)]);
     }

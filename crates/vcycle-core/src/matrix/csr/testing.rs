@@ -1,6 +1,8 @@
 //! Matrices and dense arithmetic for the tests of sparse algebra.
 
-use super::{Csr, Duplicates};
+use std::sync::Arc;
+
+use super::{Csr, Duplicates, Pattern};
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::scalar::{Scalar, c64};
@@ -24,7 +26,7 @@ pub(super) fn uniform(seed: u64) -> impl FnMut() -> f64 {
 }
 
 /// A matrix from the columns and values of its rows, in any order.
-pub(in crate::matrix) fn of_rows<T: Scalar, V: Into<c64>>(
+pub(crate) fn of_rows<T: Scalar, V: Into<c64>>(
     executor: &Executor,
     size: Size,
     duplicates: Duplicates,
@@ -39,6 +41,30 @@ pub(in crate::matrix) fn of_rows<T: Scalar, V: Into<c64>>(
         offsets.push(columns.len());
     }
     Csr::from_arrays(executor, size, offsets, columns, values, duplicates).unwrap()
+}
+
+/// A square matrix of small dense ones: the entries that are `stored`, row after row.
+pub(super) fn of_dense<T: Scalar>(values: &[T], stored: impl Fn(T) -> bool) -> Csr<T> {
+    let n = values.len().isqrt();
+    let (host, size) = (Executor::reference(), Size::square(n));
+    of_rows(&host, size, Duplicates::Refuse, |row| {
+        let row = values[row * n..(row + 1) * n].iter().enumerate();
+        let kept = row.filter(|(_, value)| stored(**value));
+        kept.map(|(column, value)| (column, value.to_c64()))
+            .collect()
+    })
+}
+
+/// Fails unless entries stand in the same places, and values differ by `tolerance` beside the largest at most.
+pub(super) fn assert_near<T: Scalar>(found: &Csr<T>, expected: &Csr<T>, tolerance: f64) {
+    assert_eq!(found.size(), expected.size());
+    assert_eq!(found.offsets(), expected.offsets());
+    assert_eq!(found.columns(), expected.columns());
+    let scale = expected.norm_max();
+    for (found, expected) in found.values().iter().zip(expected.values()) {
+        let apart = (found.to_c64() - expected.to_c64()).norm();
+        assert!(apart <= tolerance * scale, "{found:?} {expected:?}");
+    }
 }
 
 /// A matrix with about a share `density` of its entries, every fifth row empty.
@@ -165,4 +191,20 @@ pub(in crate::matrix) fn seven_points(executor: &Executor, [nx, ny, nz]: [usize;
         };
         (0..n).filter_map(entry).collect()
     })
+}
+
+/// Graphs that are hard to cut: a star, a clique, and vertices without edges, or none.
+pub(super) fn odd_graphs() -> Vec<Arc<Pattern>> {
+    let graph = |n: usize, near: &dyn Fn(usize) -> Vec<usize>| {
+        let ones = |row: usize| near(row).into_iter().map(|column| (column, 1.0)).collect();
+        let (host, size) = (Executor::reference(), Size::square(n));
+        let a: Csr<f64> = of_rows(&host, size, Duplicates::Sum, ones);
+        Arc::clone(a.pattern())
+    };
+    vec![
+        graph(200, &|row| vec![0, row]),
+        graph(160, &|_| (0..160).collect()),
+        graph(300, &|row| vec![row]),
+        graph(0, &|_| Vec::new()),
+    ]
 }

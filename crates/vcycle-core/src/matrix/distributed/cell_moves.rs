@@ -40,9 +40,6 @@ fn steps(order: CellOrder, [fields, width]: [usize; 2], numbers: usize) -> CellS
 impl CellMoves {
     /// Moves `per_cell` numbers a cell, in `fields` arrays that lie one behind the other. `put` gets the field, the place of
     /// a cell in the array that they go to, and the numbers from there on. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn move_to<T: Element>(
         &self,
         [fields, per_cell]: [usize; 2],
@@ -67,9 +64,6 @@ impl CellMoves {
     }
 
     /// The same to an array of the same layout.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn move_slice<T: Element>(
         &self,
         [fields, per_cell]: [usize; 2],
@@ -84,9 +78,6 @@ impl CellMoves {
     }
 
     /// The same within one array.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn refresh<T: Element>(
         &self,
         [fields, per_cell]: [usize; 2],
@@ -141,9 +132,6 @@ impl CellMoves {
 
     /// Moves `per_cell` numbers a cell, in `fields` arrays that lie one behind the other, wherever they are. All ranks call it
     /// together.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn move_values<T: Scalar>(
         &self,
         shape: [usize; 2],
@@ -151,19 +139,11 @@ impl CellMoves {
         to: &mut Buffer<T>,
     ) -> Result<()> {
         let [here, there] = [from.len(), to.len()].map(|all| steps(CellOrder::Fields, shape, all));
-        let executor = to.executor().clone();
-        if executor.is_device() {
-            let sides = [(from.device()?, here), (to.device_mut()?, there)];
-            return self.move_on_device::<T, T, T>(&executor, shape, sides, &Workspace::new());
-        }
-        self.move_on_host::<T, T, T>(shape, (from.host()?, here), (to.host_mut()?, there))
+        self.moved::<T, T, T>(shape, (from, here), (to, there), &Workspace::new())
     }
 
     /// Moves vectors, which may be in different precisions and orders; they travel in the narrower one. All ranks
     /// call it together.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn move_vector<F: Scalar, T: Scalar>(
         &self,
         unknowns: usize,
@@ -171,28 +151,33 @@ impl CellMoves {
         (to, target): (&mut Vector<T>, CellOrder),
         ws: &Workspace,
     ) -> Result<()> {
-        let (shape, executor) = ([unknowns, 1], to.executor().clone());
-        let here = steps(order, shape, from.rows());
-        let there = steps(target, shape, to.rows());
-        let is_narrower = size_of::<T>() < size_of::<F>();
-        if executor.is_device() {
-            let sides = [(from.device()?, here), (to.device_mut()?, there)];
-            return match is_narrower {
-                true => self.move_on_device::<F, T, T>(&executor, shape, sides, ws),
-                false => self.move_on_device::<F, F, T>(&executor, shape, sides, ws),
-            };
-        }
-        let (from, to) = ((from.host()?, here), (to.host_mut()?, there));
-        match is_narrower {
-            true => self.move_on_host::<F, T, T>(shape, from, to),
-            false => self.move_on_host::<F, F, T>(shape, from, to),
+        let shape = [unknowns, 1];
+        let from = (&from.values, steps(order, shape, from.rows()));
+        let rows = to.rows();
+        let to = (&mut to.values, steps(target, shape, rows));
+        match size_of::<T>() < size_of::<F>() {
+            true => self.moved::<F, T, T>(shape, from, to, ws),
+            false => self.moved::<F, F, T>(shape, from, to, ws),
         }
     }
 
+    /// Moves numbers that are read in `F`, travel in `W` and are written in `T`.
+    fn moved<F: Scalar, W: Scalar, T: Scalar>(
+        &self,
+        shape: [usize; 2],
+        (from, here): (&Buffer<F>, CellSteps),
+        (to, there): (&mut Buffer<T>, CellSteps),
+        ws: &Workspace,
+    ) -> Result<()> {
+        let executor = to.executor().clone();
+        if executor.is_device() {
+            let sides = [(from.device()?, here), (to.device_mut()?, there)];
+            return self.move_on_device::<F, W, T>(&executor, shape, sides, ws);
+        }
+        self.move_on_host::<F, W, T>(shape, (from.host()?, here), (to.host_mut()?, there))
+    }
+
     /// Moves within one vector, which is unknown by unknown, wherever it is. All ranks call it together.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn refresh_vector<T: Scalar>(
         &self,
         unknowns: usize,
@@ -208,7 +193,6 @@ impl CellMoves {
         self.move_on_device::<T, T, T>(&executor, shape, [array; 2], ws)
     }
 
-    /// Moves numbers that are read in `F`, travel in `W` and are written in `T`.
     fn move_on_host<F: Scalar, W: Scalar, T: Scalar>(
         &self,
         shape: [usize; 2],

@@ -34,9 +34,6 @@ impl<'h> DeviceHalo<'h> {
 
     /// What other ranks have for their rows, of values for own rows, the first of which stands at a place; `encode` makes what
     /// travels.
-    ///
-    /// # Errors
-    /// When a device fails, or another rank has failed.
     pub fn others<T: Element, S: Element>(
         &self,
         values: &Buffer<T>,

@@ -1,10 +1,10 @@
-//! Rows of other ranks.
+//! Rows of other ranks, and products of matrices that ranks share.
 
 use std::sync::Arc;
 
 use super::Distributed;
-use super::columns::{map_into, mapped};
 use super::local_numbers::{Finder, LocalNumbers, NOT_HERE};
+use super::local_numbers::{map_into, mapped};
 use super::rows::{Fetched, Rows, packed};
 use crate::arrays::Pattern;
 use crate::error::Result;
@@ -233,6 +233,50 @@ impl<T: Scalar> Made<T> {
         if column != NOT_HERE {
             self.columns.push(column);
             self.values.push(value);
+        }
+    }
+}
+
+impl<T: Scalar> Distributed<T> {
+    /// Own rows of the product with another matrix, and the numbers of their columns. Sums are formed in the order of the
+    /// whole matrices, so rows have the bits they have without ranks. All ranks call it together.
+    pub fn multiplied(&self, other: &Self) -> Result<(Csr<T>, LocalNumbers)> {
+        let (rows, columns) = other.rows_of(self.columns.others(), &self.columns)?;
+        let made = self.team().agree(self.local.multiply(&rows))?;
+        Ok((made, columns))
+    }
+
+    /// Own rows and those `wanted` of others, by increasing number, with all of their columns, whose numbers come with them;
+    /// in a numbering of rows that has more, these are empty. All ranks call it together.
+    pub fn rows_of(&self, wanted: &[u64], rows: &LocalNumbers) -> Result<(Csr<T>, LocalNumbers)> {
+        let fetched = self.fetch(wanted)?;
+        let all = [self.columns.others(), &fetched.rows.columns].concat();
+        let columns = LocalNumbers::new(self.columns.own_rows(), all);
+        Ok((self.between(&fetched, rows, &columns)?, columns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::on_ranks;
+    use super::super::tests::matrix;
+    use super::*;
+    use crate::matrix::csr::testing::assert_same;
+
+    #[test]
+    fn rows_of_a_product_have_the_bits_they_have_without_ranks() {
+        let a = matrix();
+        let expected = a.multiply(&a).unwrap();
+        for ranks in [1, 2, 3, 12] {
+            on_ranks(None, ranks, &a, |rank, part| {
+                let (own, columns) = part.multiplied(&part)?;
+                let rows = part.rows();
+                let made = Distributed::of_numbered(rank, rows, rows, &columns, own)?;
+                if let Some(found) = made.gathered()? {
+                    assert_same(&found, &expected);
+                }
+                Ok(())
+            });
         }
     }
 }

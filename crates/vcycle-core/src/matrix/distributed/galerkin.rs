@@ -12,9 +12,6 @@ use crate::size::Size;
 
 /// `R A P`. Sums are formed in the order of the whole matrices, so the result has the bits it has without ranks. All ranks
 /// call it together.
-///
-/// # Errors
-/// When memory is short, or another rank has failed.
 pub fn galerkin_shared<T: Scalar>(
     r: &Distributed<T>,
     a: &Distributed<T>,
@@ -30,9 +27,6 @@ pub fn galerkin_shared<T: Scalar>(
 
 /// [`galerkin_shared`] by a `product` of the rows of each that the own rows of the result take, in the order of the whole
 /// matrices. Blocks of rows and columns of `P` stay together.
-///
-/// # Errors
-/// Those of the product, and when another rank has failed.
 pub fn galerkin_in_blocks<T: Scalar>(
     r: &Distributed<T>,
     a: &Distributed<T>,

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::cell_box::CellBox;
+use super::cell_box::{boxes, is_worth, slab_axis, slabs};
 use super::cells::{CellMoves, Cells};
-use super::grid_cuts::{boxes, is_worth, slab_axis, slabs};
 use super::partition::Partition;
 use crate::communicator::Communicator;
 use crate::error::Result;
@@ -150,17 +150,11 @@ impl GridPart {
     }
 
     /// Exchanges the numbers of near cells, `per_cell` a cell in each of several fields.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn refresh<T: Element>(&self, shape: [usize; 2], values: &mut [T]) -> Result<()> {
         self.halo.refresh(shape, values)
     }
 
     /// The same for a vector that is unknown by unknown, wherever it is.
-    ///
-    /// # Errors
-    /// When a device or another rank has failed.
     pub fn refresh_vector<T: Scalar>(
         &self,
         unknowns: usize,

@@ -79,9 +79,6 @@ impl Halo {
 
     /// Takes the values of other rows from the ranks that have them, `cols` for each; `meanwhile` is called while they
     /// travel.
-    ///
-    /// # Errors
-    /// When another rank has failed, and what `meanwhile` returns.
     pub fn exchange<T: Element>(
         &self,
         cols: usize,
@@ -127,9 +124,6 @@ impl Halo {
 
     /// Adds what other ranks have for own rows: the [exchange](Self::exchange) the other way round. Sums are formed in
     /// the order of the ranks.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn collect<T: Element>(
         &self,
         cols: usize,
@@ -145,9 +139,6 @@ impl Halo {
     }
 
     /// Replaces the values of other rows by those that their ranks have; `values` has one for every local number.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn refresh<T: Element>(&self, values: &mut [T]) -> Result<()> {
         let mut others = vec![T::default(); self.others().len()];
         self.exchange(1, &values[self.own()], &mut others, &mut nothing)?;
@@ -158,9 +149,6 @@ impl Halo {
     }
 
     /// The same for values that are read and written one by one, by local numbers.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn refresh_by<T: Element>(
         &self,
         value: impl Fn(usize) -> T,
@@ -179,9 +167,6 @@ impl Halo {
     }
 
     /// The nodes of these rows, `block` rows each, which are here as a whole. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn nodes(&self, block: usize) -> Result<Self> {
         let nodes = self.others().iter().map(|row| row / block as u64);
         let partition = Arc::new(self.partition.divided(block));

@@ -5,33 +5,22 @@
 //! on any number of ranks. In products the interior rows, which refer to own columns only, are computed while the values
 //! of other ranks travel.
 
-mod behind;
 mod cell_box;
 mod cell_moves;
 mod cells;
-mod columns;
 mod device_halo;
-#[cfg(test)]
-mod device_rows_tests;
-mod entries;
 mod exchange;
 mod fetch;
 mod galerkin;
 mod gathered;
-mod grid_cuts;
 mod grid_order;
 mod grid_part;
 mod halo;
-#[cfg(test)]
-mod line_tests;
 mod local_numbers;
-mod multiply;
-mod mutual;
 mod nodes;
 mod on_device;
 mod overlap;
 mod partition;
-mod pieces;
 mod placement;
 mod product;
 #[cfg(test)]
@@ -46,7 +35,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod transpose;
-mod wire;
 
 use std::sync::{Arc, OnceLock};
 
@@ -65,7 +53,7 @@ pub use partition::Partition;
 
 use vcycle_kernels::compiled;
 
-use self::columns::{map_in_place, others_among};
+use self::local_numbers::{map_in_place, others_among};
 use self::split::{Parts, Shapes};
 use super::csr::{Csr, Duplicates};
 use crate::arrays::Pattern;
@@ -169,9 +157,6 @@ impl<T: Scalar> Distributed<T> {
 
     /// A matrix of own rows whose columns have some numbering; only columns with entries are kept. All ranks call it
     /// together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn of_numbered(
         executor: &Executor,
         rows: &Arc<Partition>,
@@ -223,9 +208,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The same with ones on the diagonal of own rows that have no entry.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn without_empty_rows(self) -> Result<Self> {
         if has_empty_rows(self.local.pattern())? == Some(false) {
             return Ok(self);
@@ -249,9 +231,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// Every value times a number.
-    ///
-    /// # Errors
-    /// When memory is short.
     pub fn scale(&self, factor: T::Arith) -> Result<Self> {
         Ok(self.with_local(self.local.scale(factor)?))
     }
@@ -262,9 +241,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The same with other values for the entries of own rows, in the order of [`local`](Self::local).
-    ///
-    /// # Errors
-    /// For another number of values.
     pub fn with_values(&self, values: Vec<T>) -> Result<Self> {
         let local = Csr::with_pattern(self.local.pattern(), values)?;
         Ok(Self {
@@ -330,9 +306,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// Entries of all ranks.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn total_nonzeros(&self) -> Result<u64> {
         self.team().total(self.local.nonzeros() as u64)
     }

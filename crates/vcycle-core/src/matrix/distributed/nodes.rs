@@ -9,9 +9,6 @@ use crate::scalar::Scalar;
 impl<T: Scalar> Distributed<T> {
     /// How many unknowns a node has, if the matrix is of a vector problem, numbered node by node, and every rank has whole
     /// nodes; found as [`Nodes::find`](crate::matrix::Nodes::find) does. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn unknowns_of_a_node(&self) -> Result<Option<usize>> {
         if T::KIND.is_complex() || self.rows.total() == 0 {
             return Ok(None);

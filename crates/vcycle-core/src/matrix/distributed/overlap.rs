@@ -27,18 +27,12 @@ pub struct Overlap<T> {
 impl<T: Scalar> Distributed<T> {
     /// The submatrix of own rows and `rings` around them: ring 1 are the rows that own ones refer to. Whole nodes of
     /// `block` rows are taken. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn overlapped(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
         self.overlapped_before(rings, block, u64::MAX)
     }
 
     /// The submatrix of own rows and those of `rings` around them that come before: what a lower triangle depends on.
     /// All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn preceded(&self, rings: usize) -> Result<Overlap<T>> {
         let end = self.rows.range(self.team().rank()).end;
         self.overlapped_before(rings, 1, end)
@@ -47,16 +41,12 @@ impl<T: Scalar> Distributed<T> {
     fn overlapped_before(&self, rings: usize, block: usize, end: u64) -> Result<Overlap<T>> {
         compiled!(any T: fn(&Distributed<T>, usize, usize, u64) -> Result<Overlap<T>> = |a, rings, block, end| {
             let (_, rows) = a.rings(rings, block, None, end)?;
-            let others = rows.numbers.clone();
-            a.overlap(&rows, others)
+            a.overlap(&rows, rows.numbers.clone())
         })(self, rings, block, end)
     }
 
     /// Own rows and `rings` around them, all of their entries, and one ring more of which there are the numbers alone:
     /// its rows are empty. Rows that refer to own ones are in a ring, too. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn surrounded(&self, rings: usize, block: usize) -> Result<Overlap<T>> {
         compiled!(any T: fn(&Distributed<T>, usize, usize) -> Result<Overlap<T>> = |a, rings, block| {
             let back = match a.is_mutual()? {
@@ -131,9 +121,6 @@ pub(super) fn whole_nodes(rows: &[u64], block: usize) -> Vec<u64> {
 
 impl<T: Scalar> Distributed<T> {
     /// The rows that a numbering has, with columns in another; others are left out. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn rows_near(&self, rows: &LocalNumbers, columns: &LocalNumbers) -> Result<Csr<T>> {
         compiled!(any T: fn(&Distributed<T>, &LocalNumbers, &LocalNumbers) -> Result<Csr<T>> = |a, rows, columns| {
             let others = a.fetch(rows.others())?;

@@ -23,9 +23,6 @@ impl Partition {
     }
 
     /// As many rows for every rank as it says it has.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn of_counts(team: &dyn Communicator, own: usize) -> Result<Self> {
         let mut starts = vec![0];
         for count in team.all_numbers(own as u64)? {

@@ -1,20 +1,20 @@
-//! Where the rows and the vectors of a rank are: on its host or on its device.
+//! Where the rows and the vectors of a rank are, and the matrix behind an operator.
 
+use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Distributed;
 use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::linop::LinOp;
 use crate::matrix::Csr;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, bf16, c32, c64, f16};
 
 impl<T: Scalar> Distributed<T> {
     /// The same matrix for vectors on another executor of this rank: that of its device, or of its host, which then has the
     /// rows, too.
-    ///
-    /// # Errors
-    /// When rows cannot be copied from a device.
     pub fn on(&self, executor: &Executor) -> Result<Self> {
         match self.local.executor().is_device() && !executor.is_device() {
             true => self.with_rows_at(executor, &executor.alone()),
@@ -23,9 +23,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The same matrix with its rows where the vectors of this rank are: what a set-up makes of them stays there.
-    ///
-    /// # Errors
-    /// When a device has no room for them.
     pub fn with_rows_there(&self) -> Result<Self> {
         self.with_rows_at(&self.executor, &self.executor.gathering())
     }
@@ -63,4 +60,27 @@ impl<T: Scalar> Distributed<T> {
             },
         }
     }
+}
+
+impl<V: Scalar> Distributed<V> {
+    /// The matrix that an operator is, with values of this type: itself where it has them, else converted. None for an
+    /// operator that is no matrix of several ranks, and for complex values where these are real.
+    pub fn behind<X: Scalar>(a: &dyn LinOp<X>) -> Option<Cow<'_, Self>> {
+        let any: &dyn Any = a;
+        if let Some(same) = any.downcast_ref() {
+            return Some(Cow::Borrowed(same));
+        }
+        let found = converted::<f64, V>(any)
+            .or_else(|| converted::<f32, V>(any))
+            .or_else(|| converted::<f16, V>(any))
+            .or_else(|| converted::<bf16, V>(any))
+            .or_else(|| converted::<c64, V>(any))
+            .or_else(|| converted::<c32, V>(any));
+        found.map(Cow::Owned)
+    }
+}
+
+fn converted<M: Scalar, V: Scalar>(any: &dyn Any) -> Option<Distributed<V>> {
+    let found = any.downcast_ref::<Distributed<M>>()?;
+    found.convert().ok()
 }

@@ -13,10 +13,11 @@ use crate::arrays::{Csr, Sweep};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::matrix::finished::{check, finished_products};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
 use crate::scalar::{Mixes, Scalar, bytes, bytes_mut};
-use crate::vector::{Coefficient, Vector};
+use crate::vector::Vector;
 use crate::workspace::{Scratch, Workspace};
 
 impl<T: Scalar> Distributed<T> {
@@ -52,9 +53,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// Makes what products take, so that the first one does not wait for it.
-    ///
-    /// # Errors
-    /// When a device has no room for it.
     pub fn prepare(&self) -> Result<()> {
         compiled!(any T: fn(&Distributed<T>) -> Result<()> = |a| match a.executor.is_device() {
             false => {
@@ -66,7 +64,7 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The product and what becomes of it.
-    fn multiply<X: Scalar, Y: Scalar>(
+    fn finished<X: Scalar, Y: Scalar>(
         &self,
         x: &Vector<X>,
         finish: &Finish<'_, Y>,
@@ -76,6 +74,8 @@ impl<T: Scalar> Distributed<T> {
     where
         T: Mixes<X, Y>,
     {
+        let place = (self.size(), self.executor());
+        check("distributed product", place, x, finish, y)?;
         compiled!(products T, X, Y: fn(&Distributed<T>, &Vector<X>, &Finish<'_, Y>, &mut Vector<Y>, &Workspace) -> Result<()>
             = multiply_shared)(self, x, finish, y, ws)
     }
@@ -229,56 +229,14 @@ where
     X: Scalar,
     Y: Scalar,
 {
+    finished_products!(X, Y, relax);
+
     fn size(&self) -> Size {
         self.size()
     }
 
     fn executor(&self) -> &Executor {
         self.executor()
-    }
-
-    fn apply(&self, x: &Vector<X>, y: &mut Vector<Y>, ws: &Workspace) -> Result<()> {
-        check_apply("distributed product", self.size(), self.executor(), x, y)?;
-        self.multiply(x, &Finish::Apply, y, ws)
-    }
-
-    fn apply_advanced(
-        &self,
-        alpha: Coefficient<'_, Y>,
-        x: &Vector<X>,
-        beta: Coefficient<'_, Y>,
-        y: &mut Vector<Y>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        check_apply("distributed product", self.size(), self.executor(), x, y)?;
-        let z = None;
-        self.multiply(x, &Finish::Combine { alpha, beta, z }, y, ws)
-    }
-
-    fn residual(
-        &self,
-        b: &Vector<Y>,
-        x: &Vector<X>,
-        r: &mut Vector<Y>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        check_apply("distributed residual", self.size(), self.executor(), x, r)?;
-        check_apply("distributed residual", self.size(), self.executor(), x, b)?;
-        self.multiply(x, &Finish::residual(b), r, ws)
-    }
-
-    fn relax(
-        &self,
-        sweep: Sweep<'_, Y>,
-        x: &Vector<X>,
-        y: &mut Vector<Y>,
-        ws: &Workspace,
-    ) -> Result<()>
-    where
-        Y: Mixes<Y, Y>,
-    {
-        sweep.check(self.size(), x, y)?;
-        self.multiply(x, &Finish::Relax(sweep), y, ws)
     }
 
     fn apply_transposed(

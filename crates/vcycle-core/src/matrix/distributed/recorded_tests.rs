@@ -4,6 +4,7 @@ use super::*;
 use crate::communicator::threads;
 use crate::error::Result;
 use crate::linop::LinOp;
+use crate::matrix::csr::testing::of_rows;
 use crate::testing::device;
 use crate::vector::{Scalars, Vector};
 use crate::workspace::Workspace;
@@ -12,23 +13,17 @@ const ROWS: usize = 40;
 
 /// A periodic line with 2.5 on the diagonal, even rows of it coupled to those far away.
 fn line(rank: &Executor) -> Result<Distributed<f64>> {
-    let team = team_of(rank)?;
-    let part = Partition::even(ROWS as u64, 1, team.size());
-    let own = part.range(team.rank());
-    let row = |row: u64| {
-        let n = ROWS as u64;
+    let n = ROWS;
+    let whole = of_rows(&rank.alone(), Size::square(n), Duplicates::Refuse, |row| {
         let mut columns = vec![(row + n - 1) % n, row, (row + 1) % n];
         columns.extend(row.is_multiple_of(2).then_some((row + n / 2) % n));
-        columns
-    };
-    let (mut offsets, mut columns) = (vec![0], Vec::new());
-    for number in own {
-        columns.extend(row(number));
-        offsets.push(columns.len());
-    }
-    let values = columns.iter().map(|&column| 2.5 - column as f64 * 0.1);
-    let values = values.collect();
-    Distributed::from_rows(rank, offsets, columns, values, Duplicates::Refuse)
+        let entries = columns.into_iter();
+        entries
+            .map(|column| (column, 2.5 - column as f64 * 0.1))
+            .collect()
+    });
+    let even = Partition::even(n as u64, 1, team_of(rank)?.size());
+    Distributed::part_of(rank, &whole, even)
 }
 
 /// What is computed: a product, sums of it, and what an operator of rank 0 makes of it.

@@ -2,10 +2,28 @@
 
 use std::ops::Range;
 
-use super::wire::{Reader, Writer};
 use crate::communicator::Communicator;
 use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::scalar::{Element, Scalar, bytes, bytes_mut};
+
+/// The values of bytes of a message, which may lie anywhere.
+pub(super) fn numbers<T: Element>(message: &[u8]) -> impl Iterator<Item = T> + use<'_, T> {
+    message.chunks_exact(size_of::<T>()).map(|one| {
+        let mut value = [T::default()];
+        bytes_mut(&mut value).copy_from_slice(one);
+        value[0]
+    })
+}
+
+/// Takes so many values from the front of a message.
+fn take<'m, T: Element>(
+    message: &mut &'m [u8],
+    count: usize,
+) -> impl Iterator<Item = T> + use<'m, T> {
+    let (now, later) = message.split_at(count * size_of::<T>());
+    *message = later;
+    numbers::<T>(now)
+}
 
 /// Rows with global columns, or with local ones.
 #[derive(Debug)]
@@ -35,21 +53,18 @@ impl<T: Copy, C> Rows<T, C> {
 
 impl<T: Scalar> Rows<T> {
     /// Adds the rows that a rank has [sent](packed).
-    pub fn read(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
-        let mut reader = Reader { bytes };
-        let rows = reader.number() as usize;
+    pub fn read(&mut self, mut message: &[u8]) {
+        let any = usize::from(!message.is_empty());
+        let rows = take::<u64>(&mut message, any).sum::<u64>();
         let first = self.columns.len();
         let mut last = first;
-        self.offsets
-            .extend(reader.numbers::<u64>(rows).map(|count| {
-                last += count as usize;
-                last
-            }));
-        reader.take(last - first, &mut self.columns);
-        reader.take(last - first, &mut self.values);
+        let lengths = take::<u64>(&mut message, rows as usize);
+        self.offsets.extend(lengths.map(|length| {
+            last += length as usize;
+            last
+        }));
+        self.columns.extend(take::<u64>(&mut message, last - first));
+        self.values.extend(take::<T>(&mut message, last - first));
     }
 }
 
@@ -58,23 +73,20 @@ pub(super) fn packed<'r, T: Scalar, C: Copy + 'r>(
     rows: impl Iterator<Item = (&'r [C], &'r [T])> + Clone,
     global: impl Fn(C) -> u64,
 ) -> Vec<u8> {
-    let mut writer = Writer::default();
     let lengths: Vec<u64> = rows.clone().map(|row| row.0.len() as u64).collect();
     if lengths.is_empty() {
-        return writer.bytes;
+        return Vec::new();
     }
     let entries = lengths.iter().sum::<u64>() as usize;
     let numbers = 1 + lengths.len() + entries;
-    writer
-        .bytes
-        .reserve(numbers * size_of::<u64>() + entries * size_of::<T>());
-    writer.put(&[lengths.len() as u64]);
-    writer.put(&lengths);
-    for (columns, _) in rows.clone() {
-        writer.put_all(columns.iter().map(|&column| global(column)));
+    let mut message = bytes(&[lengths.len() as u64]).to_vec();
+    message.reserve(numbers * size_of::<u64>() + entries * size_of::<T>());
+    message.extend_from_slice(bytes(&lengths));
+    for &column in rows.clone().flat_map(|row| row.0) {
+        message.extend_from_slice(bytes(&[global(column)]));
     }
-    rows.for_each(|(_, values)| writer.put(values));
-    writer.bytes
+    rows.for_each(|(_, values)| message.extend_from_slice(bytes(values)));
+    message
 }
 
 /// Rows of other ranks, or pieces of rows for them, with their global numbers. Those that were [fetched](super::Distributed::fetch) have
@@ -137,6 +149,11 @@ impl<T: Scalar> Fetched<T> {
         }
     }
 
+    /// None for each of so many ranks.
+    pub fn for_ranks(ranks: usize) -> Vec<Self> {
+        (0..ranks).map(|_| Self::new()).collect()
+    }
+
     /// All of them, none of which is in another.
     pub fn joined(mut parts: Vec<Self>) -> Self {
         if parts.len() == 1 {
@@ -181,25 +198,22 @@ impl<T: Scalar> Fetched<T> {
     }
 
     fn message(&self) -> Vec<u8> {
-        let mut writer = Writer::default();
         if self.numbers.is_empty() {
-            return writer.bytes;
+            return Vec::new();
         }
-        writer.put(&[self.numbers.len() as u64]);
-        writer.put(&self.numbers);
         let rows = (0..self.numbers.len()).map(|place| self.row(place));
-        writer.put(&packed(rows, |column: u64| column));
-        writer.bytes
+        let count = [self.numbers.len() as u64];
+        let numbers = [bytes(&count), bytes(&self.numbers)].concat();
+        [numbers, packed(rows, |column: u64| column)].concat()
     }
 
-    fn of_message(bytes: &[u8]) -> Self {
-        let (mut reader, mut made) = (Reader { bytes }, Self::new());
-        if bytes.is_empty() {
-            return made;
-        }
-        let count = reader.number() as usize;
-        reader.take(count, &mut made.numbers);
-        made.rows.read(reader.bytes);
+    fn of_message(mut message: &[u8]) -> Self {
+        let mut made = Self::new();
+        let any = usize::from(!message.is_empty());
+        let count = take::<u64>(&mut message, any).sum::<u64>();
+        made.numbers
+            .extend(take::<u64>(&mut message, count as usize));
+        made.rows.read(message);
         made
     }
 

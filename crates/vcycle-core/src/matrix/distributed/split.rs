@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::columns::mapped;
 use super::halo::Halo;
+use super::local_numbers::mapped;
 use super::on_device::{DeviceShape, DeviceSplit};
 use crate::arrays::Pattern;
 use crate::executor::{Buffer, Executor};

@@ -1,14 +1,13 @@
-//! From a matrix of one rank to the rows of all, and back.
+//! From entries of any rank or a matrix of one to the rows of all, and back.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
-use super::columns::mapped;
 use super::exchange::{Exchange, nothing};
+use super::local_numbers::mapped;
 use super::partition::Partition;
-use super::rows::{Fetched, Rows, send_rows};
+use super::rows::{Fetched, Rows, assembled, send_rows};
 use super::{Distributed, team_of};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -16,30 +15,41 @@ use crate::matrix::{Csr, Duplicates};
 use crate::scalar::{Element, Scalar, bytes, bytes_mut};
 use crate::size::Size;
 
-/// Offsets, global columns and values of some rows of a matrix.
-pub(super) fn own_rows<T: Scalar>(
-    whole: &Csr<T>,
-    rows: Range<u64>,
-) -> (Vec<usize>, Vec<u64>, Vec<T>) {
-    let offsets = &whole.offsets()[rows.start as usize..=rows.end as usize];
-    let entries = offsets[0]..offsets[offsets.len() - 1];
-    let columns = whole.columns()[entries.clone()].iter();
-    (
-        offsets.iter().map(|place| place - offsets[0]).collect(),
-        columns.copied().map(u64::from).collect(),
-        whole.values()[entries].to_vec(),
-    )
-}
-
 impl<T: Scalar> Distributed<T> {
     /// The own rows of a square matrix that every rank has as a whole.
     ///
     /// # Errors
     /// For an executor without a team and a matrix that is not square, and when another rank has failed.
     pub fn part_of(executor: &Executor, whole: &Csr<T>, rows: Partition) -> Result<Self> {
-        let arrays = own_rows(whole, rows.range(team_of(executor)?.rank()));
         let rows = Arc::new(rows);
-        Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
+        Self::part_of_both(executor, whole, &rows, &rows)
+    }
+
+    /// The same of a matrix whose columns have a partition of their own.
+    pub(super) fn part_of_both(
+        executor: &Executor,
+        whole: &Csr<T>,
+        rows: &Arc<Partition>,
+        of_columns: &Arc<Partition>,
+    ) -> Result<Self> {
+        let own = rows.range(team_of(executor)?.rank());
+        let own = whole.row_range(own.start as usize..own.end as usize)?;
+        let (offsets, columns, values) = own.into_arrays();
+        let columns = columns.into_iter().map(u64::from).collect();
+        let arrays = (offsets, columns, values);
+        Self::of_columns(executor, rows, of_columns, arrays, Duplicates::Refuse)
+    }
+
+    /// A square matrix of pieces of its rows that ranks have sent.
+    pub(super) fn of_pieces(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        pieces: &[Fetched<T>],
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        let own = assembled(pieces, &rows.range(team_of(executor)?.rank()));
+        let arrays = (own.offsets, own.columns, own.values);
+        Self::of_columns(executor, rows, rows, arrays, duplicates)
     }
 
     /// Spreads a square matrix that rank 0 has over all ranks, about as many rows for each; nodes of `block` rows stay
@@ -50,17 +60,15 @@ impl<T: Scalar> Distributed<T> {
     pub fn spread(executor: &Executor, whole: Option<&Csr<T>>, block: usize) -> Result<Self> {
         let team = team_of(executor)?;
         let size = whole.map_or(Size::square(0), Csr::size);
-        let square = match size.rows == size.cols {
-            true => Ok(()),
-            false => Err(Error::NotSquare {
-                component: "a distributed matrix",
-                size,
-            }),
-        };
+        let component = "a distributed matrix";
+        let is_square = size.rows == size.cols;
+        let square = is_square
+            .then_some(())
+            .ok_or(Error::NotSquare { component, size });
         team.agree(square)?;
         let rows = team.all_numbers(size.rows as u64)?[0];
         let rows = Arc::new(Partition::even(rows, block as u64, team.size()));
-        let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
+        let mut sent = Fetched::for_ranks(team.size());
         if let Some(whole) = whole {
             for (rank, sent) in sent.iter_mut().enumerate() {
                 for row in rows.range(rank) {
@@ -69,9 +77,8 @@ impl<T: Scalar> Distributed<T> {
                 }
             }
         }
-        let own = send_rows(team.as_ref(), &sent)?.swap_remove(0).rows;
-        let arrays = (own.offsets, own.columns, own.values);
-        Self::of_columns(executor, &rows, &rows, arrays, Duplicates::Refuse)
+        let pieces = send_rows(team.as_ref(), &sent)?;
+        Self::of_pieces(executor, &rows, &pieces, Duplicates::Refuse)
     }
 
     /// The whole matrix, on rank 0 and its executor without a team; none on the others.
@@ -178,9 +185,6 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The own ones of values that rank 0 has for all rows, `cols` for each.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn spread_values<E: Element>(&self, whole: Option<&[E]>, cols: usize) -> Result<Vec<E>> {
         let (team, width) = (self.team(), cols * size_of::<E>());
         let mut own = vec![E::default(); self.rows.count(team.rank()) * cols];
@@ -196,11 +200,112 @@ impl<T: Scalar> Distributed<T> {
     }
 
     /// The values that all ranks have for their rows, on rank 0; none on the others.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn gathered_values<E: Element>(&self, own: &[E]) -> Result<Vec<E>> {
         let counts = self.counts(own.len())?;
         self.to_first(own, &counts)
+    }
+}
+
+impl<T: Scalar> Distributed<T> {
+    /// A square matrix of entries (row, column, value) in any order, of which every rank has some: they are sent to the
+    /// ranks of their rows, about as many rows for each; nodes of `block` rows stay together. All ranks call it together.
+    ///
+    /// ```
+    /// use vcycle::communicator::threads;
+    /// use vcycle::executor::Executor;
+    /// use vcycle::matrix::{Distributed, Duplicates};
+    /// threads::run(2, |team| {
+    ///     let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+    ///     // Rank 0 knows the first column of a matrix of order 2, rank 1 the second.
+    ///     let entries = match team.rank() {
+    ///         0 => [(0, 0, 2.0), (1, 0, -1.0)],
+    ///         _ => [(1, 1, 2.0), (0, 1, -1.0)],
+    ///     };
+    ///     let a = Distributed::from_entries(&rank, 2, 1, entries, Duplicates::Refuse)?;
+    ///     assert_eq!(a.local().nonzeros(), 2);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For an executor without a team, rows and columns that are out of range, entries that are given twice (unless
+    /// summed, in the order of the ranks); when another rank has failed.
+    pub fn from_entries(
+        executor: &Executor,
+        rows: u64,
+        block: u64,
+        entries: impl IntoIterator<Item = (u64, u64, T)>,
+        duplicates: Duplicates,
+    ) -> Result<Self> {
+        let team = team_of(executor)?;
+        let rows = Arc::new(Partition::even(rows, block, team.size()));
+        let sent = team.agree(sorted(&rows, entries))?;
+        let pieces = send_rows(team.as_ref(), &sent)?;
+        Self::of_pieces(executor, &rows, &pieces, duplicates)
+    }
+}
+
+/// The entries for every rank; those of one row that follow each other are a piece of it.
+fn sorted<T: Scalar>(
+    rows: &Partition,
+    entries: impl IntoIterator<Item = (u64, u64, T)>,
+) -> Result<Vec<Fetched<T>>> {
+    let mut sent = Fetched::for_ranks(rows.ranks());
+    let mut rank = 0;
+    for (row, column, value) in entries {
+        if row >= rows.total() {
+            return Err(Error::InvalidStructure {
+                format: "distributed",
+                reason: format!("row {row} is outside 0..{}", rows.total()),
+            });
+        }
+        if !rows.range(rank).contains(&row) {
+            rank = rows.rank_of(row);
+        }
+        sent[rank].push_entry(row, column, value);
+    }
+    Ok(sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+
+    /// The entries of a line of nine points that a rank has, those of one row twice.
+    fn own(rank: usize, ranks: usize) -> impl Iterator<Item = (u64, u64, f64)> {
+        let all = (0..9_u64).flat_map(|row| {
+            let near = row.saturating_sub(1)..(row + 2).min(9);
+            near.map(move |column| (row, column, (10 * row + column) as f64))
+        });
+        let twice = [(4, 4, 0.5)].into_iter();
+        let all = all.chain(twice).enumerate();
+        all.filter(move |(place, _)| place % ranks == rank)
+            .map(|(_, entry)| entry)
+    }
+
+    #[test]
+    fn entries_go_to_the_ranks_of_their_rows() {
+        for ranks in [1, 2, 3, 12] {
+            threads::run(ranks, |team| {
+                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+                let entries = || own(team.rank(), ranks);
+                let a = Distributed::from_entries(&rank, 9, 1, entries(), Duplicates::Sum)?;
+                if let Some(whole) = a.gathered()? {
+                    assert_eq!(whole.nonzeros(), 25);
+                    assert_eq!(whole.entry(4, 4), Some(44.5));
+                    assert_eq!(whole.entry(7, 8), Some(78.0));
+                }
+                let twice = Distributed::from_entries(&rank, 9, 1, entries(), Duplicates::Refuse);
+                let error = twice.unwrap_err().to_string();
+                assert!(error.contains("entry (4, 4)"), "{error}");
+                let far = [(9, 0, 1.0)];
+                let outside = Distributed::from_entries(&rank, 9, 1, far, Duplicates::Sum);
+                assert!(outside.is_err());
+                Ok(())
+            })
+            .unwrap();
+        }
     }
 }

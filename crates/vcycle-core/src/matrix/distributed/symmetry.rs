@@ -1,4 +1,4 @@
-//! Whether a matrix that ranks share is symmetric.
+//! Whether a matrix that ranks share is symmetric, and whether its rows refer to each other.
 
 use std::ops::Range;
 
@@ -8,15 +8,12 @@ use super::Distributed;
 use super::halo::Halo;
 use super::rows::Fetched;
 use crate::error::Result;
-use crate::matrix::csr::{entry_of, is_mirrored, rounding_of};
+use crate::matrix::csr::{Seen, entry_of, modulus, rounding_of};
 use crate::reference::csr::CsrArrays;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Distributed<T> {
     /// Whether it is symmetric, Hermitian where it is complex, and whether its diagonal is positive: on all ranks. All ranks call it together.
-    ///
-    /// # Errors
-    /// When another rank has failed.
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
         match self.definite.get() {
             Some(known) => Ok(*known),
@@ -36,45 +33,21 @@ impl<T: Scalar> Distributed<T> {
         };
         let above = |rows| own.seen(rows, |row, column| column > row);
         let parts = self.local.map_pieces(above).into_iter();
-        let mut counts = parts.fold(Seen::default(), Seen::join).counts();
+        let seen = parts.fold(Seen::default(), Seen::join);
+        let not_positive = seen.missing_diagonal + seen.zero_diagonal + seen.negative_diagonal;
+        let counts = [seen.matched, seen.below, seen.not_hermitian, not_positive];
+        let mut counts = counts.map(|count| count as f64);
         self.team().sum(&mut counts)?;
-        let [opposite, below, differing, not_positive] = counts;
+        let [matched, below, differing, not_positive] = counts;
         let mut symmetric = differing == 0.0;
-        if symmetric && opposite != below {
+        if symmetric && matched != below {
             // Some entries below the diagonal have none opposite to them.
             let below = |rows| own.seen(rows, |row, column| column < row);
             let mut parts = self.local.map_pieces(below).into_iter();
-            symmetric = !self.team().any(parts.any(|seen| seen.differing > 0))?;
+            symmetric = !self.team().any(parts.any(|seen| seen.not_hermitian > 0))?;
         }
         let found = [symmetric, not_positive == 0.0];
         Ok(*self.definite.get_or_init(|| found))
-    }
-}
-
-/// What is counted in rows.
-#[derive(Default)]
-struct Seen {
-    /// Entries that were looked at and have one opposite to them, and those below the diagonal.
-    opposite: usize,
-    below: usize,
-    /// Those that differ from the entry opposite to them.
-    differing: usize,
-    not_positive: usize,
-}
-
-impl Seen {
-    fn join(self, other: Self) -> Self {
-        Self {
-            opposite: self.opposite + other.opposite,
-            below: self.below + other.below,
-            differing: self.differing + other.differing,
-            not_positive: self.not_positive + other.not_positive,
-        }
-    }
-
-    fn counts(&self) -> [f64; 4] {
-        let counts = [self.opposite, self.below, self.differing, self.not_positive];
-        counts.map(|count| count as f64)
     }
 }
 
@@ -93,22 +66,17 @@ impl<T: Scalar> OwnRows<'_, T> {
         for row in rows {
             let (columns, values) = self.a.row(row);
             let diagonal = entry_of((columns, values), (first + row) as u32, row);
-            let is_positive = |value: T| {
-                let real = value.to_c64().re;
-                value.to_c64().norm_sqr() != 0.0 && !real.lt(&0.0)
-            };
-            seen.not_positive += usize::from(!diagonal.is_some_and(is_positive));
-            let is_real = |own: T| is_mirrored(own, own, || 0.0);
-            seen.differing += usize::from(!diagonal.is_none_or(is_real));
+            seen.diagonal(diagonal.map(|value| (value.to_c64().re, modulus(value))));
+            if let Some(own) = diagonal {
+                seen.opposite(own, Some(own), || 0.0);
+            }
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
                 let column = column as usize;
-                seen.below += usize::from(column < first + row);
+                seen.below += usize::from(column <= first + row);
                 if is_seen(first + row, column) {
                     let opposite = self.opposite(row, place, column);
-                    seen.opposite += usize::from(opposite.is_some());
                     let rounding = || rounding_of(diagonal, self.diagonal(column));
-                    let is_same = is_mirrored(value, opposite.unwrap_or_default(), rounding);
-                    seen.differing += usize::from(!is_same);
+                    seen.opposite(value, opposite, rounding);
                 }
             }
         }
@@ -144,5 +112,92 @@ impl<T: Scalar> OwnRows<'_, T> {
             true => row,
             false => row - self.halo.own_count(),
         }
+    }
+}
+
+impl<T: Scalar> Distributed<T> {
+    /// Whether the rows of other ranks that own ones refer to refer to these in turn, on every rank. Two ranks compare a sum
+    /// of hashes of the entries between them. All ranks call it together.
+    pub fn is_mutual(&self) -> Result<bool> {
+        let (team, halo) = (self.team(), &self.columns);
+        let first = self.rows.range(team.rank()).start;
+        let mut sums = vec![0_u64; team.size()];
+        let others = halo.others().iter();
+        let ranks: Vec<usize> = others.map(|&row| halo.partition().rank_of(row)).collect();
+        self.for_others(|row, place| {
+            let sum = &mut sums[ranks[place]];
+            *sum = sum.wrapping_add(hash(first + row as u64, halo.others()[place]));
+        })?;
+        let sent = sums.iter().map(|&sum| vec![sum]).collect();
+        let is_mutual = team.all_to_all_numbers(sent)?.concat() == sums;
+        Ok(!team.any(!is_mutual)?)
+    }
+
+    /// Shows the row of every entry in a column of another rank, and which of these it is. Of a device no other entries come
+    /// to the host.
+    fn for_others(&self, mut show: impl FnMut(usize, usize)) -> Result<()> {
+        if self.local.executor().is_device() {
+            let (rows, offsets, columns) = self.device_shape()?.others()?;
+            for (&row, ends) in rows.iter().zip(offsets.windows(2)) {
+                let places = columns[ends[0]..ends[1]].iter();
+                places.for_each(|&place| show(row as usize, place as usize));
+            }
+            return Ok(());
+        }
+        let (own, before) = (self.columns.own(), self.columns.before());
+        for row in 0..self.local.size().rows {
+            for &column in self.local.row(row).0 {
+                match column as usize {
+                    column if own.contains(&column) => {}
+                    column if column < before => show(row, column),
+                    column => show(row, column - own.len()),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number of a pair of rows, the same for both orders.
+fn hash(row: u64, other: u64) -> u64 {
+    let pair = row.min(other).rotate_left(32) ^ row.max(other);
+    let mut x = pair.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::communicator::threads;
+    use crate::executor::Executor;
+    use crate::matrix::Duplicates;
+
+    /// Rows of one entry a rank beside the diagonal.
+    fn with_column(column: impl Fn(u64) -> u64 + Sync) -> Vec<(bool, Vec<u64>)> {
+        threads::run(4, |team| {
+            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let row = team.rank() as u64;
+            let mut columns = vec![row, column(row)];
+            columns.sort_unstable();
+            let values = vec![1.0; 2];
+            let duplicates = Duplicates::Sum;
+            let a = Distributed::from_rows(&rank, vec![0, 2], columns, values, duplicates)?;
+            let near = a.surrounded(1, 1)?;
+            Ok((a.is_mutual()?, near.halo.others().to_vec()))
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn rows_that_refer_to_own_ones_are_nearby() {
+        let pairs = with_column(|row| row ^ 1);
+        assert!(pairs.iter().all(|(is_mutual, _)| *is_mutual));
+        assert_eq!(pairs[2].1, [3]);
+        let ring = with_column(|row| (row + 1) % 4);
+        assert!(ring.iter().all(|(is_mutual, _)| !is_mutual));
+        // The next, the one before, and what these refer to.
+        assert_eq!(ring[1].1, [0, 2, 3]);
     }
 }

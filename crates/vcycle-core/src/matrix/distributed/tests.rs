@@ -7,16 +7,17 @@ use super::*;
 use crate::arrays::Sweep;
 use crate::communicator::threads;
 use crate::linop::{LinOp, Transpose};
-use crate::matrix::csr::testing::of_rows;
+use crate::matrix::csr::testing::{assert_same, of_rows};
 use crate::matrix::galerkin;
-use crate::scalar::f16;
+use crate::scalar::{c64, f16};
+use crate::testing::device;
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 
 const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
 
 /// A grid of 9 x 9 with couplings of every size, and one to a row far away.
-fn matrix() -> Csr<f64> {
+pub(super) fn matrix() -> Csr<f64> {
     let n = 81;
     let alone = Executor::cpu_with_threads(1).unwrap();
     of_rows(&alone, Size::square(n), Duplicates::Refuse, |row| {
@@ -85,7 +86,7 @@ fn products_are_those_of_the_whole_matrix() {
         .unwrap();
     let expected = [product, residual, swept].map(|v| v.to_vec());
     let transposed = transposed.to_vec();
-    let device = crate::testing::device();
+    let device = device();
     let with_device = [1, 2, 3, 64].map(|ranks| (device.as_ref(), ranks));
     let all = RANKS.map(|ranks| (None, ranks)).into_iter();
     for (device, ranks) in all.chain(with_device.into_iter().filter(|(d, _)| d.is_some())) {
@@ -110,40 +111,32 @@ fn products_are_those_of_the_whole_matrix() {
 
 #[test]
 fn several_columns_and_precisions_go_together() {
-    let device = crate::testing::device();
-    columns_and_precisions(None);
-    device
-        .iter()
-        .for_each(|device| columns_and_precisions(Some(device)));
-}
-
-fn columns_and_precisions(device: Option<&Executor>) {
-    on_ranks(device, 3, &matrix(), |rank, a| {
-        let ws = Workspace::new();
-        let half = a.convert::<f16>()?;
-        let rows = a.size().rows;
-        let x = Vector::<f32>::filled(rank, rows, 3, 1.0)?;
-        let mut y = Vector::<f64>::filled(rank, rows, 3, 1.0)?;
-        half.apply_advanced(Coefficient::real(2.0), &x, Coefficient::one(), &mut y, &ws)?;
-        let mut single = Vector::<f64>::zeros(rank, rows, 1)?;
-        let one = Vector::<f32>::filled(rank, rows, 1, 1.0)?;
-        half.apply(&one, &mut single, &ws)?;
-        let pairs = y.to_vec();
-        for (three, one) in pairs.chunks_exact(3).zip(single.to_vec()) {
-            assert!(
-                three
-                    .iter()
-                    .all(|value| (value - 1.0 - 2.0 * one).abs() < 1e-6)
-            );
-        }
-        Ok(())
-    });
+    let device = device();
+    for device in [None].into_iter().chain(device.as_ref().map(Some)) {
+        on_ranks(device, 3, &matrix(), |rank, a| {
+            let ws = Workspace::new();
+            let half = a.convert::<f16>()?;
+            let rows = a.size().rows;
+            let x = Vector::<f32>::filled(rank, rows, 3, 1.0)?;
+            let mut y = Vector::<f64>::filled(rank, rows, 3, 1.0)?;
+            half.apply_advanced(Coefficient::real(2.0), &x, Coefficient::one(), &mut y, &ws)?;
+            let mut single = Vector::<f64>::zeros(rank, rows, 1)?;
+            let one = Vector::<f32>::filled(rank, rows, 1, 1.0)?;
+            half.apply(&one, &mut single, &ws)?;
+            let pairs = y.to_vec();
+            for (three, one) in pairs.chunks_exact(3).zip(single.to_vec()) {
+                let is_close = |value: &f64| (value - 1.0 - 2.0 * one).abs() < 1e-6;
+                assert!(three.iter().all(is_close));
+            }
+            Ok(())
+        });
+    }
 }
 
 /// The memory of devices that are processors is that of the host: any rank can send it by its address.
 #[test]
 fn rows_may_go_from_device_to_device() {
-    let devices = crate::testing::device().into_iter();
+    let devices = device().into_iter();
     let is_cpu = |one: &Executor| one.device().is_some_and(|one| one.properties().is_cpu);
     for device in devices.filter(is_cpu) {
         on_ranks(Some(&device), 3, &matrix(), |rank, staged| {
@@ -218,18 +211,14 @@ fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
     let coarse = galerkin(&whole_r, &whole, &p).unwrap();
     for ranks in RANKS {
         on_ranks(None, ranks, &whole, |rank, a| {
-            let arrays = spread::own_rows(&p, a.rows().range(a.team().rank()));
             let of_columns = Arc::new(Partition::even(27, 1, ranks));
-            let p =
-                Distributed::of_columns(rank, a.rows(), &of_columns, arrays, Duplicates::Refuse)?;
+            let p = Distributed::part_of_both(rank, &p, a.rows(), &of_columns)?;
             let r = p.transpose()?;
             let made = galerkin_shared(&r, &a, &p)?;
             let by = galerkin_in_blocks(&r, &a, &p, Size::square(1), galerkin)?;
             for (shared, expected) in [(&r, &whole_r), (&made, &coarse), (&by, &coarse)] {
                 if let Some(found) = shared.gathered()? {
-                    assert_eq!(found.size(), expected.size());
-                    assert_eq!(found.columns(), expected.columns());
-                    assert_eq!(found.values(), expected.values());
+                    assert_same(&found, expected);
                 }
             }
             Ok(())
@@ -249,10 +238,7 @@ fn a_matrix_is_spread_and_gathered() {
             let again = a.gathered()?;
             assert_eq!(again.is_some(), team.rank() == 0);
             if let Some(again) = again {
-                assert_eq!(
-                    (again.columns(), again.values()),
-                    (whole.columns(), whole.values())
-                );
+                assert_same(&again, &whole);
             }
             Ok(())
         })
@@ -265,26 +251,16 @@ fn bad_rows_of_one_rank_are_refused_on_all() {
     let errors = threads::run(2, |team| {
         let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
         let column = if team.rank() == 1 { 7 } else { 0 };
-        let made = Distributed::from_rows(
-            &rank,
-            vec![0, 1],
-            vec![column],
-            vec![1.0],
-            Duplicates::Refuse,
-        );
+        let (offsets, columns, refuse) = (vec![0, 1], vec![column], Duplicates::Refuse);
+        let made = Distributed::from_rows(&rank, offsets, columns, vec![1.0], refuse);
         Ok(made.unwrap_err().to_string())
     });
     let errors = errors.unwrap();
     assert_eq!(errors[1], "distributed: column 7 is outside 0..2");
     assert_eq!(errors[0], format!("rank 1: {}", errors[1]));
-    let alone = Distributed::from_rows(
-        &Executor::cpu(),
-        vec![0],
-        Vec::new(),
-        Vec::<f64>::new(),
-        Duplicates::Refuse,
-    );
-    assert!(alone.is_err());
+    let (alone, none) = (Executor::cpu(), Vec::<f64>::new());
+    let made = Distributed::from_rows(&alone, vec![0], Vec::new(), none, Duplicates::Refuse);
+    assert!(made.is_err());
 }
 
 /// Displacements of a plane on a grid of 12 x 12: `(2 + s) (v_x, w_x) + ...` with a coupling of both components that
@@ -362,5 +338,170 @@ fn rows_and_vectors_are_renumbered_together() {
             }
             Ok(())
         });
+    }
+}
+
+/// A matrix of order 23 with couplings to distant rows; those in both directions if it is mutual.
+fn distant(is_mutual: bool) -> Csr<f64> {
+    let a: Csr<f64> = of_rows(&Executor::cpu(), Size::square(23), Duplicates::Sum, |row| {
+        let near = [row, (row * 3 + 1) % 23, (row + 7) % 23].into_iter();
+        near.enumerate()
+            .map(|(place, column)| (column, (3 * row + place) as f64))
+            .collect()
+    });
+    match is_mutual {
+        true => a.add(1.0, 0.5, &a.transpose().unwrap()).unwrap(),
+        false => a,
+    }
+}
+
+fn assert_alike(found: &Distributed<f64>, expected: &Distributed<f64>) {
+    assert!(found.local().executor().is_device());
+    assert_eq!(found.columns().others(), expected.columns().others());
+    assert_same(found.local(), expected.local());
+}
+
+#[test]
+fn what_devices_make_of_their_rows_is_what_hosts_make() {
+    let Some(device) = device() else { return };
+    for (ranks, is_mutual) in [(1, true), (2, false), (3, true), (3, false)] {
+        on_ranks(None, ranks, &distant(is_mutual), |host, here| {
+            let rank = host.with_device(device.name())?;
+            let there = here.on(&rank)?.with_rows_there()?;
+            assert_eq!(there.is_mutual()?, here.is_mutual()?);
+            let [near, expected] = [there.surrounded(1, 1)?, here.surrounded(1, 1)?];
+            assert_eq!(near.halo.others(), expected.halo.others());
+            assert_same(&near.matrix, &expected.matrix);
+            assert_same(
+                &near.own_rows(&near.matrix)?,
+                &expected.own_rows(&expected.matrix)?,
+            );
+            let [flipped, expected] = [there.transpose()?, here.transpose()?];
+            assert_alike(&flipped, &expected);
+            assert_alike(
+                &galerkin_shared(&flipped, &there, &there)?,
+                &galerkin_shared(&expected, &here, &here)?,
+            );
+            let x = Vector::from_column(host, (0..here.size().rows).map(|k| k as f64).collect());
+            let (mut y, mut z) = (x.clone(), x.clone());
+            let ws = Workspace::new();
+            here.apply(&x, &mut y, &ws)?;
+            there.on(host)?.apply(&x, &mut z, &ws)?;
+            assert_eq!(z.to_vec(), y.to_vec());
+            let x = x.copy_to(&rank)?;
+            let mut z = x.clone();
+            there.apply(&x, &mut z, &ws)?;
+            assert_eq!(z.to_vec(), y.to_vec());
+            Ok(())
+        });
+    }
+}
+
+/// A line of points with 2.5 on the diagonal; `change` has the last word on the entry at a row and a column.
+fn line(change: impl Fn(usize, usize, f64) -> Option<f64>) -> Csr<f64> {
+    let n = 70;
+    of_rows(
+        &Executor::cpu(),
+        Size::square(n),
+        Duplicates::Refuse,
+        |row| {
+            let near = row.saturating_sub(1)..(row + 2).min(n);
+            let entries = near.filter_map(|column| {
+                let value = if row == column { 2.5 } else { -1.0 };
+                change(row, column, value).map(|value| (column, value))
+            });
+            entries.collect()
+        },
+    )
+}
+
+#[test]
+fn rows_of_a_small_boundary_are_computed_apart() {
+    let whole = line(|row, _, value| Some(value / (1 + row) as f64));
+    let x: Vec<f64> = (0..70).map(|row| 1.0 / f64::from(1 + row)).collect();
+    let mut expected = Vector::<f64>::zeros(whole.executor(), 70, 1).unwrap();
+    let all = Vector::from_column(whole.executor(), x.clone());
+    whole.apply(&all, &mut expected, &Workspace::new()).unwrap();
+    for ranks in [1, 2, 3] {
+        on_ranks(None, ranks, &whole, |rank, a| {
+            let own = a.rows().range(a.team().rank());
+            let own = own.start as usize..own.end as usize;
+            let here = Vector::from_column(rank, x[own.clone()].to_vec());
+            let mut y = Vector::<f64>::filled(rank, own.len(), 1, 9.0)?;
+            a.apply(&here, &mut y, &Workspace::new())?;
+            assert_eq!(y.to_vec(), expected.to_vec()[own]);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn symmetry_and_a_positive_diagonal_are_found_on_all_ranks() {
+    type Change = fn(usize, usize, f64) -> Option<f64>;
+    let cases: [(Change, [bool; 2]); 5] = [
+        (|_, _, value| Some(value), [true, true]),
+        (
+            |i, j, value| ((i, j) != (35, 34)).then_some(value),
+            [false, true],
+        ),
+        (
+            |i, j, value| ((i, j) != (34, 35)).then_some(value),
+            [false, true],
+        ),
+        (
+            |i, j, value| Some(if (i, j) == (35, 34) { -1.1 } else { value }),
+            [false, true],
+        ),
+        (
+            |i, j, value| Some(if (i, j) == (40, 40) { -value } else { value }),
+            [true, false],
+        ),
+    ];
+    for (change, expected) in cases {
+        let whole = line(change);
+        assert_eq!(whole.symmetric_and_positive().unwrap(), expected);
+        for ranks in [1, 2, 3] {
+            on_ranks(None, ranks, &whole, |_, a| {
+                assert_eq!(a.symmetric_and_positive()?, expected);
+                Ok(())
+            });
+        }
+    }
+}
+
+#[test]
+fn complex_matrices_are_hermitian_and_products_with_adjoints_are_those_without_ranks() {
+    // Conjugates, equal imaginary parts, and an imaginary part on the diagonal.
+    for (sign, own, expected) in [(-1.0, 0.0, true), (1.0, 0.0, false), (-1.0, 0.1, false)] {
+        let real = line(|_, _, value| Some(value));
+        let columns = real.columns();
+        let whole = Csr::from_places(real.pattern(), |row, place| {
+            let imaginary = match columns[place] as usize {
+                column if column == row => own,
+                column if column > row => 0.5,
+                _ => 0.5 * sign,
+            };
+            c64::new(real.values()[place], imaginary)
+        })
+        .unwrap();
+        assert_eq!(whole.symmetric_and_positive().unwrap(), [expected, true]);
+        let adjoint = whole.adjoint().unwrap();
+        for ranks in [1, 2, 3, 7] {
+            on_ranks(None, ranks, &whole, |rank, a| {
+                assert_eq!(a.symmetric_and_positive()?, [expected, true]);
+                if let Some(found) = a.adjoint()?.gathered()? {
+                    assert_eq!(found.values(), adjoint.values());
+                }
+                let x = Vector::<c64>::filled(rank, a.size().rows, 1, 1.0)?;
+                let (mut y, mut z) = (Vector::zeros_like(&x)?, Vector::zeros_like(&x)?);
+                let (mode, ws) = (Transpose::Conjugate, Workspace::new());
+                LinOp::<c64>::apply_transposed(&a, mode, &x, &mut y, &ws)?;
+                a.adjoint()?.apply(&x, &mut z, &ws)?;
+                let pairs = y.to_vec().into_iter().zip(z.to_vec());
+                let mut pairs = pairs.into_iter();
+                assert!(pairs.all(|(y, z): (c64, c64)| (y - z).norm() < 1e-14));
+                Ok(())
+            });
+        }
     }
 }

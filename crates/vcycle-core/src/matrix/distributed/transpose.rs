@@ -17,17 +17,11 @@ use crate::size::Size;
 
 impl<T: Scalar> Distributed<T> {
     /// The transpose; every rank has the rows that are its columns here. All ranks call it together.
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn transpose(&self) -> Result<Self> {
         self.turned(self.local.transpose()?)
     }
 
     /// The conjugate transpose, as [`transpose`](Self::transpose).
-    ///
-    /// # Errors
-    /// When memory is short, or another rank has failed.
     pub fn adjoint(&self) -> Result<Self> {
         self.turned(self.local.adjoint()?)
     }
@@ -42,7 +36,7 @@ impl<T: Scalar> Distributed<T> {
     fn turned_rows(&self, flipped: Csr<T>) -> Result<Self> {
         let (team, halo) = (self.team(), &self.columns);
         let first = self.rows.range(team.rank()).start;
-        let mut sent: Vec<Fetched<T>> = (0..team.size()).map(|_| Fetched::new()).collect();
+        let mut sent = Fetched::for_ranks(team.size());
         // Of a device no other rows come to the host.
         let outside = [0..halo.before(), halo.own().end..halo.len()];
         let [before, after] = outside.map(|rows| flipped.row_range(rows));

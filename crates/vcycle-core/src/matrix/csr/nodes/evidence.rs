@@ -60,8 +60,8 @@ pub(in crate::matrix) struct Evidence {
     entries: usize,
     /// Entries that the blocks of nodes have room for.
     room: usize,
-    /// Whether something was seen that no grouping explains.
-    refuted: bool,
+    /// Rows in which something was seen that no grouping explains.
+    refutations: usize,
 }
 
 impl Evidence {
@@ -80,9 +80,9 @@ impl Evidence {
             };
             found.see_node(a, labels, node, &mut neighbours);
             let hopeless = (found.vanishing as f64) < HOPELESS * found.sums as f64;
-            if found.refuted || nodes > sample && number == FIRST_LOOK && hopeless {
+            if found.refutations > 0 || nodes > sample && number == FIRST_LOOK && hopeless {
                 return Self {
-                    refuted: true,
+                    refutations: 1,
                     ..Self::default()
                 };
             }
@@ -91,36 +91,29 @@ impl Evidence {
     }
 
     /// What all ranks have counted, each for nodes of its own. All ranks call it together.
-    pub fn of_all(&self, team: &dyn Communicator) -> Result<Self> {
+    pub fn of_all(mut self, team: &dyn Communicator) -> Result<Self> {
         let counts = [
-            self.rows,
-            self.coupled_rows,
-            self.sums,
-            self.vanishing,
-            self.entries,
-            self.room,
-            usize::from(self.refuted),
+            &mut self.rows,
+            &mut self.coupled_rows,
+            &mut self.sums,
+            &mut self.vanishing,
+            &mut self.entries,
+            &mut self.room,
+            &mut self.refutations,
         ];
-        let mut sums = counts.map(|count| count as f64);
+        let mut sums = counts.each_ref().map(|count| **count as f64);
         team.sum(&mut sums)?;
-        let [rows, coupled_rows, sums, vanishing, entries, room, refuted] =
-            sums.map(|sum| sum as usize);
-        Ok(Self {
-            rows,
-            coupled_rows,
-            sums,
-            vanishing,
-            entries,
-            room,
-            refuted: refuted > 0,
-        })
+        for (count, sum) in counts.into_iter().zip(sums) {
+            *count = sum as usize;
+        }
+        Ok(self)
     }
 
     /// The share of sums that vanish, if that and everything else is enough.
     pub fn verdict(&self) -> Option<f64> {
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
         let vanishing = share(self.vanishing, self.sums);
-        let is_enough = !self.refuted
+        let is_enough = self.refutations == 0
             && vanishing >= LEAST_VANISHING
             && share(self.coupled_rows, self.rows) >= LEAST_COUPLED
             && share(self.entries, self.room) >= LEAST_FILL;
@@ -182,7 +175,7 @@ impl Evidence {
             }
         }
         self.coupled_rows += usize::from(coupling > COUPLED * diagonal);
-        self.refuted |= !is_symmetric(a, labels, row, diagonal);
+        self.refutations += usize::from(!is_symmetric(a, labels, row, diagonal));
     }
 }
 

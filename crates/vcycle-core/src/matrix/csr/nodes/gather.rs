@@ -12,9 +12,6 @@ use crate::vector::Vector;
 impl Nodes {
     /// The matrix numbered node by node. Unknowns that a node lacks are added with a diagonal entry of the
     /// size of their neighbours and nothing else, so that they are zero if the right-hand side is.
-    ///
-    /// # Errors
-    /// For a matrix of another size, and when memory is short.
     pub fn gather_matrix<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
         check_size("unknowns of nodes", Size::square(self.given), a.size())?;
         let executor = a.executor();
@@ -63,9 +60,6 @@ impl Nodes {
     }
 
     /// The rows of a vector in the same order, zero where a node lacks an unknown.
-    ///
-    /// # Errors
-    /// For a vector of another length, and when memory is short or a device fails.
     pub fn gather<T: Scalar>(&self, x: &Vector<T>) -> Result<Vector<T>> {
         let cols = x.cols();
         check_size("unknowns of nodes", Size::new(self.given, cols), x.size())?;
@@ -76,22 +70,14 @@ impl Nodes {
     /// The same for the rows of an array.
     pub fn gather_rows<N: Copy + Default>(&self, values: &[N], cols: usize) -> Vec<N> {
         let mut gathered = vec![N::default(); self.rows.len() * cols];
-        for (place, &row) in self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| **row != NO_ROW)
-        {
-            let row = row as usize * cols;
+        for (place, row) in self.present() {
+            let row = row * cols;
             gathered[place * cols..][..cols].copy_from_slice(&values[row..row + cols]);
         }
         gathered
     }
 
     /// Undoes [`gather`](Self::gather).
-    ///
-    /// # Errors
-    /// As [`gather`](Self::gather).
     pub fn scatter<T: Scalar>(&self, y: &Vector<T>) -> Result<Vector<T>> {
         let cols = y.cols();
         check_size(
@@ -101,13 +87,8 @@ impl Nodes {
         )?;
         let values = y.to_vec();
         let mut scattered = vec![T::default(); self.given * cols];
-        for (place, &row) in self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| **row != NO_ROW)
-        {
-            let row = row as usize * cols;
+        for (place, row) in self.present() {
+            let row = row * cols;
             scattered[row..row + cols].copy_from_slice(&values[place * cols..][..cols]);
         }
         Vector::from_rows(y.executor(), cols, scattered)
@@ -115,24 +96,25 @@ impl Nodes {
 
     /// The constant of one component, zero where a node lacks it.
     pub fn constant(&self, component: usize) -> Vec<f64> {
-        let value = |(place, row): (usize, &u32)| {
-            f64::from(u8::from(
-                place % self.block_size == component && *row != NO_ROW,
-            ))
-        };
-        self.rows.iter().enumerate().map(value).collect()
+        let mut values = vec![0.0; self.rows.len()];
+        let own = self
+            .present()
+            .filter(|(place, _)| place % self.block_size == component);
+        own.for_each(|(place, _)| values[place] = 1.0);
+        values
+    }
+
+    /// Places of unknowns with their rows.
+    fn present(&self) -> impl Iterator<Item = (usize, usize)> {
+        let places = self.rows.iter().enumerate();
+        places.filter_map(|(place, &row)| (row != NO_ROW).then_some((place, row as usize)))
     }
 
     /// Where each row goes.
     pub(super) fn places(&self) -> Vec<u32> {
         let mut places = vec![0; self.given];
-        for (place, &row) in self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| **row != NO_ROW)
-        {
-            places[row as usize] = place as u32;
+        for (place, row) in self.present() {
+            places[row] = place as u32;
         }
         places
     }

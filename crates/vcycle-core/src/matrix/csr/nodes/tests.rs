@@ -1,3 +1,4 @@
+use super::super::testing::{grid, of_rows};
 use super::*;
 use crate::executor::Executor;
 use crate::linop::Size;
@@ -52,15 +53,8 @@ fn springs(
         }
     }
     let size = Size::square(largest + 1);
-    Csr::from_triplets(
-        &Executor::cpu(),
-        size,
-        rows,
-        columns,
-        values,
-        Duplicates::Sum,
-    )
-    .unwrap()
+    let cpu = Executor::cpu();
+    Csr::from_triplets(&cpu, size, rows, columns, values, Duplicates::Sum).unwrap()
 }
 
 fn found(a: &Csr<f64>) -> Option<(usize, Numbering, usize)> {
@@ -94,20 +88,14 @@ fn closed(
 #[test]
 fn both_numberings_are_found_with_and_without_boundary_conditions() {
     let held = |node: usize, _: usize| node < SIDE;
-    for (number, numbering) in [
-        (
-            by_node as fn(usize, usize) -> Option<usize>,
-            Numbering::NodeByNode,
-        ),
-        (by_component, Numbering::ComponentByComponent),
-    ] {
+    let numbers = [by_node as fn(usize, usize) -> Option<usize>, by_component];
+    let numberings = [Numbering::NodeByNode, Numbering::ComponentByComponent];
+    for (number, numbering) in numbers.into_iter().zip(numberings) {
         let expected = Some((2, numbering, 0));
         assert_eq!(found(&springs(number, |_, _| false)), expected);
         assert_eq!(found(&springs(number, held)), expected);
-        assert_eq!(
-            found(&springs(number, |node, part| part == 0 && node % SIDE == 0)),
-            expected
-        );
+        let one_part = |node: usize, part: usize| part == 0 && node.is_multiple_of(SIDE);
+        assert_eq!(found(&springs(number, one_part)), expected);
         let a = springs(closed(number, held), |_, _| false);
         assert_eq!(a.size().rows, 2 * SIDE * (SIDE - 1));
         assert_eq!(found(&a), expected);
@@ -143,42 +131,31 @@ fn nodes_that_lack_an_unknown_are_found_and_completed() {
 
 #[test]
 fn unknowns_without_couplings_and_scalar_problems_have_no_nodes() {
-    let laplace = super::super::testing::grid::<f64>(&Executor::cpu(), SIDE);
+    let laplace = grid::<f64>(&Executor::cpu(), SIDE);
     assert_eq!(found(&laplace), None);
     // Two of them side by side, with couplings stored that are zero.
-    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for row in 0..laplace.size().rows as u32 {
-        let (of_row, entries) = laplace.row(row as usize);
-        for (&column, &value) in of_row.iter().zip(entries) {
-            for (p, q) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                rows.push(2 * row + p);
-                columns.push(2 * column + q);
-                values.push(if p == q { value } else { 0.0 });
-            }
-        }
-    }
     let size = Size::square(2 * laplace.size().rows);
-    let two = Csr::from_triplets(
-        &Executor::cpu(),
-        size,
-        rows,
-        columns,
-        values,
-        Duplicates::Refuse,
-    );
-    assert_eq!(found(&two.unwrap()), None);
-    let dense: Vec<f64> = (0..36)
-        .map(|place| if place % 7 == 0 { 9.0 } else { 1.0 })
-        .collect();
-    let offsets = (0..=6).map(|row| 6 * row).collect();
-    let columns = (0..36).map(|place| place % 6).collect();
-    let dense = Csr::from_arrays(
+    let two: Csr<f64> = of_rows(&Executor::cpu(), size, Duplicates::Refuse, |row| {
+        let (columns, values) = laplace.row(row / 2);
+        let both = columns.iter().zip(values).flat_map(|(&column, &value)| {
+            [0, 1].map(|part| {
+                (
+                    2 * column as usize + part,
+                    if part == row % 2 { value } else { 0.0 },
+                )
+            })
+        });
+        both.collect()
+    });
+    assert_eq!(found(&two), None);
+    let dense: Csr<f64> = of_rows(
         &Executor::cpu(),
         Size::square(6),
-        offsets,
-        columns,
-        dense,
         Duplicates::Refuse,
+        |row| {
+            let value = |column: usize| if row == column { 9.0 } else { 1.0 };
+            (0..6).map(|column| (column, value(column))).collect()
+        },
     );
-    assert_eq!(found(&dense.unwrap()), None);
+    assert_eq!(found(&dense), None);
 }
