@@ -71,7 +71,7 @@ impl Component for Saddle {
         needs: &[Need::Entries],
         support: Support {
             transposed: false,
-            ..Support::own_rows(crate::multigrid::ON_HOST)
+            ..Support::own_rows(crate::host_stages::MULTIGRID)
         },
         symmetry: Symmetry::OneSided,
         memory: Memory::per(24, 24),

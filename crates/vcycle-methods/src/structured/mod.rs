@@ -82,7 +82,6 @@ pub use island_correction::IslandCorrections;
 pub use level_options::GridLevelOptions;
 pub use matrix::{StencilMatrix, Storage};
 pub use mg::Generated;
-pub(crate) use parameters::ON_HOST;
 pub use parameters::StructMg;
 pub use reuse::GridSetup;
 pub use smoothing::StencilSmoother;
