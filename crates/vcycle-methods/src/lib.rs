@@ -29,9 +29,4 @@ pub(crate) mod executor {
     pub(crate) use vcycle_core::workspace::*;
 }
 
-const ALL_HOST_STAGES: &([operations::HostStage; 64], usize) =
-    &multigrid::distinct(&[&[multigrid::ON_HOST, host_stages::ALL, &[structured::ON_HOST]]]);
-
-/// What the host does for matrices of a device, copying them back and forth: the rest of a set-up, and every
-/// solve, stays on the device.
-pub const HOST_STAGES: &[operations::HostStage] = ALL_HOST_STAGES.0.split_at(ALL_HOST_STAGES.1).0;
+pub use host_stages::HOST_STAGES;

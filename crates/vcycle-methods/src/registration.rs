@@ -243,16 +243,21 @@ pub trait Component {
     }
 }
 
-/// Parameters with their defaults, as options and files have them: keys with hyphens, any of them left out, unknown ones refused.
+/// Parameters with their defaults, as options and files have them: keys with hyphens, any of them left out, unknown ones
+/// refused. They are `Copy` unless they begin with `clone`.
 macro_rules! parameters {
+    ($(#[$($of_struct:tt)*])* pub struct $name:ident $fields:tt) => {
+        $crate::registration::parameters! { clone #[derive(Copy)] $(#[$($of_struct)*])* pub struct $name $fields }
+    };
     (
+        clone
         $(#[$($of_struct:tt)*])*
         pub struct $name:ident {
             $($(#[$($of_field:tt)*])* pub $field:ident: $type:ty = $default:expr,)*
         }
     ) => {
         $(#[$($of_struct)*])*
-        #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
         #[non_exhaustive]
         pub struct $name {

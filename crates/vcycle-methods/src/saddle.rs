@@ -48,7 +48,7 @@ preconditioner! {
     name: "saddle",
     summary: "Blocks of a saddle point: multigrid, and an approximate Schur complement.",
     after_colon: &["shape", "second"], needs: &[Entries],
-    support: Support { transposed: false, ..Support::own_rows(crate::multigrid::ON_HOST) },
+    support: Support { transposed: false, ..Support::own_rows(crate::host_stages::MULTIGRID) },
     symmetry: OneSided, memory: Memory::per(24, 24);
     // Both blocks are set up as the whole matrix is, and products with parts of it are stored.
     more memory: |_, of| Amg::default().memory(of);

@@ -210,6 +210,21 @@ impl Error {
             reason: reason.into(),
         }
     }
+
+    /// Fails unless a parameter is as it has to be.
+    ///
+    /// # Errors
+    /// [`BadParameter`](Self::BadParameter).
+    pub fn check_parameter(
+        holds: bool,
+        parameter: &'static str,
+        reason: impl Into<String>,
+    ) -> Result<()> {
+        match holds {
+            true => Ok(()),
+            false => Err(Self::bad_parameter(parameter, reason)),
+        }
+    }
 }
 
 impl From<vcycle_gpu::Error> for Error {

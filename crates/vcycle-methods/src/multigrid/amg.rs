@@ -4,23 +4,23 @@ use super::coarsen::Coarsening;
 use super::coarsest::Coarsest;
 use super::cycle::Cycle;
 use super::format::LevelFormat;
-use super::interpolate::{Bamg, ENERGY_ON_HOST, FILTER_ON_HOST, Interpolation, Truncation};
+use super::interpolate::{Bamg, Interpolation, Truncation};
 use super::level_options::LevelOptions;
 use super::near_nullspace::NearNullspace;
-use super::own::distinct;
 use super::precision::LevelPrecisions;
 use super::restriction::Restriction;
 use super::scaling::LevelScaling;
 use super::smooth::{Smoother, Smoothing};
 use super::strength::{Classical, Mutual, Strength, Symmetric};
-use super::systems::{self, Systems};
+use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
 use crate::error::Result;
+use crate::host_stages;
 use crate::matrix::Facts;
-use crate::operations::HostStage;
 use crate::precision::Unit;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, parameters,
+    preconditioner,
 };
 
 /// The weakest of strong couplings, and the steps of FSAI with the entries of each, where the near-nullspace has to
@@ -28,154 +28,105 @@ use crate::registration::{
 const SEARCHED_THRESHOLD: f64 = 0.01;
 const SEARCHED_FSAI: [usize; 2] = [4, 5];
 
-const ALL_ON_HOST: &([HostStage; 64], usize) = &distinct(&[
-    &[&systems::ON_HOST, &[ENERGY_ON_HOST, FILTER_ON_HOST]],
-    Coarsening::ON_HOST,
-    Interpolation::ON_HOST,
-    Smoother::ON_HOST,
-    Coarsest::ON_HOST,
-]);
-/// What the host does for devices, of any stage.
-pub(crate) const ON_HOST: &[HostStage] = ALL_ON_HOST.0.split_at(ALL_ON_HOST.1).0;
-
-/// Algebraic multigrid: every stage, by name and parameters.
-///
-/// By default the matrix decides. A symmetric one gets smoothed aggregation (Vaněk, Mandel and
-/// Brezina 1996) with Chebyshev polynomials of degree two as smoothers. Any other gets PMIS
-/// coarsening (De Sterck, Yang and Heys 2006), extended+i interpolation with at most four entries
-/// a row (De Sterck, Falgout, Nolting and Yang 2008) and l1-Jacobi. One sweep before and one after,
-/// V-cycles; the cycle is computed in single precision, whatever the solver around it has.
-///
-/// **Choose it** for matrices of elliptic problems: the number of iterations hardly grows with
-/// the size. With conjugate gradients the cycle has to be symmetric: as many sweeps after as
-/// before, and no K-cycle.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, multigrid::Amg, solver::{Cg, Solver}, vector::Vector};
-/// let cpu = Executor::cpu();
-/// let a = Arc::new(gallery::build("poisson5:64", &cpu)?.matrix);
-/// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&Amg::default())?;
-/// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
-/// let mut x = Vector::zeros_like(&b)?;
-/// let outcome = solver.solve(&b, &mut x)?;
-/// assert!(outcome.converged() && outcome.iterations <= 16);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Amg {
-    /// Which couplings matter.
-    pub strength: Strength,
-    /// Which unknowns the next level has.
-    pub coarsening: Coarsening,
-    /// Members of a group of the coarsenings `pgm`, 2, 4 or 8, and `uniform`.
-    pub aggregate_size: usize,
-    /// Whether the coarsening `pgm` pairs unknowns with couplings far weaker than their strongest, too, as the papers
-    /// do. Otherwise what finds no strong partner joins a group.
-    pub weak_pairs: bool,
-    /// How the prolongation is made.
-    pub interpolation: Interpolation,
-    /// How many entries a row of the prolongation keeps.
-    pub truncation: Truncation,
-    /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
-    pub bamg: Bamg,
-    /// Steps that [minimise the energy](super::interpolate::energy_minimised) of the prolongation
-    /// that interpolates test vectors or is made of groups.
-    pub energy_steps: usize,
-    /// The share of the absolute sum of a row that coarse matrices keep at least, what they do to
-    /// the near-nullspace staying the same; 1 for all of it. Less costs them their symmetry.
-    pub coarse_filter: f64,
-    /// How several unknowns a node are treated.
-    pub systems: Systems,
-    /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
-    pub block_size: usize,
-    /// How the near-nullspace is found or improved; none to take it as given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub test_space: Option<TestSpaceSearch>,
-    /// What smooths.
-    pub smoother: Smoother,
-    /// What smooths after the coarse correction; `auto` for the same as before it.
-    pub post_smoother: Smoother,
-    /// Sweeps before the coarse correction.
-    pub pre_sweeps: usize,
-    /// Sweeps after the coarse correction.
-    pub post_sweeps: usize,
-    /// Levels that have other options.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub levels: Vec<LevelOptions>,
-    /// How often a level visits the next one.
-    pub cycle: Cycle,
-    /// Whether a solve starts from one pass of [full multigrid](super::Hierarchy::full_multigrid) and not
-    /// from zero; for `config::solve`, with any cycle and solver.
-    pub fmg_start: bool,
-    /// Of vectors and matrices, level by level; never wider than the solver's own.
-    pub precision: LevelPrecisions,
-    /// What keeps narrow precisions within their range.
-    pub scaling: LevelScaling,
-    /// How a device stores the matrices of levels: `auto`, `csr`, or in tiles, `mbsr`, in which it forms
-    /// Galerkin products, too.
-    pub format: LevelFormat,
-    /// What residuals are brought to the next level with.
-    pub restriction: Restriction,
-    /// The restriction is multiplied by this. Less than one, a half for
-    /// groups of two, keeps the entries of coarse matrices from growing; corrections stay the same.
-    pub restriction_scaling: f64,
-    /// What solves the coarsest level.
-    pub coarsest: Coarsest,
-    /// Sweeps on the coarsest level, where the smoother is what solves it.
-    pub coarsest_sweeps: usize,
-    /// At most this many levels.
-    pub max_levels: usize,
-    /// A matrix of at most this many rows is not coarsened.
-    pub coarsest_rows: usize,
-    /// Levels of fewer rows than this are set up by the host where cycles run on a device: there is
-    /// too little to do for it.
-    pub host_rows: usize,
-    /// Levels of at most this many rows are gathered on one rank where several share a matrix: their messages would
-    /// take longer than their work. Ranks with a device gather levels of 20 times as many. Where they use the same device, one
-    /// of them does everything, unless this is 0.
-    pub gather_rows: usize,
-    /// Of the random numbers that coarsenings break ties with.
-    pub seed: u64,
-}
-
-impl Default for Amg {
-    fn default() -> Self {
-        Self {
-            strength: Strength::default(),
-            coarsening: Coarsening::default(),
-            aggregate_size: 8,
-            weak_pairs: false,
-            interpolation: Interpolation::default(),
-            truncation: Truncation::default(),
-            bamg: Bamg::default(),
-            energy_steps: 0,
-            coarse_filter: 1.0,
-            systems: Systems::default(),
-            block_size: 1,
-            test_space: None,
-            smoother: Smoother::default(),
-            post_smoother: Smoother::default(),
-            pre_sweeps: 1,
-            post_sweeps: 1,
-            levels: Vec::new(),
-            cycle: Cycle::default(),
-            fmg_start: false,
-            precision: LevelPrecisions::default(),
-            scaling: LevelScaling::default(),
-            format: LevelFormat::default(),
-            restriction: Restriction::default(),
-            restriction_scaling: 1.0,
-            coarsest: Coarsest::default(),
-            coarsest_sweeps: 2,
-            max_levels: 25,
-            coarsest_rows: 200,
-            host_rows: 512,
-            gather_rows: 2000,
-            seed: 1,
-        }
+parameters! { clone
+    /// Algebraic multigrid: every stage, by name and parameters.
+    ///
+    /// By default the matrix decides. A symmetric one gets smoothed aggregation (Vaněk, Mandel and
+    /// Brezina 1996) with Chebyshev polynomials of degree two as smoothers. Any other gets PMIS
+    /// coarsening (De Sterck, Yang and Heys 2006), extended+i interpolation with at most four entries
+    /// a row (De Sterck, Falgout, Nolting and Yang 2008) and l1-Jacobi. One sweep before and one after,
+    /// V-cycles; the cycle is computed in single precision, whatever the solver around it has.
+    ///
+    /// **Choose it** for matrices of elliptic problems: the number of iterations hardly grows with
+    /// the size. With conjugate gradients the cycle has to be symmetric: as many sweeps after as
+    /// before, and no K-cycle.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, multigrid::Amg, solver::{Cg, Solver}, vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let a = Arc::new(gallery::build("poisson5:64", &cpu)?.matrix);
+    /// let solver = Solver::<f64>::new(Cg::default(), a)?.preconditioned_by(&Amg::default())?;
+    /// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// let outcome = solver.solve(&b, &mut x)?;
+    /// assert!(outcome.converged() && outcome.iterations <= 16);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct Amg {
+        /// Which couplings matter.
+        pub strength: Strength = Strength::default(),
+        /// Which unknowns the next level has.
+        pub coarsening: Coarsening = Coarsening::default(),
+        /// Members of a group of the coarsenings `pgm`, 2, 4 or 8, and `uniform`.
+        pub aggregate_size: usize = 8,
+        /// Whether the coarsening `pgm` pairs unknowns with couplings far weaker than their strongest, too, as the papers
+        /// do. Otherwise what finds no strong partner joins a group.
+        pub weak_pairs: bool = false,
+        /// How the prolongation is made.
+        pub interpolation: Interpolation = Interpolation::default(),
+        /// How many entries a row of the prolongation keeps.
+        pub truncation: Truncation = Truncation::default(),
+        /// How test vectors are interpolated by `bamg`, `sbamg` and `fbamg`.
+        pub bamg: Bamg = Bamg::default(),
+        /// Steps that [minimise the energy](super::interpolate::energy_minimised) of the prolongation
+        /// that interpolates test vectors or is made of groups.
+        pub energy_steps: usize = 0,
+        /// The share of the absolute sum of a row that coarse matrices keep at least, what they do to
+        /// the near-nullspace staying the same; 1 for all of it. Less costs them their symmetry.
+        pub coarse_filter: f64 = 1.0,
+        /// How several unknowns a node are treated.
+        pub systems: Systems = Systems::default(),
+        /// Unknowns of a node, neighbours in the numbering: row `block_size * node + component`.
+        pub block_size: usize = 1,
+        /// How the near-nullspace is found or improved; none to take it as given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub test_space: Option<TestSpaceSearch> = None,
+        /// What smooths.
+        pub smoother: Smoother = Smoother::default(),
+        /// What smooths after the coarse correction; `auto` for the same as before it.
+        pub post_smoother: Smoother = Smoother::default(),
+        /// Sweeps before the coarse correction.
+        pub pre_sweeps: usize = 1,
+        /// Sweeps after the coarse correction.
+        pub post_sweeps: usize = 1,
+        /// Levels that have other options.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub levels: Vec<LevelOptions> = Vec::new(),
+        /// How often a level visits the next one.
+        pub cycle: Cycle = Cycle::default(),
+        /// Whether a solve starts from one pass of [full multigrid](super::Hierarchy::full_multigrid) and not
+        /// from zero; for `config::solve`, with any cycle and solver.
+        pub fmg_start: bool = false,
+        /// Of vectors and matrices, level by level; never wider than the solver's own.
+        pub precision: LevelPrecisions = LevelPrecisions::default(),
+        /// What keeps narrow precisions within their range.
+        pub scaling: LevelScaling = LevelScaling::default(),
+        /// How a device stores the matrices of levels: `auto`, `csr`, or in tiles, `mbsr`, in which it forms
+        /// Galerkin products, too.
+        pub format: LevelFormat = LevelFormat::default(),
+        /// What residuals are brought to the next level with.
+        pub restriction: Restriction = Restriction::default(),
+        /// The restriction is multiplied by this. Less than one, a half for
+        /// groups of two, keeps the entries of coarse matrices from growing; corrections stay the same.
+        pub restriction_scaling: f64 = 1.0,
+        /// What solves the coarsest level.
+        pub coarsest: Coarsest = Coarsest::default(),
+        /// Sweeps on the coarsest level, where the smoother is what solves it.
+        pub coarsest_sweeps: usize = 2,
+        /// At most this many levels.
+        pub max_levels: usize = 25,
+        /// A matrix of at most this many rows is not coarsened.
+        pub coarsest_rows: usize = 200,
+        /// Levels of fewer rows than this are set up by the host where cycles run on a device: there is
+        /// too little to do for it.
+        pub host_rows: usize = 512,
+        /// Levels of at most this many rows are gathered on one rank where several share a matrix: their messages would
+        /// take longer than their work. Ranks with a device gather levels of 20 times as many. Where they use the same device, one
+        /// of them does everything, unless this is 0.
+        pub gather_rows: usize = 2000,
+        /// Of the random numbers that coarsenings break ties with.
+        pub seed: u64 = 1,
     }
 }
 
@@ -202,7 +153,6 @@ impl Amg {
         decided.expect("facts are there")
     }
 
-    /// The same, by what is [`Known`].
     pub(super) fn decided_by(&self, known: impl FnOnce() -> Result<Known>) -> Result<Self> {
         let mut amg = self.clone();
         if self.coarsening == Coarsening::Auto || self.smoother == Smoother::Auto {
@@ -251,7 +201,6 @@ impl Amg {
         amg
     }
 
-    /// Which couplings matter on a level.
     pub(super) fn strength_at(&self, level: usize) -> Strength {
         match self.strength.at_level(level) {
             Strength::Auto => strength_for(self.coarsening),
@@ -344,7 +293,6 @@ impl Amg {
         })
     }
 
-    /// The smoothers of all levels, on both sides.
     fn smoothers(&self) -> impl Iterator<Item = Smoother> + '_ {
         let of_levels = self
             .levels
@@ -354,7 +302,6 @@ impl Amg {
     }
 }
 
-/// What `auto` means with a coarsening.
 fn strength_for(coarsening: Coarsening) -> Strength {
     match coarsening.aggregates() {
         true => Strength::Mutual(Mutual::default()),
@@ -371,7 +318,7 @@ impl Component for Amg {
         support: Support {
             ranks: Ranks::Shared,
             transposed: false,
-            ..Support::own_rows(ON_HOST)
+            ..Support::own_rows(host_stages::MULTIGRID)
         },
         symmetry: Symmetry::Symmetric,
         memory: Memory::per(0, 0),

@@ -17,58 +17,49 @@ impl Amg {
     /// Whether the parameters go with each other and with the near-nullspace.
     pub(super) fn check(&self, near_nullspace: &NearNullspace) -> Result<()> {
         self.scaling.check_algebraic()?;
-        if self.max_levels == 0 {
-            return Err(Error::bad_parameter("max-levels", "must be at least 1"));
-        }
-        if self.pre_sweeps + self.post_sweeps == 0 {
-            return Err(Error::bad_parameter(
+        let (scaling, filter) = (self.restriction_scaling, self.coarse_filter);
+        let sweeps = self.pre_sweeps + self.post_sweeps;
+        for (holds, parameter, reason) in [
+            (self.max_levels > 0, "max-levels", "must be at least 1"),
+            (
+                sweeps > 0,
                 "pre-sweeps",
                 "one sweep is needed, before or after",
-            ));
-        }
-        if !(self.restriction_scaling.is_normal() && self.restriction_scaling > 0.0) {
-            return Err(Error::bad_parameter(
+            ),
+            (
+                scaling.is_normal() && scaling > 0.0,
                 "restriction-scaling",
                 "must be a positive number",
-            ));
-        }
-        if !(self.coarse_filter > 0.0 && self.coarse_filter <= 1.0) {
-            return Err(Error::bad_parameter(
+            ),
+            (
+                filter > 0.0 && filter <= 1.0,
                 "coarse-filter",
                 "must be above 0 and at most 1",
-            ));
+            ),
+        ] {
+            Error::check_parameter(holds, parameter, reason)?;
         }
-        if self.systems == Systems::Node && self.interpolation.fits_vectors() {
-            let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
-            return Err(Error::bad_parameter("systems", reason));
-        }
-        let size = near_nullspace.block_size();
-        if self.block_size != 1 && self.block_size != size {
-            let reason = format!(
-                "{} is not that of the near-nullspace, {size}",
-                self.block_size
-            );
-            return Err(Error::bad_parameter("block-size", reason));
-        }
-        Ok(())
+        let is_split = self.systems == Systems::Node && self.interpolation.fits_vectors();
+        let reason = format!("`{}` interpolates unknowns, not nodes", self.interpolation);
+        Error::check_parameter(!is_split, "systems", reason)?;
+        let (own, size) = (self.block_size, near_nullspace.block_size());
+        let reason = format!("{own} is not that of the near-nullspace, {size}");
+        Error::check_parameter(own == 1 || own == size, "block-size", reason)
     }
 
     /// Fails where levels are chosen from and others grouped, and nodes have several unknowns: the
     /// one leaves no nodes to the other.
     pub(super) fn check_levels(&self, near_nullspace: &NearNullspace) -> Result<()> {
-        let plain = near_nullspace.block_size() == 1 && near_nullspace.vectors().is_empty();
-        let grouped = self.coarsening.aggregates();
+        let (all, grouped) = (self.coarsening, self.coarsening.aggregates());
         let mut given = self.levels.iter().map(|one| one.coarsening);
-        let other = given.find(|one| *one != Coarsening::Auto && one.aggregates() != grouped);
-        match other {
-            Some(other) if !plain => {
-                let all = self.coarsening;
-                let reason = format!(
+        match given.find(|one| *one != Coarsening::Auto && one.aggregates() != grouped) {
+            Some(other) if !near_nullspace.is_plain() => Err(Error::bad_parameter(
+                "levels",
+                format!(
                     "the coarsenings `{all}` and `{other}` go together for one unknown a node \
                      without near-nullspace only"
-                );
-                Err(Error::bad_parameter("levels", reason))
-            }
+                ),
+            )),
             _ => Ok(()),
         }
     }
@@ -94,13 +85,14 @@ impl Amg {
         Ok(())
     }
 
-    /// Fails for whatever is for real matrices only.
     pub(super) fn check_complex(&self, near_nullspace: &NearNullspace) -> Result<()> {
-        let plain = near_nullspace.block_size() == 1 && near_nullspace.vectors().is_empty();
         let is_half = |unit| matches!(unit, Unit::Half | Unit::Bfloat);
         let affinity = |strength: Strength| !strength.is_by_entries();
         let refused = [
-            (!plain, "several unknowns a node, or a near-nullspace,"),
+            (
+                !near_nullspace.is_plain(),
+                "several unknowns a node, or a near-nullspace,",
+            ),
             (self.test_space.is_some(), "a test space"),
             (self.energy_steps > 0, "energy minimisation"),
             (self.coarse_filter < 1.0, "filtered coarse matrices"),
@@ -126,7 +118,6 @@ impl Amg {
     }
 }
 
-/// Refuses what is for real matrices only.
 fn real_only(stage: &str) -> Error {
     Error::Unsupported {
         component: "amg".to_owned(),

@@ -73,13 +73,7 @@ pub(crate) struct Cycles<T: Scalar> {
 impl<T: Scalar> Cycles<T> {
     /// An operator that is no cycle but the end of them: the coarsest solver.
     pub fn coarsest(solver: Arc<dyn LinOp<T>>) -> Self {
-        Self {
-            a: None,
-            v: Arc::clone(&solver),
-            full: Arc::clone(&solver),
-            shaped: solver,
-            krylov: None,
-        }
+        Self::ending(Arc::clone(&solver), Arc::clone(&solver), solver)
     }
 
     /// Operators that end them: they do what the level above visits, as a V-cycle, and as full multigrid.
@@ -98,9 +92,6 @@ impl<T: Scalar> Cycles<T> {
     }
 
     /// The cycles from a level down that has others below.
-    ///
-    /// # Errors
-    /// When sizes do not fit.
     pub fn over<C: Scalar>(
         below: &Cycles<C>,
         operations: Arc<dyn Operations<T, C>>,
@@ -119,7 +110,11 @@ impl<T: Scalar> Cycles<T> {
             coarse: Arc::clone(&below.v),
             ..shaped.clone()
         });
-        let unsmoothed = shaped.clone().unsmoothed(Arc::clone(&below.full));
+        let unsmoothed = Level {
+            coarse: Arc::clone(&below.full),
+            smooths: false,
+            ..shaped.clone()
+        };
         let second: Arc<dyn LinOp<T>> = match cycle {
             Cycle::Full => Arc::clone(&v),
             Cycle::V | Cycle::W | Cycle::F | Cycle::K => Arc::new(shaped),
@@ -143,9 +138,6 @@ impl<T: Scalar> Cycles<T> {
     }
 
     /// The same for vectors of another precision.
-    ///
-    /// # Errors
-    /// When one type is real and the other complex.
     pub fn seen_as<V: Scalar>(&self) -> Result<Cycles<V>> {
         Ok(Cycles {
             a: self.a.clone().map(seen_as).transpose()?,
@@ -157,9 +149,6 @@ impl<T: Scalar> Cycles<T> {
     }
 
     /// What the level above applies as its coarse correction.
-    ///
-    /// # Errors
-    /// When sizes do not fit.
     pub fn visited(&self, cycle: Cycle) -> Result<Arc<dyn LinOp<T>>> {
         let shaped = Arc::clone(&self.shaped);
         let Some(a) = &self.a else {
@@ -184,9 +173,6 @@ impl<T: Scalar> Cycles<T> {
 }
 
 /// What a K-cycle visits: a few iterations with a matrix, preconditioned by the cycle from there on.
-///
-/// # Errors
-/// When sizes do not fit.
 pub(crate) fn krylov<T: Scalar>(
     a: &Arc<dyn LinOp<T>>,
     cycle: Arc<dyn LinOp<T>>,
@@ -197,9 +183,6 @@ pub(crate) fn krylov<T: Scalar>(
 }
 
 /// An operator on vectors of `S` as one on vectors of `T`.
-///
-/// # Errors
-/// When one type is real and the other complex.
 pub(crate) fn seen_as<S: Scalar, T: Scalar>(
     operator: Arc<dyn LinOp<S>>,
 ) -> Result<Arc<dyn LinOp<T>>> {

@@ -102,7 +102,6 @@ pub(super) fn not_of_ranks<V: Scalar>(a: &LevelMatrix<V>, what: &str) -> Result<
     }
 }
 
-/// Whether a matrix is on a device and too small for it.
 fn moves<V: Scalar>(a: &Csr<V>, host_rows: usize) -> bool {
     a.executor().is_device() && a.size().rows < host_rows
 }

@@ -2,12 +2,9 @@
 
 use super::amg::Amg;
 use super::coarsen::Coarsening;
-use super::coarsest::Coarsest;
-use super::interpolate::Interpolation;
 use super::level_options::LevelOptions;
 use super::precision::{LevelPrecisions, goes_between};
 use super::smooth::{Smoother, Smoothing};
-use super::strength::Strength;
 use crate::error::{Error, Result};
 use crate::precision::{Precision, Unit};
 
@@ -50,45 +47,29 @@ impl Amg {
     }
 }
 
-/// Changes what the options of a level say.
 fn change(amg: &mut Amg, options: &LevelOptions, level: usize) {
-    change_unless(Strength::Auto, options.strength, &mut amg.strength);
-    change_unless(Coarsening::Auto, options.coarsening, &mut amg.coarsening);
-    change_unless(
-        Interpolation::Auto,
-        options.interpolation,
-        &mut amg.interpolation,
-    );
-    change_unless(Coarsest::Auto, options.coarsest, &mut amg.coarsest);
     if options.smoother != Smoother::Auto {
-        (amg.smoother, amg.post_smoother) = (options.smoother, Smoother::Auto);
+        amg.post_smoother = Smoother::Auto;
     }
-    change_unless(
-        Smoother::Auto,
-        options.post_smoother,
-        &mut amg.post_smoother,
-    );
-    amg.aggregate_size = options.aggregate_size.unwrap_or(amg.aggregate_size);
-    amg.pre_sweeps = options.pre_sweeps.unwrap_or(amg.pre_sweeps);
-    amg.post_sweeps = options.post_sweeps.unwrap_or(amg.post_sweeps);
-    if let Some(truncation) = &options.truncation {
-        amg.truncation = truncation.clone();
+    macro_rules! change {
+        (given: $($given:ident)*; some: $($some:ident)*) => {
+            // The default of these is `auto`.
+            $(if options.$given != Default::default() {
+                amg.$given = options.$given;
+            })*
+            $(amg.$some = options.$some.unwrap_or(amg.$some);)*
+        };
+    }
+    change! {
+        given: strength coarsening interpolation coarsest smoother post_smoother;
+        some: aggregate_size pre_sweeps post_sweeps truncation
     }
     if let Some(precisions) = &options.precision {
         amg.precision = precisions.at(level - options.from).into();
     }
 }
 
-fn change_unless<V: PartialEq>(auto: V, given: V, value: &mut V) {
-    if given != auto {
-        *value = given;
-    }
-}
-
 /// The precisions of levels of so many rows, none wider than `widest`.
-///
-/// # Errors
-/// Where vectors would have to go between half precision and bfloat from one level to the next.
 pub(super) fn precisions(
     amg: &Amg,
     rows: impl Iterator<Item = usize>,
@@ -118,7 +99,8 @@ mod tests {
     use crate::executor::{Executor, Workspace};
     use crate::gallery;
     use crate::linop::LinOp;
-    use crate::multigrid::{NearNullspace, Report};
+    use crate::multigrid::strength::Strength;
+    use crate::multigrid::{Interpolation, NearNullspace, Report};
 
     fn read(text: &str) -> Amg {
         serde_json::from_str(text).unwrap()
@@ -139,32 +121,22 @@ mod tests {
             {"from": 1, "to": 1, "strength": {"kind": "absolute"}, "interpolation": "direct",
              "truncation": {"max-elements": 7}, "aggregate-size": 2},
             {"below-rows": 50, "coarsening": "uniform", "precision": "sp-hp", "from": 2}]}"#;
-        let smoother = "sgs".parse().unwrap();
-        let amg = Amg {
-            smoother,
-            ..read(text)
-        };
+        let amg = read(text).with_smoother("sgs".parse::<Smoother>().unwrap());
         let amg = amg.decided(|| unreachable!("nothing but the strength is open"));
         assert_eq!(amg.for_level(0, 10).coarsening, Coarsening::PmisAggressive);
         let second = amg.for_level(1, 100);
         assert_eq!(second.coarsening, Coarsening::Pmis);
-        assert_eq!(
-            (second.truncation.max_elements, second.aggregate_size),
-            (7, 2)
-        );
+        let numbers = (second.truncation.max_elements, second.aggregate_size);
+        assert_eq!(numbers, (7, 2));
         assert_eq!(second.interpolation, Interpolation::Direct);
         assert!(matches!(second.strength, Strength::Absolute(_)));
         let small = amg.for_level(3, 49);
-        assert_eq!(
-            (small.coarsening, small.interpolation),
-            (Coarsening::Uniform, Interpolation::Auto)
-        );
+        assert_eq!(small.coarsening, Coarsening::Uniform);
+        assert_eq!(small.interpolation, Interpolation::Auto);
         assert!(matches!(small.strength, Strength::Mutual(_)));
         assert_eq!(small.precision.to_string(), "hp");
-        assert!(matches!(
-            amg.for_level(3, 50).strength,
-            Strength::Classical(_)
-        ));
+        let large = amg.for_level(3, 50).strength;
+        assert!(matches!(large, Strength::Classical(_)));
         assert_eq!(read(&serde_json::to_string(&amg).unwrap()), amg);
     }
 
@@ -178,10 +150,8 @@ mod tests {
         );
         let report = report.unwrap();
         let rows: Vec<usize> = report.levels.iter().map(|level| level.rows).collect();
-        assert!(
-            2 * rows[1] > rows[0] / 2 && 3 * rows[2] < rows[1],
-            "{report}"
-        );
+        assert!(2 * rows[1] > rows[0] / 2, "{report}");
+        assert!(3 * rows[2] < rows[1], "{report}");
         assert_eq!(report.coarsest, "smoother");
         for level in &report.levels {
             let unit = level.precision.working.name();
@@ -191,21 +161,21 @@ mod tests {
 
     #[test]
     fn what_does_not_go_together_is_refused() {
-        let error = |problem, text| set_up(problem, text).unwrap_err().to_string();
-        let apart = error(
-            "poisson5:40",
-            r#"{"precision": "hp", "levels": [{"from": 1, "precision": "bf"}]}"#,
-        );
-        assert!(
-            apart.starts_with("levels: level 1 in bf is below level 0 in hp"),
-            "{apart}"
-        );
-        let mixed = r#"{"coarsening": "sa", "levels": [{"from": 1, "coarsening": "pmis"}]}"#;
-        let mixed = error("elasticity:6x3x3", mixed);
-        assert!(
-            mixed.starts_with("levels: the coarsenings `sa` and `pmis`"),
-            "{mixed}"
-        );
+        for (problem, text, told) in [
+            (
+                "poisson5:40",
+                r#"{"precision": "hp", "levels": [{"from": 1, "precision": "bf"}]}"#,
+                "levels: level 1 in bf is below level 0 in hp",
+            ),
+            (
+                "elasticity:6x3x3",
+                r#"{"coarsening": "sa", "levels": [{"from": 1, "coarsening": "pmis"}]}"#,
+                "levels: the coarsenings `sa` and `pmis`",
+            ),
+        ] {
+            let error = set_up(problem, text).unwrap_err().to_string();
+            assert!(error.starts_with(told), "{error}");
+        }
     }
 
     #[test]
@@ -227,9 +197,14 @@ mod tests {
     #[test]
     fn unknown_keys_and_smoothers_are_named() {
         let error = |text: &str| serde_json::from_str::<Amg>(text).unwrap_err().to_string();
-        let unknown = error(r#"{"levels": [{"form": 2}]}"#);
-        assert!(unknown.contains("unknown field `form`"), "{unknown}");
-        let unknown = error(r#"{"levels": [{"smoother": "sgss"}]}"#);
-        assert!(unknown.contains("did you mean `sgs`"), "{unknown}");
+        for (text, told) in [
+            (r#"{"levels": [{"form": 2}]}"#, "unknown field `form`"),
+            (
+                r#"{"levels": [{"smoother": "sgss"}]}"#,
+                "did you mean `sgs`",
+            ),
+        ] {
+            assert!(error(text).contains(told), "{}", error(text));
+        }
     }
 }

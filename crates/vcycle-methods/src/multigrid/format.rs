@@ -8,12 +8,6 @@ use crate::scalar::Scalar;
 use crate::text;
 
 /// How a device stores matrices, prolongations and restrictions of levels for the cycle. Processors keep compressed rows.
-///
-/// | | |
-/// |---|---|
-/// | `auto` | slices of rows, or of blocks where a matrix is made of them |
-/// | `csr` | slices of rows |
-/// | `mbsr` | tiles of 4 by 4 with bitmaps and all their values, as AmgT has them; Galerkin products are formed in tiles, too |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LevelFormat {
@@ -22,7 +16,7 @@ pub enum LevelFormat {
     Auto,
     /// Slices of rows.
     Csr,
-    /// Tiles of 4 by 4 with bitmaps and all their values; Galerkin products are formed in tiles, too.
+    /// Tiles of 4 by 4 with bitmaps and all their values, as AmgT has them; Galerkin products are formed in tiles, too.
     Mbsr,
 }
 

@@ -12,10 +12,9 @@ use super::finest::no_complex;
 use super::for_level;
 use super::matrices::LevelMatrix;
 use super::near_nullspace::NearNullspace;
-use super::outermost::Outermost;
 use super::precision::of_transfer;
 use super::report::{LevelFacts, Report};
-use super::scaling::Factors;
+use super::scaling::{Factors, scale_levels};
 use super::setup::{Levels, analysed, coarsen};
 use super::stored::Overflows;
 use super::wide::Wide;
@@ -70,7 +69,7 @@ impl<T: Scalar> Hierarchy<T> {
     }
 
     /// In double precision, real or complex.
-    fn set_up<V: Outermost>(
+    fn set_up<V: Wide>(
         amg: &Amg,
         a: &Arc<dyn LinOp<T>>,
         near_nullspace: &NearNullspace,
@@ -87,7 +86,7 @@ impl<T: Scalar> Hierarchy<T> {
     }
 
     /// Makes smoothers and the coarsest solver for matrices that are there.
-    pub(super) fn of_levels<V: Outermost>(
+    pub(super) fn of_levels<V: Wide>(
         amg: Amg,
         a: &Arc<dyn LinOp<T>>,
         set: Levels<V>,
@@ -117,7 +116,7 @@ impl<T: Scalar> Hierarchy<T> {
             ..
         } = set;
         let factors = match &gathered {
-            None => V::scale(amg.scaling, &mut levels, &precisions)?,
+            None => scale_levels(amg.scaling, &mut levels, &precisions)?,
             Some(_) => Factors::none(rows.len()),
         };
         for (level, diagonal) in report.levels.iter_mut().zip(&factors.diagonals) {

@@ -41,7 +41,6 @@ struct AtLeastSingle {
 }
 
 impl AtLeastSingle {
-    /// A preconditioner.
     fn made(own: &impl PreconditionerComponent) -> Arc<dyn AnyFactory> {
         let single: Arc<dyn Factory<f32>> = own.factory();
         Arc::new(Self {
@@ -53,7 +52,6 @@ impl AtLeastSingle {
         })
     }
 
-    /// An iteration without a preconditioner.
     fn iterated(method: &impl SolverComponent, stop: &Stop) -> Arc<dyn AnyFactory> {
         let single = SolverFactory::<f32>::unpreconditioned(method.method(), stop).shared();
         Arc::new(Self {
@@ -113,12 +111,10 @@ table! {
 }
 
 impl Inner {
-    /// The solver or preconditioner of a name.
     pub(super) fn named(name: &str) -> Option<&'static Self> {
         TABLE.iter().find(|one| one.name == name)
     }
 
-    /// The solver of a name.
     pub(super) fn solver(name: &str) -> Option<&'static Self> {
         Self::named(name).filter(|one| one.iterates)
     }
@@ -133,7 +129,6 @@ impl Inner {
         (self.symmetry)()
     }
 
-    /// So many iterations of it.
     pub(super) fn iterated(&self, iterations: usize) -> Arc<dyn AnyFactory> {
         (self.factory)(&Stop::fixed(iterations))
     }

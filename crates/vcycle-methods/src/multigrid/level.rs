@@ -30,15 +30,6 @@ pub struct Level<W: Scalar, C: Scalar = W> {
 }
 
 impl<W: Scalar, C: Scalar> Level<W, C> {
-    /// A correction by another solver of the next level alone.
-    pub(super) fn unsmoothed(self, coarse: Arc<dyn LinOp<C>>) -> Self {
-        Self {
-            coarse,
-            smooths: false,
-            ..self
-        }
-    }
-
     /// Fails where a [watchful](Workspace::watchful) workspace finds no numbers after a stage.
     fn check<T: Scalar>(
         &self,

@@ -83,7 +83,6 @@ pub struct LevelOptions {
 }
 
 impl LevelOptions {
-    /// Whether it is for a level of so many rows.
     pub(super) fn is_for(&self, level: usize, rows: usize) -> bool {
         covers((self.from, self.to, self.below_rows), level, rows)
     }

@@ -37,18 +37,9 @@ impl NearNullspace {
             block_size,
             vectors: vectors.into(),
         };
-        let rows = near.vectors.first().map_or(0, Vec::len);
-        near.check(rows)?;
-        let not_finite = |vector: &Vec<f64>| vector.iter().position(|value| !value.is_finite());
-        let mut bad = near.vectors.iter().map(not_finite).enumerate();
-        match bad.find_map(|(column, row)| Some((row?, column))) {
-            None => Ok(near),
-            Some((row, column)) => Err(Error::NonFiniteVector {
-                what: "near-nullspace",
-                row,
-                column,
-            }),
-        }
+        near.check(near.vectors.first().map_or(0, Vec::len))?;
+        check_finite("near-nullspace", &near.vectors)?;
+        Ok(near)
     }
 
     /// The constant of each of the `block_size` components of a node.
@@ -71,10 +62,8 @@ impl NearNullspace {
             2 => &[[0, 1]],
             3 => &[[1, 2], [2, 0], [0, 1]],
             _ => {
-                return Err(Error::BadParameter {
-                    parameter: "dimension",
-                    reason: format!("bodies have 2 or 3 dimensions, not {dimension}"),
-                });
+                let reason = format!("bodies have 2 or 3 dimensions, not {dimension}");
+                return Err(Error::bad_parameter("dimension", reason));
             }
         };
         let mean = mean(coordinates);
@@ -105,7 +94,11 @@ impl NearNullspace {
         &self.vectors
     }
 
-    /// The same, to be shared.
+    /// Whether nodes have one unknown, and no vector is given.
+    pub(super) fn is_plain(&self) -> bool {
+        self.block_size == 1 && self.vectors.is_empty()
+    }
+
     pub(super) fn shared_vectors(&self) -> Arc<[Vec<f64>]> {
         Arc::clone(&self.vectors)
     }
@@ -125,15 +118,21 @@ impl NearNullspace {
             let (expected, found) = (Size::new(rows, 1), Size::new(vector.len(), 1));
             check_size("near-nullspace", expected, found)?;
         }
-        if self.block_size == 0 || !rows.is_multiple_of(self.block_size) {
-            let size = self.block_size;
-            return Err(Error::BadParameter {
-                parameter: "block-size",
-                reason: format!("{rows} rows are not made of nodes with {size} unknowns each"),
-            });
-        }
-        Ok(())
+        let size = self.block_size;
+        let reason = format!("{rows} rows are not made of nodes with {size} unknowns each");
+        let is_whole = size > 0 && rows.is_multiple_of(size);
+        Error::check_parameter(is_whole, "block-size", reason)
     }
+}
+
+/// Fails for values that are not finite.
+pub(super) fn check_finite(what: &'static str, vectors: &[Vec<f64>]) -> Result<()> {
+    for (column, vector) in vectors.iter().enumerate() {
+        if let Some(row) = vector.iter().position(|value| !value.is_finite()) {
+            return Err(Error::NonFiniteVector { what, row, column });
+        }
+    }
+    Ok(())
 }
 
 fn mean(points: &[[f64; 3]]) -> [f64; 3] {

@@ -9,7 +9,6 @@ use crate::matrix::{Bsr, Csr};
 use crate::operations::entries;
 use crate::scalar::{Scalar, c64};
 
-/// A matrix that is real.
 pub(super) fn as_real<V: Scalar>(a: &Csr<V>) -> Option<&Csr<f64>> {
     (a as &dyn Any).downcast_ref()
 }

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::testing::{self, apply, assert_near, csr, irregular, with};
-use super::{Amg, Hierarchy, coarsen};
+use super::testing::{self, apply, assert_near, csr, irregular, shape, with};
+use super::{Amg, Hierarchy};
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
 use crate::linop::LinOp;
@@ -29,12 +29,7 @@ fn cycle(hierarchy: &Hierarchy<f64>) -> Vec<f64> {
 }
 
 fn assert_alike(found: &Hierarchy<f64>, expected: &Hierarchy<f64>, what: &str) {
-    let levels = |hierarchy: &Hierarchy<f64>| -> Vec<[usize; 3]> {
-        let levels = hierarchy.report().levels.iter();
-        let numbers = levels.map(|level| [level.rows, level.nonzeros, level.transfer_nonzeros]);
-        numbers.collect()
-    };
-    assert_eq!(levels(found), levels(expected), "{what}");
+    assert_eq!(shape(found.report()), shape(expected.report()), "{what}");
     assert_near(&cycle(found), &cycle(expected), 1e-9, what);
 }
 
@@ -42,12 +37,15 @@ fn assert_alike(found: &Hierarchy<f64>, expected: &Hierarchy<f64>, what: &str) {
 fn levels_of_a_device_are_those_of_the_host() {
     let Some(device) = device() else { return };
     let (ws, host) = (Workspace::new(), Executor::cpu());
-    for coarsening in ["pmis", "pgm", "mis2"] {
+    for (problem, coarsening) in [
+        ("jump7:9,100", "pmis"),
+        ("jump7:9,100", "pgm"),
+        ("jump7:9,100", "mis2"),
+        // Weights and couplings of many rows are the same but for rounding.
+        ("poisson7:20", "pmis"),
+    ] {
         let amg = amg(coarsening);
-        let set_up = |executor| {
-            amg.hierarchy(&matrix("jump7:9,100", executor), &ws)
-                .unwrap()
-        };
+        let set_up = |executor| amg.hierarchy(&matrix(problem, executor), &ws).unwrap();
         let (found, expected) = (set_up(&device), set_up(&host));
         assert!(found.report().levels.len() > 2);
         assert_alike(&found, &expected, coarsening);
@@ -69,15 +67,6 @@ fn levels_in_tiles_are_those_in_rows() {
 }
 
 #[test]
-fn rounding_does_not_choose_the_levels_of_a_device() {
-    let Some(device) = device() else { return };
-    let (ws, host) = (Workspace::new(), Executor::cpu());
-    // Weights and couplings of many rows are the same but for rounding.
-    let set_up = |executor| amg("pmis").hierarchy(&matrix("poisson7:20", executor), &ws);
-    assert_alike(&set_up(&device).unwrap(), &set_up(&host).unwrap(), "pmis");
-}
-
-#[test]
 fn values_are_updated_on_a_device() {
     let Some(device) = device() else { return };
     let ws = Workspace::new();
@@ -93,53 +82,40 @@ fn values_are_updated_on_a_device() {
 }
 
 #[test]
-fn bad_matrices_are_told_with_their_row() {
+fn bad_matrices_are_told_with_their_row_as_by_the_host() {
     let Some(device) = device() else { return };
-    let set_up = |change: &dyn Fn(&mut Csr<f64>)| {
-        let mut a = csr("poisson5:20");
-        change(&mut a);
-        let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(&device).unwrap());
-        amg("pmis").hierarchy(&a, &Workspace::new()).unwrap_err()
+    let refused = |a: &Csr<f64>, smoother: &str| {
+        let amg = with(&amg("pmis"), &format!("smoother={smoother}"));
+        let [found, expected] = [&device, &Executor::cpu()].map(|executor| {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
+            amg.hierarchy(&a, &Workspace::new()).unwrap_err()
+        });
+        assert_eq!(found.to_string(), expected.to_string());
+        found
     };
-    let diagonal = |a: &Csr<f64>| a.offsets()[70] + 2;
-    let infinite = set_up(&|a| {
-        let place = diagonal(a);
-        a.values_mut()[place] = f64::NAN;
-    });
-    assert!(
-        matches!(
-            infinite,
-            Error::NonFiniteEntry {
-                row: 70,
-                column: 70
-            }
-        ),
-        "{infinite}"
-    );
-    let zero = set_up(&|a| a.values_mut().fill(0.0));
-    assert!(matches!(zero, Error::Singular { .. }), "{zero}");
-}
-
-#[test]
-fn rows_without_a_diagonal_are_told_as_by_the_host() {
-    let Some(device) = device() else { return };
     let a = csr("poisson5:20");
-    let mut zero = a.clone();
+    let [mut infinite, mut nothing, mut zero] = [a.clone(), a.clone(), a.clone()];
     let diagonal = a.offsets()[70] + 2;
+    infinite.values_mut()[diagonal] = f64::NAN;
+    nothing.values_mut().fill(0.0);
     zero.values_mut()[diagonal] = 0.0;
     let empty = a.filter(|row, _, _: f64| row != 70).unwrap();
-    let jacobi = with(&amg("pmis"), "smoother=jacobi");
+    assert!(matches!(
+        refused(&infinite, "l1-jacobi"),
+        Error::NonFiniteEntry {
+            row: 70,
+            column: 70
+        }
+    ));
+    assert!(matches!(
+        refused(&nothing, "l1-jacobi"),
+        Error::Singular { .. }
+    ));
     for a in [zero, empty] {
-        let refused = |executor: &Executor| {
-            let a: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor).unwrap());
-            jacobi.hierarchy(&a, &Workspace::new()).unwrap_err()
-        };
-        let found = refused(&device);
-        assert!(
-            matches!(found, Error::ZeroDiagonal { row: 70, .. }),
-            "{found}"
-        );
-        assert_eq!(found.to_string(), refused(&Executor::cpu()).to_string());
+        assert!(matches!(
+            refused(&a, "jacobi"),
+            Error::ZeroDiagonal { row: 70, .. }
+        ));
     }
 }
 
@@ -172,13 +148,14 @@ fn stages_of_the_host_are_told_once() {
         let heard = Rc::new(RefCell::new(Heard::default()));
         let ws = Workspace::with_log(Log::new().with(Rc::clone(&heard)));
         let amg = with(&amg(coarsening), "host-rows=10, coarsest-rows=5");
-        let made = amg.hierarchy(&matrix("poisson5:20", executor), &ws);
-        let made = made.unwrap();
+        let made = amg
+            .hierarchy(&matrix("poisson5:20", executor), &ws)
+            .unwrap();
         assert_eq!(made.report().notes, heard.borrow().0, "{coarsening}");
         made.report().notes.clone()
     };
     let told = set_up("sa", &device);
-    assert_eq!(told, [coarsen::GREEDY_ON_HOST.to_string()]);
+    assert_eq!(told, [crate::host_stages::GREEDY.to_string()]);
     assert!(set_up("pmis", &device).is_empty());
     assert!(set_up("sa", &Executor::cpu()).is_empty());
 }

@@ -113,38 +113,6 @@ pub(super) fn limits(over_ranks: bool, complex: bool, on_host: &[HostStage]) -> 
     all.join("; ")
 }
 
-/// The stages of all lists, each once, and how many there are.
-pub(crate) const fn distinct(families: &[&[&[HostStage]]]) -> ([HostStage; 64], usize) {
-    let (mut found, mut count) = ([HostStage { name: "" }; 64], 0);
-    let (mut family, mut list, mut place) = (0, 0, 0);
-    while family < families.len() {
-        if list == families[family].len() {
-            (family, list) = (family + 1, 0);
-        } else if place == families[family][list].len() {
-            (list, place) = (list + 1, 0);
-        } else {
-            let stage = families[family][list][place];
-            let mut known = 0;
-            while known < count && !is_same(found[known].name, stage.name) {
-                known += 1;
-            }
-            found[known] = stage;
-            count += (known == count) as usize;
-            place += 1;
-        }
-    }
-    (found, count)
-}
-
-const fn is_same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut place = 0;
-    while place < one.len() && place < other.len() && one[place] == other[place] {
-        place += 1;
-    }
-    place == one.len() && place == other.len()
-}
-
 /// Refuses a stage that is not `over_ranks` for matrices that ranks share, with those to use instead.
 pub(super) fn check_over_ranks(
     over_ranks: bool,
@@ -166,6 +134,45 @@ pub(super) fn check_over_ranks(
     })
 }
 
+/// What users may do with a family of stages, beside those of the library that have `names`.
+macro_rules! registered {
+    ($family:ident, $title:literal, $stage:ident, $names:expr) => {
+        static REGISTER: $crate::multigrid::own::Register<dyn $stage> =
+            $crate::multigrid::own::Register::new();
+
+        impl $family {
+            /// One's own, without a name in options and files.
+            pub fn own(stage: &'static dyn $stage) -> Self {
+                Self::Own($crate::multigrid::own::Own::new(stage, stage.name()))
+            }
+
+            /// One's own, which options and files may name from here on.
+            ///
+            /// # Errors
+            /// When there is another of that name.
+            pub fn register(
+                stage: &'static dyn $stage,
+            ) -> std::result::Result<Self, $crate::error::ConfigError> {
+                let own = $crate::multigrid::own::Own::new(stage, stage.name());
+                REGISTER.add($title, &($names)(), own).map(Self::Own)
+            }
+
+            /// Every name that can be parsed now, those that users have registered last.
+            pub fn names() -> Vec<&'static str> {
+                REGISTER.names(&($names)())
+            }
+        }
+
+        impl<S: $stage> From<&'static S> for $family {
+            fn from(stage: &'static S) -> Self {
+                Self::own(stage)
+            }
+        }
+
+        $crate::text::as_text!($family);
+    };
+}
+
 /// Makes the enum of a family of stages without parameters from the table of their registrations, which
 /// stand in the files of the stages.
 macro_rules! stages {
@@ -177,9 +184,6 @@ macro_rules! stages {
             $($variant:ident = $file:ident::$known:ident,)*
         }
     ) => {
-        static REGISTER: $crate::multigrid::own::Register<dyn $stage> =
-            $crate::multigrid::own::Register::new();
-
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
@@ -200,10 +204,6 @@ macro_rules! stages {
             pub const ALL: [Self; 1 + [$(stringify!($variant)),*].len()] =
                 [Self::Auto, $(Self::$variant),*];
 
-            /// What the host does of each for devices.
-            pub(in crate::multigrid) const ON_HOST: &'static [&'static [$crate::operations::HostStage]] =
-                &[$(super::$file::$known.on_host),*];
-
             /// What it says of itself; none for a user's own.
             pub fn registration(self) -> Option<&'static $registration> {
                 match self {
@@ -221,34 +221,9 @@ macro_rules! stages {
                 }
             }
 
-            /// One's own, without a name in options and files.
-            pub fn own(stage: &'static dyn $stage) -> Self {
-                Self::Own($crate::multigrid::own::Own::new(stage, stage.name()))
-            }
-
-            /// One's own, which options and files may name from here on.
-            ///
-            /// # Errors
-            /// When there is another of that name.
-            pub fn register(
-                stage: &'static dyn $stage,
-            ) -> std::result::Result<Self, $crate::error::ConfigError> {
-                let known = Self::ALL.map(Self::name);
-                let own = $crate::multigrid::own::Own::new(stage, stage.name());
-                REGISTER.add($title, &known, own).map(Self::Own)
-            }
-
-            /// Every name that can be parsed now, those that users have registered last.
-            pub fn names() -> Vec<&'static str> {
-                REGISTER.names(&Self::ALL.map(Self::name))
-            }
         }
 
-        impl<S: $stage> From<&'static S> for $family {
-            fn from(stage: &'static S) -> Self {
-                Self::own(stage)
-            }
-        }
+        $crate::multigrid::own::registered!($family, $title, $stage, || Self::ALL.map(Self::name));
 
         impl std::str::FromStr for $family {
             type Err = $crate::error::ConfigError;
@@ -266,9 +241,7 @@ macro_rules! stages {
                 f.pad(self.name())
             }
         }
-
-        $crate::text::as_text!($family);
     };
 }
 
-pub(super) use stages;
+pub(super) use {registered, stages};

@@ -51,10 +51,8 @@ impl From<Precision> for LevelPrecisions {
 impl LevelPrecisions {
     /// One precision for everything.
     pub fn uniform(unit: Unit) -> Self {
-        Self {
-            working: vec![unit],
-            matrix: vec![unit],
-        }
+        let (working, matrix) = (unit, unit);
+        Precision { working, matrix }.into()
     }
 
     /// Those of one level; 0 is the finest.
@@ -91,10 +89,8 @@ impl LevelPrecisions {
                 "vectors do not go between half precision and bfloat from one level to the next",
             );
         }
-        match self
-            .listed()
-            .all(|level| within(level.matrix, level.working))
-        {
+        let mut levels = self.listed();
+        match levels.all(|level| within(level.matrix, level.working)) {
             true => Ok(()),
             false => Err("a matrix may not be stored wider than the vectors of its level"),
         }
@@ -200,17 +196,8 @@ mod tests {
 
     #[test]
     fn the_notation_is_read_and_written() {
-        for text in [
-            "dp",
-            "dp-sp",
-            "dp-sp-hp",
-            "dp-sp/dp-sp-hp",
-            "dp/hp",
-            "sp-bf",
-            "sp-dp",
-            "sp/hp-sp",
-            "hp-sp-dp/hp-hp-sp",
-        ] {
+        let all = "dp dp-sp dp-sp-hp dp-sp/dp-sp-hp dp/hp sp-bf sp-dp sp/hp-sp hp-sp-dp/hp-hp-sp";
+        for text in all.split(' ') {
             assert_eq!(text.parse::<LevelPrecisions>().unwrap().to_string(), text);
         }
         for text in ["sp/dp", "dp-hp-bf", "hp-sp/sp", "dp-hp/dp-sp", "", "dp-"] {

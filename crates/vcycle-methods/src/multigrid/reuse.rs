@@ -190,9 +190,7 @@ impl Setup {
     /// # Errors
     /// For no levels: [`Amg::hierarchy`] is what keeps nothing.
     pub fn keeping(mut self, levels: usize) -> Result<Self> {
-        if levels == 0 {
-            return Err(Error::bad_parameter("levels", "at least one is kept"));
-        }
+        Error::check_parameter(levels > 0, "levels", "at least one is kept")?;
         if levels < self.steps.len() {
             self.steps.truncate(levels);
             self.unknowns = self.steps[levels - 1].unknowns.clone();
@@ -266,7 +264,6 @@ impl Setup {
         set.levels.iter().map(matrices).collect()
     }
 
-    /// All levels for other values.
     fn updated<T: Scalar>(&self, a: &Arc<dyn LinOp<T>>, clock: &Clock<'_>) -> Result<Levels> {
         let finest = {
             let _stage = clock.stage(0, "analysis");

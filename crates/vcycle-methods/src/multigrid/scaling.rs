@@ -1,5 +1,6 @@
 //! Scaling of levels whose entries leave the range of the precision they are stored in.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::matrices::{LevelMatrix, Matrices, Transfer};
@@ -17,13 +18,6 @@ const MARGIN: f64 = 1024.0;
 
 /// What is done about numbers that are too large or too small for the precision of a level.
 ///
-/// | | |
-/// |---|---|
-/// | `auto` | all levels are made in double precision; then those that leave the range are scaled ("set-up then scale") |
-/// | `none` | no level is scaled |
-/// | `equilibrate` | all levels that are not stored in double precision are scaled |
-/// | `scale-then-setup` | the finest matrix is scaled and rounded, and every level made of the rounded one above; `struct-mg` only |
-///
 /// A scaled level of algebraic multigrid holds `A' = D A D` with a diagonal matrix `D` of powers of two, which
 /// round nothing: `d_i^-2` is about the largest absolute value of row and column `i`, as in
 /// symmetry-preserving equilibration (Higham, Pranesh and Zounon 2019; algorithm 19 of the thesis
@@ -40,7 +34,8 @@ const MARGIN: f64 = 1024.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LevelScaling {
-    /// Scales the levels whose entries are out of range or whose diagonal is near its end.
+    /// Makes all levels in double precision, and then scales those whose entries are out of range or whose diagonal is near
+    /// its end ("set-up then scale").
     #[default]
     Auto,
     /// Nothing: an entry too large is an error, what is too small becomes zero.
@@ -53,15 +48,10 @@ pub enum LevelScaling {
 }
 
 impl LevelScaling {
-    /// Fails for what algebraic multigrid has not.
     pub(super) fn check_algebraic(self) -> Result<()> {
-        match self {
-            Self::ScaleThenSetup => Err(Error::bad_parameter(
-                "scaling",
-                "`scale-then-setup` is for struct-mg; amg has `auto`, `none` and `equilibrate`",
-            )),
-            Self::Auto | Self::None | Self::Equilibrate => Ok(()),
-        }
+        let reason =
+            "`scale-then-setup` is for struct-mg; amg has `auto`, `none` and `equilibrate`";
+        Error::check_parameter(self != Self::ScaleThenSetup, "scaling", reason)
     }
 
     /// Whether vectors are divided by their norm on their way from one precision to another.
@@ -91,7 +81,6 @@ impl LevelScaling {
 
 text::named!(LevelScaling, "scaling": Auto = "auto", None = "none", Equilibrate = "equilibrate", ScaleThenSetup = "scale-then-setup");
 
-/// How levels were scaled.
 #[derive(Debug, Default)]
 pub(super) struct Factors {
     /// The diagonals of `D`, level by level; none where a level stays as it is.
@@ -111,12 +100,16 @@ impl Factors {
     }
 }
 
-/// Scales what has to be scaled.
-pub(super) fn scale_levels(
+pub(super) fn scale_levels<V: Scalar>(
     scaling: LevelScaling,
-    levels: &mut [Matrices],
+    levels: &mut Vec<Matrices<V>>,
     precisions: &[Precision],
 ) -> Result<Factors> {
+    let count = levels.len();
+    let real = (levels as &mut dyn Any).downcast_mut::<Vec<Matrices>>();
+    let Some(levels) = real else {
+        return Ok(Factors::none(count));
+    };
     let mut factors = Factors::default();
     for (level, applies) in levels.iter().zip(scaling.applies(levels, precisions)?) {
         let diagonal = applies.then(|| roots(level.a.local())).transpose()?;

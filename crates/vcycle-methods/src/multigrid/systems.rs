@@ -1,18 +1,7 @@
 //! How several unknowns a node are treated.
 
 use super::coarsen::Coarsening;
-use crate::operations::HostStage;
 use crate::text;
-
-/// What the host does for devices where components are taken by themselves, and for nodes.
-pub(super) const ON_HOST: [HostStage; 2] = [
-    HostStage {
-        name: "systems by unknowns",
-    },
-    HostStage {
-        name: "systems by nodes of more than six unknowns",
-    },
-];
 
 /// How matrices with several unknowns a node are coarsened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

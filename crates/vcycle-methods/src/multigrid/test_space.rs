@@ -10,6 +10,7 @@ use crate::eigen::{rounded, scattered};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Factory, LinOp};
+use crate::registration::parameters;
 use crate::scalar::Scalar;
 use crate::text;
 use crate::vector::Vector;
@@ -19,37 +20,24 @@ const NAME: &str = "test space";
 /// of a device, hardly ever make another vector.
 const KEPT: u32 = 20;
 
-/// How multigrid finds the test space of a matrix by itself: orthonormal vectors that span, nearly, what the matrix hardly
-/// changes. The coarse levels have to hold them.
-///
-/// It starts from the near-nullspace that is given, filled up with scattered vectors. Where enough
-/// vectors are given, they are taken as they are, unless they are to be refined.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct TestSpaceSearch {
-    /// What improves the vectors.
-    pub method: TestSpaceMethod,
-    /// How many there are, where no more are given.
-    pub vectors: usize,
-    /// Steps of the method.
-    pub steps: usize,
-    /// Whether vectors are improved that are all given: where boundary conditions or jumps of the
-    /// stiffness leave little of a rigid body.
-    pub refine: bool,
-    /// What smooths or preconditions.
-    pub smoother: Smoother,
-}
-
-impl Default for TestSpaceSearch {
-    fn default() -> Self {
-        Self {
-            method: TestSpaceMethod::default(),
-            vectors: 1,
-            steps: 10,
-            refine: false,
-            smoother: Smoother::fsai(10, 1),
-        }
+parameters! {
+    /// How multigrid finds the test space of a matrix by itself: orthonormal vectors that span, nearly, what the matrix hardly
+    /// changes. The coarse levels have to hold them.
+    ///
+    /// It starts from the near-nullspace that is given, filled up with scattered vectors. Where enough
+    /// vectors are given, they are taken as they are, unless they are to be refined.
+    pub struct TestSpaceSearch {
+        /// What improves the vectors.
+        pub method: TestSpaceMethod = TestSpaceMethod::default(),
+        /// How many there are, where no more are given.
+        pub vectors: usize = 1,
+        /// Steps of the method.
+        pub steps: usize = 10,
+        /// Whether vectors are improved that are all given: where boundary conditions or jumps of the
+        /// stiffness leave little of a rigid body.
+        pub refine: bool = false,
+        /// What smooths or preconditions.
+        pub smoother: Smoother = Smoother::fsai(10, 1),
     }
 }
 
@@ -170,10 +158,8 @@ mod tests {
     #[test]
     fn every_method_finds_smooth_vectors_and_the_better_ones_smoother_on_devices_too() {
         let host = smoothness(&Executor::reference());
-        assert!(
-            host.is_sorted_by(|before, after| before > after),
-            "{host:?}"
-        );
+        let falls = host.is_sorted_by(|before, after| before > after);
+        assert!(falls, "{host:?}");
         if let Some(device) = vcycle_core::testing::device() {
             for (here, there) in host.into_iter().zip(smoothness(&device)) {
                 assert!((here - there).abs() < 1e-6 * here, "{here} {there}");
@@ -192,10 +178,9 @@ mod tests {
                 vectors: 2,
                 ..TestSpaceSearch::default()
             };
-            let space = search
-                .near_nullspace(&a, &given, &Workspace::new())
-                .unwrap();
-            let first = Vector::from_column(a.executor(), space.vectors()[0].clone());
+            let space = search.near_nullspace(&a, &given, &Workspace::new());
+            let first = space.unwrap().vectors()[0].clone();
+            let first = Vector::from_column(a.executor(), first);
             quotient(a.as_ref(), &first)
         })
     }
@@ -211,9 +196,8 @@ mod tests {
                 refine,
                 ..TestSpaceSearch::default()
             };
-            let found = search
-                .near_nullspace(&a, &modes, &Workspace::new())
-                .unwrap();
+            let found = search.near_nullspace(&a, &modes, &Workspace::new());
+            let found = found.unwrap();
             assert_eq!((found.block_size(), found.vectors().len()), (3, expected));
             let kept = found.vectors()[0] == modes.vectors()[0];
             assert_eq!(kept, expected == 6 && !refine);

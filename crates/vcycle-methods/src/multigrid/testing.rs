@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Amg, Hierarchy, NearNullspace};
+use super::strength::{Absolute, Classical, Mutual, Strength, Symmetric};
+use super::{Amg, Hierarchy, NearNullspace, Report};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
@@ -69,21 +70,38 @@ pub(crate) fn of_triplets(
     Csr::from_triplets(&host, size, rows, columns, values, Duplicates::Sum).unwrap()
 }
 
+/// All measures of strength by entries.
+pub(crate) fn strengths() -> [Strength; 4] {
+    [
+        Strength::Mutual(Mutual::default()),
+        Strength::Classical(Classical::default()),
+        Strength::Symmetric(Symmetric::default()),
+        Strength::Absolute(Absolute::default()),
+    ]
+}
+
+/// A line of unknowns by their diagonal and what couples each with the next.
+pub(crate) fn chain(diagonal: f64, couplings: impl Iterator<Item = f64>) -> Csr<f64> {
+    let mut triplets = vec![(0, 0, diagonal)];
+    for (i, coupling) in (0..).zip(couplings) {
+        let next = i + 1;
+        triplets.extend([
+            (i, next, -coupling),
+            (next, i, -coupling),
+            (next, next, diagonal),
+        ]);
+    }
+    of_triplets(triplets.len() / 3 + 1, triplets)
+}
+
 /// A matrix without zeros, of its entries row by row.
 pub(crate) fn dense(cols: usize, values: &[f64]) -> Csr<f64> {
     let rows = values.len() / cols.max(1);
     let offsets = (0..=rows).map(|row| row * cols).collect();
     let columns = (0..values.len()).map(|k| (k % cols) as u32).collect();
     let (host, size) = (Executor::reference(), Size::new(rows, cols));
-    Csr::from_arrays(
-        &host,
-        size,
-        offsets,
-        columns,
-        values.to_vec(),
-        Duplicates::Refuse,
-    )
-    .unwrap()
+    let (values, once) = (values.to_vec(), Duplicates::Refuse);
+    Csr::from_arrays(&host, size, offsets, columns, values, once).unwrap()
 }
 
 pub(crate) fn hierarchy(amg: &Amg, a: &Matrix) -> Result<Hierarchy<f64>> {
@@ -99,9 +117,8 @@ pub(crate) fn solved<T: Scalar>(
     let solver = Solver::new(method, Arc::clone(a)).unwrap();
     let solver = solver.with_preconditioner(m).unwrap();
     let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0).unwrap();
-    solver
-        .solve(&b, &mut Vector::zeros_like(&b).unwrap())
-        .unwrap()
+    let mut x = Vector::zeros_like(&b).unwrap();
+    solver.solve(&b, &mut x).unwrap()
 }
 
 /// Iterations of conjugate gradients, which have to converge.
@@ -113,9 +130,15 @@ pub(crate) fn iterations_with(a: &Matrix, m: Hierarchy<f64>) -> usize {
 
 /// The same with parameters of multigrid.
 pub(crate) fn iterations(amg: &Amg, a: &Matrix) -> usize {
-    let outcome = solved(Cg::default(), a, Arc::new(hierarchy(amg, a).unwrap()));
-    assert!(outcome.converged(), "{amg:?}: {outcome}");
-    outcome.iterations
+    iterations_with(a, hierarchy(amg, a).unwrap())
+}
+
+/// Rows, entries and entries of the prolongation of every level.
+pub(crate) fn shape(report: &Report) -> Vec<[usize; 3]> {
+    let levels = report.levels.iter();
+    levels
+        .map(|level| [level.rows, level.nonzeros, level.transfer_nonzeros])
+        .collect()
 }
 
 /// A vector without any regularity.

@@ -8,7 +8,7 @@ use super::coarsen::{Aggregates, CoarseUnknowns, NextNumbers, NextOfRanks};
 use super::interpolate::{
     CoarseLevel, Interpolate, Interpolation, InterpolationMethod, RankLevel, Weighing,
     energy_minimised, energy_minimised_over_ranks, smoothed_by_radius, smoothed_near, tentative,
-    tentative_over_ranks, two_stage, two_stage_over_ranks,
+    tentative_over_ranks, two_stage, two_stage_over_ranks, weighted,
 };
 use super::matrices::{LevelMatrix, Near};
 use super::number::{as_real, as_same, magnitudes, of_real};
@@ -37,7 +37,6 @@ pub(super) struct LevelStages<'l, V: Field> {
     pub next: Option<&'l NextOfRanks>,
 }
 
-/// A prolongation.
 pub(super) struct Prolongation<V: Field> {
     pub matrix: LevelMatrix<V>,
     /// The own unknowns of the next level, among all that it knows.
@@ -54,7 +53,6 @@ pub(super) struct Fit {
     pub radius: Option<f64>,
 }
 
-/// Own rows of a prolongation.
 struct OwnRows<V: Field> {
     rows: Csr<V>,
     block: Size,
@@ -184,9 +182,10 @@ impl<V: Field + Mixes<V, V>> LevelStages<'_, V> {
                 let strength = for_weights()?;
                 let given = Weighing::new(a, &strength, splitting, truncation);
                 let given = given.of_rows(self.near.own());
-                let method = self.interpolation.method();
-                let weights = method.and_then(|method| method.weights::<V>());
-                weights.expect("checked before")(&given)?
+                weighted(
+                    self.interpolation.formula().expect("checked before"),
+                    &given,
+                )?
             }
         };
         view.coarse_unknowns((&rows, first), unknowns, grouped);
@@ -264,7 +263,6 @@ impl<V: Field + Mixes<V, V>> LevelStages<'_, V> {
     }
 }
 
-/// The prolongation of a user's own interpolation.
 fn by_own(
     own: Own<dyn Interpolate>,
     a: &Csr<f64>,

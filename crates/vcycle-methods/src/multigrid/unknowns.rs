@@ -8,8 +8,9 @@ use super::amg::Amg;
 use super::coarsen::{CoarseUnknowns, Nearby, spread_over};
 use super::near_nullspace::NearNullspace;
 use super::strength::{Classical, Strength};
-use super::systems::{ON_HOST, Systems};
+use super::systems::Systems;
 use crate::error::Result;
+use crate::host_stages::{COMPONENTS, LARGE_NODES};
 use crate::linop::Size;
 use crate::matrix::{Accumulator, Csr, Distributed, Pattern, Rows, balance, build};
 use crate::operations::{self, on_host};
@@ -99,9 +100,8 @@ impl Unknowns {
         (0..self.block_size as u32).map(constant).collect()
     }
 
-    /// The entries of `a` that couple equal components.
     fn uncoupled(&self, a: &Csr<f64>) -> Result<Csr<f64>> {
-        on_host(a.executor(), ON_HOST[0]);
+        on_host(a.executor(), COMPONENTS);
         a.filter(|row, column, _| self.component(row) == self.component(column))
     }
 }
@@ -254,7 +254,7 @@ fn condensed(a: &Csr<f64>, block_size: usize) -> Result<Csr<f64>> {
     }
     let nodes = a.size().rows / block_size;
     let executor = a.executor();
-    on_host(executor, ON_HOST[1]);
+    on_host(executor, LARGE_NODES);
     let fill = |sums: &mut Accumulator<f64>, node: usize, out: &mut Rows<f64>| {
         let rows = node * block_size..(node + 1) * block_size;
         sums.start(

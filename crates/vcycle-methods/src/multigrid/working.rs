@@ -28,10 +28,8 @@ use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
 /// sets up.
 const COLLAPSED_ROWS: usize = 1536;
 
-/// The format of levels that are one dense matrix.
 const DENSE: &str = "dense";
 
-/// What the cycles are made of and by.
 pub(super) struct Plan<'p, V: Scalar = f64> {
     pub amg: &'p Amg,
     /// The finest matrix as it was given: an `Arc<dyn LinOp<T>>`, shared where it fits.
@@ -59,7 +57,6 @@ pub(super) struct Plan<'p, V: Scalar = f64> {
 
 /// A precision that vectors of a level may have.
 pub(super) trait Working: Mixes<Self, Self> + Stores<Self> + LevelScalar {
-    /// The cycles from `level` down.
     fn cycles(plan: &mut Plan<'_, Self::Wide>, level: usize) -> Result<Cycles<Self>> {
         match plan.gathered_at(level) {
             true => gathered(plan, level),
@@ -100,7 +97,6 @@ working! {
     c32: [Double c64, Single c32];
 }
 
-/// A level that has a next one.
 fn inner<W, C>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cycles<W>>
 where
     W: Working + Stores<C>,
@@ -118,12 +114,8 @@ where
     } = plan.parts::<W, C>(level)?;
     plan.formats[level] = format_of(a.as_ref());
     let smoothing = plan.amg.smoothing(level, rows);
-    if smoothing.sweeps == [0, 0] {
-        return Err(Error::BadParameter {
-            parameter: "levels",
-            reason: format!("level {level} needs a sweep, before or after"),
-        });
-    }
+    let reason = format!("level {level} needs a sweep, before or after");
+    Error::check_parameter(smoothing.sweeps != [0, 0], "levels", reason)?;
     let (pre, post) = plan.smoothers(&a, smoothing, radius)?;
     let composed = Composed {
         gain: plan.factors.gains[level],
@@ -145,7 +137,6 @@ where
     Ok(cycles)
 }
 
-/// How the matrix of a level is stored, in words.
 fn format_of<W: Scalar>(a: &dyn LinOp<W>) -> String {
     a.stored_as().unwrap_or_else(|| a.label().to_owned())
 }
@@ -179,11 +170,9 @@ struct LevelParts<W: Working, C: Working> {
     radius: Option<f64>,
     /// Those of all ranks.
     rows: usize,
-    /// Whether ranks share it.
     is_shared: bool,
 }
 
-/// The level that has none below.
 fn coarsest<W: Working>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cycles<W>>
 where
     f32: Mixes<W, W>,
@@ -242,7 +231,6 @@ impl<V: Wide> Plan<'_, V> {
         self.levels.pop().expect("one for every level")
     }
 
-    /// Whether rank 0 gathers the vectors of a level.
     fn gathered_at(&self, level: usize) -> bool {
         let gathered = self.gathered.as_ref();
         gathered.is_some_and(|gathered| gathered.number == level)

@@ -74,7 +74,6 @@ pub use detect::find_stencil;
 pub use island_correction::IslandCorrections;
 pub use matrix::{StencilMatrix, Storage};
 pub use mg::{Generated, GridSetup};
-pub(crate) use parameters::ON_HOST;
 pub use parameters::{GridLevelOptions, StructMg};
 pub use smoothing::StencilSmoother;
 pub use stencil::{Offset, Stencil, Structure};

@@ -3,17 +3,12 @@
 use super::{CoarseStencil, Grid, IslandCorrections, StencilSmoother};
 use crate::error::{ConfigError, Result};
 use crate::executor::Executor;
+pub(super) use crate::host_stages::STENCILS as ON_HOST;
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, covers};
-use crate::operations::HostStage;
 use crate::operations::stencil_setup::has_kernels;
 use crate::precision::{Precision, Unit};
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
-};
-
-/// What the host does for devices.
-pub(crate) const ON_HOST: HostStage = HostStage {
-    name: "struct-mg set-up for other smoothers than gs, the same stencil on all levels, or scaling before it",
 };
 
 /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,

@@ -81,6 +81,13 @@ impl<V: Value> Rows<V> {
         self.append_kept(executor, count, |at| (true, columns[at], values[at]))
     }
 
+    /// Appends entries that are given as pairs.
+    #[inline(always)]
+    pub fn append_entries(&mut self, executor: &Executor, entries: &[(u32, V)]) -> Result<()> {
+        let entry = |at: usize| (true, entries[at].0, entries[at].1);
+        self.append_kept(executor, entries.len(), entry)
+    }
+
     /// Appends the entries in some columns.
     #[inline(always)]
     pub fn append_by(

@@ -7,23 +7,19 @@ use super::nearby::Nearby;
 use super::pmis::{COARSE, OPEN, complete, pmis_near};
 use super::registration::{CoarseningRegistration, Graph};
 use super::rounds::{map_rows, mix64, neighbours};
-use super::unknowns::CoarseUnknowns;
-use super::{Aggressive, NONE, Splitting, pmis};
+use super::{Aggressive, CoarseUnknowns, NONE, Splitting, pmis};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Accumulator, Csr, Distributed, Halo, Pattern, Rows, balance, build};
 use crate::operations;
 
-/// What it says of itself.
 pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistration {
     name: "pmis-aggressive",
     summary: "`pmis` twice on the finest level, once below.",
     groups: false,
     reads: &["strength", "seed"],
     complex: false,
-    skips_diagonal: false,
-    or_uniform: None,
     on_host: &[],
     over_ranks: true,
     coarsen: |graph| match graph.near.halo() {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::groups::{Groups, LEFT_OUT, numbered};
-use super::unknowns::CoarseUnknowns;
-use super::{Aggregates, NONE, Nearby, Numbers, Splitting};
+use super::{Aggregates, CoarseUnknowns, NONE, Nearby, Numbers, Splitting};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::matrix::{DeviceHalo, Halo, LocalNumbers, Partition};
@@ -17,7 +16,6 @@ pub(in crate::multigrid) struct Choice {
     pub ranks: Option<NextOfRanks>,
 }
 
-/// The numbers of the unknowns of the next level.
 #[derive(Clone, Debug)]
 pub(in crate::multigrid) struct NextOfRanks {
     pub next: NextNumbers,

@@ -14,10 +14,6 @@ pub(super) const EVERY_THIRD: CoarseningRegistration = CoarseningRegistration {
     reads: &[],
     // Whether interpolation of complex matrices can go by it.
     complex: true,
-    // Whether the graph may have its diagonal.
-    skips_diagonal: false,
-    // The size of the groups that take its place where it leaves too many unknowns.
-    or_uniform: None,
     // What the host does of it for devices.
     on_host: &[],
     // Refused over ranks where this is `false`.

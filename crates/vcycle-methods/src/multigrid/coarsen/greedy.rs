@@ -4,32 +4,24 @@ use std::sync::Arc;
 
 use super::choice::Choice;
 use super::registration::CoarseningRegistration;
-use super::unknowns::CoarseUnknowns;
-use super::{Aggregates, NONE, check_square};
+use super::{Aggregates, CoarseUnknowns, NONE, check_square};
 use crate::error::Result;
+use crate::host_stages;
 use crate::matrix::Pattern;
-use crate::operations::{HostStage, on_host};
+use crate::operations::on_host;
 
 /// Couplings with a group that a node beyond the neighbours of its root needs to be taken in.
 const ENOUGH: u8 = 2;
 /// How often a group takes in such nodes.
 const ROUNDS: usize = 2;
 
-/// What the host does for devices.
-pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
-    name: "greedy aggregation",
-};
-
-/// What it says of itself.
 pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
     name: "sa",
     summary: "Aggregation in the order of the numbering (Vaněk, Mandel and Brezina 1996, algorithm 5.1).",
     groups: true,
     reads: &["strength"],
     complex: true,
-    skips_diagonal: true,
-    or_uniform: None,
-    on_host: &[ON_HOST],
+    on_host: &[host_stages::GREEDY],
     over_ranks: false,
     coarsen: |graph| {
         Ok(Choice::here(CoarseUnknowns::Grouped(greedy(
@@ -64,7 +56,7 @@ pub(super) const GREEDY: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square.
 pub fn greedy(strength: &Arc<Pattern>) -> Result<Aggregates> {
     check_square("greedy aggregation", strength.size())?;
-    on_host(strength.executor(), ON_HOST);
+    on_host(strength.executor(), host_stages::GREEDY);
     let mut groups = GreedyGroups::new(strength);
     for node in 0..strength.size().rows {
         groups.found(node);
@@ -148,9 +140,8 @@ impl<'a> GreedyGroups<'a> {
             let joining = |node: &u32| self.is_free(*node) && enough(node);
             latest.clear();
             latest.extend(self.met.iter().copied().filter(joining));
-            latest
-                .iter()
-                .for_each(|&n| self.of[n as usize] = self.count);
+            let joined = latest.iter();
+            joined.for_each(|&n| self.of[n as usize] = self.count);
         }
         self.latest = latest;
         for node in self.met.drain(..) {
@@ -228,28 +219,24 @@ mod tests {
         greedy(&Strength::default().graph(&csr(problem)).unwrap()).unwrap()
     }
 
-    /// The members of every group.
     fn sizes(groups: &Aggregates) -> Vec<usize> {
         let mut sizes = vec![0; groups.count];
-        groups
-            .aggregate
-            .iter()
-            .for_each(|&g| sizes[g as usize] += 1);
+        let groups = groups.aggregate.iter();
+        groups.for_each(|&group| sizes[group as usize] += 1);
         sizes
     }
 
     #[test]
-    fn crosses_become_squares_and_cubes() {
-        assert_eq!(groups("poisson5:8").count, 9);
-        assert_eq!(sizes(&groups("poisson5:8"))[4], 9);
-        assert_eq!(groups("poisson7:8").count, 27);
-        assert_eq!(sizes(&groups("poisson7:8"))[13], 27);
-    }
-
-    #[test]
-    fn full_stencils_are_squares_and_cubes_already() {
-        assert_eq!(sizes(&groups("poisson9:8"))[4], 9);
-        assert_eq!(sizes(&groups("poisson27:8"))[13], 27);
+    fn crosses_become_squares_and_cubes_which_full_stencils_are_already() {
+        for (problem, count, size) in [
+            ("poisson5:8", 9, 9),
+            ("poisson7:8", 27, 27),
+            ("poisson9:8", 9, 9),
+            ("poisson27:8", 27, 27),
+        ] {
+            let groups = groups(problem);
+            assert_eq!((groups.count, sizes(&groups)[count / 2]), (count, size));
+        }
     }
 
     #[test]
@@ -262,12 +249,8 @@ mod tests {
     fn everything_coupled_is_in_a_group() {
         for problem in ["poisson5:7", "poisson27:5", "jump7:16,1e6"] {
             let groups = groups(problem);
-            assert!(
-                groups
-                    .aggregate
-                    .iter()
-                    .all(|&g| (g as usize) < groups.count)
-            );
+            let mut all = groups.aggregate.iter();
+            assert!(all.all(|&group| (group as usize) < groups.count));
             assert!(sizes(&groups).iter().all(|&size| size > 0));
         }
     }

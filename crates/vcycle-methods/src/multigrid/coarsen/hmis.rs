@@ -12,8 +12,9 @@ use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::host_stages;
 use crate::matrix::{Csr, Distributed, Halo, Pattern};
-use crate::operations::{HostStage, on_host};
+use crate::operations::on_host;
 
 /// Blocks of any graph at most, whatever the number of threads. Few, for the rows at their borders
 /// do not count: a block must hold several planes of a grid.
@@ -21,21 +22,13 @@ const BLOCKS: u64 = 16;
 /// Rows of a block at least.
 const BLOCK_ROWS: u64 = 16 * 1024;
 
-/// What the host does for devices.
-const ON_HOST: HostStage = HostStage {
-    name: "hmis coarsening",
-};
-
-/// What it says of itself.
 pub(super) const HMIS: CoarseningRegistration = CoarseningRegistration {
     name: "hmis",
     summary: "Hybrid modified independent set (De Sterck, Yang and Heys 2006).",
     groups: false,
     reads: &["strength", "seed"],
     complex: true,
-    skips_diagonal: false,
-    or_uniform: None,
-    on_host: &[ON_HOST],
+    on_host: &[host_stages::HMIS],
     over_ranks: true,
     coarsen: |graph| {
         let rows = graph.near.halo().map(|halo| halo.partition().total());
@@ -85,7 +78,7 @@ fn hmis_near(
     (near, rank): (&Nearby, &Executor),
 ) -> Result<Splitting> {
     check_square("hmis", strength.size())?;
-    on_host(strength.executor(), ON_HOST);
+    on_host(strength.executor(), host_stages::HMIS);
     let influences = strength.transpose()?;
     let passed = match near.halo() {
         None => {

@@ -1,6 +1,7 @@
 //! The table of coarsenings.
 
 use super::choice::Choice;
+use super::pgm::LARGEST;
 use super::pmis::PMIS;
 use super::registration::{Coarsen, CoarseningRegistration, Graph};
 use crate::error::Result;
@@ -45,13 +46,12 @@ impl Coarsening {
 
     /// Whether it passes over the diagonal of the graph, which may be there then.
     pub(in crate::multigrid) fn skips_diagonal(self) -> bool {
-        self.registration()
-            .is_some_and(|known| known.skips_diagonal)
+        self == Self::Greedy
     }
 
     /// Members of groups by the numbering that take its place where it leaves too many unknowns.
     pub(in crate::multigrid) fn or_uniform(self) -> Option<usize> {
-        self.registration().and_then(|known| known.or_uniform)
+        (self == Self::Pgm).then_some(LARGEST)
     }
 
     /// Whether interpolation of complex matrices can go by it.

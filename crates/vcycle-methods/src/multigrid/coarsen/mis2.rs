@@ -10,8 +10,7 @@ use super::groups::Groups;
 use super::nearby::Nearby;
 use super::registration::CoarseningRegistration;
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
-use super::unknowns::CoarseUnknowns;
-use super::{Aggregates, NONE, check_square, most_common};
+use super::{Aggregates, CoarseUnknowns, NONE, check_square, most_common};
 use crate::error::Result;
 use crate::matrix::{DeviceHalo, Pattern, ranges};
 use crate::operations;
@@ -24,15 +23,12 @@ const OUT: u64 = 0;
 /// Rows of so many entries are not halved to find one.
 const SHORT: usize = 16;
 
-/// What it says of itself.
 pub(super) const MIS2: CoarseningRegistration = CoarseningRegistration {
     name: "mis2",
     summary: "Aggregation around a maximal independent set of distance two (Bell, Dalton and Olson 2012).",
     groups: true,
     reads: &["strength", "seed"],
     complex: true,
-    skips_diagonal: false,
-    or_uniform: None,
     on_host: &[],
     over_ranks: true,
     coarsen: |graph| {
@@ -85,7 +81,6 @@ pub fn mis2(strength: &Arc<Pattern>, seed: u64) -> Result<Aggregates> {
     Ok(Aggregates::of_roots(&roots))
 }
 
-/// The couplings of a graph in both directions.
 fn both_ways(graph: &Pattern) -> Result<Arc<Pattern>> {
     graph.union(graph.transpose()?.as_ref())
 }

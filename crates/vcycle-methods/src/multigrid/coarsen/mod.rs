@@ -26,12 +26,9 @@ mod ruge_stueben;
 #[cfg(test)]
 mod tests;
 mod uniform;
-mod unknowns;
 
 pub use aggressive::aggressive;
 pub(in crate::multigrid) use choice::{Choice, Chosen, NextNumbers, NextOfRanks};
-#[cfg(test)]
-pub(in crate::multigrid) use greedy::ON_HOST as GREEDY_ON_HOST;
 pub use greedy::greedy;
 pub(crate) use greedy::most_common;
 pub(in crate::multigrid) use groups::{Groups, LEFT_OUT};
@@ -46,7 +43,6 @@ pub use registration::{Coarsen, CoarseningRegistration, Graph};
 pub use ruge_stueben::ruge_stueben;
 pub use uniform::uniform;
 pub(in crate::multigrid) use uniform::uniform_near;
-pub use unknowns::CoarseUnknowns;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -85,6 +81,74 @@ pub struct Aggressive {
     pub second: Splitting,
 }
 
+/// What a coarsening finds.
+#[derive(Clone, Debug)]
+pub enum CoarseUnknowns {
+    /// Some unknowns, those of the next level.
+    Chosen(Splitting),
+    /// The same, chosen twice.
+    Twice(Aggressive),
+    /// Groups, each one unknown (or node) of the next level.
+    Grouped(Aggregates),
+}
+
+impl CoarseUnknowns {
+    /// For every unknown (or node) its number, or that of its group, on the next level; and how many there are.
+    fn numbers(&self) -> (&Numbers, usize) {
+        match self {
+            Self::Chosen(splitting) => (&splitting.coarse_index, splitting.coarse_count),
+            Self::Twice(both) => (&both.second.coarse_index, both.second.coarse_count),
+            Self::Grouped(groups) => (&groups.aggregate, groups.count),
+        }
+    }
+
+    pub(in crate::multigrid) fn count(&self) -> usize {
+        self.numbers().1
+    }
+
+    /// For every unknown (or node) its number, or that of its group, on the next level.
+    pub(in crate::multigrid) fn map(&self) -> Numbers {
+        self.numbers().0.clone()
+    }
+
+    pub(in crate::multigrid) fn is_grouped(&self) -> bool {
+        matches!(self, Self::Grouped(_))
+    }
+
+    pub(in crate::multigrid) fn of_nodes(&self, block_size: usize) -> Self {
+        match self {
+            Self::Chosen(splitting) => Self::Chosen(splitting.of_nodes(block_size)),
+            Self::Twice(both) => Self::Twice(Aggressive {
+                first: both.first.of_nodes(block_size),
+                second: both.second.of_nodes(block_size),
+            }),
+            Self::Grouped(groups) => Self::Grouped(groups.clone()),
+        }
+    }
+
+    /// Fails, naming `coarsening`, unless every one of `rows` unknowns has a number that is there.
+    fn check(&self, coarsening: &'static str, rows: usize) -> Result<()> {
+        let (numbers, count) = self.numbers();
+        let wrong = |reason: String| {
+            Err(Error::InvalidStructure {
+                format: coarsening,
+                reason,
+            })
+        };
+        if numbers.len() != rows {
+            return wrong(format!("{} numbers for {rows} unknowns", numbers.len()));
+        }
+        let there = |&number: &u32| number == NONE || (number as usize) < count;
+        match numbers.iter().position(|number| !there(number)) {
+            None => Ok(()),
+            Some(row) => wrong(format!(
+                "unknown {row} has number {} of {count}",
+                numbers[row]
+            )),
+        }
+    }
+}
+
 impl Splitting {
     /// Numbers that a device has found, and how many are coarse.
     pub(super) fn of_device((numbers, coarse_count): (Buffer<u32>, usize)) -> Self {
@@ -121,7 +185,6 @@ impl Splitting {
         })
     }
 
-    /// All unknowns of the chosen nodes.
     pub(in crate::multigrid) fn of_nodes(&self, block_size: usize) -> Self {
         let size = block_size as u32;
         let of_node = |&index: &u32| {

@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use super::NONE;
+use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor};
 
 /// One number for every unknown, in the memory of the executor that found them.
@@ -17,7 +19,6 @@ use crate::executor::{Buffer, Executor};
 #[derive(Clone, Debug)]
 pub struct Numbers {
     numbers: Buffer<u32>,
-    /// Whether it is known that none is missing.
     is_complete: bool,
 }
 
@@ -38,14 +39,25 @@ impl Numbers {
         }
     }
 
-    /// Whether it is known that none is missing.
     pub(crate) fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Whether a device has found them, which makes no mistakes.
-    pub(crate) fn is_made_by_device(&self) -> bool {
-        self.numbers.executor().is_device()
+    /// Fails for numbers that are not below `limit`. A device makes no such mistakes.
+    pub(crate) fn check_below(&self, limit: usize) -> Result<()> {
+        let outside = |&index: &u32| index != NONE && index as usize >= limit;
+        match self.numbers.executor().is_device() {
+            true => Ok(()),
+            false => match self.iter().position(outside) {
+                None => Ok(()),
+                Some(position) => Err(Error::IndexOutOfRange {
+                    position,
+                    axis: "column",
+                    index: self[position] as usize,
+                    limit,
+                }),
+            },
+        }
     }
 
     /// How many there are; nothing is copied.
@@ -53,7 +65,6 @@ impl Numbers {
         self.numbers.len()
     }
 
-    /// The numbers, wherever they are.
     pub(crate) fn buffer(&self) -> &Buffer<u32> {
         &self.numbers
     }

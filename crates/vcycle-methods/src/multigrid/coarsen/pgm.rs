@@ -9,12 +9,12 @@ use super::groups::Groups;
 use super::nearby::Nearby;
 use super::registration::{CoarseningRegistration, Graph};
 use super::rounds::{Active, map_rows, mix64};
-use super::unknowns::CoarseUnknowns;
-use super::{Aggregates, NONE, Numbers, check_square};
+use super::{Aggregates, CoarseUnknowns, NONE, Numbers, check_square};
 use crate::error::{Error, Result};
+use crate::host_stages;
 use crate::matrix::{Csr, Distributed, galerkin, galerkin_shared};
+use crate::operations;
 use crate::operations::coarsen::Pairs;
-use crate::operations::{self, HostStage};
 
 /// Rounds side by side; what is left after them is matched one after the other.
 const ROUNDS: usize = 20;
@@ -22,23 +22,15 @@ const ROUNDS: usize = 20;
 const PAIR_SHARE: f32 = 0.25;
 
 /// Members of the groups of the most matchings.
-const LARGEST: usize = 8;
+pub(super) const LARGEST: usize = 8;
 
-/// What the host does for devices.
-const ON_HOST: HostStage = HostStage {
-    name: "matching that rounds do not end",
-};
-
-/// What it says of itself.
 pub(super) const PGM: CoarseningRegistration = CoarseningRegistration {
     name: "pgm",
     summary: "Parallel graph match (Naumov et al. 2015).",
     groups: true,
     reads: &["aggregate-size", "weak-pairs", "seed"],
     complex: true,
-    skips_diagonal: false,
-    or_uniform: Some(LARGEST),
-    on_host: &[ON_HOST],
+    on_host: &[host_stages::MATCHING],
     over_ranks: true,
     coarsen: |graph| match graph.near.is_shared() {
         false => Ok(Choice::here(CoarseUnknowns::Grouped(matched_here(graph)?))),
@@ -100,7 +92,7 @@ pub(super) fn matched_here(graph: &Graph<'_>) -> Result<Aggregates> {
             count: found.count,
         });
     }
-    operations::on_host(a.executor(), ON_HOST);
+    operations::on_host(a.executor(), host_stages::MATCHING);
     Ok(matched(graph)?.aggregates())
 }
 
@@ -169,13 +161,9 @@ impl Weights {
 
 /// How often unknowns, and then their groups, are matched for groups of a size.
 fn matchings(size: usize) -> Result<usize> {
-    match size {
-        2 | 4 | 8 => Ok(size.ilog2() as usize),
-        _ => {
-            let (parameter, reason) = ("size", format!("{size} is not 2, 4 or 8"));
-            Err(Error::BadParameter { parameter, reason })
-        }
-    }
+    let reason = format!("{size} is not 2, 4 or 8");
+    Error::check_parameter([2, 4, 8].contains(&size), "size", reason)?;
+    Ok(size.ilog2() as usize)
 }
 
 /// Which couplings make pairs, and how ties are broken.
@@ -364,21 +352,15 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::matrix::Partition;
-    use crate::multigrid::testing::of_triplets;
+    use crate::multigrid::testing::chain;
     use vcycle_core::communicator::threads;
-
-    /// Weights that grow along a line: a pair a round.
-    fn growing(n: u32) -> Csr<f64> {
-        let next = |i: u32| [(i, i + 1, -f64::from(i + 1)), (i + 1, i, -f64::from(i + 1))];
-        let couplings = (0..n - 1).flat_map(next);
-        let all = of_triplets(n as usize, (0..n).map(|i| (i, i, 1000.0)).chain(couplings));
-        all.copy_to(&Executor::cpu()).unwrap()
-    }
 
     #[test]
     fn what_rounds_leave_is_matched_in_the_order_of_all_rows() {
-        let n = 150;
-        let whole = growing(n);
+        // Weights that grow along a line make a pair a round.
+        let n = 150_u32;
+        let whole = chain(1000.0, (1..n).map(f64::from));
+        let whole = whole.copy_to(&Executor::cpu()).unwrap();
         let expected = pgm(&whole, 4, 1).unwrap();
         for ranks in [1, 3, 7] {
             threads::run(ranks, |team| {

@@ -8,8 +8,7 @@ use super::choice::Choice;
 use super::nearby::Nearby;
 use super::registration::CoarseningRegistration;
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
-use super::unknowns::CoarseUnknowns;
-use super::{Splitting, check_square};
+use super::{CoarseUnknowns, Splitting, check_square};
 use crate::error::Result;
 use crate::matrix::{DeviceHalo, Pattern, ranges};
 use crate::operations;
@@ -23,15 +22,12 @@ pub(super) const COARSE: u8 = 2;
 /// On this level only.
 pub(super) const FINE: u8 = 3;
 
-/// What it says of itself.
 pub(super) const PMIS: CoarseningRegistration = CoarseningRegistration {
     name: "pmis",
     summary: "Parallel modified independent set (De Sterck, Yang and Heys 2006).",
     groups: false,
     reads: &["strength", "seed"],
     complex: true,
-    skips_diagonal: false,
-    or_uniform: None,
     on_host: &[],
     over_ranks: true,
     coarsen: |graph| {

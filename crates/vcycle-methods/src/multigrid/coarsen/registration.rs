@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::CoarseUnknowns;
 use super::choice::Choice;
 use super::nearby::Nearby;
-use super::unknowns::CoarseUnknowns;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::{Csr, Pattern};
@@ -63,15 +63,10 @@ pub struct CoarseningRegistration {
     pub reads: &'static [&'static str],
     /// Whether interpolation of complex matrices can go by it.
     pub complex: bool,
-    /// Whether it passes over the diagonal of the graph, which may be there then.
-    pub(in crate::multigrid) skips_diagonal: bool,
-    /// Members of groups by the numbering that take its place where it leaves too many unknowns.
-    pub(in crate::multigrid) or_uniform: Option<usize>,
     /// What of it the host does for matrices of a device.
     pub on_host: &'static [HostStage],
     /// Whether it is for own rows of a matrix that ranks share, which call it together.
     pub over_ranks: bool,
-    /// Finds the unknowns of the next level.
     pub(in crate::multigrid) coarsen: fn(&Graph<'_>) -> Result<Choice>,
 }
 

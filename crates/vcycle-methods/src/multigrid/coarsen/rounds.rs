@@ -44,7 +44,6 @@ impl Active {
         self.bytes_per_row * self.parts.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Visits all.
     pub(super) fn for_each(&self, work: impl Fn(usize) + Sync + Send) {
         let one = |part: &Vec<u32>| part.iter().for_each(|&row| work(row as usize));
         self.executor
@@ -61,7 +60,6 @@ impl Active {
     }
 }
 
-/// `value(row)` for every row of a graph.
 pub(super) fn map_rows<V: Send>(
     graph: &Pattern,
     value: impl Fn(usize) -> V + Sync + Send,
@@ -74,7 +72,6 @@ pub(super) fn map_rows<V: Send>(
     all
 }
 
-/// The columns of one row.
 #[inline]
 pub(super) fn neighbours(graph: &Pattern, row: usize) -> impl Iterator<Item = usize> {
     let columns = &graph.columns()[graph.range(row)];

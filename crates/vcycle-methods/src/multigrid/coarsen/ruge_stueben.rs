@@ -7,27 +7,19 @@ use super::choice::Choice;
 use super::pmis::{COARSE, FINE, OPEN, start};
 use super::registration::CoarseningRegistration;
 use super::rounds::neighbours;
-use super::unknowns::CoarseUnknowns;
-use super::{Splitting, check_square};
+use super::{CoarseUnknowns, Splitting, check_square};
 use crate::error::Result;
+use crate::host_stages;
 use crate::matrix::Pattern;
-use crate::operations::{HostStage, on_host};
+use crate::operations::on_host;
 
-/// What the host does for devices.
-const ON_HOST: HostStage = HostStage {
-    name: "rs coarsening",
-};
-
-/// What it says of itself.
 pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
     name: "rs",
     summary: "The first pass of Ruge and Stueben (1987).",
     groups: false,
     reads: &["strength"],
     complex: true,
-    skips_diagonal: false,
-    or_uniform: None,
-    on_host: &[ON_HOST],
+    on_host: &[host_stages::RUGE_STUEBEN],
     over_ranks: false,
     coarsen: |graph| {
         Ok(Choice::here(CoarseUnknowns::Chosen(ruge_stueben(
@@ -59,7 +51,7 @@ pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
 /// For a graph that is not square, and when memory is short.
 pub fn ruge_stueben(strength: &Arc<Pattern>) -> Result<Splitting> {
     check_square("ruge-stueben", strength.size())?;
-    on_host(strength.executor(), ON_HOST);
+    on_host(strength.executor(), host_stages::RUGE_STUEBEN);
     let n = strength.size().rows;
     let open = |row: usize| start(strength, row);
     let state = first_pass(strength, &*strength.transpose()?, 0..n, &open);

@@ -2,24 +2,20 @@
 
 use std::sync::Arc;
 
-use super::Aggregates;
 use super::choice::Choice;
 use super::groups::Groups;
 use super::nearby::Nearby;
 use super::registration::CoarseningRegistration;
-use super::unknowns::CoarseUnknowns;
+use super::{Aggregates, CoarseUnknowns};
 use crate::error::{Error, Result};
 use crate::matrix::Partition;
 
-/// What it says of itself.
 pub(super) const UNIFORM: CoarseningRegistration = CoarseningRegistration {
     name: "uniform",
     summary: "Groups of `aggregate-size` consecutive unknowns, the last perhaps smaller.",
     groups: true,
     reads: &["aggregate-size"],
     complex: true,
-    skips_diagonal: false,
-    or_uniform: None,
     on_host: &[],
     over_ranks: true,
     coarsen: |graph| uniform_near(graph.near, graph.a.size().rows, graph.aggregate_size),
@@ -41,13 +37,7 @@ pub(in crate::multigrid) fn uniform_near(near: &Nearby, n: usize, size: usize) -
 }
 
 fn check(size: usize) -> Result<()> {
-    match size == 0 {
-        true => Err(Error::bad_parameter(
-            "size",
-            "a group has at least one unknown",
-        )),
-        false => Ok(()),
-    }
+    Error::check_parameter(size > 0, "size", "a group has at least one unknown")
 }
 
 /// Groups of `size` consecutive unknowns, the last perhaps smaller.

@@ -1,14 +1,11 @@
 //! Dense factorisation of a small matrix.
 
-use super::registration::{CoarsestMethod, CoarsestRegistration};
 use crate::dense::Lu;
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
 use crate::matrix::{Csr, Dense};
-use crate::operations::HostStage;
 use crate::operations::factor::{Pivoting, inverse};
-use crate::registration::Symmetry;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::vector::Vector;
 
@@ -17,21 +14,6 @@ use crate::vector::Vector;
 const PIVOTING: Pivoting = Pivoting {
     factor: 10.0,
     zero: 1e-11,
-};
-
-/// What the host does for devices.
-pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
-    name: "inverse of the coarsest complex matrix",
-};
-
-/// What it says of itself.
-pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
-    name: "dense",
-    summary: "`P A = L U` in double precision, for vectors of any precision.",
-    needs: &[],
-    symmetry: Symmetry::Symmetric,
-    on_host: &[ON_HOST],
-    method: CoarsestMethod::Dense,
 };
 
 /// `P A = L U` in double precision, real or complex, for vectors of any precision.
@@ -141,23 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_on_the_diagonal_is_pivoted_away() {
-        let x = solve(
-            3,
-            &[0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 4.0],
-            &[2.0, 3.0, 4.0],
-        );
-        assert_eq!(x, [2.0, 1.0, 1.0]);
-    }
-
-    #[test]
-    fn a_singular_consistent_system_is_solved() {
-        let x = solve(
-            3,
-            &[1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0],
-            &[1.0, 0.0, -1.0],
-        );
-        assert_eq!(x, [2.0, 1.0, 0.0]);
+    fn zeros_and_small_pivots_are_told_apart() {
+        let exchanged = [0.0, 2.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 4.0];
+        let consistent = [1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0];
+        // Small rows beside large ones are not singular.
+        let uneven = [1e20, 0.0, 0.0, 2.0];
+        for (values, b, x) in [
+            (&exchanged[..], &[2.0, 3.0, 4.0][..], &[2.0, 1.0, 1.0][..]),
+            (&consistent, &[1.0, 0.0, -1.0], &[2.0, 1.0, 0.0]),
+            (&uneven, &[1e20, 1.0], &[1.0, 0.5]),
+        ] {
+            assert_eq!(solve(b.len(), values, b), x);
+        }
     }
 
     #[test]
@@ -190,18 +167,12 @@ mod tests {
             let n = a.size().rows;
             let unit = Vector::<f64>::identity(&host, n).unwrap();
             let mut expected = Vector::zeros(&host, n, n).unwrap();
-            DenseLu::new(&a)
-                .apply(&unit, &mut expected, &Workspace::new())
-                .unwrap();
+            let lu = DenseLu::new(&a);
+            lu.apply(&unit, &mut expected, &Workspace::new()).unwrap();
             for a in [a.copy_to(&device).unwrap(), a] {
                 let found = DenseLu::inverse::<f64>(&device, &a).unwrap().unwrap();
                 assert_near(found.values(), &expected.to_vec(), 1e-12, "inverse");
             }
         }
-    }
-
-    #[test]
-    fn small_rows_beside_large_ones_are_not_singular() {
-        assert_eq!(solve(2, &[1e20, 0.0, 0.0, 2.0], &[1e20, 1.0]), [1.0, 0.5]);
     }
 }

@@ -2,24 +2,11 @@
 
 use std::sync::Arc;
 
-use super::registration::{CoarsestMethod, CoarsestRegistration};
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::host_stages::PIVOTS;
 use crate::linop::LinOp;
 use crate::matrix::Csr;
-use crate::registration::Symmetry;
 use crate::scalar::Mixes;
-
-/// What it says of itself.
-pub(super) const DIRECT: CoarsestRegistration = CoarsestRegistration {
-    name: "direct",
-    summary: "The sparse factorisation `Direct`, where the library is built with it.",
-    needs: &[],
-    symmetry: Symmetry::Symmetric,
-    on_host: &[PIVOTS],
-    method: CoarsestMethod::Direct,
-};
 
 /// What factorisations of the coarsest level share, as long as its pattern stays the same: set-ups keep it for updates.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +68,6 @@ mod tests {
     use crate::multigrid::{Amg, Hierarchy};
     use crate::vector::{Coefficient, Vector};
 
-    /// The stages of direct solvers.
     #[derive(Default)]
     struct Stages(Vec<String>);
 
@@ -104,7 +90,7 @@ mod tests {
         r.norms().unwrap()[0] / b.norms().unwrap()[0]
     }
 
-    fn updates_keep_order_and_fill(executor: &Executor) {
+    fn updates_keep_order_and_fill_on(executor: &Executor) {
         let a = gallery::build("poisson5:40", executor).unwrap().matrix;
         let twice: Arc<dyn LinOp<f64>> = Arc::new(a.scale(2.0).unwrap());
         let a: Arc<dyn LinOp<f64>> = Arc::new(a);
@@ -134,14 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn updates_of_processors_keep_order_and_fill() {
-        updates_keep_order_and_fill(&Executor::cpu());
-    }
-
-    #[test]
-    fn updates_of_devices_keep_order_and_fill() {
+    fn updates_keep_order_and_fill() {
+        updates_keep_order_and_fill_on(&Executor::cpu());
         if let Some(device) = vcycle_core::testing::device() {
-            updates_keep_order_and_fill(&device);
+            updates_keep_order_and_fill_on(&device);
         }
     }
 }

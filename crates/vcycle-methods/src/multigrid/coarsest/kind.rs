@@ -1,11 +1,14 @@
-//! The table of coarsest solvers.
+//! The table of coarsest solvers, and what each says of itself.
 
-use super::dense::DENSE;
-use super::registration::{CoarsestRegistration, SolveCoarsest};
+use std::sync::Arc;
+
+use super::registration::{CoarsestMethod, CoarsestRegistration, SolveCoarsest};
+use crate::host_stages::{COMPLEX_INVERSE, PIVOTS};
 use crate::matrix::Csr;
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::stages;
-use crate::registration::Symmetry;
+use crate::precond::Jacobi;
+use crate::registration::{Need, Symmetry};
 use crate::scalar::Scalar;
 
 /// Rows up to which [`Coarsest::Auto`] takes the dense factorisation.
@@ -16,16 +19,50 @@ stages! {
     enum Coarsest("coarsest"): CoarsestRegistration, own SolveCoarsest or Inner::named {
         /// `diagonal` for a diagonal matrix, else `dense` up to 1000 rows, else `smoother`.
         Auto = AUTO,
-        Dense = dense::DENSE,
-        Direct = direct::DIRECT,
-        Smoother = smoother::SMOOTHER,
-        Diagonal = diagonal::DIAGONAL,
+        Dense = kind::DENSE,
+        Direct = kind::DIRECT,
+        Smoother = kind::SMOOTHER,
+        Diagonal = kind::DIAGONAL,
     }
 }
 
 const AUTO: CoarsestRegistration = CoarsestRegistration {
     name: "auto",
     summary: "`diagonal` for a diagonal matrix, else `dense` up to 1000 rows, else `smoother`.",
+    ..DENSE
+};
+
+pub(super) const DENSE: CoarsestRegistration = CoarsestRegistration {
+    name: "dense",
+    summary: "`P A = L U` in double precision, for vectors of any precision.",
+    needs: &[],
+    symmetry: Symmetry::Symmetric,
+    on_host: &[COMPLEX_INVERSE],
+    method: CoarsestMethod::Dense,
+};
+
+pub(super) const DIRECT: CoarsestRegistration = CoarsestRegistration {
+    name: "direct",
+    summary: "The sparse factorisation `Direct`, where the library is built with it.",
+    on_host: &[PIVOTS],
+    method: CoarsestMethod::Direct,
+    ..DENSE
+};
+
+pub(super) const SMOOTHER: CoarsestRegistration = CoarsestRegistration {
+    name: "smoother",
+    summary: "The sweeps of the other levels, before and after.",
+    on_host: &[],
+    method: CoarsestMethod::Smoother,
+    ..DENSE
+};
+
+pub(super) const DIAGONAL: CoarsestRegistration = CoarsestRegistration {
+    name: "diagonal",
+    summary: "The inverse of the diagonal, exact for a diagonal matrix.",
+    needs: &[Need::Diagonal],
+    on_host: &[],
+    method: CoarsestMethod::Factory(|| Arc::new(Jacobi::default())),
     ..DENSE
 };
 

@@ -1,16 +1,13 @@
 //! Solvers for the coarsest level.
 
 mod dense;
-mod diagonal;
 mod direct;
 mod kind;
 mod registration;
-mod smoother;
 
 use std::sync::Arc;
 
 pub use dense::DenseLu;
-pub(super) use dense::ON_HOST as INVERSE_ON_HOST;
 pub(super) use direct::KeptFactors;
 pub use kind::Coarsest;
 pub(super) use kind::is_diagonal;

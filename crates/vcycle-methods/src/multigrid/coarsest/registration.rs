@@ -1,4 +1,4 @@
-//! What coarsest solvers say of themselves.
+//! What is asked of coarsest solvers.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,8 +7,7 @@ use crate::linop::AnyFactory;
 use crate::operations::HostStage;
 use crate::registration::{Need, Symmetry};
 
-/// A coarsest solver of one's own: [`Coarsest::own`](super::Coarsest::own) and
-/// [`Coarsest::register`](super::Coarsest::register) take it.
+/// A coarsest solver of one's own: [`Coarsest::own`](super::Coarsest::own) and [`Coarsest::register`](super::Coarsest::register) take it.
 pub trait SolveCoarsest: Debug + Send + Sync {
     /// Its name in reports, and in options and files once it is registered.
     fn name(&self) -> &'static str;
@@ -20,7 +19,7 @@ pub trait SolveCoarsest: Debug + Send + Sync {
     fn factory(&self) -> Arc<dyn AnyFactory>;
 }
 
-/// What a coarsest solver says of itself, in its own file. Over ranks the first of them has the level. Every field is asked
+/// What a coarsest solver says of itself. Over ranks the first of them has the level. Every field is asked
 /// for: options, help and messages are made of them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -35,11 +34,9 @@ pub struct CoarsestRegistration {
     pub symmetry: Symmetry,
     /// What of its set-up the host does for matrices of a device.
     pub on_host: &'static [HostStage],
-    /// How it is made.
     pub(in crate::multigrid) method: CoarsestMethod,
 }
 
-/// How a coarsest solver is made.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::multigrid) enum CoarsestMethod {
     /// A dense factorisation in double precision.

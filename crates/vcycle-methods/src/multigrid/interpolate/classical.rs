@@ -10,16 +10,14 @@
 
 use std::sync::Arc;
 
-use super::couplings::Couplings;
 use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
-use super::row::Row;
+use super::row::Formula;
 use super::truncation::Truncation;
 use crate::error::Result;
+use crate::host_stages;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
-use crate::operations::interpolate::WeightMethod;
-use crate::scalar::Field;
 
 /// Classical interpolation: `Ĉ_i` is `C_i`.
 ///
@@ -32,8 +30,8 @@ pub(super) const CLASSICAL: InterpolationRegistration = InterpolationRegistratio
     on_host: &[],
     over_ranks: true,
     method: InterpolationMethod::Weights {
-        real: classical_weights,
-        complex: Some(classical_weights),
+        formula: Formula::Classical,
+        complex: true,
     },
 };
 
@@ -44,19 +42,56 @@ pub(super) const EXTENDED: InterpolationRegistration = InterpolationRegistration
     name: "extended",
     summary: "Extended interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.5), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
     method: InterpolationMethod::Weights {
-        real: extended_weights,
-        complex: Some(extended_weights),
+        formula: Formula::Extended,
+        complex: true,
     },
     ..CLASSICAL
 };
 
-/// Extended+i interpolation: that of [`extended_i`].
 pub(super) const EXTENDED_I: InterpolationRegistration = InterpolationRegistration {
     name: "extended+i",
     summary: "Extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008, section 4.6), from `Ĉ_i = C_i ∪ ⋃_{k∈F_i} C_k`.",
     method: InterpolationMethod::Weights {
-        real: extended_i_weights,
-        complex: Some(extended_i_weights),
+        formula: Formula::ExtendedI,
+        complex: true,
+    },
+    ..CLASSICAL
+};
+
+/// The weights of [`extended_i`] on a smaller set, that of algorithm 4 in the thesis on the Chronos
+/// solver (section 2.2.3 there).
+///
+/// The set starts as `C_i`. As long as strong fine neighbours have no strong coupling to it, the
+/// coarse unknown that most of these are strongly coupled to is added, of equal ones the first.
+///
+/// **Choose it** when `extended+i` makes the coarse matrices too dense and `classical` converges slowly.
+pub(super) const HYBRID: InterpolationRegistration = InterpolationRegistration {
+    name: "hybrid",
+    summary: "As `extended+i`, from as few distant unknowns as are needed.",
+    on_host: &[host_stages::HYBRID],
+    method: InterpolationMethod::Weights {
+        formula: Formula::Hybrid,
+        complex: false,
+    },
+    ..CLASSICAL
+};
+
+/// Direct interpolation (Stüben 1999, section 4.2.1):
+///
+/// `w_ij = -α_i a_ij / a_ii` for `j` in `C_i` with `a_ij < 0`, where
+/// `α_i = Σ_{k∈N_i} a_ik^- / Σ_{k∈C_i} a_ik^-`,
+///
+/// and the same with the positive couplings. Couplings of a sign that `C_i` has none of are added
+/// to `a_ii`. A fine unknown without strong coarse neighbours gets an empty row.
+///
+/// **Choose it** when the set-up has to be cheap and every fine unknown has several strong coarse
+/// neighbours.
+pub(super) const DIRECT: InterpolationRegistration = InterpolationRegistration {
+    name: "direct",
+    summary: "Direct interpolation (Stüben 1999, section 4.2.1).",
+    method: InterpolationMethod::Weights {
+        formula: Formula::Direct,
+        complex: false,
     },
     ..CLASSICAL
 };
@@ -92,35 +127,8 @@ pub fn extended_i(
     splitting: &Splitting,
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
-    extended_i_weights(&Weighing::new(a, strength, splitting, truncation))
-}
-
-fn classical_weights<V: Field>(given: &Weighing<'_, V>) -> Result<Csr<V>> {
-    weighted(WeightMethod::Classical, given, |row, level, i| {
-        row.add_neighbours(level, i);
-        row.weigh(level, i);
-    })
-}
-
-fn extended_weights<V: Field>(given: &Weighing<'_, V>) -> Result<Csr<V>> {
-    weighted(WeightMethod::Extended, given, |row, level, i| {
-        row.add_neighbours(level, i);
-        row.add_distant(level);
-        row.weigh(level, i);
-    })
-}
-
-/// The rows that are asked for.
-pub(super) fn extended_i_weights<V: Field>(given: &Weighing<'_, V>) -> Result<Csr<V>> {
-    weighted(WeightMethod::ExtendedI, given, extended_i_row)
-}
-
-/// The weights of one fine unknown.
-pub(super) fn extended_i_row<V: Field>(row: &mut Row<V>, level: &Couplings<'_, V>, i: usize) {
-    row.add(i as u32);
-    row.add_neighbours(level, i);
-    row.add_distant(level);
-    row.weigh(level, i);
+    let given = Weighing::new(a, strength, splitting, truncation);
+    weighted(Formula::ExtendedI, &given)
 }
 
 #[cfg(test)]
@@ -150,6 +158,23 @@ mod tests {
         }
     }
 
+    /// The first row by a method, from unknowns some of which are coarse.
+    fn first_row(
+        method: Interpolation,
+        rows: &[Vec<(u32, f64)>],
+        strong: Option<&[Vec<(u32, f64)>]>,
+        coarse: &[bool],
+    ) -> (Vec<u32>, Vec<f64>) {
+        let (a, strong) = (
+            testing::matrix(rows),
+            testing::matrix(strong.unwrap_or(rows)),
+        );
+        let (splitting, none) = (testing::choose(coarse), Truncation::none());
+        let p = method.prolongation(&a, strong.pattern(), &splitting, &none);
+        let p = p.unwrap();
+        (p.row(0).0.to_vec(), p.row(0).1.to_vec())
+    }
+
     #[test]
     fn weak_couplings_within_the_set_keep_their_place() {
         let rows = [
@@ -158,13 +183,34 @@ mod tests {
             vec![(2, 1.0)],
             vec![(3, 1.0)],
         ];
-        let a = testing::matrix(&rows);
-        let strong = testing::matrix(&[vec![(1, 1.0)], vec![(0, 1.0), (2, 1.0)], vec![], vec![]]);
-        let splitting = testing::choose(&[false, false, true, true]);
-        let p = extended_i(&a, strong.pattern(), &splitting, &Truncation::none()).unwrap();
+        let strong = [vec![(1, 1.0)], vec![(0, 1.0), (2, 1.0)], vec![], vec![]];
+        let coarse = [false, false, true, true];
+        let (columns, values) = first_row(Interpolation::ExtendedI, &rows, Some(&strong), &coarse);
         // Half of the coupling to 1 comes back to 0, half goes to 2; that to 3 is lumped.
-        let (columns, values) = p.row(0);
         assert_eq!(columns, [0]);
-        testing::assert_close(values, &[1.0 / 2.25]);
+        testing::assert_close(&values, &[1.0 / 2.25]);
+    }
+
+    #[test]
+    fn positive_couplings_are_shared_apart_from_negative_ones() {
+        let mut rows = vec![vec![(0, 4.0), (1, -1.0), (2, -2.0), (3, 0.5), (4, 0.5)]];
+        rows.extend((1..5).map(|row| vec![(row, 1.0)]));
+        let coarse = [false, true, false, true, false];
+        let row = first_row(Interpolation::Direct, &rows, None, &coarse);
+        assert_eq!(row, (vec![0, 1], vec![0.75, -0.25]));
+    }
+
+    #[test]
+    fn one_distant_point_that_covers_two_neighbours_is_enough() {
+        // Point 0 with fine neighbours 1 and 2; 3, 4 and 5 are coarse, 4 a neighbour of both.
+        let mut rows = vec![
+            vec![(0, 2.0), (1, -1.0), (2, -1.0)],
+            vec![(0, -1.0), (1, 3.0), (3, -1.0), (4, -1.0)],
+            vec![(0, -1.0), (2, 3.0), (4, -1.0), (5, -1.0)],
+        ];
+        rows.extend((3..6).map(|row| vec![(row, 1.0)]));
+        let coarse = [false, false, false, true, true, true];
+        let row = first_row(Interpolation::Hybrid, &rows, None, &coarse);
+        assert_eq!(row, (vec![1], vec![1.0]));
     }
 }

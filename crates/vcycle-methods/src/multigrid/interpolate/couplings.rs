@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use num_traits::Zero;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern, Rows, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
@@ -69,7 +69,13 @@ impl<'a, V: Field> Couplings<'a, V> {
 pub(super) fn check<V: Field>(a: &Csr<V>, strength: &Pattern, splitting: &Splitting) -> Result<()> {
     check_size("interpolation", Size::square(a.size().rows), a.size())?;
     check_size("strength of couplings", a.size(), strength.size())?;
-    check_splitting(splitting, a.size().rows)
+    let found = Size::new(splitting.coarse_index.count(), 1);
+    check_size(
+        "choice of coarse unknowns",
+        Size::new(a.size().rows, 1),
+        found,
+    )?;
+    splitting.coarse_index.check_below(splitting.coarse_count)
 }
 
 /// The entries of fine rows in coarse columns whose sign is not that of the diagonal.
@@ -80,13 +86,11 @@ fn couplings_to_coarse<V: Field>(a: &Csr<V>, diagonal: &[V], coarse: &[u32]) -> 
         if coarse[row] != NONE {
             return Ok(());
         }
-        out.reserve(executor, columns.len())?;
-        for (&column, &value) in columns.iter().zip(values) {
-            if coarse[column as usize] != NONE && opposes(value, diagonal[row]) {
-                out.push(column, value);
-            }
-        }
-        Ok(())
+        out.append_kept(executor, columns.len(), |at| {
+            let (column, value) = (columns[at], values[at]);
+            let keep = coarse[column as usize] != NONE && opposes(value, diagonal[row]);
+            (keep, column, value)
+        })
     };
     let arrays = build(executor, a.pattern().pieces(), a.bytes(), || (), fill)?;
     Ok(arrays.into_csr(executor, a.size()))
@@ -102,7 +106,6 @@ pub(super) fn opposes<V: Field>(value: V, diagonal: V) -> bool {
     }
 }
 
-/// The coarse columns of fine rows.
 fn restrict(strength: &Pattern, coarse: &[u32]) -> Result<Arc<Pattern>> {
     let executor = strength.executor();
     let fill = |(): &mut (), row: usize, out: &mut Rows<()>| {
@@ -110,31 +113,10 @@ fn restrict(strength: &Pattern, coarse: &[u32]) -> Result<Arc<Pattern>> {
         if coarse[row] != NONE {
             return Ok(());
         }
-        out.reserve(executor, columns.len())?;
-        let columns = columns.iter().filter(|&&j| coarse[j as usize] != NONE);
-        columns.for_each(|&column| out.push(column, ()));
-        Ok(())
+        out.append_kept(executor, columns.len(), |at| {
+            (coarse[columns[at] as usize] != NONE, columns[at], ())
+        })
     };
     let arrays = build(executor, strength.pieces(), strength.bytes(), || (), fill)?;
     Ok(arrays.into_pattern(executor, strength.size()))
-}
-
-/// Fails unless every one of `unknowns` has a number in range or none.
-fn check_splitting(splitting: &Splitting, unknowns: usize) -> Result<()> {
-    let found = Size::new(splitting.coarse_index.count(), 1);
-    check_size("choice of coarse unknowns", Size::new(unknowns, 1), found)?;
-    if splitting.coarse_index.is_made_by_device() {
-        return Ok(());
-    }
-    let limit = splitting.coarse_count;
-    let outside = |&index: &u32| index != NONE && index as usize >= limit;
-    match splitting.coarse_index.iter().position(outside) {
-        None => Ok(()),
-        Some(position) => Err(Error::IndexOutOfRange {
-            position,
-            axis: "column",
-            index: splitting.coarse_index[position] as usize,
-            limit,
-        }),
-    }
 }

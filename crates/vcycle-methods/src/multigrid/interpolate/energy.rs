@@ -1,22 +1,18 @@
 //! Steps that reduce the energy of a prolongation without changing its pattern.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::over_ranks::RankLevel;
+use super::prolongation::RankLevel;
+use super::small::{norm, subtract};
 use crate::eigen::rounded;
 use crate::error::{Error, Result};
+use crate::host_stages;
 use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Halo, Pattern, Rows, build};
+use crate::matrix::{Csr, Halo, Rows, build};
 use crate::multigrid::coarsen::{NextNumbers, spread_over};
-use crate::operations::interpolate::{EnergySpace, energy_space};
-use crate::operations::{HostStage, on_host};
+use crate::operations::interpolate::energy_space;
+use crate::operations::on_host;
 use crate::vector::{Coefficient, Scalars, Vector};
-
-/// What the host does for devices.
-pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
-    name: "energy minimisation that keeps more than 16 vectors",
-};
 
 /// Directions of the near-kernel smaller than this beside the largest do not constrain a row.
 const DEPENDENT: f64 = 1e-8;
@@ -59,22 +55,25 @@ pub fn energy_minimised(
 ) -> Result<Csr<f64>> {
     check_size("matrix", Size::square(p.size().rows), a.size())?;
     check(a, vectors, p.size().cols, 0..a.size().rows)?;
-    let flags = || {
-        (0..a.size().rows)
-            .map(|row| u32::from(fixed(row)))
-            .collect()
-    };
+    let rows = 0..a.size().rows;
+    let flags = || rows.clone().map(|row| u32::from(fixed(row))).collect();
     let values = match energy_space(a, p.pattern(), vectors, flags)? {
-        Some(space) => lowered(&space, p, steps)?,
-        None => {
-            on_host(a.executor(), ON_HOST);
-            let near = |x: &Vector<f64>| Ok(Csr::of_buffers(p.pattern(), x.buffer().clone()));
-            let rows = OwnRows {
-                rows: 0..a.size().rows,
-                near,
-                sum: Ok,
+        Some(space) => {
+            let gradient = |x: &Vector<f64>| space.gradient(x);
+            let scaled = |x: &Vector<f64>| space.scaled(x);
+            let space = Space {
+                gradient: &gradient,
+                scaled: &scaled,
+                sum: &Ok,
             };
-            lowered(&ChangeSpace::new(a, p, vectors, fixed, rows), p, steps)?
+            lowered(&space, p, steps)?
+        }
+        None => {
+            on_host(a.executor(), host_stages::ENERGY);
+            let near = |x: &Vector<f64>| -> Result<Csr<f64>> {
+                Ok(Csr::of_buffers(p.pattern(), x.buffer().clone()))
+            };
+            lowered_by_rows((a, rows), p, vectors, &fixed, (&near, &Ok), steps)?
         }
     };
     Ok(Csr::of_buffers(p.pattern(), values.buffer().clone()))
@@ -99,16 +98,14 @@ pub(in crate::multigrid) fn energy_minimised_over_ranks(
     let vectors = vectors.iter().map(|own| spread_over(&columns, own));
     let vectors: Vec<Vec<f64>> = vectors.collect::<Result<_>>()?;
     team.agree(check(a, &vectors, columns.len(), fine.own()))?;
-    let own = OwnRows {
-        rows: fine.own(),
-        near: |x: &Vector<f64>| Ok(of_rows(x.to_vec())?.0),
-        sum: |own: f64| {
-            let mut all = [own];
-            team.sum(&mut all)?;
-            Ok(all[0])
-        },
+    let near = |x: &Vector<f64>| -> Result<Csr<f64>> { Ok(of_rows(x.to_vec())?.0) };
+    let sum = |own: f64| -> Result<f64> {
+        let mut all = [own];
+        team.sum(&mut all)?;
+        Ok(all[0])
     };
-    let values = lowered(&ChangeSpace::new(a, p, &vectors, fixed, own), p, steps)?;
+    let rows = (a, fine.own());
+    let values = lowered_by_rows(rows, p, &vectors, &fixed, (&near, &sum), steps)?;
     Ok(Csr::of_buffers(p.pattern(), values.buffer().clone()))
 }
 
@@ -128,24 +125,38 @@ fn check(a: &Csr<f64>, vectors: &[Vec<f64>], columns: usize, rows: Range<usize>)
     }
 }
 
-/// The rows of a prolongation that are here, among those nearby.
-struct OwnRows<N, S> {
-    rows: Range<usize>,
-    /// All rows nearby, for values of own ones.
-    near: N,
-    /// The sum over all ranks of what each has.
-    sum: S,
+type Vectors<'s> = &'s dyn Fn(&Vector<f64>) -> Result<Vector<f64>>;
+/// All rows nearby, for values of own ones.
+type Nearby<'s> = &'s dyn Fn(&Vector<f64>) -> Result<Csr<f64>>;
+/// The sum over all ranks of what each has.
+type Sum<'s> = &'s dyn Fn(f64) -> Result<f64>;
+
+/// Changes of a prolongation, by their values.
+struct Space<'s> {
+    /// What is in the space of `A X`.
+    gradient: Vectors<'s>,
+    /// `X` over the diagonal of the matrix.
+    scaled: Vectors<'s>,
+    sum: Sum<'s>,
+}
+
+impl Space<'_> {
+    fn dot(&self, x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
+        let mut out = Scalars::filled(x.executor(), 1, 0.0)?;
+        x.dot(y, &mut out)?;
+        (self.sum)(out.get(0)?)
+    }
 }
 
 /// Values of a prolongation after steps of conjugate gradients in a space.
-fn lowered(space: &dyn Space, p: &Csr<f64>, steps: usize) -> Result<Vector<f64>> {
+fn lowered(space: &Space<'_>, p: &Csr<f64>, steps: usize) -> Result<Vector<f64>> {
     let mut p = Vector::of_buffer(p.values_buffer().clone());
-    let mut r = space.gradient(&p)?;
+    let mut r = (space.gradient)(&p)?;
     r.scale(Coefficient::real(-1.0))?;
-    let mut direction = space.scaled(&r)?;
+    let mut direction = (space.scaled)(&r)?;
     let mut slope = space.dot(&r, &direction)?;
     for _ in 0..steps {
-        let image = space.gradient(&direction)?;
+        let image = (space.gradient)(&direction)?;
         let curvature = space.dot(&direction, &image)?;
         if slope <= 0.0 || curvature <= 0.0 {
             break;
@@ -153,7 +164,7 @@ fn lowered(space: &dyn Space, p: &Csr<f64>, steps: usize) -> Result<Vector<f64>>
         let length = rounded(slope / curvature, KEPT);
         p.axpy(Coefficient::real(length), &direction)?;
         r.axpy(Coefficient::real(-length), &image)?;
-        let mut next = space.scaled(&r)?;
+        let mut next = (space.scaled)(&r)?;
         let last = std::mem::replace(&mut slope, space.dot(&r, &next)?);
         next.axpy(Coefficient::real(rounded(slope / last, KEPT)), &direction)?;
         direction = next;
@@ -161,91 +172,20 @@ fn lowered(space: &dyn Space, p: &Csr<f64>, steps: usize) -> Result<Vector<f64>>
     Ok(p)
 }
 
-fn dot(x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
-    let mut out = Scalars::filled(x.executor(), 1, 0.0)?;
-    x.dot(y, &mut out)?;
-    out.get(0)
-}
-
-/// Changes of a prolongation, by their values.
-trait Space {
-    /// The product of two.
-    fn dot(&self, x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
-        dot(x, y)
-    }
-
-    /// What is in the space of `A X`.
-    fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>>;
-
-    /// `X` over the diagonal of the matrix.
-    fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>>;
-}
-
-impl Space for EnergySpace<'_> {
-    fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
-        self.gradient(x)
-    }
-
-    fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
-        self.scaled(x)
-    }
-}
-
-/// Changes of a prolongation that keep pattern, fixed rows and what vectors are mapped to.
-struct ChangeSpace<'a, F, N, S> {
-    a: &'a Csr<f64>,
-    /// Of own rows.
-    pattern: &'a Arc<Pattern>,
-    inverse: Vec<f64>,
-    vectors: &'a [Vec<f64>],
-    fixed: F,
-    own: OwnRows<N, S>,
-}
-
-impl<'a, F, N, S> ChangeSpace<'a, F, N, S> {
-    fn new(
-        a: &'a Csr<f64>,
-        p: &'a Csr<f64>,
-        vectors: &'a [Vec<f64>],
-        fixed: F,
-        own: OwnRows<N, S>,
-    ) -> Self {
-        let diagonal = a.diagonal();
-        let inverse = diagonal[own.rows.clone()].iter().map(|entry| 1.0 / entry);
-        Self {
-            a,
-            pattern: p.pattern(),
-            inverse: inverse.collect(),
-            vectors,
-            fixed,
-            own,
-        }
-    }
-}
-
-/// Of a row.
-#[derive(Default)]
-struct EnergyScratch {
-    /// For each column its place in the row, and one; zero if it has none.
-    places: Vec<u32>,
-    values: Vec<f64>,
-    /// Orthonormal directions of the vectors at the columns.
-    directions: Vec<Vec<f64>>,
-}
-
-impl<F, N, S> Space for ChangeSpace<'_, F, N, S>
-where
-    F: Fn(usize) -> bool + Sync,
-    N: Fn(&Vector<f64>) -> Result<Csr<f64>>,
-    S: Fn(f64) -> Result<f64>,
-{
-    fn dot(&self, x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
-        (self.own.sum)(dot(x, y)?)
-    }
-
-    fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
-        let (a, vectors, fixed) = (self.a, self.vectors, &self.fixed);
-        let (x, rows) = (&(self.own.near)(x)?, self.own.rows.clone());
+/// The same with changes of own rows among those nearby that keep pattern, fixed rows and what vectors are mapped to.
+fn lowered_by_rows(
+    (a, rows): (&Csr<f64>, Range<usize>),
+    p: &Csr<f64>,
+    vectors: &[Vec<f64>],
+    fixed: &(dyn Fn(usize) -> bool + Sync),
+    (near, sum): (Nearby<'_>, Sum<'_>),
+    steps: usize,
+) -> Result<Vector<f64>> {
+    let diagonal = a.diagonal();
+    let inverse = diagonal[rows.clone()].iter().map(|entry| 1.0 / entry);
+    let inverse: Vec<f64> = inverse.collect();
+    let gradient = |x: &Vector<f64>| -> Result<Vector<f64>> {
+        let x = &near(x)?;
         let executor = x.executor();
         let fill = |scratch: &mut EnergyScratch, row: usize, out: &mut Rows<f64>| {
             let row = rows.start + row;
@@ -256,22 +196,33 @@ where
                 scratch.product(a, x, row);
                 scratch.project(vectors, columns);
             }
-            out.reserve(executor, columns.len())?;
-            let entries = columns.iter().zip(&scratch.values);
-            entries.for_each(|(&column, &value)| out.push(column, value));
-            Ok(())
+            out.append(executor, (columns, &scratch.values))
         };
-        let (pieces, bytes) = (self.pattern.pieces(), 8 * a.bytes());
+        let (pieces, bytes) = (p.pattern().pieces(), 8 * a.bytes());
         let arrays = build(executor, pieces, bytes, EnergyScratch::default, fill)?;
         let image = arrays.into_csr(executor, Size::new(rows.len(), x.size().cols));
         Ok(Vector::of_buffer(image.values_buffer().clone()))
-    }
-
-    fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
-        let scaled = Csr::of_buffers(self.pattern, x.buffer().clone());
-        let scaled = scaled.scale_rows(&self.inverse)?;
+    };
+    let scaled = |x: &Vector<f64>| -> Result<Vector<f64>> {
+        let scaled = Csr::of_buffers(p.pattern(), x.buffer().clone());
+        let scaled = scaled.scale_rows(&inverse)?;
         Ok(Vector::of_buffer(scaled.values_buffer().clone()))
-    }
+    };
+    let space = Space {
+        gradient: &gradient,
+        scaled: &scaled,
+        sum,
+    };
+    lowered(&space, p, steps)
+}
+
+#[derive(Default)]
+struct EnergyScratch {
+    /// For each column its place in the row, and one; zero if it has none.
+    places: Vec<u32>,
+    values: Vec<f64>,
+    /// Orthonormal directions of the vectors at the columns.
+    directions: Vec<Vec<f64>>,
 }
 
 impl EnergyScratch {
@@ -312,9 +263,9 @@ impl EnergyScratch {
             let before = norm(&here);
             // The second pass removes what rounding left.
             for _ in 0..2 {
-                directions
-                    .iter()
-                    .for_each(|other| subtract(other, &mut here));
+                for other in directions.iter() {
+                    subtract(other, &mut here);
+                }
             }
             let left = norm(&here);
             if left > DEPENDENT * before {
@@ -326,62 +277,45 @@ impl EnergyScratch {
     }
 }
 
-/// Makes `x` orthogonal to a direction of norm one.
-fn subtract(direction: &[f64], x: &mut [f64]) {
-    let part: f64 = direction.iter().zip(&*x).map(|(d, x)| d * x).sum();
-    x.iter_mut()
-        .zip(direction)
-        .for_each(|(x, d)| *x -= part * d);
-}
-
-fn norm(x: &[f64]) -> f64 {
-    x.iter().map(|value| value * value).sum::<f64>().sqrt()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::executor::Executor;
-    use crate::matrix::galerkin;
-    use crate::multigrid::coarsen::NONE;
+    use crate::multigrid::coarsen::{NONE, Splitting};
     use crate::multigrid::interpolate::{Bamg, bamg, smoothed, spectral_radius, testing};
     use crate::multigrid::testing::{assert_matrices_near, body};
     use vcycle_core::testing::device;
 
-    fn energy(a: &Csr<f64>, p: &Csr<f64>) -> f64 {
-        let coarse = galerkin(&p.transpose().unwrap(), a, p).unwrap();
-        coarse.diagonal().iter().sum()
-    }
-
-    fn mapped(p: &Csr<f64>, vector: &[f64]) -> Vec<f64> {
-        let row = |row| {
-            let (columns, values) = p.row(row);
-            let products = columns.iter().zip(values);
-            products.map(|(&c, v)| v * vector[c as usize]).sum()
-        };
-        (0..p.size().rows).map(row).collect()
+    /// A body, a prolongation of its modes with more entries a row than these, which would leave nothing to choose, the
+    /// coarse unknowns and the modes at these.
+    fn fitted(spec: &str) -> (Csr<f64>, Csr<f64>, Splitting, Arc<[Vec<f64>]>) {
+        let (a, modes) = body(spec, &Executor::reference());
+        let splitting = testing::greedy(a.pattern());
+        let (p, chosen) = bamg(a.pattern(), &splitting, modes.vectors(), &Bamg::default()).unwrap();
+        let damping = (0.5, spectral_radius(&a).unwrap());
+        let p = smoothed(&a, &p, damping, None, Size::square(1)).unwrap();
+        let coarse = chosen.of_coarse(modes.vectors());
+        (a, p, chosen, coarse)
     }
 
     #[test]
     fn energy_falls_step_by_step_and_the_near_kernel_stays() {
-        let (a, modes) = body("elasticity:6x3x3", &Executor::reference());
-        let splitting = testing::greedy(a.pattern());
-        let fit = Bamg::default();
-        let (p, chosen) = bamg(a.pattern(), &splitting, modes.vectors(), &fit).unwrap();
-        // As many entries a row as vectors leave nothing to choose.
-        let damping = (0.5, spectral_radius(&a).unwrap());
-        let p = smoothed(&a, &p, damping, None, Size::square(1)).unwrap();
-        let coarse = chosen.of_coarse(modes.vectors());
+        let (a, p, chosen, coarse) = fitted("elasticity:6x3x3");
         let fixed = |row: usize| chosen.coarse_index[row] != NONE;
-        let mut last = energy(&a, &p);
+        let mut last = testing::energy(&a, &p);
         for steps in 1..4 {
             let best = energy_minimised(&a, &p, &coarse, fixed, steps).unwrap();
             assert_eq!(best.columns(), p.columns());
-            let now = energy(&a, &best);
+            let now = testing::energy(&a, &best);
             assert!(now < last, "{steps}: {now} {last}");
             last = now;
             for vector in coarse.iter() {
-                for (x, y) in mapped(&best, vector).iter().zip(mapped(&p, vector)) {
+                for (x, y) in testing::mapped(&best, vector)
+                    .iter()
+                    .zip(testing::mapped(&p, vector))
+                {
                     assert!((x - y).abs() < 1e-12);
                 }
             }
@@ -393,12 +327,7 @@ mod tests {
     #[test]
     fn a_device_lowers_energy_as_the_host_does() {
         let Some(device) = device() else { return };
-        let (a, modes) = body("elasticity:4x2x2", &Executor::reference());
-        let splitting = testing::greedy(a.pattern());
-        let (p, chosen) = bamg(a.pattern(), &splitting, modes.vectors(), &Bamg::default()).unwrap();
-        let damping = (0.5, spectral_radius(&a).unwrap());
-        let p = smoothed(&a, &p, damping, None, Size::square(1)).unwrap();
-        let coarse = chosen.of_coarse(modes.vectors());
+        let (a, p, chosen, coarse) = fitted("elasticity:4x2x2");
         let fixed = |row: usize| chosen.coarse_index[row] != NONE;
         let [a_there, p_there] = [&a, &p].map(|matrix| matrix.copy_to(&device).unwrap());
         for (vectors, steps) in [(&coarse[..], 3), (&coarse[..2], 1), (&[], 2)] {

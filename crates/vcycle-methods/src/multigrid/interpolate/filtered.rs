@@ -1,14 +1,11 @@
 //! Drops entries of a prolongation in such a way that its effect on the near-kernel stays the same.
 
+use super::small::{largest, norm, subtract};
 use crate::error::{Error, Result};
+use crate::host_stages;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Rows, build};
-use crate::operations::{self, HostStage, on_host};
-
-/// What the host does for devices.
-pub(in crate::multigrid) const ON_HOST: HostStage = HostStage {
-    name: "filters that keep more than 16 vectors",
-};
+use crate::operations::{self, on_host};
 
 /// Directions of the near-kernel smaller than this beside the largest are not corrected.
 const DEPENDENT: f64 = 1e-8;
@@ -36,12 +33,8 @@ const DEPENDENT: f64 = 1e-8;
 /// # Errors
 /// For a share that is not between 0 and 1, and vectors of wrong length; when memory is short.
 pub fn filtered(a: &Csr<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Csr<f64>> {
-    if !(0.0..=1.0).contains(&kept) {
-        return Err(Error::BadParameter {
-            parameter: "kept",
-            reason: format!("a share of the absolute sum, 0 to 1, not {kept}"),
-        });
-    }
+    let reason = format!("a share of the absolute sum, 0 to 1, not {kept}");
+    Error::check_parameter((0.0..=1.0).contains(&kept), "kept", reason)?;
     for vector in vectors {
         let columns = Size::new(a.size().cols, 1);
         check_size("near-kernel", columns, Size::new(vector.len(), 1))?;
@@ -50,17 +43,13 @@ pub fn filtered(a: &Csr<f64>, vectors: &[Vec<f64>], kept: f64) -> Result<Csr<f64
         return Ok(shorter);
     }
     let executor = a.executor();
-    on_host(executor, ON_HOST);
+    on_host(executor, host_stages::FILTER);
     let fill = |entries: &mut Vec<(u32, f64)>, row: usize, out: &mut Rows<f64>| {
         let (columns, values) = a.row(row);
         entries.clear();
         entries.extend(columns.iter().copied().zip(values.iter().copied()));
         shorten(entries, vectors, kept);
-        out.reserve(executor, entries.len())?;
-        entries
-            .iter()
-            .for_each(|&(column, value)| out.push(column, value));
-        Ok(())
+        out.append_entries(executor, entries)
     };
     let (pieces, bytes) = (a.pattern().pieces(), 8 * a.bytes());
     let arrays = build(executor, pieces, bytes, Vec::new, fill)?;
@@ -100,25 +89,16 @@ fn correct(entries: &mut [(u32, f64)], vectors: &[Vec<f64>], mut lost: Vec<f64>)
             .collect()
     };
     let mut left: Vec<Vec<f64>> = vectors.iter().map(here).collect();
-    let norm = |x: &[f64]| dot(x, x).sqrt();
-    let largest = left.iter().map(|x| norm(x)).fold(0.0, f64::max);
+    let most = left.iter().map(|x| norm(x)).fold(0.0, f64::max);
     for _ in 0..vectors.len().min(entries.len()) {
-        let norms = left.iter().map(|x| norm(x)).enumerate();
-        let (next, size) = norms.fold(
-            (0, 0.0),
-            |best, one| if one.1 > best.1 { one } else { best },
-        );
-        if size <= DEPENDENT * largest {
+        let (next, size) = largest(left.iter().map(|x| norm(x)));
+        if size <= DEPENDENT * most {
             return;
         }
         let direction: Vec<f64> = left[next].iter().map(|value| value / size).collect();
         let step = lost[next] / size;
         for (x, lost) in left.iter_mut().zip(&mut lost) {
-            let part = dot(x, &direction);
-            *lost -= part * step;
-            x.iter_mut()
-                .zip(&direction)
-                .for_each(|(x, d)| *x -= part * d);
+            *lost -= subtract(&direction, x) * step;
         }
         for (entry, d) in entries.iter_mut().zip(&direction) {
             entry.1 += step * d;
@@ -126,39 +106,28 @@ fn correct(entries: &mut [(u32, f64)], vectors: &[Vec<f64>], mut lost: Vec<f64>)
     }
 }
 
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::testing::mapped;
     use super::*;
     use crate::multigrid::testing::{assert_matrices_near, dense};
     use vcycle_core::testing::device;
 
-    fn product(a: &Csr<f64>, row: usize, vector: &[f64]) -> f64 {
-        let (columns, values) = a.row(row);
-        columns
-            .iter()
-            .zip(values)
-            .map(|(&c, v)| v * vector[c as usize])
-            .sum()
+    fn numbers(count: usize) -> Vec<f64> {
+        let number = |k: usize| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3);
+        (0..count).map(number).collect()
     }
 
     #[test]
     fn vectors_are_mapped_as_before_with_fewer_entries() {
-        let values: Vec<f64> = (0..80)
-            .map(|k| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3))
-            .collect();
-        let a = dense(8, &values);
+        let a = dense(8, &numbers(80));
         let vectors = [vec![1.0; 8], (0..8).map(f64::from).collect::<Vec<_>>()];
         let f = filtered(&a, &vectors, 0.9).unwrap();
         assert!(f.nonzeros() < a.nonzeros());
-        for row in 0..10 {
-            assert!(f.row(row).0.len() >= 2);
-            for vector in &vectors {
-                let difference = product(&f, row, vector) - product(&a, row, vector);
-                assert!(difference.abs() < 1e-13, "{difference}");
+        assert!((0..10).all(|row| f.row(row).0.len() >= 2));
+        for vector in &vectors {
+            for (found, expected) in mapped(&f, vector).iter().zip(mapped(&a, vector)) {
+                assert!((found - expected).abs() < 1e-13, "{found} {expected}");
             }
         }
         let all = filtered(&a, &vectors, 1.0).unwrap();
@@ -170,8 +139,7 @@ mod tests {
         let Some(device) = device() else { return };
         // Rows for local memory of either size, and for that of the device.
         for (rows, cols) in [(40, 8), (5, 90), (3, 200)] {
-            let number = |k: usize| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3);
-            let a = dense(cols, &(0..rows * cols).map(number).collect::<Vec<_>>());
+            let a = dense(cols, &numbers(rows * cols));
             let vectors: Vec<Vec<f64>> = (1..=3)
                 .map(|power| (0..cols).map(|k| (k as f64 / 10.0).powi(power)).collect())
                 .collect();
@@ -195,13 +163,9 @@ mod tests {
     #[test]
     fn wrong_arguments_are_refused() {
         let a = dense(3, &[1.0, 0.1, 0.1]);
-        assert!(matches!(
-            filtered(&a, &[], 1.5),
-            Err(Error::BadParameter { .. })
-        ));
-        assert!(matches!(
-            filtered(&a, &[vec![1.0]], 0.5),
-            Err(Error::SizeMismatch { .. })
-        ));
+        let share = filtered(&a, &[], 1.5);
+        assert!(matches!(share, Err(Error::BadParameter { .. })));
+        let length = filtered(&a, &[vec![1.0]], 0.5);
+        assert!(matches!(length, Err(Error::SizeMismatch { .. })));
     }
 }

@@ -16,7 +16,6 @@ pub(super) struct Pivot<V> {
 /// The rows of `A` and of the filter.
 pub(super) struct KeptRows<'a, V: Field> {
     pub a: CsrArrays<'a, V>,
-    /// The offsets and columns.
     filter: Option<(&'a [usize], &'a [u32])>,
 }
 

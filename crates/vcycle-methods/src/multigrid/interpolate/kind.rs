@@ -1,8 +1,9 @@
 //! The table of interpolations, and which coarsenings they go with.
 
 use super::classical::EXTENDED_I;
-use super::prolongation::Weighing;
+use super::prolongation::{Weighing, weighted};
 use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
+use super::row::Formula;
 use super::truncation::Truncation;
 use crate::error::{ConfigError, Error, Result};
 use crate::matrix::{Csr, Pattern};
@@ -16,11 +17,11 @@ stages! {
         /// `smoothed` after `sa` and `mis2`. After aggressive coarsening it is
         /// [`interpolate::two_stage`](super::two_stage), whatever is chosen.
         Auto = AUTO,
-        Direct = direct::DIRECT,
+        Direct = classical::DIRECT,
         Classical = classical::CLASSICAL,
         Extended = classical::EXTENDED,
         ExtendedI = classical::EXTENDED_I,
-        Hybrid = hybrid::HYBRID,
+        Hybrid = classical::HYBRID,
         Bamg = bamg::BAMG,
         SmoothedBamg = bamg::SMOOTHED_BAMG,
         FilteredBamg = bamg::FILTERED_BAMG,
@@ -69,12 +70,21 @@ impl Interpolation {
         splitting: &Splitting,
         truncation: &Truncation,
     ) -> Result<Csr<f64>> {
-        let weights = self.method().and_then(|method| method.weights::<f64>());
-        let weights = weights.ok_or_else(|| Error::Unsupported {
+        let formula = self.formula().ok_or_else(|| Error::Unsupported {
             component: format!("interpolation `{self}`"),
             operation: "weights by couplings alone".to_owned(),
         })?;
-        weights(&Weighing::new(a, strength, splitting, truncation))
+        let given = Weighing::new(a, strength, splitting, truncation);
+        weighted(formula, &given)
+    }
+
+    /// What weights by couplings are made by, where it goes by these.
+    pub(in crate::multigrid) fn formula(self) -> Option<Formula> {
+        match self.method() {
+            Some(InterpolationMethod::Weights { formula, .. }) => Some(formula),
+            Some(InterpolationMethod::Groups { .. } | InterpolationMethod::Vectors { .. }) => None,
+            None => None,
+        }
     }
 
     /// Whether it goes by test vectors, with a say in which unknowns are coarse.
@@ -90,9 +100,11 @@ impl Interpolation {
         check_over_ranks(over_ranks(self), "interpolation", &self, others)
     }
 
-    /// Fails unless it is for complex matrices.
     pub(in crate::multigrid) fn check_complex(self) -> Result<()> {
-        match self.method().is_some_and(|method| method.takes_complex()) {
+        match self
+            .method()
+            .is_some_and(InterpolationMethod::takes_complex)
+        {
             true => Ok(()),
             false => Err(Error::Unsupported {
                 component: format!("interpolation `{self}`"),
@@ -109,9 +121,6 @@ impl Interpolation {
     }
 
     /// What `auto` means after `coarsening`.
-    ///
-    /// # Errors
-    /// When the two do not go together.
     pub(in crate::multigrid) fn after(self, coarsening: Coarsening) -> Result<Self> {
         let grouped = coarsening.aggregates();
         if self != Self::Auto && self.takes_groups() != grouped {

@@ -25,16 +25,14 @@
 mod bamg;
 mod classical;
 mod couplings;
-mod direct;
 mod energy;
 mod filtered;
-mod hybrid;
 mod kept_rows;
 mod kind;
-mod over_ranks;
 mod prolongation;
 mod registration;
 mod row;
+mod small;
 mod smoothed;
 mod tentative;
 #[cfg(test)]
@@ -45,14 +43,11 @@ mod two_stage;
 pub(in crate::multigrid) use bamg::bamg_rows;
 pub use bamg::{Bamg, bamg};
 pub use classical::extended_i;
-pub(in crate::multigrid) use energy::ON_HOST as ENERGY_ON_HOST;
 pub use energy::energy_minimised;
 pub(in crate::multigrid) use energy::energy_minimised_over_ranks;
-pub(in crate::multigrid) use filtered::ON_HOST as FILTER_ON_HOST;
 pub use filtered::filtered;
 pub use kind::Interpolation;
-pub(in crate::multigrid) use over_ranks::RankLevel;
-pub(in crate::multigrid) use prolongation::Weighing;
+pub(in crate::multigrid) use prolongation::{RankLevel, Weighing, weighted};
 pub(in crate::multigrid) use registration::InterpolationMethod;
 pub use registration::{CoarseLevel, Interpolate, InterpolationRegistration};
 pub(in crate::multigrid) use smoothed::{shared_radius, smoothed_by_radius, smoothed_near};
@@ -188,7 +183,7 @@ mod tests {
                 for truncation in [Truncation::none(), Truncation::default()] {
                     let weights = |a: &Csr<c64>, strength: &Pattern| {
                         let given = Weighing::new(a, strength, &splitting, &truncation);
-                        method.method().unwrap().weights().unwrap()(&given).unwrap()
+                        weighted(method.formula().unwrap(), &given).unwrap()
                     };
                     let expected = weights(&a, &strength);
                     let found = weights(&a.copy_to(&device).unwrap(), &there);

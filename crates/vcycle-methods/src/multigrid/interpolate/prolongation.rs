@@ -1,23 +1,23 @@
 //! The prolongation row by row, for methods that weigh the couplings of a level.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::couplings::{Couplings, check};
-use super::row::Row;
+use super::row::{Formula, Row};
 use super::truncation::Truncation;
 use crate::error::Result;
+use crate::executor::Executor;
+use crate::host_stages;
 use crate::linop::Size;
-use crate::matrix::{Csr, Pattern, Rows, balance, build};
-use crate::multigrid::coarsen::{NONE, Splitting};
-use crate::operations::interpolate::{self as operations, Coarse, WeightMethod};
-use crate::scalar::Field;
+use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Pattern, Rows, balance, build};
+use crate::multigrid::coarsen::{NONE, NextNumbers, Splitting};
+use crate::operations::interpolate::{self as operations, Coarse};
+use crate::operations::on_host;
+use crate::scalar::{Field, Scalar};
 
-/// The strong couplings and the coarse unknowns.
-type Choice<'a> = (&'a Pattern, &'a Splitting);
-
-/// What weights are made of.
 pub(in crate::multigrid) struct Weighing<'l, V: Field = f64> {
-    pub(super) a: &'l Csr<V>,
+    a: &'l Csr<V>,
     strength: &'l Pattern,
     splitting: &'l Splitting,
     truncation: &'l Truncation,
@@ -52,29 +52,18 @@ impl<'l, V: Field> Weighing<'l, V> {
     }
 }
 
-/// The prolongation to the unknowns: by the device that has the matrix, else by the host, where
-/// `fine(row, level, i)` makes the entries of a fine unknown.
-pub(super) fn weighted<V: Field>(
-    method: WeightMethod,
+/// The prolongation to the unknowns: by the device that has the matrix, else by the host.
+pub(in crate::multigrid) fn weighted<V: Field>(
+    formula: Formula,
     given: &Weighing<'_, V>,
-    fine: impl Fn(&mut Row<V>, &Couplings<'_, V>, usize) + Sync + Send,
 ) -> Result<Csr<V>> {
-    let choice = (given.strength, given.splitting);
-    match on_device(None, method, given.a, choice, given.truncation)? {
-        Some(p) if given.is_of_all() => Ok(p),
-        Some(p) => p.row_range(given.rows.clone()),
-        None => weighted_by_host(given, fine),
+    if let Some(p) = on_device(None, formula, given)? {
+        return match given.is_of_all() {
+            true => Ok(p),
+            false => p.row_range(given.rows.clone()),
+        };
     }
-}
-
-/// The same by the host.
-pub(super) fn weighted_by_host<V: Field>(
-    given: &Weighing<'_, V>,
-    fine: impl Fn(&mut Row<V>, &Couplings<'_, V>, usize) + Sync + Send,
-) -> Result<Csr<V>> {
-    let a = given.a;
-    let level = Couplings::new(a, given.strength, given.splitting)?;
-    let first = given.rows.start;
+    let (a, first) = (given.a, given.rows.start);
     let some = match given.is_of_all() {
         true => None,
         false => Some(balance(given.rows.len(), |row| {
@@ -82,27 +71,19 @@ pub(super) fn weighted_by_host<V: Field>(
         })),
     };
     let bounds = some.as_deref().unwrap_or(a.pattern().pieces());
-    rows(&level, bounds, |row| first + row, given.truncation, fine)
+    rows(formula, given, bounds, &|row| first + row)
 }
 
-/// The same for the coarse unknowns of another choice alone.
-pub(super) fn weighted_to(
-    points: &Splitting,
-    method: WeightMethod,
-    a: &Csr<f64>,
-    choice: Choice<'_>,
-    truncation: &Truncation,
-    fine: impl Fn(&mut Row, &Couplings<'_>, usize) + Sync + Send,
-) -> Result<Csr<f64>> {
-    if let Some(p) = on_device(Some(points), method, a, choice, truncation)? {
+/// [`extended_i`](super::extended_i) for the coarse unknowns of another choice alone.
+pub(super) fn weighted_to(points: &Splitting, given: &Weighing<'_>) -> Result<Csr<f64>> {
+    let formula = Formula::ExtendedI;
+    if let Some(p) = on_device(Some(points), formula, given)? {
         return Ok(p);
     }
-    let level = Couplings::new(a, choice.0, choice.1)?;
     let points = coarse_points(points);
-    let entries = a.nonzeros() / a.size().rows.max(1);
+    let entries = given.a.nonzeros() / given.a.size().rows.max(1);
     let bounds = balance(points.len(), |row| row * (1 + entries));
-    let point = |row: usize| points[row] as usize;
-    rows(&level, &bounds, point, truncation, fine)
+    rows(formula, given, &bounds, &|row| points[row] as usize)
 }
 
 /// The coarse unknowns by their numbers on the next level.
@@ -118,56 +99,75 @@ fn coarse_points(splitting: &Splitting) -> Vec<u32> {
 
 /// The rows of the unknowns `point(row)`, cut at `bounds`.
 fn rows<V: Field>(
-    level: &Couplings<'_, V>,
+    formula: Formula,
+    given: &Weighing<'_, V>,
     bounds: &[usize],
-    point: impl Fn(usize) -> usize + Sync + Send,
-    truncation: &Truncation,
-    fine: impl Fn(&mut Row<V>, &Couplings<'_, V>, usize) + Sync + Send,
+    point: &(dyn Fn(usize) -> usize + Sync),
 ) -> Result<Csr<V>> {
+    let level = Couplings::new(given.a, given.strength, given.splitting)?;
+    let (executor, truncation) = (given.a.executor(), given.truncation);
     truncation.check()?;
-    let executor = level.a.executor();
     let fill = |row: &mut Row<V>, number: usize, out: &mut Rows<V>| {
         let i = point(number);
         row.start(executor, level.coarse.len())?;
         if level.is_coarse(i as u32) {
             row.entries.push((level.coarse[i], V::one()));
         } else {
-            fine(row, level, i);
+            formula.fill(row, &level, i);
             truncation.shorten(&mut row.entries);
         }
-        out.reserve(executor, row.entries.len())?;
-        row.entries.iter().for_each(|&(j, w)| out.push(j, w));
-        Ok(())
+        out.append_entries(executor, &row.entries)
     };
-    let arrays = build(executor, bounds, level.a.bytes(), Row::default, fill)?;
+    let arrays = build(executor, bounds, given.a.bytes(), Row::default, fill)?;
     let count = bounds.last().copied().unwrap_or_default();
     Ok(arrays.into_csr(executor, Size::new(count, level.coarse_count)))
 }
 
-/// The prolongation made by a device; none for a matrix of the host.
+/// The prolongation made by a device; none where the host has to make it.
 fn on_device<V: Field>(
     points: Option<&Splitting>,
-    method: WeightMethod,
-    a: &Csr<V>,
-    (strength, splitting): Choice<'_>,
-    truncation: &Truncation,
+    formula: Formula,
+    given: &Weighing<'_, V>,
 ) -> Result<Option<Csr<V>>> {
-    if !a.executor().is_device() {
+    let Some(method) = formula.on_device() else {
+        on_host(given.a.executor(), host_stages::HYBRID);
+        return Ok(None);
+    };
+    if !given.a.executor().is_device() {
         return Ok(None);
     }
-    check(a, strength, splitting)?;
+    let (a, strength, truncation) = (given.a, given.strength, given.truncation);
+    check(a, strength, given.splitting)?;
     truncation.check()?;
     let limits = (truncation.max_elements, truncation.factor);
-    operations::prolongation(
-        method,
-        (a, strength),
-        numbers(splitting),
-        points.map(numbers),
-        limits,
-    )
+    let (coarse, points) = (numbers(given.splitting), points.map(numbers));
+    operations::prolongation(method, (a, strength), coarse, points, limits)
 }
 
 /// The coarse unknowns of a choice, wherever they are, and how many there are.
 fn numbers(choice: &Splitting) -> Coarse<'_> {
     (choice.coarse_index.buffer(), choice.coarse_count)
+}
+
+/// The rows of a level that ranks share.
+#[derive(Clone, Copy)]
+pub(in crate::multigrid) struct RankLevel<'l> {
+    /// This rank.
+    pub executor: &'l Executor,
+    /// Own rows and those of other ranks nearby.
+    pub near: &'l Arc<Halo>,
+    /// The columns that own rows refer to.
+    pub columns: &'l Halo,
+}
+
+impl RankLevel<'_> {
+    /// A matrix of these rows, given the own ones, from the unknowns of the next level. All ranks call it together.
+    pub fn prolongation<V: Scalar>(
+        &self,
+        (own, numbers): (Csr<V>, &LocalNumbers),
+        next: &NextNumbers,
+    ) -> Result<Distributed<V>> {
+        let rows = self.near.partition();
+        Distributed::of_numbered(self.executor, rows, &next.partition, numbers, own)
+    }
 }

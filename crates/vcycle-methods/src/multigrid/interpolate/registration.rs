@@ -1,17 +1,15 @@
 //! What interpolations go by, and say of themselves.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::prolongation::Weighing;
+use super::row::Formula;
 use super::truncation::Truncation;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::CoarseUnknowns;
 use crate::multigrid::own::limits;
 use crate::operations::HostStage;
-use crate::scalar::{Field, c64};
 
 /// What an interpolation goes by.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +42,6 @@ pub trait Interpolate: Debug + Send + Sync {
     fn interpolate(&self, level: &CoarseLevel<'_>) -> Result<Csr<f64>>;
 }
 
-/// Weights for the coarse unknowns around every fine one.
-pub(in crate::multigrid) type Weights<V> = fn(&Weighing<'_, V>) -> Result<Csr<V>>;
-
 /// What an interpolation says of itself, in its own file. Every field is asked for: options, help, refusals and messages
 /// are made of them.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +57,6 @@ pub struct InterpolationRegistration {
     pub on_host: &'static [HostStage],
     /// Whether own rows can be made of those nearby, where ranks share a matrix.
     pub over_ranks: bool,
-    /// How it is done.
     pub(in crate::multigrid) method: InterpolationMethod,
 }
 
@@ -73,14 +67,10 @@ impl InterpolationRegistration {
     }
 }
 
-/// How a prolongation is made.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::multigrid) enum InterpolationMethod {
-    /// From chosen unknowns; not of complex matrices where these have none.
-    Weights {
-        real: Weights<f64>,
-        complex: Option<Weights<c64>>,
-    },
+    /// From chosen unknowns, some of complex matrices, too.
+    Weights { formula: Formula, complex: bool },
     /// From groups.
     Groups { smoothed: bool },
     /// From chosen unknowns, so that test vectors fit; with a say in which are chosen.
@@ -88,21 +78,10 @@ pub(in crate::multigrid) enum InterpolationMethod {
 }
 
 impl InterpolationMethod {
-    /// Weights for matrices of one kind of numbers, where it goes by these.
-    pub fn weights<V: Field>(&self) -> Option<Weights<V>> {
-        let Self::Weights { real, complex } = self else {
-            return None;
-        };
-        let real: Option<&Weights<V>> = (real as &dyn Any).downcast_ref();
-        let complex = complex.as_ref().map(|complex| complex as &dyn Any);
-        real.or(complex.and_then(|complex| complex.downcast_ref()))
-            .copied()
-    }
-
     /// Whether it is for complex matrices, too.
-    pub fn takes_complex(&self) -> bool {
+    pub fn takes_complex(self) -> bool {
         match self {
-            Self::Weights { complex, .. } => complex.is_some(),
+            Self::Weights { complex, .. } => complex,
             Self::Groups { .. } => true,
             Self::Vectors { .. } => false,
         }

@@ -1,10 +1,50 @@
 //! One row of a prolongation under construction.
 
+use num_traits::Zero;
+
 use super::couplings::{Couplings, opposes};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::zeroed;
+use crate::multigrid::coarsen::most_common;
+use crate::operations::interpolate::WeightMethod;
 use crate::scalar::Field;
+
+/// Which points a row interpolates from, and what its weights are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::multigrid) enum Formula {
+    Direct,
+    Classical,
+    Extended,
+    ExtendedI,
+    Hybrid,
+}
+
+impl Formula {
+    pub(super) fn on_device(self) -> Option<WeightMethod> {
+        match self {
+            Self::Direct => Some(WeightMethod::Direct),
+            Self::Classical => Some(WeightMethod::Classical),
+            Self::Extended => Some(WeightMethod::Extended),
+            Self::ExtendedI => Some(WeightMethod::ExtendedI),
+            Self::Hybrid => None,
+        }
+    }
+
+    pub(super) fn fill<V: Field>(self, row: &mut Row<V>, level: &Couplings<'_, V>, i: usize) {
+        if matches!(self, Self::ExtendedI | Self::Hybrid) {
+            row.add(i as u32);
+        }
+        row.add_neighbours(level, i);
+        match self {
+            Self::Direct => return row.weigh_directly(level, i),
+            Self::Classical => {}
+            Self::Extended | Self::ExtendedI => row.add_distant(level),
+            Self::Hybrid => row.cover(level),
+        }
+        row.weigh(level, i);
+    }
+}
 
 /// Marks a strong fine neighbour; it gets no weight, its couplings are passed on.
 const PASSED_ON: u32 = u32::MAX;
@@ -17,11 +57,10 @@ pub(super) struct Row<V = f64> {
     /// For every point zero, [`PASSED_ON`], or one more than its place in `points`.
     marks: Vec<u32>,
     /// The points that the row interpolates from, in the order they were met.
-    pub(super) points: Vec<u32>,
+    points: Vec<u32>,
     /// For each of them the numerator of its weight.
-    pub(super) sums: Vec<V>,
-    /// The strong fine neighbours.
-    pub(super) fine: Vec<u32>,
+    sums: Vec<V>,
+    fine: Vec<u32>,
     /// The entries of a neighbour's row that stand in columns of `points`.
     shares: Vec<(u32, V)>,
     /// The finished row: coarse columns and weights.
@@ -46,7 +85,7 @@ impl<V: Field> Row<V> {
 
     /// Adds a point to interpolate from, unless it is known.
     #[inline]
-    pub(super) fn add(&mut self, point: u32) {
+    fn add(&mut self, point: u32) {
         let mark = &mut self.marks[point as usize];
         if *mark == 0 {
             self.points.push(point);
@@ -56,7 +95,7 @@ impl<V: Field> Row<V> {
     }
 
     /// Adds the strong coarse neighbours and notes the strong fine ones.
-    pub(super) fn add_neighbours(&mut self, level: &Couplings<'_, V>, i: usize) {
+    fn add_neighbours(&mut self, level: &Couplings<'_, V>, i: usize) {
         for &j in level.strong(i) {
             if level.is_coarse(j) {
                 self.add(j);
@@ -67,8 +106,7 @@ impl<V: Field> Row<V> {
         }
     }
 
-    /// Adds the strong coarse neighbours of the strong fine neighbours.
-    pub(super) fn add_distant(&mut self, level: &Couplings<'_, V>) {
+    fn add_distant(&mut self, level: &Couplings<'_, V>) {
         for place in 0..self.fine.len() {
             for &l in level.strong_coarse(self.fine[place]) {
                 self.add(l);
@@ -76,9 +114,52 @@ impl<V: Field> Row<V> {
         }
     }
 
-    /// The place of a point in the set.
+    /// Adds coarse unknowns until every strong fine neighbour that has some is coupled to one.
+    fn cover(&mut self, level: &Couplings<'_, V>) {
+        let coarse = |k: u32| level.strong_coarse(k).iter().copied();
+        let mut open = self.fine.clone();
+        let mut candidates = Vec::new();
+        loop {
+            open.retain(|&k| !coarse(k).any(|l| self.place(l).is_some()));
+            candidates.clear();
+            candidates.extend(open.iter().flat_map(|&k| coarse(k)));
+            match most_common(&mut candidates) {
+                Some(point) => self.add(point),
+                None => return,
+            }
+        }
+    }
+
+    /// The weights of the coarse neighbours by the couplings of the row alone.
+    fn weigh_directly(&mut self, level: &Couplings<'_, V>, i: usize) {
+        // Sums over the couplings below and above zero.
+        let (mut all, mut coarse) = ([V::zero(); 2], [V::zero(); 2]);
+        let sign = |value: V| usize::from(value.real() > V::Real::zero());
+        let (columns, values) = level.a.row(i);
+        for (&j, &value) in columns.iter().zip(values) {
+            if j as usize == i {
+                continue;
+            }
+            all[sign(value)] += value;
+            if let Some(place) = self.place(j) {
+                coarse[sign(value)] += value;
+                self.sums[place] = value;
+            }
+        }
+        let mut diagonal = level.diagonal[i];
+        for sign in 0..2 {
+            if coarse[sign] == V::zero() {
+                diagonal += all[sign];
+            }
+        }
+        self.finish(level, |value| {
+            let alpha = all[sign(value)] / coarse[sign(value)];
+            -alpha * value / diagonal
+        });
+    }
+
     #[inline(always)]
-    pub(super) fn place(&self, point: u32) -> Option<usize> {
+    fn place(&self, point: u32) -> Option<usize> {
         match self.marks[point as usize] {
             0 | PASSED_ON => None,
             mark => Some(mark as usize - 1),
@@ -92,7 +173,7 @@ impl<V: Field> Row<V> {
     /// with `ā_kl = a_kl` where its sign is not that of `a_kk`, else zero. The diagonal `ã_ii` is
     /// `a_ii`, couplings that are neither in the set nor passed on, and those to `k` with
     /// `b_ik = 0`. If `i` itself is in the set, its numerator goes to the diagonal.
-    pub(super) fn weigh(&mut self, level: &Couplings<'_, V>, i: usize) {
+    fn weigh(&mut self, level: &Couplings<'_, V>, i: usize) {
         let mut diagonal = V::zero();
         let (columns, values) = level.a.row(i);
         for (&j, &value) in columns.iter().zip(values) {
@@ -140,7 +221,7 @@ impl<V: Field> Row<V> {
     }
 
     /// Turns sums into entries; a weight that is zero or not finite makes none.
-    pub(super) fn finish(&mut self, level: &Couplings<'_, V>, weight: impl Fn(V) -> V) {
+    fn finish(&mut self, level: &Couplings<'_, V>, weight: impl Fn(V) -> V) {
         for (&point, &sum) in self.points.iter().zip(&self.sums) {
             let weight = weight(sum);
             if level.is_coarse(point) && weight != V::zero() && weight.is_finite() {

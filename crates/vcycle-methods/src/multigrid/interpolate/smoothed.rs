@@ -19,7 +19,6 @@ use crate::precond::Jacobi;
 use crate::scalar::{Field, Mixes};
 use crate::vector::Vector;
 
-/// The name in messages.
 const COMPONENT: &str = "smoothed aggregation";
 
 /// An estimate of the spectral radius of `D^-1 A` with the diagonal `D` of `A`: what a few steps of
@@ -78,7 +77,6 @@ fn nonzero<V: Field>(diagonal: Vec<V>, first: usize) -> Result<Vec<V>> {
     }
 }
 
-/// What it says of itself.
 pub(super) const SMOOTHED: InterpolationRegistration = InterpolationRegistration {
     name: "smoothed",
     summary: "Smoothed aggregation (Vaněk, Mandel and Brezina 1996).",
@@ -200,13 +198,9 @@ pub(in crate::multigrid) fn smoothed_near<V: Field + Mixes<V, V>>(
 /// `omega` over the spectral radius, which a bound may be less than.
 fn damping(omega: f64, radius: f64, bound: Option<f64>) -> Result<f64> {
     let factor = omega / bound.map_or(radius, |bound| bound.min(radius));
-    if factor >= 0.0 && factor.is_finite() {
-        return Ok(factor);
-    }
-    Err(Error::BadParameter {
-        parameter: "omega",
-        reason: format!("not negative and finite over the radius, not {omega}"),
-    })
+    let reason = format!("not negative and finite over the radius, not {omega}");
+    Error::check_parameter(factor >= 0.0 && factor.is_finite(), "omega", reason)?;
+    Ok(factor)
 }
 
 /// `A_F`, whose entries but those of the diagonal are entries of `A`.
@@ -361,7 +355,6 @@ mod tests {
     use super::*;
     use crate::executor::Executor;
     use crate::gallery;
-    use crate::matrix::galerkin;
     use crate::multigrid::coarsen::Aggregates;
     use crate::multigrid::interpolate::tentative;
 
@@ -378,18 +371,13 @@ mod tests {
         }
     }
 
-    fn energy(a: &Csr<f64>, p: &Csr<f64>) -> f64 {
-        let coarse = galerkin(&p.transpose().unwrap(), a, p).unwrap();
-        coarse.diagonal().iter().sum()
-    }
-
     #[test]
     fn smoothing_lowers_the_energy_and_keeps_constants() {
         let cpu = Executor::reference();
         let a = testing::neumann(12);
         let (t, _) = tentative(&squares(12, 3), &[], 1, &cpu).unwrap();
         let p = smoothed(&a, &t, OMEGA, None, ONE).unwrap();
-        assert!(energy(&a, &p) < 0.6 * energy(&a, &t));
+        assert!(testing::energy(&a, &p) < 0.6 * testing::energy(&a, &t));
         testing::assert_constants_kept(&p);
     }
 

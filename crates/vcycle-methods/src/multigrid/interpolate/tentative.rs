@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::over_ranks::RankLevel;
+use super::prolongation::RankLevel;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -15,7 +15,6 @@ use crate::operations::interpolate::{self as operations, Grouping};
 /// depends on them.
 const DEPENDENT: f64 = 1e-10;
 
-/// What it says of itself.
 pub(super) const TENTATIVE: InterpolationRegistration = InterpolationRegistration {
     name: "tentative",
     summary: "The near-nullspace, piece by piece (Vaněk, Mandel and Brezina 1996).",
@@ -83,29 +82,13 @@ pub fn tentative(
 }
 
 fn check(aggregates: &Aggregates, near_nullspace: &[Vec<f64>], block_size: usize) -> Result<()> {
-    if block_size == 0 {
-        return Err(Error::BadParameter {
-            parameter: "block_size",
-            reason: "a node has at least one unknown".to_owned(),
-        });
-    }
+    let reason = "a node has at least one unknown";
+    Error::check_parameter(block_size > 0, "block_size", reason)?;
     let rows = Size::new(aggregates.aggregate.count() * block_size, 1);
     for vector in near_nullspace {
         check_size("near-nullspace", rows, Size::new(vector.len(), 1))?;
     }
-    if aggregates.aggregate.is_made_by_device() {
-        return Ok(());
-    }
-    let outside = |&group: &u32| group != NONE && group as usize >= aggregates.count;
-    match aggregates.aggregate.iter().position(outside) {
-        None => Ok(()),
-        Some(position) => Err(Error::IndexOutOfRange {
-            position,
-            axis: "column",
-            index: aggregates.aggregate[position] as usize,
-            limit: aggregates.count,
-        }),
-    }
+    aggregates.aggregate.check_below(aggregates.count)
 }
 
 /// Ones from each component of an aggregate to that of its nodes.
@@ -177,7 +160,6 @@ impl<'a> GroupFactors<'a> {
         }
     }
 
-    /// The unknowns of an aggregate.
     fn unknowns(&self, group: usize) -> impl Iterator<Item = usize> {
         let nodes = &self.nodes[self.starts[group]..self.starts[group + 1]];
         let size = self.block_size;
@@ -350,9 +332,9 @@ impl Members {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::assert_close;
+    use super::super::testing::{assert_close, mapped};
     use super::*;
-    use crate::gallery;
+    use crate::multigrid::testing::body;
 
     /// `count` groups of consecutive nodes, the last node left out.
     fn runs(nodes: usize, length: usize) -> Aggregates {
@@ -365,41 +347,22 @@ mod tests {
         }
     }
 
-    fn product(t: &Csr<f64>, x: &[f64]) -> Vec<f64> {
-        let entry = |row| {
-            let (columns, values) = t.row(row);
-            let products = columns.iter().zip(values).map(|(&j, v)| v * x[j as usize]);
-            products.sum()
-        };
-        (0..t.size().rows).map(entry).collect()
-    }
-
     #[test]
-    fn rigid_bodies_are_reproduced() {
-        let cpu = Executor::reference();
-        let problem = gallery::build("elasticity:3x2x2", &cpu).unwrap();
-        let near = problem.near_nullspace.unwrap();
+    fn rigid_bodies_are_reproduced_and_dependent_vectors_give_empty_columns() {
+        let (a, near) = body("elasticity:3x2x2", &Executor::reference());
         let modes = near.vectors();
-        // 27 nodes: groups of five, one of a single node, the last node left out.
-        let groups = runs(27, 5);
-        let (t, coarse) = tentative(&groups, modes, 3, &cpu).unwrap();
-        assert_eq!(t.size(), Size::new(81, 36));
-        for (mode, coarse) in modes.iter().zip(&coarse) {
-            assert_close(&product(&t, coarse)[..78], &mode[..78]);
+        // 27 nodes: groups of five and a single node, or of single nodes, the last node left out.
+        for (length, unknowns) in [(5, 36), (1, 156)] {
+            let (t, coarse) = tentative(&runs(27, length), modes, 3, a.executor()).unwrap();
+            assert_eq!(t.size(), Size::new(81, unknowns));
+            for (mode, coarse) in modes.iter().zip(&coarse) {
+                assert_close(&mapped(&t, coarse)[..78], &mode[..78]);
+            }
+            assert!(t.row(80).0.is_empty());
+            if length == 1 {
+                assert_eq!(t.row(4), (&[7][..], &[1.0][..]));
+            }
         }
-        assert!(t.row(80).0.is_empty());
-    }
-
-    #[test]
-    fn dependent_vectors_give_empty_columns() {
-        let cpu = Executor::reference();
-        let groups = runs(27, 1);
-        let near = gallery::build("elasticity:3x2x2", &cpu).unwrap();
-        let near = near.near_nullspace.unwrap();
-        let modes = near.vectors();
-        let (t, coarse) = tentative(&groups, modes, 3, &cpu).unwrap();
-        assert_eq!(t.row(4), (&[7][..], &[1.0][..]));
-        assert_close(&product(&t, &coarse[5])[..78], &modes[5][..78]);
     }
 
     #[test]
@@ -407,13 +370,8 @@ mod tests {
         let cpu = Executor::reference();
         let modes = [vec![1.0; 12], (0..12).map(f64::from).collect::<Vec<_>>()];
         let groups = runs(7, 3);
-        let (t, _) = tentative(
-            &groups,
-            &modes.map(|mode| [mode, vec![0.5; 2]].concat()),
-            2,
-            &cpu,
-        )
-        .unwrap();
+        let modes = modes.map(|mode| [mode, vec![0.5; 2]].concat());
+        let (t, _) = tentative(&groups, &modes, 2, &cpu).unwrap();
         let gram = t.transpose().unwrap().multiply(&t).unwrap();
         for row in 0..4 {
             for column in 0..4 {

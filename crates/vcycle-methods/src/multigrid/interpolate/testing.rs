@@ -1,15 +1,14 @@
 //! Matrices and choices of coarse unknowns for the tests of interpolation.
 
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::{Csr, Pattern, galerkin};
 use crate::multigrid::coarsen::{NONE, Splitting};
 use crate::multigrid::testing::of_triplets;
 
 /// A square matrix of its rows.
 pub(super) fn matrix(rows: &[Vec<(u32, f64)>]) -> Csr<f64> {
     let entry = |row: u32| move |&(column, value): &(u32, f64)| (row, column, value);
-    let triplets = (0..)
-        .zip(rows)
-        .flat_map(|(row, entries)| entries.iter().map(entry(row)));
+    let rows_of = (0..).zip(rows);
+    let triplets = rows_of.flat_map(|(row, entries)| entries.iter().map(entry(row)));
     of_triplets(rows.len(), triplets)
 }
 
@@ -35,11 +34,8 @@ pub(super) fn neumann(side: usize) -> Csr<f64> {
             (y > 0).then(|| i - side),
             (y + 1 < side).then(|| i + side),
         ];
-        let mut row: Vec<_> = beside
-            .into_iter()
-            .flatten()
-            .map(|j| (j as u32, -1.0))
-            .collect();
+        let beside = beside.into_iter().flatten();
+        let mut row: Vec<_> = beside.map(|j| (j as u32, -1.0)).collect();
         row.push((i as u32, row.len() as f64));
         row
     };
@@ -71,13 +67,29 @@ pub(super) fn greedy_among(strength: &Pattern, first: &Splitting) -> Splitting {
     choose(&coarse)
 }
 
+/// `trace(P^T A P)`.
+pub(super) fn energy(a: &Csr<f64>, p: &Csr<f64>) -> f64 {
+    let coarse = galerkin(&p.transpose().unwrap(), a, p).unwrap();
+    coarse.diagonal().iter().sum()
+}
+
+/// `P x`, in the order of the entries.
+pub(super) fn mapped(p: &Csr<f64>, x: &[f64]) -> Vec<f64> {
+    let row = |row| {
+        let (columns, values) = p.row(row);
+        columns
+            .iter()
+            .zip(values)
+            .map(|(&c, v)| v * x[c as usize])
+            .sum()
+    };
+    (0..p.size().rows).map(row).collect()
+}
+
 pub(super) fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
-        assert!(
-            (found - expected).abs() < 1e-12,
-            "{found} instead of {expected}"
-        );
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
     }
 }
 

@@ -3,32 +3,23 @@
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Rows, build};
 use crate::operations::interpolate as operations;
+use crate::registration::parameters;
 use crate::scalar::{Field, Real};
 
-/// Which entries of a prolongation's row are kept.
-///
-/// The others are dropped and those kept are scaled, so that the sum of the row, which says how
-/// constants are interpolated, stays what it is (De Sterck, Falgout, Nolting and Yang 2008,
-/// section 4).
-///
-/// **Choose** fewer elements when the operator complexity or the cost of a cycle is too high;
-/// four are right for most problems with distance-two interpolation.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Truncation {
-    /// Entries smaller than this share of the row's largest are dropped; 0 to 1.
-    pub factor: f64,
-    /// The number of largest entries that are kept; 0 keeps all.
-    pub max_elements: usize,
-}
-
-impl Default for Truncation {
-    fn default() -> Self {
-        Self {
-            factor: 0.0,
-            max_elements: 4,
-        }
+parameters! {
+    /// Which entries of a prolongation's row are kept.
+    ///
+    /// The others are dropped and those kept are scaled, so that the sum of the row, which says how
+    /// constants are interpolated, stays what it is (De Sterck, Falgout, Nolting and Yang 2008,
+    /// section 4).
+    ///
+    /// **Choose** fewer elements when the operator complexity or the cost of a cycle is too high;
+    /// four are right for most problems with distance-two interpolation.
+    pub struct Truncation {
+        /// Entries smaller than this share of the row's largest are dropped; 0 to 1.
+        pub factor: f64 = 0.0,
+        /// The number of largest entries that are kept; 0 keeps all.
+        pub max_elements: usize = 4,
     }
 }
 
@@ -42,13 +33,8 @@ impl Truncation {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        if (0.0..=1.0).contains(&self.factor) {
-            return Ok(());
-        }
-        Err(Error::BadParameter {
-            parameter: "factor",
-            reason: format!("a share of the largest entry, 0 to 1, not {}", self.factor),
-        })
+        let reason = format!("a share of the largest entry, 0 to 1, not {}", self.factor);
+        Error::check_parameter((0.0..=1.0).contains(&self.factor), "factor", reason)
     }
 
     /// Shortens a row and sorts it by column; of weights that differ by rounding alone the first are kept.
@@ -107,9 +93,7 @@ pub fn truncate(p: &Csr<f64>, truncation: &Truncation) -> Result<Csr<f64>> {
         entries.clear();
         entries.extend(columns.iter().copied().zip(values.iter().copied()));
         truncation.shorten(entries);
-        out.reserve(executor, entries.len())?;
-        entries.iter().for_each(|&(j, w)| out.push(j, w));
-        Ok(())
+        out.append_entries(executor, entries)
     };
     let arrays = build(executor, p.pattern().pieces(), p.bytes(), Vec::new, fill)?;
     Ok(arrays.into_csr(executor, p.size()))

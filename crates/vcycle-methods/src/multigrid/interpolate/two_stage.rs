@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::classical::{extended_i_row, extended_i_weights};
-use super::over_ranks::RankLevel;
-use super::prolongation::{Weighing, weighted_to};
+use super::prolongation::{RankLevel, Weighing, weighted, weighted_to};
+use super::row::Formula;
 use super::truncation::{Truncation, truncate};
 use crate::error::Result;
 use crate::matrix::{Csr, Distributed, LocalNumbers, Pattern};
 use crate::multigrid::coarsen::{Aggressive, NextOfRanks, Splitting};
-use crate::operations::interpolate::{self as operations, WeightMethod};
+use crate::operations::interpolate as operations;
 
 /// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
 ///
@@ -44,7 +43,8 @@ pub fn two_stage(
     truncation: &Truncation,
 ) -> Result<Csr<f64>> {
     let near = super::extended_i(a, strength, first, truncation)?;
-    let far = second_stage(a, strength, (first, second), truncation)?;
+    let second = Weighing::new(a, strength, second, truncation);
+    let far = weighted_to(first, &second)?;
     let limits = (truncation.max_elements, truncation.factor);
     match operations::chained(&near, &far, limits)? {
         Some(product) => Ok(product),
@@ -64,26 +64,14 @@ pub(in crate::multigrid) fn two_stage_over_ranks(
     let (own, team) = (level.near.own(), level.near.team());
     let first = first.as_ref().expect("chosen twice");
     let given = Weighing::new(a, strength, &both.first, truncation).of_rows(own.clone());
-    let near = team.agree(extended_i_weights(&given))?;
+    let near = team.agree(weighted(Formula::ExtendedI, &given))?;
     let near = level.prolongation((near, &first.numbers), first)?;
-    let points = (&both.first.of_rows(own), &both.second);
-    let far = team.agree(second_stage(a, strength, points, truncation))?;
+    let second = Weighing::new(a, strength, &both.second, truncation);
+    let far = team.agree(weighted_to(&both.first.of_rows(own), &second))?;
     let (executor, rows) = (level.executor, &first.partition);
     let far = Distributed::of_numbered(executor, rows, &next.partition, &next.numbers, far)?;
     let (product, numbers) = near.multiplied(&far)?;
     Ok((truncate(&product, truncation)?, numbers))
-}
-
-/// `P_2`, to the coarse unknowns of the first choice: of all, or of some that it numbers alone.
-fn second_stage(
-    a: &Csr<f64>,
-    strength: &Pattern,
-    (first, second): (&Splitting, &Splitting),
-    truncation: &Truncation,
-) -> Result<Csr<f64>> {
-    let choice = (strength, second);
-    let method = WeightMethod::ExtendedI;
-    weighted_to(first, method, a, choice, truncation, extended_i_row)
 }
 
 #[cfg(test)]

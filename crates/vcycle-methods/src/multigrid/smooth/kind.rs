@@ -4,19 +4,15 @@ use std::fmt::{Debug, Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::registration::{SmootherEntry, count, joined, number};
-use super::{
-    block_jacobi, chebyshev, fsai, hybrid_gs, ilu0, jacobi, l1_jacobi, multicolour_gs, sor,
-};
+use super::preconditioners;
+use super::registration::{SmootherEntry, number};
 use crate::error::{ConfigError, Result};
 use crate::executor::Workspace;
 use crate::linop::{AnyFactory, Factory, LevelScalar, LinOp};
 use crate::multigrid::inner::Inner;
-use crate::multigrid::own::{Own, Register, check_over_ranks};
-use crate::operations::HostStage;
+use crate::multigrid::own::{Own, check_over_ranks, registered};
 use crate::precond::Fsai as FsaiParameters;
 use crate::registration::Symmetry;
-use crate::text;
 
 /// A smoother of one's own; [`Smoother::own`] and [`Smoother::register`] take it.
 ///
@@ -35,7 +31,7 @@ pub trait Smooth: Debug + Send + Sync {
     fn factory(&self) -> Arc<dyn AnyFactory>;
 }
 
-static REGISTER: Register<dyn Smooth> = Register::new();
+registered!(Smoother, "smoother", Smooth, library_names);
 
 /// Makes the enum of smoothers: each with its parameter, and the registration in its own file.
 macro_rules! smoothers {
@@ -76,13 +72,6 @@ macro_rules! smoothers {
         }
 
         impl Smoother {
-            /// The name of every smoother of the library, as options and files spell it.
-            pub const NAMES: &[&str] = &joined::<{ count(NAMES) }>(NAMES);
-
-            /// What the host does of each for devices.
-            pub(in crate::multigrid) const ON_HOST: &'static [&'static [HostStage]] =
-                &[$($file::$registration.on_host),*];
-
             /// Every smoother of the library in words.
             pub fn entries() -> Vec<SmootherEntry> {
                 vec![AUTO, $($file::$registration.entry()),*]
@@ -155,9 +144,6 @@ macro_rules! smoothers {
             }
         }
 
-        /// The names of each registration.
-        const NAMES: &[&[&str]] = &[&["auto"], $($file::$registration.names),*];
-
         impl Display for Smoother {
             fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
                 match self {
@@ -176,19 +162,19 @@ macro_rules! smoothers {
 }
 
 smoothers! {
-    Jacobi { weight: f64 } = jacobi::JACOBI,
-    L1Jacobi { weight: f64 } = l1_jacobi::L1_JACOBI,
-    Chebyshev { degree: usize } = chebyshev::CHEBYSHEV,
-    ChebyshevL1 { degree: usize } = chebyshev::CHEBYSHEV_L1,
-    Sor { omega: f64 } = sor::SOR,
-    Ssor { omega: f64 } = sor::SSOR,
-    HybridGs { block_rows: usize } = hybrid_gs::HYBRID_GS,
-    HybridSgs { block_rows: usize } = hybrid_gs::HYBRID_SGS,
-    MulticolourGs { omega: f64 } = multicolour_gs::MULTICOLOUR_GS,
-    MulticolourSgs { omega: f64 } = multicolour_gs::MULTICOLOUR_SGS,
-    Ilu0 { sweeps: usize } = ilu0::ILU0,
-    BlockJacobi { block_size: usize } = block_jacobi::BLOCK_JACOBI,
-    Fsai { parameters: FsaiParameters } = fsai::FSAI,
+    Jacobi { weight: f64 } = preconditioners::JACOBI,
+    L1Jacobi { weight: f64 } = preconditioners::L1_JACOBI,
+    Chebyshev { degree: usize } = preconditioners::CHEBYSHEV,
+    ChebyshevL1 { degree: usize } = preconditioners::CHEBYSHEV_L1,
+    Sor { omega: f64 } = preconditioners::SOR,
+    Ssor { omega: f64 } = preconditioners::SSOR,
+    HybridGs { block_rows: usize } = preconditioners::HYBRID_GS,
+    HybridSgs { block_rows: usize } = preconditioners::HYBRID_SGS,
+    MulticolourGs { omega: f64 } = preconditioners::MULTICOLOUR_GS,
+    MulticolourSgs { omega: f64 } = preconditioners::MULTICOLOUR_SGS,
+    Ilu0 { sweeps: usize } = preconditioners::ILU0,
+    BlockJacobi { block_size: usize } = preconditioners::BLOCK_JACOBI,
+    Fsai { parameters: FsaiParameters } = preconditioners::FSAI,
 }
 
 const AUTO: SmootherEntry = SmootherEntry {
@@ -221,7 +207,7 @@ impl Smoother {
     /// `l1-jacobi` with the weight it has by default.
     pub(in crate::multigrid) fn l1_jacobi() -> Self {
         Self::L1Jacobi {
-            weight: l1_jacobi::L1_JACOBI.default,
+            weight: preconditioners::L1_JACOBI.default,
         }
     }
 
@@ -243,25 +229,6 @@ impl Smoother {
         check_over_ranks(self.is_over_ranks(), "smoother", self, others)
     }
 
-    /// One's own, without a name in options and files.
-    pub fn own(smoother: &'static dyn Smooth) -> Self {
-        Self::Own(Own::new(smoother, smoother.name()))
-    }
-
-    /// One's own, which options and files may name from here on.
-    ///
-    /// # Errors
-    /// When there is another of that name.
-    pub fn register(smoother: &'static dyn Smooth) -> Result<Self, ConfigError> {
-        let own = Own::new(smoother, smoother.name());
-        REGISTER.add("smoother", Self::NAMES, own).map(Self::Own)
-    }
-
-    /// Every name that can be parsed now, those that users have registered last.
-    pub fn names() -> Vec<&'static str> {
-        REGISTER.names(Self::NAMES)
-    }
-
     /// Makes the operator of one sweep for a matrix of which the spectral radius of `D^-1 A` may be
     /// known.
     pub(in crate::multigrid) fn generate_for<T: LevelScalar>(
@@ -274,16 +241,16 @@ impl Smoother {
     }
 }
 
+/// The name of every smoother of the library, as options and files spell it.
+fn library_names() -> Vec<&'static str> {
+    let entries = Smoother::entries();
+    entries.iter().flat_map(|one| one.names).copied().collect()
+}
+
 /// Makes the operator of one sweep.
 impl<T: LevelScalar> Factory<T> for Smoother {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         self.generate_for(a, None, ws)
-    }
-}
-
-impl<S: Smooth> From<&'static S> for Smoother {
-    fn from(smoother: &'static S) -> Self {
-        Self::own(smoother)
     }
 }
 
@@ -311,8 +278,6 @@ impl FromStr for Smoother {
     }
 }
 
-text::as_text!(Smoother);
-
 #[cfg(test)]
 mod tests {
     use super::super::richardson;
@@ -320,7 +285,7 @@ mod tests {
 
     #[test]
     fn every_name_is_read_and_what_is_written_is_read_again() {
-        for name in Smoother::NAMES {
+        for name in library_names() {
             let smoother: Smoother = name.parse().unwrap();
             assert_eq!(smoother.to_string().parse::<Smoother>().unwrap(), smoother);
         }
@@ -374,6 +339,16 @@ mod tests {
         m.apply(&b, &mut x, &ws).unwrap();
         assert_eq!(x.to_vec(), [0.125; 16]);
         assert!(smoother.generate(&half, &ws).is_ok());
+    }
+
+    #[test]
+    fn every_parameter_of_fsai_is_taken() {
+        let smoother: Smoother = "fsai:4:step-size=5:filter=0.1".parse().unwrap();
+        let mut parameters = FsaiParameters::default();
+        (parameters.steps, parameters.step_size, parameters.filter) = (4, 5, 0.1);
+        assert_eq!(smoother, Smoother::Fsai { parameters });
+        assert_eq!(smoother.to_string(), "fsai:4:step-size=5:filter=0.1");
+        assert_eq!(Smoother::fsai(7, 1).to_string(), "fsai:7");
     }
 
     #[test]

@@ -1,28 +1,20 @@
 //! Smoothers: they reduce the error that the next level cannot represent.
 //!
 //! A sweep is `x += M (b - A x)` with any approximate inverse `M`: the operator of any
-//! [`Factory`](crate::linop::Factory). One file a smoother, with its registration; the table of all is in `kind.rs`.
+//! [`Factory`](crate::linop::Factory). The table of all is in `kind.rs`; the registrations are in `preconditioners.rs`
+//! or in a file of their own.
 
-mod block_jacobi;
-mod chebyshev;
 mod damped;
-mod fsai;
-mod hybrid_gs;
-mod ilu0;
-mod jacobi;
 mod kind;
-mod l1_jacobi;
-mod levels;
-mod multicolour_gs;
+mod preconditioners;
 mod registration;
 #[cfg(test)]
 mod richardson;
-mod sor;
 
+use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 
 pub use kind::{Smooth, Smoother};
-pub use levels::Smoothing;
 pub use registration::SmootherEntry;
 
 use crate::error::Result;
@@ -30,6 +22,34 @@ use crate::executor::Workspace;
 use crate::linop::{Footprint, LinOp, Transpose};
 use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
+
+/// The smoothing of one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Smoothing {
+    /// Before the correction.
+    pub pre: Smoother,
+    /// After the correction.
+    pub post: Smoother,
+    /// How often each of them.
+    pub sweeps: [usize; 2],
+}
+
+impl Smoothing {
+    /// Whether sweeps consist of products with the matrix and a diagonal alone.
+    pub(in crate::multigrid) fn multiplies_alone(&self) -> bool {
+        self.pre.multiplies_alone() && self.post.multiplies_alone()
+    }
+}
+
+impl Display for Smoothing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let [before, after] = self.sweeps;
+        match self.pre == self.post {
+            true => write!(f, "{} {before}+{after}", self.pre),
+            false => write!(f, "{} {before}, {} {after}", self.pre, self.post),
+        }
+    }
+}
 
 /// The adjoint of operators on vectors of `T`.
 fn adjoint<T: Scalar>() -> Transpose {
@@ -89,9 +109,6 @@ impl<T: Scalar> Relaxation<T> {
     }
 
     /// Sweeps from `guess`, which is lost, to `x`.
-    ///
-    /// # Errors
-    /// When an operator fails.
     pub(super) fn improve_out_of_place(
         &self,
         a: &dyn LinOp<T>,

@@ -94,28 +94,3 @@ impl SmootherEntry {
 pub(super) fn number<N: FromStr<Err: Display>>(text: &str) -> Result<N, String> {
     text.parse().map_err(|error: N::Err| error.to_string())
 }
-
-/// How many names there are in all lists.
-pub(super) const fn count(lists: &[&[&'static str]]) -> usize {
-    let (mut sum, mut list) = (0, 0);
-    while list < lists.len() {
-        sum += lists[list].len();
-        list += 1;
-    }
-    sum
-}
-
-/// The names of all lists.
-pub(super) const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
-    let mut names = [""; N];
-    let (mut place, mut list) = (0, 0);
-    while list < lists.len() {
-        let mut within = 0;
-        while within < lists[list].len() {
-            names[place] = lists[list][within];
-            (place, within) = (place + 1, within + 1);
-        }
-        list += 1;
-    }
-    names
-}

@@ -11,52 +11,40 @@ use crate::executor::{Executor, cut};
 use crate::matrix::{Csr, Distributed, Halo, Pattern, ranges, zeroed};
 use crate::operations::coarsen::{self as operations, DeviceMeasure};
 use crate::reference::csr::CsrArrays;
+use crate::registration::parameters;
 
-/// `c_ij = (v_i . v_j)² / (|v_i|² |v_j|²)`, where `v_i` is what unknown `i` has in a few test
-/// vectors (Livne and Brandt 2012; (2.12) of the thesis on Chronos).
-///
-/// The test vectors are scattered numbers after some sweeps of Gauss-Seidel: what smoothing
-/// leaves of any error. Unknowns that have nearly the same value up to a factor in all of them
-/// interpolate each other well, whatever the entries of the matrix look like. All `c_ij` lie close to
-/// one, and how close is a matter of chance that differs from place to place. So what counts is the
-/// distance `1 - c_ij` beside the smallest one that either unknown has to a neighbour:
-/// `s_ij = max(d_i, d_j) / (1 - c_ij)` with `d_i = min_k (1 - c_ik)`.
-///
-/// Entries have a say, too: couplings of the sign of the diagonal, and those below a fifth of the
-/// largest of the row, are weak whatever the test vectors say, which by chance may be alike across
-/// them; where that leaves two a row, there is nothing to choose. And where weights are made of entries
-/// (extended+i and its like), the large ones count as well, or most of a row would be weak; only the
-/// choice or grouping of unknowns goes by affinity alone.
-///
-/// **Choose it** for anisotropy that does not follow the grid, where large entries mislead, with a
-/// coarsening that goes far: `pmis-aggressive`. It costs `sweeps` times `vectors` products in single
-/// precision.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Affinity {
-    /// The smallest strong `s_ij`, where no number of couplings is given.
-    pub threshold: f64,
-    /// The mean number of strong couplings a row, in place of the threshold.
-    pub connections: Option<f64>,
-    /// Test vectors; rounded up to a multiple of eight.
-    pub vectors: usize,
-    /// Sweeps that make them smooth, forwards and backwards in turns.
-    pub sweeps: usize,
-    /// The levels that go by affinity, the finest first. Entries of coarse matrices tell by
-    /// themselves what is strong: on the others strength is what suits the coarsening.
-    pub levels: usize,
-}
-
-impl Default for Affinity {
-    fn default() -> Self {
-        Self {
-            threshold: 0.6,
-            connections: None,
-            vectors: 8,
-            sweeps: 6,
-            levels: 1,
-        }
+parameters! {
+    /// `c_ij = (v_i . v_j)² / (|v_i|² |v_j|²)`, where `v_i` is what unknown `i` has in a few test
+    /// vectors (Livne and Brandt 2012; (2.12) of the thesis on Chronos).
+    ///
+    /// The test vectors are scattered numbers after some sweeps of Gauss-Seidel: what smoothing
+    /// leaves of any error. Unknowns that have nearly the same value up to a factor in all of them
+    /// interpolate each other well, whatever the entries of the matrix look like. All `c_ij` lie close to
+    /// one, and how close is a matter of chance that differs from place to place. So what counts is the
+    /// distance `1 - c_ij` beside the smallest one that either unknown has to a neighbour:
+    /// `s_ij = max(d_i, d_j) / (1 - c_ij)` with `d_i = min_k (1 - c_ik)`.
+    ///
+    /// Entries have a say, too: couplings of the sign of the diagonal, and those below a fifth of the
+    /// largest of the row, are weak whatever the test vectors say, which by chance may be alike across
+    /// them; where that leaves two a row, there is nothing to choose. And where weights are made of entries
+    /// (extended+i and its like), the large ones count as well, or most of a row would be weak; only the
+    /// choice or grouping of unknowns goes by affinity alone.
+    ///
+    /// **Choose it** for anisotropy that does not follow the grid, where large entries mislead, with a
+    /// coarsening that goes far: `pmis-aggressive`. It costs `sweeps` times `vectors` products in single
+    /// precision.
+    pub struct Affinity {
+        /// The smallest strong `s_ij`, where no number of couplings is given.
+        pub threshold: f64 = 0.6,
+        /// The mean number of strong couplings a row, in place of the threshold.
+        pub connections: Option<f64> = None,
+        /// Test vectors; rounded up to a multiple of eight.
+        pub vectors: usize = 8,
+        /// Sweeps that make them smooth, forwards and backwards in turns.
+        pub sweeps: usize = 6,
+        /// The levels that go by affinity, the finest first. Entries of coarse matrices tell by
+        /// themselves what is strong: on the others strength is what suits the coarsening.
+        pub levels: usize = 1,
     }
 }
 
@@ -102,11 +90,7 @@ impl Affinity {
     /// The strong couplings of a matrix, some of whose rows may be those of other ranks.
     pub(super) fn strong(&self, a: &Csr<f64>, near: &Nearby) -> Result<Arc<Pattern>> {
         check(a, self)?;
-        if self.vectors == 0 {
-            let reason = "there have to be some".to_owned();
-            let parameter = "vectors";
-            return Err(Error::BadParameter { parameter, reason });
-        }
+        Error::check_parameter(self.vectors > 0, "vectors", "there have to be some")?;
         let large = graph(a, &LARGE, &Nearby::default(), false)?;
         let mut own = near.own(a.size().rows);
         let has_choice = |row: usize| large.range(row).len() > ALONG_A_LINE;
@@ -295,7 +279,6 @@ impl RelaxedRows<'_> {
         sum
     }
 
-    /// Where a row of this piece is.
     fn place(&self, row: usize, lane: usize) -> usize {
         (row - self.rows.start) * self.lanes + lane
     }

@@ -5,19 +5,13 @@
 //! be prescribed, which keeps the coarsening alike on all levels (2.2.2 of the thesis on Chronos:
 //! the threshold is then found by sorting all `s_ij`).
 
-mod absolute;
 mod affinity;
-mod classical;
-mod mutual;
-mod symmetric;
+mod measures;
 
 use std::sync::Arc;
 
-pub use absolute::Absolute;
 pub use affinity::Affinity;
-pub use classical::Classical;
-pub use mutual::Mutual;
-pub use symmetric::Symmetric;
+pub use measures::{Absolute, Classical, Mutual, Symmetric};
 
 use super::coarsen::Nearby;
 use crate::error::{Error, Result};
@@ -156,6 +150,10 @@ fn check(a: &Csr<f64>, measure: &impl Measure) -> Result<()> {
         return Err(Error::NotSquare { component, size });
     }
     let (threshold, connections) = measure.limits();
+    let not_negative = |parameter, value: f64| {
+        let reason = format!("{value} is not a number from 0 on");
+        Error::check_parameter(value >= 0.0, parameter, reason)
+    };
     not_negative("threshold", threshold)?;
     not_negative("connections", connections.unwrap_or(0.0))
 }
@@ -225,14 +223,6 @@ fn all_strong(a: &Csr<f64>, measure: &impl Measure, scales: &[f64], threshold: f
     parts.into_iter().all(|all| all)
 }
 
-fn not_negative(parameter: &'static str, value: f64) -> Result<()> {
-    if value >= 0.0 {
-        return Ok(());
-    }
-    let reason = format!("{value} is not a number from 0 on");
-    Err(Error::BadParameter { parameter, reason })
-}
-
 /// `visit(j, size)` for the couplings of row `i` that are not weak in any case.
 #[inline(always)]
 fn for_each_coupling(
@@ -282,16 +272,11 @@ fn quantile(
     Ok(near.nth_largest(all, count)?.unwrap_or(f64::INFINITY))
 }
 
-/// The largest coupling of a row.
 #[inline(always)]
 fn largest(a: &CsrArrays<'_, f64>, scales: &[f64], measure: &impl Measure, row: usize) -> f64 {
     let mut largest = 0.0_f64;
-    for_each_coupling(a, scales, measure, row, |_, coupling| {
-        largest = if coupling > largest {
-            coupling
-        } else {
-            largest
-        };
+    for_each_coupling(a, scales, measure, row, |_, size| {
+        largest = if size > largest { size } else { largest };
     });
     largest
 }

@@ -1,15 +1,23 @@
 use super::*;
 use crate::executor::Executor;
 use crate::multigrid::Amg;
-use crate::multigrid::testing::{self, Matrix, amg, csr, dense};
+use crate::multigrid::testing::{self, Matrix, amg, csr, dense, strengths};
 
-fn all() -> [Strength; 4] {
-    [
-        Strength::Mutual(Mutual::default()),
-        Strength::default(),
-        Strength::Symmetric(Symmetric::default()),
-        Strength::Absolute(Absolute::default()),
-    ]
+/// A measure as options and files spell it.
+fn measure(text: &str) -> Strength {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Affinity with some parameters, the others by default.
+fn affinity(parameters: &str) -> Strength {
+    measure(&format!(r#"{{"kind": "affinity"{parameters}}}"#))
+}
+
+/// A measure by the mean number of connections.
+fn by_mean(kind: &str, connections: f64) -> Strength {
+    measure(&format!(
+        r#"{{"kind": "{kind}", "connections": {connections}}}"#
+    ))
 }
 
 fn row(strength: Strength, a: &Csr<f64>, row: usize) -> Vec<u32> {
@@ -19,18 +27,17 @@ fn row(strength: Strength, a: &Csr<f64>, row: usize) -> Vec<u32> {
 
 #[test]
 fn what_rounding_takes_below_the_threshold_is_strong() {
-    let near = -0.25 * (1.0 - 1e-15);
-    let a = dense(3, &[1.25, near, -1.0, near, 1.25, -1.0, -1.0, -1.0, 2.0]);
-    assert_eq!(row(Strength::default(), &a, 0), [1, 2]);
-    let below = -0.25 * (1.0 - 1e-8);
-    let a = dense(3, &[1.25, below, -1.0, below, 1.25, -1.0, -1.0, -1.0, 2.0]);
-    assert_eq!(row(Strength::default(), &a, 0), [2]);
+    for (below, strong) in [(1e-15, &[1, 2][..]), (1e-8, &[2])] {
+        let near = -0.25 * (1.0 - below);
+        let a = dense(3, &[1.25, near, -1.0, near, 1.25, -1.0, -1.0, -1.0, 2.0]);
+        assert_eq!(row(Strength::default(), &a, 0), strong);
+    }
 }
 
 #[test]
 fn only_the_strong_direction_is_kept() {
     let a = csr("aniso5:6,0.01");
-    for strength in all() {
+    for strength in strengths() {
         let graph = strength.graph(&a).unwrap();
         for row in 0..36_u32 {
             let along_x = [
@@ -50,7 +57,7 @@ fn signs_are_those_of_the_measure() {
     assert_eq!(row(classical, &a, 0), [1]);
     assert_eq!(row(classical, &a, 1), [0]);
     assert_eq!(row(Strength::Absolute(Absolute::default()), &a, 0), [1, 2]);
-    for strength in all() {
+    for strength in strengths() {
         assert_eq!(row(strength, &a, 2), [0], "a stored zero is no coupling");
     }
 }
@@ -58,14 +65,9 @@ fn signs_are_those_of_the_measure() {
 #[test]
 fn rows_that_are_nearly_alone_have_no_strong_couplings() {
     let a = dense(3, &[10.0, -0.2, -0.2, -1.0, 2.0, -1.0, 0.0, 0.0, 1.0]);
-    let classical = Classical::default();
-    assert!(row(Strength::Classical(classical), &a, 0).is_empty());
-    assert!(row(Strength::Classical(classical), &a, 2).is_empty());
-    let max_row_sum = 1.0;
-    let all_rows = Strength::Classical(Classical {
-        max_row_sum,
-        ..classical
-    });
+    assert!(row(Strength::default(), &a, 0).is_empty());
+    assert!(row(Strength::default(), &a, 2).is_empty());
+    let all_rows = measure(r#"{"kind": "classical", "max-row-sum": 1.0}"#);
     assert_eq!(row(all_rows, &a, 0), [1, 2]);
 }
 
@@ -76,23 +78,10 @@ fn the_mean_number_of_connections_is_met() {
         *value *= 1.5 + (place as f64).sin();
     }
     for mean in [2.0, 5.0, 9.0] {
-        let connections = Some(mean);
-        for strength in [
-            Strength::Symmetric(Symmetric {
-                connections,
-                ..Symmetric::default()
-            }),
-            Strength::Absolute(Absolute {
-                connections,
-                ..Absolute::default()
-            }),
-        ] {
-            let graph = strength.graph(&a).unwrap();
+        for kind in ["symmetric", "absolute"] {
+            let graph = by_mean(kind, mean).graph(&a).unwrap();
             let found = graph.nonzeros() as f64 / graph.size().rows as f64;
-            assert!(
-                (found - mean).abs() < 0.2 * mean,
-                "{found} instead of {mean}"
-            );
+            assert!((found - mean).abs() < 0.2 * mean, "{found}, not {mean}");
         }
     }
 }
@@ -100,17 +89,11 @@ fn the_mean_number_of_connections_is_met() {
 #[test]
 fn threads_change_nothing() {
     let a = csr("aniso5:150,0.3,30");
-    let connections = Some(3.0);
-    let by_mean = Strength::Classical(Classical {
-        connections,
-        ..Classical::default()
-    });
-    let affinity = Strength::Affinity(Affinity {
-        vectors: 4,
-        sweeps: 5,
-        ..Affinity::default()
-    });
-    for strength in all().into_iter().chain([by_mean, affinity]) {
+    let others = [
+        by_mean("classical", 3.0),
+        affinity(r#", "vectors": 4, "sweeps": 5"#),
+    ];
+    for strength in strengths().into_iter().chain(others) {
         let expected = strength.graph(&a).unwrap();
         for threads in 1..=3 {
             let cpu = Executor::cpu_with_threads(threads).unwrap();
@@ -124,21 +107,19 @@ fn threads_change_nothing() {
 #[test]
 fn wrong_parameters_and_unknown_keys_are_refused() {
     let a = csr("poisson5:3");
-    let threshold = f64::NAN;
     let strength = Strength::Absolute(Absolute {
-        threshold,
+        threshold: f64::NAN,
         ..Absolute::default()
     });
     assert!(matches!(
         strength.graph(&a),
         Err(Error::BadParameter { .. })
     ));
-    let read = |text: &str| serde_json::from_str::<Strength>(text);
-    assert_eq!(
-        read(r#"{"kind": "symmetric"}"#).unwrap(),
-        Strength::Symmetric(Symmetric::default())
-    );
-    assert!(read(r#"{"kind": "classical", "max-row": 1}"#).is_err());
+    assert!(affinity(r#", "vectors": 0"#).graph(&a).is_err());
+    let symmetric = Strength::Symmetric(Symmetric::default());
+    assert_eq!(measure(r#"{"kind": "symmetric"}"#), symmetric);
+    let unknown = r#"{"kind": "classical", "max-row": 1}"#;
+    assert!(serde_json::from_str::<Strength>(unknown).is_err());
 }
 
 #[test]
@@ -163,25 +144,19 @@ fn affinity_sees_the_direction_that_entries_hide() {
 /// On a grid of 40 points a side whose couplings are strongest across it.
 fn directions_are_seen(a: &Csr<f64>) {
     let side = 40;
-    let connections = Some(2.0);
-    let affinity = Strength::Affinity(Affinity {
-        connections,
-        sweeps: 20,
-        ..Affinity::default()
-    });
+    let affinity = affinity(r#", "connections": 2, "sweeps": 20"#);
     let along = [-1, 1].map(|step: i64| step * (side + 1));
     let inner =
         |row: &i64| (5..side - 5).contains(&(row % side)) && (5..side - 5).contains(&(row / side));
     let share = |strength: Strength| {
         let graph = strength.graph(a).unwrap();
-        let rows: Vec<i64> = (0..side * side).filter(inner).collect();
-        let strong = |row: &i64| graph.columns()[graph.range(*row as usize)].to_vec();
-        let all: usize = rows.iter().map(|row| strong(row).len()).sum();
-        let right = |row: &i64, column: &u32| along.contains(&(i64::from(*column) - row));
-        let right: usize = rows
-            .iter()
-            .map(|row| strong(row).iter().filter(|c| right(row, c)).count())
-            .sum();
+        let (mut right, mut all) = (0, 0);
+        for row in (0..side * side).filter(inner) {
+            for &column in &graph.columns()[graph.range(row as usize)] {
+                right += usize::from(along.contains(&(i64::from(column) - row)));
+                all += 1;
+            }
+        }
         right as f64 / all as f64
     };
     let (by_affinity, by_entries) = (share(affinity), share(Strength::default()));
@@ -198,29 +173,18 @@ fn iterations(strength: Strength, spec: &str, executor: &Executor) -> usize {
 
 #[test]
 fn multigrid_by_affinity_takes_fewer_iterations_across_the_grid() {
-    let spec = "aniso5:64,0.001,34.377";
-    let affinity = Strength::Affinity(Affinity::default());
-    let host = Executor::reference();
-    let (by_affinity, by_entries) = (
-        iterations(affinity, spec, &host),
-        iterations(Strength::default(), spec, &host),
-    );
+    let (spec, host) = ("aniso5:64,0.001,34.377", Executor::reference());
+    let [by_affinity, by_entries] =
+        [affinity(""), Strength::default()].map(|strength| iterations(strength, spec, &host));
     assert!(
         10 * by_affinity < 9 * by_entries,
         "{by_affinity} {by_entries}"
     );
-}
-
-#[test]
-fn affinity_of_a_device_serves_as_well_as_that_of_the_host() {
     let Some(device) = vcycle_core::testing::device() else {
         return;
     };
-    let (affinity, spec) = (
-        Strength::Affinity(Affinity::default()),
-        "aniso5:40,0.001,34.377",
-    );
-    let [here, there] = [Executor::reference(), device].map(|on| iterations(affinity, spec, &on));
+    let spec = "aniso5:40,0.001,34.377";
+    let [here, there] = [host, device].map(|on| iterations(affinity(""), spec, &on));
     assert!(here.abs_diff(there) <= 2, "{here} {there}");
 }
 
@@ -233,22 +197,12 @@ fn devices_find_the_threshold_of_a_mean_number_of_connections() {
         let a = csr(spec);
         let there = a.copy_to(&device).unwrap();
         for mean in [0.0, 1.5, 3.0, 100.0] {
-            let connections = Some(mean);
-            for strength in [
-                Strength::Classical(Classical {
-                    connections,
-                    ..Classical::default()
-                }),
-                Strength::Mutual(Mutual {
-                    connections,
-                    ..Mutual::default()
-                }),
-            ] {
+            for kind in ["classical", "mutual"] {
                 let [found, expected] = [&there, &a].map(|a| {
-                    let graph = strength.graph(a).unwrap();
+                    let graph = by_mean(kind, mean).graph(a).unwrap();
                     (graph.offsets().to_vec(), graph.columns().to_vec())
                 });
-                assert_eq!(found, expected, "{spec} {mean} {strength:?}");
+                assert_eq!(found, expected, "{spec} {mean} {kind}");
             }
         }
     }
@@ -256,51 +210,24 @@ fn devices_find_the_threshold_of_a_mean_number_of_connections() {
 
 #[test]
 fn small_couplings_and_those_of_the_sign_of_the_diagonal_are_weak_whatever_is_alike() {
-    let affinity = Strength::Affinity(Affinity {
-        threshold: 0.0,
-        ..Affinity::default()
-    });
+    let affinity = affinity(r#", "threshold": 0"#);
     // The corners of the stencil that are positive, and entries that are nearly nothing.
-    assert_eq!(
-        row(affinity, &csr("aniso5:3,0.1,45"), 4),
-        [0, 1, 3, 5, 7, 8]
-    );
+    let corners = row(affinity, &csr("aniso5:3,0.1,45"), 4);
+    assert_eq!(corners, [0, 1, 3, 5, 7, 8]);
     assert_eq!(row(affinity, &csr("aniso5:3,0.001,0.6"), 4), [3, 5]);
 }
 
 #[test]
 fn rows_without_diagonal_or_neighbours_have_no_affinity() {
-    let affinity = Strength::Affinity(Affinity::default());
     let a = dense(3, &[0.0, -1.0, 0.0, -1.0, 2.0, 0.0, 0.0, 0.0, 1.0]);
-    assert!(row(affinity, &a, 2).is_empty());
+    assert!(row(affinity(""), &a, 2).is_empty());
     let none = Csr::<f64>::identity(&Executor::reference(), 0);
-    assert_eq!(affinity.graph(&none).unwrap().nonzeros(), 0);
+    assert_eq!(affinity("").graph(&none).unwrap().nonzeros(), 0);
 }
 
 #[test]
 fn affinity_is_for_the_finest_levels() {
-    let affinity = Strength::Affinity(Affinity {
-        levels: 2,
-        ..Affinity::default()
-    });
+    let affinity = affinity(r#", "levels": 2"#);
     assert_eq!(affinity.at_level(1), affinity);
     assert_eq!(affinity.at_level(2), Strength::Auto);
-}
-
-#[test]
-fn affinity_is_read_and_needs_vectors() {
-    let read: Strength = serde_json::from_str(r#"{"kind": "affinity", "sweeps": 4}"#).unwrap();
-    let sweeps = 4;
-    assert_eq!(
-        read,
-        Strength::Affinity(Affinity {
-            sweeps,
-            ..Affinity::default()
-        })
-    );
-    let none = Strength::Affinity(Affinity {
-        vectors: 0,
-        ..Affinity::default()
-    });
-    assert!(none.graph(&csr("poisson5:3")).is_err());
 }

@@ -19,7 +19,6 @@ fn filtered_coarse_matrices_are_smaller_and_do_the_same_to_rigid_bodies() {
         (complexity, outcome.iterations)
     };
     let (all, filtered, minimised) = (with(1.0, 0), with(0.95, 0), with(1.0, 2));
-    eprintln!("all {all:?}, filtered {filtered:?}, energy minimised {minimised:?}");
     assert!(filtered.0 < all.0 && filtered.1 <= all.1 + 5);
     assert!((minimised.0 - all.0).abs() < 0.01 && minimised.1 < all.1);
     for coarse_filter in [0.0, 1.5, f64::NAN] {
@@ -54,7 +53,6 @@ fn rigid_bodies_are_worth_being_interpolated() {
     let plain = count("bamg", &modes);
     let smoothed = count("sbamg", &modes);
     let filtered = count("fbamg", &modes);
-    eprintln!("constants {without}, modes {plain}, smoothed {smoothed}, filtered {filtered}");
     assert!(plain < without && smoothed <= plain);
     assert!(4 * filtered <= 5 * smoothed + 4);
     let nodes = testing::with(&with("bamg"), "systems=node");

@@ -20,6 +20,10 @@ use crate::solver::{Cg, Method, Solver};
 use crate::stop::Outcome;
 use crate::vector::Vector;
 
+fn rows(report: &Report) -> Vec<usize> {
+    report.levels.iter().map(|level| level.rows).collect()
+}
+
 fn solve_with(method: impl Method<f64> + 'static, amg: &Amg, a: &Matrix) -> Outcome {
     solved(method, a, Arc::new(hierarchy(amg, a).unwrap()))
 }

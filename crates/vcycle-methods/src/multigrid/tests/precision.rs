@@ -8,17 +8,9 @@ fn lower_precisions_need_about_the_same_iterations() {
     let a = problem("poisson5:64");
     let with = |precision: &str| with(&classical(), &format!("precision={precision}"));
     let double = iterations(&with("dp"), &a);
-    for precision in [
-        "dp-sp",
-        "sp",
-        "dp/hp",
-        "dp/bf",
-        "dp-sp/dp-sp-hp",
-        "dp-sp-hp",
-        "dp-sp-bf",
-    ] {
+    let precisions = "dp-sp sp dp/hp dp/bf dp-sp/dp-sp-hp dp-sp-hp dp-sp-bf";
+    for precision in precisions.split(' ') {
         let count = iterations(&with(precision), &a);
-        eprintln!("{precision}: {count} against {double}");
         assert!(count <= double + 3, "{precision}: {count}");
     }
 }
@@ -28,17 +20,11 @@ fn precisions_may_widen_with_the_level() {
     let a = problem("jump7:12,1e4");
     let with = |p: &str| with(&classical(), &format!("precision={p}, coarsest-rows=20"));
     let [single, widening, half] = ["sp/sp", "sp/hp-sp", "sp/hp"].map(|p| iterations(&with(p), &a));
-    assert!(
-        (single.min(half)..=single.max(half)).contains(&widening),
-        "{single} {widening} {half}"
-    );
+    let between = single.min(half)..=single.max(half);
+    assert!(between.contains(&widening), "{single} {widening} {half}");
     let made = hierarchy(&with("sp/hp-sp"), &a).unwrap();
-    let stored: Vec<String> = made
-        .report()
-        .levels
-        .iter()
-        .map(|level| level.precision.to_string())
-        .collect();
+    let levels = made.report().levels.iter();
+    let stored: Vec<String> = levels.map(|level| level.precision.to_string()).collect();
     assert!(stored.len() > 2 && stored[0] == "sp/hp", "{stored:?}");
     assert!(stored[1..].iter().all(|one| one == "sp"), "{stored:?}");
     for precision in ["sp-dp", "hp-sp", "bf-dp", "hp-dp/hp"] {
@@ -64,7 +50,6 @@ fn levels_out_of_range_are_scaled() {
             let note = made.report().scaling_note().unwrap();
             assert!(note.contains("(hp)"), "{note}");
             let count = iterations(&with(precision), &a);
-            eprintln!("{factor}: {precision} {count} against {double}");
             assert!(count <= double + 4, "{factor} {precision}: {count}");
         }
     }
@@ -84,20 +69,17 @@ fn equilibrated_levels_are_the_same_method() {
     let scaled = with("equilibrate");
     assert!(scaled.report().levels.iter().all(|level| level.scaled));
     // Powers of two round nothing: only the order of magnitude differs, and with it nothing.
-    let scaled = apply(&scaled, &x).to_vec();
-    let error = |(x, y): (&f64, &f64)| (x - y).abs();
-    let worst = plain.iter().zip(&scaled).map(error).fold(0.0, f64::max);
-    assert!(worst < 1e-5, "{worst}");
+    let pairs = apply(&scaled, &x).to_vec().into_iter().zip(plain);
+    pairs.for_each(|(x, y)| assert!((x - y).abs() < 1e-5));
 }
 
 #[test]
 fn scaling_that_only_grids_have_is_refused() {
     let amg = with(&classical(), "scaling=scale-then-setup");
-    let refused = hierarchy(&amg, &problem("poisson5:8")).unwrap_err();
-    assert!(
-        refused.to_string().contains("is for struct-mg"),
-        "{refused}"
-    );
+    let refused = hierarchy(&amg, &problem("poisson5:8"))
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("is for struct-mg"), "{refused}");
 }
 
 #[test]
@@ -120,14 +102,4 @@ fn precisions_save_bytes() {
         hierarchy(&amg, &a).unwrap().report().bytes()
     };
     assert!(bytes("dp-sp") < bytes("dp") && bytes("dp/hp") < bytes("dp-sp"));
-}
-
-#[test]
-fn single_precision_solvers_get_hierarchies_of_their_own() {
-    let a = gallery::build("poisson5:40", &Executor::cpu())
-        .unwrap()
-        .matrix;
-    let a: Arc<dyn LinOp<f32>> = Arc::new(a.convert::<f32>().unwrap());
-    let made = classical().hierarchy(&a, &Workspace::new()).unwrap();
-    assert_eq!(made.report().levels[0].precision.to_string(), "sp");
 }

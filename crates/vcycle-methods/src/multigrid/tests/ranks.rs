@@ -2,41 +2,35 @@
 
 use std::sync::Arc;
 
+use super::*;
 use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::gallery;
-use crate::linop::LinOp;
+use crate::gallery::Problem;
 use crate::matrix::{Csr, Distributed, Partition};
 use crate::multigrid::clock::Clock;
 use crate::multigrid::matrices::{LevelMatrix, Matrices};
 use crate::multigrid::setup::{Levels, analysed, coarsen};
-use crate::multigrid::testing;
 use crate::multigrid::wide::Wide;
-use crate::multigrid::{Amg, NearNullspace};
 use crate::scalar::{Field, Mixes, Real, c32, c64};
-use crate::solver::{Cg, Fgmres, Solver};
-use crate::stop::{Outcome, Stop};
-use crate::vector::Vector;
+use crate::solver::Fgmres;
+use crate::stop::Stop;
 use vcycle_core::communicator::threads;
 
-const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
+const RANKS: &[usize] = &[1, 2, 3, 7, 64];
 
+/// Most levels of small problems are to be shared.
 fn amg(text: &str) -> Amg {
-    let amg: Amg = serde_json::from_str(text).unwrap();
-    // Most levels of small problems are to be shared.
-    Amg {
-        gather_rows: 20,
-        coarsest_rows: 20,
-        ..amg
-    }
+    with(&testing::amg("gather-rows=20, coarsest-rows=20"), text)
+}
+
+fn one_thread() -> Executor {
+    Executor::cpu_with_threads(1).unwrap()
 }
 
 type Part = (Arc<dyn LinOp<f64>>, NearNullspace, Vector<f64>);
 
 /// The own rows of a problem, its own part of the near-nullspace and of the right-hand side.
-fn part(rank: &Executor, problem: &gallery::Problem) -> Result<Part> {
-    let near = problem.near_nullspace.clone();
-    let near = near.unwrap_or(NearNullspace::components(1)?);
+fn part(rank: &Executor, problem: &Problem) -> Result<Part> {
+    let near = near_nullspace(problem);
     let (block, ranks) = (near.block_size(), rank.team().unwrap().size());
     let rows = Partition::even(problem.rhs.len() as u64, block as u64, ranks);
     let own = rows.range(rank.team().unwrap().rank());
@@ -48,48 +42,32 @@ fn part(rank: &Executor, problem: &gallery::Problem) -> Result<Part> {
     Ok((Arc::new(a), near, b))
 }
 
-/// A solve with conjugate gradients.
-fn outcome(amg: &Amg, (a, near, b): Part) -> Result<Outcome> {
+fn near_nullspace(problem: &Problem) -> NearNullspace {
+    let near = problem.near_nullspace.clone();
+    near.unwrap_or(NearNullspace::components(1).unwrap())
+}
+
+/// Iterations of conjugate gradients, which have to converge, and the levels.
+fn solve(amg: &Amg, (a, near, b): Part, what: &str) -> Result<(usize, Report)> {
     let hierarchy = amg.hierarchy_with(&a, &near, &Workspace::new())?;
+    let report = hierarchy.report().clone();
     let solver = Solver::new(Cg::default(), a)?.with_preconditioner(Arc::new(hierarchy))?;
-    solver.solve(&b, &mut Vector::zeros_like(&b)?)
+    let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
+    assert!(outcome.converged(), "{what}: {outcome}");
+    Ok((outcome.iterations, report))
 }
 
-/// Levels of ranks beside those without: the same bits, but on GPUs to rounding, where the kernel that sums up depends on the rows
-/// that a rank has.
-struct Beside<'t> {
-    is_exact: bool,
-    told: &'t str,
-}
-
-impl<'t> Beside<'t> {
-    fn new(rank: &Executor, told: &'t str) -> Self {
-        let device = rank.device();
-        Self {
-            is_exact: device.is_none_or(|device| device.properties().is_cpu),
-            told,
-        }
-    }
-
-    fn assert_same<V: Field>(&self, found: &Csr<V>, expected: &Csr<V>, part: &str) {
-        let what = format!("{}, {part}", self.told);
-        assert_eq!(found.size(), expected.size(), "{what}");
-        assert_eq!(found.offsets(), expected.offsets(), "{what}");
-        assert_eq!(found.columns(), expected.columns(), "{what}");
-        if self.is_exact {
-            return assert_eq!(found.values(), expected.values(), "{what}");
-        }
-        let size = |value: V| value.modulus().to_f64();
-        let largest = expected
-            .values()
-            .iter()
-            .fold(0.0, |a: f64, b| a.max(size(*b)));
-        let mut pairs = found.values().iter().zip(expected.values());
-        assert!(
-            pairs.all(|(a, b)| size(*a - *b) <= 1e-12 * largest),
-            "{what}"
-        );
-    }
+/// The same bits, but on GPUs to rounding, where the kernel that sums up depends on the rows that a rank has.
+fn assert_same<V: Field>(found: &Csr<V>, expected: &Csr<V>, is_exact: bool, what: &str) {
+    assert_eq!(found.size(), expected.size(), "{what}");
+    assert_eq!(found.offsets(), expected.offsets(), "{what}");
+    assert_eq!(found.columns(), expected.columns(), "{what}");
+    let size = |value: V| value.modulus().to_f64();
+    let values = expected.values().iter();
+    let largest = values.fold(0.0, |a: f64, b| a.max(size(*b)));
+    let within = if is_exact { 0.0 } else { 1e-12 * largest };
+    let mut pairs = found.values().iter().zip(expected.values());
+    assert!(pairs.all(|(a, b)| size(*a - *b) <= within), "{what}");
 }
 
 /// All levels of a matrix.
@@ -103,244 +81,198 @@ fn set_up<V: Wide>(amg: &Amg, a: &Arc<dyn LinOp<V>>, near: &NearNullspace) -> Re
 }
 
 /// Compares the levels of all ranks with those without ranks.
-fn compare<V: Wide>(made: &Levels<V>, whole: &[Matrices<V>], told: &str) -> Result<()> {
-    let is_shared = |level: &&Matrices<V>| level.a.is_of_ranks();
-    assert!(
-        made.levels.iter().any(|level| is_shared(&level)),
-        "{told}: nothing is shared"
-    );
-    let beside = Beside::new(made.levels[0].a.executor(), told);
+fn compare<V: Wide>(made: &Levels<V>, whole: &[Matrices<V>], what: &str) -> Result<()> {
+    assert!(made.levels[0].a.is_of_ranks(), "{what}: nothing is shared");
+    let device = made.levels[0].a.executor().device();
+    let is_exact = device.is_none_or(|device| device.properties().is_cpu);
     for (number, (level, whole)) in made.levels.iter().zip(whole).enumerate() {
-        let transfers = level.transfer.as_ref().zip(whole.transfer.as_ref());
-        let [mut p, mut r] = [None, None];
-        if let Some((found, expected)) = transfers {
-            p = Some((&found.prolongation, &expected.prolongation));
-            r = Some((&found.restriction, &expected.restriction));
+        let mut pairs = vec![("matrix", &level.a, &whole.a)];
+        if let (Some(found), Some(expected)) = (&level.transfer, &whole.transfer) {
+            pairs.push(("prolongation", &found.prolongation, &expected.prolongation));
+            pairs.push(("restriction", &found.restriction, &expected.restriction));
         }
-        for (name, pair) in [
-            ("matrix", Some((&level.a, &whole.a))),
-            ("prolongation", p),
-            ("restriction", r),
-        ] {
-            let Some((found, expected)) = pair else {
-                continue;
+        for (name, found, expected) in pairs {
+            let what = format!("{what}, level {number}, {name}");
+            let found = match found {
+                LevelMatrix::Here(found) => Some(found.as_ref().clone()),
+                LevelMatrix::OfRanks(found) => found.gathered()?,
             };
-            let what = format!("level {number}, {name}");
-            let expected = expected.local();
-            match found {
-                LevelMatrix::Here(found) => beside.assert_same(found, expected, &what),
-                LevelMatrix::OfRanks(found) => {
-                    if let Some(found) = found.gathered()? {
-                        beside.assert_same(&found, expected, &what);
-                    }
-                }
+            if let Some(found) = found {
+                assert_same(&found, expected.local(), is_exact, &what);
             }
         }
     }
-    if made
-        .gathered
-        .as_ref()
-        .is_some_and(|gathered| gathered.leads)
-    {
-        assert_eq!(made.levels.len(), whole.len(), "{told}");
+    let gathered = made.gathered.as_ref();
+    if gathered.is_some_and(|gathered| gathered.leads) {
+        assert_eq!(made.levels.len(), whole.len(), "{what}");
     }
     Ok(())
 }
 
-/// A problem, with what is known of its unknowns.
-fn built(problem: &str) -> (gallery::Problem, NearNullspace) {
-    let alone = Executor::cpu_with_threads(1).unwrap();
-    let problem = gallery::build(problem, &alone).unwrap();
-    let near = problem.near_nullspace.clone();
-    let near = near.unwrap_or(NearNullspace::components(1).unwrap());
-    (problem, near)
-}
-
-/// Levels of ranks beside those without.
-fn check_levels(problem: &str, text: &str, ranks: &[usize]) {
-    check_levels_on(
-        &Executor::cpu_with_threads(1).unwrap(),
-        problem,
-        amg(text),
-        ranks,
-    );
-}
-
-/// The same on an executor, the host or a device.
-fn check_levels_on(executor: &Executor, problem: &str, amg: Amg, ranks: &[usize]) {
-    let (problem, near) = built(problem);
+/// Levels of ranks beside those without, on the host or a device.
+fn check_levels(executor: &Executor, problem: &str, amg: &Amg, ranks: &[usize]) {
+    let problem = gallery::build(problem, &one_thread()).unwrap();
     let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix.copy_to(executor).unwrap());
-    let whole = set_up(&amg, &a, &near).unwrap().levels;
+    let whole = set_up(amg, &a, &near_nullspace(&problem)).unwrap().levels;
     for &ranks in ranks {
         let (name, coarsening) = (&problem.name, amg.coarsening);
-        let told = format!("{name} {coarsening} on {ranks} ranks of {executor:?}");
+        let what = format!("{name} {coarsening} on {ranks} ranks of {executor:?}");
         threads::run(ranks, |team| {
-            let rank = executor.with_team(&team)?;
-            let (a, near, _) = part(&rank, &problem)?;
-            compare(&set_up(&amg, &a, &near)?, &whole, &told)
+            let (a, near, _) = part(&executor.with_team(&team)?, &problem)?;
+            compare(&set_up(amg, &a, &near)?, &whole, &what)
         })
         .unwrap();
     }
 }
 
+/// A problem, options, and numbers of ranks.
+type Case<'c> = (&'c str, &'c str, &'c [usize]);
+
+fn check_all_levels(cases: &[Case<'_>]) {
+    for (problem, text, ranks) in cases {
+        check_levels(&one_thread(), problem, &amg(text), ranks);
+    }
+}
+
 /// Levels and iterations.
-fn check(problem: &str, text: &str, ranks: &[usize]) {
-    check_levels(problem, text, ranks);
-    let ((problem, near), amg) = (built(problem), amg(text));
-    let b = Vector::from_column(problem.matrix.executor(), problem.rhs.clone());
-    let whole = (Arc::new(problem.matrix.clone()) as _, near, b);
-    let expected = outcome(&amg, whole).unwrap();
-    assert!(expected.converged());
-    for &ranks in ranks {
-        let told = format!("{} {text} on {ranks} ranks", problem.name);
-        threads::run(ranks, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let outcome = outcome(&amg, part(&rank, &problem)?)?;
-            let apart = outcome.iterations.abs_diff(expected.iterations);
-            assert!(outcome.converged() && apart <= 1, "{told}: {outcome}");
-            Ok(())
-        })
-        .unwrap();
+fn check_all(cases: &[Case<'_>]) {
+    check_all_levels(cases);
+    for (problem, text, ranks) in cases {
+        let (problem, amg) = (gallery::build(problem, &one_thread()).unwrap(), amg(text));
+        let b = Vector::from_column(problem.matrix.executor(), problem.rhs.clone());
+        let whole = (
+            Arc::new(problem.matrix.clone()) as _,
+            near_nullspace(&problem),
+            b,
+        );
+        let (expected, _) = solve(&amg, whole, text).unwrap();
+        for &ranks in *ranks {
+            let what = format!("{} {text} on {ranks} ranks", problem.name);
+            threads::run(ranks, |team| {
+                let rank = one_thread().with_team(&team)?;
+                let (found, _) = solve(&amg, part(&rank, &problem)?, &what)?;
+                assert!(found.abs_diff(expected) <= 1, "{what}: {found}");
+                Ok(())
+            })
+            .unwrap();
+        }
     }
 }
 
 #[test]
 fn classical_levels_have_the_bits_they_have_without_ranks() {
-    let text = r#"{"coarsening": "pmis"}"#;
-    check("poisson7:9", text, &RANKS);
-    check("jump7:9,1e6", text, &[2, 64]);
-    let mutual = r#"{"coarsening": "pmis", "strength": {"kind": "mutual"}}"#;
-    check("jump7:9,1e6", mutual, &[2, 7]);
-    let text = r#"{"coarsening": "pmis", "interpolation": "classical", "smoother": "jacobi:0.7"}"#;
-    check("poisson27:7", text, &[3, 7]);
+    check_all(&[
+        ("poisson7:9", "coarsening=pmis", RANKS),
+        ("jump7:9,1e6", "coarsening=pmis", &[2, 64]),
+        (
+            "jump7:9,1e6",
+            r#"coarsening=pmis, strength={"kind":"mutual"}"#,
+            &[2, 7],
+        ),
+        (
+            "poisson27:7",
+            "coarsening=pmis, interpolation=classical, smoother=jacobi:0.7",
+            &[3, 7],
+        ),
+        // Approximate inverses are made of rows nearby.
+        ("poisson7:9", "coarsening=pmis, smoother=fsai:3", &[1, 3, 7]),
+    ]);
 }
 
 #[test]
 fn every_choice_of_unknowns_has_the_bits_it_has_without_ranks() {
-    check_levels("poisson7:7", r#"{"coarsening": "hmis"}"#, &RANKS);
-    check_levels("poisson7:9", r#"{"coarsening": "pmis-aggressive"}"#, &RANKS);
-    let mutual = r#"{"coarsening": "pmis-aggressive", "strength": {"kind": "mutual"}}"#;
-    check_levels("jump7:8,1e6", mutual, &[7]);
+    let mutual = r#"coarsening=pmis-aggressive, strength={"kind":"mutual"}"#;
+    let few = r#"coarsening=pmis, strength={"kind":"classical","connections":3}"#;
+    let affinity = r#"coarsening=pmis, strength={"kind":"affinity","connections":4}"#;
+    check_all_levels(&[
+        ("poisson7:7", "coarsening=hmis", RANKS),
+        ("poisson7:9", "coarsening=pmis-aggressive", RANKS),
+        ("jump7:8,1e6", mutual, &[7]),
+        ("aniso7:7,0.1", few, &[3, 64]),
+        ("poisson5:15", affinity, &[2, 7]),
+        ("poisson7:7", "coarsening=pmis, coarse-filter=0.9", &[2, 7]),
+        (
+            "convdiff7:7,10",
+            "coarsening=pmis, restriction=own",
+            &[3, 7],
+        ),
+    ]);
 }
 
 #[test]
-fn matched_groups_have_the_bits_they_have_without_ranks() {
-    check_levels("poisson7:6", r#"{"coarsening": "pgm"}"#, &RANKS);
-    let eight = r#"{"coarsening": "pgm", "aggregate-size": 8, "interpolation": "smoothed"}"#;
-    check_levels("aniso7:7,0.01", eight, &[3, 64]);
-    check_levels(
-        "elasticity:6x3x3",
-        r#"{"coarsening": "pgm", "aggregate-size": 4}"#,
-        &[7],
-    );
-    check_levels(
-        "poisson5:12",
-        r#"{"coarsening": "uniform", "aggregate-size": 3}"#,
-        &[2, 7],
-    );
+fn groups_have_the_bits_they_have_without_ranks() {
+    let eight = "coarsening=pgm, aggregate-size=8, interpolation=smoothed";
+    let nodes = r#"coarsening=mis2, strength={"kind":"symmetric","connections":5}"#;
+    let affinity = r#"coarsening=mis2, strength={"kind":"affinity"}"#;
+    let lower = "coarsening=mis2, energy-steps=2";
+    check_all_levels(&[
+        ("poisson7:6", "coarsening=pgm", RANKS),
+        ("aniso7:7,0.01", eight, &[3, 64]),
+        ("elasticity:6x3x3", "coarsening=pgm, aggregate-size=4", &[7]),
+        (
+            "poisson5:12",
+            "coarsening=uniform, aggregate-size=3",
+            &[2, 7],
+        ),
+        ("elasticity:6x3x3", nodes, &[7]),
+        ("aniso7:6,0.1", affinity, &[3]),
+        ("elasticity:6x3x3", lower, &[3]),
+        ("aniso7:7,0.01", lower, &[7]),
+        ("convdiff7:8,10", "coarsening=mis2, restriction=own", &[3]),
+    ]);
+}
+
+#[test]
+fn smoothed_aggregation_and_nodes_have_the_bits_they_have_without_ranks() {
+    check_all(&[
+        ("poisson7:10", "coarsening=mis2", RANKS),
+        ("aniso7:9,0.01", "coarsening=mis2", &[2, 7]),
+        ("elasticity:6x3x3", "coarsening=mis2", RANKS),
+        ("elasticity:6x3x3", "coarsening=pmis", &[3]),
+    ]);
 }
 
 #[test]
 fn test_vectors_are_interpolated_as_they_are_without_ranks() {
-    let bamg = |more: &str| {
-        format!(
-            r#"{{"coarsening": "pmis", "strength": {{"kind": "symmetric", "threshold": 0.01}}, {more}}}"#
-        )
-    };
-    let given = bamg(r#""interpolation": "bamg""#);
-    check("elasticity:6x3x3", &given, &[1, 3, 64]);
-    let filtered = bamg(r#""interpolation": "fbamg", "bamg": {"max-distance": 2}"#);
-    check_levels("poisson7:7", &filtered, &[2, 7]);
-    let found = bamg(
-        r#""interpolation": "sbamg", "energy-steps": 1, "test-space": {"vectors": 2, "steps": 5}"#,
-    );
-    check_levels("jump7:7,1e3", &found, &[2, 7]);
-}
-
-#[test]
-fn numbers_of_couplings_and_filters_go_over_all_ranks() {
-    let few = r#"{"coarsening": "pmis", "strength": {"kind": "classical", "connections": 3}}"#;
-    check_levels("aniso7:7,0.1", few, &[3, 64]);
-    let nodes = r#"{"coarsening": "mis2", "strength": {"kind": "symmetric", "connections": 5}}"#;
-    check_levels("elasticity:6x3x3", nodes, &[7]);
-    let affinity = r#"{"coarsening": "pmis", "strength": {"kind": "affinity", "connections": 4}}"#;
-    check_levels("poisson5:15", affinity, &[2, 7]);
-    let affinity = r#"{"coarsening": "mis2", "strength": {"kind": "affinity"}}"#;
-    check_levels("aniso7:6,0.1", affinity, &[3]);
-    let lower = r#"{"coarsening": "mis2", "energy-steps": 2}"#;
-    check_levels("elasticity:6x3x3", lower, &[3]);
-    check_levels("aniso7:7,0.01", lower, &[7]);
-    check_levels(
-        "poisson7:7",
-        r#"{"coarsening": "pmis", "coarse-filter": 0.9}"#,
-        &[2, 7],
-    );
-}
-
-#[test]
-fn restrictions_of_their_own_are_those_without_ranks() {
-    let own = r#"{"coarsening": "pmis", "restriction": "own"}"#;
-    check_levels("convdiff7:7,10", own, &[3, 7]);
-    let own = r#"{"coarsening": "mis2", "restriction": "own"}"#;
-    check_levels("convdiff7:8,10", own, &[3]);
-}
-
-#[test]
-fn approximate_inverses_are_made_of_rows_nearby() {
-    let text = r#"{"coarsening": "pmis", "smoother": "fsai:3"}"#;
-    check("poisson7:9", text, &[1, 3, 7]);
-}
-
-#[test]
-fn smoothed_aggregation_has_the_bits_it_has_without_ranks() {
-    let text = r#"{"coarsening": "mis2"}"#;
-    check("poisson7:10", text, &RANKS);
-    check("aniso7:9,0.01", text, &[2, 7]);
-}
-
-#[test]
-fn nodes_and_their_rigid_bodies_stay_together() {
-    let text = r#"{"coarsening": "mis2"}"#;
-    check("elasticity:6x3x3", text, &RANKS);
-    check("elasticity:6x3x3", r#"{"coarsening": "pmis"}"#, &[3]);
+    let few = r#"coarsening=pmis, strength={"kind":"symmetric","threshold":0.01}"#;
+    let given = format!("{few}, interpolation=bamg");
+    check_all(&[("elasticity:6x3x3", &given, &[1, 3, 64])]);
+    let filtered = format!(r#"{few}, interpolation=fbamg, bamg={{"max-distance":2}}"#);
+    let found = r#"interpolation=sbamg, energy-steps=1, test-space={"vectors":2,"steps":5}"#;
+    check_all_levels(&[
+        ("poisson7:7", &filtered, &[2, 7]),
+        ("jump7:7,1e3", &format!("{few}, {found}"), &[2, 7]),
+    ]);
 }
 
 #[test]
 fn other_values_are_taken_over_ranks_as_without() {
     for (problem, options) in [
-        ("poisson5:24", r#"{"coarsening": "pmis"}"#),
-        ("elasticity:6x3x3", r#"{"coarsening": "mis2"}"#),
+        ("poisson5:24", "coarsening=pmis"),
+        ("elasticity:6x3x3", "coarsening=mis2"),
     ] {
         let problem = gallery::build(problem, &Executor::cpu()).unwrap();
         let mut other = gallery::build("poisson5:2", &Executor::cpu()).unwrap();
         (other.near_nullspace, other.rhs) = (problem.near_nullspace.clone(), problem.rhs.clone());
         other.matrix = problem.matrix.scale(3.0).unwrap();
         threads::run(3, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            let rank = one_thread().with_team(&team)?;
             let (ws, amg) = (Workspace::new(), amg(options));
             let (a, near, b) = part(&rank, &problem)?;
             let (setup, first) = amg.setup_with(&a, &near, &ws)?;
-            let (scaled, ..) = part(&rank, &other)?;
-            let renewed = setup.update_values(&scaled, &ws)?;
+            let renewed = setup.update_values(&part(&rank, &other)?.0, &ws)?;
             assert!(renewed.report().levels.len() > 1);
-            let rows = |report: &crate::multigrid::Report| -> Vec<usize> {
-                report.levels.iter().map(|level| level.rows).collect()
-            };
             assert_eq!(rows(renewed.report()), rows(first.report()));
             // A cycle of 3 A is a third of one of A.
             let (mut x, mut y) = (Vector::zeros_like(&b)?, Vector::zeros_like(&b)?);
             first.apply(&b, &mut x, &ws)?;
             renewed.apply(&b, &mut y, &ws)?;
-            let pairs = x.to_vec().into_iter().zip(y.to_vec());
+            let mut pairs = x.to_vec().into_iter().zip(y.to_vec());
             let largest = x.norms()?[0];
-            assert!(
-                pairs
-                    .into_iter()
-                    .all(|(x, y)| (x - 3.0 * y).abs() <= 1e-5 * largest)
-            );
+            assert!(pairs.all(|(x, y)| (x - 3.0 * y).abs() <= 1e-5 * largest));
             // Another pattern is refused on all ranks.
             let smaller = gallery::build("poisson5:23", &Executor::cpu())?;
-            let (smaller, ..) = part(&rank, &smaller)?;
+            let smaller = part(&rank, &smaller)?.0;
             assert!(setup.update_values(&smaller, &ws).is_err());
             Ok(())
         })
@@ -351,41 +283,30 @@ fn other_values_are_taken_over_ranks_as_without() {
 /// Levels and iterations of ranks that share a device beside those of ranks of the host.
 fn check_device(device: &Executor, problem: &str, text: &str, gather_rows: usize) {
     let problem = gallery::build(problem, &Executor::cpu()).unwrap();
-    let amg = Amg {
-        gather_rows,
-        host_rows: 100,
-        ..amg(text)
-    };
+    let more = format!("gather-rows={gather_rows}, host-rows=100");
+    let amg = with(&amg(text), &more);
     let solved = |rank: &Executor| -> Result<(Vec<[usize; 2]>, usize)> {
-        let (a, near, b) = part(rank, &problem)?;
-        let ws = Workspace::new();
-        let hierarchy = amg.hierarchy_with(&a, &near, &ws)?;
-        let levels = hierarchy.report().levels.iter();
-        let levels = levels.map(|level| [level.rows, level.nonzeros]).collect();
-        let solver = Solver::new(Cg::default(), a)?;
-        let solver = solver.with_preconditioner(Arc::new(hierarchy))?;
         let replays = || rank.device().map_or(0, |device| device.counts().replays);
         let before = replays();
-        let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
-        assert!(outcome.converged(), "{} {text}: {outcome}", problem.name);
+        let (iterations, report) = solve(&amg, part(rank, &problem)?, text)?;
         // A process with more streams than a GPU has queues does not replay.
         let device = rank.device();
         if device.is_some_and(|device| device.properties().is_cpu) {
             let replayed = (replays() - before) as usize;
-            assert!(
-                replayed + 2 > outcome.iterations,
-                "{text}: {replayed}, {outcome}"
-            );
+            assert!(replayed + 2 > iterations, "{text}: {replayed}");
         }
-        Ok((levels, outcome.iterations))
+        let levels = report.levels.iter();
+        Ok((
+            levels.map(|one| [one.rows, one.nonzeros]).collect(),
+            iterations,
+        ))
     };
-    let ranks = 2;
-    threads::run(ranks, |team| {
-        let host = Executor::cpu_with_threads(1)?.with_team(&team)?;
+    threads::run(2, |team| {
+        let host = one_thread().with_team(&team)?;
         let (expected, here) = solved(&host)?;
         let (found, there) = solved(&host.with_device(device.name())?)?;
         if team.rank() == 0 {
-            assert_eq!(found, expected, "{} {text} on {ranks}", problem.name);
+            assert_eq!(found, expected, "{} {text}", problem.name);
         }
         assert!(there.abs_diff(here) <= 1, "{text}: {there}, not {here}");
         Ok(())
@@ -398,17 +319,16 @@ fn ranks_on_a_device_have_the_levels_and_iterations_of_the_host() {
     let Some(device) = vcycle_core::testing::device() else {
         return;
     };
-    let narrow = r#"{"coarsening": "pmis", "precision": "dp-sp"}"#;
-    check_device(&device, "poisson7:9", narrow, 0);
-    // The first rank has all levels.
-    check_device(&device, "poisson7:9", narrow, 1);
-    check_device(&device, "elasticity:6x3x3", r#"{"coarsening": "mis2"}"#, 0);
-    check_device(
-        &device,
-        "jump7:8,1e6",
-        r#"{"coarsening": "pmis", "smoother": "fsai:3"}"#,
-        0,
-    );
+    let narrow = "coarsening=pmis, precision=dp-sp";
+    for (problem, text, gather_rows) in [
+        ("poisson7:9", narrow, 0),
+        // The first rank has all levels.
+        ("poisson7:9", narrow, 1),
+        ("elasticity:6x3x3", "coarsening=mis2", 0),
+        ("jump7:8,1e6", "coarsening=pmis, smoother=fsai:3", 0),
+    ] {
+        check_device(&device, problem, text, gather_rows);
+    }
 }
 
 #[test]
@@ -416,16 +336,16 @@ fn levels_of_ranks_with_devices_are_those_of_one_device() {
     let Some(device) = vcycle_core::testing::device() else {
         return;
     };
-    let of = |text: &str| Amg {
-        gather_rows: 0,
-        host_rows: 50,
-        ..amg(text)
-    };
-    let groups = r#"{"coarsening": "mis2"}"#;
-    check_levels_on(&device, "jump7:8,100", of(groups), &[1, 2, 3]);
-    check_levels_on(&device, "elasticity:6x3x3", of(groups), &[3]);
-    let chosen = r#"{"coarsening": "pmis"}"#;
-    check_levels_on(&device, "poisson7:8", of(chosen), &[3]);
+    for (problem, coarsening, ranks) in [
+        ("jump7:8,100", "mis2", &[1, 2, 3][..]),
+        ("elasticity:6x3x3", "mis2", &[3]),
+        ("poisson7:8", "pmis", &[3]),
+    ] {
+        let amg = amg(&format!(
+            "coarsening={coarsening}, gather-rows=0, host-rows=50"
+        ));
+        check_levels(&device, problem, &amg, ranks);
+    }
 }
 
 #[test]
@@ -434,10 +354,8 @@ fn a_matrix_that_one_rank_gathers_as_a_whole() {
     for precision in ["dp", "sp", "dp-sp"] {
         let amg = testing::amg(&format!("precision={precision}, coarsest-rows=20"));
         threads::run(2, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let outcome = outcome(&amg, part(&rank, &problem)?)?;
-            assert!(outcome.converged(), "{precision}: {outcome}");
-            Ok(())
+            let rank = one_thread().with_team(&team)?;
+            solve(&amg, part(&rank, &problem)?, precision).map(|_| ())
         })
         .unwrap();
     }
@@ -454,38 +372,25 @@ fn complex_part<T: Mixes<T, T>>(rank: &Executor, whole: &Csr<c64>) -> Result<Arc
 #[test]
 fn complex_levels_have_the_bits_they_have_without_ranks() {
     let near = NearNullspace::components(1).unwrap();
+    let (constant, sparse) = (
+        "coarsening=pgm, interpolation=tentative",
+        "coarsening=hmis, interpolation=classical",
+    );
     for (spec, text, ranks) in [
-        (
-            "helmholtz:14,5,0.5",
-            r#"{"coarsening": "pmis"}"#,
-            &[1, 2, 3, 7][..],
-        ),
-        (
-            "magnetic:14,0.05",
-            r#"{"coarsening": "mis2"}"#,
-            &[1, 2, 3, 7],
-        ),
-        (
-            "magnetic:12,0.05",
-            r#"{"coarsening": "pgm", "interpolation": "tentative"}"#,
-            &[3],
-        ),
-        (
-            "magnetic:12,0.05",
-            r#"{"coarsening": "hmis", "interpolation": "classical"}"#,
-            &[2],
-        ),
+        ("helmholtz:14,5,0.5", "coarsening=pmis", &[1, 2, 3, 7][..]),
+        ("magnetic:14,0.05", "coarsening=mis2", &[1, 2, 3, 7]),
+        ("magnetic:12,0.05", constant, &[3]),
+        ("magnetic:12,0.05", sparse, &[2]),
     ] {
-        let (amg, alone) = (amg(text), Executor::cpu_with_threads(1).unwrap());
-        let whole = gallery::build_complex(spec, &alone).unwrap().matrix;
+        let amg = amg(text);
+        let whole = gallery::build_complex(spec, &one_thread()).unwrap().matrix;
         let given: Arc<dyn LinOp<c64>> = Arc::new(whole.clone());
         let expected = set_up(&amg, &given, &near).unwrap().levels;
         for &ranks in ranks {
-            let told = format!("{spec} {text} on {ranks} ranks");
+            let what = format!("{spec} {text} on {ranks} ranks");
             threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-                let a = complex_part::<c64>(&rank, &whole)?;
-                compare(&set_up(&amg, &a, &near)?, &expected, &told)
+                let a = complex_part::<c64>(&one_thread().with_team(&team)?, &whole)?;
+                compare(&set_up(&amg, &a, &near)?, &expected, &what)
             })
             .unwrap();
         }
@@ -493,14 +398,14 @@ fn complex_levels_have_the_bits_they_have_without_ranks() {
 }
 
 /// Iterations of a solve over ranks in the precision of `T`.
-fn iterations<T: Mixes<T, T>>(ranks: usize, amg: &Amg, tolerance: f64) -> usize {
-    let alone = Executor::cpu_with_threads(1).unwrap();
-    let whole = gallery::build_complex("helmholtz:20,6,0.5", &alone).unwrap();
+fn iterations<T: Mixes<T, T>>(ranks: usize, precision: &str, tolerance: f64) -> usize {
+    let amg = amg(&format!("coarsening=pmis, precision={precision}"));
+    let whole = gallery::build_complex("helmholtz:20,6,0.5", &one_thread()).unwrap();
     let found = threads::run(ranks, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let rank = one_thread().with_team(&team)?;
         let a = complex_part::<T>(&rank, &whole.matrix)?;
         let b = Vector::filled(&rank, a.size().rows, 1, 1.0)?;
-        let solver = Solver::new(Fgmres::default(), a)?.preconditioned_by(amg)?;
+        let solver = Solver::new(Fgmres::default(), a)?.preconditioned_by(&amg)?;
         let solver = solver.stopping(Stop::reduction(tolerance));
         let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
         assert!(outcome.converged(), "{outcome}");
@@ -511,14 +416,9 @@ fn iterations<T: Mixes<T, T>>(ranks: usize, amg: &Amg, tolerance: f64) -> usize 
 
 #[test]
 fn waves_are_solved_over_ranks_in_both_precisions() {
-    let amg = |precision: &str| {
-        amg(&format!(
-            r#"{{"coarsening": "pmis", "precision": "{precision}"}}"#
-        ))
-    };
-    let alone = iterations::<c64>(1, &amg("dp"), 1e-8);
-    assert!(iterations::<c64>(3, &amg("dp"), 1e-8).abs_diff(alone) <= 1);
-    assert!(iterations::<c64>(2, &amg("dp-sp"), 1e-8).abs_diff(alone) <= 2);
-    let single = iterations::<c32>(1, &amg("sp"), 1e-4);
-    assert!(iterations::<c32>(3, &amg("sp"), 1e-4).abs_diff(single) <= 1);
+    let alone = iterations::<c64>(1, "dp", 1e-8);
+    assert!(iterations::<c64>(3, "dp", 1e-8).abs_diff(alone) <= 1);
+    assert!(iterations::<c64>(2, "dp-sp", 1e-8).abs_diff(alone) <= 2);
+    let single = iterations::<c32>(1, "sp", 1e-4);
+    assert!(iterations::<c32>(3, "sp", 1e-4).abs_diff(single) <= 1);
 }

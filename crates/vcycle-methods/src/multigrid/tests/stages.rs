@@ -56,13 +56,9 @@ fn every_pair_of_coarsening_and_interpolation_converges() {
             let options = format!("coarsening={coarsening}, interpolation={interpolation}");
             let amg = with(&classical(), &options);
             let count = iterations(&amg, &a);
-            eprintln!("{coarsening} {interpolation}: {count}");
             // Sparse choices need interpolation from a distance, and constants of groups do not
             // converge independently of the size.
-            let near = matches!(
-                interpolation,
-                Interpolation::Direct | Interpolation::Classical
-            );
+            let near = [Interpolation::Direct, Interpolation::Classical].contains(&interpolation);
             let limit = match coarsening {
                 _ if interpolation == Interpolation::Tentative => 70,
                 // So do those of the one test vector there is.
@@ -106,7 +102,6 @@ fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
     for coarsening in Coarsening::ALL {
         let amg = with(&classical(), &format!("coarsening={coarsening}"));
         let count = iterations(&amg, &a);
-        eprintln!("{coarsening}: {count}");
         let limit = match coarsening {
             Coarsening::Pmis | Coarsening::Hmis | Coarsening::RugeStueben => 16,
             Coarsening::PmisAggressive => 32,
@@ -117,19 +112,26 @@ fn disconnected_parts_and_unknowns_by_themselves_are_solved() {
 }
 
 #[test]
+fn all_that_the_host_does_for_devices_is_listed() {
+    let coarsenings = Coarsening::ALL.map(|one| one.registration().unwrap().on_host);
+    let interpolations = Interpolation::ALL.map(|one| one.registration().unwrap().on_host);
+    let solvers = Coarsest::ALL.map(|one| one.registration().unwrap().on_host);
+    let smoothers = Smoother::entries().into_iter().map(|one| one.on_host);
+    let all = coarsenings.into_iter().chain(interpolations);
+    for stage in all.chain(solvers).chain(smoothers).flatten() {
+        assert!(crate::host_stages::MULTIGRID.contains(stage), "{stage}");
+    }
+}
+
+#[test]
 fn coarsening_that_stalls_is_told_and_the_smoother_solves() {
     // No coupling is strong.
     let a = problem("poisson5:40");
-    let amg = with(
-        &classical(),
-        r#"strength={"kind":"symmetric","threshold":2.0}"#,
-    );
+    let weak = r#"strength={"kind":"symmetric","threshold":2.0}"#;
+    let amg = with(&classical(), weak);
     let made = hierarchy(&amg, &a).unwrap();
-    let stalled = made.report().stalled.clone().unwrap();
-    assert_eq!(
-        stalled,
-        "coarsening stalled on level 0: 0 of 1600 unknowns are coarse"
-    );
+    let stalled = "coarsening stalled on level 0: 0 of 1600 unknowns are coarse";
+    assert_eq!(made.report().stalled.as_deref(), Some(stalled));
     assert_eq!(made.report().coarsest, "smoother");
     assert!(iterations(&amg, &a) > 16);
 }
@@ -146,12 +148,8 @@ fn maps_lead_every_unknown_to_the_levels_it_is_on() {
             let mut numbers = maps.numbers(level);
             numbers.retain(|&number| number != coarsen::NONE);
             if !maps.grouped {
-                let deep = maps
-                    .depths()
-                    .iter()
-                    .filter(|depth| **depth >= level)
-                    .count();
-                assert_eq!(deep, numbers.len(), "{coarsening}");
+                let deep = maps.depths().into_iter().filter(|depth| *depth >= level);
+                assert_eq!(deep.count(), numbers.len(), "{coarsening}");
             }
             numbers.sort_unstable();
             numbers.dedup();

@@ -1,5 +1,7 @@
 //! Chooses, among the rows of the test vectors, a basis of nearly maximal volume.
 
+use super::super::small::{dot, largest, norm, subtract, take};
+
 /// A row of which less than this share of the largest is left depends on those chosen.
 const DEPENDENT: f64 = 1e-8;
 /// Rows are exchanged while one of the others is more than this times a chosen one.
@@ -50,25 +52,18 @@ impl Basis {
 
     /// The rows that are farthest from those before.
     fn pivot(&mut self) {
-        let mut largest = 0.0;
+        let mut most = 0.0;
         for step in 0..self.width.min(self.rows()) {
-            let norms = self.rest.chunks_exact(self.width).map(norm).enumerate();
-            let (row, left) = norms.fold(
-                (0, 0.0),
-                |best, one| if one.1 > best.1 { one } else { best },
-            );
+            let (row, left) = largest(self.rest.chunks_exact(self.width).map(norm));
             if step == 0 {
-                largest = left;
+                most = left;
             }
-            if left <= DEPENDENT * largest {
+            if left <= DEPENDENT * most {
                 return;
             }
             let direction: Vec<f64> = self.row(row).iter().map(|value| value / left).collect();
             for row in self.rest.chunks_exact_mut(self.width) {
-                let part = dot(row, &direction);
-                row.iter_mut()
-                    .zip(&direction)
-                    .for_each(|(x, d)| *x -= part * d);
+                subtract(&direction, row);
             }
             self.directions.extend(direction);
             self.chosen.push(row);
@@ -79,7 +74,6 @@ impl Basis {
         &self.rest[row * self.width..][..self.width]
     }
 
-    /// The coordinates of a row along the directions.
     fn coordinates<'a>(&'a self, row: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         self.directions
             .chunks_exact(self.width)
@@ -108,11 +102,7 @@ impl Basis {
     /// Exchanges the row with the largest factor for the chosen one it has it of, if that is large.
     fn exchange(&mut self) -> bool {
         let rank = self.chosen.len();
-        let sizes = self.factors.iter().map(|factor| factor.abs()).enumerate();
-        let (place, size) = sizes.fold(
-            (0, 0.0),
-            |best, one| if one.1 > best.1 { one } else { best },
-        );
+        let (place, size) = largest(self.factors.iter().map(|factor| factor.abs()));
         if size <= DOMINANT {
             return false;
         }
@@ -143,9 +133,7 @@ impl Basis {
         let mut weights: Vec<f64> = self.coordinates(target).collect();
         let mut left = target.to_vec();
         for (direction, part) in self.directions.chunks_exact(self.width).zip(&weights) {
-            left.iter_mut()
-                .zip(direction)
-                .for_each(|(x, d)| *x -= part * d);
+            take(&mut left, *part, direction);
         }
         let residual = norm(&left) / norm(target).max(f64::MIN_POSITIVE);
         let mut system: Vec<f64> = Vec::with_capacity(rank * rank);
@@ -155,14 +143,6 @@ impl Basis {
         solve_left(rank, &mut system, &mut weights);
         (weights, residual)
     }
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
-fn norm(x: &[f64]) -> f64 {
-    dot(x, x).sqrt()
 }
 
 /// `x = x L^-1` with a lower triangular matrix stored row by row.

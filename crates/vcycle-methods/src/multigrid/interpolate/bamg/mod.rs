@@ -7,40 +7,30 @@ use std::ops::Range;
 
 use self::basis::Basis;
 use self::neighbours::Neighbours;
-use super::filtered::ON_HOST as FILTER;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
+use super::small::norm;
 use crate::error::{Error, Result};
+use crate::host_stages;
 use crate::linop::{Size, check_size};
 use crate::matrix::{Csr, Pattern, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
-use crate::operations::{self, HostStage, interpolate::FitLimits};
+use crate::multigrid::near_nullspace::check_finite;
+use crate::operations::{self, interpolate::FitLimits};
+use crate::registration::parameters;
 
-/// How [`bamg`] looks for coarse unknowns.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Bamg {
-    /// Coarse unknowns up to this distance, in steps along strong couplings, are taken at once.
-    pub min_distance: usize,
-    /// Those farther away than this are never taken.
-    pub max_distance: usize,
-    /// The largest difference from the test vectors, relative to their norm.
-    pub residual: f64,
-    /// The largest norm of the weights of a row.
-    pub norm: f64,
-    /// The share of the absolute sum of a row that filtering (`fbamg`) keeps at least.
-    pub kept: f64,
-}
-
-impl Default for Bamg {
-    fn default() -> Self {
-        Self {
-            min_distance: 1,
-            max_distance: 3,
-            residual: 0.01,
-            norm: 4.0,
-            kept: 0.9,
-        }
+parameters! {
+    /// How [`bamg`] looks for coarse unknowns.
+    pub struct Bamg {
+        /// Coarse unknowns up to this distance, in steps along strong couplings, are taken at once.
+        pub min_distance: usize = 1,
+        /// Those farther away than this are never taken.
+        pub max_distance: usize = 3,
+        /// The largest difference from the test vectors, relative to their norm.
+        pub residual: f64 = 0.01,
+        /// The largest norm of the weights of a row.
+        pub norm: f64 = 4.0,
+        /// The share of the absolute sum of a row that filtering (`fbamg`) keeps at least.
+        pub kept: f64 = 0.9,
     }
 }
 
@@ -55,67 +45,43 @@ impl Bamg {
     }
 
     fn check(&self) -> Result<()> {
-        let bad = |parameter, reason: String| Err(Error::BadParameter { parameter, reason });
         let (min, max) = (self.min_distance, self.max_distance);
-        match self {
-            _ if min == 0 || min > max => bad(
-                "min-distance",
-                format!("must be from 1 to {max}, not {min}"),
-            ),
-            _ if self.residual.is_nan() || self.residual < 0.0 => {
-                bad("residual", "must be zero or positive".to_owned())
-            }
-            _ if self.norm.is_nan() || self.norm <= 0.0 => {
-                bad("norm", "must be positive".to_owned())
-            }
-            _ => Ok(()),
-        }
+        let reason = format!("must be from 1 to {max}, not {min}");
+        Error::check_parameter((1..=max).contains(&min), "min-distance", reason)?;
+        Error::check_parameter(self.residual >= 0.0, "residual", "must be zero or positive")?;
+        Error::check_parameter(self.norm > 0.0, "norm", "must be positive")
     }
 }
 
-/// What the host does for devices.
-const ON_HOST: HostStage = HostStage {
-    name: "bamg interpolation from more than 16 vectors or beyond distance 3",
+pub(in crate::multigrid) const BAMG: InterpolationRegistration = InterpolationRegistration {
+    name: "bamg",
+    summary: "Bootstrap interpolation of the near-nullspace: test vectors decide, not entries.",
+    reads: &["strength", "bamg", "energy-steps"],
+    on_host: &[host_stages::BAMG],
+    over_ranks: true,
+    method: vectors(false, false),
 };
 
-/// What it says of itself.
-pub(in crate::multigrid::interpolate) const BAMG: InterpolationRegistration =
-    InterpolationRegistration {
-        name: "bamg",
-        summary: "Bootstrap interpolation of the near-nullspace: test vectors decide, not entries.",
-        reads: &["strength", "bamg", "energy-steps"],
-        on_host: &[ON_HOST],
-        over_ranks: true,
-        method: InterpolationMethod::Vectors {
-            smoothed: false,
-            filtered: false,
-        },
-    };
-
-/// [`BAMG`], smoothed.
-pub(in crate::multigrid::interpolate) const SMOOTHED_BAMG: InterpolationRegistration =
+pub(in crate::multigrid) const SMOOTHED_BAMG: InterpolationRegistration =
     InterpolationRegistration {
         name: "sbamg",
         summary: "The same, smoothed.",
-        method: InterpolationMethod::Vectors {
-            smoothed: true,
-            filtered: false,
-        },
+        method: vectors(true, false),
         ..BAMG
     };
 
-/// [`BAMG`], smoothed and filtered.
-pub(in crate::multigrid::interpolate) const FILTERED_BAMG: InterpolationRegistration =
+pub(in crate::multigrid) const FILTERED_BAMG: InterpolationRegistration =
     InterpolationRegistration {
         name: "fbamg",
         summary: "The same, smoothed and filtered.",
-        on_host: &[ON_HOST, FILTER],
-        method: InterpolationMethod::Vectors {
-            smoothed: true,
-            filtered: true,
-        },
+        on_host: &[host_stages::BAMG, host_stages::FILTER],
+        method: vectors(true, true),
         ..BAMG
     };
+
+const fn vectors(smoothed: bool, filtered: bool) -> InterpolationMethod {
+    InterpolationMethod::Vectors { smoothed, filtered }
+}
 
 /// Least-squares interpolation of bootstrap multigrid (Brandt et al. 2011; algorithm 3 of the
 /// thesis on Chronos).
@@ -160,7 +126,7 @@ pub fn bamg(
     {
         return Ok((p, Splitting::of_device((numbers, count))));
     }
-    operations::on_host(strength.executor(), ON_HOST);
+    operations::on_host(strength.executor(), host_stages::BAMG);
     let rows = 0..strength.size().rows;
     let fitted = level.rows(rows.clone())?;
     let is_coarse = |row: usize| level.coarse[row] != NONE || fitted.is_promoted(row);
@@ -200,16 +166,12 @@ impl FittedRows {
         let executor = weights.executor();
         let fill = |(): &mut (), row: usize, out: &mut Rows<f64>| {
             let (columns, values) = weights.row(row);
-            out.reserve(executor, columns.len() + 1)?;
-            let own = coarse[self.first + row];
-            if own != NONE {
-                out.push(own, 1.0);
-                return Ok(());
+            match coarse[self.first + row] {
+                NONE => out.append_kept(executor, columns.len(), |at| {
+                    (true, coarse[columns[at] as usize], values[at])
+                }),
+                own => out.append_entries(executor, &[(own, 1.0)]),
             }
-            for (&column, &value) in columns.iter().zip(values) {
-                out.push(coarse[column as usize], value);
-            }
-            Ok(())
         };
         let (pieces, bytes) = (weights.pattern().pieces(), weights.bytes());
         let arrays = build(executor, pieces, bytes, || (), fill)?;
@@ -242,37 +204,26 @@ impl<'a> FittedLevel<'a> {
         parameters: &'a Bamg,
     ) -> Result<Self> {
         parameters.check()?;
-        let level = Self {
+        let (rows, coarse) = (Size::new(strength.size().rows, 1), &splitting.coarse_index);
+        check_size(
+            "choice of coarse unknowns",
+            rows,
+            Size::new(coarse.len(), 1),
+        )?;
+        let reason = "bamg needs at least one test vector";
+        Error::check_parameter(!vectors.is_empty(), "vectors", reason)?;
+        for vector in vectors {
+            check_size("test vector", rows, Size::new(vector.len(), 1))?;
+        }
+        check_finite("test vector", vectors)?;
+        Ok(Self {
             strength,
-            coarse: &splitting.coarse_index,
+            coarse,
             vectors,
             parameters,
-        };
-        level.check()?;
-        Ok(level)
+        })
     }
 
-    fn check(&self) -> Result<()> {
-        let rows = Size::new(self.strength.size().rows, 1);
-        let found = Size::new(self.coarse.len(), 1);
-        check_size("choice of coarse unknowns", rows, found)?;
-        if self.vectors.is_empty() {
-            return Err(Error::BadParameter {
-                parameter: "vectors",
-                reason: "bamg needs at least one test vector".to_owned(),
-            });
-        }
-        for (column, vector) in self.vectors.iter().enumerate() {
-            check_size("test vector", rows, Size::new(vector.len(), 1))?;
-            if let Some(row) = vector.iter().position(|value| !value.is_finite()) {
-                let what = "test vector";
-                return Err(Error::NonFiniteVector { what, row, column });
-            }
-        }
-        Ok(())
-    }
-
-    /// The weights of some unknowns.
     fn rows(&self, rows: Range<usize>) -> Result<FittedRows> {
         let (executor, offsets) = (self.strength.executor(), self.strength.offsets());
         let first = rows.start;
@@ -281,14 +232,11 @@ impl<'a> FittedLevel<'a> {
         });
         let bytes = 64 * self.strength.bytes();
         let fill = |scratch: &mut FitScratch, row: usize, out: &mut Rows<f64>| {
-            let promoted = !self.weigh(scratch, first + row);
-            out.reserve(executor, scratch.entries.len() + 1)?;
-            if promoted {
+            if !self.weigh(scratch, first + row) {
                 // Told from weights, which are among coarse columns, by its own number.
-                out.push((first + row) as u32, f64::NAN);
+                scratch.entries.push(((first + row) as u32, f64::NAN));
             }
-            scratch.entries.iter().for_each(|&(j, w)| out.push(j, w));
-            Ok(())
+            out.append_entries(executor, &scratch.entries)
         };
         let arrays = build(executor, &bounds, bytes, FitScratch::default, fill)?;
         let size = Size::new(rows.len(), self.strength.size().cols);
@@ -341,11 +289,7 @@ impl<'a> FittedLevel<'a> {
         let unknowns = basis.chosen.iter().map(|&place| candidates[place]);
         entries.extend(unknowns.zip(weights.iter().copied()));
         entries.sort_unstable_by_key(|entry| entry.0);
-        let norm = weights
-            .iter()
-            .map(|weight| weight * weight)
-            .sum::<f64>()
-            .sqrt();
+        let norm = norm(&weights);
         residual <= self.parameters.residual && norm <= self.parameters.norm
     }
 }
