@@ -246,31 +246,50 @@ pub trait Component {
 /// Parameters with their defaults, as options and files have them: keys with hyphens, any of them left out, unknown ones
 /// refused. They are `Copy` unless they begin with `clone`.
 macro_rules! parameters {
-    ($(#[$($of_struct:tt)*])* pub struct $name:ident $fields:tt) => {
-        $crate::registration::parameters! { clone #[derive(Copy)] $(#[$($of_struct)*])* pub struct $name $fields }
-    };
     (
-        clone
         $(#[$($of_struct:tt)*])*
         pub struct $name:ident {
             $($(#[$($of_field:tt)*])* pub $field:ident: $type:ty = $default:expr,)*
         }
     ) => {
-        $(#[$($of_struct)*])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-        #[non_exhaustive]
-        pub struct $name {
-            $($(#[$($of_field)*])* pub $field: $type,)*
+        $crate::registration::parameters! {
+            @default Self::DEFAULT;
+            #[derive(Copy)] $(#[$($of_struct)*])*
+            pub struct $name { $($(#[$($of_field)*])* pub $field: $type,)* }
         }
 
         impl $name {
             pub(crate) const DEFAULT: Self = Self { $($field: $default,)* };
         }
+    };
+    // The same with defaults that are no constants, or parameters that are lists.
+    (
+        computed
+        $(#[$($of_struct:tt)*])*
+        pub struct $name:ident {
+            $($(#[$($of_field:tt)*])* pub $field:ident: $type:ty = $default:expr,)*
+        }
+    ) => {
+        $crate::registration::parameters! {
+            @default Self { $($field: $default,)* };
+            $(#[$($of_struct)*])*
+            pub struct $name { $($(#[$($of_field)*])* pub $field: $type,)* }
+        }
+    };
+    (
+        @default $default:expr;
+        $(#[$($of_struct:tt)*])*
+        pub struct $name:ident { $($fields:tt)* }
+    ) => {
+        $(#[$($of_struct)*])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub struct $name { $($fields)* }
 
         impl Default for $name {
             fn default() -> Self {
-                Self::DEFAULT
+                $default
             }
         }
     };

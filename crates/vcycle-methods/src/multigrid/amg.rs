@@ -28,7 +28,7 @@ use crate::registration::{
 const SEARCHED_THRESHOLD: f64 = 0.01;
 const SEARCHED_FSAI: [usize; 2] = [4, 5];
 
-parameters! { clone
+parameters! { computed
     /// Algebraic multigrid: every stage, by name and parameters.
     ///
     /// By default the matrix decides. A symmetric one gets smoothed aggregation (Vaněk, Mandel and

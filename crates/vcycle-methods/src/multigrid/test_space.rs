@@ -20,7 +20,8 @@ const NAME: &str = "test space";
 /// of a device, hardly ever make another vector.
 const KEPT: u32 = 20;
 
-parameters! {
+parameters! { computed
+    #[derive(Copy)]
     /// How multigrid finds the test space of a matrix by itself: orthonormal vectors that span, nearly, what the matrix hardly
     /// changes. The coarse levels have to hold them.
     ///
