@@ -106,8 +106,7 @@ impl Saddle {
             second if second < n => (0..n).map(|row| row >= n - second).collect(),
             second => {
                 let reason = format!("{second} of {n} rows leave no first block");
-                let parameter = "second";
-                return Err(Error::BadParameter { parameter, reason });
+                return Err(Error::bad_parameter("second", reason));
             }
         };
         match is_second.iter().filter(|second| **second).count() {

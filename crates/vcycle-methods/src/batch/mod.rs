@@ -156,12 +156,7 @@ impl BatchSolver {
     }
 
     fn check(&self) -> Result<()> {
-        let bad = |parameter, reason: &str| {
-            Err(Error::BadParameter {
-                parameter,
-                reason: reason.to_owned(),
-            })
-        };
+        let bad = |parameter, reason: &str| Err(Error::bad_parameter(parameter, reason));
         match self {
             _ if self.restart == 0 => bad("restart", "must be at least 1"),
             _ if self.block_size == 0 => bad("block-size", "must be at least 1"),

@@ -135,15 +135,11 @@ mod tests {
 
     /// The smallest eigenvalues of the five-point stencil on 30 x 20 points.
     fn exact() -> Vec<f64> {
-        let half = |k: usize, n: usize| {
-            (0.5 * std::f64::consts::PI * k as f64 / (n + 1) as f64)
-                .sin()
-                .powi(2)
-        };
+        let half_angle =
+            |k: usize, n: usize| 0.5 * std::f64::consts::PI * k as f64 / (n + 1) as f64;
+        let part = |k, n| 4.0 * half_angle(k, n).sin().powi(2);
         let pairs = (1..6).flat_map(|i| (1..6).map(move |j| (i, j)));
-        let mut values: Vec<f64> = pairs
-            .map(|(i, j)| 4.0 * (half(i, 30) + half(j, 20)))
-            .collect();
+        let mut values: Vec<f64> = pairs.map(|(i, j)| part(i, 30) + part(j, 20)).collect();
         values.sort_by(f64::total_cmp);
         values
     }
@@ -151,18 +147,13 @@ mod tests {
     #[test]
     fn the_smallest_eigenpairs_are_found() {
         let (a, m, start) = problem(1);
-        let ws = Workspace::new();
-        let pairs = Lobpcg::default()
-            .smallest(a.as_ref(), m.as_ref(), start, &ws)
-            .unwrap();
+        let pairs = Lobpcg::default().smallest(a.as_ref(), m.as_ref(), start, &Workspace::new());
+        let pairs = pairs.unwrap();
         assert!(pairs.iterations < 60, "{}", pairs.iterations);
         for (found, expected) in pairs.values.iter().zip(exact()) {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         }
-        let worst = pairs
-            .residuals
-            .iter()
-            .fold(0.0, |most: f64, &r| most.max(r));
+        let worst = pairs.residuals.iter().copied().fold(0.0, f64::max);
         assert!(worst <= 1e-8 * pairs.values[3]);
     }
 

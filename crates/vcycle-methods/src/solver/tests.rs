@@ -47,38 +47,24 @@ fn check<T: Mixes<T, T>>(methods: &Methods<T>, a: &Arc<Csr<T>>, tolerance: f64) 
 }
 
 #[test]
-fn definite_systems_are_solved() {
+fn systems_of_every_kind_are_solved() {
     for executor in executors() {
-        let a = testing::laplacian_2d(&executor, 7);
-        check::<f64>(&definite(), &a, 1e-10);
-        check::<f64>(&symmetric(), &a, 1e-10);
-        check::<f64>(&general(), &a, 1e-10);
-        check::<f32>(&definite(), &testing::laplacian_2d(&executor, 7), 1e-4);
-        check::<c64>(&definite(), &testing::hermitian(&executor, 20), 1e-10);
-        check::<c32>(&definite(), &testing::hermitian(&executor, 20), 1e-4);
-    }
-}
-
-#[test]
-fn nonsymmetric_systems_are_solved() {
-    for executor in executors() {
-        let wind = testing::convection_diffusion(&executor, 7);
-        check::<f64>(&general(), &wind, 1e-10);
-        let wind = testing::convection_diffusion(&executor, 7);
-        check::<f32>(&general(), &wind, 1e-4);
-        check::<c64>(&general(), &testing::shifted_laplacian(&executor, 5), 1e-10);
-        check::<c32>(&general(), &testing::shifted_laplacian(&executor, 5), 1e-4);
-    }
-}
-
-#[test]
-fn symmetric_indefinite_systems_are_solved() {
-    for executor in executors() {
-        check::<f64>(&symmetric(), &testing::indefinite(&executor, 30), 1e-10);
-        check::<c64>(&symmetric(), &testing::hermitian(&executor, 30), 1e-10);
-        check::<c32>(&symmetric(), &testing::hermitian(&executor, 10), 1e-4);
-        let gmres: Methods<f64> = vec![Arc::new(Gmres::default()), Arc::new(Gcr::default())];
-        check::<f64>(&gmres, &testing::indefinite(&executor, 30), 1e-10);
+        let at = &executor;
+        for methods in [definite(), symmetric(), general()] {
+            check::<f64>(&methods, &testing::laplacian_2d(at, 7), 1e-10);
+        }
+        check::<f32>(&definite(), &testing::laplacian_2d(at, 7), 1e-4);
+        check::<c64>(&definite(), &testing::hermitian(at, 20), 1e-10);
+        check::<c32>(&definite(), &testing::hermitian(at, 20), 1e-4);
+        check::<f64>(&general(), &testing::convection_diffusion(at, 7), 1e-10);
+        check::<f32>(&general(), &testing::convection_diffusion(at, 7), 1e-4);
+        check::<c64>(&general(), &testing::shifted_laplacian(at, 5), 1e-10);
+        check::<c32>(&general(), &testing::shifted_laplacian(at, 5), 1e-4);
+        check::<f64>(&symmetric(), &testing::indefinite(at, 30), 1e-10);
+        check::<c64>(&symmetric(), &testing::hermitian(at, 30), 1e-10);
+        check::<c32>(&symmetric(), &testing::hermitian(at, 10), 1e-4);
+        let residuals: Methods<f64> = vec![Arc::new(Gmres::default()), Arc::new(Gcr::default())];
+        check::<f64>(&residuals, &testing::indefinite(at, 30), 1e-10);
     }
 }
 

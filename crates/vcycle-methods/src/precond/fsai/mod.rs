@@ -144,7 +144,7 @@ impl Fsai {
     }
 
     fn product<T: Mixes<T, T>>(&self, entries: &Csr<T>) -> Result<Arc<dyn LinOp<T>>> {
-        let g = self.factor(entries)?;
+        let g = self.rows_of_factor(entries, 0..entries.size().rows)?;
         product(Arc::new(g.adjoint()?), Arc::new(g))
     }
 
@@ -159,12 +159,7 @@ impl Fsai {
 
     fn check(&self) -> Result<()> {
         let at_least_0 = |value: f64| value >= 0.0 && value.is_finite();
-        let bad = |parameter, reason: &str| {
-            Err(Error::BadParameter {
-                parameter,
-                reason: reason.to_owned(),
-            })
-        };
+        let bad = |parameter, reason: &str| Err(Error::bad_parameter(parameter, reason));
         match self {
             _ if self.step_size == 0 => bad("step-size", "must be at least 1"),
             _ if self.steps.saturating_mul(self.step_size) > LONGEST_ROW => {
@@ -179,11 +174,7 @@ impl Fsai {
         }
     }
 
-    /// The factor `G`.
-    fn factor<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
-        self.rows_of_factor(a, 0..a.size().rows)
-    }
-
+    /// Some rows of the factor `G`.
     fn rows_of_factor<T: Scalar>(&self, a: &Csr<T>, rows: Range<usize>) -> Result<Csr<T>> {
         match (self.setup, T::KIND.is_complex()) {
             (FsaiSetup::Double, false) => self.factor_in::<T, f64>(a, rows),
