@@ -16,9 +16,8 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::archive;
 use crate::driver::Driver;
 use crate::error::Result;
-use crate::handle::Handle;
 use crate::hash;
-use crate::kernel::Source;
+use crate::kernel::{Handle, Source};
 use crate::properties::Properties;
 use crate::sync::lock;
 
@@ -184,23 +183,6 @@ fn header(code: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn properties() -> Properties {
-        Properties {
-            name: "opencl:0".into(),
-            model: "model".into(),
-            driver: "1".into(),
-            architecture: "CL3.0".into(),
-            memory: 0,
-            compute_units: 1,
-            local_memory: 0,
-            max_block: 1,
-            sub_groups: vec![],
-            fp64: true,
-            fp16: true,
-            is_cpu: true,
-        }
-    }
-
     fn source() -> Source {
         Source {
             file: "one.c".into(),
@@ -217,17 +199,18 @@ mod tests {
 
     #[test]
     fn all_that_matters_changes_the_name() {
-        let before = file_name(&properties(), &source());
-        assert_eq!(before, file_name(&properties(), &source()));
+        let plain = Properties::default();
+        let before = file_name(&plain, &source());
+        assert_eq!(before, file_name(&plain, &source()));
         let device = |change: fn(&mut Properties)| {
-            let mut properties = properties();
+            let mut properties = Properties::default();
             change(&mut properties);
             file_name(&properties, &source())
         };
         let text = |change: fn(&mut Source)| {
             let mut source = source();
             change(&mut source);
-            file_name(&properties(), &source)
+            file_name(&plain, &source)
         };
         let changed = [
             device(|properties| properties.model.push('x')),

@@ -13,14 +13,11 @@ use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
-use crate::kernel::{Argument, Kernel, Shape, Source};
-use crate::pinned::{Pinned, Staging};
-use crate::pool::Pool;
+use crate::kernel::{Argument, Handle, Kernel, Requests, Shape, Source};
+use crate::pool::{Pinned, Pool, Staging};
 use crate::precompile::Precompiler;
 use crate::properties::Properties;
 use crate::proxy::Proxy;
-use crate::requests::Requests;
 use crate::sync::lock;
 
 /// Kernels with the events before and after them, while kernels are timed.

@@ -3,9 +3,8 @@
 use std::fmt::Debug;
 
 use crate::error::{Error, Result};
-use crate::handle::{Address, Handle};
 use crate::host_task::{HostTask, HostTaskMethod};
-use crate::kernel::{Argument, Shape, Source};
+use crate::kernel::{Address, Argument, Handle, Shape, Source};
 use crate::properties::Properties;
 
 /// One device of one vendor. Work is queued in one stream, in order, and runs asynchronously.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::counters::{add, recorded};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
+use crate::kernel::Handle;
 use crate::sync::lock;
 
 /// Launches and copies recorded once by [`Device::capture`], queued again as one.

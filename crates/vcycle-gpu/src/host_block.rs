@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::handle::Address;
-use crate::pinned::Pinned;
+use crate::kernel::Address;
+use crate::pool::Pinned;
 use crate::sync::lock;
 
 /// Pinned memory that belongs to its owner alone; goes back to the device's when dropped.

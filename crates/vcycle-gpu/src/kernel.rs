@@ -1,9 +1,13 @@
-//! Kernels: sources, arguments and shapes of launches.
+//! Kernels: sources, arguments and shapes of launches; numbers that stand for what is on a device, and what it is asked for.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::handle::{Address, Handle};
+/// A device address. Kernels do arithmetic with it as with any pointer.
+pub type Address = u64;
+
+/// A driver's own handle of a module, kernel, graph or event: a pointer or an index.
+pub(crate) type Handle = u64;
 
 /// The text of a program and what it is compiled with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +65,15 @@ pub struct Kernel {
     pub(crate) handle: Handle,
     /// Its name, for profiles.
     pub name: Arc<str>,
+}
+
+/// What a device was asked for, in that order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Kernels and their programs.
+    pub kernels: Vec<(Source, String)>,
+    /// Bytes of memory that the driver was asked for.
+    pub memory: Vec<usize>,
+    /// Bytes of the host that the device copies to.
+    pub pinned: Vec<usize>,
 }

@@ -14,9 +14,7 @@
 //! # Ok::<(), vcycle_gpu::Error>(())
 //! ```
 
-mod allocation;
 mod archive;
-mod bandwidth;
 mod cache;
 mod counters;
 #[cfg(feature = "gpu")]
@@ -26,30 +24,25 @@ mod discovery;
 mod driver;
 mod error;
 mod graph;
-mod handle;
 mod hash;
 mod host_block;
 mod host_task;
-mod host_tasks;
 mod kernel;
 #[cfg(not(feature = "gpu"))]
 mod left_out;
 #[cfg(feature = "gpu")]
 mod library;
 mod memory;
-mod moment;
 #[cfg(feature = "gpu")]
 mod opencl;
-mod pinned;
 mod pool;
 mod precompile;
 mod prefetch;
-mod profile;
 mod properties;
 mod proxy;
 mod readback;
-mod requests;
 mod sync;
+mod times;
 mod transfer;
 #[cfg(feature = "gpu")]
 mod vendors;
@@ -63,15 +56,12 @@ pub use device::Device;
 pub use discovery::{Found, compiler, discover};
 pub use error::{Error, Result};
 pub use graph::Graph;
-pub use handle::Address;
 pub use host_block::HostBlock;
 pub use host_task::HostTask;
-pub use kernel::{Argument, Kernel, Shape, Source};
+pub use kernel::{Address, Argument, Kernel, Requests, Shape, Source};
 pub use memory::{Memory, Owner};
-pub use moment::Moment;
 pub use precompile::finish;
-pub use profile::KernelTime;
 pub use properties::Properties;
 pub use proxy::Work;
 pub use readback::Readback;
-pub use requests::Requests;
+pub use times::{KernelTime, Moment};

@@ -1,11 +1,12 @@
-//! A run of bytes on a device.
+//! Memory of a device.
 
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::counters::add;
 use crate::device::Device;
-use crate::handle::Address;
-use crate::kernel::Argument;
+use crate::error::{Error, Result};
+use crate::kernel::{Address, Argument};
 use crate::pool::Pool;
 use crate::sync::lock;
 
@@ -64,5 +65,128 @@ impl Drop for Memory {
             // Its owner knows nothing of what is queued here. A failure cannot be reported here.
             Some(_) => drop(self.device.synchronize()),
         }
+    }
+}
+
+impl Device {
+    /// Memory of unspecified contents.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when there is not enough; nothing else is affected.
+    pub fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory> {
+        let size = Pool::rounded(bytes);
+        if !lock(&self.pool).begin_use(size) {
+            return Err(Error::out_of_memory(self.properties(), bytes, 0));
+        }
+        let kept = lock(&self.pool).take(size);
+        let address = match kept.map_or_else(|| self.allocate_new(size), Ok) {
+            Ok(address) => address,
+            Err(error) => {
+                lock(&self.pool).end_use(size);
+                return Err(error);
+            }
+        };
+        Ok(Memory {
+            device: Arc::clone(self),
+            address,
+            bytes,
+            owner: None,
+        })
+    }
+
+    /// Memory of this device that another library has allocated; it is released, when all that is
+    /// queued here is done, by dropping `owner`.
+    ///
+    /// # Errors
+    /// [`Error::Elsewhere`] when it is not of this device.
+    ///
+    /// # Safety
+    /// There are `bytes` bytes at `address`, and until `owner` is dropped nobody frees them.
+    pub unsafe fn adopt(
+        self: &Arc<Self>,
+        address: u64,
+        bytes: usize,
+        owner: Owner,
+    ) -> Result<Memory> {
+        if bytes > 0 {
+            self.driver().check_address(address)?;
+        }
+        Ok(Memory {
+            device: Arc::clone(self),
+            address,
+            bytes,
+            owner: Some(owner),
+        })
+    }
+
+    fn allocate_new(&self, size: usize) -> Result<u64> {
+        self.check_recording("allocation")?;
+        add(&self.counters.allocations, 1);
+        self.record_request(|requests| requests.memory.push(size));
+        match self.driver().allocate(size) {
+            Err(Error::OutOfMemory { .. }) => {
+                self.release_pool();
+                self.driver().allocate(size)
+            }
+            result => result,
+        }
+    }
+
+    /// Bytes of memory in use, and the most there have been since [`forget_peak`](Self::forget_peak).
+    pub fn memory_use(&self) -> (usize, usize) {
+        let pool = lock(&self.pool);
+        (pool.used, pool.most_used)
+    }
+
+    /// Starts to look anew for the most memory that is in use at once.
+    pub fn forget_peak(&self) {
+        let mut pool = lock(&self.pool);
+        pool.most_used = pool.used;
+    }
+
+    /// Lets no more than this be in use at once: requests beyond it fail as if there were none.
+    pub fn limit_memory(&self, limit: Option<usize>) {
+        lock(&self.pool).limit = limit;
+    }
+
+    /// Refuses one request for memory, after so many that are granted: for tests of what follows.
+    #[doc(hidden)]
+    pub fn refuse_memory(&self, after: Option<usize>) {
+        lock(&self.pool).granted = after;
+    }
+
+    /// Whether a request is still to be refused.
+    #[doc(hidden)]
+    pub fn is_refusing_memory(&self) -> bool {
+        lock(&self.pool).granted.is_some()
+    }
+
+    /// Gives unused memory back to the driver.
+    pub fn release_pool(&self) {
+        let kept = lock(&self.pool).drain();
+        kept.into_iter()
+            .for_each(|address| self.driver().free(address));
+        for block in lock(&self.pinned).split_off(0) {
+            self.driver().free_pinned(block.pointer);
+        }
+    }
+
+    /// Fails if so many bytes are not free, before any of them is asked for.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] with what is free.
+    pub fn check_room(&self, bytes: usize) -> Result<()> {
+        let free = self.free_memory()?;
+        match bytes <= free {
+            true => Ok(()),
+            false => Err(Error::out_of_memory(self.properties(), bytes, free)),
+        }
+    }
+
+    /// Bytes of memory that are free now, those of the pool among them, within the
+    /// [limit](Self::limit_memory).
+    pub fn free_memory(&self) -> Result<usize> {
+        let of_driver = self.driver().free_memory()?;
+        Ok(lock(&self.pool).free_beside(of_driver))
     }
 }

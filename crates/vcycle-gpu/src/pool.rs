@@ -1,19 +1,21 @@
-//! Memory that was used before is used again.
+//! What a device keeps to use it again: its memory, and that of the host which it copies to and from without staging.
 
 use std::collections::HashMap;
 
-use crate::handle::Address;
+use crate::kernel::Address;
 
 /// Free memory by size. Sizes are rounded up, so that nearly equal requests share.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     free: HashMap<usize, Vec<Address>>,
     held: usize,
-    used: usize,
-    most_used: usize,
-    limit: Option<usize>,
+    /// Bytes in use now, and at most since that was forgotten.
+    pub used: usize,
+    pub most_used: usize,
+    /// No more is to be in use.
+    pub limit: Option<usize>,
     /// Requests that are still granted, one after which is refused.
-    granted: Option<usize>,
+    pub granted: Option<usize>,
 }
 
 impl Pool {
@@ -56,31 +58,6 @@ impl Pool {
         self.used -= size;
     }
 
-    /// Bytes in use, and the most there have been since this was asked to forget.
-    pub fn usage(&self) -> (usize, usize) {
-        (self.used, self.most_used)
-    }
-
-    /// What is in use now is the most there has been.
-    pub fn forget_most(&mut self) {
-        self.most_used = self.used;
-    }
-
-    /// Lets no more than this be in use.
-    pub fn limit(&mut self, limit: Option<usize>) {
-        self.limit = limit;
-    }
-
-    /// Refuses one request, after so many that are granted.
-    pub fn refuse(&mut self, after: Option<usize>) {
-        self.granted = after;
-    }
-
-    /// Whether a request is still to be refused.
-    pub fn is_refusing(&self) -> bool {
-        self.granted.is_some()
-    }
-
     /// Bytes that may be asked for where the driver has so many: what is kept as well, up to the limit.
     pub fn free_beside(&self, of_driver: usize) -> usize {
         let left = self.limit.map(|limit| limit.saturating_sub(self.used));
@@ -94,6 +71,25 @@ impl Pool {
     }
 }
 
+/// A block for the results of one readback.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pinned {
+    pub(crate) pointer: *mut u8,
+    pub(crate) capacity: usize,
+}
+
+// SAFETY: a block is kept by the device or belongs to one readback.
+unsafe impl Send for Pinned {}
+
+/// Two pinned blocks: one is filled while the other travels.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    pub(crate) blocks: [*mut u8; 2],
+}
+
+// SAFETY: the blocks are reached through the mutex of the device alone.
+unsafe impl Send for Staging {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +99,7 @@ mod tests {
         let mut pool = Pool::default();
         pool.give(256, 1);
         assert_eq!(pool.free_beside(1000), 1256);
-        pool.limit(Some(600));
+        pool.limit = Some(600);
         assert!(pool.begin_use(512));
         assert_eq!(pool.free_beside(1000), 88);
     }
@@ -133,10 +129,8 @@ mod tests {
         let mut pool = Pool::default();
         assert!(pool.begin_use(256) && pool.begin_use(512));
         pool.end_use(256);
-        assert_eq!(pool.usage(), (512, 768));
-        pool.forget_most();
-        pool.limit(Some(600));
+        assert_eq!((pool.used, pool.most_used), (512, 768));
+        pool.limit = Some(600);
         assert!(!pool.begin_use(256));
-        assert_eq!(pool.usage(), (512, 512));
     }
 }

@@ -264,20 +264,7 @@ mod tests {
 
     #[test]
     fn each_program_is_compiled_once() {
-        let properties = Properties {
-            name: "cuda:0".into(),
-            model: "model".into(),
-            driver: "1".into(),
-            architecture: "sm_90".into(),
-            memory: 0,
-            compute_units: 1,
-            local_memory: 0,
-            max_block: 1,
-            sub_groups: vec![32],
-            fp64: true,
-            fp16: true,
-            is_cpu: false,
-        };
+        let properties = Properties::default();
         let precompiler = Precompiler::default();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let begin = |precompiler: &Precompiler| {

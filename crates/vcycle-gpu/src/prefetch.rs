@@ -2,8 +2,8 @@
 
 use crate::cache;
 use crate::device::Device;
-use crate::pinned::Pinned;
-use crate::requests::Requests;
+use crate::kernel::Requests;
+use crate::pool::Pinned;
 use crate::sync::lock;
 
 /// Part of the memory that is free which is asked for before it is needed, at most: one of so many.

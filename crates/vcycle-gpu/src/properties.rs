@@ -1,7 +1,7 @@
 //! What a device is and can do.
 
 /// The facts of a device that kernels and people want to know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Properties {
     /// As on the command line: `cuda:0`, `hip:0`, `opencl:0`.
     pub name: String,

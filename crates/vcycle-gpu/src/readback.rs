@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::counters::add;
 use crate::device::Device;
 use crate::error::Result;
-use crate::handle::Handle;
+use crate::kernel::Handle;
 use crate::memory::Memory;
-use crate::pinned::Pinned;
+use crate::pool::Pinned;
 use crate::sync::lock;
 
 /// Bytes of the smallest block: few sizes serve all.

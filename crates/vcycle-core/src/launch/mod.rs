@@ -5,12 +5,11 @@
 
 pub(crate) mod csr;
 pub(crate) mod groups;
-pub(crate) mod lanes;
 pub(crate) mod layout;
 pub(crate) mod new_rows;
 pub(crate) mod packed;
 mod pattern;
-mod queue;
+pub(crate) mod queue;
 pub mod rows;
 mod scan;
 mod sliced;

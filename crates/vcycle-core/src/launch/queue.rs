@@ -18,9 +18,11 @@
 
 use std::sync::Arc;
 
+use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::{Buffer, Element, Executor};
-use crate::gpu::{Gpu, Launch, kernels};
+use crate::gpu::{Define, Gpu, Launch, kernels, literal};
+use crate::launch::rows::threads_for;
 use crate::scalar::Scalar;
 
 /// Blocks for every compute unit: enough to hide the latency of memory.
@@ -77,6 +79,40 @@ impl Launch {
     pub(crate) fn items(&self, queue: &Queue<'_>, items: usize) -> Result<()> {
         let blocks = items.div_ceil(self.file.block as usize);
         self.run(queue.gpu, blocks.min(queue.most_blocks()))
+    }
+}
+
+impl Queue<'_> {
+    /// As many of `lanes` threads as may go their own way together: one where none can.
+    pub(crate) fn tile(&self, lanes: usize) -> usize {
+        let name = &self.gpu.device().properties().name;
+        match name.starts_with("cuda") || name.starts_with("hip") {
+            true => lanes,
+            false => 1,
+        }
+    }
+}
+
+impl Launch {
+    /// Queues a kernel for rows of `length` entries in the mean, with as many threads for each as pay off.
+    pub(crate) fn rows(self, queue: &Queue<'_>, (rows, length): (usize, usize)) -> Result<()> {
+        let lanes = queue.tile(threads_for(queue.gpu, length));
+        self.with(&[("LANES", literal(lanes))])
+            .items(queue, rows * lanes)
+    }
+}
+
+/// Rows of a graph and their mean length.
+pub(crate) fn shape(graph: &Pattern) -> (usize, usize) {
+    let rows = graph.size().rows;
+    (rows, graph.nonzeros().div_ceil(rows.max(1)))
+}
+
+/// The definition of the type of values where they are complex.
+pub(crate) fn number_of<V: Scalar>() -> &'static [Define] {
+    match V::KIND.is_complex() {
+        true => &[("NUMBER", "c64")],
+        false => &[],
     }
 }
 

@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::executor::{Buffer, Element};
-use crate::gpu::BLOCK;
-use crate::gpu::{Passes, Write, kernels};
+use crate::gpu::{BLOCK, Passes, Write, kernels};
 use crate::launch::Queue;
 
 /// Values of a tile, as in `kernels/arrays.c`.

@@ -5,10 +5,9 @@ use vcycle_kernels::compiled_fn;
 use super::reductions::add_team_sums;
 use crate::arrays::Vector;
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::executor::Buffer;
 use crate::gpu::{BLOCK, Gpu, kernels::columns as kernels};
 use crate::scalar::Scalar;
-use crate::{cpu, reference};
 
 /// Columns of a tile, as in the kernel.
 const TILE: usize = 4;
@@ -24,13 +23,14 @@ compiled_fn! {
         out: &mut [<T as Scalar>::Arith],
     ) -> Result<()> {
         let (p, q) = (x.cols(), y.cols());
-        match x.executor() {
-            Executor::Reference => reference::columns::products((x.host()?, p), (y.host()?, q), out),
-            Executor::Cpu(threads) => {
-                cpu::columns::products(threads, (x.host()?, p), (y.host()?, q), out);
+        dispatch!(
+            x.executor(),
+            columns::products((x.host()?, p), (y.host()?, q), out),
+            gpu => {
+                products_on(gpu, x, y)?.read(out)?;
+                add_team_sums(x.executor(), out)
             }
-            Executor::Gpu(gpu) => products_on(gpu, x, y)?.read(out)?,
-        }
+        );
         add_team_sums(x.executor(), out)
     }
 }
@@ -43,18 +43,16 @@ compiled_fn! {
         y: &mut Vector<T>,
     ) -> Result<()> {
         let (p, q) = (x.cols(), y.cols());
-        match x.executor() {
-            Executor::Reference => {
-                reference::columns::add_combination((x.host()?, p), coefficients, (y.host_mut()?, q));
-            }
-            Executor::Cpu(threads) => {
-                cpu::columns::add_combination(threads, (x.host()?, p), coefficients, (y.host_mut()?, q));
-            }
-            Executor::Gpu(gpu) => {
+        dispatch!(
+            x.executor(),
+            columns::add_combination((x.host()?, p), coefficients, (y.host_mut()?, q)),
+            gpu => {
+                gpu.real(T::KIND)?;
                 let coefficients = Buffer::from_vec(x.executor(), coefficients.to_vec());
-                add_combination_on(gpu, x, &coefficients, y)?;
+                let blocks = (x.rows() * q).div_ceil(BLOCK as usize).max(1);
+                kernels::columns_add(x.rows(), p, q, x, &coefficients, y)?.run(gpu, blocks)
             }
-        }
+        );
         Ok(())
     }
 }
@@ -71,16 +69,4 @@ fn products_on<T: Scalar>(gpu: &Gpu, x: &Vector<T>, y: &Vector<T>) -> Result<Buf
         .run(gpu, tiles * parts)?;
     kernels::columns_sums::<T>(parts, &partials, &mut out)?.run(gpu, p * q)?;
     Ok(out)
-}
-
-/// `Y += X C`.
-fn add_combination_on<T: Scalar>(
-    gpu: &Gpu,
-    x: &Vector<T>,
-    coefficients: &Buffer<T::Arith>,
-    y: &mut Vector<T>,
-) -> Result<()> {
-    gpu.real(T::KIND)?;
-    let blocks = (x.rows() * y.cols()).div_ceil(BLOCK as usize).max(1);
-    kernels::columns_add(x.rows(), x.cols(), y.cols(), x, coefficients, y)?.run(gpu, blocks)
 }

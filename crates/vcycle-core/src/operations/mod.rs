@@ -13,6 +13,30 @@
 //!
 //! A file has one operation or a few of a kind: the kernels of the host are those of `vcycle-kernels`, those of devices are launched here.
 
+/// Calls the kernel of the host that an executor has, that of `cpu` with its threads or that of `reference`; returns what a device is to
+/// do, if that is given.
+macro_rules! dispatch {
+    ($executor:expr, $($kernel:ident)::+($($argument:expr),* $(,)?) $(, $gpu:ident => $launch:expr)? $(,)?) => {
+        match $executor {
+            $crate::executor::Executor::Cpu(threads) => {
+                $crate::cpu::$($kernel)::+(threads, $($argument),*)
+            }
+            $($crate::executor::Executor::Gpu($gpu) => return $launch,)?
+            _ => $crate::reference::$($kernel)::+($($argument),*),
+        }
+    };
+}
+
+/// The queue of the device of an executor; on the host the function returns that there is nothing.
+macro_rules! queue_of {
+    ($executor:expr) => {
+        match $crate::launch::Queue::of($executor) {
+            Some(queue) => queue,
+            None => return Ok(None),
+        }
+    };
+}
+
 pub(crate) mod assembly;
 pub mod batch;
 mod binned;
@@ -26,7 +50,6 @@ pub mod factor;
 pub(crate) mod halo;
 pub mod host;
 pub mod interpolate;
-mod island_search;
 pub mod islands;
 mod loose;
 pub(crate) mod monitor;
@@ -38,7 +61,6 @@ pub(crate) mod products;
 pub mod reductions;
 pub(crate) mod rows;
 pub mod stencil;
-mod stencil_box;
 pub mod stencil_setup;
 pub mod strided;
 pub(crate) mod tiles;

@@ -135,10 +135,7 @@ fn by_groups<T: Scalar>(
         combine(packed, vectors, -1.0, w)?;
     }
     let norms = &mut packed.numbers.in_place_mut()?[count * cols..(count + 1) * cols];
-    match w.executor() {
-        Executor::Cpu(threads) => cpu::vector::dot(threads, w.host()?, w.host()?, norms, cols),
-        _ => reference::vector::dot(w.host()?, w.host()?, norms, cols),
-    }
+    dispatch!(w.executor(), vector::dot(w.host()?, w.host()?, norms, cols));
     add_team_sums(w.executor(), norms)?;
     norms.iter_mut().for_each(|norm| *norm = norm.square_root());
     Ok(())
@@ -173,10 +170,7 @@ fn products<S: Code, T: Scalar>(
 ) -> Result<()> {
     if const { stores::<S, T>() } {
         let (codes, cols) = ((&codes.in_place()?[start..], stride), w.cols());
-        match w.executor() {
-            Executor::Cpu(threads) => cpu::packed::dots(threads, codes, w.host()?, cols, out),
-            _ => reference::packed::dots(codes, w.host()?, cols, out),
-        }
+        dispatch!(w.executor(), packed::dots(codes, w.host()?, cols, out));
     }
     Ok(())
 }
@@ -248,10 +242,7 @@ compiled_fn! {
         let limit = with_codes!(&segment.codes, codes => limit(codes));
         if limit != 0.0 {
             let largest = packed.largest.in_place_mut()?;
-            match w.executor() {
-                Executor::Cpu(threads) => cpu::packed::largest(threads, w.host()?, largest),
-                _ => reference::packed::largest(w.host()?, largest),
-            }
+            dispatch!(w.executor(), packed::largest(w.host()?, largest));
         }
         for (column, place) in places.clone().enumerate() {
             let norm = if unit { packed.numbers.in_place()?[place] } else { T::Arith::one() };
@@ -290,10 +281,10 @@ fn encoded<S: Code, T: Scalar>(
 ) -> Result<()> {
     if const { stores::<S, T>() } {
         let codes = &mut codes.in_place_mut()?[start..start + w.rows() * w.cols()];
-        match w.executor().clone() {
-            Executor::Cpu(threads) => cpu::packed::pack(&threads, packing, w.host_mut()?, codes),
-            _ => reference::packed::pack(packing, w.host_mut()?, codes),
-        }
+        dispatch!(
+            &w.executor().clone(),
+            packed::pack(packing, w.host_mut()?, codes)
+        );
     }
     Ok(())
 }

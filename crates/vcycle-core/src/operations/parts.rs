@@ -118,9 +118,7 @@ compiled_fn! {
 
 /// Consecutive rows of several matrices of equally many columns, one after the other.
 fn all_stacked<T: Scalar>(parts: &[(&Csr<T>, Range<usize>)]) -> Result<Option<Csr<T>>> {
-    let Some(queue) = Queue::of(parts[parts.len() / 2].0.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(parts[parts.len() / 2].0.executor());
     let entries = |&(a, ref rows): &(&Csr<T>, Range<usize>)| {
         let (offsets, last) = (a.pattern().buffers().0, a.size().rows);
         let end = |row: usize| match row {
@@ -159,9 +157,7 @@ fn all_stacked<T: Scalar>(parts: &[(&Csr<T>, Range<usize>)]) -> Result<Option<Cs
 compiled_fn! {
     /// Rows that are those of three matrices of a size beside each other.
     pub(crate) fn beside[any T: Scalar](a: &Csr<T>, b: &Csr<T>, c: &Csr<T>) -> Result<Option<Csr<T>>> {
-        let Some(queue) = Queue::of(b.executor()) else {
-            return Ok(None);
-        };
+        let queue = queue_of!(b.executor());
         let rows = a.size().rows;
         let [begin, middle, end] = [a, b, c].map(|of| of.pattern().buffers().0);
         let mut offsets = queue.room::<usize>(rows + 1)?;
@@ -181,9 +177,7 @@ compiled_fn! {
 compiled_fn! {
     /// Rows in any order.
     pub(crate) fn taken[any T: Scalar](a: &Csr<T>, rows: Vec<u32>) -> Result<Option<Csr<T>>> {
-        let Some(queue) = Queue::of(a.executor()) else {
-            return Ok(None);
-        };
+        let queue = queue_of!(a.executor());
         let (count, list) = (rows.len(), Buffer::from_vec(queue.executor, rows));
         let mut lengths = queue.room::<u32>(count)?;
         kernels::part_lengths(count, a.pattern().buffers().0, &list, &mut lengths)?

@@ -64,10 +64,7 @@ fn on_host<T: Scalar>(packed: &mut Packed<T>, count: usize, w: &Vector<T>) -> Re
         }
     }
     let squares = &mut pipeline.products[count * cols..(count + 1) * cols];
-    match w.executor() {
-        Executor::Cpu(threads) => cpu::vector::dot(threads, values, values, squares, cols),
-        _ => reference::vector::dot(values, values, squares, cols),
-    }
+    dispatch!(w.executor(), vector::dot(values, values, squares, cols));
     Ok(())
 }
 

@@ -1,7 +1,8 @@
-//! Products and sweeps with stencil matrices.
+//! Products and sweeps with stencil matrices, and their cells as kernels take them.
+
+use std::ops::Range;
 
 use crate::arrays::{Coefficient, Vector};
-use crate::cpu;
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -9,11 +10,76 @@ use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
 use crate::gpu::{Define, Given, Gpu, flag, literal};
 use crate::grid::Grid;
 use crate::launch::rows::Finish;
-use crate::operations::stencil_box::OwnCells;
-use crate::reference;
 use crate::reference::stencil::{Form, Order, Start, StencilArrays};
 use crate::scalar::{Kind, Real, Scalar};
 use crate::workspace::Workspace;
+use crate::{cpu, reference};
+
+/// The cells that count, of those of a grid: the ones that a rank has. Lines along x are whole.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnCells {
+    /// The first of their places along y and z.
+    pub first: [usize; 2],
+    /// How many there are along y and z.
+    pub count: [usize; 2],
+}
+
+impl OwnCells {
+    /// All of a grid.
+    pub fn all(grid: Grid) -> Self {
+        let [_, ny, nz] = grid.size();
+        Self {
+            first: [0; 2],
+            count: [ny, nz],
+        }
+    }
+
+    /// Their lines in a grid, as few ranges as there can be.
+    pub fn lines(&self, grid: Grid) -> Vec<Range<usize>> {
+        let ([_, ny, _], [y, z], [lines, planes]) = (grid.size(), self.first, self.count);
+        let plane = |z: usize| y + ny * z..y + ny * z + lines;
+        match lines == ny {
+            true => std::iter::once(ny * z..ny * (z + planes)).collect(),
+            false => (z..z + planes).map(plane).collect(),
+        }
+    }
+
+    /// As the kernels take it.
+    pub(crate) fn parts(&self) -> (usize, usize, usize, usize) {
+        let ([y, z], [ny, nz]) = (self.first, self.count);
+        (y, z, ny, nz)
+    }
+}
+
+/// The cells of a stencil matrix, and which of their neighbours it has entries for.
+#[derive(Clone, Copy, Debug)]
+pub struct StencilBox<'a> {
+    /// The cells.
+    pub grid: Grid,
+    /// The neighbours of a cell.
+    pub offsets: &'a [[i8; 3]],
+    /// Numbers of a cell.
+    pub unknowns: usize,
+}
+
+impl StencilBox<'_> {
+    /// Rows of the matrix.
+    pub(crate) fn rows(&self) -> usize {
+        self.grid.cells() * self.unknowns
+    }
+
+    /// As the kernels take it.
+    pub(crate) fn parts(&self) -> (usize, usize, usize, usize, u32) {
+        let [nx, ny, nz] = self.grid.size();
+        (nx, ny, nz, self.unknowns, steps(self.offsets))
+    }
+}
+
+/// A bit for every neighbour.
+pub(crate) fn steps(offsets: &[[i8; 3]]) -> u32 {
+    let place = |&[x, y, z]: &[i8; 3]| 13 + i32::from(x) + 3 * i32::from(y) + 9 * i32::from(z);
+    offsets.iter().map(|offset| 1 << place(offset)).sum()
+}
 
 const LINES: [&str; 9] = [
     "LINE_0", "LINE_1", "LINE_2", "LINE_3", "LINE_4", "LINE_5", "LINE_6", "LINE_7", "LINE_8",
@@ -176,10 +242,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
             return self.product_on(gpu, Part::All, finish, x, y);
         }
         let (a, form, x, y) = (self.arrays(), form(finish)?, x.host()?, y.host_mut()?);
-        match self.executor() {
-            Executor::Cpu(threads) => cpu::stencil::product(threads, a, form, x, y),
-            _ => reference::stencil::product(a, form, x, y),
-        }
+        dispatch!(self.executor(), stencil::product(a, form, x, y));
         Ok(())
     }
 

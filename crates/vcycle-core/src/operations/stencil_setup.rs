@@ -7,11 +7,11 @@ use crate::executor::{Buffer, Element, Executor};
 use crate::gpu::{Read, kernels::stencil_setup as kernels};
 use crate::grid::Grid;
 use crate::launch::Queue;
-use crate::operations::island_search::IslandRules;
-use crate::operations::stencil_box::{StencilBox, steps};
+use crate::operations::islands::IslandRules;
+use crate::operations::stencil::{StencilBox, steps};
 use crate::scalar::Scalar;
 
-pub use crate::operations::stencil_box::OwnCells;
+pub use crate::operations::stencil::OwnCells;
 
 const NOWHERE: u32 = u32::MAX;
 /// Numbers that a block counts.

@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, flag, kernels::transfer as kernels};
 use crate::grid::Grid;
-use crate::reference;
 use crate::reference::stencil::{Order, TransferArrays};
 use crate::scalar::Scalar;
 use crate::workspace::Workspace;
@@ -74,10 +73,10 @@ impl<'a, W: Scalar> TransferWeights<'a, W> {
         for (arrays, from, to) in self.parts() {
             let q = q.map(|q| &q[from.clone()]);
             let (fine, coarse) = (&fine[from], &mut coarse[to]);
-            match self.weights.executor() {
-                Executor::Cpu(threads) => cpu::stencil::restrict(threads, arrays, q, fine, coarse),
-                _ => reference::stencil::restrict(arrays, q, fine, coarse),
-            }
+            dispatch!(
+                self.weights.executor(),
+                stencil::restrict(arrays, q, fine, coarse)
+            );
         }
         Ok(())
     }
@@ -98,12 +97,10 @@ impl<'a, W: Scalar> TransferWeights<'a, W> {
         for (arrays, to, from) in self.parts() {
             let q = q.map(|q| &q[to.clone()]);
             let (coarse, fine) = (&coarse[from], &mut fine[to]);
-            match self.weights.executor() {
-                Executor::Cpu(threads) => {
-                    cpu::stencil::prolong(threads, arrays, q, coarse, fine, add);
-                }
-                _ => reference::stencil::prolong(arrays, q, coarse, fine, add),
-            }
+            dispatch!(
+                self.weights.executor(),
+                stencil::prolong(arrays, q, coarse, fine, add)
+            );
         }
         Ok(())
     }

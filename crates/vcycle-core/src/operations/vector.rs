@@ -17,17 +17,6 @@ const TILE: usize = 2 * 16 * BLOCK as usize;
 /// Most blocks of an elementwise operation, for each compute unit.
 const BLOCKS_PER_UNIT: usize = 16;
 
-/// Runs the backend's kernel where the operands live: one on slices of the host, or what a device is to do.
-macro_rules! dispatch {
-    ($executor:expr, $host:ident($($slice:expr),* $(,)?), $gpu:ident => $launch:expr $(,)?) => {
-        match $executor {
-            Executor::Reference => reference::vector::$host($($slice),*),
-            Executor::Cpu(threads) => cpu::vector::$host(threads, $($slice),*),
-            Executor::Gpu($gpu) => return $launch,
-        }
-    };
-}
-
 /// How many values a vector has.
 pub(super) fn values<T: Scalar>(y: &Vector<T>) -> usize {
     y.rows() * y.cols()
@@ -51,10 +40,7 @@ fn elementwise<T: Scalar>(gpu: &Gpu, y: &Vector<T>) -> usize {
 compiled_fn! {
     /// Numbers of the host in another type, rounded to nearest.
     pub fn copy_numbers[any T: Scalar, S: Scalar](executor: &Executor, from: &[T], to: &mut [S]) {
-        match &executor.on_host() {
-            Executor::Cpu(threads) => cpu::vector::copy(threads, from, to),
-            _ => reference::vector::copy(from, to),
-        }
+        dispatch!(&executor.on_host(), vector::copy(from, to));
     }
 }
 
@@ -77,7 +63,7 @@ compiled_fn! {
     /// `y = value`.
     pub(crate) fn fill[any T: Scalar](value: T, y: &mut Vector<T>) -> Result<()> {
         let executor = y.executor().clone();
-        dispatch!(&executor, fill(value, y.host_mut()?), gpu => {
+        dispatch!(&executor, vector::fill(value, y.host_mut()?), gpu => {
             let blocks = elementwise(gpu, y);
             kernels::vector_fill(values(y), value.load(), y)?.run(gpu, blocks)
         });
@@ -87,7 +73,7 @@ compiled_fn! {
 
 /// `y = x`, rounded.
 pub(crate) fn copy<S: Scalar, T: Scalar>(x: &Vector<S>, y: &mut Vector<T>) -> Result<()> {
-    dispatch!(x.executor(), copy(x.host()?, y.host_mut()?), gpu => {
+    dispatch!(x.executor(), vector::copy(x.host()?, y.host_mut()?), gpu => {
         let blocks = elementwise(gpu, y);
         mixed::mixed_copy(values(y), x, y)?.run(gpu, blocks)
     });
@@ -123,7 +109,7 @@ compiled_fn! {
         let cols = y.cols();
         dispatch!(
             x.executor(),
-            axpby(
+            vector::axpby(
                 alpha.on_host()?,
                 x.host()?,
                 beta.on_host()?,
@@ -143,7 +129,7 @@ compiled_fn! {
         let executor = x.executor().clone();
         dispatch!(
             &executor,
-            scale(alpha.on_host()?, x.host_mut()?, cols),
+            vector::scale(alpha.on_host()?, x.host_mut()?, cols),
             // What has a zero coefficient is not read.
             gpu => axpby_on(gpu, Coefficient::zero(), Read::default(), alpha, x)
         );
@@ -160,7 +146,7 @@ pub(crate) fn scale_rows<D: Mixes<T, T>, T: Scalar>(
     let cols = y.cols();
     dispatch!(
         x.executor(),
-        scale_rows(d.host()?, conjugate, x.host()?, y.host_mut()?, cols),
+        vector::scale_rows(d.host()?, conjugate, x.host()?, y.host_mut()?, cols),
         gpu => combine_rows_on(gpu, Coefficient::one(), (d, conjugate), x, Coefficient::zero(), y)
     );
     Ok(())
@@ -177,7 +163,7 @@ pub(crate) fn combine_rows<D: Mixes<T, T>, T: Scalar>(
     let cols = y.cols();
     dispatch!(
         x.executor(),
-        combine_rows(
+        vector::combine_rows(
             alpha.on_host()?,
             (d.host()?, conjugate),
             x.host()?,

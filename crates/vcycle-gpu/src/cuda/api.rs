@@ -9,7 +9,7 @@ use libloading::Library;
 use crate::cuda::flags::FlagFunctions;
 use crate::cuda::vendor::{OncePerVendor, Opaque, Vendor};
 use crate::error::{Error, Result};
-use crate::handle::Address;
+use crate::kernel::Address;
 use crate::library::Function;
 
 /// The functions of a table return an error code, 0 where all is well.

@@ -13,9 +13,8 @@ use crate::cuda::properties;
 use crate::cuda::vendor::Opaque;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::handle::{Address, Handle};
 use crate::host_task::{HostTask, HostTaskMethod};
-use crate::kernel::{Argument, Shape, Source};
+use crate::kernel::{Address, Argument, Handle, Shape, Source};
 use crate::properties::Properties;
 use crate::sync::lock;
 

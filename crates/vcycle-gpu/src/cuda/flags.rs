@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use libloading::Library;
 
 use crate::cuda::vendor::{Opaque, Vendor};
-use crate::handle::Address;
+use crate::kernel::Address;
 use crate::library::Function;
 
 /// The functions for that, and what makes graphs ready that use them.

@@ -7,28 +7,9 @@ use crate::cuda::vendor::Vendor;
 use crate::error::Result;
 use crate::properties::Properties;
 
-/// Numbers of the attributes that are asked for.
-struct Attributes {
-    max_block: i32,
-    local_memory: i32,
-    sub_group: i32,
-    compute_units: i32,
-}
-
-const CUDA: Attributes = Attributes {
-    max_block: 1,
-    local_memory: 8,
-    sub_group: 10,
-    compute_units: 16,
-};
+/// Numbers of attributes that CUDA alone has.
 const CUDA_MAJOR: i32 = 75;
 const CUDA_MINOR: i32 = 76;
-const HIP: Attributes = Attributes {
-    max_block: 56,
-    local_memory: 74,
-    sub_group: 87,
-    compute_units: 63,
-};
 
 /// The properties of a device by its number.
 pub(super) fn read(api: &CudaApi, index: usize) -> Result<Properties> {
@@ -37,19 +18,19 @@ pub(super) fn read(api: &CudaApi, index: usize) -> Result<Properties> {
         name: format!("{}:{index}", api.vendor.name()),
         number: device(api, index)?,
     };
-    let attributes = match api.vendor {
-        Vendor::Cuda => CUDA,
-        Vendor::Hip => HIP,
+    let [max_block, local_memory, sub_group, compute_units] = match api.vendor {
+        Vendor::Cuda => [1, 8, 10, 16],
+        Vendor::Hip => [56, 74, 87, 63],
     };
     Ok(Properties {
         model: device.model()?,
         driver: driver(api)?,
         architecture: device.architecture()?,
         memory: device.memory()?,
-        compute_units: device.attribute(attributes.compute_units)? as usize,
-        local_memory: device.attribute(attributes.local_memory)? as usize,
-        max_block: device.attribute(attributes.max_block)? as usize,
-        sub_groups: vec![device.attribute(attributes.sub_group)? as usize],
+        compute_units: device.attribute(compute_units)? as usize,
+        local_memory: device.attribute(local_memory)? as usize,
+        max_block: device.attribute(max_block)? as usize,
+        sub_groups: vec![device.attribute(sub_group)? as usize],
         fp64: true,
         fp16: true,
         is_cpu: false,

@@ -7,7 +7,7 @@ use super::kept::{Allocations, Graphs, HostBlocks, Kernels, Recording};
 use super::platform::{Ask, Listed};
 use super::status::check;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
+use crate::kernel::Handle;
 use crate::properties::Properties;
 
 /// One device with its context and its queue.

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-use crate::handle::{Address, Handle};
-use crate::kernel::{Argument, Shape};
+use crate::kernel::{Address, Argument, Handle, Shape};
 use crate::proxy::Work;
 
 /// Where allocations begin for the driver, and how many bytes they have.

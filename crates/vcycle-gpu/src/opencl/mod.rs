@@ -22,9 +22,8 @@ use self::device::OpenCl;
 use self::kept::{Called, QueueCommand, Recording};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::handle::{Address, Handle};
 use crate::host_task::{HostTask, HostTaskMethod};
-use crate::kernel::{Argument, Shape, Source};
+use crate::kernel::{Address, Argument, Handle, Shape, Source};
 use crate::properties::Properties;
 use crate::sync::lock;
 

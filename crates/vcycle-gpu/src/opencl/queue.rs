@@ -8,8 +8,7 @@ use super::api;
 use super::device::OpenCl;
 use super::kept::{Kernels, QueueCommand, Recording};
 use crate::error::{Error, Result};
-use crate::handle::{Address, Handle};
-use crate::kernel::{Argument, Shape};
+use crate::kernel::{Address, Argument, Handle, Shape};
 use crate::opencl::api::Object;
 use crate::sync::lock;
 

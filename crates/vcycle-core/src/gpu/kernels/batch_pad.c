@@ -17,7 +17,7 @@ KERNEL batch_pad(u64 slots, u32 rows, u32 width, u32 entries, GLOBAL const u32 *
 #define TILE_SIDE 32
 
 // Values of narrow bands with systems side by side: diagonal `d` of a row is `row * wide + d` systems behind the first value. Where
-// it stands among the padded values of a matrix is told by `places`, diagonal after diagonal.
+// it stands among the padded values of a matrix is told by `places`, diagonal after diagonal; without, rows become columns.
 KERNEL batch_interleave(u64 tiles, u32 systems, u32 rows, u32 wide, u64 values_of_one, GLOBAL const u32 *RESTRICT places,
                         GLOBAL const T *RESTRICT values, GLOBAL T *RESTRICT out) {
     LOCAL_ARRAY(ARITH(T), square, TILE_SIDE *(TILE_SIDE + 1));
@@ -27,7 +27,8 @@ KERNEL batch_interleave(u64 tiles, u32 systems, u32 rows, u32 wide, u64 values_o
         const u32 d = (u32)(tile % wide), first_row = (u32)(tile / wide % rows_of_tiles) * TILE_SIDE;
         const u64 first = tile / wide / rows_of_tiles * TILE_SIDE;
         const u32 row = first_row + column;
-        const u32 place = row < rows ? places[d * rows + row] : 0xffffffffu;
+        const u32 given = places && row < rows ? places[d * rows + row] : row;
+        const u32 place = row < rows ? given : 0xffffffffu;
         for (u32 at = line; at < TILE_SIDE; at += BLOCK / TILE_SIDE) {
             const bool is_there = first + at < systems && place != 0xffffffffu;
             square[at * (TILE_SIDE + 1) + column] =
@@ -38,26 +39,6 @@ KERNEL batch_interleave(u64 tiles, u32 systems, u32 rows, u32 wide, u64 values_o
             if (first + column < systems && first_row + at < rows)
                 STORE(ARITH(T), T, out, ((u64)(first_row + at) * wide + d) * systems + first + column,
                       square[column * (TILE_SIDE + 1) + at]);
-        }
-        BARRIER();
-    }
-}
-
-// The rows of a matrix become the columns of another one.
-KERNEL batch_turn(u64 tiles, u32 rows, u32 columns, GLOBAL const T *RESTRICT values, GLOBAL T *RESTRICT out) {
-    LOCAL_ARRAY(ARITH(T), square, TILE_SIDE *(TILE_SIDE + 1));
-    const u32 columns_of_tiles = (columns + TILE_SIDE - 1) / TILE_SIDE;
-    const u32 column = thread_of_block() % TILE_SIDE, line = thread_of_block() / TILE_SIDE;
-    for (u64 tile = block_of_grid(); tile < tiles; tile += blocks_of_grid()) {
-        const u64 top = tile / columns_of_tiles * TILE_SIDE, left = tile % columns_of_tiles * TILE_SIDE;
-        for (u32 at = line; at < TILE_SIDE; at += BLOCK / TILE_SIDE) {
-            if (top + at < rows && left + column < columns)
-                square[at * (TILE_SIDE + 1) + column] = LOAD(T, values, (top + at) * columns + left + column);
-        }
-        BARRIER();
-        for (u32 at = line; at < TILE_SIDE; at += BLOCK / TILE_SIDE) {
-            if (left + at < columns && top + column < rows)
-                STORE(ARITH(T), T, out, (left + at) * rows + top + column, square[column * (TILE_SIDE + 1) + at]);
         }
         BARRIER();
     }

@@ -121,21 +121,20 @@ fn check(lengths: &[usize], columns: &[u32]) -> Option<Read> {
     Some(read)
 }
 
+/// The columns of rows that begin with 0.
+fn counted_up(lengths: &[usize]) -> Vec<u32> {
+    lengths.iter().flat_map(|&n| 0..n as u32).collect()
+}
+
 #[test]
-fn a_band_needs_no_columns() {
+fn bands_and_grids_need_no_columns() {
     let columns: Vec<u32> = (1..641).flat_map(|row| [row - 1, row + 69_999]).collect();
     let Some(read) = check(&[2; 640], &columns) else {
         return;
     };
-    assert_eq!(
-        (read.threads, read.codes.len(), read.bases.len()),
-        (1, 0, 40)
-    );
+    let found = (read.threads, read.codes.len(), read.bases.len());
+    assert_eq!(found, (1, 0, 40));
     assert!(read.order.is_sorted());
-}
-
-#[test]
-fn a_grid_with_boundaries_needs_no_columns() {
     let (n, mut lengths, mut columns) = (96_i64, Vec::new(), Vec::new());
     for row in 0..n * n {
         let (x, y) = (row % n, row / n);
@@ -147,9 +146,7 @@ fn a_grid_with_boundaries_needs_no_columns() {
         columns.extend(inside.map(|(x, y)| (y * n + x) as u32));
         lengths.push(columns.len() - before);
     }
-    let Some(read) = check(&lengths, &columns) else {
-        return;
-    };
+    let read = check(&lengths, &columns).unwrap();
     assert_eq!((read.codes.len(), read.marks[0]), (0, 0b1110));
     assert_eq!(read.marks[n as usize + 1], 0b11111);
 }
@@ -168,35 +165,23 @@ fn columns_have_as_many_bytes_as_a_slice_needs() {
 }
 
 #[test]
-fn rows_of_a_slice_are_of_similar_length() {
+fn rows_are_sorted_divided_and_shared_by_their_length() {
     let lengths: Vec<usize> = (0..600).map(|row| 1 + 20 * (row % 2)).collect();
-    let columns: Vec<u32> = lengths.iter().flat_map(|&n| 0..n as u32).collect();
+    let columns = counted_up(&lengths);
     let Some(read) = check(&lengths, &columns) else {
         return;
     };
     assert!(!read.order.is_sorted());
     assert!(read.bases.len() * LANES < 4 * columns.len() / 3);
-}
 
-#[test]
-fn long_rows_have_parts() {
     let mut lengths = vec![1; 5000];
     lengths[..4].copy_from_slice(&[3, 5000, 0, 3]);
-    let columns: Vec<u32> = lengths.iter().flat_map(|&n| 0..n as u32).collect();
-    let Some(read) = check(&lengths, &columns) else {
-        return;
-    };
+    let read = check(&lengths, &counted_up(&lengths)).unwrap();
     assert!(!read.order.contains(&1));
     let parts = [[1, 2048, 0, 3], [1, 2048, 1, 3], [1, 904, 2, 3]];
     assert_eq!(read.parts, parts);
-}
 
-#[test]
-fn long_rows_share_lanes() {
     let columns: Vec<u32> = (0..300).flat_map(|row| row..row + 100).collect();
-    let Some(read) = check(&[100; 300], &columns) else {
-        return;
-    };
-    assert!(read.threads > 1);
+    assert!(check(&[100; 300], &columns).unwrap().threads > 1);
     check(&[], &[]);
 }

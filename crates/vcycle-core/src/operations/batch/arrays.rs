@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
-use crate::gpu::{Launch, kernels::batch_pad as kernels};
+use crate::gpu::kernels::batch_pad as kernels;
 use crate::launch::Queue;
 use crate::scalar::Scalar;
 
@@ -29,29 +29,13 @@ impl<T: Scalar> BatchArrays<T> {
     /// Values of narrow bands with systems side by side: diagonal after diagonal of a row, row after row.
     pub(super) fn side_by_side(&self, diagonals: &Diagonals) -> Result<&Buffer<T>> {
         if self.side_by_side.get().is_none() {
+            let (rows, apart) = (self.pattern.rows, self.pattern.rows * self.pattern.width);
+            let (wide, places) = (2 * diagonals.half + 1, Some(&diagonals.places));
+            let made = interleaved(&self.values, (self.systems, rows), (wide, apart), places)?;
             // Where two threads come here at once both have made the same.
-            let _ = self.side_by_side.set(self.interleaved(diagonals)?);
+            let _ = self.side_by_side.set(made);
         }
         Ok(self.side_by_side.get().expect("made just now"))
-    }
-
-    fn interleaved(&self, diagonals: &Diagonals) -> Result<Buffer<T>> {
-        let queue = queue_of(&self.values)?;
-        let (rows, wide) = (self.pattern.rows, 2 * diagonals.half + 1);
-        let tiles = self.systems.div_ceil(TILE_SIDE) * rows.div_ceil(TILE_SIDE) * wide;
-        let mut out = queue.room(self.systems * rows * wide)?;
-        let kernel = kernels::batch_interleave(
-            tiles,
-            self.systems,
-            rows,
-            wide,
-            rows * self.pattern.width,
-            &diagonals.places,
-            &self.values,
-            &mut out,
-        )?;
-        in_tiles(queue, &kernel, tiles)?;
-        Ok(out)
     }
 }
 
@@ -61,22 +45,27 @@ pub(super) fn turned<T: Scalar>(
     rows: usize,
     columns: usize,
 ) -> Result<Buffer<T>> {
+    interleaved(values, (rows, columns), (1, columns), None)
+}
+
+/// Numbers of `systems` side by side: `wide` for each of their rows, which stand at `places`; systems begin `apart` from each other.
+fn interleaved<T: Scalar>(
+    values: &Buffer<T>,
+    (systems, rows): (usize, usize),
+    (wide, apart): (usize, usize),
+    places: Option<&Buffer<u32>>,
+) -> Result<Buffer<T>> {
     let queue = queue_of(values)?;
-    let tiles = rows.div_ceil(TILE_SIDE) * columns.div_ceil(TILE_SIDE);
-    let mut out = queue.room(rows * columns)?;
-    let kernel = kernels::batch_turn(tiles, rows, columns, values, &mut out)?;
-    in_tiles(queue, &kernel, tiles)?;
+    let tiles = systems.div_ceil(TILE_SIDE) * rows.div_ceil(TILE_SIDE) * wide;
+    let mut out = queue.room(systems * rows * wide)?;
+    kernels::batch_interleave(tiles, systems, rows, wide, apart, places, values, &mut out)?
+        .items(&queue, tiles * kernels::FILE.block as usize)?;
     Ok(out)
 }
 
 fn queue_of<T: Scalar>(values: &Buffer<T>) -> Result<Queue<'_>> {
     let place = values.executor();
     Queue::of(place).ok_or_else(|| place.lacks("batches of devices", "any of them"))
-}
-
-/// Queues a kernel of which a block does a tile.
-fn in_tiles(queue: Queue<'_>, kernel: &Launch, tiles: usize) -> Result<()> {
-    kernel.items(&queue, tiles * kernels::FILE.block as usize)
 }
 
 /// The pattern of all matrices of a batch.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::gpu::{kernels::affinity as kernels, literal};
-use crate::launch::Queue;
-use crate::launch::lanes::shape;
+use crate::launch::queue::shape;
 
 /// As in the kernels.
 const CHUNK: usize = 64;
@@ -18,9 +17,7 @@ pub fn closeness(
     couplings: &Arc<Pattern>,
     (vectors, sweeps): (usize, usize),
 ) -> Result<Option<Csr<f64>>> {
-    let Some(queue) = Queue::of(a.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(a.executor());
     let rows = a.size().rows;
     let size = rows * vectors;
     let (mut x, mut next) = (queue.room::<f32>(size)?, queue.room::<f32>(size)?);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::kernels::aggressive as kernels;
 use crate::launch::Queue;
-use crate::launch::lanes::shape;
+use crate::launch::queue::shape;
 use crate::operations::binned::{Binned, Maker};
 use crate::operations::coarsen::pmis::{Numbered, composed, pmis};
 use crate::size::Size;
@@ -26,9 +26,7 @@ pub fn aggressive(
     seed: u64,
     (first, count): (&Buffer<u32>, usize),
 ) -> Result<Option<Numbered>> {
-    let Some(queue) = Queue::of(strength.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(strength.executor());
     let first = first.brought(strength.executor())?;
     let graph = distance_two(queue, strength, (&first, count))?;
     let (among, count) = pmis(&graph, seed, true)?.expect("on the device of the graph");

@@ -8,10 +8,9 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::kernels::mis2 as kernels;
 use crate::launch::Queue;
-use crate::launch::lanes::shape;
-use crate::operations::coarsen::lists::Lists;
+use crate::launch::queue::shape;
 use crate::operations::coarsen::pmis::{Numbered, numbered};
-use crate::operations::coarsen::sharing::{Alone, Sharing, decided};
+use crate::operations::coarsen::rounds::{Alone, Lists, Sharing, decided};
 
 /// The graph itself, or what `symmetric` makes of it where a coupling of own rows has no counterpart.
 fn made_symmetric(
@@ -35,9 +34,7 @@ pub fn mis2(
     seed: u64,
     symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
 ) -> Result<Option<Numbered>> {
-    let Some(queue) = Queue::of(strength.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(strength.executor());
     let all = 0..strength.size().rows;
     let graph = made_symmetric(queue, strength, &all, symmetric)?;
     let ranks = roots(queue, &graph, seed, &Alone)?;
@@ -66,9 +63,7 @@ pub fn mis2_near(
     near: &dyn Sharing,
     symmetric: impl FnOnce() -> Result<Arc<Pattern>>,
 ) -> Result<Option<OwnGroups>> {
-    let Some(queue) = Queue::of(strength.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(strength.executor());
     let rows = strength.size().rows;
     let own = near.own(rows);
     let strength = &made_symmetric(queue, strength, &own, symmetric)?;

@@ -3,11 +3,10 @@
 
 mod affinity;
 pub(crate) mod aggressive;
-mod lists;
 mod mis2;
 mod pgm;
 mod pmis;
-mod sharing;
+mod rounds;
 mod strength;
 
 pub use affinity::closeness;
@@ -15,5 +14,5 @@ pub use aggressive::aggressive;
 pub use mis2::{FOREIGN, OwnGroups, mis2, mis2_near, renumbered};
 pub use pgm::{Found as Matched, Pairs, pgm};
 pub use pmis::{Numbered, pmis, pmis_near};
-pub use sharing::Sharing;
+pub use rounds::Sharing;
 pub use strength::{DeviceMeasure, strong_couplings, threshold_for};

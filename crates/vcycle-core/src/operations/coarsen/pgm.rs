@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Passes, Read, kernels::pgm as kernels};
 use crate::launch::Queue;
-use crate::launch::lanes::shape;
-use crate::operations::coarsen::lists::Lists;
+use crate::launch::queue::shape;
 use crate::operations::coarsen::pmis::composed;
+use crate::operations::coarsen::rounds::Lists;
 use crate::operations::interpolate::constants;
 
 /// Rounds before the first look at what is left, and between two.
@@ -43,9 +43,7 @@ pub fn pgm(
     (pairs, seed): (Pairs, u64),
     collapsed: impl Fn(&Csr<f64>, &Csr<f64>) -> Result<Csr<f64>>,
 ) -> Result<Option<Found>> {
-    let Some(queue) = Queue::of(a.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(a.executor());
     let (mut matching, mut weights) = first(queue, a, times > 1, seed)?;
     matching.allow(pairs)?;
     let Some(mut all) = matching.groups(rounds, false)? else {

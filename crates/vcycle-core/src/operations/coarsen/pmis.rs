@@ -5,9 +5,8 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::kernels::pmis as kernels;
 use crate::launch::Queue;
-use crate::launch::lanes::shape;
-use crate::operations::coarsen::lists::Lists;
-use crate::operations::coarsen::sharing::{Alone, Sharing, decided};
+use crate::launch::queue::shape;
+use crate::operations::coarsen::rounds::{Alone, Lists, Sharing, decided};
 
 /// For every unknown its number, or that of its group, on the next level or `NONE`; and how many there are.
 pub type Numbered = (Buffer<u32>, usize);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Launch, kernels::strength as kernels};
 use crate::launch::Queue;
-use crate::launch::lanes::shape;
+use crate::launch::queue::shape;
 
 /// A measure of strength that has kernels.
 #[derive(Clone, Copy, Debug)]
@@ -93,9 +93,7 @@ pub fn strong_couplings(
     measure: DeviceMeasure,
     threshold: f64,
 ) -> Result<Option<Arc<Pattern>>> {
-    let Some(queue) = Queue::of(a.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(a.executor());
     let measured = Measured { queue, a, measure };
     let (scales, least, counts) = measured.counted(threshold)?;
     let pattern = queue.new_pattern(a.size(), &counts, |out| {
@@ -111,9 +109,7 @@ pub fn threshold_for(
     measure: DeviceMeasure,
     mut wanted: usize,
 ) -> Result<Option<f64>> {
-    let Some(queue) = Queue::of(a.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(a.executor());
     let measured = Measured { queue, a, measure };
     let (scales, references, _) = measured.counted(1.0)?;
     let mut prefix = 0_u64;

@@ -27,9 +27,7 @@ pub fn colours(
     pattern: &Pattern,
     coupled: impl FnOnce() -> Result<Arc<Pattern>>,
 ) -> Result<Option<Vec<u32>>> {
-    let Some(queue) = Queue::of(pattern.executor()) else {
-        return Ok(None);
-    };
+    let queue = queue_of!(pattern.executor());
     let pattern = &*coupled()?;
     let mut colours = queue.room(pattern.size().rows)?;
     let mut fronts = Fronts::new(queue, pattern.size().rows)?;

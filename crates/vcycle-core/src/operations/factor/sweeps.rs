@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Launch, Passes, Read, kernels::sweeps as kernels};
 use crate::launch::Queue;
-use crate::launch::lanes::shape;
+use crate::launch::queue::shape;
 use crate::operations::on_real_device;
 use crate::scalar::Scalar;
 

@@ -6,7 +6,7 @@ use crate::executor::Buffer;
 use crate::gpu::kernels::{bamg as kernels, bamg_arrays as arrays};
 use crate::gpu::{Define, Read, literal};
 use crate::launch::Queue;
-use crate::launch::lanes::shape;
+use crate::launch::queue::shape;
 use crate::operations::binned::Again;
 use crate::operations::loose::{Alone, LooseRows};
 use crate::operations::on_device;

@@ -3,7 +3,6 @@
 mod bamg;
 mod chained;
 mod near_kernel;
-mod radius;
 mod smoothed;
 mod tentative;
 mod weights;
@@ -11,8 +10,7 @@ mod weights;
 pub use bamg::{FitLimits, Fitted, fitted};
 pub use chained::chained;
 pub use near_kernel::{EnergySpace, energy_space, shortened};
-pub use radius::scattered;
 pub(crate) use smoothed::constants;
-pub use smoothed::{Filtered, filtered, filtered_near};
+pub use smoothed::{Filtered, filtered, filtered_near, scattered};
 pub use tentative::{Grouping, Prolonged, tentative};
 pub use weights::{Coarse, WeightMethod, prolongation, truncated};

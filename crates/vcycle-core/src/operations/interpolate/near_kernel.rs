@@ -9,7 +9,7 @@ use crate::gpu::kernels::{loose, near_kernel as kernels};
 use crate::gpu::{Define, Launch, Passes, Read, Write, literal};
 use crate::launch::Queue;
 use crate::launch::groups::Groups;
-use crate::launch::lanes::shape;
+use crate::launch::queue::shape;
 
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{Define, kernels::interpolate as kernels};
 use crate::launch::Queue;
-use crate::launch::lanes::{number_of, shape};
+use crate::launch::queue::{number_of, shape};
 use crate::operations::binned::{Binned, Maker, Rooms};
 use crate::operations::coarsen::aggressive;
 use crate::operations::loose::Alone;

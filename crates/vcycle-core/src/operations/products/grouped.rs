@@ -1,7 +1,5 @@
 //! `R A P` for groups: a `P` with one entry a row.
 
-use std::sync::Arc;
-
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
@@ -66,13 +64,16 @@ impl<T: Scalar> Grouped<'_, T> {
             return Ok(None);
         }
         let entries = (u64::from(high) << 32 | u64::from(low)) as usize;
-        let (mut columns, mut values) = (queue.room(entries)?, queue.room::<T>(entries)?);
-        let out = (Null, &offsets, &mut columns, &mut values);
-        self.make(Some(found), &classes, out.pass()?)?;
-        let size = Size::new(rows, self.p.size().cols);
-        let pattern = Pattern::of_buffers(size, offsets, columns);
-        pattern.tell_empty_rows(empty > 0);
-        Ok(Some(Csr::of_buffers(&Arc::new(pattern), values)))
+        let mut made = queue.rows_at::<T>(offsets, entries)?;
+        let (offsets, columns, values) = (&mut made).pass()?;
+        self.make(
+            Some(found),
+            &classes,
+            (Write::default(), offsets, columns, values),
+        )?;
+        let product = made.matrix(Size::new(rows, self.p.size().cols));
+        product.pattern().tell_empty_rows(empty > 0);
+        Ok(Some(product))
     }
 
     /// The classes, for [`renewed`](Self::renewed); none if there are rows or columns too many.

@@ -1,14 +1,10 @@
 //! Matrices made of matrices: transposes, products, unions of patterns. Each says nothing on the host.
 
 mod blocks;
-mod factors;
 mod grouped;
 mod merged;
-mod multiply;
 mod tables;
-mod tiles;
 mod transpose;
-mod union;
 mod words;
 
 use std::sync::OnceLock;
@@ -19,11 +15,14 @@ use super::on_device;
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::scalar::Scalar;
+use crate::gpu::kernels::union;
+use crate::gpu::{Define, Passes, Read};
+use crate::launch::Queue;
+use crate::scalar::{Element, Scalar};
 
-pub(crate) use self::factors::Factors;
 use self::grouped::{Classes, Grouped};
 pub(crate) use self::tables::Product;
+use self::words::are_long;
 
 compiled_fn! {
     /// The transpose of a matrix whose rows can be numbered.
@@ -71,8 +70,7 @@ pub(crate) fn product_values<T: Scalar>(
     product: &Pattern,
 ) -> Result<Option<Buffer<T>>> {
     on_device(product.executor(), |queue| {
-        let factors = Factors { a, b, p: None };
-        Product::new(queue, patterns.0, patterns.1)?.numeric(factors, product)
+        Product::new(queue, patterns.0, patterns.1)?.numeric(Factors::of(a, b), product)
     })
 }
 
@@ -118,4 +116,88 @@ pub(crate) fn fused_values<T: Scalar>(
         let (a, b, p) = (r, a, Some(p));
         product.numeric(Factors { a, b, p }, coarse)
     })
+}
+
+/// `A B`, or `A B P` with a `P` that has one entry a row.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'f, T> {
+    pub a: &'f Csr<T>,
+    pub b: &'f Csr<T>,
+    pub p: Option<&'f Csr<T>>,
+}
+
+impl<'f, T: Scalar> Factors<'f, T> {
+    pub(crate) fn of(a: &'f Csr<T>, b: &'f Csr<T>) -> Self {
+        Self { a, b, p: None }
+    }
+
+    /// What `FACTORS` of `kernels/products.c` stands for: the values of each.
+    fn values(&self) -> Result<(Read<T>, Read<T>, Read<T>)> {
+        let of = |of: &Csr<T>| of.values_buffer().pointer();
+        Ok((
+            of(self.a)?,
+            of(self.b)?,
+            self.p.map(Csr::values_buffer).pass()?,
+        ))
+    }
+}
+
+/// The type that values are added in.
+fn sums_in<T: Scalar>() -> Define {
+    ("ACC", T::Arith::NAME)
+}
+
+/// Whether values of a type may be summed by words of columns, and in blocks.
+pub(in crate::operations) fn are_plain<T: Scalar>() -> bool {
+    T::KIND == T::Arith::KIND && !T::KIND.is_complex()
+}
+
+impl Queue<'_> {
+    /// `A B`, in blocks where the device is known to multiply in such with both.
+    pub(crate) fn multiply<T: Scalar>(&self, a: &Csr<T>, b: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(product) = self.multiply_blocks(a, b)? {
+            return Ok(product);
+        }
+        let product = Product::new(*self, a.pattern(), b.pattern())?;
+        product.whole(Factors::of(a, b), true)
+    }
+
+    /// `R (A P)`, in blocks as [`multiply`](Self::multiply); what is in between is sorted where merging or words do that.
+    fn triple<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if let Some(product) = self.triple_blocks(r, a, p)? {
+            return Ok(product);
+        }
+        let right = Product::new(*self, a.pattern(), p.pattern())?;
+        let is_sorted = are_long(a.pattern(), p.pattern());
+        let ap: Csr<T> = right.whole(Factors::of(a, p), is_sorted)?;
+        let left = match is_sorted || right.merged_for_values().is_some() {
+            true => Product::new(*self, r.pattern(), ap.pattern())?,
+            false => Product::by_tables(*self, r.pattern(), ap.pattern())?,
+        };
+        left.whole(Factors::of(r, &ap), true)
+    }
+
+    /// `R A P`, without `A P` where `P` has one entry a row.
+    pub(crate) fn galerkin<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        if !p.pattern().has_single_entries(self)? {
+            return self.triple(r, a, p);
+        }
+        let queue = *self;
+        if let Some(product) = (Grouped { queue, r, a, p }).product()? {
+            return Ok(product);
+        }
+        let product = Product::fused(queue, r.pattern(), a.pattern(), p.pattern())?;
+        let (a, b, p) = (r, a, Some(p));
+        product.whole(Factors { a, b, p }, true)
+    }
+
+    /// The positions of either of two patterns of equal size.
+    pub(crate) fn union(&self, a: &Pattern, b: &Pattern) -> Result<Pattern> {
+        let rows = a.size().rows;
+        let mut counts = self.room(rows)?;
+        union::union_count(rows, a, b, &mut counts)?.items(self, rows)?;
+        self.new_pattern(a.size(), &counts, |out| {
+            union::union_fill(rows, a, b, out)?.items(self, rows)
+        })
+    }
 }

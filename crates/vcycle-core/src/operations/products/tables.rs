@@ -2,10 +2,7 @@
 
 mod counted;
 mod once;
-mod several;
 mod spans;
-
-use std::sync::Arc;
 
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -13,9 +10,9 @@ use crate::executor::Buffer;
 use crate::gpu::{Define, Launch, Passes, Read, flag, kernels::products as kernels};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups};
-use crate::operations::products::factors::{Factors, are_plain};
 use crate::operations::products::merged::Merged;
 use crate::operations::products::words::ByWords;
+use crate::operations::products::{Factors, are_plain};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -26,8 +23,12 @@ const LOCAL_COMPLEX: usize = 512;
 /// Entries for every thread of a team that gathers them, and most threads, measured on an H200.
 const GATHERING: (usize, usize) = (4, 32);
 
+/// Threads of a team that has entries of several rows of `B` at a time, and the part of a team that one fills in the mean up to which that is done.
+const SEVERAL_THREADS: usize = 32;
+const SEVERAL_PART: usize = 4;
+
 /// Where tiles stand, and their maps.
-pub(super) type Tiled<'p> = (&'p Pattern, &'p Buffer<u16>);
+pub(in crate::operations) type Tiled<'p> = (&'p Pattern, &'p Buffer<u16>);
 
 /// What `PATTERNS` of the kernels stands for: row offsets and columns of both factors, and the columns of `P`.
 type Patterns = (Read<u64>, Read<u32>, Read<u64>, Read<u32>, Read<u32>);
@@ -84,7 +85,11 @@ impl<'p> Product<'p> {
     }
 
     /// The same for tiles with maps of their entries: tiles of the product are those that have entries.
-    pub(super) fn of_tiles(queue: Queue<'p>, a: Tiled<'p>, b: Tiled<'p>) -> Result<Self> {
+    pub(in crate::operations) fn of_tiles(
+        queue: Queue<'p>,
+        a: Tiled<'p>,
+        b: Tiled<'p>,
+    ) -> Result<Self> {
         let maps = Some((a.1, b.1));
         let product = Self::by_tables(queue, a.0, b.0)?;
         Ok(Self { maps, ..product })
@@ -130,28 +135,28 @@ impl<'p> Product<'p> {
             return by_words.symbolic();
         }
         let counts = self.counts()?;
-        let (offsets, entries) = self.queue.offsets(&counts)?;
-        let mut columns = self.queue.room(entries)?;
-        if let Some(merged) = &self.merged {
-            merged.columns(&offsets, &mut columns)?;
-            return Ok(Pattern::of_buffers(self.size(), offsets, columns));
-        }
-        let groups = Groups::new(&self.queue, &counts)?;
-        for group in groups.each(LOCAL_ENTRIES, GATHERING)? {
-            let mut table = self.table(&group, groups.largest())?;
-            let launch = kernels::product_columns(
-                group.count,
-                group.rows,
-                self.width().min(32),
-                self.patterns()?,
-                self.maps,
-                (table.slots, &mut table.keys),
-                &offsets,
-                &mut columns,
-            )?;
-            self.launch(launch, &group, table.blocks)?;
-        }
-        Ok(Pattern::of_buffers(self.size(), offsets, columns))
+        self.queue
+            .new_pattern(self.size(), &counts, |(offsets, columns)| {
+                if let Some(merged) = &self.merged {
+                    return merged.columns(offsets, columns);
+                }
+                let groups = Groups::new(&self.queue, &counts)?;
+                for group in groups.each(LOCAL_ENTRIES, GATHERING)? {
+                    let mut table = self.table(&group, groups.largest())?;
+                    let launch = kernels::product_columns(
+                        group.count,
+                        group.rows,
+                        self.width().min(32),
+                        self.patterns()?,
+                        self.maps,
+                        (table.slots, &mut table.keys),
+                        offsets,
+                        &mut *columns,
+                    )?;
+                    self.launch(launch, &group, table.blocks)?;
+                }
+                Ok(())
+            })
     }
 
     /// The values of entries that stand where `c` says.
@@ -194,19 +199,23 @@ impl<'p> Product<'p> {
             return Ok(product);
         }
         let counts = self.counts()?;
-        let (offsets, entries) = self.queue.offsets(&counts)?;
-        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
-        let to = columns.pointer_mut()?;
+        let mut out = self.queue.new_rows(&counts)?;
+        let (offsets, to) = (&out.offsets, out.columns.pointer_mut()?);
         match self.merged_for_values() {
-            Some(merged) => merged.values(factors, &offsets, Some(to), &mut values)?,
+            Some(merged) => merged.values(factors, offsets, Some(to), &mut out.values)?,
             None => {
                 let groups = Groups::new(&self.queue, &counts)?;
                 let fresh = [("FRESH", "1"), ("SORTED", flag(is_sorted))];
-                self.values(factors, &groups, fresh, (&offsets, to.pass()?), &mut values)?;
+                self.values(
+                    factors,
+                    &groups,
+                    fresh,
+                    (offsets, to.pass()?),
+                    &mut out.values,
+                )?;
             }
         }
-        let pattern = Pattern::of_buffers(self.size(), offsets, columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+        Ok(out.matrix(self.size()))
     }
 
     /// The values of rows that begin at some places, whose columns are known or written there.
@@ -261,6 +270,24 @@ impl<'p> Product<'p> {
     fn width(&self) -> usize {
         let mean = self.b.nonzeros().div_ceil(self.b.size().rows.max(1));
         mean.next_power_of_two()
+    }
+
+    /// The group with teams that have several rows of `B` at a time, where one would leave most of their threads idle.
+    pub(super) fn with_several_rows(&self, group: Group) -> Group {
+        let threads = match self.several(&group) {
+            [] => group.threads,
+            _ => SEVERAL_THREADS,
+        };
+        Group { threads, ..group }
+    }
+
+    /// The definition for such teams; none for others, and for whole blocks, which make rows of many entries.
+    pub(super) fn several(&self, group: &Group) -> &'static [Define] {
+        let is_idle = SEVERAL_PART * self.width() <= group.threads;
+        match is_idle && group.threads <= SEVERAL_THREADS && self.p.is_none() {
+            true => &[("SEVERAL", "1")],
+            false => &[],
+        }
     }
 
     /// Queues a kernel for a group, by teams with tables that suit it.

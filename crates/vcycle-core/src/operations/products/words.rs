@@ -1,14 +1,12 @@
 //! Products of sparse matrices whose rows have several columns in a word of 32: words are joined, and no column is looked up.
 
-use std::sync::Arc;
-
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Launch, Passes, Read, Write, flag, kernels::word_products as kernels, literal};
+use crate::gpu::{Launch, Passes, Read, flag, kernels::word_products as kernels, literal};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
-use crate::operations::products::factors::{Factors, sums_in};
+use crate::operations::products::{Factors, sums_in};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -134,24 +132,23 @@ impl<'p> ByWords<'p> {
 
     /// Where the entries stand.
     pub(super) fn symbolic(&self) -> Result<Pattern> {
-        let (offsets, entries) = self.queue.offsets(&self.counts()?)?;
-        let mut columns = self.queue.room(entries)?;
-        self.each_row(|count, rows, words| {
-            kernels::word_columns(count, rows, words, &offsets, &mut columns)
-        })?;
-        Ok(Pattern::of_buffers(self.size(), offsets, columns))
+        let counts = self.counts()?;
+        self.queue
+            .new_pattern(self.size(), &counts, |(offsets, columns)| {
+                self.each_row(|count, rows, words| {
+                    kernels::word_columns(count, rows, words, offsets, columns)
+                })
+            })
     }
 
     /// The product, with sorted rows.
     pub(super) fn whole<T: Scalar>(&self, factors: Factors<'_, T>) -> Result<Csr<T>> {
         let counts = self.counts()?;
-        let (offsets, entries) = self.queue.offsets(&counts)?;
-        let (mut columns, mut values) = (self.queue.room(entries)?, self.queue.room(entries)?);
+        let mut out = self.queue.new_rows(&counts)?;
         let groups = Groups::new(&self.queue, &counts)?;
-        let to: Write<u32> = columns.pointer_mut()?;
-        self.values(factors, &groups, &offsets, to.pass()?, &mut values)?;
-        let pattern = Pattern::of_buffers(self.size(), offsets, columns);
-        Ok(Csr::of_buffers(&Arc::new(pattern), values))
+        let to = out.columns.pointer_mut()?.pass()?;
+        self.values(factors, &groups, &out.offsets, to, &mut out.values)?;
+        Ok(out.matrix(self.size()))
     }
 
     /// The values of rows that begin at some places, and their columns, which are written there unless they are known.

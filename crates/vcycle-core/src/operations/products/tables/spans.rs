@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::{kernels::word_products as kernels, literal};
 use crate::launch::groups::{Group, TEAM_BLOCK};
-use crate::operations::products::factors::sums_in;
+use crate::operations::products::sums_in;
 use crate::scalar::Scalar;
 
 /// Words of 32 columns that a row may span: so many bits and ranks of four rows leave local memory for their sums and for other rows.

@@ -1,4 +1,4 @@
-//! How long kernels take, one by one.
+//! Times of what a device does.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,8 +6,50 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
+use crate::kernel::Handle;
 use crate::sync::lock;
+
+/// A place between what is queued on a device.
+#[derive(Debug)]
+pub struct Moment {
+    device: Arc<Device>,
+    event: Handle,
+}
+
+impl Device {
+    /// The moment at which all that was queued before is done.
+    pub fn moment(self: &Arc<Self>) -> Result<Moment> {
+        Ok(Moment {
+            event: self.driver().record()?,
+            device: Arc::clone(self),
+        })
+    }
+
+    /// Milliseconds of device time that queued work takes.
+    pub fn time<E: From<Error>>(
+        self: &Arc<Self>,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<f64, E> {
+        let from = self.moment()?;
+        work()?;
+        Ok(1e3 * self.moment()?.seconds_since(&from)?)
+    }
+}
+
+impl Moment {
+    /// Seconds from an earlier moment of the same device to this one, which the host waits for.
+    pub fn seconds_since(&self, earlier: &Moment) -> Result<f64> {
+        let driver = self.device.driver();
+        driver.wait(self.event)?;
+        Ok(driver.elapsed(earlier.event, self.event)? * 1e-3)
+    }
+}
+
+impl Drop for Moment {
+    fn drop(&mut self) {
+        self.device.driver().free_event(self.event);
+    }
+}
 
 /// All launches of the kernels of a name.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,4 +120,29 @@ fn times(driver: &dyn Driver, seen: &[(Arc<str>, [Handle; 2])]) -> Result<(Vec<K
         _ => 0.0,
     };
     Ok((times, span))
+}
+
+/// Bytes that are copied, on devices with memory enough.
+const BYTES: usize = 256 << 20;
+const COPIES: usize = 8;
+
+impl Device {
+    /// Bytes per second, read and written, of a large copy within the device: the best of several.
+    ///
+    /// ```no_run
+    /// let device = vcycle_gpu::Device::open("cuda:0")?;
+    /// println!("{:.0} GB/s", device.copy_bandwidth()? * 1e-9);
+    /// # Ok::<(), vcycle_gpu::Error>(())
+    /// ```
+    pub fn copy_bandwidth(self: &Arc<Self>) -> Result<f64> {
+        let bytes = BYTES.min(self.properties().memory / 64);
+        let (from, to) = (self.allocate(bytes)?, self.allocate(bytes)?);
+        self.clear(&from)?;
+        self.copy(&to, &from, bytes)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..COPIES {
+            best = best.min(self.time(|| self.copy(&to, &from, bytes))?);
+        }
+        Ok(2.0 * bytes as f64 / (best * 1e-3))
+    }
 }
