@@ -6,7 +6,7 @@ use vcycle::executor::{Buffer, Element, Executor};
 use vcycle::matrix::Csr;
 use vcycle::scalar::{Scalar, c64};
 
-use crate::error::raised;
+use crate::error::OrRaise;
 
 /// Below this many values one thread copies as fast as several.
 const WORTH_THREADS: usize = 1 << 16;
@@ -43,8 +43,7 @@ unsafe fn in_place<S: numpy::Element, T: Element>(
     let owner = Box::new(array.as_any().clone().unbind());
     // SAFETY: the array owns the items and is kept as the owner; an `S` is a `T`, and nobody changes the array
     // before the buffer is dropped, conditions of this function.
-    let shared = unsafe { Buffer::borrowed(executor, items.as_ptr() as u64, items.len(), owner) };
-    shared.map_err(|error| raised(array.py(), error))
+    unsafe { Buffer::borrowed(executor, items.as_ptr() as u64, items.len(), owner) }.or_raise()
 }
 
 /// Values in a type that systems are solved in.
@@ -104,21 +103,14 @@ impl Indices<'_> {
 impl Values<'_> {
     /// In double precision.
     pub fn wide(&self, executor: &Executor) -> PyResult<WideValues> {
+        use WideValues::{Complex, Real};
         let threads = executor.threads();
+        let widened = |value: &Complex32| c64::new(value.re.into(), value.im.into());
         Ok(match self {
-            Self::F64(array) => {
-                WideValues::Real(copied(threads, array.as_slice()?, |&value| value))
-            }
-            Self::F32(array) => {
-                WideValues::Real(copied(threads, array.as_slice()?, |&value| value.into()))
-            }
-            Self::C64(array) => {
-                WideValues::Complex(copied(threads, array.as_slice()?, |&value| value))
-            }
-            Self::C32(array) => {
-                let widened = |value: &Complex32| c64::new(value.re.into(), value.im.into());
-                WideValues::Complex(copied(threads, array.as_slice()?, widened))
-            }
+            Self::F64(array) => Real(copied(threads, array.as_slice()?, |&value| value)),
+            Self::F32(array) => Real(copied(threads, array.as_slice()?, |&value| value.into())),
+            Self::C64(array) => Complex(copied(threads, array.as_slice()?, |&value| value)),
+            Self::C32(array) => Complex(copied(threads, array.as_slice()?, widened)),
         })
     }
 }
@@ -179,23 +171,27 @@ fn copied<S: Sync, T: Clone + Default + Send>(
     to
 }
 
+/// Row offsets, columns and values.
+pub type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
 /// Row offsets, columns and values for SciPy, with indices of one width.
-pub fn to_scipy<'py, T: Scalar + numpy::Element>(
-    py: Python<'py>,
-    a: &Csr<T>,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+pub fn to_scipy<'py, T: Scalar + numpy::Element>(py: Python<'py>, a: &Csr<T>) -> Arrays<'py> {
     let threads = a.executor().threads();
     let largest = a.nonzeros().max(a.size().cols).max(a.size().rows);
-    let values = PyArray1::from_vec(py, copied(threads, a.values(), |value| *value));
+    let values = array(py, copied(threads, a.values(), |value| *value));
     let (offsets, columns) = match i32::try_from(largest) {
         Ok(_) => (
-            PyArray1::from_vec(py, copied(threads, a.offsets(), |&at| at as i32)).into_any(),
-            PyArray1::from_vec(py, copied(threads, a.columns(), |&at| at as i32)).into_any(),
+            array(py, copied(threads, a.offsets(), |&at| at as i32)),
+            array(py, copied(threads, a.columns(), |&at| at as i32)),
         ),
         Err(_) => (
-            PyArray1::from_vec(py, copied(threads, a.offsets(), |&at| at as i64)).into_any(),
-            PyArray1::from_vec(py, copied(threads, a.columns(), |&at| i64::from(at))).into_any(),
+            array(py, copied(threads, a.offsets(), |&at| at as i64)),
+            array(py, copied(threads, a.columns(), |&at| i64::from(at))),
         ),
     };
-    Ok((offsets, columns, values.into_any()))
+    (offsets, columns, values)
+}
+
+fn array<T: numpy::Element>(py: Python<'_>, items: Vec<T>) -> Bound<'_, PyAny> {
+    PyArray1::from_vec(py, items).into_any()
 }

@@ -10,9 +10,10 @@ use vcycle::matrix::{self, Csr};
 use vcycle::scalar::Scalar;
 use vcycle::vector::Vector;
 
-use crate::arrays::{Indices, Values, WideValues, to_scipy};
+use crate::arrays::{Arrays, Indices, Values, WideValues, to_scipy};
 use crate::device::{DeviceArray, Foreign, OnDevice};
-use crate::error::raised;
+use crate::error::{OrRaise, raised};
+use crate::options::executor;
 
 /// Triplets that were sorted once.
 #[pyclass(frozen)]
@@ -20,8 +21,6 @@ pub struct Assembly {
     sorted: matrix::Assembly,
     executor: Executor,
 }
-
-type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Assembly {
@@ -36,12 +35,7 @@ impl Assembly {
         device: Option<&str>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
-        let executor = match (device, threads) {
-            (Some(device), _) => Executor::gpu(device),
-            (None, None) => Executor::check_environment().map(|()| Executor::cpu()),
-            (None, Some(threads)) => Executor::cpu_with_threads(threads),
-        };
-        let executor = executor.map_err(|error| raised(py, error))?;
+        let executor = executor(device, threads)?;
         let buffer = |indices: &Indices<'_>| -> PyResult<_> {
             Ok(Buffer::from_vec(&executor, indices.columns(&executor)?))
         };
@@ -62,7 +56,7 @@ impl Assembly {
         columns: Bound<'_, PyAny>,
         device: &str,
     ) -> PyResult<Self> {
-        let executor = Executor::gpu(device).map_err(|error| raised(py, error))?;
+        let executor = Executor::gpu(device).or_raise()?;
         let taken = |array: &Bound<'_, PyAny>, name| {
             Foreign::of(array, name, &executor)?.columns(&executor)
         };
@@ -85,9 +79,9 @@ impl Assembly {
     }
 
     /// Row offsets and columns on the device, with 32 bits.
-    fn structure_on_device(&self, py: Python<'_>) -> PyResult<(DeviceArray, DeviceArray)> {
+    fn structure_on_device(&self) -> PyResult<(DeviceArray, DeviceArray)> {
         let (offsets, columns) = self.sorted.pattern().buffers();
-        let narrowed = offsets.narrowed().map_err(|error| raised(py, error))?;
+        let narrowed = offsets.narrowed().or_raise()?;
         let indices = DeviceArray::of_indices;
         Ok((indices(narrowed)?, indices(columns.clone())?))
     }
@@ -100,7 +94,7 @@ impl Assembly {
             let a = self.sorted.matrix(&values)?;
             Vector::from_buffer(1, a.values_buffer().clone())
         });
-        f64::given(sums.map_err(|error| raised(py, error))?, true)
+        f64::given(sums.or_raise()?, true)
     }
 }
 
@@ -141,6 +135,6 @@ impl Assembly {
     ) -> PyResult<Arrays<'py>> {
         let values = Buffer::from_vec(&self.executor, values);
         let made: vcycle::Result<Csr<T>> = py.detach(|| self.sorted.matrix(&values));
-        to_scipy(py, &made.map_err(|error| raised(py, error))?)
+        Ok(to_scipy(py, &made.or_raise()?))
     }
 }

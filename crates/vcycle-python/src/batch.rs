@@ -10,7 +10,8 @@ use vcycle::scalar::Field;
 use vcycle::vector::Vector;
 
 use crate::device::{DeviceArray, Foreign, OnDevice};
-use crate::error::raised;
+use crate::error::OrRaise;
+use crate::options;
 
 /// The solutions of all systems, one after the other, and their outcomes as JSON. Without a structure (row offsets and
 /// columns) matrices are dense.
@@ -32,17 +33,11 @@ pub fn batch_solve<'py>(
     device: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
     let solver = parsed(options)?;
-    let executor = match (device, threads) {
-        (Some(device), _) => Executor::gpu(device),
-        (None, None) => Executor::check_environment().map(|()| Executor::cpu()),
-        (None, Some(threads)) => Executor::cpu_with_threads(threads),
-    }
-    .map_err(|error| raised(py, error))?;
     let call = Call {
         rows,
         structure,
         solver,
-        executor,
+        executor: options::executor(device, threads)?,
     };
     match values.extract::<PyReadonlyArray1<'py, f64>>() {
         Ok(values) => call.solve(py, &values, &b, &x0),
@@ -76,7 +71,7 @@ pub fn batch_solve_on_device(
     device: &str,
 ) -> PyResult<(DeviceArray, String)> {
     let solver = parsed(options)?;
-    let executor = Executor::gpu(device).map_err(|error| raised(py, error))?;
+    let executor = Executor::gpu(device).or_raise()?;
     let foreign = |array: &Bound<'_, PyAny>, name| Foreign::of(array, name, &executor);
     let call = DeviceCall {
         values: foreign(&values, "A")?,
@@ -132,7 +127,7 @@ impl DeviceCall {
             let outcomes = solver.solve_on_device(&batch, &b, &mut x)?;
             Ok((Vector::from_buffer(rows, x.buffer().clone())?, outcomes))
         });
-        let (x, outcomes) = solved.map_err(|error| raised(py, error))?;
+        let (x, outcomes) = solved.or_raise()?;
         Ok((A::given(x, false)?, described(&outcomes)))
     }
 }
@@ -167,7 +162,7 @@ impl Call {
             self.solver
                 .solve(&self.executor, matrix.as_ref(), &b, &mut x)
         });
-        let outcomes = solved.map_err(|error| raised(py, error))?;
+        let outcomes = solved.or_raise()?;
         Ok((PyArray1::from_vec(py, x).into_any(), described(&outcomes)))
     }
 }

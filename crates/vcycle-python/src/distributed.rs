@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::{Complex64, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use vcycle::communicator::{Communicator, mpi};
+use vcycle::communicator::mpi;
 use vcycle::config::{Config, Prepared, System};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::{Distributed, Duplicates};
@@ -14,7 +14,7 @@ use vcycle::multigrid::NearNullspace;
 use crate::arrays::{Values, WideValues};
 use crate::describe;
 use crate::device::OnDevice;
-use crate::error::{raised, wrong_option};
+use crate::error::{OrRaise, parsed};
 use crate::matrix::known;
 use crate::solve::{like, vector};
 use crate::watch::watched;
@@ -54,27 +54,6 @@ fn renewed<T: OnDevice>(prepared: &mut Prepared<T>, values: Vec<T>) -> vcycle::R
     prepared.update_values(matrix, &Workspace::new())
 }
 
-impl AnyPrepared {
-    fn new(
-        config: &Config,
-        team: &Arc<dyn Communicator>,
-        structure: Structure,
-        values: WideValues,
-        near: Option<NearNullspace>,
-    ) -> vcycle::Result<(Self, Option<String>)> {
-        let (rank, note) = config.run.executor_of_rank(team)?;
-        let made = match values {
-            WideValues::Real(values) => {
-                Self::Real(prepared(config, &rank, structure, values, near)?)
-            }
-            WideValues::Complex(values) => {
-                Self::Complex(prepared(config, &rank, structure, values, near)?)
-            }
-        };
-        Ok((made, note))
-    }
-}
-
 #[pymethods]
 impl DistributedSystem {
     /// Own rows with columns numbered over all processes, in order and each once; the communicator as Fortran knows it.
@@ -91,17 +70,27 @@ impl DistributedSystem {
         near_nullspace: Option<Vec<PyReadonlyArray1<'_, f64>>>,
         block_size: Option<usize>,
     ) -> PyResult<Self> {
-        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let config = parsed(config)?;
         let offsets = offsets.as_slice()?.iter().map(|&offset| offset as usize);
         let columns = columns.as_slice()?.iter().map(|&column| column as u64);
         let structure: Structure = (offsets.collect(), columns.collect());
         let values = values.wide(&Executor::reference())?;
-        let near = known(py, near_nullspace, block_size)?;
-        let made = py.detach(|| {
-            let team = mpi::of_fortran(communicator)?;
-            AnyPrepared::new(&config, &team, structure, values, near)
-        });
-        let (prepared, note) = made.map_err(|error| raised(py, error))?;
+        let near = known(near_nullspace, block_size)?;
+        let (prepared, note) = py
+            .detach(|| {
+                let team = mpi::of_fortran(communicator)?;
+                let (rank, note) = config.run.executor_of_rank(&team)?;
+                let made = match values {
+                    WideValues::Real(values) => {
+                        AnyPrepared::Real(prepared(&config, &rank, structure, values, near)?)
+                    }
+                    WideValues::Complex(values) => {
+                        AnyPrepared::Complex(prepared(&config, &rank, structure, values, near)?)
+                    }
+                };
+                Ok((made, note))
+            })
+            .or_raise()?;
         Ok(Self {
             prepared: Mutex::new(prepared),
             note,
@@ -141,7 +130,7 @@ impl DistributedSystem {
                 )),
             }
         })?;
-        updated.map_err(|error| raised(py, error))
+        updated.or_raise()
     }
 }
 
@@ -155,13 +144,13 @@ impl DistributedSystem {
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, String)> {
         let executor = prepared.matrix().executor();
-        let rhs = vector::<T>(py, b, executor)?;
-        let guess = guess.map(|guess| vector::<T>(py, &guess, executor));
-        let guess = guess.transpose()?;
-        let solution = watched(py, callback, |ws| {
+        let rhs = vector::<T>(b, executor)?;
+        let guess = guess
+            .map(|guess| vector::<T>(&guess, executor))
+            .transpose()?;
+        let mut solution = watched(py, callback, |ws| {
             prepared.solve(&rhs, guess.as_ref(), &prepared.config().stop, ws)
         })?;
-        let mut solution = solution.map_err(|error| raised(py, error))?;
         solution.messages.splice(0..0, self.note.clone());
         let text = describe::solution(&solution);
         Ok((like(solution.x, b)?, text))

@@ -7,7 +7,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use vcycle::Error;
-use vcycle::config::ConfigError;
+use vcycle::config::{Config, ConfigError};
 
 create_exception!(
     vcycle,
@@ -21,6 +21,22 @@ create_exception!(
     PyRuntimeError,
     "A device that is absent or fails."
 );
+
+/// Results of the library as those of Python.
+pub trait OrRaise<T> {
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for vcycle::Result<T> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| Python::attach(|py| raised(py, error)))
+    }
+}
+
+/// A configuration that Python has written as JSON.
+pub fn parsed(config: &str) -> PyResult<Config> {
+    Config::from_json(config).map_err(|error| wrong_option(&error))
+}
 
 /// The exception for an error of the library.
 pub fn raised(py: Python<'_>, error: Error) -> PyErr {

@@ -9,7 +9,7 @@ use vcycle::matrix::Csr;
 use vcycle::scalar::Scalar;
 
 use crate::arrays::to_scipy;
-use crate::error::raised;
+use crate::error::OrRaise;
 
 /// What Python gets, by name.
 type Named<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
@@ -17,40 +17,34 @@ type Named<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
 /// A problem of the gallery: everything that is known of it, by name.
 #[pyfunction]
 pub fn build<'py>(py: Python<'py>, specification: &str) -> PyResult<Named<'py>> {
-    let none = || py.None().into_bound(py);
-    if gallery::is_complex_problem(specification) {
-        let problem = py.detach(|| gallery::build_complex(specification, &Executor::cpu()));
-        let problem = problem.map_err(|error| raised(py, error))?;
-        let mut all = system(py, problem.name, &problem.matrix, problem.rhs)?;
-        all.push(("coordinates", none()));
-        all.push(("near_nullspace", none()));
-        all.push(("block_size", 1_usize.into_pyobject(py)?.into_any()));
-        all.push(("grid", problem.grid.into_pyobject(py)?.into_any()));
-        return Ok(all);
-    }
-    let problem = py.detach(|| gallery::build(specification, &Executor::cpu()));
-    let problem = problem.map_err(|error| raised(py, error))?;
     let two = |rows: Option<Vec<Vec<f64>>>| match rows {
-        None => none(),
+        None => py.None().into_bound(py),
         Some(rows) => {
             let array = PyArray2::from_vec2(py, &rows);
             array.expect("rows of one length").into_any()
         }
     };
-    let points = problem.coordinates;
-    let points = points.map(|points| points.iter().map(|p| p.to_vec()).collect());
-    let modes = problem.near_nullspace.as_ref();
-    let mut all = system(py, problem.name, &problem.matrix, problem.rhs)?;
-    all.push(("coordinates", two(points)));
-    all.push((
-        "near_nullspace",
-        two(modes.map(|near| near.vectors().to_vec())),
-    ));
-    all.push((
-        "block_size",
-        problem.block_size.into_pyobject(py)?.into_any(),
-    ));
-    all.push(("grid", problem.grid.into_pyobject(py)?.into_any()));
+    let (mut all, points, modes, block_size, grid);
+    if gallery::is_complex_problem(specification) {
+        let build = || gallery::build_complex(specification, &Executor::cpu());
+        let problem = py.detach(build).or_raise()?;
+        all = system(py, problem.name, &problem.matrix, problem.rhs)?;
+        (points, modes, block_size, grid) = (None, None, 1, problem.grid);
+    } else {
+        let build = || gallery::build(specification, &Executor::cpu());
+        let problem = py.detach(build).or_raise()?;
+        all = system(py, problem.name, &problem.matrix, problem.rhs)?;
+        let listed = |points: Vec<[f64; 3]>| points.iter().map(|p| p.to_vec()).collect();
+        points = problem.coordinates.map(listed);
+        modes = problem.near_nullspace.map(|near| near.vectors().to_vec());
+        (block_size, grid) = (problem.block_size, problem.grid);
+    }
+    all.extend([
+        ("coordinates", two(points)),
+        ("near_nullspace", two(modes)),
+        ("block_size", block_size.into_pyobject(py)?.into_any()),
+        ("grid", grid.into_pyobject(py)?.into_any()),
+    ]);
     Ok(all)
 }
 
@@ -62,7 +56,7 @@ fn system<'py, T: Scalar + numpy::Element>(
     b: Vec<T>,
 ) -> PyResult<Named<'py>> {
     let shape = (a.size().rows, a.size().cols);
-    let (offsets, columns, values) = to_scipy(py, a)?;
+    let (offsets, columns, values) = to_scipy(py, a);
     Ok(vec![
         ("name", name.into_pyobject(py)?.into_any()),
         ("offsets", offsets),

@@ -10,27 +10,20 @@ use vcycle::config::{
 };
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
+use vcycle::matrix::Csr;
 use vcycle::multigrid::{self, Amg, LevelPrecisions, NearNullspace, Setup};
 use vcycle::solver::{Solver, SolverFactory};
 use vcycle::stop::Outcome;
 use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
-use crate::arrays::to_scipy;
+use crate::arrays::{Arrays, to_scipy};
 use crate::describe;
-use crate::error::{raised, wrong_option};
+use crate::error::{OrRaise, parsed};
 use crate::matrix::Matrix;
 use crate::operator::{applied, matrix_operator};
 use crate::solve::{like, vector};
 use crate::watch::watched;
-
-/// The arrays of a matrix and its columns, for SciPy.
-type ScipyArrays<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    (usize, usize),
-);
 
 /// All levels for a matrix.
 #[pyclass(frozen)]
@@ -90,10 +83,10 @@ impl AnyLevels {
 impl Hierarchy {
     #[new]
     fn new(py: Python<'_>, matrix: &Matrix, config: &str) -> PyResult<Self> {
-        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let config = parsed(config)?;
         let system = real(matrix)?;
-        let made = py.detach(|| Self::set_up(system.clone(), config));
-        made.map_err(|error| raised(py, error))
+        py.detach(|| Self::set_up(system.clone(), config))
+            .or_raise()
     }
 
     /// The hierarchy for other values in the same places.
@@ -109,7 +102,7 @@ impl Hierarchy {
                 levels,
             })
         });
-        made.map_err(|error| raised(py, error))
+        made.or_raise()
     }
 
     /// The solution and the outcome as JSON; by the solver and criteria of a configuration.
@@ -121,19 +114,17 @@ impl Hierarchy {
         config: &str,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, String)> {
-        let asked = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let asked = parsed(config)?;
         let mut config = self.config.clone();
         config.stop = asked.stop;
         if !asked.solver.is_auto() {
             config.solver = asked.solver;
         }
         let executor = self.system.matrix.executor();
-        let rhs = vector::<f64>(py, &b, executor)?;
-        let guess = guess
-            .map(|guess| vector::<f64>(py, &guess, executor))
-            .transpose()?;
-        let solved = watched(py, callback, |ws| self.iterate(&config, &rhs, guess, ws))?;
-        let (x, outcome, messages) = solved.map_err(|error| raised(py, error))?;
+        let rhs = vector::<f64>(&b, executor)?;
+        let guess = guess.map(|guess| vector(&guess, executor)).transpose()?;
+        let (x, outcome, messages) =
+            watched(py, callback, |ws| self.iterate(&config, &rhs, guess, ws))?;
         let mut text = describe::outcome(&outcome, &config);
         text["messages"] = json!(messages);
         text["hierarchy"] = describe::report(self.levels.report());
@@ -147,15 +138,11 @@ impl Hierarchy {
     }
 
     /// The matrix, restriction and prolongation of every level.
-    fn matrices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<ScipyArrays<'py>>>> {
+    fn matrices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<(Arrays<'py>, (usize, usize))>>> {
         let (setup, _) = self.levels.algebraic()?;
-        let levels =
-            py.detach(|| setup.matrices(&matrix_operator(&self.system), &Workspace::new()));
-        let levels = levels.map_err(|error| raised(py, error))?;
-        let arrays = |a: &Arc<vcycle::matrix::Csr<f64>>| {
-            let (offsets, columns, values) = to_scipy(py, a)?;
-            Ok((offsets, columns, values, (a.size().rows, a.size().cols)))
-        };
+        let matrices = || setup.matrices(&matrix_operator(&self.system), &Workspace::new());
+        let levels = py.detach(matrices).or_raise()?;
+        let arrays = |a: &Arc<Csr<f64>>| (to_scipy(py, a), (a.size().rows, a.size().cols));
         let of_level = |level: &multigrid::LevelMatrices| {
             let all = [
                 Some(&level.a),
@@ -164,15 +151,15 @@ impl Hierarchy {
             ];
             all.into_iter().flatten().map(arrays).collect()
         };
-        levels.iter().map(of_level).collect()
+        Ok(levels.iter().map(of_level).collect())
     }
 
     /// For every level but the coarsest and every unknown (or node) of it: its number, or that of
     /// its group, on the next level, or -1. And whether unknowns are grouped.
     fn coarsening(&self, py: Python<'_>) -> PyResult<(bool, Vec<Vec<i64>>)> {
         let amg = self.levels.algebraic()?.1.amg();
-        let maps = py.detach(|| amg.coarse_maps(&matrix_operator(&self.system), &Workspace::new()));
-        let maps = maps.map_err(|error| raised(py, error))?;
+        let maps = || amg.coarse_maps(&matrix_operator(&self.system), &Workspace::new());
+        let maps = py.detach(maps).or_raise()?;
         let signed = |number: &u32| match *number {
             multigrid::coarsen::NONE => -1,
             number => number.into(),
@@ -219,19 +206,14 @@ impl Hierarchy {
                 nullspace,
             });
         }
-        let amg = match first.preconditioner {
+        let mut amg = match first.preconditioner {
             PreconditionerConfig::Amg(amg) => amg,
             _ => Amg::default(),
         };
-        let amg = match nullspace {
+        if nullspace.is_some() {
             // Rounding would add again what is taken out of a singular system.
-            Some(_) => {
-                let mut amg = amg;
-                amg.precision = LevelPrecisions::uniform(Unit::Double);
-                amg
-            }
-            None => amg,
-        };
+            amg.precision = LevelPrecisions::uniform(Unit::Double);
+        }
         let components = NearNullspace::components(amg.block_size)?;
         let (setup, cycle) = amg.setup_with(&a, near.unwrap_or(&components), &Workspace::new())?;
         config.solver = first.solver;

@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vcycle::Error;
-use vcycle::config::{AnySystem, Config, System};
+use vcycle::config::{AnySystem, System};
 use vcycle::executor::{Buffer, Executor};
 use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};
@@ -15,7 +15,7 @@ use vcycle::scalar::{Scalar, c64};
 
 use crate::arrays::{InPlace, Indices, Values, WideValues};
 use crate::device::{Foreign, OnDevice};
-use crate::error::{raised, wrong_option};
+use crate::error::{OrRaise, parsed, raised};
 
 /// A matrix where it is solved with, and what is known of it.
 #[pyclass(frozen)]
@@ -42,15 +42,15 @@ impl Matrix {
         block_size: Option<usize>,
         share: bool,
     ) -> PyResult<Self> {
-        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
-        let executor = config.run.executor().map_err(|error| raised(py, error))?;
+        let config = parsed(config)?;
+        let executor = config.run.executor().or_raise()?;
         let arrays = Positions {
             size: Size::new(shape.0, shape.1),
             offsets,
             indices,
             by_columns,
         };
-        let near = known(py, near_nullspace, block_size)?;
+        let near = known(near_nullspace, block_size)?;
         if share {
             if let Some(a) = arrays.shared::<f64>(py, &executor, &values)? {
                 return Ok(AnySystem::Real(system(a, near)).into());
@@ -82,9 +82,9 @@ impl Matrix {
         near_nullspace: Option<Vec<PyReadonlyArray1<'_, f64>>>,
         block_size: Option<usize>,
     ) -> PyResult<Self> {
-        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
-        let executor = config.run.executor().map_err(|error| raised(py, error))?;
-        let near = known(py, near_nullspace, block_size)?;
+        let config = parsed(config)?;
+        let executor = config.run.executor().or_raise()?;
+        let near = known(near_nullspace, block_size)?;
         let a = foreign(py, &executor, Size::new(shape.0, shape.1), &arrays)?;
         Ok(AnySystem::Real(system(a, near)).into())
     }
@@ -159,25 +159,22 @@ fn foreign(
     let offsets = Foreign::of(offsets, "the array of row offsets", executor)?.offsets(executor)?;
     let columns = Foreign::of(columns, "the array of columns", executor)?.columns(executor)?;
     let values = f64::taken(Foreign::of(values, "the matrix", executor)?, executor)?;
-    let made = py.detach(|| {
+    py.detach(|| {
         let a = Csr::from_buffers(size, offsets, columns, values)?;
         a.check_finite()?;
         Ok(a)
-    });
-    made.map_err(|error| raised(py, error))
+    })
+    .or_raise()
 }
 
 fn system<T: Scalar>(matrix: Csr<T>, near_nullspace: Option<NearNullspace>) -> System<T> {
-    let system = System::new(Arc::new(matrix));
-    match near_nullspace {
-        None => system,
-        Some(near) => system.with_near_nullspace(near),
-    }
+    let mut system = System::new(Arc::new(matrix));
+    system.near_nullspace = near_nullspace;
+    system
 }
 
 /// What is known of a matrix beside its entries.
 pub fn known(
-    py: Python<'_>,
     vectors: Option<Vec<PyReadonlyArray1<'_, f64>>>,
     block_size: Option<usize>,
 ) -> PyResult<Option<NearNullspace>> {
@@ -191,7 +188,7 @@ pub fn known(
         .map(copied)
         .collect::<PyResult<_>>()?;
     let near = NearNullspace::new(block_size.unwrap_or(1), vectors);
-    near.map(Some).map_err(|error| raised(py, error))
+    near.map(Some).or_raise()
 }
 
 /// The positions of entries.
@@ -226,8 +223,7 @@ impl Positions<'_> {
         let size = self.size;
         let made = py.detach(|| Csr::from_buffers(size, offsets, columns, values));
         let Ok(a) = made else { return Ok(None) };
-        let finite = py.detach(|| a.check_finite());
-        finite.map_err(|error| raised(py, error))?;
+        py.detach(|| a.check_finite()).or_raise()?;
         Ok(Some(a))
     }
 
@@ -240,14 +236,15 @@ impl Positions<'_> {
     ) -> PyResult<Csr<T>> {
         let offsets = self.offsets.offsets(executor)?;
         let columns = self.indices.columns(executor)?;
-        let size = match self.by_columns {
-            true => self.size.transposed(),
-            false => self.size,
-        };
-        let by_columns = self.by_columns;
+        let (size, by_columns, sum) = (self.size, self.by_columns, Duplicates::Sum);
         let made = py.detach(|| {
-            let a = Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Sum)?;
-            let a = if by_columns { a.transpose()? } else { a };
+            let a = match by_columns {
+                true => {
+                    Csr::from_arrays(executor, size.transposed(), offsets, columns, values, sum)?
+                        .transpose()?
+                }
+                false => Csr::from_arrays(executor, size, offsets, columns, values, sum)?,
+            };
             a.check_finite()?;
             Ok(a)
         });

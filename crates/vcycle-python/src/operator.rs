@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyNotImplementedError;
+use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
-use vcycle::config::{AnySystem, Attempt, Config, System, attempts};
+use vcycle::Error;
+use vcycle::config::{AnySystem, Attempt, System, attempts};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::vector::Vector;
 
-use crate::error::{raised, wrong_option};
+use crate::error::{OrRaise, parsed};
 use crate::matrix::Matrix;
 use crate::solve::{like, vector};
 
@@ -26,7 +27,7 @@ pub struct Operator {
 impl Operator {
     #[new]
     fn new(py: Python<'_>, matrix: &Matrix, config: &str) -> PyResult<Self> {
-        let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+        let config = parsed(config)?;
         let AnySystem::Real(system) = &matrix.any else {
             return Err(PyNotImplementedError::new_err(
                 "preconditioners of complex matrices",
@@ -41,17 +42,14 @@ impl Operator {
         } = attempts(&config, near, facts).swap_remove(0);
         let factory = preconditioner
             .factory::<f64>()
-            .map_err(|error| wrong_option(&error))?;
-        let Some(factory) = factory else {
-            return Err(pyo3::exceptions::PyValueError::new_err(
-                "`none` is no operator",
-            ));
-        };
+            .map_err(Error::from)
+            .or_raise()?;
+        let factory = factory.ok_or_else(|| PyValueError::new_err("`none` is no operator"))?;
         let a = matrix_operator(system);
         let operator =
             py.detach(|| preprocessing.precondition(&a, factory.as_ref(), &Workspace::new()));
         Ok(Self {
-            operator: operator.map_err(|error| raised(py, error))?,
+            operator: operator.or_raise()?,
             name: preconditioner.brief(),
         })
     }
@@ -74,11 +72,11 @@ pub fn applied<'py>(
     operator: &dyn LinOp<f64>,
     b: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let r = vector::<f64>(py, b, operator.executor())?;
-    let x = py.detach(|| {
+    let r = vector::<f64>(b, operator.executor())?;
+    let apply = || {
         let mut x = Vector::zeros_like(&r)?;
         operator.apply(&r, &mut x, &Workspace::new())?;
         Ok(x)
-    });
-    like(x.map_err(|error| raised(py, error))?, b)
+    };
+    like(py.detach(apply).or_raise()?, b)
 }

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use vcycle::config::{Config, PreconditionerConfig, SolverConfig};
+use vcycle::executor::Executor;
 use vcycle::multigrid::{Amg, Coarsening, Coarsest, Interpolation, Smoother, SmootherEntry};
 use vcycle::registration::{Ranks, Registration};
 use vcycle_gpu::discover;
 
-use crate::error::wrong_option;
+use crate::error::{OrRaise, wrong_option};
 
 /// The default configuration, the parameters of multigrid and all components, as JSON.
 #[pyfunction]
@@ -73,6 +74,16 @@ pub fn preset(name: &str) -> PyResult<String> {
 pub fn read_config(path: PathBuf) -> PyResult<String> {
     let config = Config::read(path).map_err(|error| wrong_option(&error))?;
     Ok(json!(config).to_string())
+}
+
+/// A device, or so many threads of the host.
+pub fn executor(device: Option<&str>, threads: Option<usize>) -> PyResult<Executor> {
+    let made = match (device, threads) {
+        (Some(device), _) => Executor::gpu(device),
+        (None, None) => Executor::check_environment().map(|()| Executor::cpu()),
+        (None, Some(threads)) => Executor::cpu_with_threads(threads),
+    };
+    made.or_raise()
 }
 
 /// The names of the devices there are.

@@ -8,7 +8,7 @@ use vcycle::vector::Vector;
 
 use crate::describe;
 use crate::device::{Foreign, OnDevice};
-use crate::error::{raised, wrong_option};
+use crate::error::{OrRaise, parsed};
 use crate::matrix::Matrix;
 use crate::watch::watched;
 
@@ -24,7 +24,7 @@ pub fn solve<'py>(
     config: &str,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let config = Config::from_json(config).map_err(|error| wrong_option(&error))?;
+    let config = parsed(config)?;
     match &matrix.any {
         AnySystem::Real(system) => solve_as::<f64>(py, system, &b, guess, &config, callback),
         AnySystem::Complex(system) => {
@@ -42,13 +42,12 @@ fn solve_as<'py, T: OnDevice + numpy::Element>(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
     let executor = system.matrix.executor();
-    let rhs = vector::<T>(py, b, executor)?;
+    let rhs = vector::<T>(b, executor)?;
     let mut system = system.clone();
     if let Some(guess) = guess {
-        system = system.with_guess(vector(py, &guess, executor)?);
+        system = system.with_guess(vector(&guess, executor)?);
     }
     let solution = watched(py, callback, |ws| solve_system(config, &system, &rhs, ws))?;
-    let solution = solution.map_err(|error| raised(py, error))?;
     let text = describe::solution(&solution);
     Ok((like(solution.x, b)?, text))
 }
@@ -56,7 +55,6 @@ fn solve_as<'py, T: OnDevice + numpy::Element>(
 /// A vector of the rows of an array that has one or two dimensions and lies row after row: copied
 /// from NumPy, shared with other libraries on a device.
 pub fn vector<'py, T: OnDevice + numpy::Element>(
-    py: Python<'py>,
     array: &Bound<'py, PyAny>,
     executor: &Executor,
 ) -> PyResult<Vector<T>> {
@@ -75,7 +73,7 @@ pub fn vector<'py, T: OnDevice + numpy::Element>(
             (columns(array.shape()), T::taken(array, executor)?)
         }
     };
-    Vector::from_buffer(columns, values).map_err(|error| raised(py, error))
+    Vector::from_buffer(columns, values).or_raise()
 }
 
 fn is_numpy(array: &Bound<'_, PyAny>) -> bool {
@@ -89,12 +87,10 @@ pub fn like<'py, T: OnDevice + numpy::Element>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = b.py();
     if !is_numpy(b) {
-        let flat = b
-            .getattr("ndim")
-            .and_then(|n| n.extract::<usize>())
-            .unwrap_or(1)
-            == 1;
-        return Ok(T::given(x, flat)?.into_pyobject(py)?.into_any());
+        let dimensions = b.getattr("ndim").and_then(|n| n.extract());
+        return Ok(T::given(x, dimensions.unwrap_or(1) == 1)?
+            .into_pyobject(py)?
+            .into_any());
     }
     let values = PyArray1::from_vec(py, x.to_vec());
     Ok(match values.reshape([x.rows(), x.cols()]) {

@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use vcycle::executor::Workspace;
 use vcycle::log::{IterationEvent, Log, Observer};
 
+use crate::error::OrRaise;
+
 /// Ends a solve when a signal or the caller's function raises an exception.
 struct Watch {
     callback: Option<Py<PyAny>>,
@@ -45,7 +47,7 @@ impl Observer for Watch {
 pub fn watched<R: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
-    work: impl FnOnce(&Workspace) -> R + Send,
+    work: impl FnOnce(&Workspace) -> vcycle::Result<R> + Send,
 ) -> PyResult<R> {
     let (result, raised) = py.detach(|| {
         let raised = Rc::new(RefCell::new(None));
@@ -56,5 +58,5 @@ pub fn watched<R: Send>(
         let result = work(&Workspace::with_log(Log::new().with(watch)));
         (result, raised.take())
     });
-    raised.map_or(Ok(result), Err)
+    raised.map_or_else(|| result.or_raise(), Err)
 }

@@ -263,7 +263,7 @@ def _check_real(array: Any, what: str) -> None:
 
 def _level(arrays: Sequence[Any], summary: LevelSummary) -> Level:
     def csr(parts: Any) -> sp.csr_array:
-        offsets, columns, values, shape = parts
+        (offsets, columns, values), shape = parts
         return sp.csr_array((values, columns, offsets), shape=shape)
 
     matrices: list[Any] = [csr(parts) for parts in arrays]
