@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use vcycle::Error;
-use vcycle::config::{AnySystem, Config, System};
+use vcycle::config::{AnySystem, System};
 use vcycle::executor::{Buffer, Executor};
 use vcycle::linop::Size;
 use vcycle::matrix::{Csr, Duplicates};

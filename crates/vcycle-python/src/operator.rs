@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use vcycle::Error;
-use vcycle::config::{AnySystem, Attempt, Config, System, attempts};
+use vcycle::config::{AnySystem, Attempt, System, attempts};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::vector::Vector;

@@ -103,7 +103,8 @@ fn options_that_do_not_exist_are_named() {
 fn arrays_that_are_no_matrix_are_refused_by_their_place() {
     let a = Laplacian::new(4);
     let solver = Handle::new("");
-    let cases: [(fn(&mut Laplacian), &str); 7] = [
+    type Damage = fn(&mut Laplacian);
+    let cases: [(Damage, &str); 7] = [
         (|a| a.offsets[0] = 1, "offsets[0]"),
         (|a| a.offsets[3] = 1, "offsets[3]"),
         (|a| a.offsets[5] = -7, "offsets[5]"),

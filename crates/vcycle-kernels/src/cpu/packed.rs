@@ -109,11 +109,14 @@ pub fn multiply<S: Code, T: Scalar>(
     })
 }
 
+/// Adds the products of a piece of rows to sums.
+type Add<'a, T> = dyn Fn(Range<usize>, &mut [<T as Scalar>::Arith; TOGETHER]) + Sync + 'a;
+
 /// The sums of what `add` adds for pieces of `length` rows.
 fn piecewise<T: Scalar>(
     threads: &Threads,
     length: usize,
-    add: &(dyn Fn(Range<usize>, &mut [T::Arith; TOGETHER]) + Sync),
+    add: &Add<'_, T>,
 ) -> [T::Arith; TOGETHER] {
     reduce_ranges::<T, TOGETHER>(threads, length, 1, &|range| {
         let mut sums = [T::Arith::zero(); TOGETHER];

@@ -100,6 +100,7 @@ impl Factors {
     }
 }
 
+#[allow(clippy::ptr_arg, reason = "lists are told apart by their type")]
 pub(super) fn scale_levels<V: Scalar>(
     scaling: LevelScaling,
     levels: &mut Vec<Matrices<V>>,

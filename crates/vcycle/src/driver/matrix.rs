@@ -311,8 +311,7 @@ fn another_pattern() -> Error {
 }
 
 fn has_sign<T: Scalar>(value: &T) -> bool {
-    let real = value.to_c64().re;
-    real > 0.0 || real < 0.0
+    value.to_c64().re.abs() > 0.0
 }
 
 fn is_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {

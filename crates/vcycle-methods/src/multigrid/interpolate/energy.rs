@@ -290,6 +290,7 @@ mod tests {
 
     /// A body, a prolongation of its modes with more entries a row than these, which would leave nothing to choose, the
     /// coarse unknowns and the modes at these.
+    #[allow(clippy::type_complexity)]
     fn fitted(spec: &str) -> (Csr<f64>, Csr<f64>, Splitting, Arc<[Vec<f64>]>) {
         let (a, modes) = body(spec, &Executor::reference());
         let splitting = testing::greedy(a.pattern());
