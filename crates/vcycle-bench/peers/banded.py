@@ -25,9 +25,9 @@ int solve_all(Gbsv gbsv, int systems, int n, int band, double *matrices, double 
     int failed = 0, height = 3 * band + 1;
     #pragma omp parallel for reduction(+ : failed)
     for (int i = 0; i < systems; i++) {
-        int rows = n, below = band, above = band, one = 1, leading = height, pivots[n], told;
-        gbsv(&rows, &below, &above, &one, matrices + (long)i * n * height, &leading, pivots, sides + (long)i * n, &rows, &told);
-        failed += told != 0;
+        int rows = n, below = band, above = band, one = 1, leading = height, pivots[n], info;
+        gbsv(&rows, &below, &above, &one, matrices + (long)i * n * height, &leading, pivots, sides + (long)i * n, &rows, &info);
+        failed += info != 0;
     }
     return failed;
 }

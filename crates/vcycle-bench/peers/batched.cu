@@ -135,16 +135,16 @@ static void dense_lu(const Systems &all) {
         sides.push_back(x + system * n);
     }
     double **a = on_device(matrices), **b = on_device(sides);
-    int *pivots = on_device(std::vector<int>(all.count * n)), *told = on_device(std::vector<int>(all.count));
-    int told_of_all = 0;
+    int *pivots = on_device(std::vector<int>(all.count * n)), *info = on_device(std::vector<int>(all.count));
+    int info_of_all = 0;
     auto prepare = [&] {
         CHECK(cudaMemcpy(factors, kept, dense.size() * sizeof(double), cudaMemcpyDeviceToDevice));
         CHECK(cudaMemcpy(x, ones.data(), ones.size() * sizeof(double), cudaMemcpyHostToDevice));
     };
     double seconds = best(prepare, [&] {
-        CHECK(cublasDgetrfBatched(blas, (int)n, a, (int)n, pivots, told, all.count));
+        CHECK(cublasDgetrfBatched(blas, (int)n, a, (int)n, pivots, info, all.count));
         CHECK(cublasDgetrsBatched(blas, CUBLAS_OP_N, (int)n, 1, (const double *const *)a, (int)n, pivots, b, (int)n,
-                                  &told_of_all, all.count));
+                                  &info_of_all, all.count));
     });
     std::printf("cublas getrfBatched %.6f %.1e\n", seconds, worst(all, on_host(all, x)));
 }

@@ -1,6 +1,5 @@
-//! `vcycle-bench batch`: many small systems at once beside a loop of the single solver, LAPACK's banded solver and those of NVIDIA.
+//! `vcycle-bench batch`: many small systems at once beside a loop of the single solver and the solvers of NVIDIA.
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,24 +15,22 @@ use vcycle::solver::{Bicgstab, Solver};
 use vcycle::stop::Stop;
 use vcycle::vector::Vector;
 
-use crate::asked::Asked;
+use crate::args::Args;
 use crate::common::Result;
 use crate::install;
 use crate::table::row;
 
-const LAPACK: &str = include_str!("../peers/banded.py");
-
-pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let (systems, runs) = (asked.count("systems"), asked.count("runs"));
-    if asked.count("band") == 0 || asked.counts("rows").contains(&0) {
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let (systems, runs) = (args.count("systems"), args.count("runs"));
+    if args.count("band") == 0 || args.counts("rows").contains(&0) {
         return Err("rows and bands are at least 1".into());
     }
-    let mut table = asked.table("solves");
-    for rows in asked.counts("rows") {
-        let batch = batch(asked, rows)?;
+    let mut table = args.table("solves");
+    for rows in args.counts("rows") {
+        let batch = batch(args, rows)?;
         let b = vec![1.0; systems * rows];
         let mut all = Vec::new();
-        if !asked.has("device-only") {
+        if !args.has("device-only") {
             let found = best(runs, || one_by_one(&batch, rows, &b))?;
             all.push(("loop: bicgstab jacobi".to_owned(), found));
             for (name, solver) in solvers() {
@@ -42,31 +39,24 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
             }
         }
         let alone = all.first().map(|(_, found)| found.seconds);
-        if asked.has("lapack") {
-            all.push(("LAPACK dgbsv".to_owned(), lapack(asked, rows)?));
-        }
-        all.extend(nvidia(asked, rows)?);
-        if let Some(device) = asked.maybe("device") {
+        all.extend(nvidia(args, rows)?);
+        if let Some(device) = args.maybe("device") {
             all.extend(on_device(runs + 1, device, &batch, &b)?);
         }
         for (name, found) in all {
-            let Measured {
-                seconds,
-                converged,
-                iterations,
-            } = found;
+            let (seconds, converged) = (found.seconds, found.converged);
             table.row(row![
                 rows,
                 name,
                 converged,
-                iterations as f64 / converged.max(1) as f64,
+                found.iterations as f64 / converged.max(1) as f64,
                 seconds,
                 converged as f64 / seconds,
                 alone.map(|alone| alone / seconds),
             ]);
         }
     }
-    say!("{table}\n{}", asked.note("end", &[]));
+    print_line!("{table}\n{}", args.note("end", &[]));
     Ok(())
 }
 
@@ -91,7 +81,7 @@ fn solvers() -> Vec<(String, BatchSolver)> {
     methods.map(solver).into()
 }
 
-/// On a device, with matrices and vectors there, and with the way from the host and back.
+/// On a device, with matrices and vectors there, and with transfers from the host and back.
 fn on_device(
     runs: usize,
     place: &str,
@@ -100,50 +90,51 @@ fn on_device(
 ) -> Result<Vec<(String, Measured)>> {
     // The first run compiles.
     let device = Executor::gpu(place)?;
-    let there = DeviceBatch::new(&device, batch)?;
-    let sides = Vector::from_column(&device, b.to_vec());
+    let matrices = DeviceBatch::new(&device, batch)?;
+    let one_by_one = Vector::from_column(&device, b.to_vec());
+    let side_by_side = Vector::from_rows(&device, batch.systems(), b.to_vec())?;
     let mut all = Vec::new();
     let mut push = |name: &str, found: Measured| all.push((format!("{place}: {name}"), found));
+    // Until the outcomes are on the host, or until the device is done, as peers are measured.
+    let timed = |solver: &BatchSolver, sides: &Vector<f64>, is_left_there: bool| {
+        best(runs, || {
+            let mut x = Vector::zeros_like(sides)?;
+            device.synchronize()?;
+            let begin = Instant::now();
+            let queued = solver.queue_on_device(&matrices, sides, &mut x)?;
+            if !is_left_there {
+                return Ok(Measured::new(begin, &queued.outcomes()?));
+            }
+            device.synchronize()?;
+            let seconds = begin.elapsed().as_secs_f64();
+            let found = Measured::new(begin, &queued.outcomes()?);
+            Ok(Measured { seconds, ..found })
+        })
+    };
     let solvers = solvers();
     for (name, solver) in &solvers {
-        let solve = || solved_there(solver, &there, &sides, false);
-        push(name, best(runs, solve)?);
+        push(name, timed(solver, &one_by_one, false)?);
     }
     let direct = &solvers[solvers.len() - 1].1;
-    let left = best(runs, || solved_there(direct, &there, &sides, true))?;
+    let left = timed(direct, &one_by_one, true)?;
     push("direct, outcomes left there", left);
-    let aside = Vector::from_rows(&device, batch.systems(), b.to_vec())?;
-    let left = best(runs, || solved_there(direct, &there, &aside, true))?;
+    let left = timed(direct, &side_by_side, true)?;
     push("direct, vectors side by side, outcomes left there", left);
+    // Values as CSR has them: their conversion is timed, too.
     let values = Buffer::from_vec(&device, all_values(batch));
-    let converted = best(runs, || from_values(direct, batch, &values, &sides))?;
+    let (offsets, columns) = batch.structure();
+    let converted = best(runs, || {
+        let mut x = Vector::zeros_like(&one_by_one)?;
+        device.synchronize()?;
+        let begin = Instant::now();
+        let matrices = DeviceBatch::from_values(&offsets, &columns, &values)?;
+        let outcomes = direct.solve_on_device(&matrices, &one_by_one, &mut x)?;
+        Ok(Measured::new(begin, &outcomes))
+    })?;
     push("direct, values as CSR", converted);
-    let travelling = best(runs, || at_once(&solvers[0].1, &device, batch, b))?;
-    push("bicgstab jacobi, from the host and back", travelling);
+    let transferred = best(runs, || at_once(&solvers[0].1, &device, batch, b))?;
+    push("bicgstab jacobi, from the host and back", transferred);
     Ok(all)
-}
-
-/// Until the outcomes are on the host; where they are left there until the device is done, as peers are measured.
-fn solved_there(
-    solver: &BatchSolver,
-    there: &DeviceBatch<f64>,
-    sides: &Vector<f64>,
-    are_left: bool,
-) -> Result<Measured> {
-    let mut x = Vector::zeros_like(sides)?;
-    sides.executor().synchronize()?;
-    let begin = Instant::now();
-    let queued = solver.queue_on_device(there, sides, &mut x)?;
-    if !are_left {
-        return Ok(Measured::new(begin, &queued.outcomes()?));
-    }
-    sides.executor().synchronize()?;
-    let seconds = begin.elapsed().as_secs_f64();
-    let outcomes = queued.outcomes()?;
-    Ok(Measured {
-        seconds,
-        ..Measured::new(begin, &outcomes)
-    })
 }
 
 /// The values of all matrices, row by row, one after the other.
@@ -153,22 +144,6 @@ fn all_values(batch: &BatchCsr<f64>) -> Vec<f64> {
         batch.visit(system, &mut |_, _, value| values.push(value));
     }
     values
-}
-
-/// The direct solve where values are on the device as CSR has them: what is made of them is timed, too.
-fn from_values(
-    direct: &BatchSolver,
-    batch: &BatchCsr<f64>,
-    values: &Buffer<f64>,
-    sides: &Vector<f64>,
-) -> Result<Measured> {
-    let (offsets, columns) = batch.structure();
-    let mut x = Vector::zeros_like(sides)?;
-    sides.executor().synchronize()?;
-    let begin = Instant::now();
-    let there = DeviceBatch::from_values(&offsets, &columns, values)?;
-    let outcomes = direct.solve_on_device(&there, sides, &mut x)?;
-    Ok(Measured::new(begin, &outcomes))
 }
 
 struct Measured {
@@ -199,8 +174,8 @@ fn best(runs: usize, mut run: impl FnMut() -> Result<Measured>) -> Result<Measur
 }
 
 /// Banded systems, nonsymmetric; the diagonal is larger than the sum of the others in two rows of five.
-fn batch(asked: &Asked, rows: usize) -> Result<BatchCsr<f64>> {
-    let (band, systems) = (asked.count("band"), asked.count("systems"));
+fn batch(args: &Args, rows: usize) -> Result<BatchCsr<f64>> {
+    let (band, systems) = (args.count("band"), args.count("systems"));
     let (mut offsets, mut columns) = (vec![0], Vec::new());
     for row in 0..rows {
         let last = (row + band).min(rows - 1);
@@ -234,46 +209,26 @@ fn at_once(
     Ok(Measured::new(begin, &outcomes))
 }
 
-/// What a direct solver of others takes for all systems.
-fn by_others(systems: usize, seconds: f64, residual: f64) -> Measured {
-    let is_solved = residual <= 1e-8;
-    Measured {
-        seconds,
-        converged: if is_solved { systems } else { 0 },
-        iterations: systems,
-    }
-}
-
-/// LAPACK's banded solver on as many threads as ours have, called for one system after the other.
-fn lapack(asked: &Asked, rows: usize) -> Result<Measured> {
-    let python = install::python(Path::new(asked.text("venv")), &["scipy", "numpy"])?;
-    let [systems, band, runs] = ["systems", "band", "runs"].map(|name| asked.count(name));
-    let numbers = [systems, rows, band, Executor::cpu().threads(), runs];
-    let mut command = Command::new(python);
-    command
-        .args(["-c", LAPACK])
-        .args(numbers.map(|number| number.to_string()));
-    let answer: serde_json::Value = serde_json::from_str(&install::output(&mut command)?)?;
-    let number = |key: &str| answer[key].as_f64().ok_or(format!("LAPACK gave no {key}"));
-    Ok(by_others(systems, number("seconds")?, number("residual")?))
-}
-
 /// Solvers of NVIDIA, by a line each: library, function, seconds, largest residual.
-fn nvidia(asked: &Asked, rows: usize) -> Result<Vec<(String, Measured)>> {
-    let Some(program) = asked.path("nvidia") else {
+fn nvidia(args: &Args, rows: usize) -> Result<Vec<(String, Measured)>> {
+    let Some(program) = args.path("nvidia") else {
         return Ok(Vec::new());
     };
-    let systems = asked.count("systems");
-    let numbers = [systems, rows, asked.count("band")];
+    let systems = args.count("systems");
+    let numbers = [systems, rows, args.count("band")];
     let mut command = Command::new(program);
     command.args(numbers.map(|number| number.to_string()));
     let line = |line: &str| {
-        let [library, function, seconds, residual] =
-            line.split_whitespace().collect::<Vec<_>>()[..]
-        else {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [library, function, seconds, residual] = fields[..] else {
             return Err(format!("not a line of a measurement: {line}").into());
         };
-        let found = by_others(systems, seconds.parse()?, residual.parse()?);
+        let is_solved = residual.parse::<f64>()? <= 1e-8;
+        let found = Measured {
+            seconds: seconds.parse()?,
+            converged: if is_solved { systems } else { 0 },
+            iterations: systems,
+        };
         Ok((format!("{library} {function}"), found))
     };
     install::output(&mut command)?.lines().map(line).collect()

@@ -9,36 +9,37 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{Factory, LinOp};
 use vcycle::log::{Log, Profile};
 use vcycle::solver::Direct;
-use vcycle::vector::{Coefficient, Vector};
+use vcycle::vector::Vector;
 
-use crate::asked::Asked;
+use crate::args::Args;
 use crate::common::Result;
-use crate::problem::matrix;
-use crate::table::{Report, row};
-use crate::timing::shortest;
+use crate::problem::{matrix, residual};
+use crate::table::{Report, Table, row};
+use crate::timing::warm;
 
-pub(crate) fn run(asked: &Asked) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
     let mut places = vec![("cpu", Executor::cpu())];
-    if let Some(device) = asked.maybe("device") {
-        places.push((device, Executor::gpu(device)?));
+    if let Some(device) = args.maybe("device") {
+        places.push((device, args.executor()?));
     }
-    let report = &mut Report::new(asked.path("output"));
-    match asked.has("direct") {
-        true => complete(&places, asked, report),
-        false => incomplete(&places, asked, report),
-    }
+    let (name, measure): (_, fn(&[_], &Args, &str) -> _) = match args.has("direct") {
+        true => ("complete", complete),
+        false => ("incomplete", incomplete),
+    };
+    let table = measure(&places, args, name)?;
+    Report::new(args.path("output")).add(format!("{table}\n{}", args.note(name, &[])))
 }
 
-fn incomplete(places: &[(&str, Executor)], asked: &Asked, report: &mut Report) -> Result<()> {
-    let mut table = asked.table("incomplete");
-    for problem in asked.list("PROBLEM") {
-        for method in asked.list("methods") {
+fn incomplete(places: &[(&str, Executor)], args: &Args, table: &str) -> Result<Table> {
+    let mut table = args.table(table);
+    for problem in args.list("PROBLEM") {
+        for method in args.list("methods") {
             let config: PreconditionerConfig = method.parse()?;
             let factory = config.factory()?.ok_or("there are no factors of nothing")?;
             let mut host: Option<Made> = None;
             for (place, executor) in places {
                 let a: Arc<dyn LinOp<f64>> = Arc::new(matrix(executor, problem)?);
-                let here = Made::new(factory.as_ref(), &a, asked.count("rounds"))?;
+                let here = Made::new(factory.as_ref(), &a, args.count("rounds"))?;
                 let host = host.get_or_insert_with(|| here.clone());
                 table.row(row![
                     problem,
@@ -49,15 +50,15 @@ fn incomplete(places: &[(&str, Executor)], asked: &Asked, report: &mut Report) -
                     host.factors / here.factors,
                     here.whole,
                     host.whole / here.whole,
-                    apart(&host.applied, &here.applied),
+                    difference(&host.applied, &here.applied),
                 ]);
             }
         }
     }
-    report.add(format!("{table}\n{}", asked.note("incomplete", &[])))
+    Ok(table)
 }
 
-/// Milliseconds of the best turn, and what the preconditioner makes of ones.
+/// Milliseconds of the best turn, and the product of the preconditioner with ones.
 #[derive(Clone)]
 struct Made {
     factors: f64,
@@ -67,10 +68,8 @@ struct Made {
 
 impl Made {
     fn new(factory: &dyn Factory<f64>, a: &Arc<dyn LinOp<f64>>, rounds: usize) -> Result<Self> {
-        // Compiles kernels, brings the matrix to the device, and is not timed.
-        drop(factory.generate(a, &Workspace::new())?);
         let mut factors = f64::INFINITY;
-        let (whole, m) = shortest(a.executor(), rounds, &mut || {
+        let (whole, m) = warm(a.executor(), rounds, &mut || {
             let profile = Rc::new(RefCell::new(Profile::default()));
             let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
             let m = factory.generate(a, &ws)?;
@@ -85,62 +84,55 @@ impl Made {
         m.apply(&ones, &mut applied, &Workspace::new())?;
         Ok(Self {
             factors,
-            whole: whole * 1e3,
+            whole,
             applied: applied.to_vec(),
         })
     }
 }
 
-fn apart(x: &[f64], y: &[f64]) -> f64 {
+/// The largest difference, relative to the largest number.
+fn difference(x: &[f64], y: &[f64]) -> f64 {
     let largest = x.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
     let pairs = x.iter().zip(y).map(|(x, y)| (x - y).abs());
     pairs.fold(0.0, f64::max) / largest
 }
 
-fn complete(places: &[(&str, Executor)], asked: &Asked, report: &mut Report) -> Result<()> {
-    let mut table = asked.table("complete");
-    for problem in asked.list("PROBLEM") {
+fn complete(places: &[(&str, Executor)], args: &Args, table: &str) -> Result<Table> {
+    let (rounds, mut table) = (args.count("rounds"), args.table(table));
+    for problem in args.list("PROBLEM") {
         let mut host = None;
         for (place, executor) in places {
             let a = matrix(executor, problem)?;
-            let rows = a.size().rows;
-            let ([setup, again, solve], residual, how) =
-                factorised(executor, a, asked.count("rounds"))?;
+            let (rows, ws) = (a.size().rows, Workspace::new());
+            let other: Arc<dyn LinOp<f64>> = Arc::new(a.scale(1.5)?);
+            let a: Arc<dyn LinOp<f64>> = Arc::new(a);
+            let b = Vector::filled(executor, rows, 1, 1.0)?;
+            let mut x = Vector::zeros_like(&b)?;
+            let (setup, (mut kept, inverse)) = warm(executor, rounds, &mut || {
+                Ok(Direct::default().setup(&a, &ws)?)
+            })?;
+            let (again, _) = warm(executor, rounds, &mut || {
+                Ok(kept.update_values(&other, &ws)?)
+            })?;
+            let (solve, ()) = warm(
+                executor,
+                rounds,
+                &mut || Ok(inverse.apply(&b, &mut x, &ws)?),
+            )?;
             let [host_again, host_solve] = *host.get_or_insert([again, solve]);
-            let times = [host_again / again, host_solve / solve];
             table.row(row![
-                problem, rows, *place, setup, again, times[0], solve, times[1], residual, how
+                problem,
+                rows,
+                *place,
+                setup,
+                again,
+                host_again / again,
+                solve,
+                host_solve / solve,
+                residual(a.as_ref(), &b, &x)?,
+                format!("{inverse:?}"),
             ]);
         }
     }
-    report.add(format!("{table}\n{}", asked.note("complete", &[])))
-}
-
-/// Milliseconds of the best set-up, of other values and of a solve; the residual and what solves.
-fn factorised(
-    executor: &Executor,
-    a: vcycle::matrix::Csr<f64>,
-    rounds: usize,
-) -> Result<([f64; 3], f64, String)> {
-    let other: Arc<dyn LinOp<f64>> = Arc::new(a.scale(1.5)?);
-    let a: Arc<dyn LinOp<f64>> = Arc::new(a);
-    let ws = Workspace::new();
-    let b = Vector::filled(executor, a.size().rows, 1, 1.0)?;
-    let mut x = Vector::zeros_like(&b)?;
-    let mut direct = || Ok(Direct::default().setup(&a, &ws)?);
-    // The first one compiles kernels.
-    direct()?;
-    let (first, (mut setup, inverse)) = shortest(executor, rounds, &mut direct)?;
-    let mut update = || Ok(setup.update_values(&other, &ws)?);
-    update()?;
-    let (again, _) = shortest(executor, rounds, &mut update)?;
-    let mut solve = || Ok(inverse.apply(&b, &mut x, &ws)?);
-    solve()?;
-    let (solve, ()) = shortest(executor, rounds, &mut solve)?;
-    let mut residual = b.clone();
-    a.apply(&x, &mut residual, &ws)?;
-    residual.axpy(Coefficient::real(-1.0), &b)?;
-    let residual = residual.norms()?[0] / b.norms()?[0];
-    let milliseconds = [first, again, solve].map(|seconds| seconds * 1e3);
-    Ok((milliseconds, residual, format!("{inverse:?}")))
+    Ok(table)
 }

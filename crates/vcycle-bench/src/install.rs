@@ -147,7 +147,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::Folder;
+    use crate::common::Folder;
 
     #[test]
     fn programs_are_compiled_again_when_a_source_is_written() {

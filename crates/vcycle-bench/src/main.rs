@@ -2,22 +2,21 @@
 //! beside installed peers.
 //!
 //! Every comparison is made within one run, the measurements of all candidates taking turns, so
-//! that a busy machine slows all of them down alike. The best time of each is reported. What can be asked of a benchmark, and
-//! what its tables show, is data: `experiments/benchmarks.toml`.
+//! that a busy machine slows all of them down alike. The best time of each is reported. Options and
+//! tables of the benchmarks are data: `experiments/benchmarks.toml`.
 
-/// Prints a line; who reads it may have gone, as `head` does.
-macro_rules! say {
+/// Prints a line; the reader may have closed the pipe, as `head` does.
+macro_rules! print_line {
     ($($text:tt)*) => {{
         use std::io::Write;
         let _ = writeln!(std::io::stdout().lock(), $($text)*);
     }};
 }
 
-mod asked;
+mod args;
 mod batch;
 mod common;
 mod factors;
-mod folder;
 mod gpu;
 mod install;
 mod matrices;
@@ -29,6 +28,7 @@ mod products;
 mod published;
 mod read;
 mod reproduce;
+mod sequences;
 mod solves;
 mod spmv;
 mod structured;
@@ -39,26 +39,24 @@ mod triad;
 
 use std::process::ExitCode;
 
-use asked::Asked;
+use args::Args;
 use common::Result;
 use vcycle::memory::LargePages;
 
-// The same as in the program `vcycle`, whose times these are to be.
+// The same as in the program `vcycle`, so that times agree.
 #[global_allocator]
 static ALLOCATOR: LargePages = LargePages;
 
 /// The exit status of bad input.
 const BAD_INPUT: u8 = 2;
 
-/// Measures what is asked for, and prints the report.
-type Measure = fn(&Asked) -> Result<()>;
+/// Measures, and prints the report.
+type Measure = fn(&Args) -> Result<()>;
 
-/// What measures, by the name of the benchmark.
-const BENCHMARKS: [(&str, Measure); 17] = [
+const BENCHMARKS: [(&str, Measure); 16] = [
     ("spmv", spmv::run),
     ("peers", peers::run),
-    ("mechanics", peers::mechanics::run),
-    ("scaling", peers::scaling::run),
+    ("scaling", peers::scaling),
     ("read", read::run),
     ("matrices", matrices::run),
     ("batch", batch::run),
@@ -66,18 +64,18 @@ const BENCHMARKS: [(&str, Measure); 17] = [
     ("factors", factors::run),
     ("precision", solves::precision),
     ("reproduce", reproduce::run),
-    ("recycle", solves::recycle),
-    ("reuse", solves::reuse),
+    ("recycle", sequences::recycle),
+    ("reuse", sequences::reuse),
     ("struct", structured::run),
     ("system", system_file::run),
     ("gpu", gpu::run),
     ("gpu-setup", gpu::setup::run),
 ];
 
-/// What the library refuses is bad input; the rest is a failure of the benchmark.
+/// Errors of the library are bad input; others are failures of the benchmark.
 fn main() -> ExitCode {
-    let (name, asked) = Asked::read(&asked::command().get_matches());
-    let Err(error) = run(name, &asked) else {
+    let (name, args) = Args::read(&args::command().get_matches());
+    let Err(error) = run(name, &args) else {
         return ExitCode::SUCCESS;
     };
     eprintln!("error: {error}");
@@ -87,10 +85,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a benchmark, which prints its report.
-fn run(name: &str, asked: &Asked) -> Result<()> {
+fn run(name: &str, args: &Args) -> Result<()> {
     vcycle::executor::Executor::check_environment()?;
     let found = BENCHMARKS.iter().find(|(known, _)| *known == name);
-    let (_, measure) = found.ok_or_else(|| format!("nothing measures `{name}`"))?;
-    measure(asked)
+    let (_, measure) = found.ok_or_else(|| format!("there is no benchmark `{name}`"))?;
+    measure(args)
 }

@@ -14,12 +14,13 @@ use vcycle::scalar::{Mixes, c64};
 use vcycle::stop::Status;
 use vcycle::vector::Vector;
 
-use crate::asked::Asked;
+use crate::args::Args;
 use crate::common::Result;
+use crate::solves::total;
 use crate::table::{Cell, row};
 use crate::timing::mean;
 
-/// Preconditioners of GMRES for matrices that are not positive definite, after what is done to the matrix.
+/// Matching and reordering, and preconditioners of GMRES, for matrices that are not positive definite.
 const GENERAL: [&str; 8] = [
     "ilu0",
     "mc64 ilu0",
@@ -30,6 +31,8 @@ const GENERAL: [&str; 8] = [
     "mc64+amd parilut:5",
     "mc64+amd ilut:5,1e-4",
 ];
+/// The direct solver, and preconditioners of conjugate gradients.
+const DEFINITE: &str = "direct none jacobi l1-jacobi block-jacobi ssor ic0 isai:kind=spd fsai amg";
 /// Choices that a user may make without looking at the matrix.
 const SINGLE: [(&str, &str); 8] = [
     ("direct", "none"),
@@ -48,8 +51,8 @@ struct ManifestEntry {
     definite: String,
 }
 
-fn manifest(asked: &Asked) -> Result<Vec<ManifestEntry>> {
-    let text = std::fs::read_to_string(Path::new(asked.text("folder")).join("MANIFEST.tsv"))?;
+fn manifest(args: &Args) -> Result<Vec<ManifestEntry>> {
+    let text = std::fs::read_to_string(Path::new(args.text("folder")).join("MANIFEST.tsv"))?;
     let entry = |line: &str| {
         let mut fields = line.split('\t');
         Some(ManifestEntry {
@@ -60,27 +63,36 @@ fn manifest(asked: &Asked) -> Result<Vec<ManifestEntry>> {
     Ok(text.lines().skip(1).filter_map(entry).collect())
 }
 
-fn load(asked: &Asked, entry: &ManifestEntry) -> Result<AnyMatrix> {
-    let file = Path::new(asked.text("folder")).join(format!("{}.mtx.xz", entry.name));
+fn load(args: &Args, entry: &ManifestEntry) -> Result<AnyMatrix> {
+    let file = Path::new(args.text("folder")).join(format!("{}.mtx.xz", entry.name));
     Ok(load_matrix(&file, &Executor::cpu())?)
 }
 
-pub(crate) fn run(asked: &Asked) -> Result<()> {
-    if asked.has("auto") {
-        return auto(asked);
-    }
-    let is_general = asked.has("general");
-    let methods = match is_general {
-        true => GENERAL
-            .into_iter()
-            .map(general)
-            .collect::<Result<Vec<_>>>()?,
-        false => definite(asked)?,
+/// Calls a generic function with a matrix of real or of complex numbers; nothing for one that is not square.
+macro_rules! with_square {
+    ($matrix:expr, $a:ident => $call:expr) => {
+        match $matrix {
+            AnyMatrix::Real($a) if $a.size().rows == $a.size().cols => Some($call),
+            AnyMatrix::Complex($a) if $a.size().rows == $a.size().cols => Some($call),
+            AnyMatrix::Real(_) | AnyMatrix::Complex(_) => None,
+        }
     };
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.has("auto") {
+        return auto(args);
+    }
+    let is_general = args.has("general");
+    let methods = match is_general {
+        true => GENERAL.map(general).into_iter().collect(),
+        false => definite(),
+    };
+    let methods: Vec<(String, Config)> = methods?;
     let names: Vec<&str> = methods.iter().map(|(name, _)| name.as_str()).collect();
-    let mut table = asked.table("solves").with(2, &names);
+    let mut table = args.table("solves").with(2, &names);
     let mut counts: Vec<Vec<Option<f64>>> = Vec::new();
-    for entry in manifest(asked)? {
+    for entry in manifest(args)? {
         let definite = &entry.definite;
         let is_wanted = match is_general {
             true => !definite.contains("SPD") && !definite.contains("singular"),
@@ -89,14 +101,12 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
         if !is_wanted {
             continue;
         }
-        let (size, cells) = match load(asked, &entry)? {
-            AnyMatrix::Real(a) => (a.size(), cells(asked, &methods, a)?),
-            AnyMatrix::Complex(a) => (a.size(), cells(asked, &methods, a)?),
-        };
-        if size.rows == size.cols {
-            counts.push(cells.iter().map(|cell| iterations(cell)).collect());
+        let cells = with_square!(load(args, &entry)?, a => (a.size(), cells(args, &methods, a)?));
+        if let Some((size, cells)) = cells {
+            let count = |cell: &String| cell.split(" in ").next()?.parse().ok();
+            counts.push(cells.iter().map(count).collect());
             let head = row![entry.name, size.rows].into_iter();
-            table.told(head.chain(cells.into_iter().map(Cell::from)).collect());
+            table.show_row(head.chain(cells.into_iter().map(Cell::from)).collect());
         }
     }
     // The method that others are compared with.
@@ -111,11 +121,11 @@ pub(crate) fn run(asked: &Asked) -> Result<()> {
         table.row(head.chain(means).collect());
     }
     let note = if is_general { "general" } else { "definite" };
-    say!("{table}\n{}", asked.note(note, &[]));
+    print_line!("{table}\n{}", args.note(note, &[]));
     Ok(())
 }
 
-/// GMRES with a preconditioner, after what is done to the matrix.
+/// GMRES with a preconditioner, after matching and reordering.
 fn general(name: &str) -> Result<(String, Config)> {
     let (before, preconditioner) = name.rsplit_once(' ').unwrap_or(("", name));
     let mut config: Config = format!("solver=gmres preconditioner={preconditioner}").parse()?;
@@ -128,133 +138,112 @@ fn general(name: &str) -> Result<(String, Config)> {
     Ok((name.to_owned(), config))
 }
 
-/// The direct solver, and conjugate gradients with the preconditioners that are asked for.
-fn definite(asked: &Asked) -> Result<Vec<(String, Config)>> {
-    let method = |name: &str, solver: &str, preconditioner: &str| -> Result<(String, Config)> {
-        let config = format!("solver={solver} preconditioner={preconditioner}").parse()?;
-        Ok((name.split(':').next().unwrap_or(name).to_owned(), config))
+/// The direct solver, and conjugate gradients with preconditioners.
+fn definite() -> Result<Vec<(String, Config)>> {
+    let method = |name: &str| {
+        let config = match name {
+            "direct" => "solver=direct preconditioner=none".parse(),
+            name => format!("solver=cg preconditioner={name}").parse(),
+        };
+        Ok((name.split(':').next().unwrap_or(name).to_owned(), config?))
     };
-    let direct = method("direct", "direct", "none");
-    let others = asked.list("preconditioners").into_iter();
-    let others = others.map(|name| method(name, "cg", name));
-    [direct].into_iter().chain(others).collect()
+    DEFINITE.split(' ').map(method).collect()
 }
 
-/// What a cell begins with, if the method converged.
-fn iterations(cell: &str) -> Option<f64> {
-    cell.split(" in ").next()?.parse().ok()
-}
-
-/// What each method says of a matrix.
-fn cells<T: Wide>(asked: &Asked, methods: &[(String, Config)], a: Csr<T>) -> Result<Vec<String>> {
-    if a.size().rows != a.size().cols {
-        return Ok(Vec::new());
-    }
+/// The outcome of each method.
+fn cells<T: Wide>(args: &Args, methods: &[(String, Config)], a: Csr<T>) -> Result<Vec<String>> {
     let a = Arc::new(a);
     let b = Vector::filled(a.executor(), a.size().rows, 1, 1.0)?;
     let cell = |(_, config): &(String, Config)| {
         let mut config = config.clone();
-        config.stop.time_limit = Some(asked.number("time-limit"));
-        config.stop.max_iterations = asked.count("max-iterations");
+        config.stop.time_limit = Some(args.number("time-limit"));
+        config.stop.max_iterations = args.count("max-iterations");
         let solution = match solve(&config, &a, &b, &Workspace::new()) {
             Ok(solution) => solution,
             Err(error) => return error.to_string(),
         };
         let outcome = &solution.outcome;
-        match (outcome.status, asked.has("times")) {
-            (Status::Converged, false) => outcome.iterations.to_string(),
-            (Status::Converged, true) => {
-                format!("{} in {:.3}", outcome.iterations, seconds(&solution))
-            }
+        let iterations = outcome.iterations;
+        match (outcome.status, args.has("times")) {
+            (Status::Converged, false) => iterations.to_string(),
+            (Status::Converged, true) => format!("{iterations} in {:.3}", total(&solution)),
             (status, _) => format!("{status} ({:.0e})", outcome.relative_residual),
         }
     };
     Ok(methods.iter().map(cell).collect())
 }
 
-fn seconds<T>(solution: &Solution<T>) -> f64 {
-    (solution.setup + solution.solving).as_secs_f64()
-}
-
-/// What `auto` makes of every matrix, beside the best of single choices.
-fn auto(asked: &Asked) -> Result<()> {
-    let mut table = asked.table("auto");
+/// The automatic choice for every matrix, beside the best of single choices.
+fn auto(args: &Args) -> Result<()> {
+    let mut table = args.table("auto");
     // Seconds of all matrices: by itself, and by the best single choices.
-    let mut total = [0.0; 2];
-    for entry in manifest(asked)? {
-        let (rows, cells) = match load(asked, &entry)? {
-            AnyMatrix::Real(a) => (a.size().rows, chosen(asked, &entry, a, &mut total)?),
-            AnyMatrix::Complex(a) => (a.size().rows, chosen(asked, &entry, a, &mut total)?),
-        };
+    let mut totals = [0.0; 2];
+    for entry in manifest(args)? {
+        let matrix = load(args, &entry)?;
+        let rows = matrix.size().rows;
+        let cells = with_square!(matrix, a => chosen(args, &entry, a, &mut totals)?);
         let kind = entry.definite.split([';', ',', '(']).next().unwrap_or("");
         let head = row![entry.name, rows, kind.trim()].into_iter();
-        table.told(head.chain(cells).collect());
+        table.show_row(head.chain(cells.unwrap_or(row!["not square"])).collect());
     }
     let single = SINGLE.map(|(solver, preconditioner)| format!("{solver}+{preconditioner}"));
     let further = [
         ("single", single.join(", ")),
-        ("auto", format!("{:.2}", total[0])),
-        ("least", format!("{:.2}", total[1])),
-        ("ratio", format!("{:.2}", total[0] / total[1])),
+        ("auto", format!("{:.2}", totals[0])),
+        ("least", format!("{:.2}", totals[1])),
+        ("ratio", format!("{:.2}", totals[0] / totals[1])),
     ];
-    say!("{table}\n{}", asked.note("auto", &further));
+    print_line!("{table}\n{}", args.note("auto", &further));
     Ok(())
 }
 
 fn chosen<T: Wide + Mixes<T, T>>(
-    asked: &Asked,
+    args: &Args,
     entry: &ManifestEntry,
     a: Csr<T>,
-    total: &mut [f64; 2],
+    totals: &mut [f64; 2],
 ) -> Result<Vec<Cell>> {
-    if a.size().rows != a.size().cols {
-        return Ok(row!["not square"]);
-    }
     let a = Arc::new(a);
     let b = right_hand_side(&a, entry)?;
     let mut config = Config::default();
-    config.stop.time_limit = Some(asked.number("time-limit"));
+    config.stop.time_limit = Some(args.number("time-limit"));
     let solution = match solve(&config, &a, &b, &Workspace::new()) {
         Ok(solution) => solution,
         Err(error) => return Ok(row![error.to_string()]),
     };
     let (single, least) = best_single(&a, &b, &solution);
-    total[0] += seconds(&solution);
-    total[1] += least;
+    totals[0] += total(&solution);
+    totals[1] += least;
     let (outcome, config) = (&solution.outcome, &solution.config);
-    let tried = solution
-        .messages
-        .iter()
-        .filter(|message| message.starts_with("auto:"));
+    let messages = solution.messages.iter();
+    let tried = messages.filter(|message| message.starts_with("auto:"));
     Ok(row![
         format!("{}+{}", config.solver.name(), config.preconditioner.name()),
         outcome.status.to_string(),
         outcome.iterations,
         outcome.relative_residual,
-        seconds(&solution),
+        total(&solution),
         tried.count().saturating_sub(1),
         single,
         least,
     ])
 }
 
-/// The quickest single choice that solves, and its seconds; what takes longer than `auto` is not waited for.
+/// The quickest single choice that solves, and its seconds; solves that take longer than `auto` are stopped.
 fn best_single<T: Wide>(a: &Arc<Csr<T>>, b: &Vector<T>, auto: &Solution<T>) -> (String, f64) {
     let chosen = (auto.config.solver.name(), auto.config.preconditioner.name());
-    let mut best = ("none".to_owned(), seconds(auto));
+    let mut best = ("none".to_owned(), total(auto));
     for (solver, preconditioner) in SINGLE.into_iter().chain([chosen]) {
-        let text = format!(
-            "solver={solver} preconditioner={preconditioner} time-limit={}",
-            best.1
-        );
+        let limit = best.1;
+        let text = format!("solver={solver} preconditioner={preconditioner} time-limit={limit}");
         let config = text.parse::<Config>();
         let Ok(Ok(solution)) = config.map(|config| solve(&config, a, b, &Workspace::new())) else {
             continue;
         };
         let status = solution.outcome.status;
         let solves = matches!(status, Status::Converged | Status::AccuracyLimit);
-        if solves && seconds(&solution) < best.1 {
-            best = (format!("{solver}+{preconditioner}"), seconds(&solution));
+        if solves && total(&solution) < best.1 {
+            best = (format!("{solver}+{preconditioner}"), total(&solution));
         }
     }
     best

@@ -1,12 +1,11 @@
-//! Intel MKL, asked for the same products.
+//! Products by Intel MKL.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::common::Result;
-use crate::folder::Folder;
+use crate::common::{Folder, Result};
 use crate::problem::BenchSystem;
 use crate::system_file;
 use crate::timing::Candidate;

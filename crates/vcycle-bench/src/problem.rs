@@ -38,18 +38,18 @@ impl BenchSystem {
         near.map_or(1, NearNullspace::block_size)
     }
 
-    /// The relative residual of a solution, in double precision, whoever has solved.
+    /// The relative residual of a solution, in double precision.
     pub(crate) fn residual(&self, x: Vec<f64>) -> Result<f64> {
         let x = Vector::from_column(self.matrix.executor(), x);
         let b = Vector::from_column(self.matrix.executor(), self.rhs.clone());
         residual(&self.matrix, &b, &x)
     }
 
-    /// A matrix with what is known of this one.
-    pub(crate) fn known(&self, matrix: Csr<f64>) -> System<f64> {
-        let mut known = System::new(Arc::new(matrix));
-        known.near_nullspace.clone_from(&self.near_nullspace);
-        known
+    /// A matrix with the near-nullspace of this one.
+    pub(crate) fn with_matrix(&self, matrix: Csr<f64>) -> System<f64> {
+        let mut system = System::new(Arc::new(matrix));
+        system.near_nullspace.clone_from(&self.near_nullspace);
+        system
     }
 
     /// The vectors of the near-nullspace.
@@ -60,7 +60,7 @@ impl BenchSystem {
 }
 
 /// `|b - A x| / |b|`.
-pub(crate) fn residual(a: &Csr<f64>, b: &Vector<f64>, x: &Vector<f64>) -> Result<f64> {
+pub(crate) fn residual(a: &dyn LinOp<f64>, b: &Vector<f64>, x: &Vector<f64>) -> Result<f64> {
     let mut r = Vector::zeros_like(b)?;
     a.residual(b, x, &mut r, &Workspace::new())?;
     Ok(r.norms()?[0] / b.norms()?[0])
@@ -96,7 +96,7 @@ pub(crate) struct Ready {
     b: Vector<f64>,
 }
 
-/// A solve, or why there is none: numbers that a precision cannot hold are refused, say.
+/// A solve, or the reason why there is none: numbers that a precision cannot hold are refused, say.
 pub(crate) type Tried = std::result::Result<Solution<f64>, String>;
 
 impl Ready {
@@ -107,7 +107,7 @@ impl Ready {
     /// A system in the memory of an executor.
     pub(crate) fn of(system: &BenchSystem, executor: &Executor) -> Result<Self> {
         Ok(Self {
-            system: system.known(system.matrix.copy_to(executor)?),
+            system: system.with_matrix(system.matrix.copy_to(executor)?),
             b: Vector::from_column(executor, system.rhs.clone()),
         })
     }
@@ -129,7 +129,7 @@ impl Ready {
         best.into_iter().flatten().collect()
     }
 
-    /// Solves three times at most, within some seconds; the solution of the shortest.
+    /// The shortest of three solves.
     pub(crate) fn solve(&self, config: &Config) -> Result<Solution<f64>> {
         let tried = self.race(std::slice::from_ref(config), 3).pop();
         Ok(tried.ok_or("nothing was solved")??)
@@ -142,6 +142,10 @@ impl Ready {
     pub(crate) fn matrix(&self) -> &Arc<Csr<f64>> {
         let whole = self.system.matrix.whole();
         whole.expect("one process has all rows")
+    }
+
+    pub(crate) fn operator(&self) -> Arc<dyn LinOp<f64>> {
+        self.matrix().clone()
     }
 
     pub(crate) fn rhs(&self) -> &Vector<f64> {
@@ -158,13 +162,5 @@ fn shorter(old: Option<Tried>, new: Tried) -> Tried {
         }
         (Some(Ok(old)), Err(_)) => Ok(old),
         (_, new) => new,
-    }
-}
-
-/// What has to be said of a solve.
-pub(crate) fn remark(solution: &Solution<f64>) -> String {
-    match solution.outcome.converged() {
-        true => String::new(),
-        false => solution.outcome.status.to_string(),
     }
 }

@@ -1,5 +1,7 @@
 //! Products of a sparse matrix with vectors, in any precisions.
 
+use std::ops::Range;
+
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
@@ -51,11 +53,11 @@ macro_rules! with_type {
     };
 }
 
-/// Products of a matrix with some columns; operands are stored several times where one of them would stay in a cache.
+/// Products of a matrix; operands are stored several times where one of them would stay in a cache.
 pub(crate) fn product(
     a: &Csr<f64>,
     kinds: Kinds,
-    (columns, copies): (usize, usize),
+    copies: usize,
     executor: &Executor,
 ) -> Result<Product> {
     let [matrix, input, output] = kinds;
@@ -64,7 +66,7 @@ pub(crate) fn product(
         let work = with_type!(
             input,
             X,
-            with_type!(output, Y, applied::<M, X, Y>(&a, columns, copies))
+            with_type!(output, Y, applied::<M, X, Y>(&a, copies))
         );
         let (work, vectors) = work?;
         Ok(Product {
@@ -78,17 +80,16 @@ pub(crate) fn product(
 /// Products with every copy, and the bytes of the vectors of one.
 fn applied<M: Scalar, X: Scalar, Y: Scalar>(
     a: &Csr<M>,
-    columns: usize,
     copies: usize,
 ) -> Result<(Work<'static>, usize)>
 where
     Csr<M>: LinOp<X, Y>,
 {
     let (size, executor) = (a.size(), a.executor());
-    let given = Vector::from_rows(executor, columns, ramp(size.cols * columns))?;
-    let mut x = Vector::<X>::zeros(executor, size.cols, columns)?;
+    let given = Vector::from_column(executor, ramp(size.cols));
+    let mut x = Vector::<X>::zeros(executor, size.cols, 1)?;
     x.copy_from(&given)?;
-    let y = Vector::<Y>::zeros(executor, size.rows, columns)?;
+    let y = Vector::<Y>::zeros(executor, size.rows, 1)?;
     let bytes = x.bytes() + y.bytes();
     let mut operands = Vec::new();
     for _ in 0..copies {
@@ -104,6 +105,19 @@ where
         Ok(products.try_for_each(|(a, x, y)| a.apply(x, y, &ws))?)
     };
     Ok((Box::new(work), bytes))
+}
+
+/// Columns of numbers between -1 and 1 (SplitMix64, Steele et al. 2014); a column is the same among any others.
+pub(crate) fn random(rows: usize, columns: Range<usize>) -> Vec<f64> {
+    let number = |row: usize, column: usize| {
+        let place = (column as u64) << 40 | row as u64;
+        let mut z = (place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as f64 / u64::MAX as f64 * 2.0 - 1.0
+    };
+    let row = |row| columns.clone().map(move |column| number(row, column));
+    (0..rows).flat_map(row).collect()
 }
 
 /// What matrices are multiplied with.

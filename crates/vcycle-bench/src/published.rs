@@ -1,11 +1,5 @@
 //! Values that papers have published: data files with a line for every value.
 
-pub(crate) const AMGT: &str = include_str!("../published/amgt.tsv");
-pub(crate) const CHRONOS: &str = include_str!("../published/chronos.tsv");
-pub(crate) const GINKGO: &str = include_str!("../published/ginkgo.tsv");
-pub(crate) const TSAI: &str = include_str!("../published/tsai.tsv");
-pub(crate) const ZONG: &str = include_str!("../published/zong.tsv");
-
 /// A line of a data file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PublishedValue {
@@ -14,7 +8,7 @@ pub(crate) struct PublishedValue {
     pub(crate) quantity: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) value: f64,
-    /// The machine and the program, and after a semicolon what has to be said of the value.
+    /// The machine and the program, and after a semicolon a remark on the value.
     pub(crate) measured_on: &'static str,
 }
 
@@ -33,7 +27,7 @@ impl PublishedValue {
 /// All values of a data file.
 ///
 /// # Panics
-/// For a line that is none: the files are part of the program, and a test reads them all.
+/// For a malformed line: the files are part of the program, and a test reads them all.
 pub(crate) fn values(text: &'static str) -> impl Iterator<Item = PublishedValue> {
     text.lines().skip(1).map(|line| {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -60,31 +54,15 @@ pub(crate) fn mixed_precision(problem: &str, precision: &str) -> Option<(f64, St
     };
     let row = format!("{problem}, {precision}");
     let of = |quantity: &str| {
-        values(TSAI).find(|value| {
+        values(include_str!("../published/tsai.tsv")).find(|value| {
             ["table-6.2", "table-6.4"].contains(&value.experiment)
                 && (value.row, value.quantity) == (&*row, quantity)
         })
     };
     let (time, iterations) = (of("solve")?, of("iterations")?);
-    let end = if iterations.is_of_a_failure() {
-        ": no"
-    } else {
-        ""
+    let end = match iterations.is_of_a_failure() {
+        true => ": no",
+        false => "",
     };
     Some((time.value, format!("{}{end}", iterations.value)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn solves_in_mixed_precision_are_found_by_problem_and_precision() {
-        let found = |problem, precision| mixed_precision(problem, precision);
-        let half = Some((869.77, "800: no".to_owned()));
-        assert_eq!(found("lshape:o3,l7", "dp-sp-hp"), half);
-        assert_eq!(found("beam:o3,l3", "dp-bf"), Some((42.99, "44".to_owned())));
-        assert_eq!(found("beam:o3,l3", "dp/hp"), None);
-        assert_eq!(found("beam:o3,l1", "dp"), None);
-    }
 }

@@ -7,35 +7,27 @@ use std::time::Instant;
 use vcycle::executor::Executor;
 use vcycle::io::{load_matrix, write_matrix};
 
-use crate::asked::Asked;
-use crate::common::Result;
-use crate::folder::Folder;
+use crate::args::Args;
+use crate::common::{Folder, Result};
 use crate::table::row;
 use crate::{install, problem};
 
 const SCIPY: &str = include_str!("../peers/read_mtx.py");
 
-pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let python = install::python(Path::new(asked.text("venv")), &["scipy", "numpy"])?;
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let python = install::python(Path::new(args.text("venv")), &["scipy", "numpy"])?;
     let folder = Folder::new()?;
-    let mut table = asked.table("files");
-    for name in asked.list("problems") {
+    let mut table = args.table("files");
+    for name in args.list("problems") {
         let file = folder.path().join("matrix.mtx");
         let executor = Executor::cpu();
         write_matrix(&file, &problem::matrix(&executor, name)?)?;
-        let [ours, coo, csr] = race(&python, &file, &executor, asked.count("rounds"))?;
+        let [ours, coo, csr] = race(&python, &file, &executor, args.count("rounds"))?;
         let megabytes = std::fs::metadata(&file)?.len() as f64 / 1e6;
-        table.row(row![
-            name,
-            megabytes,
-            ours,
-            coo,
-            coo / ours,
-            csr,
-            csr / ours
-        ]);
+        let [to_coo, to_csr] = [coo / ours, csr / ours];
+        table.row(row![name, megabytes, ours, coo, to_coo, csr, to_csr]);
     }
-    say!("{table}");
+    print_line!("{table}");
     Ok(())
 }
 
@@ -56,12 +48,10 @@ fn race(python: &Path, file: &Path, executor: &Executor, rounds: usize) -> Resul
 }
 
 fn scipy(python: &Path, file: &Path, threads: usize) -> Result<[f64; 2]> {
-    let output = install::output(Command::new(python).args(["-c", SCIPY]).arg(file).args([
-        "--repeat",
-        "1",
-        "--threads",
-        &threads.to_string(),
-    ]))?;
+    let threads = threads.to_string();
+    let options = ["--repeat", "1", "--threads", &threads];
+    let mut command = Command::new(python);
+    let output = install::output(command.args(["-c", SCIPY]).arg(file).args(options))?;
     let answer: serde_json::Value = serde_json::from_str(&output)?;
     let seconds = |key: &str| answer[key].as_f64().ok_or(format!("SciPy gave no {key}"));
     Ok([seconds("read_seconds")?, seconds("csr_seconds")?])

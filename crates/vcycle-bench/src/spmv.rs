@@ -8,12 +8,12 @@ use vcycle::linop::LinOp;
 use vcycle::scalar::Kind::{Bf16, F16, F32, F64};
 use vcycle::vector::Vector;
 
-use crate::asked::Asked;
-use crate::common::{Result, short, threads};
+use crate::args::Args;
+use crate::common::{Result, short};
 use crate::install;
 use crate::mkl::{self, Mkl};
 use crate::problem::{self, BenchSystem};
-use crate::products::{Kinds, Product, kinds, product, ramp};
+use crate::products::{Kinds, kinds, product, ramp};
 use crate::table::row;
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
@@ -28,51 +28,33 @@ const PRECISIONS: [Kinds; 7] = [
     kinds(Bf16, F32),
     kinds(Bf16, F64),
 ];
-/// The same for several columns.
-const OF_COLUMNS: [Kinds; 6] = [
-    kinds(F64, F64),
-    kinds(F32, F32),
-    kinds(Bf16, F32),
-    kinds(Bf16, Bf16),
-    kinds(F16, F32),
-    kinds(F16, F16),
-];
-
-pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let threads = threads(asked.maybe_count("threads"))?;
-    if !asked.counts("columns").is_empty() {
-        return several_columns(asked, threads);
-    }
-    bandwidth(asked, threads)?;
-    match asked.list("peers").is_empty() {
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let threads = args.threads()?;
+    bandwidth(args, threads)?;
+    match args.list("peers").is_empty() {
         true => Ok(()),
-        false => peers(asked, threads),
+        false => peers(args, threads),
     }
 }
 
-fn name(one: &Product) -> String {
-    format!("csr {}, vectors {}", one.kinds[0], one.kinds[1])
-}
-
-fn candidate(one: &mut Product) -> &mut dyn Candidate {
-    &mut one.work
-}
-
-fn bandwidth(asked: &Asked, threads: usize) -> Result<()> {
-    let a = problem::matrix(&Executor::reference(), asked.text("matrix"))?;
+fn bandwidth(args: &Args, threads: usize) -> Result<()> {
+    let a = problem::matrix(&Executor::reference(), args.text("matrix"))?;
     let (rows, entries) = (a.size().rows, a.nonzeros());
-    say!("{}: {rows} rows, {entries} entries", asked.text("matrix"));
-    let mut table = asked.table("bandwidth");
+    print_line!("{}: {rows} rows, {entries} entries", args.text("matrix"));
+    let mut table = args.table("bandwidth");
     for threads in [1, threads] {
         let executor = Executor::cpu_with_threads(threads)?;
         let (pool, mut triad) = (pool(threads)?, Triad::new());
-        let all = PRECISIONS.map(|kinds| product(&a, kinds, (1, 1), &executor));
+        let all = PRECISIONS.map(|kinds| product(&a, kinds, 1, &executor));
         let mut all = all.into_iter().collect::<Result<Vec<_>>>()?;
         let bytes = triad.bytes();
         let mut triad = triad.on(&pool);
         let mut candidates: Vec<&mut dyn Candidate> = vec![&mut triad];
-        candidates.extend(all.iter_mut().map(candidate));
-        let best = race(&mut candidates, asked.measuring())?;
+        candidates.extend(
+            all.iter_mut()
+                .map(|one| &mut one.work as &mut dyn Candidate),
+        );
+        let best = race(&mut candidates, args.measuring())?;
         let fastest = bytes / best[0];
         let mut row = |name: &str, bytes: f64, seconds: f64, gain: Option<f64>| {
             let speed = bytes / seconds;
@@ -81,67 +63,46 @@ fn bandwidth(asked: &Asked, threads: usize) -> Result<()> {
         };
         row("triad", bytes, best[0], None);
         for (one, &seconds) in all.iter().zip(&best[1..]) {
-            row(&name(one), one.bytes, seconds, Some(best[1] / seconds));
+            let name = format!("csr {}, vectors {}", one.kinds[0], one.kinds[1]);
+            row(&name, one.bytes, seconds, Some(best[1] / seconds));
         }
     }
-    say!("{table}\n{}\n", asked.note("bandwidth", &[]));
+    print_line!("{table}\n{}\n", args.note("bandwidth", &[]));
     Ok(())
 }
 
-/// Products with several columns at once; `VCYCLE_SIMD` limits the instructions that are used.
-fn several_columns(asked: &Asked, threads: usize) -> Result<()> {
-    let a = problem::matrix(&Executor::reference(), asked.text("matrix"))?;
-    let executor = Executor::cpu_with_threads(threads)?;
-    let mut table = asked.table("columns");
-    for columns in asked.counts("columns") {
-        let all = OF_COLUMNS.map(|kinds| product(&a, kinds, (columns, 1), &executor));
-        let mut all = all.into_iter().collect::<Result<Vec<_>>>()?;
-        let mut candidates: Vec<_> = all.iter_mut().map(candidate).collect();
-        let best = race(&mut candidates, asked.measuring())?;
-        for (one, seconds) in all.iter().zip(&best) {
-            table.row(row![columns, name(one), seconds * 1e3, best[0] / seconds]);
-        }
-    }
-    say!("{}, threads {threads}\n{table}", asked.text("matrix"));
-    Ok(())
-}
+/// How MKL multiplies, as its script knows it.
+const MODES: [&str; 3] = ["plain", "csr", "copy"];
 
-fn peers(asked: &Asked, threads: usize) -> Result<()> {
-    let python = install::python(Path::new(asked.text("venv")), &mkl::PACKAGES)?;
-    let mut table = asked.table("peers");
-    for name in asked.list("peers") {
+fn peers(args: &Args, threads: usize) -> Result<()> {
+    let python = install::python(Path::new(args.text("venv")), &mkl::PACKAGES)?;
+    let mut table = args.table("peers");
+    for name in args.list("peers") {
         let a = problem::matrix(&Executor::reference(), name)?;
         let vector = ramp(a.size().cols);
         let system = BenchSystem::plain(a, vector);
         let mut mkl = Mkl::start(&python, &system)?;
-        for mode in ["plain", "csr", "copy"] {
+        for mode in MODES {
             check(&system, mkl.checksum(mode)?)?;
         }
         let mkl = RefCell::new(mkl);
         for threads in [1, threads] {
             eprintln!("{name}, threads {threads}");
             let executor = Executor::cpu_with_threads(threads)?;
-            let mut ours = product(&system.matrix, kinds(F64, F64), (1, 1), &executor)?;
-            let candidates: &mut [&mut dyn Candidate] = &mut [
-                &mut ours.work,
-                &mut Mkl::on(&mkl, "plain", threads),
-                &mut Mkl::on(&mkl, "csr", threads),
-                &mut Mkl::on(&mkl, "copy", threads),
-            ];
-            let best = race(candidates, asked.measuring())?;
+            let mut ours = product(&system.matrix, kinds(F64, F64), 1, &executor)?;
+            let mut theirs = MODES.map(|mode| Mkl::on(&mkl, mode, threads));
+            let theirs = theirs.iter_mut().map(|one| one as &mut dyn Candidate);
+            let ours: &mut dyn Candidate = &mut ours.work;
+            let mut candidates: Vec<_> = [ours].into_iter().chain(theirs).collect();
+            let best = race(&mut candidates, args.measuring())?;
             let who = ["vcycle", "sparse-dot-mkl", "MKL csr", "MKL copy"];
-            for (who, seconds) in who.iter().zip(&best) {
-                table.row(row![
-                    short(name),
-                    threads,
-                    *who,
-                    seconds * 1e3,
-                    seconds / best[0]
-                ]);
+            for (who, time) in who.into_iter().zip(&best) {
+                let ratio = time / best[0];
+                table.row(row![short(name), threads, who, time * 1e3, ratio]);
             }
         }
     }
-    say!("{table}\n{}", asked.note("peers", &[]));
+    print_line!("{table}\n{}", args.note("peers", &[]));
     Ok(())
 }
 

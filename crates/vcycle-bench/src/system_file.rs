@@ -6,21 +6,21 @@ use std::path::Path;
 
 use vcycle::executor::Executor;
 
-use crate::asked::Asked;
+use crate::args::Args;
 use crate::common::Result;
 use crate::problem::{self, BenchSystem};
 
 /// `vcycle-bench system`: a problem as a file for the programs of peers, and the residual of what they leave.
-pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let system = problem::system(&Executor::cpu(), asked.text("PROBLEM"))?;
-    if let Some(file) = asked.path("FILE") {
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let system = problem::system(&Executor::cpu(), args.text("PROBLEM"))?;
+    if let Some(file) = args.path("FILE") {
         write(&file, &system)?;
     }
-    if let Some(file) = asked.path("solution") {
+    if let Some(file) = args.path("solution") {
         write_zeros(&file, &system)?;
     }
-    if let Some(file) = asked.path("residual") {
-        say!("{:.2e}", residual(&file, &system)?);
+    if let Some(file) = args.path("residual") {
+        print_line!("{:.2e}", residual(&file, &system)?);
     }
     Ok(())
 }
@@ -82,7 +82,7 @@ mod tests {
     use vcycle::multigrid::NearNullspace;
 
     use super::*;
-    use crate::folder::Folder;
+    use crate::common::Folder;
 
     #[test]
     fn the_arrays_follow_one_another() {

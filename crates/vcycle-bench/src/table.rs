@@ -1,4 +1,4 @@
-//! What is printed and written.
+//! Tables and reports.
 
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
@@ -41,92 +41,83 @@ macro_rules! row {
 }
 pub(crate) use row;
 
-/// How numbers of a column are written: so many digits after the point, with an exponent perhaps.
-#[derive(Clone, Copy)]
-struct Digits {
-    count: usize,
-    exponent: bool,
+/// A column such as `residual .1e = residual`: title, digits after the point with an exponent or without, and the quantity that it shows.
+struct Column {
+    title: String,
+    format: String,
+    quantity: String,
 }
 
-/// A table with numbers to the right; it is Markdown, too.
+impl Column {
+    fn new(words: &str) -> Self {
+        let (words, quantity) = words.split_once(" = ").unwrap_or((words, ""));
+        let words = words.trim();
+        let (title, format) = match words.rsplit_once(" .") {
+            Some((title, format)) if format.starts_with(|c: char| c.is_ascii_digit()) => {
+                (title, format)
+            }
+            _ => (words, "3"),
+        };
+        let [title, format, quantity] = [title, format, quantity.trim()].map(str::to_owned);
+        Self {
+            title,
+            format,
+            quantity,
+        }
+    }
+
+    fn text(&self, cell: Cell) -> String {
+        let digits = |format: &str| format.parse().unwrap_or(3);
+        match (cell, self.format.strip_suffix('e')) {
+            (Cell::Text(text), _) => text,
+            (Cell::Nothing, _) => String::new(),
+            (Cell::Number(value), Some(format)) => format!("{value:.*e}", digits(format)),
+            (Cell::Number(value), None) => format!("{value:.*}", digits(&self.format)),
+        }
+    }
+}
+
+/// A table with numbers to the right; it is valid Markdown.
 pub(crate) struct Table {
-    titles: Vec<String>,
-    digits: Vec<Digits>,
+    columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Columns such as `problem | ms .2 | residual .1e`.
+    /// Columns separated by `|`, as [`Column`] has them.
     pub(crate) fn new(columns: &str) -> Self {
-        let column = |words: &str| {
-            let words = words.trim();
-            let found = words.rsplit_once(" .");
-            let (title, format) = found
-                .filter(|(_, format)| is_format(format))
-                .unwrap_or((words, "3"));
-            let digits = Digits {
-                count: format.trim_end_matches('e').parse().unwrap_or(3),
-                exponent: format.ends_with('e'),
-            };
-            (title.to_owned(), digits)
-        };
-        let (titles, digits) = columns.split('|').map(column).unzip();
         Self {
-            titles,
-            digits,
+            columns: columns.split('|').map(Column::new).collect(),
             rows: Vec::new(),
         }
     }
 
-    /// With further columns at a place.
+    /// With further columns of text or of numbers with a digit.
     pub(crate) fn with(mut self, place: usize, titles: &[&str]) -> Self {
-        for (number, title) in titles.iter().enumerate() {
-            self.titles.insert(place + number, (*title).to_owned());
-            self.digits.insert(
-                place + number,
-                Digits {
-                    count: 1,
-                    exponent: false,
-                },
-            );
-        }
+        let further = titles
+            .iter()
+            .map(|title| Column::new(&format!("{title} .1")));
+        self.columns.splice(place..place, further);
         self
     }
 
-    /// Without its first columns.
-    #[cfg(test)]
-    pub(crate) fn without(mut self, count: usize) -> Self {
-        self.titles.drain(..count);
-        self.digits.drain(..count);
-        self
-    }
-
-    /// Cells as text.
-    pub(crate) fn texts(&self, cells: Vec<Cell>) -> Vec<String> {
-        let text = |(cell, digits): (Cell, &Digits)| match cell {
-            Cell::Text(text) => text,
-            Cell::Nothing => String::new(),
-            Cell::Number(value) if digits.exponent => format!("{value:.*e}", digits.count),
-            Cell::Number(value) => format!("{value:.*}", digits.count),
-        };
-        cells.into_iter().zip(&self.digits).map(text).collect()
+    /// The quantities of its columns.
+    pub(crate) fn quantities(&self) -> Vec<String> {
+        let all = self.columns.iter();
+        all.map(|column| column.quantity.clone()).collect()
     }
 
     pub(crate) fn row(&mut self, cells: Vec<Cell>) {
-        let texts = self.texts(cells);
-        self.rows.push(texts);
+        let cells = cells.into_iter().zip(&self.columns);
+        let texts = cells.map(|(cell, column)| column.text(cell));
+        self.rows.push(texts.collect());
     }
 
-    /// Adds a row and shows it at once: what comes later may be cut off.
-    pub(crate) fn told(&mut self, cells: Vec<Cell>) {
+    /// Adds a row and shows it at once: the run may be cut off later.
+    pub(crate) fn show_row(&mut self, cells: Vec<Cell>) {
         self.row(cells);
         eprintln!("{}", self.rows[self.rows.len() - 1].join(" | "));
     }
-}
-
-fn is_format(text: &str) -> bool {
-    let digits = text.trim_end_matches('e');
-    !digits.is_empty() && digits.chars().all(|letter| letter.is_ascii_digit())
 }
 
 impl Display for Table {
@@ -134,7 +125,7 @@ impl Display for Table {
         let mut table = comfy_table::Table::new();
         table
             .load_preset(presets::ASCII_MARKDOWN)
-            .set_header(&self.titles);
+            .set_header(self.columns.iter().map(|column| &column.title));
         for column in table.column_iter_mut() {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -144,6 +135,7 @@ impl Display for Table {
 }
 
 /// A Markdown text that grows, on the terminal and in a file.
+#[derive(Default)]
 pub(crate) struct Report {
     text: String,
     path: Option<PathBuf>,
@@ -157,25 +149,8 @@ impl Report {
 
     /// Adds a piece, prints it and writes the file: what comes later may fail.
     pub(crate) fn add(&mut self, piece: impl Display) -> Result<()> {
-        self.line(format!("{piece}\n"))
-    }
-
-    /// Begins a table whose rows come one by one, because each takes long; text ends it.
-    pub(crate) fn begin(&mut self, table: Table) -> Result<Table> {
-        self.line(format!("| {} |", table.titles.join(" | ")))?;
-        self.line(format!("|{}", " --- |".repeat(table.titles.len())))?;
-        Ok(table)
-    }
-
-    /// A row of the table that was begun.
-    pub(crate) fn row(&mut self, table: &Table, cells: Vec<Cell>) -> Result<()> {
-        self.line(format!("| {} |", table.texts(cells).join(" | ")))
-    }
-
-    fn line(&mut self, line: String) -> Result<()> {
-        say!("{line}");
-        self.text += &line;
-        self.text.push('\n');
+        print_line!("{piece}\n");
+        self.text += &format!("{piece}\n\n");
         match &self.path {
             Some(path) => write(path, &self.text),
             None => Ok(()),
@@ -192,7 +167,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::Folder;
+    use crate::common::Folder;
 
     #[test]
     fn columns_have_their_digits_and_the_file_all_that_was_added() {
@@ -200,15 +175,24 @@ mod tests {
         let path = folder.path().join("report.md");
         let mut report = Report::new(Some(path.clone()));
         report.add("# one").unwrap();
-        let table = report.begin(Table::new("a | b .2 | c .1e")).unwrap();
-        report.row(&table, row!["x", 1.0, None]).unwrap();
-        report
-            .row(&table, row![3_usize, Some(0.126), 1e-9])
-            .unwrap();
-        report.add("\ntwo").unwrap();
+        let mut table = Table::new("a | b .2 | c .1e = residual");
+        assert_eq!(table.quantities(), ["", "", "residual"]);
+        table.row(row!["x", 1.0, None]);
+        table.row(row![3_usize, Some(0.126), 1e-9]);
+        report.add(&table).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines: Vec<String> = text.lines().map(|line| line.replace(' ', "")).collect();
         assert_eq!(
-            std::fs::read_to_string(path).unwrap(),
-            "# one\n\n| a | b | c |\n| --- | --- | --- |\n| x | 1.00 |  |\n| 3 | 0.13 | 1.0e-9 |\n\ntwo\n\n"
+            lines,
+            [
+                "#one",
+                "",
+                "|a|b|c|",
+                "|---|------|--------|",
+                "|x|1.00||",
+                "|3|0.13|1.0e-9|",
+                ""
+            ]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Fair comparisons on a machine that is not ours alone.
+//! Fair comparisons on a shared machine.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -49,19 +49,15 @@ pub(crate) fn race(
 /// Seconds of each: on a device by its clock, else by turns.
 pub(crate) fn turns(
     executor: &Executor,
-    mut all: Vec<Work<'_>>,
+    all: &mut [Work<'_>],
     measuring: (usize, f64),
 ) -> Result<Vec<f64>> {
-    match executor.device() {
-        Some(device) => {
-            let one = |work: &mut Work<'_>| Ok(microseconds(device, 1, work)? * 1e-6);
-            all.iter_mut().map(one).collect()
-        }
-        None => {
-            let candidates = all.iter_mut().map(|work| work as &mut dyn Candidate);
-            race(&mut candidates.collect::<Vec<_>>(), measuring)
-        }
+    if let Some(device) = executor.device() {
+        let one = |work: &mut Work<'_>| Ok(microseconds(device, 1, work)? * 1e-6);
+        return all.iter_mut().map(one).collect();
     }
+    let candidates = all.iter_mut().map(|work| work as &mut dyn Candidate);
+    race(&mut candidates.collect::<Vec<_>>(), measuring)
 }
 
 /// Seconds of some work: on a device those of its clock, else the best within some.
@@ -70,50 +66,58 @@ pub(crate) fn work(
     seconds: f64,
     one: impl FnMut() -> Result<()>,
 ) -> Result<f64> {
-    Ok(turns(executor, vec![Box::new(one)], (1, seconds))?[0])
+    Ok(turns(executor, &mut [Box::new(one)], (1, seconds))?[0])
 }
 
-/// Seconds of wall clock until everything that was queued is done, the best of some rounds, and what the last one made.
+/// Milliseconds of every repetition until all queued work is done, as many as `goes_on` wants, and the last result.
+pub(crate) fn repeated<M>(
+    executor: &Executor,
+    goes_on: impl Fn(&[f64]) -> bool,
+    make: &mut dyn FnMut() -> Result<M>,
+) -> Result<(Vec<f64>, M)> {
+    let mut times = Vec::new();
+    loop {
+        executor.synchronize()?;
+        let begin = Instant::now();
+        let made = make()?;
+        executor.synchronize()?;
+        times.push(begin.elapsed().as_secs_f64() * 1e3);
+        // The last result goes before the next is made: two of them need not fit into memory.
+        if !goes_on(&times) {
+            return Ok((times, made));
+        }
+    }
+}
+
+/// Milliseconds of the best of some rounds, and the last result.
 pub(crate) fn shortest<M>(
     executor: &Executor,
     rounds: usize,
     make: &mut dyn FnMut() -> Result<M>,
 ) -> Result<(f64, M)> {
-    let (mut best, mut last) = (f64::INFINITY, None);
-    for _ in 0..rounds.max(1) {
-        // What was made before goes first: two of them need not fit into memory.
-        drop(last.take());
-        executor.synchronize()?;
-        let begin = Instant::now();
-        let made = make()?;
-        executor.synchronize()?;
-        best = best.min(begin.elapsed().as_secs_f64());
-        last = Some(made);
-    }
-    Ok((best, last.ok_or("nothing was made")?))
+    let (times, last) = repeated(executor, |times| times.len() < rounds, make)?;
+    Ok((times.into_iter().fold(f64::INFINITY, f64::min), last))
 }
 
-/// Of some work that is not timed at first, because it compiles kernels, the milliseconds of the best of some rounds.
+/// The same after a repetition that is not timed because it compiles kernels.
 pub(crate) fn warm<M>(
     executor: &Executor,
     rounds: usize,
     make: &mut dyn FnMut() -> Result<M>,
 ) -> Result<(f64, M)> {
     drop(make()?);
-    let (seconds, last) = shortest(executor, rounds, make)?;
-    Ok((seconds * 1e3, last))
+    shortest(executor, rounds, make)
 }
 
 /// Milliseconds of one sample: the clock of the device is read to about a microsecond.
 const SAMPLE: f64 = 4.0;
 const SAMPLES: usize = 15;
-/// A round is repeated at most so often within a sample.
+/// The most repetitions of a round within a sample.
 const MOST: f64 = 2000.0;
 
 /// The median time of one of the `pieces` that `round` queues, in microseconds.
 ///
-/// The round is recorded where that is possible: what the host needs to queue a kernel is not what
-/// is asked for.
+/// The round is recorded where that is possible, so that queuing on the host is not measured.
 pub(crate) fn microseconds(
     device: &Arc<Device>,
     pieces: usize,
@@ -127,7 +131,7 @@ pub(crate) fn microseconds(
     let repeats = (SAMPLE / first).clamp(1.0, MOST) as usize;
     let samples = (0..SAMPLES).map(|_| sample(device, repeats, &graph, round));
     let samples = samples.collect::<Result<Vec<f64>>>()?;
-    Ok(median(samples) * 1e3 / (repeats * pieces) as f64)
+    Ok(median(&samples) * 1e3 / (repeats * pieces) as f64)
 }
 
 fn sample(
@@ -144,7 +148,8 @@ fn sample(
     })
 }
 
-pub(crate) fn median(mut samples: Vec<f64>) -> f64 {
+pub(crate) fn median(samples: &[f64]) -> f64 {
+    let mut samples = samples.to_vec();
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]
 }
@@ -161,7 +166,7 @@ mod tests {
 
     #[test]
     fn outliers_do_not_count() {
-        assert_eq!(median(vec![9e9, 2.0, 3.0, 1.0, 2.5]), 2.5);
+        assert_eq!(median(&[9e9, 2.0, 3.0, 1.0, 2.5]), 2.5);
         assert!((mean(&[2.0, 8.0]) - 4.0).abs() < 1e-12);
     }
 }

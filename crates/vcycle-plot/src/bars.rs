@@ -7,7 +7,7 @@ use crate::{COLOURS, escape, file, key, number, piece};
 /// Narrow enough for letters to be read on a phone.
 const WIDTH: f64 = 440.0;
 const RIGHT: f64 = 50.0;
-/// The room that row labels have beside the bars; where one needs more, all stand above theirs.
+/// The width of row labels beside the bars; where one needs more, all stand above theirs.
 const LABELS: f64 = 130.0;
 /// The width of a letter, about.
 const LETTER: f64 = 7.0;

@@ -1,4 +1,4 @@
-//! NVIDIA cuSPARSE, asked for the same products.
+//! Products by NVIDIA cuSPARSE.
 
 mod api;
 
@@ -24,24 +24,25 @@ use crate::timing::microseconds;
 pub(crate) trait CusparseReal: Scalar {
     /// The `cudaDataType`.
     const DATA_TYPE: c_int;
+    const ONE: &'static Self;
+    const ZERO: &'static Self;
 }
 
 impl CusparseReal for f64 {
     const DATA_TYPE: c_int = 1;
+    const ONE: &'static Self = &1.0;
+    const ZERO: &'static Self = &0.0;
 }
 
 impl CusparseReal for f32 {
     const DATA_TYPE: c_int = 0;
+    const ONE: &'static Self = &1.0;
+    const ZERO: &'static Self = &0.0;
 }
 
 /// One and zero, as the library reads them.
-fn factors<V: CusparseReal>() -> ([u8; 8], [u8; 8]) {
-    let mut one = [0; 8];
-    match size_of::<V>() {
-        8 => one = 1.0_f64.to_ne_bytes(),
-        _ => one[..4].copy_from_slice(&1.0_f32.to_ne_bytes()),
-    }
-    (one, [0; 8])
+fn factors<V: CusparseReal>() -> [*const c_void; 2] {
+    [V::ONE, V::ZERO].map(|factor| ptr::from_ref(factor).cast())
 }
 
 /// The library, with a handle of its own.
@@ -202,21 +203,20 @@ impl Cusparse {
         c: &mut CusparseMatrix<'_>,
         product: Opaque,
     ) -> Result<()> {
-        let (one, zero) = factors::<f64>();
-        let [one, zero]: [*const c_void; 2] = [one.as_ptr().cast(), zero.as_ptr().cast()];
+        let [one, zero] = factors::<f64>();
         let (f, handle, none) = (&self.functions, self.handle, NOT_TRANSPOSED);
         let [of_a, of_b, of_c] = [a.description, b.description, c.description];
-        let (kind, way, mut bytes) = (f64::DATA_TYPE, PRODUCT_ALGORITHM, 0);
-        // A step first tells how much memory it wants; that of the first is used until the end.
+        let (kind, algorithm, mut bytes) = (f64::DATA_TYPE, PRODUCT_ALGORITHM, 0);
+        // The first call of a step returns the size of its memory; that of the first step is used until the end.
         let mut memory = Vec::new();
-        // SAFETY: descriptions of this library, factors of the type of the values, and memory of the size that was asked for.
+        // SAFETY: descriptions of this library, factors of the type of the values, and memory of the size that the library has named.
         unsafe {
             for step in [Functions::estimate_product, Functions::compute_product] {
                 let mut buffer = 0;
                 for is_known in [false, true] {
                     step(
-                        f, handle, none, none, one, of_a, of_b, zero, of_c, kind, way, product,
-                        &mut bytes, buffer,
+                        f, handle, none, none, one, of_a, of_b, zero, of_c, kind, algorithm,
+                        product, &mut bytes, buffer,
                     )?;
                     if !is_known {
                         let taken = self.device.allocate(bytes)?;
@@ -233,7 +233,7 @@ impl Cusparse {
             let [offsets, columns, values] = c.arrays.each_ref().map(|array| array.address());
             f.set_pointers(of_c, offsets, columns, values)?;
             f.copy_product(
-                handle, none, none, one, of_a, of_b, zero, of_c, kind, way, product,
+                handle, none, none, one, of_a, of_b, zero, of_c, kind, algorithm, product,
             )
         }
     }
@@ -318,22 +318,24 @@ impl<'c> Operands<'c> {
         Ok(operands)
     }
 
-    /// Takes the scratch memory that the library wants, and lets it look at the matrix.
+    /// Allocates the scratch memory that the library needs, and lets it analyse the matrix.
     fn prepare<V: CusparseReal>(&mut self) -> Result<()> {
         let cusparse = self.a.cusparse;
         cusparse.in_stream()?;
-        let (one, zero) = factors::<V>();
-        let [one, zero]: [*const c_void; 2] = [one.as_ptr().cast(), zero.as_ptr().cast()];
+        let [one, zero] = factors::<V>();
         let (a, x, y, none) = (self.a.description, self.x, self.y, NOT_TRANSPOSED);
-        let (kind, way, handle) = (V::DATA_TYPE, self.algorithm, cusparse.handle);
+        let (kind, algorithm, handle) = (V::DATA_TYPE, self.algorithm, cusparse.handle);
         let (f, mut bytes) = (&cusparse.functions, 0);
-        // SAFETY: descriptions of this library, factors of the type of the arithmetic, memory of the size that was asked for.
+        // SAFETY: descriptions of this library, factors of the type of the arithmetic, memory of the size that the library has named.
         unsafe {
-            f.multiply_size(handle, none, one, a, x, zero, y, kind, way, &mut bytes)?;
+            f.multiply_size(
+                handle, none, one, a, x, zero, y, kind, algorithm, &mut bytes,
+            )?;
             self.buffer = cusparse.device.allocate(bytes)?;
             let buffer = self.buffer.address();
             let preprocess = cusparse.preprocess;
-            let code = preprocess.map(|of| of(handle, none, one, a, x, zero, y, kind, way, buffer));
+            let code =
+                preprocess.map(|of| of(handle, none, one, a, x, zero, y, kind, algorithm, buffer));
             match code {
                 None | Some(0) => Ok(()),
                 Some(code) => Err(format!("cusparseSpMV_preprocess failed with {code}").into()),
@@ -347,12 +349,11 @@ impl<'c> Operands<'c> {
             functions: f,
             ..
         } = self.a.cusparse;
-        let (one, zero) = factors::<V>();
-        let [one, zero]: [*const c_void; 2] = [one.as_ptr().cast(), zero.as_ptr().cast()];
+        let [one, zero] = factors::<V>();
         let (a, x, y, none) = (self.a.description, self.x, self.y, NOT_TRANSPOSED);
-        let (kind, way, buffer) = (V::DATA_TYPE, self.algorithm, self.buffer.address());
+        let (kind, algorithm, buffer) = (V::DATA_TYPE, self.algorithm, self.buffer.address());
         // SAFETY: as in `prepare`.
-        unsafe { f.multiply(*handle, none, one, a, x, zero, y, kind, way, buffer) }
+        unsafe { f.multiply(*handle, none, one, a, x, zero, y, kind, algorithm, buffer) }
     }
 }
 

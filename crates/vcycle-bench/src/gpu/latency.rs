@@ -1,13 +1,12 @@
-//! What a device is, what a launch costs, and what it takes to have the kernels.
+//! The properties of a device, the cost of a launch, and the time until kernels are ready.
 
 use std::process::Command;
 
 use vcycle_gpu::{Argument, Shape, Source};
 
-use super::bench::GpuBench;
-use super::{products, solve};
-use crate::common::Result;
-use crate::folder::Folder;
+use super::{GpuBench, products, solve};
+use crate::args::Args;
+use crate::common::{Folder, Result};
 use crate::solves::precisions;
 use crate::table::{Report, row};
 use crate::timing::shortest;
@@ -30,7 +29,7 @@ pub(super) fn facts(bench: &GpuBench, report: &mut Report) -> Result<f64> {
     let bandwidth = bench.device.copy_bandwidth()?;
     let widths: Vec<String> = device.sub_groups.iter().map(usize::to_string).collect();
     let gibibytes = device.memory as f64 / (1u64 << 30) as f64;
-    let mut table = bench.asked.table("facts");
+    let mut table = bench.args.table("facts");
     for (what, value) in [
         ("device", format!("{}, {}", device.name, device.model)),
         ("driver", device.driver.clone()),
@@ -53,7 +52,7 @@ pub(super) fn facts(bench: &GpuBench, report: &mut Report) -> Result<f64> {
 pub(super) fn run(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## Latency")?;
     let (plain, recorded) = launches(bench)?;
-    let mut table = bench.asked.table("facts");
+    let mut table = bench.args.table("facts");
     table.row(row!["one launch, µs", format!("{plain:.2}")]);
     let words = format!("one launch of {RECORDED} recorded ones, µs");
     table.row(row![words, format!("{recorded:.2}")]);
@@ -68,7 +67,7 @@ pub(super) fn run(bench: &GpuBench, report: &mut Report) -> Result<()> {
         });
     }
     report.add(&table)?;
-    report.add(bench.asked.note("latency", &[]))
+    report.add(bench.args.note("latency", &[]))
 }
 
 /// Microseconds of a launch, plain and recorded.
@@ -88,7 +87,7 @@ fn launches(bench: &GpuBench) -> Result<(f64, f64)> {
     let launch = || device.launch(&kernel, shape, &zero);
     let graph = device.capture(|| (0..RECORDED).try_for_each(|_| launch()))?;
     let wall = |work: &mut dyn FnMut() -> Result<()>| -> Result<f64> {
-        Ok(shortest(&bench.executor, 5, work)?.0 * 1e6 / LAUNCHES as f64)
+        Ok(shortest(&bench.executor, 5, work)?.0 * 1e3 / LAUNCHES as f64)
     };
     let plain = wall(&mut || Ok((0..LAUNCHES).try_for_each(|_| launch())?))?;
     let recorded =
@@ -101,30 +100,31 @@ fn kernels(bench: &GpuBench, folder: &Folder) -> Result<[f64; 3]> {
     let name = &bench.device.properties().name;
     let output = Command::new(std::env::current_exe()?)
         .args(["gpu", "--only", "kernels", "--device", name])
-        .args(bench.small.then_some("--small"))
+        .args(bench.args.has("small").then_some("--small"))
         .env("VCYCLE_CACHE", folder.path())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.trim().lines().last().unwrap_or_default();
-    serde_json::from_str(last).map_err(|_| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        said.trim().to_owned().into()
-    })
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_str(last).map_err(|_| complaint.trim().into())
 }
 
 /// Uses every kernel of the benchmark once, on small problems, and prints what it took; of a small benchmark those of solves in two
 /// precisions alone.
 pub(super) fn use_kernels(bench: &GpuBench) -> Result<()> {
     let both = ["dp", "sp"].map(str::to_owned);
+    let system = bench.problem("poisson7:8")?;
     for (_, amg) in solve::hierarchies()? {
-        solve::solve_all(bench, "poisson7:8", &amg, &both, |_, _, _| ())?;
+        let each = |_: &String, _, solver: &_, b: &_| bench.solved(solver, b, 1).map(drop);
+        solve::solve_all(bench, &system, &amg, &both, each)?;
     }
-    if !bench.small {
+    if !bench.args.has("small") {
         products::rows(bench, "poisson7:8")?;
-        precisions("beam:o2,l1", &bench.executor)?;
+        let line = format!("precision --device {}", bench.device.properties().name);
+        precisions(&Args::parse(&line), "beam:o2,l1")?;
     }
     let builds = bench.device.builds();
     let taken = (builds.compiled, builds.loaded, builds.seconds);
-    say!("{}", serde_json::to_string(&taken)?);
+    print_line!("{}", serde_json::to_string(&taken)?);
     Ok(())
 }

@@ -7,7 +7,7 @@ use vcycle::scalar::Kind::{Bf16, F16, F32, F64};
 use vcycle::scalar::{Mixes, Scalar};
 use vcycle::vector::Vector;
 
-use super::bench::GpuBench;
+use super::GpuBench;
 use super::cusparse::{Cusparse, CusparseReal};
 use crate::common::Result;
 use crate::products::{Kinds, kinds, product, ramp};
@@ -33,7 +33,7 @@ const PRECISIONS: [Kinds; 8] = [
     kinds(Bf16, F32),
 ];
 
-/// One way to do a product: of what, in microseconds and bytes, and by cuSPARSE.
+/// A product in some kinds: bytes, and microseconds by this library and by cuSPARSE.
 pub(super) struct ProductRow {
     kinds: Kinds,
     bytes: usize,
@@ -43,7 +43,7 @@ pub(super) struct ProductRow {
 
 pub(super) fn run(bench: &GpuBench, bandwidth: f64, report: &mut Report) -> Result<()> {
     report.add("## Sparse matrix times vector")?;
-    let mut table = bench.asked.table("spmv");
+    let mut table = bench.args.table("spmv");
     let mut notes = Vec::new();
     for name in bench.of_size(&FULL, &SMALL) {
         eprintln!("products with {name}");
@@ -72,14 +72,25 @@ pub(super) fn run(bench: &GpuBench, bandwidth: f64, report: &mut Report) -> Resu
     report.add(&table)?;
     let missing = Cusparse::load(&bench.device).err();
     notes.extend(missing.map(|error| format!("cuSPARSE was not measured: {error}.")));
-    notes.push(bench.asked.note("spmv", &[]));
+    notes.push(bench.args.note("spmv", &[]));
     report.add(notes.join("\n"))
 }
 
 /// Products with one matrix in all precisions.
 pub(super) fn rows(bench: &GpuBench, name: &str) -> Result<Vec<ProductRow>> {
     let a = &bench.problem(name)?.matrix;
-    let rows = PRECISIONS.into_iter().map(|kinds| row(bench, a, kinds));
+    let row = |kinds| {
+        let bytes = bytes(a, kinds);
+        let count = copies(bytes);
+        let mut product = product(a, kinds, count, &bench.executor)?;
+        Ok(ProductRow {
+            kinds,
+            bytes,
+            time: microseconds(&bench.device, count, &mut product.work)?,
+            cusparse: None,
+        })
+    };
+    let rows = PRECISIONS.into_iter().map(row);
     let mut rows = rows.collect::<Result<Vec<_>>>()?;
     if let Ok(cusparse) = Cusparse::load(&bench.device) {
         let copies = [rows[0].bytes, rows[1].bytes].map(copies);
@@ -101,18 +112,6 @@ fn bytes(a: &Csr<f64>, [matrix, input, output]: Kinds) -> usize {
 /// Operands that take turns, of so many bytes each.
 fn copies(bytes: usize) -> usize {
     BEYOND_CACHES.div_ceil(bytes.max(1)).min(MOST_COPIES)
-}
-
-fn row(bench: &GpuBench, a: &Csr<f64>, kinds: Kinds) -> Result<ProductRow> {
-    let bytes = bytes(a, kinds);
-    let count = copies(bytes);
-    let mut product = product(a, kinds, (1, count), &bench.executor)?;
-    Ok(ProductRow {
-        kinds,
-        bytes,
-        time: microseconds(&bench.device, count, &mut product.work)?,
-        cusparse: None,
-    })
 }
 
 /// Microseconds of cuSPARSE for the same product.

@@ -1,7 +1,6 @@
 //! `vcycle-bench gpu-setup`: set-ups on a GPU beside those of hypre and AmgX, and products of sparse
 //! matrices beside cuSPARSE.
 
-mod counts;
 mod others;
 mod products;
 
@@ -11,12 +10,11 @@ use vcycle::config::{self, Config};
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::matrix::Csr;
-use vcycle::multigrid::coarsen::Coarsening;
 use vcycle::multigrid::{Amg, Report as Levels, StageTime};
 use vcycle::vector::Vector;
 
-use super::bench::{GpuBench, classical, peers};
-use crate::asked::Asked;
+use super::{GpuBench, classical, peers};
+use crate::args::Args;
 use crate::common::Result;
 use crate::options::multigrid;
 use crate::table::{Cell, Report, row};
@@ -33,53 +31,46 @@ const FULL: [&str; 6] = [
 const SMALL: [&str; 2] = ["poisson7:30", "poisson27:20"];
 const LARGE: &str = "poisson7:400";
 
-pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let bench = &GpuBench::new(asked, None)?;
-    let report = &mut Report::new(asked.path("output"));
-    if asked.wants("setup", true) {
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let bench = &GpuBench::new(args)?;
+    let report = &mut Report::new(args.path("output"));
+    if args.wants("setup", true) {
         setups(bench, &names(bench, &FULL, &SMALL), report)?;
     }
-    if asked.wants("products", true) {
+    if args.wants("products", true) {
         products::run(bench, report)?;
     }
-    if asked.wants("fsai", false) {
+    if args.wants("fsai", false) {
         others::fsai(bench, report)?;
     }
-    if asked.wants("presets", false) {
+    if args.wants("presets", false) {
         others::presets(bench, report)?;
     }
-    if asked.wants("large", false) {
+    if args.wants("large", false) {
         setups(bench, &[LARGE], report)?;
     }
     Ok(())
 }
 
-/// The problems that were asked for, or the usual ones, of full size or `small`.
+/// The problems of `--problems`, or the default ones, of full size or `small`.
 fn names<'n>(bench: &'n GpuBench, full: &'n [&'n str], small: &'n [&'n str]) -> Vec<&'n str> {
-    let asked = bench.asked.list("problems");
-    let asked: Vec<&str> = asked.iter().flat_map(|names| names.split(' ')).collect();
-    match asked.is_empty() {
+    let given = bench.args.list("problems");
+    let given: Vec<&str> = given.iter().flat_map(|names| names.split(' ')).collect();
+    match given.is_empty() {
         true => bench.of_size(full, small).to_vec(),
-        false => asked,
+        false => given,
     }
 }
 
-/// The hierarchies that are timed, and whose time a peer's is compared with.
-fn hierarchies(asked: &Asked) -> Result<Vec<(String, Amg)>> {
-    let mut pairs = Amg::default();
-    pairs.coarsening = "pgm".parse()?;
-    pairs.aggregate_size = 2;
-    pairs.smoother = "l1-jacobi".parse()?;
+/// The hierarchies that are timed. Times of pairs are compared with AmgX, those of the others with hypre.
+fn hierarchies(args: &Args) -> Result<Vec<(String, Amg)>> {
+    let pairs = "preconditioner=amg:pgm,aggregate-size=2,smoother=l1-jacobi";
     let mut all = vec![
         ("pmis, extended+i(4)".to_owned(), classical()?),
-        ("pgm, pairs".to_owned(), pairs),
+        ("pgm, pairs".to_owned(), multigrid(pairs.parse()?)?),
         ("default".to_owned(), Amg::default()),
     ];
-    for name in asked.list("coarsenings") {
-        let amg = Amg::default().with_coarsening(name.parse::<Coarsening>()?);
-        all.push((name.to_owned(), amg));
-    }
-    for text in asked.list("options") {
+    for text in args.list("options") {
         let config = format!("preconditioner = {{ name = \"amg\", {text} }}");
         all.push((text.to_owned(), multigrid(Config::from_toml(&config)?)?));
     }
@@ -88,157 +79,119 @@ fn hierarchies(asked: &Asked) -> Result<Vec<(String, Amg)>> {
 
 /// A set-up in its row of the table.
 struct SetupRow {
-    problem: String,
     hierarchy: String,
-    setup: f64,
-    /// The second one in the process.
-    second: f64,
+    /// Milliseconds of all set-ups after the first.
+    setups: Vec<f64>,
     /// Where a set-up is kept.
     update: Option<f64>,
     solve: f64,
     iterations: usize,
-    levels: usize,
-    /// Bytes of the hierarchy, and the most that were in use on the way.
+    /// Bytes of the hierarchy, and the most that were in use during the set-up.
     held: usize,
     peak: usize,
-    stages: String,
-    /// The same on every level.
-    by_level: String,
-    /// Launches, waits and allocations, where they are asked for.
+    levels: Option<Levels>,
+    /// Launches, waits, allocations and kernels, with `--counts`.
     counts: String,
 }
 
 fn setups(bench: &GpuBench, names: &[&str], report: &mut Report) -> Result<()> {
     report.add("## Set-up")?;
     for name in names {
+        let mut table = bench.args.table("setup");
+        let mut details = Vec::new();
+        let matrix = bench.problem(name)?.matrix.copy_to(&bench.executor)?;
+        let matrix = Arc::new(matrix);
         let mut rows = Vec::new();
-        let system = bench.problem(name)?;
-        for (hierarchy, mut amg) in hierarchies(&bench.asked)? {
-            amg.host_rows = bench
-                .asked
-                .maybe_count("host-rows")
-                .unwrap_or(amg.host_rows);
+        for (hierarchy, amg) in hierarchies(&bench.args)? {
             eprintln!("{name}, {hierarchy}");
-            match measure(bench, name, &system.matrix, &hierarchy, &amg) {
-                Ok(row) => {
-                    // At once: what comes later may be cut off.
-                    let SetupRow { setup, solve, .. } = row;
-                    eprintln!("{setup:.2} + {solve:.2} ms: {}", row.stages);
-                    rows.push(row);
-                }
+            match measure(bench, &matrix, &hierarchy, &amg) {
+                Ok(row) => rows.push(row),
                 Err(error) => report.add(format!("{name}, {hierarchy}: {error}"))?,
             }
         }
         eprintln!("{name}, automatic");
-        rows.push(automatic(bench, name, &system.matrix)?);
-        let mut table = bench.asked.table("setup");
-        rows.iter().for_each(|row| table.row(row.cells()));
-        report.add(table)?;
-        for row in rows {
-            report.add(format!(
-                "{}, {}: {}",
-                row.problem, row.hierarchy, row.stages
-            ))?;
-            if bench.asked.has("counts") {
-                report.add(row.by_level)?;
-                report.add(format!("Launches, waits, allocations: {}", row.counts))?;
+        rows.push(automatic(bench, &matrix)?);
+        for row in &rows {
+            table.show_row(row.cells(name));
+            let stages = row.levels.as_ref().map(Levels::setup_by_stage);
+            let stages = in_words(&stages.unwrap_or_default());
+            details.push(format!("{name}, {}: {stages}", row.hierarchy));
+            if bench.args.has("counts") {
+                details.extend([by_level(row.levels.as_ref()), row.counts.clone()]);
             }
         }
+        report.add(table)?;
+        details.iter().try_for_each(|words| report.add(words))?;
     }
-    report.add(bench.asked.note("setup", &[]))
+    report.add(bench.args.note("setup", &[]))
 }
 
 fn measure(
     bench: &GpuBench,
-    problem: &str,
-    matrix: &Csr<f64>,
+    matrix: &Arc<Csr<f64>>,
     hierarchy: &str,
     amg: &Amg,
 ) -> Result<SetupRow> {
     let ws = Workspace::new();
-    let a: Arc<dyn LinOp<f64>> = Arc::new(matrix.copy_to(&bench.executor)?);
+    let a: Arc<dyn LinOp<f64>> = matrix.clone();
     // The products of the solver bring the matrix to the device as well.
     let b = Vector::filled(&bench.executor, a.size().rows, 1, 1.0)?;
     let mut y = Vector::zeros_like(&b)?;
     a.apply(&b, &mut y, &ws)?;
     drop(amg.hierarchy(&a, &ws)?);
     let before = bench.device.memory_use().0;
-    let (setups, made) = bench.repeated(&mut || Ok(amg.hierarchy(&a, &ws)?))?;
-    let (after, peak) = bench.device.memory_use();
-    let by_level = by_level(Some(made.report()));
-    let stages = stages(Some(made.report()));
-    let levels = made.report().levels.len();
-    let counts = counted(bench, &mut |ws| Ok(amg.hierarchy(&a, ws)?))?;
+    let mut make = || Ok(amg.hierarchy(&a, &ws)?);
+    let (setups, made, peak) = bench.repeated(&bench.executor, &mut make)?;
+    let after = bench.device.memory_use().0;
+    let levels = made.report().clone();
+    let counts = counts(bench, &mut make)?;
     let (solve, outcome) = bench.solved(&bench.solver(&a, made)?, &b, 1)?;
     let (kept, first) = amg.setup(&a, &ws)?;
     drop(first);
-    let (updates, renewed) = bench.repeated(&mut || Ok(kept.update_values(&a, &ws)?))?;
-    drop(renewed);
+    let mut update = || Ok(kept.update_values(&a, &ws)?);
+    let (updates, ..) = bench.repeated(&bench.executor, &mut update)?;
     Ok(SetupRow {
-        problem: problem.to_owned(),
         hierarchy: hierarchy.to_owned(),
-        second: setups[0],
-        setup: median(setups),
-        update: Some(median(updates)),
+        setups,
+        update: Some(median(&updates)),
         solve,
         iterations: outcome.iterations,
-        levels,
         held: after - before,
         peak: peak - before,
-        stages,
-        by_level,
+        levels: Some(levels),
         counts,
     })
 }
 
-/// What is asked of the device to make something, if that is of interest.
-fn counted<M>(bench: &GpuBench, make: &mut dyn FnMut(&Workspace) -> Result<M>) -> Result<String> {
-    if !bench.asked.has("counts") {
-        return Ok(String::new());
-    }
-    let stages = counts::by_stage(&bench.device, make)?;
-    let kernels = counts::kernels(&bench.device, make)?;
-    Ok(format!("{stages}; {kernels}"))
-}
-
-/// What is chosen where nothing is said, analysis included.
-fn automatic(bench: &GpuBench, problem: &str, matrix: &Csr<f64>) -> Result<SetupRow> {
+/// The automatic choice, analysis included.
+fn automatic(bench: &GpuBench, a: &Arc<Csr<f64>>) -> Result<SetupRow> {
     let (ws, config) = (Workspace::new(), Config::default());
-    let a = Arc::new(matrix.copy_to(&bench.executor)?);
     let b = Vector::filled(&bench.executor, a.size().rows, 1, 1.0)?;
-    drop(config::solve(&config, &a, &b, &ws)?);
+    drop(config::solve(&config, a, &b, &ws)?);
     let before = bench.device.memory_use().0;
     let (mut setups, mut solves) = (Vec::new(), Vec::new());
-    let (_, last) = bench.repeated(&mut || {
-        let solution = config::solve(&config, &a, &b, &ws)?;
+    let mut solve = || {
+        let solution = config::solve(&config, a, &b, &ws)?;
         setups.push(solution.setup.as_secs_f64() * 1e3);
         solves.push(solution.solving.as_secs_f64() * 1e3);
         Ok(solution)
-    })?;
-    let chosen = last.config.preconditioner.name();
+    };
+    let (_, last, peak) = bench.repeated(&bench.executor, &mut solve)?;
+    let counts = counts(bench, &mut || Ok(config::solve(&config, a, &b, &ws)?))?;
     Ok(SetupRow {
-        problem: problem.to_owned(),
-        hierarchy: format!("automatic: {chosen}"),
-        second: setups[0],
-        setup: median(setups),
+        hierarchy: format!("automatic: {}", last.config.preconditioner.name()),
+        setups,
         update: None,
-        solve: median(solves),
+        solve: median(&solves),
         iterations: last.outcome.iterations,
-        levels: last.multigrid.as_ref().map_or(0, |made| made.levels.len()),
         held: last.bytes,
-        peak: bench.device.memory_use().1 - before,
-        stages: stages(last.multigrid.as_ref()),
-        by_level: by_level(last.multigrid.as_ref()),
-        counts: counted(bench, &mut |ws| Ok(config::solve(&config, &a, &b, ws)?))?,
+        peak: peak - before,
+        levels: last.multigrid,
+        counts,
     })
 }
 
-/// The milliseconds of every stage of a set-up.
-fn stages(report: Option<&Levels>) -> String {
-    in_words(&report.map(Levels::setup_by_stage).unwrap_or_default())
-}
-
-/// The same on every level.
+/// The same stages on every level.
 fn by_level(report: Option<&Levels>) -> String {
     let levels = report.map_or(&[][..], |report| &report.levels);
     let words = levels.iter().enumerate().map(|(number, level)| {
@@ -249,32 +202,58 @@ fn by_level(report: Option<&Levels>) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
+/// Stages with their milliseconds.
 fn in_words(stages: &[StageTime]) -> String {
     let stages = stages.iter();
     let stages = stages.map(|stage| format!("{} {:.2}", stage.name, stage.seconds * 1e3));
     stages.collect::<Vec<_>>().join(", ")
 }
 
+/// Kernels that are named: the longest ones.
+const NAMED: usize = 30;
+
+/// Launches, waits of the host and allocations of the driver for what `make` makes, and its kernels; nothing without `--counts`.
+fn counts<M>(bench: &GpuBench, make: &mut dyn FnMut() -> Result<M>) -> Result<String> {
+    if !bench.args.has("counts") {
+        return Ok(String::new());
+    }
+    let before = bench.device.counts();
+    drop(make()?);
+    let done = bench.device.counts() - before;
+    let (times, span) = bench.device.kernel_times(|| make().map(drop))?;
+    let busy: f64 = times.iter().map(|kernel| kernel.milliseconds).sum();
+    let kernels = times.iter().take(NAMED);
+    let kernels =
+        kernels.map(|one| format!("{} {:.2} ({})", one.name, one.milliseconds, one.launches));
+    Ok(format!(
+        "{} launches, {} waits, {} allocations; kernels {busy:.2} of {span:.2} ms: {}",
+        done.launches + done.replayed,
+        done.synchronizations,
+        done.allocations,
+        kernels.collect::<Vec<_>>().join(", ")
+    ))
+}
+
 impl SetupRow {
-    fn cells(&self) -> Vec<Cell> {
-        let peers = peers(&self.problem);
+    fn cells(&self, problem: &str) -> Vec<Cell> {
+        let (setup, peers) = (median(&self.setups), peers(problem));
         let of_peer = peers.map(|[hypre, amgx]| match self.hierarchy.starts_with("pgm") {
-            true => self.setup / amgx.setup,
-            false => self.setup / hypre.setup,
+            true => setup / amgx[0],
+            false => setup / hypre[0],
         });
         let total = peers.map(|peers| {
-            let [hypre, amgx] = peers.map(|peer| peer.setup + peer.solve);
-            (self.setup + self.solve) / hypre.min(amgx)
+            let [hypre, amgx] = peers.map(|[setup, solve]| setup + solve);
+            (setup + self.solve) / hypre.min(amgx)
         });
         row![
-            &self.problem,
+            problem,
             &self.hierarchy,
-            self.levels,
-            self.setup,
+            self.levels.as_ref().map_or(0, |made| made.levels.len()),
+            setup,
             of_peer,
-            self.second,
+            self.setups[0],
             self.update,
-            self.update.map(|update| update / self.setup),
+            self.update.map(|update| update / setup),
             self.solve,
             self.iterations,
             total,

@@ -7,15 +7,15 @@ use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, LevelScaling, Setup};
 use vcycle::solver::Solver;
-use vcycle::stop::Outcome;
 use vcycle::vector::Vector;
 use vcycle_gpu::Counts;
 
-use super::bench::{GpuBench, ROUNDS, classical, peers};
+use super::{GpuBench, ROUNDS, classical, peers};
 use crate::common::{Result, iterations};
-use crate::table::{Cell, Report, Table, row};
+use crate::problem::BenchSystem;
+use crate::table::{Report, row};
 
-/// Problems of the issue, and smaller ones that the largest have ten times the rows of.
+/// The last ones have a tenth of the rows of others.
 const FULL: [&str; 8] = [
     "poisson7:128",
     "poisson7:256",
@@ -34,83 +34,89 @@ const SMALL: [&str; 6] = [
     "poisson7:14",
     "poisson27:14",
 ];
-/// A problem, and one with ten times the rows.
-const GROWTH: [(&str, &str); 4] = [
-    ("poisson7:119", "poisson7:256"),
-    ("poisson27:93", "poisson27:200"),
-    ("poisson7:14", "poisson7:30"),
-    ("poisson27:14", "poisson27:30"),
-];
 
 /// The hierarchies that are timed.
 pub(super) fn hierarchies() -> Result<[(&'static str, Amg); 2]> {
     Ok([
         ("pmis, extended+i(4), l1-jacobi", classical()?),
-        ("vcycle's own", Amg::default()),
+        ("vcycle's default", Amg::default()),
     ])
-}
-
-/// How a solve went.
-pub(super) struct Solved {
-    milliseconds: f64,
-    outcome: Outcome,
-    /// Bytes of matrices that an iteration moves.
-    moved: usize,
-    /// Launches, allocations and synchronisations of an iteration, on average.
-    each: [Option<f64>; 3],
-}
-
-/// A solve in its row of the table.
-struct SolveRow {
-    problem: &'static str,
-    hierarchy: &'static str,
-    precision: String,
-    setup: f64,
-    solved: Solved,
 }
 
 pub(super) fn run(bench: &GpuBench, precisions: &[String], report: &mut Report) -> Result<()> {
     report.add("## Solve phase")?;
-    let (mut rows, mut failed): (Vec<SolveRow>, _) = (Vec::new(), Vec::new());
+    // Family, hierarchy and precision, with problem, rows and milliseconds.
+    let mut all: Vec<([String; 3], &str, f64, f64)> = Vec::new();
+    let mut failed = Vec::new();
     for &problem in bench.of_size(&FULL, &SMALL) {
-        let before = rows.len();
+        let (system, theirs) = (bench.problem(problem)?, peers(problem));
+        let rows = system.rhs.len() as f64;
+        let mut table = bench.args.table("solve");
         for (hierarchy, amg) in hierarchies()? {
-            eprintln!("{problem}, {hierarchy}");
-            let keep = |precision: &str, setup, solved| {
-                rows.push(SolveRow {
+            let mut first = None;
+            let each = |precision: &String, setup: f64, solver: &Solver<f64>, b: &Vector<f64>| {
+                let (time, outcome) = bench.solved(solver, b, ROUNDS)?;
+                let moved = (solver.footprint().moved * outcome.iterations) as f64;
+                let [launches, allocations, waits] =
+                    per_iteration(bench, solver, b, outcome.iterations)?;
+                table.show_row(row![
                     problem,
                     hierarchy,
-                    precision: precision.to_owned(),
+                    precision,
                     setup,
-                    solved,
-                });
+                    time,
+                    iterations(&outcome),
+                    outcome.relative_residual,
+                    moved / time * 1e-6,
+                    theirs.map(|[[_, hypre], _]| time / hypre),
+                    theirs.map(|[_, [_, amgx]]| time / amgx),
+                    *first.get_or_insert(time) / time,
+                    launches,
+                    allocations,
+                    waits,
+                ]);
+                let family = problem.split(':').next().unwrap_or_default();
+                let key = [family, hierarchy, precision].map(str::to_owned);
+                all.push((key, problem, rows, time));
+                Ok(())
             };
-            if let Err(error) = solve_all(bench, problem, &amg, precisions, keep) {
+            if let Err(error) = solve_all(bench, &system, &amg, precisions, each) {
                 failed.push(format!("{problem}, {hierarchy}: {error}"));
             }
         }
-        let mut table = bench.asked.table("solve");
-        let rows = &rows[before..];
-        rows.iter().for_each(|row| table.row(row.cells(rows)));
         report.add(table)?;
     }
-    report.add(bench.asked.note("solve", &[]))?;
+    report.add(bench.args.note("solve", &[]))?;
     if !failed.is_empty() {
         report.add(failed.join("\n"))?;
     }
     report.add("### Ten times the rows")?;
-    report.add(growth(bench, &rows)?)
+    let mut table = bench.args.table("growth");
+    for (key, from, few, short) in &all {
+        let is_tenfold = |rows: f64| (9.5..10.5).contains(&(rows / few));
+        for (_, to, many, long) in all.iter().filter(|one| one.0 == *key && is_tenfold(one.2)) {
+            let [_, hierarchy, precision] = key;
+            table.row(row![
+                *from,
+                *to,
+                hierarchy,
+                precision,
+                many / few,
+                long / short
+            ]);
+        }
+    }
+    report.add(table)
 }
 
-/// One coarsening for all precisions; reports of each the seconds of its set-up and the solve.
+/// One coarsening for all precisions; hands over each with the seconds of its set-up, its solver and a right-hand side of ones.
 pub(super) fn solve_all(
     bench: &GpuBench,
-    problem: &str,
+    system: &BenchSystem,
     amg: &Amg,
     precisions: &[String],
-    mut each: impl FnMut(&str, f64, Solved),
+    mut each: impl FnMut(&String, f64, &Solver<f64>, &Vector<f64>) -> Result<()>,
 ) -> Result<()> {
-    let system = bench.problem(problem)?;
     let (ws, rows) = (Workspace::new(), system.matrix.size().rows);
     let a: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
     let b = Vector::filled(&bench.executor, rows, 1, 1.0)?;
@@ -131,114 +137,37 @@ pub(super) fn solve_all(
         };
         let seconds = begin.elapsed().as_secs_f64();
         shared = Some(setup);
-        let solver = bench.solver(&a, hierarchy)?;
-        each(precision, seconds, solved(bench, &solver, &b)?);
+        each(precision, seconds, &bench.solver(&a, hierarchy)?, &b)?;
     }
     Ok(())
 }
 
-/// The best of some solves.
-fn solved(bench: &GpuBench, solver: &Solver<f64>, b: &Vector<f64>) -> Result<Solved> {
-    let (milliseconds, outcome) = bench.solved(solver, b, ROUNDS)?;
+/// Launches, allocations and synchronisations of an iteration: the difference between a whole solve and one of half the iterations.
+fn per_iteration(
+    bench: &GpuBench,
+    solver: &Solver<f64>,
+    b: &Vector<f64>,
+    all: usize,
+) -> Result<[Option<f64>; 3]> {
+    let half = all / 2;
+    if half == 0 {
+        return Ok([None; 3]);
+    }
     let counted = |most: usize| -> Result<Counts> {
         let stop = solver.stop().clone().max_iterations(most);
         let before = bench.device.counts();
-        // How it ends is not what is asked: it may be cut short.
+        // Half a solve does not converge.
         let _ = solver.solve_in(b, &mut Vector::zeros_like(b)?, &stop, &Workspace::new())?;
         Ok(bench.device.counts() - before)
     };
-    let (half, all) = (outcome.iterations / 2, outcome.iterations);
-    let mut each = [None; 3];
-    if half > 0 {
-        let (few, many) = (counted(half)?, counted(all)?);
-        let numbers: [fn(&Counts) -> u64; 3] = [
-            |counts| counts.launches + counts.replayed,
-            |counts| counts.allocations,
-            |counts| counts.synchronizations,
-        ];
-        each = numbers.map(|number| {
-            let more = number(&many) as f64 - number(&few) as f64;
-            Some(more / (all - half) as f64)
-        });
-    }
-    Ok(Solved {
-        milliseconds,
-        moved: solver.footprint().moved,
-        outcome,
-        each,
-    })
-}
-
-impl SolveRow {
-    fn cells(&self, rows: &[SolveRow]) -> Vec<Cell> {
-        let (solved, peers) = (&self.solved, peers(self.problem));
-        let (time, outcome) = (solved.milliseconds, &solved.outcome);
-        let first = rows.iter().find(|row| row.hierarchy == self.hierarchy);
-        let speed = (solved.moved * outcome.iterations) as f64 / (time * 1e-3);
-        let [launches, allocations, synchronisations] = solved.each;
-        row![
-            self.problem,
-            self.hierarchy,
-            &self.precision,
-            self.setup,
-            time,
-            iterations(outcome),
-            outcome.relative_residual,
-            speed * 1e-9,
-            peers.map(|[hypre, _]| time / hypre.solve),
-            peers.map(|[_, amgx]| time / amgx.solve),
-            first.map(|first| first.solved.milliseconds / time),
-            launches,
-            allocations,
-            synchronisations,
-        ]
-    }
-}
-
-fn growth(bench: &GpuBench, rows: &[SolveRow]) -> Result<Table> {
-    let mut table = bench.asked.table("growth");
-    let size = |row: &SolveRow| -> Result<f64> { Ok(bench.problem(row.problem)?.rhs.len() as f64) };
-    for (from, to) in GROWTH {
-        for small in rows.iter().filter(|row| row.problem == from) {
-            let same = |row: &&SolveRow| {
-                (row.problem, row.hierarchy, &row.precision)
-                    == (to, small.hierarchy, &small.precision)
-            };
-            let Some(large) = rows.iter().find(same) else {
-                continue;
-            };
-            let rows = size(large)? / size(small)?;
-            let time = large.solved.milliseconds / small.solved.milliseconds;
-            table.row(row![
-                from,
-                to,
-                small.hierarchy,
-                &small.precision,
-                rows,
-                time
-            ]);
-        }
-    }
-    Ok(table)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows(problem: &str) -> f64 {
-        let (_, side) = problem.split_once(':').unwrap();
-        side.parse::<f64>().unwrap().powi(3)
-    }
-
-    #[test]
-    fn growth_is_tenfold() {
-        for (from, to) in GROWTH {
-            let factor = rows(to) / rows(from);
-            assert!((9.5..10.5).contains(&factor), "{from} {to}: {factor}");
-            for list in [&FULL[..], &SMALL] {
-                assert_eq!(list.contains(&from), list.contains(&to), "{from} {to}");
-            }
-        }
-    }
+    let (few, many) = (counted(half)?, counted(all)?);
+    let numbers: [fn(&Counts) -> u64; 3] = [
+        |counts| counts.launches + counts.replayed,
+        |counts| counts.allocations,
+        |counts| counts.synchronizations,
+    ];
+    Ok(numbers.map(|number| {
+        let more = number(&many) as f64 - number(&few) as f64;
+        Some(more / (all - half) as f64)
+    }))
 }

@@ -1,61 +1,56 @@
-//! `vcycle-bench peers`: set-up and solve beside other multigrid libraries.
+//! `vcycle-bench peers` and `scaling`: set-up and solve beside other multigrid libraries.
 
-mod files;
 mod measurement;
-pub(crate) mod mechanics;
 mod program;
 mod race;
 mod report;
-pub(crate) mod scaling;
 
 use std::sync::Arc;
 
 use vcycle::executor::Executor;
 
-use self::files::Files;
 pub(crate) use self::measurement::Measurement;
-use self::program::Peer;
-pub(crate) use self::program::{Library, ProgramPlaces};
-use self::race::{Program, race};
+pub(crate) use self::program::{Library, Peer, ProgramPlaces};
+use self::race::{Files, Program, race};
 use self::report::PeerGroup;
-use crate::asked::Asked;
-use crate::common::{Result, short, threads};
+use crate::args::Args;
+use crate::common::{Result, cores, short};
 use crate::problem::{self, BenchSystem};
-use crate::table::write;
+use crate::table::{row, write};
 
-pub(crate) fn run(asked: &Asked) -> Result<()> {
-    let groups = match asked.path("from") {
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let groups = match args.path("from") {
         Some(file) => report::read(&std::fs::read_to_string(file)?)?,
-        None => measured(asked)?,
+        None => measured(args)?,
     };
-    if let (Some(file), Some(chart)) = (asked.path("chart"), report::chart(&groups)) {
+    if let (Some(file), Some(chart)) = (args.path("chart"), report::chart(&groups)) {
         write(&file, &chart)?;
     }
-    if let Some(file) = asked.path("parts") {
+    if let Some(file) = args.path("parts") {
         let text = std::fs::read_to_string(&file)?;
         write(&file, &report::with_parts(&text, &groups)?)?;
     }
-    match asked.has("json") {
-        true => say!("{}", report::json(&groups)),
-        false => say!(
+    match args.has("json") {
+        true => print_line!("{}", report::json(&groups)),
+        false => print_line!(
             "{}\n\n{}",
-            report::text(asked, &groups),
-            asked.note("end", &[])
+            report::text(args, &groups),
+            args.note("end", &[])
         ),
     }
     Ok(())
 }
 
 /// All problems with all numbers of threads.
-fn measured(asked: &Asked) -> Result<Vec<PeerGroup>> {
-    let peers = install(&Library::asked(asked), &ProgramPlaces::new(asked));
-    let mut counts = asked.counts("threads");
+fn measured(args: &Args) -> Result<Vec<PeerGroup>> {
+    let peers = Peers::install(&Library::given(args), &ProgramPlaces::new(args));
+    let mut counts = args.counts("threads");
     if counts.is_empty() {
-        counts = vec![1, threads(None)?];
+        counts = vec![1, cores()?];
         counts.dedup();
     }
     let mut groups = Vec::new();
-    for name in asked.list("problems") {
+    for name in args.list("problems") {
         let system = match problem::system(&Executor::cpu(), name) {
             Ok(system) => system,
             Err(why) => {
@@ -65,17 +60,14 @@ fn measured(asked: &Asked) -> Result<Vec<PeerGroup>> {
         };
         let files = Files::new(&system)?;
         for &threads in &counts {
-            let program = Program::new(asked, &files, threads, None)?;
-            let ours = asked.list("ours").into_iter();
-            let ours = ours.map(|options| program.entrant(options, &files));
-            let theirs = peers.iter().filter(|peer| peer.uses(threads));
-            let theirs = theirs.map(|peer| race::peer(peer, &files, threads));
-            let entrants: Vec<_> = ours.chain(theirs).collect();
+            let program = Program::new(args, &files, threads, None)?;
+            let ours = program.entrants(args);
+            let entrants: Vec<_> = ours.chain(peers.entrants(&files, threads)).collect();
             let title = format!("{name}, threads {threads}");
             groups.push(PeerGroup {
                 problem: short(name).to_owned(),
                 threads,
-                solves: race(&title, &entrants, asked.count("rounds")),
+                solves: race(&title, &entrants, args.count("rounds")),
             });
         }
     }
@@ -85,9 +77,45 @@ fn measured(asked: &Asked) -> Result<Vec<PeerGroup>> {
     }
 }
 
-fn install(libraries: &[Library], places: &ProgramPlaces) -> Vec<Peer> {
-    let install = |&library: &Library| Peer::install(library, places);
-    libraries.iter().map(install).collect()
+/// `vcycle-bench scaling`: several processes under MPI, ours and hypre's, on the same rows.
+pub(crate) fn scaling(args: &Args) -> Result<()> {
+    let hypre: &[Library] = match args.has("alone") {
+        true => &[],
+        false => &[Library::Hypre],
+    };
+    let peers = Peers::install(hypre, &ProgramPlaces::new(args));
+    let (problems, counts) = (args.list("problems"), args.counts("ranks"));
+    let pairs: Vec<(&str, usize)> = match args.has("weak") {
+        true => problems.into_iter().zip(counts).collect(),
+        false => {
+            let of = |problem| counts.iter().map(move |&ranks| (problem, ranks));
+            problems.into_iter().flat_map(of).collect()
+        }
+    };
+    let mut table = args.table("series");
+    for (name, ranks) in pairs {
+        let system = problem::system(&Executor::cpu(), name)?;
+        let files = Files::new(&system)?;
+        let program = Program::new(args, &files, 1, Some(ranks))?;
+        let ours = program.entrants(args);
+        let entrants: Vec<_> = ours.chain(peers.entrants(&files, ranks)).collect();
+        let title = format!("{name}, ranks {ranks}");
+        for (who, attempt) in race(&title, &entrants, args.count("rounds")) {
+            table.row(match attempt {
+                Err(why) => row![name, ranks, who, why],
+                Ok(m) => {
+                    let iterations = match m.converged() {
+                        true => m.iterations.to_string(),
+                        false => format!("residual {:.1e}", m.residual),
+                    };
+                    let (setup, solve, messages) = (m.setup, m.solve, m.messages);
+                    row![name, ranks, who, setup, solve, iterations, messages]
+                }
+            });
+        }
+    }
+    print_line!("{table}");
+    Ok(())
 }
 
 /// Libraries that are measured beside something else.
@@ -96,13 +124,13 @@ pub(crate) struct Peers(Vec<Arc<Peer>>);
 
 impl Peers {
     pub(crate) fn install(libraries: &[Library], places: &ProgramPlaces) -> Self {
-        let peers = install(libraries, places).into_iter();
-        Self(peers.map(Arc::new).collect())
+        let install = |&library: &Library| Arc::new(Peer::install(library, places));
+        Self(libraries.iter().map(install).collect())
     }
 
     /// That of a library, where it is among them.
     pub(crate) fn of(&self, library: Library) -> Self {
-        let wanted = |peer: &&Arc<Peer>| peer.library() == library;
+        let wanted = |peer: &&Arc<Peer>| peer.library == library;
         Self(self.0.iter().filter(wanted).cloned().collect())
     }
 
@@ -110,18 +138,24 @@ impl Peers {
         self.0.is_empty()
     }
 
-    /// Solves of a system on all cores, each in a process of its own. A solve that fails is told and left out.
+    /// Those that can use so many threads.
+    fn entrants<'e>(
+        &'e self,
+        files: &'e Files<'e>,
+        threads: usize,
+    ) -> impl Iterator<Item = race::Entrant<'e>> {
+        let peers = self.0.iter().filter(move |peer| peer.uses(threads));
+        peers.map(move |peer| race::peer(peer, files, threads))
+    }
+
+    /// Solves of a system on all cores, each in a process of its own. A solve that fails is reported and left out.
     pub(crate) fn solve(&self, system: &BenchSystem) -> Result<Vec<(&'static str, Measurement)>> {
-        let (files, threads) = (Files::new(system)?, threads(None)?);
+        let (files, cores) = (Files::new(system)?, cores()?);
         let solve = |peer: &Arc<Peer>| {
-            let threads = if peer.uses(threads) { threads } else { 1 };
-            match peer.solve(&files, threads) {
-                Ok(measured) => Some((peer.name(), measured)),
-                Err(why) => {
-                    eprintln!("    {}: {why}", peer.name());
-                    None
-                }
-            }
+            let threads = if peer.uses(cores) { cores } else { 1 };
+            let solved = files.solve_by(peer, threads);
+            let failed = |why| eprintln!("    {}: {why}", peer.name());
+            Some((peer.name(), solved.map_err(failed).ok()?))
         };
         Ok(self.0.iter().filter_map(solve).collect())
     }

@@ -1,12 +1,9 @@
 //! The peers: how each is installed and run.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::files::Files;
-use super::measurement::{Attempt, Measurement};
-use crate::asked::Asked;
+use crate::args::Args;
 use crate::common::Result;
 use crate::install;
 
@@ -33,12 +30,12 @@ pub(crate) struct ProgramPlaces {
 }
 
 impl ProgramPlaces {
-    pub(crate) fn new(asked: &Asked) -> Self {
-        let [venv, build] = ["venv", "build"].map(|name| asked.text(name).into());
+    pub(crate) fn new(args: &Args) -> Self {
+        let [venv, build] = ["venv", "build"].map(|name| args.text(name).into());
         Self { venv, build }
     }
 
-    /// Installs Python packages; the interpreter that has them.
+    /// The interpreter, with packages installed.
     pub(crate) fn python(&self, packages: &[&str]) -> Result<PathBuf> {
         install::python(&self.venv, packages)
     }
@@ -65,13 +62,10 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// Those that are asked for.
-    pub(crate) fn asked(asked: &Asked) -> Vec<Self> {
-        let of = |name: &str| serde_json::from_value(name.into());
-        let known = asked.list("peers").into_iter().map(of);
-        known
-            .map(|library| library.expect("the options name them"))
-            .collect()
+    /// Those of `--peers`.
+    pub(crate) fn given(args: &Args) -> Vec<Self> {
+        let of = |name: &str| serde_json::from_value(name.into()).expect("the options name them");
+        args.list("peers").into_iter().map(of).collect()
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -95,18 +89,17 @@ impl Library {
             Library::Petsc => petsc(&places.build, "petsc_jacobi"),
             Library::Amgcl => {
                 install::debian(&["libboost-dev"])?;
-                // What its source needs to tell its own name and version.
+                // What its source needs to find its own name and version.
                 let tools = ["numpy", "setuptools", "wheel", "pybind11<3"];
-                let python = install::python(&places.venv, &tools)?;
+                let python = places.python(&tools)?;
                 let headers = install::python_source(&python, &places.build, "pyamgcl")?;
-                written_sources(&places.build)?;
                 let include = format!("-I{}", headers.display());
-                install::compile(&places.build, "amgcl.cpp", &[&include]).map(PeerProgram::Threads)
+                let program = install::compile(&places.build, "amgcl.cpp", &[&include])?;
+                Ok(PeerProgram::Threads(program, &[]))
             }
             Library::Pyamg => {
-                let python = install::python(&places.venv, &["numpy", "scipy", "pyamg"])?;
-                let library = "pyamg";
-                Ok(PeerProgram::Script { python, library })
+                let python = places.python(&["numpy", "scipy", "pyamg"])?;
+                Ok(PeerProgram::Threads(python, &["-c", SCRIPT, "pyamg"]))
             }
         }
     }
@@ -116,35 +109,25 @@ impl Library {
 enum PeerProgram {
     /// With a process for each thread.
     Processes(PathBuf),
-    /// With threads of OpenMP.
-    Threads(PathBuf),
-    Script {
-        python: PathBuf,
-        library: &'static str,
-    },
+    /// With threads of OpenMP, and with arguments.
+    Threads(PathBuf, &'static [&'static str]),
 }
 
-fn written_sources(folder: &Path) -> Result<()> {
+fn write_sources(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    for (file, text) in SOURCES {
-        install::write_source(&folder.join(file), text)?;
-    }
-    Ok(())
+    let mut all = SOURCES.iter();
+    all.try_for_each(|(file, text)| install::write_source(&folder.join(file), text))
 }
 
 /// A program that uses hypre. One that is compiled already needs no package, so that it can be carried to a machine
 /// where nothing can be installed.
 fn hypre(folder: &Path, name: &str) -> Result<PeerProgram> {
-    written_sources(folder)?;
     let program = match install::up_to_date(folder, name)? {
         Some(program) => program,
         None => {
             install::debian(&["libhypre-dev"])?;
-            install::compile(
-                folder,
-                &format!("{name}.c"),
-                &["-I/usr/include/hypre", "-lHYPRE"],
-            )?
+            let flags = ["-I/usr/include/hypre", "-lHYPRE"];
+            install::compile(folder, &format!("{name}.c"), &flags)?
         }
     };
     Ok(PeerProgram::Processes(program))
@@ -156,19 +139,18 @@ fn petsc(folder: &Path, name: &str) -> Result<PeerProgram> {
     let query = ["--cflags", "--libs", "petsc"];
     let flags = install::output(Command::new("pkg-config").args(query))?;
     let flags: Vec<&str> = flags.split_whitespace().collect();
-    written_sources(folder)?;
     install::compile(folder, &format!("{name}.c"), &flags).map(PeerProgram::Processes)
 }
 
-/// A peer that is installed, or why it is not.
+/// A peer that is installed, or the reason why it is not.
 pub(crate) struct Peer {
-    library: Library,
+    pub(super) library: Library,
     program: std::result::Result<PeerProgram, String>,
 }
 
 impl Peer {
     pub(crate) fn install(library: Library, places: &ProgramPlaces) -> Self {
-        let program = library.program(places);
+        let program = write_sources(&places.build).and_then(|()| library.program(places));
         let program = program.map_err(|error| format!("not installed: {error}"));
         if let Err(why) = &program {
             eprintln!("{}: {why}", library.name());
@@ -180,56 +162,38 @@ impl Peer {
         self.library.name()
     }
 
-    pub(super) fn library(&self) -> Library {
-        self.library
-    }
-
     /// Whether it makes use of so many threads.
-    pub(crate) fn uses(&self, threads: usize) -> bool {
+    pub(super) fn uses(&self, threads: usize) -> bool {
         threads == 1 || self.library != Library::Pyamg
     }
 
-    /// Solves a system in a new process; the residual is that of the solution it leaves.
-    pub(super) fn solve(&self, files: &Files<'_>, threads: usize) -> Attempt {
-        let program = self.program.as_ref().map_err(String::clone)?;
-        let solved = || -> Result<Measurement> {
-            let files_of = [files.raw(), files.raw_solution()?].map(OsString::from);
-            let printed = install::output(program.command(threads).args(files_of))?;
-            let mut measured = Measurement::parse(&printed)?;
-            measured.residual = files.raw_residual()?;
-            Ok(measured)
-        };
-        solved().map_err(|error| format!("failed: {error}"))
-    }
-}
-
-impl PeerProgram {
-    fn command(&self, threads: usize) -> Command {
-        match self {
+    /// The command that solves, without the files.
+    pub(super) fn command(&self, threads: usize) -> Result<Command> {
+        Ok(match self.program.as_ref().map_err(String::clone)? {
             PeerProgram::Processes(program) => {
-                let mut command = Command::new("mpirun");
-                command
-                    .args(["--oversubscribe", "-n", &threads.to_string()])
-                    .arg(program)
-                    .env("OMP_NUM_THREADS", "1")
-                    .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-                    .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+                let mut command = mpirun(program, threads);
+                command.env("OMP_NUM_THREADS", "1");
                 command
             }
-            PeerProgram::Threads(program) => {
+            PeerProgram::Threads(program, arguments) => {
                 let mut command = Command::new(program);
+                command.args(*arguments);
                 command.env("OMP_NUM_THREADS", threads.to_string());
                 command
             }
-            PeerProgram::Script { python, library } => {
-                let mut command = Command::new(python);
-                command
-                    .args(["-c", SCRIPT, library])
-                    .env("OMP_NUM_THREADS", threads.to_string());
-                command
-            }
-        }
+        })
     }
+}
+
+/// A program in several processes.
+pub(super) fn mpirun(program: &Path, processes: usize) -> Command {
+    let mut command = Command::new("mpirun");
+    command
+        .args(["--oversubscribe", "-n", &processes.to_string()])
+        .arg(program)
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
 }
 
 #[cfg(test)]
@@ -237,30 +201,26 @@ mod tests {
     use vcycle::executor::Executor;
 
     use super::*;
+    use crate::peers::race::Files;
     use crate::problem;
 
     #[test]
-    fn a_peer_that_is_not_installed_says_why() {
-        let peer = Peer {
-            library: Library::Hypre,
-            program: Err("not installed: no network".to_owned()),
-        };
+    fn a_peer_that_cannot_be_run_is_reported_with_the_reason() {
         let system = problem::system(&Executor::reference(), "poisson5:2").unwrap();
-        let attempt = peer.solve(&Files::new(&system).unwrap(), 1);
-        assert_eq!(attempt, Err("not installed: no network".to_owned()));
-    }
-
-    #[test]
-    fn a_peer_that_cannot_be_run_says_why() {
-        let python = PathBuf::from("no-such-python");
-        let library = "pyamg";
-        let peer = Peer {
-            library: Library::Pyamg,
-            program: Ok(PeerProgram::Script { python, library }),
-        };
-        let system = problem::system(&Executor::reference(), "poisson5:2").unwrap();
-        let why = peer.solve(&Files::new(&system).unwrap(), 1).unwrap_err();
-        assert!(why.starts_with("failed: no-such-python"), "{why}");
-        assert!(peer.uses(1) && !peer.uses(2));
+        let files = Files::new(&system).unwrap();
+        let absent = PeerProgram::Threads("no-such-python".into(), &[]);
+        for (program, expected) in [
+            (
+                Err("not installed: no network".to_owned()),
+                "not installed: no network",
+            ),
+            (Ok(absent), "failed: no-such-python"),
+        ] {
+            let library = Library::Pyamg;
+            let peer = Peer { library, program };
+            let why = files.solve_by(&peer, 1).unwrap_err().to_string();
+            assert!(why.starts_with(expected), "{why}");
+            assert!(peer.uses(1) && !peer.uses(2));
+        }
     }
 }

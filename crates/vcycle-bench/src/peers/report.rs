@@ -1,12 +1,13 @@
 //! The tables.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use vcycle_plot::{BarRow, bars};
 
-use super::measurement::{Attempt, Measurement, OURS, TOLERANCE};
-use crate::asked::Asked;
+use super::measurement::{Attempt, Measurement, OURS};
+use crate::args::Args;
 use crate::common::Result;
-use crate::table::{Cell, Table, row};
+use crate::table::{Table, row};
 
 /// All solves of one problem with one number of threads, by name.
 pub(crate) struct PeerGroup {
@@ -34,88 +35,88 @@ impl PeerGroup {
 
     fn json(&self) -> Value {
         let best = self.best_peer();
-        let ratio = |m: &Measurement| {
-            let best = best.filter(|_| m.converged())?;
-            Some(best.1.total() / m.total())
+        let solve = |(name, attempt): &(String, Attempt)| {
+            let mut solve = match attempt {
+                Ok(m) => json!(m),
+                Err(why) => json!({"error": why}),
+            };
+            let converged = attempt.as_ref().ok().filter(|m| m.converged());
+            let faster = converged
+                .zip(best)
+                .map(|(m, best)| best.1.total() / m.total());
+            solve["name"] = name.as_str().into();
+            solve["times_faster_than_best_peer"] = faster.into();
+            solve
         };
-        let solves = self.solves.iter().map(|(name, attempt)| match attempt {
-            Ok(m) => json!({
-                "name": name,
-                "read_seconds": m.read,
-                "setup_seconds": m.setup,
-                "solve_seconds": m.solve,
-                "iterations": m.iterations,
-                "relative_residual": m.residual,
-                "operator_complexity": m.complexity,
-                "times_faster_than_best_peer": ratio(m),
-            }),
-            Err(why) => json!({"name": name, "error": why}),
-        });
         json!({
             "problem": self.problem,
             "threads": self.threads,
             "best_peer": best.map(|(name, _)| name),
-            "solves": solves.collect::<Vec<_>>(),
+            "solves": self.solves.iter().map(solve).collect::<Vec<_>>(),
         })
     }
 }
 
 /// As one line of JSON.
-pub(crate) fn json(groups: &[PeerGroup]) -> String {
-    Value::from_iter(groups.iter().map(PeerGroup::json)).to_string()
+pub(crate) fn json(groups: &[PeerGroup]) -> Value {
+    groups.iter().map(PeerGroup::json).collect()
 }
 
-/// The other way round. A file may say no residuals; then all of its solves have converged.
+/// What [`json`] made.
 pub(crate) fn read(text: &str) -> Result<Vec<PeerGroup>> {
-    let groups: Vec<Value> = serde_json::from_str(text)?;
-    groups.iter().map(read_group).collect()
-}
-
-fn read_group(group: &Value) -> Result<PeerGroup> {
-    let missing = |key: &str| format!("a group of solves has no `{key}`");
-    let text = |of: &Value, key: &str| of[key].as_str().map(str::to_owned);
-    let solves = group["solves"].as_array();
-    let solve = |one: &Value| {
-        let name = text(one, "name").ok_or_else(|| missing("name"))?;
-        let attempt = attempt(one).ok_or(text(one, "error").unwrap_or_default());
-        Ok::<_, String>((name, attempt))
+    #[derive(Deserialize)]
+    struct Group {
+        problem: String,
+        threads: usize,
+        solves: Vec<Value>,
+    }
+    let solve = |one: Value| {
+        let name = one["name"]
+            .as_str()
+            .ok_or("a solve has no name")?
+            .to_owned();
+        let attempt = match one["error"].as_str() {
+            Some(why) => Err(why.to_owned()),
+            None => Ok(serde_json::from_value(one)?),
+        };
+        Ok((name, attempt))
     };
-    let solves = solves.ok_or_else(|| missing("solves"))?.iter().map(solve);
-    Ok(PeerGroup {
-        problem: text(group, "problem").ok_or_else(|| missing("problem"))?,
-        threads: group["threads"]
-            .as_u64()
-            .ok_or_else(|| missing("threads"))? as usize,
-        solves: solves.collect::<std::result::Result<_, _>>()?,
-    })
-}
-
-/// A solve that came to an end; of some only the total was kept.
-fn attempt(one: &Value) -> Option<Measurement> {
-    let number = |key: &str| one[key].as_f64();
-    let both = number("setup_seconds").zip(number("solve_seconds"));
-    let (setup, solve) = both.or(number("total_seconds").map(|total| (0.0, total)))?;
-    Some(Measurement {
-        read: number("read_seconds").unwrap_or(0.0),
-        setup,
-        solve,
-        iterations: number("iterations").unwrap_or(0.0) as usize,
-        residual: number("relative_residual").unwrap_or(TOLERANCE),
-        complexity: number("operator_complexity"),
-        messages: 0.0,
-    })
+    let group = |group: Group| {
+        Ok(PeerGroup {
+            problem: group.problem,
+            threads: group.threads,
+            solves: group.solves.into_iter().map(solve).collect::<Result<_>>()?,
+        })
+    };
+    let groups: Vec<Group> = serde_json::from_str(text)?;
+    groups.into_iter().map(group).collect()
 }
 
 /// All solves in a table, and our rows beside the best peer in another.
-pub(crate) fn text(asked: &Asked, groups: &[PeerGroup]) -> String {
-    let mut all = asked.table("all");
+pub(crate) fn text(args: &Args, groups: &[PeerGroup]) -> String {
+    let mut all = args.table("all");
     for group in groups {
         for (name, attempt) in &group.solves {
-            let head = row![&group.problem, group.threads, name].into_iter();
-            all.row(head.chain(cells(attempt)).collect());
+            let mut cells = row![&group.problem, group.threads, name];
+            cells.extend(match attempt {
+                Err(why) => row!["", "", "", "", "", "", why],
+                Ok(m) => {
+                    let (total, note) = (m.total(), m.note());
+                    row![
+                        m.read,
+                        m.setup,
+                        m.solve,
+                        total,
+                        m.iterations,
+                        m.residual,
+                        note
+                    ]
+                }
+            });
+            all.row(cells);
         }
     }
-    format!("{all}\n\n{}", beside_the_best(asked, groups))
+    format!("{all}\n\n{}", beside_the_best(args, groups))
 }
 
 /// Totals of all that succeeded, as bars.
@@ -179,8 +180,8 @@ fn parts(groups: &[PeerGroup]) -> String {
     text
 }
 
-fn beside_the_best(asked: &Asked, groups: &[PeerGroup]) -> Table {
-    let mut ratios = asked.table("best");
+fn beside_the_best(args: &Args, groups: &[PeerGroup]) -> Table {
+    let mut ratios = args.table("best");
     for group in groups {
         let best = group.best_peer();
         let peer = best.map_or("none", |best| best.0);
@@ -188,33 +189,11 @@ fn beside_the_best(asked: &Asked, groups: &[PeerGroup]) -> Table {
         for (name, m) in group.succeeded(true) {
             let ours = m.total();
             let faster = theirs.map(|theirs| theirs / ours);
-            ratios.row(row![
-                &group.problem,
-                group.threads,
-                name,
-                ours,
-                peer,
-                theirs,
-                faster
-            ]);
+            let (problem, threads) = (&group.problem, group.threads);
+            ratios.row(row![problem, threads, name, ours, peer, theirs, faster]);
         }
     }
     ratios
-}
-
-fn cells(attempt: &Attempt) -> Vec<Cell> {
-    match attempt {
-        Ok(m) => row![
-            m.read,
-            m.setup,
-            m.solve,
-            m.total(),
-            m.iterations,
-            m.residual,
-            if m.converged() { "" } else { "not converged" },
-        ],
-        Err(why) => row!["", "", "", "", "", "", why],
-    }
 }
 
 #[cfg(test)]
@@ -228,7 +207,8 @@ mod tests {
             solve,
             iterations: 10,
             residual,
-            ..Measurement::default()
+            complexity: None,
+            messages: 0.0,
         })
     }
 
@@ -272,12 +252,12 @@ mod tests {
 
     #[test]
     fn ratios_are_of_totals_and_to_the_best_that_solved_it() {
-        let asked = &Asked::plain("peers");
-        let both = text(asked, &[group()]);
+        let args = &Args::parse("peers");
+        let both = text(args, &[group()]);
         assert!(line(&both, "slow").ends_with("| 0.500 | 5.000 | 1.000 | 6.000 | 10 | 1.0e-9 | |"));
         assert!(line(&both, "wrong").ends_with("| 1.0e-3 | not converged |"));
         assert!(line(&both, "absent").ends_with("| | not installed: no network |"));
-        let ratios = beside_the_best(asked, &[group()]).to_string();
+        let ratios = beside_the_best(args, &[group()]).to_string();
         assert!(line(&ratios, "| vcycle |").ends_with("| 3.000 | fast | 2.000 | 0.67 |"));
         assert!(line(&ratios, "amg").ends_with("| 4.000 | fast | 2.000 | 0.50 |"));
     }
@@ -290,8 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn json_has_the_same() {
-        let value: Value = serde_json::from_str(&json(&[group()])).unwrap();
+    fn json_has_the_same_and_is_read_again() {
+        let value = json(&[group()]);
         let solves = &value[0]["solves"];
         assert_eq!(value[0]["best_peer"], "fast");
         assert_eq!(solves[0]["name"], "vcycle");
@@ -299,25 +279,21 @@ mod tests {
         assert_eq!(solves[2]["read_seconds"], 0.5);
         assert_eq!(solves[4]["times_faster_than_best_peer"], Value::Null);
         assert_eq!(solves[5]["error"], "not installed: no network");
-    }
-
-    #[test]
-    fn what_was_printed_is_read_again() {
-        let again = read(&json(&[group()])).unwrap();
-        let asked = &Asked::plain("peers");
-        assert_eq!(text(asked, &again), text(asked, &[group()]));
+        let again = read(&value.to_string()).unwrap();
+        let args = &Args::parse("peers");
+        assert_eq!(text(args, &again), text(args, &[group()]));
     }
 
     #[test]
     fn nothing_is_compared_with_a_failure() {
         let mut failed = group();
         failed.solves[0].1 = Err("failed".to_owned());
-        let asked = &Asked::plain("peers");
-        let ratios = beside_the_best(asked, &[failed]).to_string();
+        let args = &Args::parse("peers");
+        let ratios = beside_the_best(args, &[failed]).to_string();
         assert_eq!(ratios.lines().count(), 3, "{ratios}");
         let mut alone = group();
         alone.solves.truncate(1);
-        let ratios = beside_the_best(asked, &[alone]).to_string();
+        let ratios = beside_the_best(args, &[alone]).to_string();
         assert!(line(&ratios, "| vcycle |").contains("| none |"));
     }
 }

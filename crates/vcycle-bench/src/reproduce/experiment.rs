@@ -8,37 +8,33 @@ use serde::{Deserialize, Serialize};
 use vcycle::config::RunConfig;
 use vcycle::executor::Executor;
 
-use super::solves::Solves;
 use crate::common::Result;
 use crate::options::Options;
 use crate::peers::{Library, Measurement, Peers};
 use crate::problem;
 use crate::published::{self, PublishedValue};
+use crate::timing::mean;
 
 /// Experiments and what was published, paper by paper.
-const FILES: [(&str, &str); 5] = [
-    (include_str!("../../experiments/tsai.toml"), published::TSAI),
-    (include_str!("../../experiments/zong.toml"), published::ZONG),
-    (
-        include_str!("../../experiments/chronos.toml"),
-        published::CHRONOS,
-    ),
-    (include_str!("../../experiments/amgt.toml"), published::AMGT),
-    (
-        include_str!("../../experiments/ginkgo.toml"),
-        published::GINKGO,
-    ),
-];
+macro_rules! papers {
+    ($($name:literal)*) => {
+        [$((
+            include_str!(concat!("../../experiments/", $name, ".toml")),
+            include_str!(concat!("../../published/", $name, ".tsv")),
+        )),*]
+    };
+}
 
-static PAPERS: LazyLock<Vec<Paper>> =
-    LazyLock::new(|| FILES.map(|(text, values)| Paper::new(text, values)).into());
+static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
+    let files = papers!["tsai" "zong" "chronos" "amgt" "ginkgo"];
+    files.map(|(text, values)| Paper::new(text, values)).into()
+});
 
 /// All experiments, in the order of the papers.
 pub(super) fn all() -> Vec<&'static Experiment> {
     PAPERS.iter().flat_map(|paper| &paper.experiments).collect()
 }
 
-/// A paper.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Paper {
@@ -59,7 +55,7 @@ pub(super) struct Paper {
 
 impl Paper {
     /// # Panics
-    /// For a text that is none: the files are part of the program, and a test reads them all.
+    /// For a malformed text: the files are part of the program, and a test reads them all.
     fn new(text: &str, published: &'static str) -> Self {
         let mut paper: Self = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
         paper.published = published;
@@ -73,22 +69,21 @@ impl Paper {
     pub fn subjects(&self, list: &str, scope: &Scope) -> Result<Vec<Subject>> {
         let of = self.problems.get(list);
         let of = of.ok_or_else(|| format!("{} has no problems `{list}`", self.key))?;
-        let place = 1 + scope.size([0, 1, 2]);
         let subject = |fields: &Vec<String>| Subject {
             name: fields[0].clone(),
-            problem: fields[place].clone(),
+            problem: fields[scope.size([1, 2, 3])].clone(),
             extra: fields.get(4).cloned(),
         };
         Ok(of.iter().map(subject).collect())
     }
 }
 
-/// What the paper calls a problem, and what is solved for it.
+/// The name of a problem in the paper, and what is solved for it.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
     pub name: String,
     pub problem: String,
-    /// The solver of what is not symmetric, say.
+    /// The solver of a nonsymmetric problem, say.
     pub extra: Option<String>,
 }
 
@@ -143,7 +138,6 @@ pub(super) struct Chart {
 enum Better {
     Less,
     More,
-    /// They tell how something is made up.
     Neither,
 }
 
@@ -163,6 +157,11 @@ impl Experiment {
         format!("{}/{}", self.key, self.item)
     }
 
+    /// The name of one of its files, without the ending.
+    pub fn file_stem(&self) -> String {
+        self.name().replace('/', "-")
+    }
+
     pub fn paper(&self) -> &'static Paper {
         let mut papers = PAPERS.iter();
         let paper = papers.find(|paper| paper.key == self.key);
@@ -178,6 +177,138 @@ impl Experiment {
     /// The problems of its own measure.
     pub fn subjects(&self, scope: &Scope) -> Result<Vec<Subject>> {
         self.paper().subjects(&self.problems, scope)
+    }
+
+    /// The first of them.
+    pub fn subject(&self, scope: &Scope) -> Result<Subject> {
+        Ok(self.subjects(scope)?.swap_remove(0))
+    }
+}
+
+/// Every problem of a list with every variant of a configuration, and columns of quantities.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Solves {
+    /// A list of the paper.
+    pub problems: String,
+    /// The options that all variants have.
+    pub base: Options,
+    /// Options of each, beside its `name`; `only` for some problems, and `hidden` where it has no row of its own.
+    #[serde(default = "one_variant")]
+    pub variants: Vec<Options>,
+    #[serde(default = "default_row")]
+    pub row: String,
+    pub columns: Vec<Column>,
+    /// Rounds in three sizes.
+    #[serde(default = "three_rounds")]
+    pub rounds: [usize; 3],
+    /// Whether problems are only of the kind of the paper's, but for some that are the `same`.
+    #[serde(default)]
+    pub of_the_kind: bool,
+    #[serde(default)]
+    pub same: Vec<String>,
+    #[serde(default)]
+    pub peers: Vec<Beside>,
+    #[serde(default)]
+    pub ends: Vec<End>,
+}
+
+fn one_variant() -> Vec<Options> {
+    vec![Options::new()]
+}
+
+fn default_row() -> String {
+    "{problem}, {variant}".to_owned()
+}
+
+fn three_rounds() -> [usize; 3] {
+    [3; 3]
+}
+
+/// A quantity of a solve: its name alone, or a table.
+#[derive(Debug, Deserialize)]
+#[serde(from = "ColumnText")]
+pub(super) struct Column(pub ColumnTable);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ColumnTable {
+    pub quantity: String,
+    pub unit: String,
+    /// What of a solve it is.
+    pub of: String,
+    /// Its row, where that is another one.
+    pub row: Option<String>,
+    /// The variant that has it; all of them unless given.
+    pub variant: Option<String>,
+    /// On a device, how many times as much it is on the processor.
+    pub processor: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ColumnText {
+    Name(String),
+    Table(ColumnTable),
+}
+
+impl From<ColumnText> for Column {
+    fn from(text: ColumnText) -> Self {
+        let of = match text {
+            ColumnText::Table(column) => return Self(column),
+            ColumnText::Name(of) => of,
+        };
+        let (quantity, unit) = match of.as_str() {
+            "solve ms" => ("solve", "ms"),
+            "set-up" | "solve" => (of.as_str(), "s"),
+            "speed-up" => (of.as_str(), "x"),
+            quantity => (quantity, ""),
+        };
+        Self(ColumnTable {
+            quantity: quantity.to_owned(),
+            unit: unit.to_owned(),
+            of,
+            ..ColumnTable::default()
+        })
+    }
+}
+
+/// A library that solves the same systems, where `--peers` names it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Beside {
+    pub library: Library,
+    pub row: String,
+    /// The mean of how much longer it takes than our last variant.
+    pub mean: Option<String>,
+}
+
+/// A row made of all values of a quantity.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct End {
+    pub row: String,
+    pub quantity: String,
+    pub by: By,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum By {
+    Least,
+    Most,
+    Mean,
+    GeometricMean,
+}
+
+impl By {
+    pub fn of(self, values: &[f64]) -> f64 {
+        match self {
+            Self::Least => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Self::Most => values.iter().copied().fold(0.0, f64::max),
+            Self::Mean => values.iter().sum::<f64>() / values.len().max(1) as f64,
+            Self::GeometricMean => mean(values),
+        }
     }
 }
 
@@ -197,9 +328,9 @@ pub(super) enum Size {
 pub(super) struct Scope {
     pub size: Size,
     pub device: String,
-    /// The machine, in words.
+    /// A description of the machine.
     pub machine: String,
-    /// Whom to measure in the same run.
+    /// Libraries that are measured in the same run.
     pub peers: Peers,
     /// The Python that has Intel MKL.
     pub mkl: Option<PathBuf>,
@@ -222,12 +353,16 @@ impl Scope {
     }
 
     pub fn executor(&self) -> Result<Executor> {
-        let mut run = RunConfig::default();
-        run.device.clone_from(&self.device);
-        Ok(run.executor()?)
+        Ok(self.run_config().executor()?)
     }
 
-    /// Solves of a problem by a library on the processor, where it is asked for.
+    pub fn run_config(&self) -> RunConfig {
+        let mut run = RunConfig::default();
+        run.device.clone_from(&self.device);
+        run
+    }
+
+    /// Solves of a problem by a library on the processor, where `--peers` names it.
     pub fn solved_by(
         &self,
         library: Library,

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use vcycle_plot::number;
 
-use super::experiment::{Experiment, Paper, all};
-use super::page::{anchor, chart};
+use super::experiment::{Experiment, Paper, Size, all};
+use super::page::anchor;
 use super::record::Record;
-use super::summary::{Line, lines, machines, sizes};
+use super::summary::{chart, lines};
 
 const HEAD: &str = "# The papers, reproduced
 
@@ -41,17 +41,12 @@ pub(super) fn of(records: &[(&'static Experiment, Record)], charts: &str) -> Str
     text += if is_of_device { DEVICE } else { NOISE };
     text += &overview(records);
     text += &missing(records, is_of_device);
-    let mut paper = "";
+    let mut key = "";
     for (experiment, record) in records {
-        if experiment.paper().key != paper {
-            paper = &experiment.paper().key;
-            let _ = write!(
-                text,
-                "\n## {}: {}\n",
-                experiment.paper().authors,
-                experiment.paper().title
-            );
-            text += &left_out(experiment.paper());
+        let paper = experiment.paper();
+        if paper.key != key {
+            key = &paper.key;
+            text += &heading_of(paper);
         }
         text += &section(experiment, record, charts);
     }
@@ -60,11 +55,11 @@ pub(super) fn of(records: &[(&'static Experiment, Record)], charts: &str) -> Str
 
 /// The experiments that have no record here.
 fn missing(records: &[(&'static Experiment, Record)], is_of_device: bool) -> String {
-    let all = all().into_iter();
-    let wanted = all.filter(|one| one.on_devices || !is_of_device);
-    let names = wanted.map(Experiment::name);
     let is_there = |name: &String| records.iter().any(|(one, _)| one.name() == *name);
-    let names: Vec<String> = names.filter(|name| !is_there(name)).collect();
+    let wanted = all().into_iter();
+    let wanted = wanted.filter(|one| one.on_devices || !is_of_device);
+    let names = wanted.map(Experiment::name).filter(|name| !is_there(name));
+    let names: Vec<String> = names.collect();
     match names.is_empty() {
         true => String::new(),
         false => format!(
@@ -74,9 +69,10 @@ fn missing(records: &[(&'static Experiment, Record)], is_of_device: bool) -> Str
     }
 }
 
-/// What has no section of its own.
-fn left_out(paper: &Paper) -> String {
-    let mut text = "\nWithout a section of their own:\n\n".to_owned();
+/// The title of a paper, and what has no section of its own.
+fn heading_of(paper: &Paper) -> String {
+    let (authors, title) = (&paper.authors, &paper.title);
+    let mut text = format!("\n## {authors}: {title}\n\nWithout a section of their own:\n\n");
     for (items, why) in &paper.left_out {
         let _ = writeln!(text, "- {items}: {why}.");
     }
@@ -95,26 +91,21 @@ Of every table or figure the quantity that is drawn, where a ratio to a publishe
 "
     .to_owned();
     for (experiment, record) in records {
-        let drawn = lines(experiment, record);
-        let drawn = drawn
-            .iter()
-            .filter(|line| line.quantity == experiment.chart.quantity);
-        let ratios: Vec<f64> = drawn.filter_map(|line| line.ratio).collect();
-        let gains: Vec<f64> = ratios
-            .iter()
-            .filter_map(|&ratio| experiment.chart.gain(ratio))
-            .collect();
+        let chart = &experiment.chart;
+        let mut drawn = lines(experiment, record);
+        drawn.retain(|line| line.quantity == chart.quantity);
+        let ratios: Vec<f64> = drawn.iter().filter_map(|line| line.ratio).collect();
+        let gains = ratios.iter().filter_map(|&ratio| chart.gain(ratio));
+        let gains: Vec<f64> = gains.collect();
         let count = |is: fn(f64) -> bool| match gains.iter().filter(|&&gain| is(gain)).count() {
             0 => String::new(),
             count => count.to_string(),
         };
-        let range = match (
-            ratios.iter().copied().reduce(f64::min),
-            ratios.iter().copied().reduce(f64::max),
-        ) {
+        let [least, most] = [f64::min, f64::max].map(|of| ratios.iter().copied().reduce(of));
+        let range = match (least, most) {
             (Some(least), Some(most)) if least < most => format!("{least:.2} to {most:.2}"),
             (Some(only), _) => format!("{only:.2}"),
-            _ => "none: see there".to_owned(),
+            (None, _) => "none: see there".to_owned(),
         };
         let _ = writeln!(
             text,
@@ -122,7 +113,7 @@ Of every table or figure the quantity that is drawn, where a ratio to a publishe
             experiment.paper().key,
             experiment.item,
             anchor(&heading(experiment)),
-            experiment.chart.quantity,
+            chart.quantity,
             count(|gain| gain > 1.05),
             count(|gain| (1.0 / 1.05..=1.05).contains(&gain)),
             count(|gain| gain < 1.0 / 1.05),
@@ -136,49 +127,48 @@ fn heading(experiment: &Experiment) -> String {
 }
 
 fn section(experiment: &Experiment, record: &Record, charts: &str) -> String {
+    let mut machines: Vec<_> = experiment
+        .published()
+        .iter()
+        .map(|one| one.machine())
+        .collect();
+    machines.sort_unstable();
+    machines.dedup();
+    if machines.is_empty() {
+        machines.push("no numbers in the text of the paper");
+    }
+    let sizes = match record.size {
+        Size::Full => "",
+        Size::Quick | Size::Tiny => ", small problems in place of those named",
+    };
     let mut text = format!(
-        "\n### {}\n\n{} Published: {}. Ours: {}, `{}`, {}{}, by `vcycle reproduce {}`.\n\n",
+        "\n### {}\n\n{} Published: {}. Ours: {}, `{}`, {}{sizes}, by `vcycle reproduce {}`.\n\n",
         heading(experiment),
         experiment.problem,
-        machines(experiment),
+        machines.join("; "),
         record.machine,
         record.device,
         record.date,
-        sizes(record),
         experiment.name(),
     );
     if let Some(why) = &record.failure {
-        let _ = writeln!(text, "Not run: {why}.");
-        return text;
+        return text + &format!("Not run: {why}.\n");
     }
     if chart(experiment, record).is_some() {
         let (name, quantity) = (experiment.name(), &experiment.chart.quantity);
-        let file = chart_name(experiment);
-        let _ = writeln!(text, "![{name}: {quantity}]({charts}/{file})\n");
+        let file = experiment.file_stem();
+        let _ = writeln!(text, "![{name}: {quantity}]({charts}/{file}.svg)\n");
     }
     text += "| row | quantity | published | ours | ratio | |\n|---|---|---:|---:|---:|---|\n";
     for line in lines(experiment, record) {
-        text += &row(&line);
+        let [published, ours] = [line.published, line.ours].map(|value| value.map(number));
+        let ratio = line.ratio.map(|ratio| format!("{ratio:.2}"));
+        let [published, ours, ratio] = [published, ours, ratio].map(Option::unwrap_or_default);
+        let (row, named, remarks) = (&line.row, line.named(), line.remarks());
+        let _ = writeln!(
+            text,
+            "| {row} | {named} | {published} | {ours} | {ratio} | {remarks} |"
+        );
     }
-    let _ = write!(text, "\n{}\n", experiment.why);
-    text
-}
-
-/// The file of a chart.
-pub(super) fn chart_name(experiment: &Experiment) -> String {
-    format!("{}.svg", experiment.name().replace('/', "-"))
-}
-
-fn row(line: &Line) -> String {
-    let cell = |value: Option<f64>| value.map_or(String::new(), number);
-    format!(
-        "| {} | {} | {} | {} | {} | {} |\n",
-        line.row,
-        line.named(),
-        cell(line.published),
-        cell(line.ours),
-        line.ratio
-            .map_or(String::new(), |ratio| format!("{ratio:.2}")),
-        line.remarks(),
-    )
+    text + &format!("\n{}\n", experiment.why)
 }

@@ -1,10 +1,6 @@
 //! The comparison as one HTML page that needs nothing else: the Markdown, with its charts inside.
 
-use vcycle_plot::{BarRow, bars, escape};
-
-use super::experiment::Experiment;
-use super::record::Record;
-use super::summary::{Line, lines};
+use vcycle_plot::escape;
 
 const HEAD: &str = r#"<!DOCTYPE html>
 <html lang="en">
@@ -23,27 +19,6 @@ svg { width: 100%; max-width: 36rem; height: auto; display: block; margin: 1rem 
 </head>
 <body>
 "#;
-
-/// The bars of an experiment, where there are values of the quantity that is drawn.
-pub(super) fn chart(experiment: &Experiment, record: &Record) -> Option<String> {
-    let mut drawn = lines(experiment, record);
-    drawn.retain(|line| line.quantity == experiment.chart.quantity);
-    let named = drawn.iter().map(Line::named).next()?;
-    let rows: Vec<BarRow> = drawn.iter().map(bar_row).collect();
-    let logarithmic = experiment.chart.logarithmic;
-    bars(&rows, &["published", "vcycle"], &named, logarithmic)
-}
-
-fn bar_row(line: &Line) -> BarRow {
-    let both = [("published", line.published), ("vcycle", line.ours)];
-    let both = both
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    BarRow {
-        name: line.row.clone(),
-        values: both.chain(line.peers.iter().cloned()).collect(),
-    }
-}
 
 /// The page of a Markdown text, with the file of every chart in place of its name. It is that of [`markdown`](super::markdown):
 /// headings, paragraphs, lists, tables, images, and links to headings.

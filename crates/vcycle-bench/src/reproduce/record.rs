@@ -1,26 +1,28 @@
 //! What an experiment has measured, as a file.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
 use super::experiment::{Experiment, Scope, Size};
-use super::machine;
+use crate::common::Result;
+use crate::install::output;
 
 /// One number.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub(super) struct Value {
     pub row: String,
     pub quantity: String,
     pub unit: String,
     pub value: f64,
-    /// Whose number it is, where it is not ours.
+    /// The library that it was measured with, where that is not ours.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub who: String,
-    /// Whether the problem is only of the kind of the paper's, or smaller: iterations are not to be compared then.
+    /// Whether the problem is only of the kind of the paper's, or smaller: then iterations are not comparable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_the_kind: bool,
-    /// What has to be said of it: that a solve has not converged, say.
+    /// A remark: that a solve has not converged, say.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -32,18 +34,14 @@ impl Value {
             quantity: quantity.to_owned(),
             unit: unit.to_owned(),
             value,
-            who: String::new(),
-            of_the_kind: false,
-            note: String::new(),
+            ..Self::default()
         }
     }
 
-    /// A factor.
     pub fn factor(row: impl Into<String>, quantity: &str, value: f64) -> Self {
         Self::new(row, quantity, "x", value)
     }
 
-    /// Iterations.
     pub fn iterations(row: impl Into<String>, count: usize) -> Self {
         Self::new(row, "iterations", "", count as f64)
     }
@@ -75,7 +73,7 @@ pub(super) struct Record {
     pub size: Size,
     pub device: String,
     pub machine: String,
-    /// Of the processor's clock, `2026-11-17`.
+    /// The day in Greenwich, `2026-11-17`.
     pub date: String,
     pub seconds: f64,
     /// Why there are no values.
@@ -86,32 +84,35 @@ pub(super) struct Record {
 
 impl Record {
     pub fn new(
-        experiment: String,
+        experiment: &Experiment,
         scope: &Scope,
-        values: Vec<Value>,
-        failure: Option<String>,
+        measured: Result<Vec<Value>>,
         seconds: f64,
-    ) -> Self {
-        Self {
-            experiment,
+    ) -> Result<Self> {
+        let (values, failure) = match measured {
+            Ok(values) => (values, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        Ok(Self {
+            experiment: experiment.name(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             size: scope.size,
             device: scope.device.clone(),
             machine: scope.machine.clone(),
-            date: machine::today(),
+            date: output(Command::new("date").args(["-u", "+%F"]))?,
             seconds,
             failure,
             values,
-        }
+        })
     }
 
-    /// The record of a file; none where it is absent or half of one.
-    pub fn read(file: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(file).ok()?;
+    /// The record in a folder; none where it is absent or incomplete.
+    pub fn read(folder: &Path, experiment: &Experiment) -> Option<Self> {
+        let text = std::fs::read_to_string(folder.join(file_name(experiment))).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// Whether a run with this scope would measure the same; what has failed is tried again.
+    /// Whether a run with this scope would measure the same; failed experiments are repeated.
     pub fn fits(&self, scope: &Scope) -> bool {
         let is_same = (self.size, &self.device) == (scope.size, &scope.device);
         is_same && self.failure.is_none() && self.version == env!("CARGO_PKG_VERSION")
@@ -119,18 +120,13 @@ impl Record {
 }
 
 /// The name of the file of an experiment.
-pub(super) fn file_name(experiment: &str) -> String {
-    format!("{}.json", experiment.replace('/', "-"))
+pub(super) fn file_name(experiment: &Experiment) -> String {
+    format!("{}.json", experiment.file_stem())
 }
 
-/// The records that a folder has of some experiments, in their order.
-pub(super) fn all(
-    folder: &Path,
-    experiments: &[&'static Experiment],
-) -> Vec<(&'static Experiment, Record)> {
-    let read = |one: &&'static Experiment| {
-        let record = Record::read(&folder.join(file_name(&one.name())))?;
-        Some((*one, record))
-    };
-    experiments.iter().filter_map(read).collect()
+/// The records of a folder, in the order of the experiments.
+pub(super) fn all(folder: &Path) -> Vec<(&'static Experiment, Record)> {
+    let all = super::experiment::all().into_iter();
+    all.filter_map(|one| Some((one, Record::read(folder, one)?)))
+        .collect()
 }

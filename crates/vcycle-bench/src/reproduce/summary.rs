@@ -1,13 +1,12 @@
 //! Published values and ours side by side.
 
-use vcycle_plot::number;
+use vcycle_plot::{BarRow, bars, number};
 
 use super::experiment::{Experiment, Size};
-use super::record::{Record, Value};
-use crate::published::PublishedValue;
+use super::record::Record;
 
 /// One line of a comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     pub row: String,
     pub quantity: String,
@@ -22,6 +21,15 @@ pub(super) struct Line {
 }
 
 impl Line {
+    fn new(row: &str, quantity: &str, unit: &str) -> Self {
+        Self {
+            row: row.to_owned(),
+            quantity: quantity.to_owned(),
+            unit: unit.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// The quantity with its unit.
     pub fn named(&self) -> String {
         match self.unit.as_str() {
@@ -30,7 +38,7 @@ impl Line {
         }
     }
 
-    /// What is said of it: peers, then the note.
+    /// Peers, then the note.
     pub fn remarks(&self) -> String {
         let peers = self.peers.iter();
         let peers = peers.map(|(who, value)| format!("{who} {}", number(*value)));
@@ -39,96 +47,70 @@ impl Line {
     }
 }
 
-/// All values of an experiment: ours in the order in which they were measured, then what we have not, then what only others have.
+/// All values of an experiment: ours in the order in which they were measured, then published values that were not measured, then
+/// those of peers alone.
 pub(super) fn lines(experiment: &Experiment, record: &Record) -> Vec<Line> {
     let mut published = experiment.published();
-    let (ours, mut theirs): (Vec<_>, Vec<_>) =
-        record.values.iter().partition(|value| value.who.is_empty());
     let mut lines = Vec::new();
-    for value in ours {
-        let is_it =
-            |one: &PublishedValue| (one.row, one.quantity) == (&*value.row, &*value.quantity);
-        let place = published.iter().position(is_it);
-        let published = place.map(|place| published.remove(place).value);
-        lines.push(of_ours(value, published, record.size));
+    for value in record.values.iter().filter(|value| value.who.is_empty()) {
+        let mut line = Line::new(&value.row, &value.quantity, &value.unit);
+        (line.ours, line.note) = (Some(value.value), value.note.clone());
+        let mut known = published.iter();
+        let place = known.position(|one| (one.row, one.quantity) == (&value.row, &value.quantity));
+        if let Some(place) = place {
+            let theirs = published.remove(place).value;
+            line.published = Some(theirs);
+            // Seconds and bandwidths are those of a machine, and iterations those of a problem. Factors of times are those of large
+            // problems: small ones fit into caches.
+            let is_full = record.size == Size::Full;
+            let is_comparable = match value.unit.as_str() {
+                "x" | "%" => is_full,
+                "" => is_full && !value.of_the_kind || !value.quantity.starts_with("iterations"),
+                _ => false,
+            };
+            line.ratio = is_comparable.then_some(value.value / theirs);
+        }
+        lines.push(line);
     }
-    lines.extend(published.iter().map(of_theirs));
-    for line in &mut lines {
-        let is_it = |value: &&Value| (&value.row, &value.quantity) == (&line.row, &line.quantity);
-        let (same, others): (Vec<_>, Vec<_>) = theirs.into_iter().partition(is_it);
-        (line.peers, theirs) = (of_peers(&same), others);
+    for value in published {
+        let mut line = Line::new(value.row, value.quantity, value.unit);
+        line.published = Some(value.value);
+        lines.push(line);
+    }
+    let known = lines.len();
+    for value in record.values.iter().filter(|value| !value.who.is_empty()) {
+        let peer = (value.who.clone(), value.value);
+        let is_it = |line: &&mut Line| (&line.row, &line.quantity) == (&value.row, &value.quantity);
+        if let Some(line) = lines[..known].iter_mut().find(is_it) {
+            line.peers.push(peer);
+            continue;
+        }
+        let mut line = Line::new(&value.row, &value.quantity, &value.unit);
+        (line.peers, line.note) = (vec![peer], value.note.clone());
+        lines.push(line);
+    }
+    for line in &mut lines[..known] {
         if line.ours.is_none() && line.peers.is_empty() {
             line.note = "not measured in this run".to_owned();
         }
     }
-    lines.extend(theirs.into_iter().map(of_a_peer));
     lines
 }
 
-fn of_peers(values: &[&Value]) -> Vec<(String, f64)> {
-    let one = |value: &&Value| (value.who.clone(), value.value);
-    values.iter().map(one).collect()
-}
-
-fn of_a_peer(value: &Value) -> Line {
-    Line {
-        peers: of_peers(&[value]),
-        ours: None,
-        ..of_ours(value, None, Size::Full)
-    }
-}
-
-fn of_ours(value: &Value, published: Option<f64>, size: Size) -> Line {
-    // Seconds and bandwidths are those of a machine, and iterations of other problems are not to be compared.
-    let is_same = size == Size::Full && !value.of_the_kind;
-    // Factors of times are those of large problems: small ones fit into caches.
-    let is_comparable = match value.unit.as_str() {
-        "x" | "%" => size == Size::Full,
-        "" => is_same || !value.quantity.starts_with("iterations"),
-        _ => false,
+/// The bars of an experiment, where there are values of the quantity that is drawn.
+pub(super) fn chart(experiment: &Experiment, record: &Record) -> Option<String> {
+    let mut drawn = lines(experiment, record);
+    drawn.retain(|line| line.quantity == experiment.chart.quantity);
+    let named = drawn.first()?.named();
+    let row = |line: Line| {
+        let both = [("published", line.published), ("vcycle", line.ours)].into_iter();
+        let both = both.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        BarRow {
+            name: line.row,
+            values: both.chain(line.peers).collect(),
+        }
     };
-    let ratio = published.map(|published| value.value / published);
-    Line {
-        row: value.row.clone(),
-        quantity: value.quantity.clone(),
-        unit: value.unit.clone(),
-        published,
-        ours: Some(value.value),
-        ratio: ratio.filter(|_| is_comparable),
-        peers: Vec::new(),
-        note: value.note.clone(),
-    }
-}
-
-fn of_theirs(value: &PublishedValue) -> Line {
-    Line {
-        row: value.row.to_owned(),
-        quantity: value.quantity.to_owned(),
-        unit: value.unit.to_owned(),
-        published: Some(value.value),
-        ours: None,
-        ratio: None,
-        peers: Vec::new(),
-        note: String::new(),
-    }
-}
-
-/// The machines that published values come from.
-pub(super) fn machines(experiment: &Experiment) -> String {
-    let all = experiment.published();
-    let mut machines: Vec<&str> = all.iter().map(PublishedValue::machine).collect();
-    machines.sort_unstable();
-    machines.dedup();
-    match machines.is_empty() {
-        true => "no numbers in the text of the paper".to_owned(),
-        false => machines.join("; "),
-    }
-}
-
-/// What has to be said of the size of a run.
-pub(super) fn sizes(record: &Record) -> &'static str {
-    match record.size {
-        Size::Full => "",
-        Size::Quick | Size::Tiny => ", small problems in place of those named",
-    }
+    let rows: Vec<BarRow> = drawn.into_iter().map(row).collect();
+    let logarithmic = experiment.chart.logarithmic;
+    bars(&rows, &["published", "vcycle"], &named, logarithmic)
 }

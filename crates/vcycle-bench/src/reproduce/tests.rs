@@ -23,7 +23,7 @@ fn the_committed_pages_are_what_their_records_make() {
         ("reproduction.md", "reproduction"),
         ("reproduction-h200.md", "reproduction-h200"),
     ] {
-        let records = record::all(&Path::new(DOCS).join(folder), &experiment::all());
+        let records = record::all(&Path::new(DOCS).join(folder));
         assert!(!records.is_empty(), "{folder} has no records");
         let committed = std::fs::read_to_string(Path::new(DOCS).join(page)).unwrap();
         assert!(
@@ -34,7 +34,7 @@ fn the_committed_pages_are_what_their_records_make() {
 }
 
 #[test]
-fn a_name_that_nothing_has_is_told_with_those_that_there_are() {
+fn an_unknown_name_is_reported_with_those_that_there_are() {
     let error = chosen(Some("tsia")).unwrap_err().to_string();
     assert!(error.contains("tsai/table-6.2"), "{error}");
     assert!(chosen(Some("zong")).unwrap().len() > 2);
@@ -45,7 +45,7 @@ fn a_name_that_nothing_has_is_told_with_those_that_there_are() {
 fn iterations_of_other_problems_have_no_ratio() {
     let experiment = chosen(Some("chronos/table-4.4")).unwrap()[0];
     let folder = Path::new(DOCS).join("reproduction");
-    let record = Record::read(&folder.join(record::file_name(&experiment.name()))).unwrap();
+    let record = Record::read(&folder, experiment).unwrap();
     for line in summary::lines(experiment, &record) {
         let is_complexity = line.quantity.ends_with("complexity");
         assert!(line.ratio.is_none() || is_complexity, "{line:?}");

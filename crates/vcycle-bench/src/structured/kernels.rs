@@ -8,11 +8,10 @@ use vcycle::scalar::{Real, bf16, f16};
 use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg};
 use vcycle::vector::Vector;
 
-use super::settings::Settings;
-use crate::asked::Asked;
+use crate::args::Args;
 use crate::common::Result;
 use crate::table::{Table, row};
-use crate::timing::{Candidate, Work, race, shortest, turns};
+use crate::timing::{Candidate, Work, microseconds, race, shortest};
 use crate::triad::{Triad, pool};
 
 /// A product or a sweep forward that is ready to be timed.
@@ -54,7 +53,7 @@ where
 
 /// A table of products and sweeps, beside the triad of the processor or a copy of the device.
 pub(super) fn measure(
-    settings: &Settings,
+    args: &Args,
     a: &Arc<StencilMatrix<f64>>,
     executor: &Executor,
 ) -> Result<Table> {
@@ -84,8 +83,8 @@ pub(super) fn measure(
     }
     let count = products.len();
     let mut kernels: Vec<Kernel> = products.into_iter().chain(sweeps).collect();
-    let (times, what, fastest) = timed(settings, executor, &mut kernels)?;
-    let mut table = settings.asked.table("kernels");
+    let (times, what, fastest) = timed(args, executor, &mut kernels)?;
+    let mut table = args.table("kernels");
     for (place, (kernel, time)) in kernels.iter().zip(&times).enumerate() {
         let first = place / count * count;
         let speed = kernel.bytes / time;
@@ -98,23 +97,20 @@ pub(super) fn measure(
             kernels[first].bytes / kernel.bytes,
         ]);
     }
-    say!("a {what}: {:.1} GB/s", fastest * 1e-9);
+    print_line!("a {what}: {:.1} GB/s", fastest * 1e-9);
     Ok(table)
 }
 
-/// Seconds of all kernels, and the bandwidth of what they are compared with.
+/// Seconds of all kernels, and the bandwidth that they are compared with.
 fn timed(
-    settings: &Settings,
+    args: &Args,
     executor: &Executor,
     kernels: &mut [Kernel],
 ) -> Result<(Vec<f64>, &'static str, f64)> {
-    let measuring = settings.measuring;
+    let measuring = args.measuring();
     if let Some(device) = executor.device() {
-        let mut times = Vec::new();
-        for kernel in kernels {
-            let work: Work<'_> = Box::new(|| (kernel.work)());
-            times.extend(turns(executor, vec![work], measuring)?);
-        }
+        let time = |kernel: &mut Kernel| Ok(microseconds(device, 1, &mut kernel.work)? * 1e-6);
+        let times = kernels.iter_mut().map(time).collect::<Result<_>>()?;
         return Ok((times, "copy", device.copy_bandwidth()?));
     }
     let (mut triad, pool) = (Triad::new(), pool(executor.threads())?);
@@ -134,21 +130,21 @@ fn timed(
 /// How often a set-up is repeated.
 const REPEATS: usize = 4;
 
-/// Set-ups of what is on the device already, as a stencil and as a CSR matrix: the first one and the best of the next, in
+/// Set-ups of a matrix that is on the device already, as a stencil and as a CSR matrix: the first one and the best of the next, in
 /// milliseconds.
 pub(super) fn measure_setups(
-    asked: &Asked,
+    args: &Args,
     executor: &Executor,
     a: &StencilMatrix<f64>,
 ) -> Result<Table> {
-    let mut table = asked.table("setups");
+    let mut table = args.table("setups");
     let stencil: Arc<dyn LinOp<f64>> = Arc::new(a.copy_to(executor)?);
     let csr: Arc<dyn LinOp<f64>> = Arc::new(a.to_csr().copy_to(executor)?);
     for (from, matrix) in [("a stencil", stencil), ("csr", csr)] {
         let mut make = || Ok(StructMg::default().generate_with_report(&matrix, &Workspace::new())?);
         let (first, _) = shortest(executor, 1, &mut make)?;
         let (best, _) = shortest(executor, REPEATS, &mut make)?;
-        table.row(row![from, 1e3 * first, 1e3 * best]);
+        table.row(row![from, first, best]);
     }
     Ok(table)
 }

@@ -1,17 +1,14 @@
 //! Set-up, cycle and solve in three precisions.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
+use vcycle::executor::{Executor, Workspace};
 use vcycle::solver::Solver;
 use vcycle::structured::Generated;
 use vcycle::vector::Vector;
 
-use super::problem::Problem;
-use super::settings::Settings;
-use crate::asked::Asked;
+use super::{Problem, multigrid};
+use crate::args::Args;
 use crate::common::Result;
 use crate::table::{Table, row};
 use crate::timing::{Work, mean, turns};
@@ -19,12 +16,12 @@ use crate::timing::{Work, mean, turns};
 /// The precisions that are compared, the first one with itself.
 const TRIPLES: [&str; 3] = ["K64P64D64", "K64P32D32", "K64P32D16"];
 
-/// One precision, ready to solve, and what it took so far.
+/// One precision, ready to solve, with the best seconds so far.
 struct Precision {
     made: Generated<f64>,
     solver: Solver<f64>,
     setup: f64,
-    /// What scaling and rounding take in the set-up.
+    /// Scaling and rounding in the set-up.
     storing: f64,
     apply: f64,
     solve: f64,
@@ -33,15 +30,14 @@ struct Precision {
 }
 
 impl Precision {
-    fn new(settings: &Settings, problem: &Problem, triple: &str) -> Result<Self> {
-        let parameters = settings.multigrid(triple)?;
-        let a: Arc<dyn LinOp<f64>> = problem.a.clone();
+    fn new(args: &Args, problem: &Problem, triple: &str, rounds: usize) -> Result<Self> {
+        let parameters = multigrid(args, triple)?;
         let (mut setup, mut storing, mut last) = (f64::INFINITY, f64::INFINITY, None);
-        for _ in 0..settings.measuring.0.clamp(1, 3) {
-            // What was made before goes first: two of them need not fit into memory.
+        for _ in 0..rounds {
+            // The last result goes before the next is made: two of them need not fit into memory.
             drop(last.take());
             let begin = Instant::now();
-            let made = parameters.generate_with_report(&a, &Workspace::new())?;
+            let made = problem.set_up(&parameters)?;
             setup = setup.min(begin.elapsed().as_secs_f64());
             let stages = made.report.levels.iter().flat_map(|level| &level.setup);
             let stored = stages.filter(|stage| stage.name == "storing");
@@ -50,7 +46,7 @@ impl Precision {
         }
         let made = last.ok_or("nothing was set up")?;
         Ok(Self {
-            solver: problem.solver(settings, &made)?,
+            solver: problem.solver(args, &made)?,
             made,
             setup,
             storing,
@@ -94,11 +90,6 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// In the widest and in the narrowest precision.
-    pub fn iterations(&self) -> [usize; 2] {
-        [0, TRIPLES.len() - 1].map(|place| self.runs[place].iterations)
-    }
-
     /// How much faster the narrowest precision is: a cycle, all cycles, the solve with what its storing
     /// takes in the set-up.
     pub fn gains(&self) -> [f64; 3] {
@@ -112,22 +103,31 @@ impl Measured {
     }
 }
 
-/// Makes all precisions, then lets them take turns: what else the machine does is the same for all.
-pub(super) fn measure(settings: &Settings, problem: &Problem) -> Result<Measured> {
-    let runs = TRIPLES.map(|triple| Precision::new(settings, problem, triple));
+/// Makes all precisions, then lets them take turns: the load of the machine is the same for all.
+pub(super) fn measure(args: &Args, problem: &Problem, measuring: (usize, f64)) -> Result<Measured> {
+    let rounds = measuring.0.clamp(1, 3);
+    let runs = TRIPLES.map(|triple| Precision::new(args, problem, triple, rounds));
     let mut runs = runs.into_iter().collect::<Result<Vec<_>>>()?;
-    let cycles = cycles(settings, problem, &runs)?;
-    for (run, apply) in runs.iter_mut().zip(cycles) {
+    let (ws, b) = (&Workspace::new(), &problem.b);
+    let mut cycles: Vec<Work<'_>> = Vec::new();
+    for run in &runs {
+        let mut x = Vector::zeros_like(b)?;
+        let cycle = &run.made.operator;
+        cycles.push(Box::new(move || Ok(cycle.apply(b, &mut x, ws)?)));
+    }
+    let times = turns(b.executor(), &mut cycles, measuring)?;
+    drop(cycles);
+    for (run, apply) in runs.iter_mut().zip(times) {
         run.apply = apply;
     }
-    let (ws, mut x) = (Workspace::new(), Vector::zeros_like(&problem.b)?);
+    let mut x = Vector::zeros_like(b)?;
     // The first solve of each brings memory for the others.
-    for _ in 0..=settings.measuring.0.clamp(1, 3) {
+    for _ in 0..=rounds {
         for run in &mut runs {
-            run.solve(&problem.b, &mut x, &ws)?;
+            run.solve(b, &mut x, ws)?;
         }
     }
-    say!("{}", details(&settings.asked, &runs));
+    print_line!("{}", details(args, &runs));
     Ok(Measured {
         name: problem.name.clone(),
         rows: problem.a.size().rows,
@@ -135,20 +135,28 @@ pub(super) fn measure(settings: &Settings, problem: &Problem) -> Result<Measured
     })
 }
 
-/// Seconds of a cycle of each.
-fn cycles(settings: &Settings, problem: &Problem, runs: &[Precision]) -> Result<Vec<f64>> {
-    let (ws, b) = (&Workspace::new(), &problem.b);
-    let mut all: Vec<Work<'_>> = Vec::new();
-    for run in runs {
-        let mut x = Vector::zeros_like(b)?;
-        let cycle = &run.made.operator;
-        all.push(Box::new(move || Ok(cycle.apply(b, &mut x, ws)?)));
-    }
-    turns(b.executor(), all, settings.measuring)
+/// Iterations in double and half precision, and how much faster half precision is: all cycles, and the solve with what
+/// storing takes.
+pub(crate) struct Gains {
+    pub(crate) iterations: [usize; 2],
+    pub(crate) preconditioner: f64,
+    pub(crate) end_to_end: f64,
 }
 
-fn details(asked: &Asked, runs: &[Precision]) -> Table {
-    let mut table = asked.table("precisions");
+/// Solves a problem in double and in half precision, for some rounds, cycles for some seconds each.
+pub(crate) fn gains(problem: &str, executor: &Executor, measuring: (usize, f64)) -> Result<Gains> {
+    let problem = Problem::new(&Executor::cpu(), problem)?.on(executor)?;
+    let measured = measure(&Args::parse("struct"), &problem, measuring)?;
+    let [_, preconditioner, end_to_end] = measured.gains();
+    Ok(Gains {
+        iterations: [0, TRIPLES.len() - 1].map(|place| measured.runs[place].iterations),
+        preconditioner,
+        end_to_end,
+    })
+}
+
+fn details(args: &Args, runs: &[Precision]) -> Table {
+    let mut table = args.table("precisions");
     let first = &runs[0];
     for (triple, run) in TRIPLES.into_iter().zip(runs) {
         let all = |run: &Precision| run.setup + run.solve;
@@ -169,8 +177,8 @@ fn details(asked: &Asked, runs: &[Precision]) -> Table {
 }
 
 /// The table of figures 8 and 9 of the paper, with geometric means.
-pub(super) fn summary(asked: &Asked, measured: &[Measured]) -> Table {
-    let mut table = asked.table("summary");
+pub(super) fn summary(args: &Args, measured: &[Measured]) -> Table {
+    let mut table = args.table("summary");
     for one in measured {
         let [wide, narrow] = [0, TRIPLES.len() - 1].map(|place| one.runs[place].iterations());
         let [cycle, all, whole] = one.gains();

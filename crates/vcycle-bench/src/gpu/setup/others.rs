@@ -11,8 +11,8 @@ use vcycle::precond::{Fsai, FsaiSetup};
 use vcycle::vector::Vector;
 
 use super::names;
-use crate::common::{Result, threads};
-use crate::gpu::bench::{GpuBench, ROUNDS};
+use crate::common::{Result, cores};
+use crate::gpu::{GpuBench, ROUNDS};
 use crate::options::multigrid;
 use crate::problem::BenchSystem;
 use crate::table::{Cell, Report, row};
@@ -40,7 +40,7 @@ pub(super) fn fsai(bench: &GpuBench, report: &mut Report) -> Result<()> {
         ("of A", fixed),
     ];
     for problem in names(bench, &FSAI_PROBLEMS, &["poisson7:20", "elasticity:8x4x4"]) {
-        let mut table = bench.asked.table("fsai");
+        let mut table = bench.args.table("fsai");
         let system = bench.problem(problem)?;
         let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
         let here: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.clone());
@@ -50,17 +50,14 @@ pub(super) fn fsai(bench: &GpuBench, report: &mut Report) -> Result<()> {
             let [setup, apply] = fsai_times(fsai, &there, ROUNDS)?;
             let [host_setup, host_apply] = fsai_times(fsai, &here, HOST_ROUNDS)?;
             let times = [host_setup / setup, host_apply / apply];
-            table.told(row![
+            table.show_row(row![
                 problem, *name, setup, host_setup, times[0], apply, host_apply, times[1]
             ]);
         }
         report.add(table)?;
     }
-    report.add(
-        bench
-            .asked
-            .note("fsai", &[("cores", threads(None)?.to_string())]),
-    )
+    let cores = cores()?.to_string();
+    report.add(bench.args.note("fsai", &[("cores", cores)]))
 }
 
 /// Milliseconds of a set-up and of an application.
@@ -76,7 +73,7 @@ fn fsai_times(fsai: &Fsai, a: &Arc<dyn LinOp<f64>>, rounds: usize) -> Result<[f6
     let (all, ()) = shortest(a.executor(), rounds, &mut || {
         Ok((0..APPLICATIONS).try_for_each(|_| m.apply(&x, &mut y, &ws))?)
     })?;
-    Ok([setup, all / f64::from(APPLICATIONS)].map(|seconds| seconds * 1e3))
+    Ok([setup, all / f64::from(APPLICATIONS)])
 }
 
 const STAGES: [&str; 7] = [
@@ -93,7 +90,7 @@ pub(super) fn presets(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## Presets for mechanics")?;
     for problem in names(bench, &["elasticity:55x55x55"], &["elasticity:6x4x4"]) {
         let system = bench.problem(problem)?;
-        let mut table = bench.asked.table("presets").with(3, &STAGES);
+        let mut table = bench.args.table("presets").with(3, &STAGES);
         for preset in ["bamg-fsai", "mechanics"] {
             let amg = multigrid(Config::preset(preset)?)?;
             eprintln!("{problem}, {preset}");
@@ -109,11 +106,8 @@ pub(super) fn presets(bench: &GpuBench, report: &mut Report) -> Result<()> {
         }
         report.add(table)?;
     }
-    report.add(
-        bench
-            .asked
-            .note("presets", &[("cores", threads(None)?.to_string())]),
-    )
+    let cores = cores()?.to_string();
+    report.add(bench.args.note("presets", &[("cores", cores)]))
 }
 
 /// Milliseconds of a set-up, of its stages, of the first one and of a solve.
@@ -134,7 +128,7 @@ fn set_up(bench: &GpuBench, amg: &Amg, system: &BenchSystem, on: &Executor) -> R
     };
     let mut make = || Ok(amg.hierarchy_with(&a, &near, &ws)?);
     let (first, _) = shortest(on, 1, &mut make)?;
-    let (setups, made) = bench.repeated(&mut make)?;
+    let (setups, made, _) = bench.repeated(on, &mut make)?;
     let by_stage = made.report().setup_by_stage();
     let b = Vector::from_column(on, system.rhs.clone());
     let (solve, outcome) = bench.solved(&bench.solver(&a, made)?, &b, 1)?;
@@ -143,8 +137,8 @@ fn set_up(bench: &GpuBench, amg: &Amg, system: &BenchSystem, on: &Executor) -> R
             let found = by_stage.iter().find(|stage| stage.name == name);
             found.map_or(0.0, |stage| stage.seconds * 1e3)
         }),
-        setup: median(setups),
-        first: first * 1e3,
+        setup: median(&setups),
+        first,
         solve,
         iterations: outcome.iterations,
     })

@@ -7,10 +7,11 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::Csr;
 use vcycle::vector::{Coefficient, Scalars, Vector};
 
-use crate::common::Result;
-use crate::problem::{Ready, remark};
-use crate::reproduce::experiment::{Experiment, Scope, Size};
+use crate::common::{Result, cores};
+use crate::problem::Ready;
+use crate::reproduce::experiment::{By, Experiment, Scope, Size};
 use crate::reproduce::record::Value;
+use crate::solves::remark;
 use crate::timing::{Candidate, work};
 use crate::triad::{Triad, pool};
 
@@ -18,7 +19,7 @@ use crate::triad::{Triad, pool};
 /// overwrite.
 fn triad(scope: &Scope) -> Result<f64> {
     let executor = scope.executor()?;
-    if executor.device().is_some() {
+    if executor.is_device() {
         let x = Vector::<f64>::filled(&executor, VALUES[2], 1, 1.0)?;
         let mut y = Vector::zeros_like(&x)?;
         let add = || Ok(y.axpy(Coefficient::constant(0.5), &x)?);
@@ -29,14 +30,12 @@ fn triad(scope: &Scope) -> Result<f64> {
         Size::Tiny => Triad::of_length(1 << 10),
         Size::Quick | Size::Full => Triad::new(),
     };
-    let bytes = triad.bytes();
-    let pool = pool(std::thread::available_parallelism()?.into())?;
+    let (bytes, pool) = (triad.bytes(), pool(cores()?)?);
     Ok(bytes / triad.on(&pool).best_within(scope.seconds())?)
 }
 
 /// Values of a vector.
 const VALUES: [usize; 3] = [1 << 10, 1 << 22, 1 << 24];
-
 /// Rows of a matrix that is too small to take time, but does not let a method end.
 const FEW: usize = 200;
 
@@ -53,21 +52,20 @@ pub(super) fn overheads(_: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
     let a = Csr::diagonal_matrix(&executor, (0..FEW).map(entry).collect());
     let system = System::new(Arc::new(a));
     let b = Vector::filled(&executor, FEW, 1, 1.0)?;
-    let mut values = Vec::new();
-    for method in ["bicgstab", "cg", "cgs", "fcg", "gmres"] {
-        let config = hundred(method)?;
-        let mut best = f64::INFINITY;
+    let iteration = |method| {
+        let (config, mut best) = (hundred(method)?, f64::INFINITY);
         for _ in 0..scope.size([1, 20, 200]) {
             let solution = solve_system(&config, &system, &b, &Workspace::new())?;
             let count = solution.outcome.iterations.max(1) as f64;
             best = best.min(solution.solving.as_secs_f64() / count);
         }
-        values.push(Value::new(method, "an iteration", "us", 1e6 * best));
-    }
-    Ok(values)
+        Ok(Value::new(method, "an iteration", "us", 1e6 * best))
+    };
+    let methods = ["bicgstab", "cg", "cgs", "fcg", "gmres"].into_iter();
+    methods.map(iteration).collect()
 }
 
-/// A bandwidth, and what part it is of the triad's.
+/// A bandwidth, and its share of the triad's.
 fn bandwidth(row: &str, speed: f64, triad: f64) -> [Value; 2] {
     [
         Value::new(row, "bandwidth", "GB/s", speed / 1e9),
@@ -110,7 +108,7 @@ const METHODS: [(&str, f64, f64, f64); 5] = [
 ];
 
 pub(super) fn krylov(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
-    let ready = Ready::new(&experiment.subjects(scope)?[0].problem, &scope.executor()?)?;
+    let ready = Ready::new(&experiment.subject(scope)?.problem, &scope.executor()?)?;
     let (a, triad) = (ready.matrix(), triad(scope)?);
     let vector = (a.size().rows * size_of::<f64>()) as f64;
     let (mut values, mut shares) = (Vec::new(), Vec::new());
@@ -119,14 +117,13 @@ pub(super) fn krylov(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
         let iterations = solution.outcome.iterations.max(1) as f64;
         let bytes = products * iterations * (matrices * a.bytes() as f64 + vectors * vector);
         let speed = bytes / solution.solving.as_secs_f64();
-        let note = format!("{iterations} iterations, {}", remark(&solution));
+        let note = format!("{iterations} iterations, {}", remark(&Ok(solution)));
         let [bandwidth, share] = bandwidth(method, speed, triad);
         shares.push(share.value);
         values.extend([bandwidth.noting(note), share]);
     }
-    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = shares.iter().copied().fold(0.0, f64::max);
-    values.push(Value::new("least", "share of triad", "", least));
-    values.push(Value::new("most", "share of triad", "", most));
+    for (row, by) in [("least", By::Least), ("most", By::Most)] {
+        values.push(Value::new(row, "share of triad", "", by.of(&shares)));
+    }
     Ok(values)
 }

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
@@ -13,19 +12,19 @@ use vcycle::multigrid::{Amg, Hierarchy, LevelFormat};
 use vcycle::vector::Vector;
 
 use super::products::timed;
-use super::solves::configs;
+use super::solves::variants;
 use crate::common::Result;
 use crate::gpu::cusparse::Cusparse;
-use crate::options::multigrid;
+use crate::options::{config, multigrid};
 use crate::peers::Library;
 use crate::problem::Ready;
-use crate::reproduce::experiment::{Experiment, Scope, Subject};
+use crate::reproduce::experiment::{By, Experiment, Scope, Subject};
 use crate::reproduce::record::Value;
 use crate::timing::{Work, mean, shortest, turns, warm};
 
 /// Cycles of a solve.
 const CYCLES: f64 = 50.0;
-/// How much longer the paper's way takes than the formats that a device chooses.
+/// How much longer the paper's format takes than those that a device chooses.
 const TILES: &str = "tiles beside the chosen formats, total";
 /// How much longer hypre takes.
 pub(super) const HYPRE: &str = "hypre beside ours, total";
@@ -43,13 +42,6 @@ const BESIDE: [&str; 7] = [
 /// Products of matrices that are timed, after one that is not; the shortest counts.
 const ROUNDS: usize = 3;
 
-/// The multigrid of every variant, by name.
-fn stages<'e>(experiment: &'e Experiment, subject: &Subject) -> Result<Vec<(&'e str, Amg)>> {
-    let all = configs(&experiment.base, &experiment.variants, subject)?;
-    let named = |(name, _, config)| Ok((name, multigrid(config)?));
-    all.into_iter().map(named).collect()
-}
-
 pub(super) fn cycles(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
     let executor = scope.executor()?;
     let (mut values, mut gains, mut beside) = (Vec::new(), Vec::new(), Vec::new());
@@ -57,25 +49,31 @@ pub(super) fn cycles(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
     for subject in experiment.subjects(scope)? {
         let name = &subject.name;
         let ready = Ready::new(&subject.problem, &executor)?;
-        let stages = stages(experiment, &subject)?;
-        let made = stages.iter().map(|(_, amg)| set_up(&ready, amg, scope));
+        let variants = variants(&experiment.base, &experiment.variants, &subject)?;
+        let precisions: Vec<&str> = variants.iter().map(|one| one.name).collect();
+        let amgs = variants.into_iter().map(|one| multigrid(one.config));
+        let amgs = amgs.collect::<Result<Vec<_>>>()?;
+        let made = amgs.iter().map(|amg| set_up(&ready, amg, scope));
         let made = made.collect::<Result<Vec<_>>>()?;
         let times = applied(scope, &ready, &made)?;
         let total = |place: usize| made[place].0 + CYCLES * times[place];
-        for (place, (precision, _)) in stages.iter().enumerate().skip(1) {
+        for (place, precision) in precisions.iter().enumerate().skip(1) {
             let row = format!("{name}, {precision}");
             values.push(Value::factor(row, "cycle", times[0] / times[place]));
         }
-        let last = total(stages.len() - 1);
+        let last = total(amgs.len() - 1);
         gains.push(total(0) / last);
         values.push(Value::factor(name, what, total(0) / last));
         if executor.is_device() {
-            let tiles = in_tiles(&ready, stages[stages.len() - 1].1.clone(), scope)?;
+            // As in the paper: Galerkin products and cycles in tiles.
+            let mut amg = amgs[amgs.len() - 1].clone();
+            amg.format = LevelFormat::Mbsr;
+            let made = set_up(&ready, &amg, scope)?;
+            let tiles = made.0 + CYCLES * applied(scope, &ready, &[made])?[0];
             values.push(Value::factor(name, TILES, tiles / last));
         }
         beside.extend(beside_hypre(scope, &subject, &ready)?);
-        let double = &stages[0].1;
-        beside.extend(beside_cusparse(name, &ready, double, scope.seconds())?);
+        beside.extend(beside_cusparse(name, &ready, &amgs[0], scope.seconds())?);
     }
     values.push(Value::factor("geometric mean", what, mean(&gains)));
     let means = BESIDE.iter().filter_map(|what| {
@@ -85,27 +83,17 @@ pub(super) fn cycles(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
         Some(Value::factor("geometric mean", what, mean(&factors)).by(who))
     });
     let means: Vec<Value> = means.collect();
-    values.extend(beside);
-    values.extend(means);
-    Ok(values)
+    Ok([values, beside, means].concat())
 }
 
 /// Seconds of the shortest set-up, and a hierarchy.
 type Made = (f64, Hierarchy<f64>);
 
 fn set_up(ready: &Ready, amg: &Amg, scope: &Scope) -> Result<Made> {
-    let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
-    let rounds = scope.size([1, 2, 3]);
-    shortest(a.executor(), rounds, &mut || {
-        Ok(amg.setup(&a, &Workspace::new())?.1)
-    })
-}
-
-/// Seconds of set-up and all cycles as in the paper: Galerkin products and cycles in tiles.
-fn in_tiles(ready: &Ready, mut amg: Amg, scope: &Scope) -> Result<f64> {
-    amg.format = LevelFormat::Mbsr;
-    let made = set_up(ready, &amg, scope)?;
-    Ok(made.0 + CYCLES * applied(scope, ready, &[made])?[0])
+    let (a, ws) = (ready.operator(), Workspace::new);
+    let mut make = || Ok(amg.setup(&a, &ws())?.1);
+    let (milliseconds, made) = shortest(a.executor(), scope.size([1, 2, 3]), &mut make)?;
+    Ok((1e-3 * milliseconds, made))
 }
 
 /// Seconds of a cycle of each, in turns.
@@ -116,12 +104,12 @@ fn applied(scope: &Scope, ready: &Ready, made: &[Made]) -> Result<Vec<f64>> {
         let mut x = Vector::zeros_like(b)?;
         all.push(Box::new(move || Ok(hierarchy.apply(b, &mut x, ws)?)));
     }
-    let measuring = (scope.size([1, 2, 8]), scope.size([0.0, 0.05, 0.2]));
-    turns(b.executor(), all, measuring)
+    let measuring = scope.size([(1, 0.0), (2, 0.05), (8, 0.2)]);
+    turns(b.executor(), &mut all, measuring)
 }
 
-/// Set-up and solve to 1e-8, each as it chooses by itself; nothing where hypre is absent or does not converge, nor for what is not
-/// symmetric: its program has conjugate gradients.
+/// Set-up and solve to 1e-8, each as it chooses by itself; nothing where hypre is absent or does not converge, nor for nonsymmetric
+/// problems: its program has conjugate gradients.
 fn beside_hypre(scope: &Scope, subject: &Subject, ready: &Ready) -> Result<Vec<Value>> {
     if subject.extra.is_some() {
         return Ok(Vec::new());
@@ -141,83 +129,63 @@ fn beside_hypre(scope: &Scope, subject: &Subject, ready: &Ready) -> Result<Vec<V
     Ok(factors.map(factor).into())
 }
 
-/// Seconds of products of all levels: as a device chooses, in tiles, by cuSPARSE.
-type Sums = [f64; 3];
-
 /// Galerkin products of all levels, and a product with every matrix of theirs; nothing where there is no cuSPARSE.
 fn beside_cusparse(name: &str, ready: &Ready, amg: &Amg, seconds: f64) -> Result<Vec<Value>> {
     let executor = ready.matrix().executor();
     let Some(Ok(cusparse)) = executor.device().map(Cusparse::load) else {
         return Ok(Vec::new());
     };
-    let (finest, ws): (Arc<dyn LinOp<f64>>, _) = (ready.matrix().clone(), Workspace::new());
+    // Seconds of all levels: as a device chooses, in tiles, by cuSPARSE.
+    let [mut matrices, mut vectors] = [[0.0; 3]; 2];
+    let add = |sums: &mut [f64; 3], times: [f64; 3]| {
+        let pairs = sums.iter_mut().zip(times);
+        pairs.for_each(|(sum, time)| *sum += time);
+    };
+    let with_vector = |a: &Csr<f64>| -> Result<[f64; 3]> {
+        let (microseconds, _) = cusparse.best(a, &vec![1.0; a.size().cols], 1)?;
+        let tiles = timed::<f64, f64>(&a.in_tiles()?, seconds)?;
+        Ok([timed::<f64, f64>(a, seconds)?, tiles, 1e-6 * microseconds])
+    };
+    let of_matrices = |a: &Csr<f64>, b: &Csr<f64>| -> Result<[f64; 3]> {
+        let theirs = [cusparse.matrix(a)?, cusparse.matrix(b)?];
+        let mut product = || cusparse.product(&theirs[0], &theirs[1]);
+        Ok([
+            warm(executor, ROUNDS, &mut || Ok(a.multiply(b)?))?.0,
+            warm(executor, ROUNDS, &mut || Ok(a.multiply_in_tiles(b)?))?.0,
+            warm(executor, ROUNDS, &mut product)?.0,
+        ])
+    };
+    let (finest, ws) = (ready.operator(), Workspace::new());
     let (setup, _) = amg.setup(&finest, &ws)?;
-    let [mut matrices, mut vectors]: [Sums; 2] = Default::default();
     for level in setup.matrices(&finest, &ws)? {
         let a = level.a.copy_to(executor)?;
-        with_vector(&cusparse, &a, seconds, &mut vectors)?;
+        add(&mut vectors, with_vector(&a)?);
         if let (Some(r), Some(p)) = (level.restriction, level.prolongation) {
             let (r, p) = (r.copy_to(executor)?, p.copy_to(executor)?);
-            of_matrices(&cusparse, [&a, &p], &mut matrices)?;
-            of_matrices(&cusparse, [&r, &a.multiply(&p)?], &mut matrices)?;
-            with_vector(&cusparse, &r, seconds, &mut vectors)?;
-            with_vector(&cusparse, &p, seconds, &mut vectors)?;
+            add(&mut matrices, of_matrices(&a, &p)?);
+            add(&mut matrices, of_matrices(&r, &a.multiply(&p)?)?);
+            add(&mut vectors, with_vector(&r)?);
+            add(&mut vectors, with_vector(&p)?);
         }
     }
-    let factor =
-        |what, of: Sums, ours: usize| Value::factor(name, what, of[2] / of[ours]).by("cuSPARSE");
-    Ok(vec![
-        factor(BESIDE[2], matrices, 0),
-        factor(BESIDE[5], matrices, 1),
-        factor(BESIDE[4], vectors, 0),
-        factor(BESIDE[6], vectors, 1),
-    ])
-}
-
-fn add(sums: &mut Sums, seconds: Sums) {
-    let pairs = sums.iter_mut().zip(seconds);
-    pairs.for_each(|(sum, seconds)| *sum += seconds);
-}
-
-fn with_vector(cusparse: &Cusparse, a: &Csr<f64>, seconds: f64, sums: &mut Sums) -> Result<()> {
-    let (microseconds, _) = cusparse.best(a, &vec![1.0; a.size().cols], 1)?;
-    let tiles = a.in_tiles()?;
-    let ours = timed::<f64, f64>(a, seconds)?;
-    add(
-        sums,
-        [
-            ours,
-            timed::<f64, f64>(&tiles, seconds)?,
-            1e-6 * microseconds,
-        ],
-    );
-    Ok(())
-}
-
-fn of_matrices(cusparse: &Cusparse, [a, b]: [&Csr<f64>; 2], sums: &mut Sums) -> Result<()> {
-    let theirs = [cusparse.matrix(a)?, cusparse.matrix(b)?];
-    let place = a.executor();
-    let milliseconds = [
-        warm(place, ROUNDS, &mut || Ok(a.multiply(b)?))?.0,
-        warm(place, ROUNDS, &mut || Ok(a.multiply_in_tiles(b)?))?.0,
-        warm(place, ROUNDS, &mut || {
-            cusparse.product(&theirs[0], &theirs[1])
-        })?
-        .0,
+    let all = [
+        (BESIDE[2], matrices[2] / matrices[0]),
+        (BESIDE[5], matrices[2] / matrices[1]),
+        (BESIDE[4], vectors[2] / vectors[0]),
+        (BESIDE[6], vectors[2] / vectors[1]),
     ];
-    add(sums, milliseconds.map(|time| 1e-3 * time));
-    Ok(())
+    let factor = |(what, factor)| Value::factor(name, what, factor).by("cuSPARSE");
+    Ok(all.map(factor).into())
 }
 
-/// What part of the cycles is everything but the coarsest level, in per cent.
+/// The share of the cycles outside the coarsest level, in per cent.
 pub(super) fn shares(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
     let (executor, what) = (scope.executor()?, "products in the solve");
-    let amg = multigrid(crate::options::config(&[&experiment.base])?)?;
+    let amg = multigrid(config(&[&experiment.base])?)?;
     let mut values = Vec::new();
     for subject in experiment.subjects(scope)? {
         let ready = Ready::new(&subject.problem, &executor)?;
-        let a: Arc<dyn LinOp<f64>> = ready.matrix().clone();
-        let (_, hierarchy) = amg.setup(&a, &Workspace::new())?;
+        let (_, hierarchy) = amg.setup(&ready.operator(), &Workspace::new())?;
         let profile = Rc::new(RefCell::new(Profile::default()));
         let ws = Workspace::with_log(Log::new().with(Rc::clone(&profile)));
         let mut x = Vector::zeros_like(ready.rhs())?;
@@ -227,9 +195,8 @@ pub(super) fn shares(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
         let share = 100.0 * products(&profile.borrow());
         values.push(Value::new(&subject.name, what, "%", share));
     }
-    let sum: f64 = values.iter().map(|value| value.value).sum();
-    let mean = sum / values.len() as f64;
-    values.push(Value::new("mean", what, "%", mean));
+    let shares: Vec<f64> = values.iter().map(|value| value.value).collect();
+    values.push(Value::new("mean", what, "%", By::Mean.of(&shares)));
     Ok(values)
 }
 

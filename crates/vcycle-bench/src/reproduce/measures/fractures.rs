@@ -26,47 +26,36 @@ const ALPHA: f64 = 1.0;
 struct Network {
     /// `A^-1`, block by block.
     heads: Arc<dyn LinOp<f64>>,
-    /// `C` and its transpose.
+    /// `C`, `J`, `S` and `F`, each with its transpose.
     sources: [Csr<f64>; 2],
-    /// `J` and its transpose.
     jumps: [Csr<f64>; 2],
-    /// `S` and its transpose.
     sums: [Csr<f64>; 2],
-    /// `F` and its transpose.
     fluxes: [Csr<f64>; 2],
 }
 
-/// Entries of a matrix, row by row in any order.
-#[derive(Default)]
-struct Triplets(Vec<u32>, Vec<u32>, Vec<f64>);
+/// Row, column and value.
+type Triplets = Vec<(usize, usize, f64)>;
 
-impl Triplets {
-    fn push(&mut self, row: usize, column: usize, value: f64) {
-        self.0.push(row as u32);
-        self.1.push(column as u32);
-        self.2.push(value);
-    }
-
-    /// The matrix and its transpose.
-    fn both(self, executor: &Executor, size: [usize; 2]) -> Result<[Csr<f64>; 2]> {
-        let size = Size::new(size[0], size[1]);
-        let a = Csr::from_triplets(executor, size, self.0, self.1, self.2, Duplicates::Sum)?;
-        let transposed = a.transpose()?;
-        Ok([a, transposed])
-    }
+/// A matrix and its transpose.
+fn both(entries: Triplets, executor: &Executor, size: [usize; 2]) -> Result<[Csr<f64>; 2]> {
+    let index = |of: fn(&(usize, usize, f64)) -> usize| entries.iter().map(of).map(|i| i as u32);
+    let (rows, columns) = (
+        index(|entry| entry.0).collect(),
+        index(|entry| entry.1).collect(),
+    );
+    let values = entries.iter().map(|entry| entry.2).collect();
+    let size = Size::new(size[0], size[1]);
+    let a = Csr::from_triplets(executor, size, rows, columns, values, Duplicates::Sum)?;
+    let transposed = a.transpose()?;
+    Ok([a, transposed])
 }
 
 impl Network {
     /// Fractures of `side` by `side` unknowns; each meets the next one and the third next, along a line of its middle.
     fn new(fractures: usize, side: usize, executor: &Executor) -> Result<Self> {
-        let (rows, traces) = (fractures * side * side, 2 * fractures);
-        let points = traces * side;
-        let mut a = Triplets::default();
-        let (mut sources, mut jumps) = (Triplets::default(), Triplets::default());
-        let (mut sums, mut fluxes) = (Triplets::default(), Triplets::default());
-        for fracture in 0..fractures {
-            stiffness(&mut a, fracture * side * side, side);
-        }
+        let (square, traces) = (side * side, 2 * fractures);
+        let (rows, points) = (fractures * square, traces * side);
+        let [mut sources, mut jumps, mut sums, mut fluxes]: [Triplets; 4] = Default::default();
         for trace in 0..traces {
             let (from, step) = (trace % fractures, [1, 3][trace / fractures]);
             let to = (from + step) % fractures;
@@ -74,28 +63,28 @@ impl Network {
                 let point = trace * side + place;
                 // Across the middle of one, along that of the other.
                 let ends = [
-                    from * side * side + place * side + side / 2,
-                    to * side * side + side / 2 * side + place,
+                    from * square + place * side + side / 2,
+                    to * square + side / 2 * side + place,
                 ];
                 for (half, end) in ends.into_iter().enumerate() {
-                    let sign = [1.0, -1.0][half];
-                    sources.push(end, 2 * point + half, 1.0);
-                    jumps.push(point, end, sign);
-                    sums.push(point, end, 1.0);
-                    fluxes.push(point, 2 * point + half, 1.0);
+                    sources.push((end, 2 * point + half, 1.0));
+                    jumps.push((point, end, [1.0, -1.0][half]));
+                    sums.push((point, end, 1.0));
+                    fluxes.push((point, 2 * point + half, 1.0));
                 }
             }
         }
-        let [a, _] = a.both(executor, [rows, rows])?;
+        let stiffness = (0..fractures).flat_map(|fracture| stiffness(fracture * square, side));
+        let [a, _] = both(stiffness.collect(), executor, [rows, rows])?;
         let mut blocks = BlockDirect::default();
-        blocks.block_rows = side * side;
+        blocks.block_rows = square;
         let a: Arc<dyn LinOp<f64>> = Arc::new(a);
         Ok(Self {
             heads: blocks.generate(&a, &Workspace::new())?,
-            sources: sources.both(executor, [rows, 2 * points])?,
-            jumps: jumps.both(executor, [points, rows])?,
-            sums: sums.both(executor, [points, rows])?,
-            fluxes: fluxes.both(executor, [points, 2 * points])?,
+            sources: both(sources, executor, [rows, 2 * points])?,
+            jumps: both(jumps, executor, [points, rows])?,
+            sums: both(sums, executor, [points, rows])?,
+            fluxes: both(fluxes, executor, [points, 2 * points])?,
         })
     }
 
@@ -103,7 +92,7 @@ impl Network {
         self.sources[0].size().cols
     }
 
-    /// `y = S u`.
+    /// `y` is the matrix of the least-squares problem times `u`.
     fn apply(&self, u: &Vector<f64>, y: &mut Vector<f64>, ws: &Workspace) -> vcycle::Result<()> {
         let executor = u.executor();
         let zeros = |rows| Vector::<f64>::zeros(executor, rows, 1);
@@ -117,7 +106,7 @@ impl Network {
         self.fluxes[0].apply(u, &mut flux, ws)?;
         let alpha = || Coefficient::constant(f64::from_f64(ALPHA));
         flux.axpy(-alpha(), &sum)?;
-        // The same ways back.
+        // The transposes, in reverse order.
         self.fluxes[1].apply(&flux, y, ws)?;
         self.jumps[1].apply(&jump, &mut source, ws)?;
         self.sums[1].apply(&flux, &mut head, ws)?;
@@ -138,25 +127,23 @@ impl Network {
 }
 
 /// Five points on a square; the head is known beyond one edge.
-fn stiffness(a: &mut Triplets, first: usize, side: usize) {
-    for j in 0..side {
-        for i in 0..side {
-            let row = first + j * side + i;
-            let edge = if j == 0 { 1.0 } else { 0.0 };
-            let mut neighbours = 0;
-            let mut couple = |is_there: bool, column: usize| {
-                if is_there {
-                    a.push(row, column, -1.0);
-                    neighbours += 1;
-                }
-            };
-            couple(i > 0, row.wrapping_sub(1));
-            couple(i + 1 < side, row + 1);
-            couple(j > 0, row.wrapping_sub(side));
-            couple(j + 1 < side, row + side);
-            a.push(row, row, f64::from(neighbours) + edge);
-        }
+fn stiffness(first: usize, side: usize) -> Triplets {
+    let mut entries = Triplets::new();
+    for (j, i) in (0..side).flat_map(|j| (0..side).map(move |i| (j, i))) {
+        let row = first + j * side + i;
+        let before = entries.len();
+        let neighbours = [
+            (i > 0, row.wrapping_sub(1)),
+            (i + 1 < side, row + 1),
+            (j > 0, row.wrapping_sub(side)),
+            (j + 1 < side, row + side),
+        ];
+        let inside = neighbours.into_iter().filter(|(is_inside, _)| *is_inside);
+        entries.extend(inside.map(|(_, column)| (row, column, -1.0)));
+        let edge = if j == 0 { 1.0 } else { 0.0 };
+        entries.push((row, row, (entries.len() - before) as f64 + edge));
     }
+    entries
 }
 
 /// Seconds and outcome of a solve by polynomials of a degree.
@@ -187,15 +174,11 @@ pub(super) fn degrees(_: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
     for degree in [3, 7, 15, 31, 63, 127, 255] {
         let (seconds, outcome) = solve(&network, &executor, degree)?;
         let row = format!("degree {degree}");
-        let note = match outcome.converged() {
-            true => String::new(),
-            false => outcome.status.to_string(),
-        };
-        values.push(
-            Value::iterations(&row, outcome.iterations)
-                .noting(note)
-                .of_the_kind(true),
-        );
+        let mut iterations = Value::iterations(&row, outcome.iterations).of_the_kind(true);
+        if !outcome.converged() {
+            iterations.note = outcome.status.to_string();
+        }
+        values.push(iterations);
         values.push(Value::new(&row, "solve", "s", seconds));
     }
     Ok(values)
@@ -228,27 +211,23 @@ mod tests {
     fn the_reduced_system_is_symmetric_and_positive() {
         let executor = Executor::reference();
         let network = Network::new(4, 3, &executor).unwrap();
-        let (size, ws) = (network.unknowns(), Workspace::new());
-        let applied = |u: &Vector<f64>| {
-            let mut y = Vector::zeros_like(u).unwrap();
-            network.apply(u, &mut y, &ws).unwrap();
+        let applied = |u: &[f64]| {
+            let u = Vector::from_column(&executor, u.to_vec());
+            let mut y = Vector::zeros_like(&u).unwrap();
+            network.apply(&u, &mut y, &Workspace::new()).unwrap();
             y.to_vec()
         };
-        let vector =
-            |f: fn(usize) -> f64| Vector::from_column(&executor, (0..size).map(f).collect());
-        let (u, v) = (
-            vector(|i| (i % 5) as f64 - 2.0),
-            vector(|i| (i % 7) as f64 - 3.0),
-        );
+        let vector = |period: usize| -> Vec<f64> {
+            let entries = (0..network.unknowns()).map(|i| (i % period) as f64);
+            entries.map(|entry| entry - (period / 2) as f64).collect()
+        };
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-        let (left, right) = (
-            dot(&applied(&u), &v.to_vec()),
-            dot(&u.to_vec(), &applied(&v)),
-        );
+        let (u, v) = (vector(5), vector(7));
+        let (left, right) = (dot(&applied(&u), &v), dot(&u, &applied(&v)));
         assert!(
             (left - right).abs() <= 1e-10 * left.abs().max(1.0),
             "{left} {right}"
         );
-        assert!(dot(&applied(&u), &u.to_vec()) > 0.0);
+        assert!(dot(&applied(&u), &u) > 0.0);
     }
 }

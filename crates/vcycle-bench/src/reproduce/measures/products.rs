@@ -6,15 +6,14 @@ use std::sync::Arc;
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
 use vcycle::matrix::{Coo, Csr, Ell, Hybrid, SellP};
-use vcycle::multigrid::Amg;
 use vcycle::scalar::{Kind, Mixes, Scalar};
 use vcycle::vector::Vector;
 
-use crate::common::{Result, threads};
+use crate::common::{Result, cores};
 use crate::gpu::cusparse::{Cusparse, CusparseReal};
 use crate::mkl::Mkl;
 use crate::options::{config, multigrid};
-use crate::problem::{BenchSystem, Ready};
+use crate::problem::{BenchSystem, Ready, system};
 use crate::products::{self, Kinds, kinds};
 use crate::reproduce::experiment::{Experiment, Scope};
 use crate::reproduce::record::Value;
@@ -37,16 +36,17 @@ const HALF: Kinds = kinds(Kind::F16, Kind::F32);
 
 /// Seconds of a product with a matrix, an input and an output of some kinds.
 fn product(a: &Csr<f64>, kinds: Kinds, seconds: f64) -> Result<f64> {
-    let product = products::product(a, kinds, (1, 1), a.executor())?;
+    let product = products::product(a, kinds, 1, a.executor())?;
     work(a.executor(), seconds, product.work)
 }
 
 /// All 64 combinations of matrix, input and output.
 pub(super) fn combinations(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
-    let ready = Ready::new(&experiment.subjects(scope)?[0].problem, &scope.executor()?)?;
+    let ready = Ready::new(&experiment.subject(scope)?.problem, &scope.executor()?)?;
     let double = product(ready.matrix(), DOUBLE, scope.seconds())?;
     let kinds = [Kind::F64, Kind::F32, Kind::F16, Kind::Bf16];
-    let mut values = Vec::new();
+    let count = kinds.len().pow(3) as f64;
+    let mut values = vec![Value::new("combinations of real types", "kinds", "", count)];
     for matrix in kinds {
         for input in kinds {
             for output in kinds {
@@ -57,11 +57,6 @@ pub(super) fn combinations(experiment: &Experiment, scope: &Scope) -> Result<Vec
             }
         }
     }
-    let count = values.len() as f64;
-    values.insert(
-        0,
-        Value::new("combinations of real types", "kinds", "", count),
-    );
     Ok(values)
 }
 
@@ -101,9 +96,9 @@ const LEVELS: usize = 4;
 
 /// Products with the matrices of the finest levels.
 pub(super) fn levels(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
-    let ready = Ready::new(&experiment.subjects(scope)?[0].problem, &scope.executor()?)?;
+    let ready = Ready::new(&experiment.subject(scope)?.problem, &scope.executor()?)?;
     let amg = multigrid(config(&[&experiment.base])?)?;
-    let (a, ws): (Arc<dyn LinOp<f64>>, _) = (ready.matrix().clone(), Workspace::new());
+    let (a, ws) = (ready.operator(), Workspace::new());
     let levels = amg.setup(&a, &ws)?.0.matrices(&a, &ws)?;
     let mut values = Vec::new();
     for (number, level) in levels.iter().take(LEVELS).enumerate() {
@@ -136,25 +131,24 @@ pub(super) fn halves(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
     Ok(values)
 }
 
-/// What was measured, and how much longer the vendor's library took than our fastest format.
-#[derive(Default)]
-struct Rates {
-    values: Vec<Value>,
-    beside: Vec<(&'static str, f64)>,
+/// Billions of operations a second.
+fn rate(row: String, entries: usize, seconds: f64) -> Value {
+    Value::new(row, "rate", "GFLOP/s", 2e-9 * entries as f64 / seconds)
 }
 
 /// Products in formats and precisions, beside libraries of vendors.
 pub(super) fn vendors(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
-    let (mut all, executor) = (Rates::default(), scope.executor()?);
+    let executor = scope.executor()?;
+    let (mut values, mut beside) = (Vec::new(), Vec::new());
     for subject in experiment.subjects(scope)? {
         let ready = Ready::new(&subject.problem, &executor)?;
         let (name, a) = (&subject.name, ready.matrix());
-        all.of::<f64>(name, a, scope, mkl(scope, a)?)?;
-        all.of::<f32>(name, &a.convert()?, scope, None)?;
+        let mkl = mkl(scope, a)?;
+        vendors_of::<f64>(name, a, scope, mkl, (&mut values, &mut beside))?;
+        vendors_of::<f32>(name, &a.convert()?, scope, None, (&mut values, &mut beside))?;
         let half = product(a, HALF, scope.seconds())?;
-        all.push(&format!("{name}, f16, csr"), a.nonzeros(), half, "");
+        values.push(rate(format!("{name}, f16, csr"), a.nonzeros(), half));
     }
-    let Rates { mut values, beside } = all;
     if let Some((who, _)) = beside.first() {
         let factors: Vec<f64> = beside.iter().map(|one| one.1).collect();
         let what = "vendor's library beside the fastest format, time";
@@ -163,34 +157,25 @@ pub(super) fn vendors(experiment: &Experiment, scope: &Scope) -> Result<Vec<Valu
     Ok(values)
 }
 
-impl Rates {
-    /// A matrix in all formats, and by the vendor of the machine where that is asked for.
-    fn of<V: Mixes<V, V> + CusparseReal>(
-        &mut self,
-        name: &str,
-        a: &Csr<V>,
-        scope: &Scope,
-        mkl: Option<f64>,
-    ) -> Result<()> {
-        let times = in_formats(a, scope.seconds())?;
-        let row = |format: &str| format!("{name}, {}, {format}", V::KIND);
-        for (format, time) in times {
-            self.push(&row(format), a.nonzeros(), time, "");
+/// A matrix in all formats, and by the vendor of the machine: rates, and how much longer the vendor's library takes than our fastest
+/// format.
+fn vendors_of<V: Mixes<V, V> + CusparseReal>(
+    name: &str,
+    a: &Csr<V>,
+    scope: &Scope,
+    mkl: Option<f64>,
+    (values, beside): (&mut Vec<Value>, &mut Vec<(&'static str, f64)>),
+) -> Result<()> {
+    let (times, entries) = (in_formats(a, scope.seconds())?, a.nonzeros());
+    let row = |format: &str| format!("{name}, {}, {format}", V::KIND);
+    values.extend(times.map(|(format, time)| rate(row(format), entries, time)));
+    for (who, time) in [("MKL", mkl), ("cuSPARSE", cusparse(a)?)] {
+        if let Some(time) = time {
+            values.push(rate(row("csr"), entries, time).by(who));
+            beside.push((who, time / fastest(&times)));
         }
-        for (who, time) in [("MKL", mkl), ("cuSPARSE", cusparse(a)?)] {
-            if let Some(time) = time {
-                self.push(&row("csr"), a.nonzeros(), time, who);
-                self.beside.push((who, time / fastest(&times)));
-            }
-        }
-        Ok(())
     }
-
-    fn push(&mut self, row: &str, entries: usize, seconds: f64, who: &str) {
-        let rate = 2e-9 * entries as f64 / seconds;
-        let value = Value::new(row, "rate", "GFLOP/s", rate);
-        self.values.push(value.by(who));
-    }
+    Ok(())
 }
 
 /// Seconds of cuSPARSE where the matrix is on a device that has it.
@@ -212,7 +197,7 @@ pub(super) fn mkl(scope: &Scope, a: &Csr<f64>) -> Result<Option<f64>> {
     };
     let system = BenchSystem::plain(a.clone(), vec![1.0; a.size().cols]);
     let mkl = RefCell::new(Mkl::start(python, &system)?);
-    let threads = threads(None)?;
+    let threads = cores()?;
     let time = |mode| Mkl::on(&mkl, mode, threads).best_within(scope.seconds());
     Ok(Some(f64::min(time("csr")?, time("copy")?)))
 }
@@ -220,14 +205,13 @@ pub(super) fn mkl(scope: &Scope, a: &Csr<f64>) -> Result<Option<f64>> {
 /// Two orders of a triple product.
 pub(super) fn orders(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
     let executor = scope.executor()?;
-    let problem = vcycle::gallery::build(&experiment.subjects(scope)?[0].problem, &executor)?;
-    let near = problem.near_nullspace.clone();
-    let near = near.ok_or("elasticity has rigid-body modes")?;
-    let a: Arc<dyn LinOp<f64>> = Arc::new(problem.matrix.clone());
-    let mut amg = Amg::default();
-    amg.coarsening = "mis2".parse()?;
-    amg.coarsest_rows = 20;
-    let ws = Workspace::new();
+    let system = system(&executor, &experiment.subject(scope)?.problem)?;
+    let near = system
+        .near_nullspace
+        .ok_or("elasticity has rigid-body modes")?;
+    let a: Arc<dyn LinOp<f64>> = Arc::new(system.matrix);
+    let text = "preconditioner=amg:coarsening=mis2,coarsest-rows=20";
+    let (amg, ws) = (multigrid(text.parse()?)?, Workspace::new());
     let levels = amg.setup_with(&a, &near, &ws)?.0.matrices(&a, &ws)?;
     let a = &levels[0].a;
     let (Some(r), Some(p)) = (&levels[0].restriction, &levels[0].prolongation) else {
@@ -244,7 +228,7 @@ pub(super) fn orders(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
     for (row, left, right) in factors {
         let mut multiply = || Ok(left.multiply(right)?);
         let (time, _) = shortest(&executor, scope.size([1, 2, 4]), &mut multiply)?;
-        values.push(Value::new(row, "time", "s", time));
+        values.push(Value::new(row, "time", "s", 1e-3 * time));
     }
     let both = |place: usize| values[place].value + values[place + 1].value;
     let ratio = both(2) / both(0);

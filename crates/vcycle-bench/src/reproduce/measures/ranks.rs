@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use vcycle::communicator::threads;
-use vcycle::config::{Config, RunConfig, System, solve_system};
+use vcycle::config::{Config, System, solve_system};
 use vcycle::executor::{Executor, Workspace};
-use vcycle::gallery::{self, Problem};
+use vcycle::gallery;
 use vcycle::matrix::{Distributed, Partition};
 use vcycle::vector::Vector;
 
 use super::cycles::HYPRE;
-use super::solves::configs;
-use crate::common::Result;
+use super::solves::variants;
+use crate::common::{Result, cores};
 use crate::options::config;
 use crate::peers::Library;
-use crate::reproduce::experiment::{Experiment, Scope, Subject};
+use crate::reproduce::experiment::{By, Experiment, Scope, Subject};
 use crate::reproduce::record::Value;
 use crate::timing::mean;
 
-/// What a solve over ranks took, set-up and iterations, and how many.
+/// Set-up and solve over ranks.
 #[derive(Clone, Copy)]
 struct Solved {
     seconds: f64,
@@ -27,20 +27,19 @@ struct Solved {
 }
 
 impl Solved {
-    fn iterations(&self, row: &str) -> Value {
+    fn values(&self, row: &str, is_of_the_kind: bool) -> [Value; 2] {
         let note = if self.converged { "" } else { "not converged" };
-        Value::iterations(row, self.iterations).noting(note)
-    }
-
-    fn seconds(&self, row: &str) -> Value {
-        Value::new(row, "set-up and solve", "s", self.seconds)
+        let iterations = Value::iterations(row, self.iterations);
+        [
+            iterations.noting(note).of_the_kind(is_of_the_kind),
+            Value::new(row, "set-up and solve", "s", self.seconds),
+        ]
     }
 }
 
-/// How many ranks there are to be: as many as cores at most, and two at least.
+/// The numbers of ranks: as many as cores at most, and two at least.
 fn counts(scope: &Scope) -> Result<Vec<usize>> {
-    let cores = std::thread::available_parallelism()?.get();
-    let most = scope.size([2, 2, cores.max(2)]);
+    let most = scope.size([2, 2, cores()?.max(2)]);
     let counts = [1, 2, 4, 8, 16].into_iter();
     Ok(counts.filter(|&count| count <= most).collect())
 }
@@ -56,19 +55,26 @@ fn solve(
         true => None,
         false => Some(gallery::build(problem, &Executor::cpu())?),
     };
-    let mut run = RunConfig::default();
-    run.device.clone_from(&scope.device);
+    let mut run = scope.run_config();
     run.threads = (scope.device == "cpu").then_some(1);
     let solved = threads::run(ranks, |team| {
         let (rank, _) = run.executor_of_rank(&team)?;
-        let (a, b) = part(problem, whole.as_ref(), &rank)?;
-        let b = Vector::from_column(&rank, b);
-        let system = System::new(Arc::new(a));
+        let (a, b) = match &whole {
+            None => gallery::build_part(problem, &rank)?.expect("a problem that is made in parts"),
+            Some(whole) => {
+                let (rows, block) = (whole.rhs.len() as u64, whole.block_size as u64);
+                let even = Partition::even(rows, block, team.size());
+                let own = even.range(team.rank());
+                let rhs = whole.rhs[own.start as usize..own.end as usize].to_vec();
+                (Distributed::part_of(&rank, &whole.matrix, even)?, rhs)
+            }
+        };
+        let (system, b) = (System::new(Arc::new(a)), Vector::from_column(&rank, b));
         let mut best: Vec<Option<Solved>> = vec![None; configs.len()];
         for _ in 0..rounds {
             for (config, best) in configs.iter().zip(&mut best) {
                 let solution = solve_system(config, &system, &b, &Workspace::new())?;
-                let seconds = (solution.setup + solution.solving).as_secs_f64();
+                let seconds = crate::solves::total(&solution);
                 if best.is_none_or(|best| seconds < best.seconds) {
                     *best = Some(Solved {
                         seconds,
@@ -84,46 +90,24 @@ fn solve(
     first.ok_or_else(|| "no rank has solved".into())
 }
 
-/// The rows of a rank, of a problem that is made in parts, or as a whole.
-fn part(
-    problem: &str,
-    whole: Option<&Problem>,
-    rank: &Executor,
-) -> vcycle::Result<(Distributed<f64>, Vec<f64>)> {
-    let Some(whole) = whole else {
-        let part = gallery::build_part(problem, rank)?;
-        return Ok(part.expect("a problem that is made in parts"));
-    };
-    let team = rank.team().expect("the executor of a rank");
-    let (rows, block) = (whole.rhs.len() as u64, whole.block_size as u64);
-    let even = Partition::even(rows, block, team.size());
-    let own = even.range(team.rank());
-    let a = Distributed::part_of(rank, &whole.matrix, even)?;
-    Ok((a, whole.rhs[own.start as usize..own.end as usize].to_vec()))
-}
-
 /// A problem of fixed size, and one that grows with the ranks.
 pub(super) fn series(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
-    let Subject { name, problem, .. } = &experiment.subjects(scope)?[0];
-    let (config, side) = (config(&[&experiment.base])?, problem.parse::<usize>()?);
+    let Subject { name, problem, .. } = experiment.subject(scope)?;
+    let (config, side) = ([config(&[&experiment.base])?], problem.parse::<usize>()?);
     let mut values = Vec::new();
     let mut first: Option<[f64; 2]> = None;
     for ranks in counts(scope)? {
-        let solve = |problem: String| -> Result<Solved> {
-            let solved = solve(scope, &problem, std::slice::from_ref(&config), (ranks, 1))?;
-            Ok(solved[0])
-        };
-        let strong = solve(format!("{name}:{side}"))?;
-        let weak = solve(format!("{name}:{side}x{side}x{}", side * ranks))?;
+        let grown = format!("{name}:{side}x{side}x{}", side * ranks);
+        let strong = solve(scope, &format!("{name}:{side}"), &config, (ranks, 1))?[0];
+        let weak = solve(scope, &grown, &config, (ranks, 1))?[0];
         let base = *first.get_or_insert([strong.seconds, weak.seconds]);
-        for (name, one, ideal) in [
+        for (series, one, ideal) in [
             ("strong", strong, base[0] / ranks as f64),
             ("weak", weak, base[1]),
         ] {
-            let row = format!("{name}, {ranks} ranks");
+            let row = format!("{series}, {ranks} ranks");
+            values.extend(one.values(&row, false));
             let efficiency = 100.0 * ideal / one.seconds;
-            values.push(Value::iterations(&row, one.iterations));
-            values.push(one.seconds(&row));
             values.push(Value::new(&row, "efficiency", "%", efficiency));
         }
     }
@@ -131,43 +115,37 @@ pub(super) fn series(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
 }
 
 /// Names and configurations of all variants.
-fn variants<'e>(
+fn configs<'e>(
     experiment: &'e Experiment,
     subject: &Subject,
 ) -> Result<(Vec<&'e str>, Vec<Config>)> {
-    let all = configs(&experiment.base, &experiment.variants, subject)?;
-    Ok(all
-        .into_iter()
-        .map(|(name, _, config)| (name, config))
-        .unzip())
+    let all = variants(&experiment.base, &experiment.variants, subject)?.into_iter();
+    Ok(all.map(|one| (one.name, one.config)).unzip())
 }
 
 /// Strong scaling in double precision and in half.
 pub(super) fn strong(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value>> {
     let (counts, mut values) = (counts(scope)?, Vec::new());
     for subject in experiment.subjects(scope)? {
-        let (precisions, configs) = variants(experiment, &subject)?;
-        let on_ranks = |&ranks: &usize| {
-            let rounds = scope.size([1, 1, 2]);
-            solve(scope, &subject.problem, &configs, (ranks, rounds))
-        };
+        let (precisions, configs) = configs(experiment, &subject)?;
+        let rounds = scope.size([1, 1, 2]);
+        let on_ranks = |&ranks: &usize| solve(scope, &subject.problem, &configs, (ranks, rounds));
         let solved = counts.iter().map(on_ranks).collect::<Result<Vec<_>>>()?;
-        // How much of what so many ranks could gain over the first number they do gain, in per cent.
+        // Per cent of the speed-up over the first number of ranks that is possible.
         let efficiency = |place: usize, of: usize| {
             let seconds = |of: usize| solved[of][place].seconds;
             100.0 * seconds(0) / (counts[of] as f64 * seconds(of))
         };
+        let name = &subject.name;
         for (place, precision) in precisions.iter().enumerate() {
             for (of, ranks) in counts.iter().enumerate() {
-                let row = format!("{}, {precision}, {ranks} ranks", subject.name);
-                let one = &solved[of][place];
-                values.push(one.iterations(&row).of_the_kind(true));
-                values.push(one.seconds(&row));
+                let row = format!("{name}, {precision}, {ranks} ranks");
+                values.extend(solved[of][place].values(&row, true));
                 let efficiency = efficiency(place, of);
                 values.push(Value::new(&row, "efficiency", "%", efficiency));
             }
         }
-        let (name, last) = (&subject.name, counts.len() - 1);
+        let last = counts.len() - 1;
         let part = 100.0 * efficiency(1, last) / efficiency(0, last);
         let what = "efficiency, part of that of double";
         values.push(Value::new(name, what, "%", part));
@@ -189,30 +167,27 @@ pub(super) fn precisions(experiment: &Experiment, scope: &Scope) -> Result<Vec<V
     };
     let mut values = vec![Value::new("all", "ranks", "", ranks as f64)];
     let (mut gains, mut beside) = (Vec::new(), Vec::new());
-    let names: Vec<&str> = variants(experiment, &experiment.subjects(scope)?[0])?.0;
+    let (names, _) = configs(experiment, &experiment.subject(scope)?)?;
     for subject in experiment.subjects(scope)? {
-        let (_, configs) = variants(experiment, &subject)?;
+        let (_, configs) = configs(experiment, &subject)?;
         let turns = (ranks, scope.size([1, 2, 3]));
         let solved = solve(scope, &subject.problem, &configs, turns)?;
         let gain = |one: &Solved| solved[0].seconds / one.seconds;
         for (precision, one) in names.iter().zip(&solved) {
             let row = format!("{}, {precision}", subject.name);
-            values.push(one.iterations(&row).of_the_kind(true));
-            values.push(one.seconds(&row));
+            values.extend(one.values(&row, true));
             values.push(Value::factor(&row, MIXED, gain(one)));
         }
         gains.push(solved.iter().map(gain).collect::<Vec<f64>>());
         beside.extend(beside_hypre(scope, &subject, &solved[0])?);
     }
-    let of = |place: usize| gains.iter().map(move |gains| gains[place]);
+    let of = |place: usize| -> Vec<f64> { gains.iter().map(|gains| gains[place]).collect() };
     for (place, precision) in names.iter().enumerate().skip(1) {
         let row = format!("geometric mean, {precision}");
-        let gains: Vec<f64> = of(place).collect();
-        values.push(Value::factor(row, MIXED, mean(&gains)));
+        values.push(Value::factor(row, MIXED, mean(&of(place))));
     }
     // The last is what the paper has: vectors, too, fall to half precision.
-    let half: Vec<f64> = of(names.len() - 1).collect();
-    values.extend(summed(&half, MIXED));
+    values.extend(summed(&of(names.len() - 1), MIXED));
     if let Some(who) = beside.first().map(|value| value.who.clone()) {
         let factors: Vec<f64> = beside.iter().map(|value| value.value).collect();
         values.extend(beside);
@@ -223,15 +198,12 @@ pub(super) fn precisions(experiment: &Experiment, scope: &Scope) -> Result<Vec<V
 
 /// The geometric mean and the largest of some factors.
 fn summed(factors: &[f64], what: &str) -> [Value; 2] {
-    let most = factors.iter().copied().fold(0.0, f64::max);
-    [
-        Value::factor("geometric mean", what, mean(factors)),
-        Value::factor("largest", what, most),
-    ]
+    let rows = [("geometric mean", By::GeometricMean), ("largest", By::Most)];
+    rows.map(|(row, by)| Value::factor(row, what, by.of(factors)))
 }
 
-/// hypre over as many processes as there are cores; nothing where it is absent or does not converge, nor for what is not
-/// symmetric, since its program has conjugate gradients.
+/// hypre over as many processes as there are cores; nothing where it is absent or does not converge, nor for nonsymmetric problems,
+/// since its program has conjugate gradients.
 fn beside_hypre(scope: &Scope, subject: &Subject, ours: &Solved) -> Result<Option<Value>> {
     if subject.extra.is_some() {
         return Ok(None);

@@ -7,7 +7,7 @@ use vcycle::structured::{Direction, Offset, StencilMatrix, Storage};
 use vcycle::vector::Vector;
 
 use super::products::mkl;
-use crate::common::{Result, threads};
+use crate::common::{Result, cores};
 use crate::reproduce::experiment::{Experiment, Scope};
 use crate::reproduce::record::Value;
 use crate::structured::gains;
@@ -83,7 +83,7 @@ where
 /// Seconds of a product with an array of structures: the entries of a cell lie side by side, as in what the paper begins with.
 fn times_of_structures<M: Storage>(scope: &Scope, a: &StencilMatrix<M>) -> Result<f64> {
     let naive = Structures::new(a);
-    let threads = threads(None)?;
+    let threads = cores()?;
     let x = naive.padded(&vec![1e-3; a.size().rows]);
     let mut y = vec![0.0; a.size().rows];
     let mut apply = || {

@@ -1,4 +1,4 @@
-//! What can be asked of each benchmark: its options, tables and notes are data (`experiments/benchmarks.toml`).
+//! The command line: options, tables and notes of the benchmarks are data (`experiments/benchmarks.toml`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Deserialize;
 use toml::Value;
+use vcycle::executor::Executor;
 
+use crate::common::{Result, cores};
 use crate::table::Table;
 
 static BENCHMARKS: LazyLock<BTreeMap<String, Benchmark>> = LazyLock::new(|| {
@@ -16,7 +18,6 @@ static BENCHMARKS: LazyLock<BTreeMap<String, Benchmark>> = LazyLock::new(|| {
     toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// A benchmark as its data file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Benchmark {
@@ -24,7 +25,7 @@ struct Benchmark {
     /// Name and values, the default, the help. Names: `PROBLEM...`, `--rounds N`, `-o/--output FILE`, `--peers NAME...`, `--only PART,...`, `--json`.
     /// A value `N` is a whole number, `X` any number, `a|b` one of these; more than one without dots: given several times.
     options: Vec<(String, Value, String)>,
-    /// Pairs of options that do not go together.
+    /// Pairs of options that exclude each other.
     #[serde(default)]
     conflicts: Vec<[String; 2]>,
     /// Columns by table, with their formats.
@@ -58,15 +59,11 @@ fn name(words: &str) -> &str {
 }
 
 fn argument((words, default, help): &'static (String, Value, String)) -> Arg {
-    let (_, values) = words.split_once(' ').unwrap_or((words, ""));
+    let values = words.split_once(' ').map_or("", |(_, values)| values);
     let mut made = Arg::new(name(words)).help(help.as_str());
-    let is_option = words.starts_with('-');
-    if is_option {
-        made = made.long(name(words));
-        made = match words.split_once('/') {
-            Some((short, _)) => made.short(short.chars().nth(1)),
-            None => made,
-        };
+    if words.starts_with('-') {
+        let short = words.split_once('/').and_then(|(s, _)| s.chars().nth(1));
+        made = made.long(name(words)).short(short);
         if values.is_empty() {
             return made.action(ArgAction::SetTrue);
         }
@@ -84,7 +81,7 @@ fn argument((words, default, help): &'static (String, Value, String)) -> Arg {
     if !single.is_empty() && !single.contains('|') {
         made = made.value_name(single);
     }
-    // As long as the program, as the texts of the file are.
+    // Lives as long as the program, as the texts of the file do.
     let text = |value: &'static Value| -> &'static str {
         value.as_str().unwrap_or_else(|| value.to_string().leak())
     };
@@ -96,10 +93,9 @@ fn argument((words, default, help): &'static (String, Value, String)) -> Arg {
             } else if words.ends_with("...") {
                 made = made.num_args(0..);
             }
-            let defaults: Vec<&str> = defaults.iter().map(text).collect();
             match defaults.is_empty() {
                 true => made,
-                false => made.default_values(defaults),
+                false => made.default_values(defaults.iter().map(text)),
             }
         }
         Value::String(none) if none.is_empty() => made,
@@ -108,15 +104,15 @@ fn argument((words, default, help): &'static (String, Value, String)) -> Arg {
     }
 }
 
-/// A benchmark with the options it was given.
+/// The arguments of a benchmark.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Args {
     of: &'static Benchmark,
     given: ArgMatches,
 }
 
-impl Asked {
-    /// What stands on a command line, and of which benchmark.
+impl Args {
+    /// The benchmark of a command line, and its arguments.
     pub(crate) fn read(line: &ArgMatches) -> (&'static str, Self) {
         let (name, given) = line.subcommand().expect("a benchmark is required");
         let (name, of) = BENCHMARKS.get_key_value(name).expect("it was found");
@@ -124,10 +120,10 @@ impl Asked {
         (name, Self { of, given })
     }
 
-    /// The same benchmark without options.
-    pub(crate) fn plain(name: &str) -> Self {
-        let line = command().get_matches_from(["vcycle-bench", name]);
-        Self::read(&line).1
+    /// Those of a line such as `struct --rounds 3`.
+    pub(crate) fn parse(line: &str) -> Self {
+        let words = ["vcycle-bench"].into_iter().chain(line.split(' '));
+        Self::read(&command().get_matches_from(words)).1
     }
 
     pub(crate) fn maybe(&self, name: &str) -> Option<&str> {
@@ -136,8 +132,7 @@ impl Asked {
 
     /// An option with a default.
     pub(crate) fn text(&self, name: &str) -> &str {
-        self.maybe(name)
-            .unwrap_or_else(|| panic!("{name} has no default"))
+        self.maybe(name).expect("the option has a default")
     }
 
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
@@ -149,15 +144,12 @@ impl Asked {
     }
 
     pub(crate) fn count(&self, name: &str) -> usize {
-        self.maybe_count(name)
-            .unwrap_or_else(|| panic!("{name} has no default"))
+        self.maybe_count(name).expect("the option has a default")
     }
 
     pub(crate) fn number(&self, name: &str) -> f64 {
-        self.given
-            .get_one(name)
-            .copied()
-            .unwrap_or_else(|| panic!("{name} has no default"))
+        let found = self.given.get_one(name).copied();
+        found.expect("the option has a default")
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -172,23 +164,32 @@ impl Asked {
     }
 
     pub(crate) fn counts(&self, name: &str) -> Vec<usize> {
-        self.given
-            .get_many(name)
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect()
+        let all = self.given.get_many(name).into_iter().flatten();
+        all.copied().collect()
     }
 
-    /// Whether a part is to be measured: it is asked for, or usual where none is.
-    pub(crate) fn wants(&self, part: &str, is_usual: bool) -> bool {
+    /// Whether `--only` names a part, or the part is measured by default.
+    pub(crate) fn wants(&self, part: &str, is_default: bool) -> bool {
         let only = self.list("only");
-        only.contains(&part) || only.is_empty() && is_usual
+        only.contains(&part) || only.is_empty() && is_default
     }
 
     /// Rounds, and the seconds of each.
     pub(crate) fn measuring(&self) -> (usize, f64) {
         (self.count("rounds"), self.number("seconds"))
+    }
+
+    /// The number of `--threads`, or all cores.
+    pub(crate) fn threads(&self) -> Result<usize> {
+        self.maybe_count("threads").map_or_else(cores, Ok)
+    }
+
+    /// The executor of `--device`: `cpu`, or a device such as `cuda:0`.
+    pub(crate) fn executor(&self) -> Result<Executor> {
+        Ok(match self.maybe("device") {
+            None | Some("cpu") => Executor::cpu(),
+            Some(device) => Executor::gpu(device)?,
+        })
     }
 
     /// A table without rows yet.
@@ -220,20 +221,11 @@ mod tests {
     #[test]
     fn every_benchmark_has_options_that_can_be_read() {
         command().debug_assert();
-        let line = [
-            "vcycle-bench",
-            "basis",
-            "poisson5:4",
-            "--rtol",
-            "1e-3",
-            "--restart",
-            "7",
-        ];
-        let (name, asked) = Asked::read(&command().get_matches_from(line));
-        assert_eq!((name, asked.list("PROBLEM")), ("basis", vec!["poisson5:4"]));
-        assert_eq!((asked.number("rtol"), asked.count("rounds")), (1e-3, 3));
-        assert!(asked.note("end", &[]).contains("gmres:restart=7"));
-        let plain = Asked::plain("gpu");
+        let args = Args::parse("basis poisson5:4 --rtol 1e-3 --restart 7");
+        assert_eq!(args.list("PROBLEM"), ["poisson5:4"]);
+        assert_eq!((args.number("rtol"), args.count("rounds")), (1e-3, 3));
+        assert!(args.note("end", &[]).contains("gmres:restart=7"));
+        let plain = Args::parse("gpu");
         assert!(plain.wants("spmv", true) && !plain.has("small"));
         let line = ["vcycle-bench", "gpu", "--only", "everything"];
         let refused = command().try_get_matches_from(line).unwrap_err();
