@@ -102,7 +102,10 @@ fn duplicates_are_summed_where_that_is_asked_for() {
     let body = "2 2 3\n1 2 1\n1 1 5\n1 2 2\n";
     let text = format!("%%MatrixMarket matrix coordinate real general\n{body}");
     let file = Temporary::holding(".mtx", text);
-    let reader = MatrixReader { duplicates: Duplicates::Sum, ..MatrixReader::default() };
+    let reader = MatrixReader {
+        duplicates: Duplicates::Sum,
+        ..MatrixReader::default()
+    };
     let sum = reader.read(&file.0, &Executor::reference(), &mut |_| {});
     let Ok(AnyMatrix::Real(sum)) = sum else {
         panic!("not a real matrix");
