@@ -8,6 +8,7 @@ use vcycle::vector::Storage;
 
 use crate::args::Args;
 use crate::common::{Result, iterations};
+use crate::options;
 use crate::problem::{Ready, Tried};
 use crate::published::mixed_precision;
 use crate::table::Cell;
@@ -140,9 +141,16 @@ fn variants() -> Result<Vec<(String, Config)>> {
     let remedies = WITH_REMEDIES.split(' ');
     let remedies = remedies.map(|name| format!("--precision {name}"));
     let all = plain.chain([halved]).chain(remedies).map(|options| {
-        let pairs = options.replace(" --", "\n").replace(' ', "=");
-        let pairs = pairs.replace('\n', " ").replace("--", "");
-        let config = format!("preset=paper-pgm {pairs}").parse()?;
+        let pairs = options
+            .split("--")
+            .filter_map(|pair| pair.trim().split_once(' '));
+        let pairs = pairs.map(|(key, value)| match value.parse::<f64>() {
+            Ok(_) => format!("{key} = {value}\n"),
+            Err(_) => format!("{key} = \"{value}\"\n"),
+        });
+        let pairs: String = pairs.collect();
+        let text = format!("preset = \"paper-pgm\"\n[preconditioner]\n{pairs}");
+        let config = options::config(&[&toml::from_str(&text)?])?;
         Ok((options, config))
     });
     all.collect()
