@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 
 use crate::error::{Error, Result};
-use crate::host_task::{HostTask, HostTaskMethod};
 use crate::kernel::{Address, Argument, Handle, Shape, Source};
 use crate::properties::Properties;
+use crate::proxy::{HostTask, HostTaskMethod};
 
 /// One device of one vendor. Work is queued in one stream, in order, and runs asynchronously.
 ///

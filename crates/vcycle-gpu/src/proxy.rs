@@ -1,5 +1,6 @@
 //! A thread that does host tasks for a device.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
@@ -161,6 +162,48 @@ impl Shared {
             .flatten();
         if let Some(work) = work {
             work();
+        }
+    }
+}
+
+/// How the host gets to work between what is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "drivers choose one"))]
+pub(crate) enum HostTaskMethod {
+    /// The stream signals and waits by numbers in memory of the host.
+    Flags,
+    /// The thread that fills the queue does it.
+    Queue,
+}
+
+/// Work of the host that can be queued.
+pub struct HostTask {
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "drivers do it"))]
+    pub(crate) work: Arc<Work>,
+    /// By which number its proxy knows it.
+    pub(crate) number: u32,
+    /// None where the thread that fills the queue does host tasks.
+    pub(crate) proxy: Option<Arc<Proxy>>,
+}
+
+impl fmt::Debug for HostTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostTask({})", self.number)
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl HostTask {
+    /// Where the stream and the proxy meet, if they do.
+    pub(crate) fn flags(&self) -> Option<Flags> {
+        self.proxy.as_ref().map(|proxy| proxy.flags())
+    }
+}
+
+impl Drop for HostTask {
+    fn drop(&mut self) {
+        if let Some(proxy) = &self.proxy {
+            proxy.forget(self.number);
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::cuda::properties;
 use crate::cuda::vendor::Opaque;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::host_task::{HostTask, HostTaskMethod};
 use crate::kernel::{Address, Argument, Handle, Shape, Source};
 use crate::properties::Properties;
+use crate::proxy::{HostTask, HostTaskMethod};
 use crate::sync::lock;
 
 /// A stream that does not wait for the null stream.

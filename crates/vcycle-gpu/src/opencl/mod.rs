@@ -22,9 +22,9 @@ use self::device::OpenCl;
 use self::kept::{Called, QueueCommand, Recording};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::host_task::{HostTask, HostTaskMethod};
 use crate::kernel::{Address, Argument, Handle, Shape, Source};
 use crate::properties::Properties;
+use crate::proxy::{HostTask, HostTaskMethod};
 use crate::sync::lock;
 
 /// What addresses are a multiple of.

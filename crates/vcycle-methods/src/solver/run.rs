@@ -197,17 +197,9 @@ impl<'r, T: Scalar> Run<'r, T> {
 }
 
 fn take_all<S, const N: usize>(mut take: impl FnMut() -> Result<S>) -> Result<[S; N]> {
-    let all = taken(N, &mut take)?;
-    Ok(all
-        .try_into()
-        .unwrap_or_else(|_| unreachable!("as many as were asked for")))
-}
-
-/// A list, which is compiled once for all lengths.
-fn taken<S>(count: usize, take: &mut dyn FnMut() -> Result<S>) -> Result<Vec<S>> {
-    let mut all = Vec::with_capacity(count);
-    for _ in 0..count {
-        all.push(take()?);
+    let mut all = [const { None }; N];
+    for one in &mut all {
+        *one = Some(take()?);
     }
-    Ok(all)
+    Ok(all.map(|one| one.expect("every one was taken")))
 }

@@ -157,10 +157,8 @@ fn solve_on<T: Scalar>(
     let (rows, systems) = (a.pattern.rows, a.systems);
     let sides = arrays::turned(b.buffer(), rows, systems)?;
     let guesses = arrays::turned(x.buffer(), rows, systems)?;
-    let (sides, mut solutions) = (
-        Vector::from_buffer(1, sides)?,
-        Vector::from_buffer(1, guesses)?,
-    );
+    let sides = Vector::from_buffer(1, sides)?;
+    let mut solutions = Vector::from_buffer(1, guesses)?;
     let endings = by_blocks(gpu, run, a, &sides, &mut solutions)?;
     *x = Vector::from_buffer(systems, arrays::turned(solutions.buffer(), systems, rows)?)?;
     Ok(endings)
@@ -173,9 +171,9 @@ fn by_blocks<T: Scalar>(
     b: &Vector<T>,
     x: &mut Vector<T>,
 ) -> Result<BatchEndings> {
-    match run.method {
-        BatchIteration::Direct => direct::solve(gpu, run, a, b, x),
-        _ => iterate(gpu, run, a, b, x),
+    match run.method == BatchIteration::Direct {
+        true => direct::solve(gpu, run, a, b, x),
+        false => iterate(gpu, run, a, b, x),
     }
 }
 
@@ -383,10 +381,10 @@ fn blocks(gpu: &Gpu, systems: usize, bytes: usize) -> usize {
     busy.min(systems).min(ROOM_BYTES / bytes.max(1)).max(1)
 }
 
-/// The room for a basis of GMRES, the largest one where more is asked for.
-fn restart(asked: usize) -> usize {
-    let fitting = RESTARTS.into_iter().find(|&room| room >= asked);
-    fitting.unwrap_or(RESTARTS[2])
+/// The size of a basis of GMRES, the largest one where more is requested.
+fn restart(requested: usize) -> usize {
+    let fitting = |&size: &usize| size >= requested;
+    RESTARTS.into_iter().find(fitting).unwrap_or(RESTARTS[2])
 }
 
 /// What the kernels call it.
