@@ -25,6 +25,9 @@ use crate::operator::{applied, matrix_operator};
 use crate::solve::{like, vector};
 use crate::watch::watched;
 
+/// The arrays of a matrix, and its rows and columns.
+type Given<'py> = (Arrays<'py>, (usize, usize));
+
 /// All levels for a matrix.
 #[pyclass(frozen)]
 pub struct Hierarchy {
@@ -138,7 +141,7 @@ impl Hierarchy {
     }
 
     /// The matrix, restriction and prolongation of every level.
-    fn matrices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<(Arrays<'py>, (usize, usize))>>> {
+    fn matrices<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Given<'py>>>> {
         let (setup, _) = self.levels.algebraic()?;
         let matrices = || setup.matrices(&matrix_operator(&self.system), &Workspace::new());
         let levels = py.detach(matrices).or_raise()?;
