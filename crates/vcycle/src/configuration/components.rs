@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::family::components;
 use super::inner::{InnerSolver, Schwarz};
-use super::text::{brief_form, named, short_form};
-use super::value::{Table, arguments, bad_value, parameters};
+use super::value::{Table, arguments, bad_value, brief_form, named, parameters, short_form};
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
