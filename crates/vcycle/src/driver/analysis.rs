@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use vcycle_core::matrix::WorkingScalar;
 
-use super::implied;
+use super::modes;
 use super::{Solution, System};
-use crate::configuration::Config;
+use crate::configuration::{Config, Sort};
 use crate::error::Result;
 use crate::matrix::{Nodes, Numbering};
 use crate::multigrid::NearNullspace;
@@ -135,7 +135,7 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
             analysis.look_for_signs()?;
             // Over ranks there are no levels for nodes of complex unknowns.
             let has_levels = given.matrix.shared().is_none() || !T::KIND.is_complex();
-            if implied::takes_nodes(config) && has_levels {
+            if takes_nodes(config) && has_levels {
                 analysis.look_for_nodes()?;
             }
         }
@@ -235,6 +235,15 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
     }
 }
 
+/// Whether the preconditioner may be multigrid for nodes.
+fn takes_nodes(config: &Config) -> bool {
+    match config.preconditioner.sort() {
+        Sort::Auto => true,
+        Sort::Amg(amg) => amg.block_size == 1,
+        Sort::None | Sort::StructMg(_) | Sort::Iterations | Sort::OfEntries => false,
+    }
+}
+
 /// Whether vectors have so many rows; otherwise the set-up says so.
 fn fits(near: &NearNullspace, rows: usize) -> bool {
     near.vectors().iter().all(|vector| vector.len() == rows)
@@ -255,7 +264,7 @@ fn numbered<T: Scalar>(
             .collect(),
         // Modes made from coordinates are numbered node by node, whatever the matrix.
         Some(near)
-            if !renumbered || implied::numbering(near, size) == Some(Numbering::NodeByNode) =>
+            if !renumbered || modes::numbering(near, size) == Some(Numbering::NodeByNode) =>
         {
             near.vectors().to_vec()
         }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::auto::Attempt;
 use crate::configuration::{SolverConfig, Sort};
+use crate::error::Error;
 use crate::stop::{Outcome, Part, Status, Stop};
 
 /// Iterations after which multigrid that has not converged is given up, if there is a choice.
@@ -20,6 +21,9 @@ const LOOKS: usize = 4;
 const ILL_CONDITIONED: f64 = 1e7;
 /// Up to this many rows an ill-conditioned matrix is factorised as well, for an answer that is accurate in every row.
 pub(super) const FACTORISED_FOR_ACCURACY: usize = 20_000;
+
+/// A relative residual from which the next attempt starts, in place of the first guess.
+const WORTH_GOING_ON: f64 = 0.1;
 
 /// All attempts, the best first, for a matrix of so many rows.
 #[derive(Clone, Debug)]
@@ -94,7 +98,7 @@ impl Chain {
 }
 
 /// Converged is best, then the limit of accuracy, then the smallest residual.
-pub(super) fn rank(outcome: &Outcome) -> u8 {
+fn rank(outcome: &Outcome) -> u8 {
     let best = [Status::Converged, Status::AccuracyLimit];
     let place = best.iter().position(|status| *status == outcome.status);
     place.map_or(2, |place| place as u8)
@@ -114,4 +118,63 @@ pub(super) fn is_better(mine: &Outcome, is_direct: bool, others: &Outcome) -> bo
             mine.total_cmp(&others) == Ordering::Less
         }
     }
+}
+
+/// Whether the next attempt starts from what one has found. A factorisation that is to be more accurate starts anew: it
+/// would find nothing to do.
+pub(super) fn is_worth_going_on(outcome: &Outcome) -> bool {
+    rank(outcome) == 2 && outcome.relative_residual < WORTH_GOING_ON
+}
+
+/// Whether a set-up has failed for what the matrix is, not for want of memory or of a rank: another one may succeed.
+pub(super) fn is_of_matrix(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::BadPivot { .. }
+            | Error::InvalidStructure { .. }
+            | Error::LevelOverflow { .. }
+            | Error::NotAStencil { .. }
+            | Error::NotHermitian { .. }
+            | Error::Singular { .. }
+            | Error::Unsupported { .. }
+            | Error::ZeroDiagonal { .. }
+    )
+}
+
+/// Whether a solve ended as it was to, or could do no better: other levels would not help.
+pub(super) fn has_ended_well(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Converged | Status::AccuracyLimit | Status::TimeLimit | Status::Interrupted
+    )
+}
+
+/// Whether a set-up failed for want of an entry on the diagonal, or of a pivot.
+pub(super) fn wants_matching(error: &Error) -> bool {
+    matches!(error, Error::ZeroDiagonal { .. } | Error::BadPivot { .. })
+}
+
+/// The failure to report: where matching does not help the first one, whose rows are those of the matrix.
+pub(super) fn worth_reporting(before: Option<Error>, error: Error) -> Error {
+    match before {
+        Some(first) if wants_matching(&first) && wants_matching(&error) => first,
+        _ => error,
+    }
+}
+
+/// How an attempt ended that is not the last, in a sentence.
+pub(super) fn ending(attempt: &Attempt, outcome: &Outcome) -> String {
+    let (count, residual) = (outcome.iterations, outcome.relative_residual);
+    let doubt = match rank(outcome) < 2 {
+        true => format!(
+            ", but the condition number is at least {:.0e}: rows may be wrong that the residual does not show",
+            outcome.condition
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{}: {} after {count} iterations, residual {residual:.1e}{doubt}",
+        attempt.name(),
+        outcome.status
+    )
 }

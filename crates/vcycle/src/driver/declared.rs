@@ -104,7 +104,7 @@ fn what_takes_complex_matrices_does() {
 
 #[test]
 fn devices_leave_to_the_host_what_is_declared() {
-    let Some(device) = vcycle_core::testing::device() else {
+    let Some(device) = testing::device() else {
         return;
     };
     for one in preconditioners() {

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::facts;
-use super::implied;
+use super::modes;
 use crate::communicator::{Communicator, Traffic};
 use crate::configuration::{Config, MatrixFormat, Sort};
 use crate::error::{Error, Result};
@@ -228,7 +228,7 @@ impl<T: Scalar> SystemMatrix<T> {
 
     /// The unknowns of nodes as vectors of the near-nullspace show them, on all ranks alike.
     pub(super) fn implied_nodes(&self, near: &NearNullspace) -> Result<Option<Nodes>> {
-        let own = implied::nodes(near);
+        let own = modes::nodes(near);
         let Some(team) = self.team() else {
             return Ok(own);
         };

@@ -14,9 +14,6 @@ mod combinations;
 #[cfg(test)]
 mod declared;
 mod facts;
-mod fitting;
-mod here;
-mod implied;
 mod kept;
 mod matrix;
 mod memory;
@@ -29,25 +26,21 @@ mod ready;
 mod refine;
 mod root;
 mod rules;
-mod sequence;
 mod set_up;
 mod solve;
 mod storage;
 mod system;
 #[cfg(test)]
 mod testing;
-mod tried;
 mod tries;
-mod wide;
 
 pub use analysis::Analysis;
 pub use auto::{Attempt, attempts};
 pub use facts::Findings;
 pub use matrix::SystemMatrix;
 pub use memory::MemoryNeed;
-pub use prepared::Prepared;
+pub use prepared::{Prepared, Sequence};
 pub use projection::Projection;
-pub use sequence::Sequence;
+pub use set_up::Wide;
 pub use solve::{solve, solve_system};
 pub use system::{AnySystem, Solution, System};
-pub use wide::Wide;

@@ -1,15 +1,19 @@
-//! A set-up that is kept.
+//! Set-ups that are kept: for many right-hand sides, and for one matrix after another.
 
 use std::time::Duration;
 
-use super::here::Here;
+use super::analysis::{Analysis, SystemTransform};
+use super::kept::{Kept, Staleness};
+use super::ready::Ready;
 use super::root::{self, SolvedOnRoot};
+use super::tries::Tries;
 use super::{Solution, System, SystemMatrix, Wide};
 use crate::configuration::{Config, StopConfig};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Size, check_size};
 use crate::multigrid::Report;
+use crate::registration::Symmetry;
 use crate::vector::Vector;
 
 /// A system that is set up once, and solved as often as there are right-hand sides.
@@ -177,12 +181,178 @@ impl<T: Wide> Prepared<T> {
     }
 }
 
+/// Solves for matrices of the same pattern in turn, as time steps and Newton iterations have them:
+/// the multigrid set-up of the first is [reused](crate::multigrid::Setup::update_values) for the others.
+///
+/// Every matrix is solved as [`solve_system`](super::solve_system) does it. [`Solution::messages`] has what is reused, and what
+/// is not because the pattern has changed. A matrix that does not
+/// converge with a set-up that was reused gets its own; one that takes twice the iterations of the
+/// first is the last to use that.
+///
+/// ```
+/// use std::sync::Arc;
+/// use vcycle::{config::{Config, Sequence, System}, executor::{Executor, Workspace}, gallery,
+///              matrix::Csr, vector::Vector};
+/// let (cpu, ws) = (Executor::cpu(), Workspace::new());
+/// let k = gallery::build("poisson5:64", &cpu)?.matrix;
+/// let b = Vector::filled(&cpu, 64 * 64, 1, 1.0)?;
+/// let mut steps = Sequence::new(Config::default());
+/// for dt in [1.0, 2.0, 4.0] {
+///     let a = k.add(dt, 1.0, &Csr::identity(&cpu, 64 * 64))?;
+///     let solution = steps.solve(&System::new(Arc::new(a)), &b, &ws)?;
+///     assert!(solution.outcome.converged());
+/// }
+/// # Ok::<(), vcycle::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sequence<T: Wide = f64> {
+    config: Config,
+    last: Option<Here<T>>,
+}
+
+impl<T: Wide> Sequence<T> {
+    /// Nothing is set up yet.
+    pub fn new(config: Config) -> Self {
+        Self { config, last: None }
+    }
+
+    /// Solves for the next matrix.
+    ///
+    /// # Errors
+    /// As [`solve_system`](super::solve_system).
+    pub fn solve(
+        &mut self,
+        system: &System<T>,
+        b: &Vector<T>,
+        ws: &Workspace,
+    ) -> Result<Solution<T>> {
+        let (config, guess) = (&self.config, system.guess.as_ref());
+        system.check(b, guess)?;
+        let before = self.last.take().map(|mut last| last.hand_over());
+        let before = before.unwrap_or_default();
+        let here = Here::new(config.clone(), system, before, b.cols(), ws)?;
+        let mut solution = here.solve(system, b, guess, &config.stop, ws)?;
+        let told = here.ready.messages.iter().cloned();
+        solution.messages.splice(..0, told);
+        solution.setup += here.ready.setup;
+        if here.is_stale() {
+            let message = "not converged, or more than twice the iterations of the matrix that was set up: \
+                           the next one is set up anew";
+            solution.messages.push(message.to_owned());
+        }
+        self.last = Some(here);
+        Ok(solution)
+    }
+}
+
+/// A set-up of the rows of this rank.
+#[derive(Debug)]
+pub(super) struct Here<T: Wide> {
+    asked: Config,
+    /// The system that is solved, where the analysis has found a better one than was given.
+    system: System<T>,
+    transform: SystemTransform,
+    pub ready: Ready<T>,
+    kept: Kept,
+    staleness: Staleness,
+}
+
+impl<T: Wide> Here<T> {
+    /// Sets up for so many right-hand sides at once, with what the matrix before has left.
+    pub fn new(
+        asked: Config,
+        given: &System<T>,
+        (mut kept, before): (Kept, Staleness),
+        columns: usize,
+        ws: &Workspace,
+    ) -> Result<Self> {
+        let analysis = Analysis::new(&asked, given)?;
+        let tries = Tries::new(&asked, analysis.system(), Some(&mut kept), ws)?;
+        let mut ready = tries.prepare(columns)?;
+        ready
+            .messages
+            .splice(..0, analysis.messages().iter().cloned());
+        ready.setup += analysis.time();
+        let (system, transform) = (analysis.system().clone(), analysis.transform().clone());
+        let staleness = match kept.reused() {
+            true => Staleness::after(&before),
+            false => Staleness::default(),
+        };
+        Ok(Self {
+            asked,
+            system,
+            transform,
+            ready,
+            kept,
+            staleness,
+        })
+    }
+
+    /// What is left for the next matrix: nothing where the levels do not suit the last one.
+    pub fn hand_over(&mut self) -> (Kept, Staleness) {
+        let kept = self.staleness.kept(&mut self.kept);
+        (kept, Staleness::after(&self.staleness))
+    }
+
+    /// Whether the levels of an earlier matrix do not suit this one.
+    pub fn is_stale(&self) -> bool {
+        self.kept.reused() && self.staleness.is_stale()
+    }
+
+    pub fn update(&mut self, given: &System<T>, ws: &Workspace) -> Result<()> {
+        let before = self.hand_over();
+        *self = Self::new(self.asked.clone(), given, before, 1, ws)?;
+        Ok(())
+    }
+
+    /// Solves the system that was given for operands that fit.
+    pub fn solve(
+        &self,
+        given: &System<T>,
+        b: &Vector<T>,
+        guess: Option<&Vector<T>>,
+        stop: &StopConfig,
+        ws: &Workspace,
+    ) -> Result<Solution<T>> {
+        let b = self.transform.right_hand_side(b)?;
+        let guess = guess.map(|guess| self.transform.guess(guess)).transpose()?;
+        let (ready, stop) = (&self.ready, stop.stop()?);
+        let tries = Tries::of_ready(&self.asked, &self.system, ready, guess.as_deref(), stop, ws);
+        let (first, solution) = tries.solve_ready(ready, self.kept.reused(), &b)?;
+        self.staleness.note(first, solution.outcome.iterations);
+        self.transform.undo(given, solution)
+    }
+
+    pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
+        let attempt = &self.ready.chain.attempts[self.ready.place];
+        if attempt.preconditioner.symmetry() == Symmetry::Varying {
+            return Err(Error::Unsupported {
+                component: format!("preconditioner `{}`", attempt.preconditioner.name()),
+                operation: "being applied by another program: it varies".to_owned(),
+            });
+        }
+        let r = self.transform.right_hand_side(r)?;
+        let (iteration, nullspace) = (&self.ready.made.iteration, &self.ready.nullspace);
+        if nullspace.is_none() && !self.transform.renumbers() {
+            return iteration.precondition(&r, z, ws);
+        }
+        let mut inner = Vector::zeros_like(&r)?;
+        let mut r = r.into_owned();
+        let project = |x: &mut Vector<T>| nullspace.as_ref().map_or(Ok(()), |one| one.project(x));
+        project(&mut r)?;
+        iteration.precondition(&r, &mut inner, ws)?;
+        project(&mut inner)?;
+        *z = self.transform.solution(inner)?;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::super::testing::{
-        assert_has, blocks, chosen, config, counted, matrix, ones, solved, system,
+        assert_has, blocks, chosen, config, counted, device, matrix, ones, solved, system,
     };
     use super::*;
     use crate::matrix::Csr;
@@ -226,9 +396,7 @@ mod tests {
 
     #[test]
     fn a_stencil_on_a_device_takes_other_values() {
-        let Some(device) = vcycle_core::testing::device() else {
-            return;
-        };
+        let Some(device) = device() else { return };
         let a = matrix("poisson7:14").copy_to(&device).unwrap();
         let mut prepared = prepared("", a.clone());
         assert_eq!(prepared.config().preconditioner.name(), "struct-mg");
@@ -298,5 +466,82 @@ mod tests {
     fn what_varies_is_not_applied() {
         let prepared = prepared("preconditioner=amg:cycle=k", matrix("poisson5:40"));
         assert_has(applied(&prepared).unwrap_err(), "varies");
+    }
+
+    /// Solves one after the other.
+    struct Steps(Sequence);
+
+    impl Steps {
+        fn new(options: &str) -> Self {
+            Self(Sequence::new(config(options)))
+        }
+
+        fn solve(&mut self, a: Csr<f64>) -> Solution<f64> {
+            let system = system(a);
+            let b = ones(&system.matrix);
+            let solution = self.0.solve(&system, &b, &Workspace::new()).unwrap();
+            assert!(solution.outcome.converged());
+            solution
+        }
+
+        /// With every value times a factor: what is said, and the iterations.
+        fn of(&mut self, spec: &str, factor: f64) -> (String, usize) {
+            let solution = self.solve(matrix(spec).scale(factor).unwrap());
+            (solution.messages.concat(), solution.outcome.iterations)
+        }
+    }
+
+    #[test]
+    fn equal_patterns_share_a_set_up_and_others_do_not() {
+        let mut steps = Steps::new(AMG);
+        let (told, first) = steps.of("poisson5:40", 1.0);
+        assert!(!told.contains("reused"));
+        let (told, second) = steps.of("poisson5:40", 3.0);
+        assert_eq!(told, "multigrid: 2 levels of an earlier set-up reused");
+        assert_eq!(second, first);
+        for other in ["poisson9:40", "poisson5:41"] {
+            let (told, _) = steps.of(other, 1.0);
+            assert_has(told, "multigrid: set up anew: update of values");
+        }
+    }
+
+    #[test]
+    fn structured_multigrid_shares_its_levels() {
+        let mut steps = Steps::new("solver=cg preconditioner=struct-mg");
+        let (_, first) = steps.of("poisson7:8", 1.0);
+        let (told, second) = steps.of("poisson7:8", 1e8);
+        assert_has(
+            told,
+            "levels of an earlier set-up reused|scaled into the range",
+        );
+        assert!(first.abs_diff(second) <= 1, "{first} {second}");
+        for other in ["poisson27:8", "poisson7:9"] {
+            assert_has(steps.of(other, 1.0).0, "set up anew");
+        }
+    }
+
+    #[cfg(feature = "direct")]
+    #[test]
+    fn factors_share_their_order() {
+        let mut steps = Steps::new("solver=direct");
+        assert!(!steps.of("poisson5:12", 1.0).0.contains("reused"));
+        assert_has(steps.of("poisson5:12", 3.0).0, "fill of an earlier");
+        assert_has(steps.of("poisson9:12", 1.0).0, "direct: set up anew");
+    }
+
+    #[test]
+    fn a_space_is_recycled_from_matrix_to_matrix() {
+        let mut steps = Steps::new("solver=gcro-dr preconditioner=jacobi");
+        let [first, second] = [1.0, 1.5].map(|factor| steps.of("poisson5:24", factor).1);
+        assert!(4 * second < 3 * first, "{second} {first}");
+    }
+
+    #[test]
+    fn a_set_up_that_does_not_suit_is_given_up() {
+        let mut steps = Steps::new(AMG);
+        steps.of("aniso5:64,0.001", 1.0);
+        // The other direction is the strong one now: groups along the first are wrong.
+        assert_has(steps.of("aniso5:64,0.001,90", 1.0).0, "reused|anew");
+        assert!(!steps.of("aniso5:64,0.001,90", 1.0).0.contains("reused"));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Wide;
-use super::testing::{assert_has, chosen, config, matrix, neumann};
+use super::testing::{assert_has, chosen, config, device, matrix, neumann};
 use crate::communicator::threads;
 use crate::config::{Config, Prepared, Solution, System, solve_system};
 use crate::error::Result;
@@ -266,9 +266,7 @@ fn update(prepared: &mut Prepared<f64>, factor: f64) -> Result<()> {
 /// Ranks that use the same device share a grid where they are told to.
 #[test]
 fn structured_multigrid_takes_other_values_on_the_devices_of_ranks() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let whole = matrix("poisson7:5x6x13");
     let config = config("preconditioner=struct-mg:gather-cells=0,coarsest-cells=30");
     threads::run(2, |team| {
@@ -326,9 +324,7 @@ fn body(rank: &Executor, problem: &Problem) -> Result<(System, Vector<f64>)> {
 
 #[test]
 fn ranks_of_one_device_get_what_it_solves_alone() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let problem = gallery::build("elasticity:6x3x3", &Executor::cpu()).unwrap();
     let config = config("solver=cg preconditioner=amg:mis2,smoother=jacobi,precision=dp");
     let ws = Workspace::new();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::here::Here;
+use super::prepared::Here;
 use super::{Solution, System, SystemMatrix, Wide};
 use crate::communicator::Communicator;
 use crate::configuration::{Config, StopConfig};

@@ -18,7 +18,7 @@ use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::multigrid::{Amg, LevelPrecisions, NearNullspace, Report};
 use crate::precond::Preprocessed;
-use crate::scalar::Kind;
+use crate::scalar::{Kind, c32, c64};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::Stop;
 use crate::structured::{StencilMatrix, StructMg};
@@ -38,8 +38,8 @@ pub struct Setting<'d, T> {
 
 /// Sets up attempts, whatever the precision they compute in.
 pub trait SetUp<T> {
-    /// Sets up an attempt, and adds what there is to tell. Ranks that share the rows call it together.
-    fn set_up(&mut self, attempt: &Attempt, told: &mut Vec<String>) -> Result<Made<T>>;
+    /// Sets up an attempt, and adds messages. Ranks that share the rows call it together.
+    fn set_up(&mut self, attempt: &Attempt, messages: &mut Vec<String>) -> Result<Made<T>>;
 }
 
 /// Sets up attempts with vectors of `W`.
@@ -48,38 +48,49 @@ pub(super) struct InPrecision<'d, T, W: WorkingScalar> {
     matrix: StoredMatrix<W>,
 }
 
-/// What the set-up of an attempt makes, before its precision is forgotten.
-struct Built<W: WorkingScalar> {
-    solver: Solver<W>,
-    /// What finds the initial guess, if that is not zero.
-    start: Option<Arc<dyn LinOp<W>>>,
-    multigrid: Option<Report>,
-    /// The parameters of multigrid with every `auto` decided.
-    decided: Option<PreconditionerConfig>,
+/// A type systems are given in: `f64` or [`c64`].
+pub trait Wide: WorkingScalar<Wide = Self> {
+    /// What sets up attempts in the precision that is asked for. Being no generic function it is compiled here once, with
+    /// all solvers, and not again by every crate that calls it.
+    #[doc(hidden)]
+    fn setting_up<'d>(setting: Setting<'d, Self>) -> Result<Box<dyn SetUp<Self> + 'd>>;
 }
 
-impl<W: WorkingScalar> Built<W> {
-    /// Without multigrid.
-    fn plain(solver: Solver<W>) -> Result<Self> {
-        Ok(Self {
-            solver,
-            start: None,
-            multigrid: None,
-            decided: None,
-        })
-    }
+macro_rules! wide {
+    ($($wide:ty, $narrow:ty;)*) => {$(
+        impl Wide for $wide {
+            fn setting_up<'d>(setting: Setting<'d, Self>) -> Result<Box<dyn SetUp<Self> + 'd>> {
+                Ok(match setting.config.precision.unwrap_or_default().working {
+                    Unit::Double => Box::new(InPrecision::<Self, Self>::new(setting)?),
+                    Unit::Single | Unit::Half | Unit::Bfloat => {
+                        Box::new(InPrecision::<Self, $narrow>::new(setting)?)
+                    }
+                })
+            }
+        }
+    )*};
 }
+
+wide! { f64, f32; c64, c32; }
+
+/// A solver, what finds its initial guess if that is not zero, and the levels of multigrid with their parameters decided.
+type Built<W> = (
+    Solver<W>,
+    Option<Arc<dyn LinOp<W>>>,
+    Option<(Report, PreconditionerConfig)>,
+);
 
 impl<T: WorkingScalar, W: WorkingScalar<Wide = T>> SetUp<T> for InPrecision<'_, T, W> {
-    fn set_up(&mut self, attempt: &Attempt, told: &mut Vec<String>) -> Result<Made<T>> {
-        let built = self.build(attempt, told)?;
-        let config = self.decided_config(attempt, built.decided);
+    fn set_up(&mut self, attempt: &Attempt, messages: &mut Vec<String>) -> Result<Made<T>> {
+        let (solver, start, multigrid) = self.build(attempt, messages)?;
+        let (multigrid, decided) = multigrid.unzip();
+        let config = self.decided_config(attempt, decided);
         Ok(Made {
-            bytes: built.solver.footprint().held,
-            multigrid: built.multigrid,
+            bytes: solver.footprint().held,
+            multigrid,
             iteration: Box::new(SolverIn {
-                solver: built.solver,
-                start: built.start,
+                solver,
+                start,
                 precision: config.precision.unwrap_or_default(),
             }),
             config,
@@ -114,7 +125,7 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
     }
 
     /// Sets up an attempt. Ranks that share the rows call it together.
-    fn build(&mut self, attempt: &Attempt, told: &mut Vec<String>) -> Result<Built<W>> {
+    fn build(&mut self, attempt: &Attempt, messages: &mut Vec<String>) -> Result<Built<W>> {
         attempt.check()?;
         let method = match &mut self.setting.kept {
             Some(kept) => kept.method(&attempt.solver)?,
@@ -127,24 +138,25 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
         };
         let preconditioner = attempt.preconditioner_factory()?;
         if let PreconditionerConfig::StructMg(parameters) = &attempt.preconditioner {
-            return self.structured(&factory, parameters, told);
+            return self.structured(&factory, parameters, messages);
         }
         let solver = factory.solver(&self.matrix.operator, self.setting.ws)?;
         let Some(preconditioner) = preconditioner else {
-            return Built::plain(solver);
+            return Ok((solver, None, None));
         };
-        if let Some(inverse) = self.factors(attempt, told)? {
-            return Built::plain(solver.with_preconditioner(inverse)?);
+        if let Some(inverse) = self.factors(attempt, messages)? {
+            return Ok((solver.with_preconditioner(inverse)?, None, None));
         }
-        let prepared = self.prepared(attempt, told)?;
+        let prepared = self.prepared(attempt, messages)?;
         if let PreconditionerConfig::Amg(amg) = &attempt.preconditioner {
-            return self.multigrid(solver, amg.clone(), prepared.as_ref(), told);
+            return self.multigrid(solver, amg.clone(), prepared.as_ref(), messages);
         }
         let a = prepared
             .as_ref()
             .map_or(&self.matrix.entries, Preprocessed::matrix);
         let made = preconditioner.generate(a, self.setting.ws)?;
-        Built::plain(solver.with_preconditioner(undone(prepared.as_ref(), made)?)?)
+        let inverse = undone(prepared.as_ref(), made)?;
+        Ok((solver.with_preconditioner(inverse)?, None, None))
     }
 
     /// The inverse of the direct solver, where earlier matrices may have left an order for it.
@@ -152,7 +164,7 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
     fn factors(
         &mut self,
         attempt: &Attempt,
-        told: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<Arc<dyn LinOp<W>>>> {
         let (Some(kept), crate::configuration::SolverConfig::Direct(direct)) =
             (&mut self.setting.kept, &attempt.solver)
@@ -160,7 +172,7 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
             return Ok(None);
         };
         let (inverse, reused) = kept.factors(direct, &self.matrix.entries, self.setting.ws)?;
-        told.extend(reused);
+        messages.extend(reused);
         Ok(Some(inverse))
     }
 
@@ -173,7 +185,7 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
     fn prepared(
         &mut self,
         attempt: &Attempt,
-        told: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<Preprocessed<W>>> {
         if attempt.preprocessing.is_none() {
             return Ok(None);
@@ -181,7 +193,7 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
         let prepared = attempt
             .preprocessing
             .prepare(&self.matrix.entries, self.setting.ws)?;
-        report_once(told, prepared.notes().to_vec());
+        report_once(messages, prepared.notes().to_vec());
         Ok(Some(prepared))
     }
 
@@ -190,12 +202,12 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
         solver: Solver<W>,
         mut amg: Amg,
         prepared: Option<&Preprocessed<W>>,
-        told: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Built<W>> {
         let double = LevelPrecisions::uniform(Unit::Double);
         if self.setting.is_singular && amg.precision != double {
             let why = "singular: cycles in double precision, so that rounding does not reintroduce the null space";
-            told.push(why.to_owned());
+            messages.push(why.to_owned());
             amg.precision = double;
         }
         let components = NearNullspace::components(amg.block_size)?;
@@ -215,21 +227,18 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
             (None, None) => (amg.hierarchy_with(a, near, self.setting.ws)?, None),
             (Some(kept), None) => kept.hierarchy(&amg, a, near, self.setting.ws)?,
         };
-        told.extend(reused);
+        messages.extend(reused);
         let report = hierarchy.report().clone();
-        told.extend(report.stalled.clone());
-        report_once(told, report.notes.clone());
-        told.extend(report.scaling_note());
+        messages.extend(report.stalled.clone());
+        report_once(messages, report.notes.clone());
+        messages.extend(report.scaling_note());
         let start = match amg.fmg_start {
             true => Some(undone(prepared, Arc::clone(hierarchy.full_multigrid()))?),
             false => None,
         };
-        Ok(Built {
-            decided: Some(PreconditionerConfig::Amg(hierarchy.amg().clone())),
-            solver: solver.with_preconditioner(undone(prepared, hierarchy.shared())?)?,
-            start,
-            multigrid: Some(report),
-        })
+        let decided = PreconditionerConfig::Amg(hierarchy.amg().clone());
+        let solver = solver.with_preconditioner(undone(prepared, hierarchy.shared())?)?;
+        Ok((solver, start, Some((report, decided))))
     }
 
     /// The products are those of the stencil, too. Cells in double precision are for vectors in double precision.
@@ -237,7 +246,7 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
         &mut self,
         factory: &SolverFactory<W>,
         parameters: &StructMg,
-        told: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Built<W>> {
         let stencil = self.setting.stencil.take().filter(|_| W::KIND == Kind::F64);
         let mut anew = Kept::default();
@@ -255,25 +264,22 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
             }
         };
         let (made, reused) = kept.structured(parameters, a, near, self.setting.ws)?;
-        told.extend(reused);
-        told.extend(made.report.notes.clone());
-        told.extend(made.report.scaling_note());
+        messages.extend(reused);
+        messages.extend(made.report.notes.clone());
+        messages.extend(made.report.scaling_note());
         let matrix = made.matrix.as_ref().or(known.as_ref());
         let solver = factory.solver(matrix.unwrap_or(&self.matrix.operator), self.setting.ws)?;
-        Ok(Built {
-            solver: solver.with_preconditioner(made.operator)?,
-            start: None,
-            multigrid: Some(made.report),
-            decided: Some(PreconditionerConfig::StructMg(made.parameters)),
-        })
+        let decided = PreconditionerConfig::StructMg(made.parameters);
+        let solver = solver.with_preconditioner(made.operator)?;
+        Ok((solver, None, Some((made.report, decided))))
     }
 }
 
 /// Adds what is not there yet, from an earlier attempt say.
-pub(super) fn report_once(told: &mut Vec<String>, notes: Vec<String>) {
+pub(super) fn report_once(messages: &mut Vec<String>, notes: Vec<String>) {
     for note in notes {
-        if !told.contains(&note) {
-            told.push(note);
+        if !messages.contains(&note) {
+            messages.push(note);
         }
     }
 }

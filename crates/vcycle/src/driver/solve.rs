@@ -74,7 +74,8 @@ pub fn solve_system<T: Wide>(
 #[cfg(test)]
 mod tests {
     use super::super::testing::{
-        assert_has, blocks, chosen, config, counted, cycle, matrix, ones, solve, solved, system,
+        assert_has, blocks, chosen, config, counted, cycle, device, matrix, ones, solve, solved,
+        system,
     };
     use super::*;
     use crate::error::Error;
@@ -177,9 +178,7 @@ mod tests {
 
     #[test]
     fn what_a_device_leaves_to_the_host_is_told_once() {
-        let Some(device) = vcycle_core::testing::device() else {
-            return;
-        };
+        let Some(device) = device() else { return };
         let a = system(blocks(0.3, 8).copy_to(&device).unwrap());
         let b = counted(&a.matrix);
         let told = |name| solved(&format!("solver=cg preconditioner={name}"), &a, &b).messages;

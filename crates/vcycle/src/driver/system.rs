@@ -199,14 +199,12 @@ impl From<AnyMatrix> for AnySystem {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{config, matrix, system};
+    use super::super::testing::{config, device, matrix, system};
     use crate::config::attempts;
 
     #[test]
     fn devices_choose_as_the_host_does() {
-        let Some(device) = vcycle_core::testing::device() else {
-            return;
-        };
+        let Some(device) = device() else { return };
         for problem in ["poisson5:60", "convdiff7:6,20"] {
             let a = matrix(problem);
             let there = system(a.copy_to(&device).unwrap());

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+pub use vcycle_core::testing::device;
+
 use crate::config::{Config, Solution, System, SystemMatrix, solve_system};
 use crate::executor::{Executor, Workspace};
 use crate::gallery;

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::super::testing::{
-    assert_has, config, matrix, ones, solve, solved as solved_by, system, triplets,
+    assert_has, config, device, matrix, ones, solve, solved as solved_by, system, triplets,
 };
 use super::*;
 use crate::config::Sequence;
@@ -132,9 +132,7 @@ fn negative_matrices_of_equal_patterns_share_a_set_up() {
 
 #[test]
 fn devices_see_signs_and_nodes() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let a = matrix("elasticity:8x4x4").scale(-1.0).unwrap();
     let minus = system(a.into_executor(&device).unwrap());
     let solution = solved_by(AUTO, &minus, &ones(&minus.matrix));

@@ -6,12 +6,13 @@ use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use super::auto::{Attempt, try_attempts};
-use super::chain::{Chain, FACTORISED_FOR_ACCURACY};
+use super::chain::{
+    Chain, FACTORISED_FOR_ACCURACY, ending, has_ended_well, is_better, is_worth_going_on,
+};
 use super::kept::Kept;
 use super::projection::Projection;
 use super::ready::{Made, Ready, is_finite};
 use super::set_up::{SetUp, Setting, check_for_ranks};
-use super::tried::{Tried, ending, has_ended_well};
 use super::{Findings, Solution, System, Wide};
 use crate::communicator::Traffic;
 use crate::configuration::{Config, PreconditionerConfig};
@@ -43,8 +44,8 @@ pub(super) struct Tries<'d, T: Wide> {
     iterations: Traffic,
     /// How many attempts were made.
     count: usize,
-    /// The best of what was tried.
-    best: Option<Tried<T>>,
+    /// The best of what was tried, and which of the attempts found it.
+    best: Option<(usize, Solution<T>)>,
     /// Why the last set-up has failed.
     failure: Option<Error>,
 }
@@ -172,7 +173,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
         let next = self.run(ready.place, &ready.made, is_reused, b)?;
-        let first = self.best.as_ref().expect("it was run");
+        let (_, first) = self.best.as_ref().expect("it was run");
         let iterations = match next == Some(ready.place) {
             true => usize::MAX,
             false => first.outcome.iterations,
@@ -188,7 +189,7 @@ impl<'d, T: Wide> Tries<'d, T> {
             };
         }
         match self.best.take() {
-            Some(best) => Ok(self.finish(best)),
+            Some((place, best)) => Ok(self.finish(place, best)),
             None => Err(self.failed()),
         }
     }
@@ -229,17 +230,22 @@ impl<'d, T: Wide> Tries<'d, T> {
             Some(_) => self.messages.push(ending(&attempt, &outcome)),
             None => self.explain(&attempt, outcome.status)?,
         }
-        let tried = Tried {
-            place,
-            is_direct: attempt.is_direct(),
+        let tried = Solution {
             x,
             outcome,
+            config: made.config.clone(),
+            messages: Vec::new(),
+            setup: Duration::ZERO,
+            solving: Duration::ZERO,
             bytes: made.bytes,
             multigrid: made.multigrid.clone(),
-            config: made.config.clone(),
+            traffic: None,
         };
-        if self.best.as_ref().is_none_or(|best| tried.is_better(best)) {
-            self.best = Some(tried);
+        let is_better = |(_, best): &(usize, Solution<T>)| {
+            is_better(&tried.outcome, attempt.is_direct(), &best.outcome)
+        };
+        if self.best.as_ref().is_none_or(is_better) {
+            self.best = Some((place, tried));
         }
         Ok(next)
     }
@@ -259,8 +265,8 @@ impl<'d, T: Wide> Tries<'d, T> {
     fn guess(&mut self, made: &Made<T>, b: &Vector<T>) -> Result<(Vector<T>, bool)> {
         // What is relative to the residual of the guess must not get another guess.
         let may_go_on = self.stop.initial_tolerance.is_none();
-        let best = self.best.as_ref().filter(|best| best.is_worth_going_on());
-        if let Some(best) = best.filter(|_| may_go_on) {
+        let best = self.best.as_ref().filter(|_| may_go_on);
+        if let Some((_, best)) = best.filter(|(_, best)| is_worth_going_on(&best.outcome)) {
             return Ok((best.x.clone(), false));
         }
         if let Some(guess) = self.guess {
@@ -312,31 +318,25 @@ impl<'d, T: Wide> Tries<'d, T> {
         Ok(())
     }
 
-    fn finish(mut self, best: Tried<T>) -> Solution<T> {
-        let attempt = &self.chain.attempts[best.place];
+    fn finish(mut self, place: usize, best: Solution<T>) -> Solution<T> {
         if self.count > 1 {
             let outcome = &best.outcome;
             self.messages.push(format!(
                 "the best answer is that of {}: {}, residual {:.1e}",
-                attempt.name(),
+                self.chain.attempts[place].name(),
                 outcome.status,
                 outcome.relative_residual
             ));
         }
         let a = &self.system.matrix;
         let sent = a.traffic().since(&self.before);
+        let traffic = a.shared();
         Solution {
-            x: best.x,
-            outcome: best.outcome,
-            config: best.config,
             messages: self.messages,
             setup: self.setup,
             solving: self.begin.elapsed().saturating_sub(self.setup),
-            bytes: best.bytes,
-            multigrid: best.multigrid,
-            traffic: a
-                .shared()
-                .map(|_| [sent.since(&self.iterations), self.iterations]),
+            traffic: traffic.map(|_| [sent.since(&self.iterations), self.iterations]),
+            ..best
         }
     }
 }

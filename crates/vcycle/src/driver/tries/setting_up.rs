@@ -7,10 +7,10 @@ use vcycle_core::operations::HostStages;
 
 use super::super::Wide;
 use super::super::auto::Attempt;
+use super::super::chain::{is_of_matrix, wants_matching, worth_reporting};
 use super::super::memory::check_attempt;
 use super::super::ready::{Made, Ready};
 use super::super::set_up::{Setting, report_once};
-use super::super::tried::{is_of_matrix, wants_matching, worth_reporting};
 use super::Tries;
 use crate::error::{Error, Result};
 
