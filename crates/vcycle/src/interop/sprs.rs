@@ -1,4 +1,19 @@
 //! Matrices of `sprs`.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use sprs::{CsMat, TriMat};
+//! use vcycle::interop::{FromCsr, IntoCsr};
+//! let mut entries = TriMat::new((2, 2));
+//! entries.add_triplet(0, 0, 2.0);
+//! entries.add_triplet(1, 1, 4.0);
+//! let a: CsMat<f64> = entries.to_csc();
+//! assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
+//! let own = (&a).into_shared_csr()?;
+//! let back = CsMat::from_csr(Arc::unwrap_or_clone(own))?;
+//! assert_eq!(back, a.to_csr());
+//! # Ok::<(), vcycle::Error>(())
+//! ```
 
 use std::sync::Arc;
 
@@ -11,69 +26,40 @@ use crate::linop::Size;
 use crate::matrix::Csr;
 use crate::scalar::Scalar;
 
-/// ```
-/// use std::sync::Arc;
-/// use sprs::{CsMat, TriMat};
-/// use vcycle::interop::{FromCsr, IntoCsr};
-/// let mut entries = TriMat::new((2, 2));
-/// entries.add_triplet(0, 0, 2.0);
-/// entries.add_triplet(1, 1, 4.0);
-/// let a: CsMat<f64> = entries.to_csc();
-/// assert!(vcycle::solve(&a, &[1.0, 1.0])?.outcome.converged());
-/// let own = (&a).into_shared_csr()?;
-/// let back = CsMat::from_csr(Arc::unwrap_or_clone(own))?;
-/// assert_eq!(back, a.to_csr());
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-impl<T: Scalar> IntoCsr<T> for CsMat<T> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        let size = Size::new(self.rows(), self.cols());
-        let (offsets, columns, values) = CsMat::into_csr(self).into_raw_storage();
-        taken(size, offsets, narrow(columns)?, values)
-    }
+/// Matrices by the type of their indices; how these become columns of this library, and columns indices again.
+macro_rules! matrices {
+    ($($matrix:ty: $columns:expr, $indices:expr;)*) => {$(
+        impl<T: Scalar> IntoCsr<T> for $matrix {
+            fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
+                let size = Size::new(self.rows(), self.cols());
+                let (offsets, indices, values) = <$matrix>::into_csr(self).into_raw_storage();
+                taken(size, offsets, $columns(indices)?, values)
+            }
+        }
+
+        impl<T: Scalar> IntoCsr<T> for &$matrix {
+            fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
+                IntoCsr::into_shared_csr(self.to_csr())
+            }
+        }
+
+        impl<T: Scalar> FromCsr<T> for $matrix {
+            fn from_csr(a: Csr<T>) -> Result<Self> {
+                let Size { rows, cols } = a.size();
+                let (offsets, columns, values) = a.into_arrays();
+                let made = <$matrix>::try_new((rows, cols), offsets, $indices(columns), values);
+                made.map_err(|why| Error::InvalidStructure {
+                    format: "sprs",
+                    reason: why.3.to_string(),
+                })
+            }
+        }
+    )*};
 }
 
-impl<T: Scalar> IntoCsr<T> for CsMatI<T, u32, usize> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        let size = Size::new(self.rows(), self.cols());
-        let (offsets, columns, values) = CsMatI::into_csr(self).into_raw_storage();
-        taken(size, offsets, columns, values)
-    }
-}
-
-impl<T: Scalar> IntoCsr<T> for &CsMat<T> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        IntoCsr::into_shared_csr(self.to_csr())
-    }
-}
-
-impl<T: Scalar> IntoCsr<T> for &CsMatI<T, u32, usize> {
-    fn into_shared_csr(self) -> Result<Arc<Csr<T>>> {
-        IntoCsr::into_shared_csr(self.to_csr())
-    }
-}
-
-impl<T: Scalar> FromCsr<T> for CsMat<T> {
-    fn from_csr(a: Csr<T>) -> Result<Self> {
-        let Size { rows, cols } = a.size();
-        let (offsets, columns, values) = a.into_arrays();
-        CsMat::try_new((rows, cols), offsets, wide(columns), values).map_err(|why| refused(why.3))
-    }
-}
-
-impl<T: Scalar> FromCsr<T> for CsMatI<T, u32, usize> {
-    fn from_csr(a: Csr<T>) -> Result<Self> {
-        let Size { rows, cols } = a.size();
-        let (offsets, columns, values) = a.into_arrays();
-        CsMatI::try_new((rows, cols), offsets, columns, values).map_err(|why| refused(why.3))
-    }
-}
-
-fn refused(why: impl std::fmt::Display) -> Error {
-    Error::InvalidStructure {
-        format: "sprs",
-        reason: why.to_string(),
-    }
+matrices! {
+    CsMat<T>: narrow, wide;
+    CsMatI<T, u32, usize>: Ok::<_, Error>, std::convert::identity;
 }
 
 #[cfg(test)]

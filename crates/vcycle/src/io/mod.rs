@@ -26,7 +26,6 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
-mod admission;
 mod compression;
 mod matrix_market;
 mod memory;
@@ -41,8 +40,8 @@ use std::sync::Arc;
 
 use crate::error::{Fault, in_file};
 pub use crate::error::{FileError, Place, Problem};
-use admission::Admission;
 use compression::Compression;
+use memory::Admission;
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;

@@ -74,18 +74,21 @@ fn names_decide() {
     ));
 }
 
-/// A matrix with awkward values and unequal rows.
+/// A matrix with awkward values, and unequal and empty rows.
 fn awkward(n: usize, symmetric: bool) -> Csr<f64> {
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in 0..n {
         let near = [-7, -1, 0, 1, 7].map(|step| row.wrapping_add_signed(step));
-        for column in near.into_iter().filter(|&column| column < n) {
+        // Some rows and columns are empty.
+        let is_there = |column: &usize| *column < n && row % 29 != 5 && *column % 29 != 5;
+        for column in near.into_iter().filter(is_there) {
             let (low, high) = (row.min(column), row.max(column));
             let tilt = match symmetric || row <= column {
                 true => 1.0,
                 false => 1.0 + f64::EPSILON,
             };
-            let size = 10f64.powi(low as i32 % 600 - 300);
+            // The smallest are subnormal.
+            let size = 10f64.powi(low as i32 % 620 - 320);
             columns.push(column as u32);
             values.push(tilt * ((low * n + high) as f64).sqrt().sin() * size);
         }
