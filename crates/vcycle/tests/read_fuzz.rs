@@ -166,23 +166,16 @@ fn damaged_text() {
 }
 
 #[test]
-fn damaged_gzip() {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(COORDINATE.as_bytes()).unwrap();
-    read_damaged("stream.mtx.gz", &encoder.finish().unwrap(), 11, 800);
-}
-
-#[test]
-fn damaged_xz() {
-    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
-    encoder.write_all(COORDINATE.as_bytes()).unwrap();
-    read_damaged("stream.mtx.xz", &encoder.finish().unwrap(), 12, 800);
-}
-
-#[test]
-fn damaged_zstd() {
-    let stream = zstd::encode_all(COORDINATE.as_bytes(), 0).unwrap();
-    read_damaged("stream.mtx.zst", &stream, 13, 800);
+fn damaged_streams() {
+    let text = COORDINATE.as_bytes();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 0);
+    gzip.write_all(text).unwrap();
+    xz.write_all(text).unwrap();
+    let zstd = zstd::encode_all(text, 0).unwrap();
+    read_damaged("stream.mtx.gz", &gzip.finish().unwrap(), 11, 800);
+    read_damaged("stream.mtx.xz", &xz.finish().unwrap(), 12, 800);
+    read_damaged("stream.mtx.zst", &zstd, 13, 800);
 }
 
 /// Compressed again after the damage, so that the text and not the checksum is at fault.
@@ -199,14 +192,24 @@ fn damaged_text_in_good_streams() {
     }
 }
 
-#[test]
-fn damaged_archives() {
-    let path = path("original.npz");
-    let host = Executor::reference();
-    io::write_matrix(&path, &Csr::diagonal_matrix(&host, vec![1.0, 2.0, 3.0])).unwrap();
+/// The bytes of a file that is written.
+fn written(name: &str, write: impl FnOnce(&Path) -> vcycle::Result<()>) -> Vec<u8> {
+    let path = path(name);
+    write(&path).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
-    read_damaged("archive.npz", &bytes, 15, 3000);
+    bytes
+}
+
+#[test]
+fn damaged_archives_and_arrays() {
+    let host = Executor::reference();
+    let a = Csr::diagonal_matrix(&host, vec![1.0, 2.0, 3.0]);
+    let archive = written("original.npz", |path| io::write_matrix(path, &a));
+    read_damaged("archive.npz", &archive, 15, 3000);
+    let x = Vector::from_rows(&host, 2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+    let array = written("original.npy", |path| io::write_vector(path, &x));
+    read_damaged("array.npy", &array, 16, 2000);
 }
 
 /// A header of 4 GiB, and an array of 8 TiB, in files of a hundred bytes.
@@ -231,15 +234,4 @@ fn arrays_that_claim_more_than_there_is() {
     }
     std::fs::remove_file(&path).unwrap();
     assert!(LARGEST_REQUEST.load(Ordering::Relaxed) < LARGEST);
-}
-
-#[test]
-fn damaged_arrays() {
-    let path = path("original.npy");
-    let host = Executor::reference();
-    let x = Vector::from_rows(&host, 2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
-    io::write_vector(&path, &x).unwrap();
-    let bytes = std::fs::read(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
-    read_damaged("array.npy", &bytes, 16, 2000);
 }

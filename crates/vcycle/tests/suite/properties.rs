@@ -3,7 +3,6 @@
 //! Values are small multiples of a quarter unless said otherwise, so that sums and products are
 //! exact and equal means equal to the bit.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::collection::vec;
@@ -12,11 +11,8 @@ use proptest::test_runner::RngSeed;
 
 use vcycle::config::PreconditionerConfig;
 use vcycle::executor::{Executor, Workspace};
-use vcycle::io::{self, AnyMatrix};
 use vcycle::linop::{Factory, LinOp, Size};
-use vcycle::matrix::{
-    Coo, Csr, Dense, Duplicates, Ell, Hybrid, Permutation, SellP, reverse_cuthill_mckee,
-};
+use vcycle::matrix::{Csr, Duplicates, Permutation, reverse_cuthill_mckee};
 use vcycle::precond::Jacobi;
 use vcycle::scalar::{convert, convert_slice, f16};
 use vcycle::solver::{Cg, Solver};
@@ -92,15 +88,6 @@ fn operand(cols: usize) -> impl Strategy<Value = Vector<f64>> {
     vec(quarter(), cols).prop_map(|values| Vector::from_column(&Executor::reference(), values))
 }
 
-fn with_operand(
-    matrices: impl Strategy<Value = Csr<f64>>,
-) -> impl Strategy<Value = (Csr<f64>, Vector<f64>)> {
-    matrices.prop_flat_map(|a| {
-        let x = operand(a.size().cols);
-        (Just(a), x)
-    })
-}
-
 fn product(a: &dyn LinOp<f64>, x: &Vector<f64>) -> Vec<f64> {
     let mut y = Vector::zeros(x.executor(), a.size().rows, 1).unwrap();
     a.apply(x, &mut y, &Workspace::new()).unwrap();
@@ -116,44 +103,8 @@ fn assert_same(a: &Csr<f64>, b: &Csr<f64>) {
     assert_eq!(bits(a), bits(b));
 }
 
-/// The matrix in every other format; one that would pad without bounds is left out.
-fn formats(a: &Csr<f64>) -> Vec<(&'static str, Arc<dyn LinOp<f64>>)> {
-    fn operator<L: LinOp<f64> + 'static>(made: Result<L>) -> Option<Arc<dyn LinOp<f64>>> {
-        match made {
-            Ok(format) => Some(Arc::new(format)),
-            Err(Error::TooMuchPadding { .. }) => None,
-            Err(error) => panic!("{error}"),
-        }
-    }
-    let all = [
-        ("coo", operator(Coo::from_csr(a))),
-        ("dense", operator(Dense::from_csr(a))),
-        ("ell", operator(Ell::from_csr(a))),
-        ("hybrid", operator(Hybrid::from_csr(a))),
-        ("sellp", operator(SellP::from_csr(a))),
-    ];
-    let made = all
-        .into_iter()
-        .filter_map(|(name, format)| Some((name, format?)));
-    made.collect()
-}
-
 proptest! {
     #![proptest_config(cases(64))]
-
-    #[test]
-    fn every_format_is_the_same_operator((a, x) in with_operand(matrices())) {
-        let expected = product(&a, &x);
-        let on_cpu = a.copy_to(&Executor::cpu()).unwrap();
-        let x_on_cpu = x.copy_to(on_cpu.executor()).unwrap();
-        prop_assert_eq!(&product(&on_cpu, &x_on_cpu), &expected, "csr on the cpu");
-        for (name, format) in formats(&a) {
-            prop_assert_eq!(&product(format.as_ref(), &x), &expected, "{}", name);
-            if name != "dense" {
-                assert_same(&format.csr().unwrap(), &a);
-            }
-        }
-    }
 
     #[test]
     fn transposing_twice_changes_nothing(a in matrices()) {
@@ -301,28 +252,6 @@ fn check_made(made: Result<Csr<f64>>, size: Size) -> std::result::Result<(), Tes
     Ok(())
 }
 
-/// A file that is removed again.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(name: &str) -> Self {
-        let name = format!("vcycle-properties-{}-{name}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // A file that was never written is no fault of the test.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn finite() -> impl Strategy<Value = f64> {
-    use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
-    POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
-}
-
 /// `B^T B + I` with random numbers in `B`, which is symmetric positive definite, and a
 /// right-hand side.
 fn definite_systems() -> impl Strategy<Value = (Csr<f64>, Vector<f64>)> {
@@ -368,20 +297,6 @@ fn relative_residual(a: &Csr<f64>, b: &[f64], x: &[f64]) -> f64 {
 
 proptest! {
     #![proptest_config(cases(24))]
-
-    #[test]
-    fn files_give_back_the_same_bits(a in matrices(), values in vec(finite(), 3200)) {
-        let values = values[..a.nonzeros()].to_vec();
-        let a = Csr::with_pattern(a.pattern(), values).unwrap();
-        for name in ["a.mtx", "a.mtx.gz", "a.mtx.xz", "a.mtx.zst", "a.npz"] {
-            let file = Temporary::new(name);
-            io::write_matrix(&file.0, &a).unwrap();
-            let AnyMatrix::Real(back) = io::load_matrix(&file.0, a.executor()).unwrap() else {
-                panic!("{name} is complex");
-            };
-            assert_same(&back, &a);
-        }
-    }
 
     #[test]
     fn definite_systems_are_solved_and_the_residual_is_true((a, b) in definite_systems()) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use vcycle::Result;
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::{LinOp, Size, Transpose};
 use vcycle::matrix::{Bsr, Coo, Csr, Dense, Ell, Hybrid, Mbsr, SellP};
@@ -12,29 +13,25 @@ use super::matrices::{matrix, shapes, vector};
 
 /// The matrix in every format; those that would pad without bounds refuse and are left out.
 fn formats<T: Mixes<T, T>>(a: &Csr<T>) -> Vec<(&'static str, Arc<dyn LinOp<T>>)> {
-    let mut all: Vec<(&str, Arc<dyn LinOp<T>>)> = vec![
-        ("csr", Arc::new(a.clone())),
-        ("coo", Arc::new(Coo::from_csr(a).unwrap())),
-        ("hybrid", Arc::new(Hybrid::from_csr(a).unwrap())),
+    fn some<T: Scalar, L: LinOp<T> + 'static>(made: Result<L>) -> Option<Arc<dyn LinOp<T>>> {
+        made.ok().map(|format| Arc::new(format) as _)
+    }
+    let mut all = vec![
+        ("csr", some(Ok(a.clone()))),
+        ("coo", some(Ok(Coo::from_csr(a).unwrap()))),
+        ("hybrid", some(Ok(Hybrid::from_csr(a).unwrap()))),
+        ("ell", some(Ell::from_csr(a))),
+        ("sellp", some(SellP::from_csr(a))),
+        ("mbsr", some(Mbsr::from_csr(a))),
     ];
-    if let Ok(ell) = Ell::from_csr(a) {
-        all.push(("ell", Arc::new(ell)));
-    }
-    if let Ok(sellp) = SellP::from_csr(a) {
-        all.push(("sellp", Arc::new(sellp)));
-    }
-    if let Ok(mbsr) = Mbsr::from_csr(a) {
-        all.push(("mbsr", Arc::new(mbsr)));
-    }
     for block in [Size::square(2), Size::square(3), Size::new(1, 5)] {
-        if let Ok(bsr) = Bsr::from_csr(a, block) {
-            all.push(("bsr", Arc::new(bsr)));
-        }
+        all.push(("bsr", some(Bsr::from_csr(a, block))));
     }
     if a.size().rows * a.size().cols < 100_000 {
-        all.push(("dense", Arc::new(Dense::from_csr(a).unwrap())));
+        all.push(("dense", some(Ok(Dense::from_csr(a).unwrap()))));
     }
-    all
+    let made = |(name, format): (_, Option<_>)| Some((name, format?));
+    all.into_iter().filter_map(made).collect()
 }
 
 /// Two vectors as long as a row and two as long as a column of a matrix, which operations read and overwrite.
