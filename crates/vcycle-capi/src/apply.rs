@@ -5,8 +5,7 @@ use std::ffi::c_void;
 use vcycle::executor::Workspace;
 
 use crate::failure::Failure;
-use crate::guard::guarded;
-use crate::handle::{Matrix, matrix, solver, vcycle_solver};
+use crate::handle::{Matrix, matrix, reading, vcycle_solver};
 use crate::numbers::{Number, for_numbers};
 use crate::scratch;
 use crate::vectors::Shape;
@@ -25,17 +24,13 @@ pub unsafe extern "C" fn vcycle_apply(
     z: *mut c_void,
     leading_z: i64,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
-        solver.with(|state| {
-            let matrix = matrix(state)?;
-            let from = matrix.shape(columns, leading_r)?;
-            let to = matrix.shape(columns, leading_z)?;
-            scratch::with(solver.id, |ws| {
-                let (from, to) = ((r, from), (z, to));
-                // SAFETY: the vectors are there, a condition of this function.
-                unsafe { for_numbers!(matrix.numbers, apply_as(matrix, from, to, ws)) }
-            })
+    reading(solver, |solver, state| {
+        let matrix = matrix(state)?;
+        let from = (r, matrix.shape(columns, leading_r)?);
+        let to = (z, matrix.shape(columns, leading_z)?);
+        scratch::with(solver.id, |ws| {
+            // SAFETY: the vectors are there, a condition of this function.
+            unsafe { for_numbers!(matrix.numbers, apply_as(matrix, from, to, ws)) }
         })
     })
 }

@@ -1,14 +1,13 @@
 //! What a solver is made of, for people.
 
 use std::ffi::c_char;
-use std::sync::PoisonError;
 
 use vcycle::config::Config;
 use vcycle::multigrid::Report;
 
-use crate::failure::Failure;
-use crate::guard::{check_pointer, guarded};
-use crate::handle::{matrix, solver, vcycle_solver};
+use crate::failure::{Failure, ensure};
+use crate::guard::check_pointer;
+use crate::handle::{matrix, reading, vcycle_solver};
 
 /// A level of multigrid.
 #[repr(C)]
@@ -36,18 +35,10 @@ pub unsafe extern "C" fn vcycle_messages(
     length: usize,
     written: *mut usize,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
-        let mut lines = solver.with(|state| {
-            let described = state.matrix.as_ref().and_then(|it| it.prepared.described());
-            Ok(described.map_or_else(Vec::new, |(messages, ..)| messages.to_vec()))
-        })?;
-        let messages = solver
-            .messages
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        lines.extend(messages.iter().cloned());
-        drop(messages);
+    reading(solver, |solver, state| {
+        let described = state.matrix.as_ref().and_then(|it| it.prepared.described());
+        let mut lines = described.map_or_else(Vec::new, |(messages, ..)| messages.to_vec());
+        lines.extend(solver.messages());
         // SAFETY: a condition of this function.
         unsafe { write(&lines.join("\n"), buffer, length, written) }
     })
@@ -64,13 +55,11 @@ pub unsafe extern "C" fn vcycle_summary(
     length: usize,
     written: *mut usize,
 ) -> i32 {
-    guarded(|| {
-        let text = self::solver(solver)?.with(|state| {
-            Ok(match matrix(state)?.prepared.described() {
-                None => "no rows".to_owned(),
-                Some((_, config, report)) => summary(config, report),
-            })
-        })?;
+    reading(solver, |_, state| {
+        let text = match matrix(state)?.prepared.described() {
+            None => "no rows".to_owned(),
+            Some((_, config, report)) => summary(config, report),
+        };
         // SAFETY: a condition of this function.
         unsafe { write(&text, buffer, length, written) }
     })
@@ -86,30 +75,23 @@ pub unsafe extern "C" fn vcycle_get_level(
     level: i32,
     facts: *mut vcycle_level,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
+    reading(solver, |_, state| {
         check_pointer(facts, "facts")?;
         // SAFETY: it is not null and points to a level of the caller.
-        if unsafe { (*facts).size } != size_of::<vcycle_level>() {
-            return Err(Failure::argument("`size` is not sizeof(vcycle_level)"));
-        }
-        let found = solver.with(|state| {
-            let report = matrix(state)?
-                .prepared
-                .described()
-                .and_then(|(.., report)| report);
-            let levels = report.map_or(&[][..], |report| &report.levels);
-            let found = usize::try_from(level)
-                .ok()
-                .and_then(|level| levels.get(level));
-            let found = found.ok_or_else(|| Failure::argument("there is no such level"))?;
-            Ok(vcycle_level {
-                size: size_of::<vcycle_level>(),
-                rows: found.rows as i64,
-                entries: found.nonzeros as i64,
-                bytes: found.bytes as u64,
-            })
-        })?;
+        let size = unsafe { (*facts).size };
+        let expected = size_of::<vcycle_level>();
+        ensure!(size == expected, "`size` is not sizeof(vcycle_level)");
+        let described = matrix(state)?.prepared.described();
+        let levels = described.and_then(|(.., report)| Some(&report?.levels));
+        let place = usize::try_from(level).unwrap_or(usize::MAX);
+        let found = levels.and_then(|levels| levels.get(place));
+        let found = found.ok_or_else(|| Failure::argument("there is no such level"))?;
+        let found = vcycle_level {
+            size,
+            rows: found.rows as i64,
+            entries: found.nonzeros as i64,
+            bytes: found.bytes as u64,
+        };
         // SAFETY: as above.
         unsafe { facts.write(found) };
         Ok(())

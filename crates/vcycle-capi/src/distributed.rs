@@ -9,9 +9,9 @@ use vcycle::executor::Workspace;
 use vcycle::matrix::{Distributed, Duplicates};
 
 use crate::codes::VCYCLE_ERROR_STATE;
-use crate::failure::Failure;
-use crate::guard::{guarded, reference, slice};
-use crate::handle::{Matrix, State, solver, vcycle_solver};
+use crate::failure::{Failure, ensure};
+use crate::guard::{reference, slice};
+use crate::handle::{Matrix, State, changing, vcycle_solver};
 use crate::matrix::{Given, check_finite, vcycle_csr};
 use crate::numbers::{Number, OfSystems, for_numbers};
 use crate::places::{GivenOrder, Places, placed};
@@ -31,24 +31,20 @@ pub unsafe extern "C" fn vcycle_setup_distributed(
     communicator: i32,
     matrix: *const vcycle_csr,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
+    changing(solver, |solver, state| {
         let team = mpi::of_fortran(communicator)?;
         scratch::forget(solver.id);
-        solver.change(|state| {
-            // SAFETY: it is null or points to a description of the caller.
-            let given = unsafe { reference(matrix, "matrix") }.and_then(|given| Given::new(*given));
-            let given = all(team.as_ref(), given)?;
-            let code = [given.numbers as u8];
-            if team.alike(&code)?.1 < team.size() {
-                let message = "processes have matrices of different types of numbers";
-                return Err(Failure::argument(message));
-            }
-            // SAFETY: its arrays are there, a condition of this function.
-            let made = unsafe { for_numbers!(given.numbers, set_up(state, &given, &team)) }?;
-            state.matrix = Some(made);
-            Ok(())
-        })
+        // SAFETY: it is null or points to a description of the caller.
+        let given = unsafe { reference(matrix, "matrix") }.and_then(|given| Given::new(*given));
+        let given = all(team.as_ref(), given)?;
+        ensure!(
+            team.alike(&[given.numbers as u8])?.1 == team.size(),
+            "processes have matrices of different types of numbers"
+        );
+        // SAFETY: its arrays are there, a condition of this function.
+        let made = unsafe { for_numbers!(given.numbers, set_up(state, &given, &team)) }?;
+        state.matrix = Some(made);
+        Ok(())
     })
 }
 

@@ -28,6 +28,21 @@ impl Failure {
     }
 }
 
+/// Fails with a message unless something holds: a wrong argument, or the code that stands before the message.
+macro_rules! ensure {
+    ($holds:expr, $code:ident: $($message:tt)*) => {
+        if !$holds {
+            return Err($crate::failure::Failure::new($code, format!($($message)*)));
+        }
+    };
+    ($holds:expr, $($message:tt)*) => {
+        if !$holds {
+            return Err($crate::failure::Failure::argument(format!($($message)*)));
+        }
+    };
+}
+pub(crate) use ensure;
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::new(code(&error), error.to_string())

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use crate::codes::{VCYCLE_ERROR_INTERNAL, VCYCLE_ERROR_MEMORY, VCYCLE_OK};
-use crate::failure::{Failure, keep};
+use crate::failure::{Failure, ensure, keep};
 
 thread_local! {
     /// Where this thread panicked and why, said by the hook.
@@ -23,10 +23,8 @@ pub(crate) fn guarded(work: impl FnOnce() -> Result<(), Failure>) -> i32 {
             // The payload itself may panic when it is dropped.
             std::mem::forget(payload);
             let place = PANICKED.with(|text| text.take());
-            Failure::new(
-                VCYCLE_ERROR_INTERNAL,
-                format!("a mistake of vcycle: {place}"),
-            )
+            let message = format!("a mistake of vcycle: {place}");
+            Failure::new(VCYCLE_ERROR_INTERNAL, message)
         }
     };
     keep(&failure.message);
@@ -61,12 +59,8 @@ pub(crate) unsafe fn reference<'c, T>(pointer: *const T, name: &str) -> Result<&
 
 /// Fails for a null pointer and one that is not aligned.
 pub(crate) fn check_pointer<T>(pointer: *const T, name: &str) -> Result<(), Failure> {
-    if pointer.is_null() {
-        return Err(Failure::argument(format!("`{name}` is a null pointer")));
-    }
-    if !pointer.is_aligned() {
-        return Err(Failure::argument(format!("`{name}` is not aligned")));
-    }
+    ensure!(!pointer.is_null(), "`{name}` is a null pointer");
+    ensure!(pointer.is_aligned(), "`{name}` is not aligned");
     Ok(())
 }
 
@@ -83,11 +77,11 @@ pub(crate) unsafe fn slice<'c, T>(
         return Ok(&[]);
     }
     check_pointer(pointer, name)?;
-    if len > isize::MAX as usize / size_of::<T>().max(1) {
-        return Err(Failure::argument(format!(
-            "`{name}`: {len} items are more than memory has"
-        )));
-    }
+    let most = isize::MAX as usize / size_of::<T>().max(1);
+    ensure!(
+        len <= most,
+        "`{name}`: {len} items are more than memory has"
+    );
     // SAFETY: it is not null and aligned, and there are `len` items, a condition of this function.
     Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 use vcycle::config::{Config, Prepared};
 
 use crate::codes::{VCYCLE_ERROR_HANDLE, VCYCLE_ERROR_STATE};
-use crate::failure::Failure;
+use crate::failure::{Failure, ensure};
 use crate::guard::{check_pointer, guarded};
 use crate::known::Known;
 use crate::numbers::{AnyPrepared, Numbers, OfSystems};
@@ -28,7 +28,7 @@ pub(crate) struct Solver {
     /// What calls that change the solver write to, and others read.
     state: RwLock<State>,
     /// The messages of the last solve.
-    pub messages: Mutex<Vec<String>>,
+    messages: Mutex<Vec<String>>,
 }
 
 /// What is set up, and what it was made of.
@@ -59,12 +59,10 @@ const STEP: usize = 16;
 
 /// Looks a solver up; it lives as long as what is returned, even if another thread frees it.
 pub(crate) fn solver(pointer: *const vcycle_solver) -> Result<Arc<Solver>, Failure> {
-    if pointer.is_null() {
-        return Err(Failure::new(
-            VCYCLE_ERROR_HANDLE,
-            "the solver is a null pointer",
-        ));
-    }
+    ensure!(
+        !pointer.is_null(),
+        VCYCLE_ERROR_HANDLE: "the solver is a null pointer"
+    );
     let solvers = SOLVERS.read().unwrap_or_else(PoisonError::into_inner);
     let found = solvers
         .as_ref()
@@ -107,6 +105,34 @@ impl Solver {
     pub fn report(&self, messages: Vec<String>) {
         *self.messages.lock().unwrap_or_else(PoisonError::into_inner) = messages;
     }
+
+    /// The messages of the last solve.
+    pub fn messages(&self) -> Vec<String> {
+        let messages = self.messages.lock();
+        messages.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A call that reads what is known of a solver, beside other readers.
+pub(crate) fn reading(
+    solver: *const vcycle_solver,
+    work: impl FnOnce(&Solver, &State) -> Result<(), Failure>,
+) -> i32 {
+    guarded(|| {
+        let solver = self::solver(solver)?;
+        solver.with(|state| work(&solver, state))
+    })
+}
+
+/// A call that changes a solver, alone.
+pub(crate) fn changing(
+    solver: *const vcycle_solver,
+    work: impl FnOnce(&Solver, &mut State) -> Result<(), Failure>,
+) -> i32 {
+    guarded(|| {
+        let solver = self::solver(solver)?;
+        solver.change(|state| work(&solver, state))
+    })
 }
 
 fn in_use(does: &str) -> Failure {
@@ -116,8 +142,11 @@ fn in_use(does: &str) -> Failure {
 
 /// The matrix that is set up.
 pub(crate) fn matrix(state: &State) -> Result<&Matrix, Failure> {
-    let missing = || Failure::new(VCYCLE_ERROR_STATE, "no matrix yet: call vcycle_setup first");
-    state.matrix.as_ref().ok_or_else(missing)
+    state.matrix.as_ref().ok_or_else(no_matrix)
+}
+
+pub(crate) fn no_matrix() -> Failure {
+    Failure::new(VCYCLE_ERROR_STATE, "no matrix yet: call vcycle_setup first")
 }
 
 impl Matrix {

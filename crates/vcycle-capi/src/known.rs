@@ -2,15 +2,15 @@
 
 use vcycle::multigrid::NearNullspace;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, ensure};
 
-/// What callers have told.
+/// What callers have set.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
-    block_size: usize,
-    vectors: Vec<Vec<f64>>,
+    pub block_size: usize,
+    pub vectors: Vec<Vec<f64>>,
     /// The dimension, and three coordinates for every node.
-    coordinates: Option<(usize, Vec<[f64; 3]>)>,
+    pub coordinates: Option<(usize, Vec<[f64; 3]>)>,
 }
 
 impl Default for Known {
@@ -24,48 +24,28 @@ impl Default for Known {
 }
 
 impl Known {
-    pub fn set_block_size(&mut self, block_size: usize) {
-        self.block_size = block_size;
-    }
-
-    pub fn set_vectors(&mut self, vectors: Vec<Vec<f64>>) {
-        self.vectors = vectors;
-    }
-
-    /// In one dimension nothing turns. A process without rows has no points, and yet as many motions as the others.
-    pub fn set_coordinates(&mut self, dimension: usize, points: Vec<[f64; 3]>) {
-        self.coordinates = (dimension > 1).then_some((dimension, points));
-    }
-
-    pub fn forget_coordinates(&mut self) {
-        self.coordinates = None;
-    }
-
     /// What multigrid wants to know of a matrix with so many rows.
     pub fn near_nullspace(&self, rows: usize) -> Result<Option<NearNullspace>, Failure> {
-        if let Some(vector) = self.vectors.iter().find(|vector| vector.len() != rows) {
-            return Err(Failure::argument(format!(
-                "vectors of the near-nullspace have {} rows, the matrix has {rows}",
-                vector.len()
-            )));
+        for found in self.vectors.iter().map(Vec::len) {
+            ensure!(
+                found == rows,
+                "vectors of the near-nullspace have {found} rows, the matrix has {rows}"
+            );
         }
         if !self.vectors.is_empty() {
-            return Ok(Some(NearNullspace::new(
-                self.block_size,
-                self.vectors.clone(),
-            )?));
+            let near = NearNullspace::new(self.block_size, self.vectors.clone());
+            return Ok(Some(near?));
         }
         if let Some((dimension, points)) = &self.coordinates {
             if points.len() * dimension == rows {
                 return Ok(Some(NearNullspace::rigid_body_modes(*dimension, points)?));
             }
             // One unknown a node: there are no motions to know of.
-            if points.len() != rows {
-                return Err(Failure::argument(format!(
-                    "{} nodes in {dimension} dimensions, but the matrix has {rows} rows",
-                    points.len()
-                )));
-            }
+            let nodes = points.len();
+            ensure!(
+                nodes == rows,
+                "{nodes} nodes in {dimension} dimensions, but the matrix has {rows} rows"
+            );
         }
         match self.block_size {
             1 => Ok(None),

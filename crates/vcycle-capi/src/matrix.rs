@@ -8,7 +8,7 @@ use vcycle::matrix::{Csr, Duplicates};
 use vcycle::scalar::Scalar;
 
 use crate::codes::{VCYCLE_BORROW, VCYCLE_DEVICE, VCYCLE_ERROR_MATRIX, VCYCLE_I32, VCYCLE_I64};
-use crate::failure::Failure;
+use crate::failure::{Failure, ensure};
 use crate::guard::{check_pointer, collected, length, slice};
 use crate::numbers::{Number, Numbers};
 use crate::places::{GivenOrder, Places};
@@ -74,25 +74,23 @@ pub(crate) struct Given {
 impl Given {
     /// Looks at what stands in the description.
     pub fn new(it: vcycle_csr) -> Result<Self, Failure> {
-        if it.size != size_of::<vcycle_csr>() {
-            let message = "`size` is not sizeof(vcycle_csr): set it before all else";
-            return Err(Failure::argument(message));
-        }
+        ensure!(
+            it.size == size_of::<vcycle_csr>(),
+            "`size` is not sizeof(vcycle_csr): set it before all else"
+        );
         let rows = length(it.rows, "rows")?;
-        if rows >= u32::MAX as usize {
-            return Err(Failure::argument(format!(
-                "{rows} rows are more than 32-bit columns can name"
-            )));
-        }
-        if !(0..=1).contains(&it.base) {
-            return Err(Failure::argument(format!(
-                "`base` is {}, not 0 or 1",
-                it.base
-            )));
-        }
-        if it.flags & !(VCYCLE_BORROW | VCYCLE_DEVICE) != 0 {
-            return Err(Failure::argument(format!("`flags` are {:#x}", it.flags)));
-        }
+        let most = u32::MAX as usize;
+        ensure!(
+            rows < most,
+            "{rows} rows are more than 32-bit columns can name"
+        );
+        ensure!(
+            (0..=1).contains(&it.base),
+            "`base` is {}, not 0 or 1",
+            it.base
+        );
+        let unknown = it.flags & !(VCYCLE_BORROW | VCYCLE_DEVICE);
+        ensure!(unknown == 0, "`flags` are {:#x}", it.flags);
         Ok(Self {
             rows,
             numbers: Numbers::of(it.value_type)?,
@@ -191,14 +189,14 @@ impl Given {
         &self,
         executor: &Executor,
     ) -> Result<(Csr<N::Wide>, Places), Failure> {
-        if !executor.is_device() {
-            let message = "VCYCLE_DEVICE, but the options name no GPU: device=cuda:0, say";
-            return Err(Failure::argument(message));
-        }
-        if self.numbers != Numbers::F64 || self.base != 0 {
-            let message = "arrays of a GPU have numbers VCYCLE_F64 and base 0";
-            return Err(Failure::argument(message));
-        }
+        ensure!(
+            executor.is_device(),
+            "VCYCLE_DEVICE, but the options name no GPU: device=cuda:0, say"
+        );
+        ensure!(
+            self.numbers == Numbers::F64 && self.base == 0,
+            "arrays of a GPU have numbers VCYCLE_F64 and base 0"
+        );
         let it = &self.it;
         for (pointer, name) in [
             (it.offsets, "offsets"),
@@ -241,10 +239,7 @@ impl Given {
     /// # Safety
     /// The arrays are there.
     pub unsafe fn rows_of_many<N: Number>(&self) -> Result<RowsOfMany<N::Wide>, Failure> {
-        if self.it.flags != 0 {
-            let message = "over several processes flags are 0";
-            return Err(Failure::argument(message));
-        }
+        ensure!(self.it.flags == 0, "over several processes flags are 0");
         // SAFETY: a condition of this function, as below.
         let offsets = unsafe { self.offsets() }?;
         let entries = offsets.last().copied().unwrap_or(0);
@@ -292,14 +287,8 @@ impl Given {
         let given = (self.it.offsets, self.offsets, self.rows + 1);
         // SAFETY: a condition of this function.
         let signed = unsafe { self.indices(given, "offsets", |offset| offset) }?;
-        if signed[0] != 0 {
-            let message = format!(
-                "offsets[0] is {}, not {}",
-                signed[0].wrapping_add(self.base),
-                self.base
-            );
-            return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));
-        }
+        let (first, base) = (signed[0].wrapping_add(self.base), self.base);
+        ensure!(first == base, VCYCLE_ERROR_MATRIX: "offsets[0] is {first}, not {base}");
         if let Some(row) = signed.windows(2).position(|pair| pair[0] > pair[1]) {
             let message = format!("offsets[{}] is smaller than offsets[{row}]", row + 1);
             return Err(Failure::new(VCYCLE_ERROR_MATRIX, message));

@@ -2,21 +2,18 @@
 
 use std::ffi::c_void;
 
-use crate::failure::Failure;
-use crate::guard::{guarded, length, slice};
-use crate::handle::{solver, vcycle_solver};
+use crate::failure::{Failure, ensure};
+use crate::guard::{length, slice};
+use crate::handle::{changing, vcycle_solver};
 use crate::watch::{Callback, vcycle_callback};
 
 /// Tells how many unknowns a node has, numbered node by node; for the next vcycle_setup.
 #[unsafe(no_mangle)]
 pub extern "C" fn vcycle_set_block_size(solver: *mut vcycle_solver, block_size: i32) -> i32 {
-    guarded(|| {
-        let size = usize::try_from(block_size).ok().filter(|&size| size > 0);
-        let size = size.ok_or_else(|| Failure::argument("`block_size` is at least 1"))?;
-        self::solver(solver)?.change(|state| {
-            state.known.set_block_size(size);
-            Ok(())
-        })
+    changing(solver, |_, state| {
+        ensure!(block_size > 0, "`block_size` is at least 1");
+        state.known.block_size = block_size as usize;
+        Ok(())
     })
 }
 
@@ -32,19 +29,15 @@ pub unsafe extern "C" fn vcycle_set_near_nullspace(
     rows: i64,
     vectors: *const f64,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
+    changing(solver, |_, state| {
         let (count, rows) = (length(count.into(), "count")?, length(rows, "rows")?);
         let all = count.saturating_mul(rows);
         // SAFETY: the caller has that many numbers there.
         let values = unsafe { slice(vectors, all, "vectors") }?;
         check_finite(values, "vectors")?;
         let vector = |place: usize| values[place * rows..][..rows].to_vec();
-        let copied = (0..count).map(vector).collect();
-        solver.change(|state| {
-            state.known.set_vectors(copied);
-            Ok(())
-        })
+        state.known.vectors = (0..count).map(vector).collect();
+        Ok(())
     })
 }
 
@@ -61,11 +54,8 @@ pub unsafe extern "C" fn vcycle_set_coordinates(
     nodes: i64,
     coordinates: *const f64,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
-        if !(1..=3).contains(&dimension) {
-            return Err(Failure::argument("`dimension` is 1, 2 or 3"));
-        }
+    changing(solver, |_, state| {
+        ensure!((1..=3).contains(&dimension), "`dimension` is 1, 2 or 3");
         let (dimension, nodes) = (dimension as usize, length(nodes, "nodes")?);
         let all = nodes.saturating_mul(dimension);
         // SAFETY: the caller has that many numbers there.
@@ -77,13 +67,10 @@ pub unsafe extern "C" fn vcycle_set_coordinates(
             point
         };
         let points: Vec<_> = values.chunks_exact(dimension).map(point).collect();
-        solver.change(|state| {
-            match coordinates.is_null() {
-                true => state.known.forget_coordinates(),
-                false => state.known.set_coordinates(dimension, points),
-            }
-            Ok(())
-        })
+        // In one dimension nothing turns. A process without rows has no points, and yet as many motions as the others.
+        let is_known = !coordinates.is_null() && dimension > 1;
+        state.known.coordinates = is_known.then_some((dimension, points));
+        Ok(())
     })
 }
 
@@ -98,20 +85,15 @@ pub unsafe extern "C" fn vcycle_set_callback(
     function: vcycle_callback,
     context: *mut c_void,
 ) -> i32 {
-    guarded(|| {
-        self::solver(solver)?.change(|state| {
-            state.callback = function.map(|function| Callback { function, context });
-            Ok::<(), Failure>(())
-        })
+    changing(solver, |_, state| {
+        state.callback = function.map(|function| Callback { function, context });
+        Ok(())
     })
 }
 
 fn check_finite(values: &[f64], name: &str) -> Result<(), Failure> {
-    match values.iter().position(|value| !value.is_finite()) {
-        None => Ok(()),
-        Some(place) => {
-            let message = format!("`{name}`: item {place} is not finite");
-            Err(Failure::argument(message))
-        }
+    for (place, value) in values.iter().enumerate() {
+        ensure!(value.is_finite(), "`{name}`: item {place} is not finite");
     }
+    Ok(())
 }

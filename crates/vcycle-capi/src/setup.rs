@@ -9,8 +9,8 @@ use vcycle::matrix::Csr;
 
 use crate::distributed::own_values;
 use crate::failure::Failure;
-use crate::guard::{check_pointer, guarded, reference, slice};
-use crate::handle::{Matrix, State, solver, vcycle_solver};
+use crate::guard::{check_pointer, reference, slice};
+use crate::handle::{Matrix, State, changing, no_matrix, vcycle_solver};
 use crate::matrix::{Given, vcycle_csr};
 use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
 use crate::places::{Places, placed};
@@ -25,17 +25,14 @@ pub unsafe extern "C" fn vcycle_setup(
     solver: *mut vcycle_solver,
     matrix: *const vcycle_csr,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
+    changing(solver, |solver, state| {
         // SAFETY: it is null or points to a description of the caller.
         let given = Given::new(*unsafe { reference(matrix, "matrix") }?)?;
         scratch::forget(solver.id);
-        solver.change(|state| {
-            // SAFETY: the arrays are there, a condition of this function.
-            let made = unsafe { for_numbers!(given.numbers, set_up(state, &given)) }?;
-            state.matrix = Some(made);
-            Ok(())
-        })
+        // SAFETY: the arrays are there, a condition of this function.
+        let made = unsafe { for_numbers!(given.numbers, set_up(state, &given)) }?;
+        state.matrix = Some(made);
+        Ok(())
     })
 }
 
@@ -74,15 +71,10 @@ pub unsafe extern "C" fn vcycle_update_values(
     solver: *mut vcycle_solver,
     values: *const c_void,
 ) -> i32 {
-    guarded(|| {
-        self::solver(solver)?.change(|state| {
-            crate::handle::matrix(state)?;
-            let Some(matrix) = state.matrix.as_mut() else {
-                return Ok(());
-            };
-            // SAFETY: the numbers are there, a condition of this function.
-            unsafe { for_numbers!(matrix.numbers, update(matrix, values)) }
-        })
+    changing(solver, |_, state| {
+        let matrix = state.matrix.as_mut().ok_or_else(no_matrix)?;
+        // SAFETY: the numbers are there, a condition of this function.
+        unsafe { for_numbers!(matrix.numbers, update(matrix, values)) }
     })
 }
 

@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use vcycle::config::{Solution, StopConfig};
 use vcycle::executor::Workspace;
 
-use crate::failure::Failure;
-use crate::guard::{check_pointer, guarded, reference};
-use crate::handle::{Matrix, matrix, solver, vcycle_solver};
+use crate::failure::{Failure, ensure};
+use crate::guard::{check_pointer, reference};
+use crate::handle::{Matrix, matrix, reading, vcycle_solver};
 use crate::numbers::{Number, for_numbers};
 use crate::vectors::Shape;
 use crate::{scratch, status, watch};
@@ -97,10 +97,10 @@ impl vcycle_report {
         check_pointer(to, "report")?;
         // SAFETY: it begins with its size, a condition of this function.
         let room = unsafe { to.cast::<usize>().read() };
-        if room < size_of::<usize>() {
-            let message = "`size` of the report is not set: sizeof(vcycle_report)";
-            return Err(Failure::argument(message));
-        }
+        ensure!(
+            room >= size_of::<usize>(),
+            "`size` of the report is not set: sizeof(vcycle_report)"
+        );
         let mut written = *self;
         written.size = room.min(size_of::<Self>());
         // SAFETY: there is room for so many bytes, as the caller says.
@@ -139,29 +139,26 @@ pub unsafe extern "C" fn vcycle_solve(
     limits: *const vcycle_limits,
     report: *mut vcycle_report,
 ) -> i32 {
-    guarded(|| {
-        let solver = self::solver(solver)?;
-        let (summary, messages) = solver.with(|state| {
-            let matrix = matrix(state)?;
-            // SAFETY: it is null or points to limits of the caller.
-            let (stop, has_guess) = unsafe { stop(limits, &state.config.stop) }?;
-            let request = Request {
-                b,
-                x,
-                shape_of_b: matrix.shape(columns, leading_b)?,
-                shape_of_x: matrix.shape(columns, leading_x)?,
-                has_guess,
-                stop: &stop,
-            };
-            // SAFETY: the vectors are there, a condition of this function.
-            let work = |ws: &Workspace| unsafe {
-                for_numbers!(matrix.numbers, solve_as(matrix, &request, ws))
-            };
-            match state.callback {
-                None => scratch::with(solver.id, work),
-                Some(callback) => work(&Workspace::with_log(watch::log(callback))),
-            }
-        })?;
+    reading(solver, |solver, state| {
+        let matrix = matrix(state)?;
+        // SAFETY: it is null or points to limits of the caller.
+        let (stop, has_guess) = unsafe { stop(limits, &state.config.stop) }?;
+        let request = Request {
+            b,
+            x,
+            shape_of_b: matrix.shape(columns, leading_b)?,
+            shape_of_x: matrix.shape(columns, leading_x)?,
+            has_guess,
+            stop: &stop,
+        };
+        // SAFETY: the vectors are there, a condition of this function.
+        let work = |ws: &Workspace| unsafe {
+            for_numbers!(matrix.numbers, solve_as(matrix, &request, ws))
+        };
+        let (summary, messages) = match state.callback {
+            None => scratch::with(solver.id, work),
+            Some(callback) => work(&Workspace::with_log(watch::log(callback))),
+        }?;
         solver.report(messages);
         // SAFETY: it is null or points to a report of the caller.
         unsafe { summary.write(report) }
@@ -214,10 +211,10 @@ unsafe fn stop(
     }
     // SAFETY: it is not null, and points to limits of the caller.
     let limits = unsafe { reference(limits, "limits") }?;
-    if limits.size != size_of::<vcycle_limits>() {
-        let message = "`size` is not sizeof(vcycle_limits): set it before all else";
-        return Err(Failure::argument(message));
-    }
+    ensure!(
+        limits.size == size_of::<vcycle_limits>(),
+        "`size` is not sizeof(vcycle_limits): set it before all else"
+    );
     let given = |value: f64, name: &str| match value {
         value if value < 0.0 => Ok(None),
         value if value.is_finite() => Ok(Some(value)),

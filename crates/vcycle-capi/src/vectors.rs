@@ -6,7 +6,7 @@ use vcycle::config::Wide;
 use vcycle::executor::{Buffer, Executor};
 use vcycle::vector::Vector;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, ensure};
 use crate::guard::{check_pointer, collected, length, slice};
 use crate::numbers::Number;
 
@@ -24,14 +24,14 @@ impl Shape {
     pub fn new(rows: usize, columns: i32, leading: i64, on_device: bool) -> Result<Self, Failure> {
         let columns = length(columns.into(), "columns")?;
         let leading = length(leading, "leading dimension")?;
-        if leading < rows && columns > 1 {
-            let message = format!("a leading dimension of {leading} is less than the {rows} rows");
-            return Err(Failure::argument(message));
-        }
-        if on_device && columns > 1 {
-            let message = "vectors on a GPU have one column a call";
-            return Err(Failure::argument(message));
-        }
+        ensure!(
+            leading >= rows || columns <= 1,
+            "a leading dimension of {leading} is less than the {rows} rows"
+        );
+        ensure!(
+            !on_device || columns <= 1,
+            "vectors on a GPU have one column a call"
+        );
         Ok(Self {
             rows,
             columns,

@@ -3,6 +3,8 @@
 use std::ffi::{CStr, CString};
 use std::ptr;
 
+use vcycle::executor::Executor;
+use vcycle::gallery;
 use vcycle_capi::*;
 
 /// A solver that is freed at the end.
@@ -77,26 +79,14 @@ pub struct Laplacian {
 
 impl Laplacian {
     pub fn new(side: usize) -> Self {
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for row in 0..side * side {
-            let (i, j) = (row % side, row / side);
-            let neighbours = [
-                (j > 0, row.wrapping_sub(side), -1.0),
-                (i > 0, row.wrapping_sub(1), -1.0),
-                (true, row, 4.0),
-                (i + 1 < side, row + 1, -1.0),
-                (j + 1 < side, row + side, -1.0),
-            ];
-            for (_, column, value) in neighbours.into_iter().filter(|(is, _, _)| *is) {
-                columns.push(column as i32);
-                values.push(value);
-            }
-            offsets.push(columns.len() as i32);
-        }
+        let spec = format!("poisson5:{side}");
+        let a = gallery::build(&spec, &Executor::reference())
+            .unwrap()
+            .matrix;
         Self {
-            offsets,
-            columns,
-            values,
+            offsets: a.offsets().iter().map(|&offset| offset as i32).collect(),
+            columns: a.columns().iter().map(|&column| column as i32).collect(),
+            values: a.values().to_vec(),
         }
     }
 
