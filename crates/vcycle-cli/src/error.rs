@@ -9,21 +9,26 @@ use vcycle::io::Problem;
 pub type Result<T> = std::result::Result<T, CliError>;
 
 /// Bad input, or a file that cannot be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    Library(vcycle::Error),
+    #[error(transparent)]
+    Library(#[from] vcycle::Error),
+    #[error("{}: cannot be written: {source}", path.display())]
     Write {
         path: PathBuf,
         source: std::io::Error,
     },
     /// An option whose value cannot be used.
+    #[error("{option}: {reason}")]
     Option {
         option: &'static str,
         reason: String,
     },
-    /// Standard input is asked for, and it is a terminal.
+    /// The matrix is read from standard input, and that is a terminal.
+    #[error("standard input: it is a terminal, a matrix is needed")]
     Terminal,
     /// The program of the benchmarks does not start.
+    #[error("{}", no_benchmarks(.0))]
     Benchmarks(std::io::Error),
 }
 
@@ -47,6 +52,17 @@ impl CliError {
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
         let there = folder.map_or(Ok(()), |folder| std::fs::read_dir(folder).map(drop));
         there.map_err(Self::writing(path))
+    }
+
+    /// For an option whose value cannot be used.
+    pub fn option(option: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::Option { option, reason }
+    }
+
+    /// For an option whose file cannot be used.
+    pub fn file(option: &'static str, path: &Path, reason: &str) -> Self {
+        Self::option(option, format!("`{}` {reason}", path.display()))
     }
 
     /// For a file that could not be written.
@@ -109,31 +125,10 @@ fn library_hint(error: &vcycle::Error, matching_refused: bool) -> Option<String>
     Some(hint.to_owned())
 }
 
-impl std::fmt::Display for CliError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            CliError::Library(error) => write!(f, "{error}"),
-            CliError::Write { path, source } => {
-                write!(f, "{}: cannot be written: {source}", path.display())
-            }
-            CliError::Option { option, reason } => write!(f, "{option}: {reason}"),
-            CliError::Terminal => {
-                f.write_str("standard input: it is a terminal, a matrix is needed")
-            }
-            CliError::Benchmarks(source) if source.kind() == ErrorKind::NotFound => {
-                let program = "the program `vcycle-bench`, which has the benchmarks,";
-                write!(f, "{program} is neither beside this program nor on PATH")
-            }
-            CliError::Benchmarks(source) => {
-                write!(f, "the program `vcycle-bench` does not start: {source}")
-            }
-        }
-    }
-}
-
-impl From<vcycle::Error> for CliError {
-    fn from(error: vcycle::Error) -> Self {
-        CliError::Library(error)
+fn no_benchmarks(source: &std::io::Error) -> String {
+    match source.kind() {
+        ErrorKind::NotFound => "the program `vcycle-bench`, which has the benchmarks, is neither beside this program nor on PATH".to_owned(),
+        _ => format!("the program `vcycle-bench` does not start: {source}"),
     }
 }
 

@@ -125,11 +125,9 @@ fn seed_and_columns(text: &str) -> Result<(u64, usize)> {
     let (seed, columns) = text.split_once(',').unwrap_or((text, "1"));
     let columns = columns.parse().ok().filter(|&columns| columns > 0);
     let found = seed.parse().ok().zip(columns);
-    found.ok_or_else(|| CliError::Option {
-        option: "--rhs",
-        reason: format!(
-            "`random:{text}` needs a whole number as its seed, like random:1, and perhaps columns, like random:1,32"
-        ),
+    found.ok_or_else(|| {
+        let wanted = "needs a whole number as its seed, like random:1, and perhaps columns, like random:1,32";
+        CliError::option("--rhs", format!("`random:{text}` {wanted}"))
     })
 }
 
@@ -156,7 +154,7 @@ fn right_hand_side_file<T: Scalar>(
     let (option, path) = ("--rhs", Path::new(spec));
     if !looks_like_file(path) && !path.exists() {
         let reason = "is neither a file nor `ones` or `random:SEED[,COLUMNS]`";
-        return Err(unusable(option, path, reason.to_owned()));
+        return Err(CliError::file(option, path, reason));
     }
     columns_of(option, path, executor, rows)
 }
@@ -176,16 +174,8 @@ pub fn guess<T: Scalar>(path: &Path, b: &Vector<T>) -> Result<Vector<T>> {
             let reason = format!(
                 "has {found} columns; 1 or {wanted} are needed, as the right-hand side has"
             );
-            Err(unusable(OPTION, path, reason))
+            Err(CliError::file(OPTION, path, &reason))
         }
-    }
-}
-
-/// The error of an option whose file does not do.
-pub fn unusable(option: &'static str, path: &Path, reason: String) -> CliError {
-    CliError::Option {
-        option,
-        reason: format!("`{}` {reason}", path.display()),
     }
 }
 
@@ -200,12 +190,12 @@ fn columns_of<T: Scalar>(
     let found = columns.size().rows;
     if found != rows {
         let reason = format!("has {found} rows, the matrix has {rows}");
-        return Err(unusable(option, path, reason));
+        return Err(CliError::file(option, path, &reason));
     }
     match columns {
         AnyVector::Complex(_) if !T::KIND.is_complex() => {
             let reason = "is complex, the matrix is real";
-            Err(unusable(option, path, reason.to_owned()))
+            Err(CliError::file(option, path, reason))
         }
         AnyVector::Complex(columns) => Ok(converted(&columns)?),
         AnyVector::Real(columns) => Ok(converted(&columns)?),

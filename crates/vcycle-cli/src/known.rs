@@ -35,7 +35,7 @@ fn rigid_body_modes(
     let option = "--coordinates";
     let points = real_columns(path, option, executor)?;
     let dimension = points.cols();
-    let refuse = |reason: String| Err(CliError::Option { option, reason });
+    let refuse = |reason| Err(CliError::option(option, reason));
     if !(2..=3).contains(&dimension) {
         let file = path.display();
         return refuse(format!(
@@ -55,10 +55,7 @@ fn rigid_body_modes(
 fn real_columns(path: &Path, option: &'static str, executor: &Executor) -> Result<Vector<f64>> {
     match io::read_vector(path, executor)? {
         AnyVector::Real(columns) => Ok(columns),
-        AnyVector::Complex(_) => Err(CliError::Option {
-            option,
-            reason: format!("`{}` is complex", path.display()),
-        }),
+        AnyVector::Complex(_) => Err(CliError::file(option, path, "is complex")),
     }
 }
 

@@ -18,107 +18,129 @@ use crate::output::{format, print, table};
 const VALUES: usize = 16 << 20;
 const ROUNDS: usize = 5;
 
-/// A device as JSON and as a row of the table.
-struct Entry<const COLUMNS: usize> {
-    json: Value,
-    row: [String; COLUMNS],
-    /// Why it cannot be used, if so.
-    problem: Option<String>,
-}
-
-/// Everything there is, and why there is no more.
-struct Listing {
-    hosts: Vec<Entry<4>>,
-    gpus: Vec<Entry<8>>,
-    /// Drivers without devices, and why they have none.
-    missing: Vec<(&'static str, String)>,
-    /// The library of MPI that `mpirun -n 4 vcycle solve` would use, or why there is none.
-    mpi: std::result::Result<String, String>,
-    /// What runs on the host, even for matrices of a device.
-    host_stages: Vec<&'static str>,
-}
-
 /// Lists the devices.
 pub fn run(args: &DevicesArgs) -> Result<ExitCode> {
-    let mut listing = Listing {
-        hosts: vec![
-            host(&Executor::reference(), Vec::new())?,
-            host(&Executor::cpu(), simd())?,
-        ],
-        gpus: Vec::new(),
-        missing: Vec::new(),
-        mpi: mpi::version().map_err(|error| one_line("MPI", &error.to_string())),
-        host_stages: HOST_STAGES.iter().map(|stage| stage.name).collect(),
+    let hosts = [
+        host(&Executor::reference(), Vec::new())?,
+        host(&Executor::cpu(), simd())?,
+    ];
+    let stages: Vec<&str> = HOST_STAGES.iter().map(|stage| stage.name).collect();
+    // The library that `mpirun -n 4 vcycle solve` would use, or why there is none.
+    let mpi = mpi::version().map_err(|error| one_line("MPI", &error.to_string()));
+    let bandwidth = |device: &Properties| {
+        let open = vcycle_gpu::Device::open(&device.name);
+        open.and_then(|open| open.copy_bandwidth())
     };
-    for found in discover() {
-        listing.take(found, |device| {
-            let open = vcycle_gpu::Device::open(&device.name);
-            open.and_then(|open| open.copy_bandwidth())
-        });
-    }
+    let (gpus, missing) = gpus(discover(), bandwidth);
+    let listing = json!({
+        "devices": hosts.into_iter().chain(gpus).collect::<Vec<_>>(),
+        "missing": missing,
+        "mpi": {"version": mpi.as_ref().ok(), "problem": mpi.as_ref().err()},
+        "host_stages": stages,
+    });
     match args.json {
-        true => print(&listing.json().to_string()),
-        false => print(&listing.text()),
+        true => print(&listing.to_string()),
+        false => print(&text(&listing)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Listing {
-    fn take(&mut self, found: Found, bandwidth: impl Fn(&Properties) -> vcycle_gpu::Result<f64>) {
-        let reason = match found.devices {
+/// The devices of all drivers, and the drivers without devices, with the reason.
+fn gpus(
+    found: Vec<Found>,
+    bandwidth: impl Fn(&Properties) -> vcycle_gpu::Result<f64>,
+) -> (Vec<Value>, Vec<Value>) {
+    let (mut gpus, mut missing) = (Vec::new(), Vec::new());
+    for Found { driver, devices } in found {
+        let reason = match devices {
             Ok(devices) if devices.is_empty() => "it has no devices".to_owned(),
             Ok(devices) => {
-                let gpus = devices.into_iter().map(|device| {
-                    let bandwidth = bandwidth(&device);
-                    gpu(device, bandwidth)
-                });
-                return self.gpus.extend(gpus);
+                gpus.extend(devices.iter().map(|device| gpu(device, bandwidth(device))));
+                continue;
             }
-            Err(error) => one_line(found.driver, &error.to_string()),
+            Err(error) => one_line(driver, &error.to_string()),
         };
-        self.missing.push((found.driver, reason));
+        missing.push(json!({"driver": driver, "reason": reason}));
     }
+    (gpus, missing)
+}
 
-    fn json(&self) -> Value {
-        let hosts = self.hosts.iter().map(|entry| &entry.json);
-        let devices = hosts.chain(self.gpus.iter().map(|entry| &entry.json));
-        let missing = self.missing.iter();
-        let missing = missing.map(|(driver, reason)| json!({"driver": driver, "reason": reason}));
-        json!({
-            "devices": devices.collect::<Vec<_>>(),
-            "missing": missing.collect::<Vec<_>>(),
-            "mpi": {"version": self.mpi.as_ref().ok(), "problem": self.mpi.as_ref().err()},
-            "host_stages": self.host_stages,
-        })
+/// The listing for people.
+fn text(listing: &Value) -> String {
+    let list = |key: &str| listing[key].as_array().map_or(&[][..], Vec::as_slice);
+    let (gpus, hosts): (Vec<_>, Vec<_>) = list("devices")
+        .iter()
+        .partition(|device| device["driver"].is_string());
+    let mut parts = vec![devices_table(HOST_COLUMNS, &hosts)];
+    if !gpus.is_empty() {
+        parts.push(devices_table(GPU_COLUMNS, &gpus));
     }
+    for gpu in gpus.iter().filter(|gpu| gpu["problem"].is_string()) {
+        let [name, problem] = ["name", "problem"].map(|key| cell(key, &gpu[key]));
+        parts.push(format!("{name}: {problem}"));
+    }
+    for none in list("missing") {
+        let [driver, reason] = ["driver", "reason"].map(|key| cell("", &none[key]));
+        parts.push(format!("no {driver} device: {reason}"));
+    }
+    parts.push(match listing["mpi"]["version"].as_str() {
+        Some(version) => format!("MPI: {version}"),
+        None => format!("no MPI: {}", cell("", &listing["mpi"]["problem"])),
+    });
+    if !gpus.is_empty() {
+        let stages: Vec<String> = list("host_stages")
+            .iter()
+            .map(|one| cell("", one))
+            .collect();
+        parts.push(format!(
+            "on the host for all devices: {}",
+            stages.join(", ")
+        ));
+    }
+    parts.join("\n")
+}
 
-    fn text(&self) -> String {
-        let hosts = self.hosts.iter().map(|entry| entry.row.clone());
-        let head = ["device", "threads", "copy GB/s", "SIMD"];
-        let mut parts = vec![table::grid(head, hosts)];
-        if !self.gpus.is_empty() {
-            let head = "device,model,memory,units,sub-groups,precisions,copy GB/s,driver";
-            let head: Vec<&str> = head.split(',').collect();
-            let head: [&str; 8] = head.try_into().expect("eight of them");
-            let rows = self.gpus.iter().map(|entry| entry.row.clone());
-            parts.push(table::grid(head, rows));
+const SPEED: &str = "copy_gigabytes_per_second";
+
+/// Columns of the tables: titles, and what is shown.
+const HOST_COLUMNS: [(&str, &str); 4] = [
+    ("device", "name"),
+    ("threads", "threads"),
+    ("copy GB/s", SPEED),
+    ("SIMD", "features"),
+];
+const GPU_COLUMNS: [(&str, &str); 8] = [
+    ("device", "name"),
+    ("model", "model"),
+    ("memory", "memory_bytes"),
+    ("units", "compute_units"),
+    ("sub-groups", "sub_group_widths"),
+    ("precisions", "precisions"),
+    ("copy GB/s", SPEED),
+    ("driver", "driver"),
+];
+
+fn devices_table<const N: usize>(columns: [(&str, &str); N], devices: &[&Value]) -> String {
+    let row = |device: &&Value| columns.map(|(_, key)| cell(key, &device[key]));
+    table::grid(columns.map(|(title, _)| title), devices.iter().map(row))
+}
+
+/// A value of the listing for people.
+fn cell(key: &str, value: &Value) -> String {
+    match (key, value) {
+        ("memory_bytes", Value::Number(bytes)) => {
+            format::bytes(bytes.as_u64().unwrap_or(0) as usize)
         }
-        let problems = self.gpus.iter().filter_map(|gpu| {
-            let problem = gpu.problem.as_ref()?;
-            Some(format!("{}: {problem}", gpu.row[0]))
-        });
-        parts.extend(problems);
-        let missing = self.missing.iter();
-        parts.extend(missing.map(|(driver, reason)| format!("no {driver} device: {reason}")));
-        parts.push(match &self.mpi {
-            Ok(version) => format!("MPI: {version}"),
-            Err(problem) => format!("no MPI: {problem}"),
-        });
-        if !self.gpus.is_empty() {
-            let stages = self.host_stages.join(", ");
-            parts.push(format!("on the host for all devices: {stages}"));
-        }
-        parts.join("\n")
+        (SPEED, Value::Number(speed)) => format!("{:.1}", speed.as_f64().unwrap_or(0.0)),
+        ("driver", Value::String(driver)) => in_brief(driver),
+        (_, Value::String(text)) => text.clone(),
+        (_, Value::Array(all)) => all
+            .iter()
+            .map(|one| cell("", one))
+            .collect::<Vec<_>>()
+            .join(" "),
+        (_, Value::Null) => "-".to_owned(),
+        (_, other) => other.to_string(),
     }
 }
 
@@ -149,61 +171,35 @@ fn with_compiler(device: &Properties) -> String {
     }
 }
 
-fn gpu(device: Properties, bandwidth: vcycle_gpu::Result<f64>) -> Entry<8> {
+fn gpu(device: &Properties, bandwidth: vcycle_gpu::Result<f64>) -> Value {
     let (speed, problem) = match bandwidth {
         Ok(speed) => (Some(speed * 1e-9), None),
         Err(error) => (None, Some(one_line(&device.name, &error.to_string()))),
     };
     let precisions = [("fp64", device.fp64), ("fp32", true), ("fp16", device.fp16)];
     let precisions = precisions.into_iter().filter(|(_, present)| *present);
-    let precisions: Vec<&str> = precisions.map(|(name, _)| name).collect();
-    let driver = with_compiler(&device);
-    let widths: Vec<String> = device.sub_groups.iter().map(usize::to_string).collect();
-    Entry {
-        json: json!({
-            "name": device.name,
-            "model": device.model,
-            "driver": driver,
-            "architecture": device.architecture,
-            "memory_bytes": device.memory,
-            "compute_units": device.compute_units,
-            "sub_group_widths": device.sub_groups,
-            "precisions": precisions,
-            "plays_a_gpu": device.is_cpu,
-            "copy_gigabytes_per_second": speed,
-            "problem": problem,
-        }),
-        row: [
-            device.name,
-            device.model,
-            format::bytes(device.memory),
-            device.compute_units.to_string(),
-            widths.join(" "),
-            precisions.join(" "),
-            speed.map_or("-".to_owned(), |speed| format!("{speed:.1}")),
-            in_brief(&driver),
-        ],
-        problem,
-    }
+    json!({
+        "name": device.name,
+        "model": device.model,
+        "driver": with_compiler(device),
+        "architecture": device.architecture,
+        "memory_bytes": device.memory,
+        "compute_units": device.compute_units,
+        "sub_group_widths": device.sub_groups,
+        "precisions": precisions.map(|(name, _)| name).collect::<Vec<_>>(),
+        "plays_a_gpu": device.is_cpu,
+        SPEED: speed,
+        "problem": problem,
+    })
 }
 
-fn host(executor: &Executor, features: Vec<&'static str>) -> Result<Entry<4>> {
-    let speed = bandwidth(executor)?;
-    Ok(Entry {
-        json: json!({
-            "name": executor.name(),
-            "threads": executor.threads(),
-            "features": features,
-            "copy_gigabytes_per_second": speed,
-        }),
-        row: [
-            executor.name().to_owned(),
-            executor.threads().to_string(),
-            format!("{speed:.1}"),
-            features.join(" "),
-        ],
-        problem: None,
-    })
+fn host(executor: &Executor, features: Vec<&'static str>) -> Result<Value> {
+    Ok(json!({
+        "name": executor.name(),
+        "threads": executor.threads(),
+        "features": features,
+        SPEED: bandwidth(executor)?,
+    }))
 }
 
 /// Bytes read and written by the quickest of a few copies.
@@ -243,7 +239,7 @@ fn simd() -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    fn listing(bandwidth: vcycle_gpu::Result<f64>) -> Listing {
+    fn listing(bandwidth: impl Fn(&Properties) -> vcycle_gpu::Result<f64>) -> String {
         let device = Properties {
             name: "cuda:0".into(),
             model: "Some GPU".into(),
@@ -258,13 +254,17 @@ mod tests {
             fp16: false,
             is_cpu: false,
         };
-        Listing {
-            hosts: Vec::new(),
-            gpus: vec![gpu(device, bandwidth)],
-            missing: Vec::new(),
-            mpi: Err("none".to_owned()),
-            host_stages: vec!["this stage", "that one"],
-        }
+        let found = [("cuda", vec![device]), ("hip", Vec::new())].map(|(driver, devices)| Found {
+            driver,
+            devices: Ok(devices),
+        });
+        let (devices, missing) = gpus(found.into(), bandwidth);
+        text(&json!({
+            "devices": devices,
+            "missing": missing,
+            "mpi": {"problem": "none"},
+            "host_stages": ["this stage", "that one"],
+        }))
     }
 
     #[test]
@@ -282,17 +282,11 @@ mod tests {
 
     #[test]
     fn a_gpu_is_a_row_and_what_cannot_be_used_says_why() {
-        let text = listing(Ok(3000.04e9)).text();
+        let text = listing(|_| Ok(3000.04e9));
         for word in "cuda:0|Some GPU|80.0 GB|132|32|fp64|3000.0|1.2".split('|') {
             assert!(text.contains(word), "{word} in\n{text}");
         }
-        let mut listing = listing(Err(vcycle_gpu::Error::LeftOut { driver: "cuda" }));
-        let none = Found {
-            driver: "hip",
-            devices: Ok(Vec::new()),
-        };
-        listing.take(none, |_| unreachable!("there is none"));
-        let text = listing.text();
+        let text = listing(|_| Err(vcycle_gpu::Error::LeftOut { driver: "cuda" }));
         for words in [
             "\ncuda:0: cuda: this build has no GPUs",
             "no hip device: it has no devices\n",

@@ -55,10 +55,10 @@ fn multigrid(args: &InfoArgs) -> Result<Amg> {
     let name = args.precond.as_deref().unwrap_or("amg");
     match name.parse()? {
         PreconditionerConfig::Amg(amg) => Ok(amg),
-        other => Err(CliError::Option {
-            option: "--precond",
-            reason: format!("`{}` has no levels to show; `amg` has", other.name()),
-        }),
+        other => {
+            let reason = format!("`{}` has no levels to show; `amg` has", other.name());
+            Err(CliError::option("--precond", reason))
+        }
     }
 }
 

@@ -110,7 +110,7 @@ fn build(targets: &[String], output: &Path) -> Result<()> {
     };
     let work: Vec<(String, Source)> = targets.iter().flat_map(of).collect();
     let progress = Progress::begin(true, "compiling kernels");
-    let compiled = in_parallel(&work, &progress);
+    let compiled = in_parallel(work, &progress);
     progress.end();
     let compiled: vcycle_gpu::Result<Vec<Compiled>> = compiled.into_iter().collect();
     let compiled = compiled.map_err(|error| CliError::Library(error.into()))?;
@@ -126,29 +126,20 @@ fn build(targets: &[String], output: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Compiles on all cores.
 fn in_parallel(
-    work: &[(String, Source)],
+    work: Vec<(String, Source)>,
     progress: &Progress,
 ) -> Vec<vcycle_gpu::Result<Compiled>> {
-    let next = AtomicUsize::new(0);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let one = || {
-        let mut made = Vec::new();
-        while let Some((target, source)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-            progress.part(next.load(Ordering::Relaxed), work.len());
-            made.push(compile_only(target, source).map(|code| Compiled {
-                source: source.clone(),
-                target: target.clone(),
-                code,
-            }));
-        }
-        made
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(one)).collect();
-        let made = threads.into_iter().map(|thread| thread.join());
-        made.flat_map(|made| made.expect("compiling does not panic"))
-            .collect()
+    let (done, all) = (AtomicUsize::new(0), work.len());
+    Executor::cpu().run(usize::MAX, work, |(target, source)| {
+        progress.part(done.fetch_add(1, Ordering::Relaxed) + 1, all);
+        let code = compile_only(&target, &source)?;
+        Ok(Compiled {
+            source,
+            target,
+            code,
+        })
     })
 }
 

@@ -1,6 +1,7 @@
-//! Plots of the report, which take their size and colours from the page.
+//! Plots of the report, which take their size and colours from the page, and where time goes, by level and stage.
 
-use vcycle::multigrid::LevelFacts;
+use vcycle::log::{Profile, Stage};
+use vcycle::multigrid::{LevelFacts, Report};
 use vcycle_plot::{BarRow, COLOURS, Curve, Panel, key, lines, stacked};
 
 use super::format::seconds;
@@ -42,4 +43,93 @@ fn with_key(axes: [&str; 2], curves: Vec<Curve>) -> String {
 /// Times as bars, one a row, cut into stages; and the key to the stages.
 pub fn bars(bars: &[BarRow]) -> String {
     stacked(bars, seconds)
+}
+
+/// The set-up of every level.
+pub fn of_setup(report: &Report) -> Vec<BarRow> {
+    let bar = |(number, level): (usize, &LevelFacts)| {
+        let stages = level.setup.iter();
+        BarRow {
+            name: format!("level {number}"),
+            values: stages
+                .map(|time| (time.name.to_owned(), time.seconds))
+                .collect(),
+        }
+    };
+    report.levels.iter().enumerate().map(bar).collect()
+}
+
+/// The iterations: the solver itself, then every level of its preconditioner.
+pub fn of_solve(profile: &Profile) -> Vec<BarRow> {
+    let mut bars = Vec::new();
+    for stage in profile.stages() {
+        if !matches!(stage.name.as_str(), "analysis" | "set-up") {
+            collect(stage, "solver", &mut bars);
+        }
+    }
+    bars
+}
+
+/// Every stage counts with what its inner stages leave of its time.
+fn collect(stage: &Stage, place: &str, bars: &mut Vec<BarRow>) {
+    let level = stage.name.starts_with("level ");
+    let place = if level { stage.name.as_str() } else { place };
+    let inner: f64 = stage.children.iter().map(|child| child.seconds).sum();
+    let name = match (stage.children.is_empty(), level) {
+        (true, true) => "coarsest solver",
+        (true, false) => stage.name.as_str(),
+        _ if stage.name == "solve" => "vectors",
+        _ => "other",
+    };
+    add(bars, place, name, (stage.seconds - inner).max(0.0));
+    for child in &stage.children {
+        collect(child, place, bars);
+    }
+}
+
+/// Adds to the time of a stage in the bar of a place; either is made where it is new.
+fn add(bars: &mut Vec<BarRow>, place: &str, stage: &str, seconds: f64) {
+    let known = bars.iter().position(|bar| bar.name == place);
+    let known = known.unwrap_or_else(|| {
+        bars.push(BarRow {
+            name: place.to_owned(),
+            values: Vec::new(),
+        });
+        bars.len() - 1
+    });
+    let stages = &mut bars[known].values;
+    match stages.iter_mut().find(|(other, _)| other == stage) {
+        Some((_, sum)) => *sum += seconds,
+        None => stages.push((stage.to_owned(), seconds)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use vcycle::log::Observer;
+
+    use super::*;
+
+    #[test]
+    fn no_time_is_counted_twice() {
+        let mut profile = Profile::default();
+        let path = ["solve", "preconditioner", "level 0", "level 1"];
+        for name in path {
+            profile.stage_begins(name);
+        }
+        for (seconds, name) in (1..).zip(path.iter().rev()) {
+            profile.stage_ends(name, Duration::from_secs(seconds), 0);
+        }
+        let bars = of_solve(&profile);
+        let labels: Vec<&str> = bars.iter().map(|bar| bar.name.as_str()).collect();
+        assert_eq!(labels, ["solver", "level 0", "level 1"]);
+        let seconds = bars
+            .iter()
+            .flat_map(|bar| &bar.values)
+            .map(|(_, time)| time);
+        assert_eq!(seconds.sum::<f64>(), 4.0);
+        assert_eq!(bars[2].values, [("coarsest solver".to_owned(), 1.0)]);
+    }
 }

@@ -1,6 +1,5 @@
 //! What the program prints and writes.
 
-pub mod breakdown;
 pub mod charts;
 pub mod facts;
 pub mod format;

@@ -68,11 +68,10 @@ fn memory(summary: &Summary) -> String {
 
 /// That kernels had to be compiled, which explains the time.
 fn kernels(summary: &Summary) -> Option<String> {
-    let kernels = summary.kernels.as_ref()?;
-    let compiled = (kernels.compiled > 0).then_some(kernels.compiled)?;
-    Some(format!(
-        "{compiled} programs compiled for this device, and kept for the next time"
-    ))
+    let compiled = summary.kernels["compiled"].as_u64()?;
+    let message =
+        format!("{compiled} programs compiled for this device, and kept for the next time");
+    (compiled > 0).then_some(message)
 }
 
 /// How it ended, in one line.

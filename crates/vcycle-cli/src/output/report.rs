@@ -7,7 +7,6 @@ use vcycle::matrix::Facts;
 use vcycle::multigrid;
 use vcycle_plot::{BarRow, escape};
 
-use super::breakdown;
 use super::charts;
 use super::facts;
 use super::format::{bytes, count, seconds};
@@ -132,8 +131,8 @@ impl HtmlReport<'_> {
         let chart =
             |title: &str, bars: &[BarRow]| format!("<h3>{title}</h3>{}", charts::bars(bars));
         [
-            chart("Set-up", &breakdown::of_setup(report)),
-            chart("Iterations", &breakdown::of_solve(self.profile)),
+            chart("Set-up", &charts::of_setup(report)),
+            chart("Iterations", &charts::of_solve(self.profile)),
             format!(
                 "<details><summary>All stages</summary>{}</details>",
                 self.profile_table()

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use vcycle::communicator::Traffic;
 use vcycle::config::{Config, Solution, Unit, Wide};
 use vcycle::executor::Executor;
@@ -32,8 +33,9 @@ pub struct Summary {
     pub bytes: usize,
     pub peak_memory_bytes: Option<usize>,
     pub device: String,
-    /// Programs that the device was given so far; `null` on the processor.
-    pub kernels: Option<Kernels>,
+    /// Programs of kernels that the device was given so far: how many were compiled or loaded, from an archive or from the
+    /// disk, and the seconds of all threads together; `null` on the processor.
+    pub kernels: Value,
     pub threads: usize,
     pub config: Config,
     pub messages: Vec<String>,
@@ -60,27 +62,6 @@ pub struct RankSummary {
     /// In the set-up and in the iterations.
     pub traffic: [Traffic; 2],
     pub levels: Vec<LevelPart>,
-}
-
-/// Programs of kernels that a device was given.
-#[derive(Debug, Serialize)]
-pub struct Kernels {
-    pub compiled: u64,
-    /// From an archive or from the disk.
-    pub loaded: u64,
-    /// Of all threads together.
-    pub seconds: f64,
-}
-
-impl Kernels {
-    fn of(executor: &Executor) -> Option<Self> {
-        let builds = executor.device()?.builds();
-        Some(Self {
-            compiled: builds.compiled,
-            loaded: builds.loaded,
-            seconds: builds.seconds,
-        })
-    }
 }
 
 /// The size of a matrix.
@@ -148,7 +129,10 @@ impl Summary {
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
             device: executor.name().to_owned(),
-            kernels: Kernels::of(executor),
+            kernels: executor.device().map_or(Value::Null, |device| {
+                let builds = device.builds();
+                json!({"compiled": builds.compiled, "loaded": builds.loaded, "seconds": builds.seconds})
+            }),
             threads: executor.threads(),
             config: solution.config.clone(),
             messages: solution.messages.clone(),

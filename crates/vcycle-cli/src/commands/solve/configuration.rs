@@ -92,10 +92,8 @@ fn multigrid(
         }
         other => {
             let reason = format!("an option of multigrid, but the preconditioner is `{other}`");
-            return Err(CliError::Option {
-                option: "--coarsening, --interpolation, --smoother, --post-smoother, --cycle, --fmg-start, --scaling, --precision or --plot-coarsening",
-                reason,
-            });
+            let options = "--coarsening, --interpolation, --smoother, --post-smoother, --cycle, --fmg-start, --scaling, --precision or --plot-coarsening";
+            return Err(CliError::option(options, reason));
         }
     };
     set(coarsening, &mut amg.coarsening)?;

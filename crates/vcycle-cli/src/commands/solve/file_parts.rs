@@ -12,8 +12,8 @@ use vcycle::matrix::Duplicates;
 use vcycle::vector::Vector;
 
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::Result;
-use crate::input::{looks_like_file, unusable};
+use crate::error::{CliError, Result};
+use crate::input::looks_like_file;
 
 /// A file of which every rank reads its part, and the right-hand side that one of them has read.
 pub struct FileParts {
@@ -44,8 +44,8 @@ impl FileParts {
         let b = match rhs.map(|rhs| io::read_vector(rhs, host)).transpose()? {
             Some(AnyVector::Complex(_)) => {
                 let path = Path::new(rhs.unwrap_or_default());
-                let reason = "is complex, the matrix is real".to_owned();
-                return Err(unusable("--rhs", path, reason));
+                let reason = "is complex, the matrix is real";
+                return Err(CliError::file("--rhs", path, reason));
             }
             Some(AnyVector::Real(b)) => Some(b),
             None => None,

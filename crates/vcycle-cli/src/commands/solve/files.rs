@@ -1,17 +1,20 @@
-//! The files a solve writes.
+//! The files a solve writes, and what is recorded for them while it runs.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use vcycle::config::{PreconditionerConfig, Solution, Wide};
-use vcycle::log::{ChromeTrace, Profile};
+use vcycle::log::{ChromeTrace, Log, Profile};
 use vcycle::matrix::Csr;
 
 use crate::args::SolveArgs;
 use crate::error::{CliError, Result};
 use crate::input::Source;
+use crate::output::progress::Progress;
 use crate::output::report::HtmlReport;
 use crate::output::summary::Summary;
 use crate::output::{picture, spy};
@@ -74,4 +77,28 @@ pub fn numbered(path: &Path, number: usize) -> PathBuf {
 
 fn write_trace(path: &Path, trace: &ChromeTrace) -> std::io::Result<()> {
     trace.write_to(BufWriter::new(File::create(path)?))
+}
+
+/// The times of all stages, in sum and one by one.
+#[derive(Default)]
+pub struct Records {
+    pub profile: Rc<RefCell<Profile>>,
+    pub trace: Rc<RefCell<ChromeTrace>>,
+}
+
+impl Records {
+    /// Observers cost a little in every iteration: only those whose output is asked for.
+    pub fn log(&self, args: &SolveArgs, progress: &Progress) -> Log {
+        let mut log = Log::new();
+        if progress.is_shown() {
+            log = log.with(progress.clone());
+        }
+        if args.report.is_some() {
+            log = log.with(Rc::clone(&self.profile));
+        }
+        if args.trace.is_some() {
+            log = log.with(Rc::clone(&self.trace));
+        }
+        log
+    }
 }

@@ -7,7 +7,6 @@ mod files;
 mod order;
 mod parts;
 mod ranks;
-mod records;
 mod task;
 
 use std::cell::Cell;
@@ -43,10 +42,8 @@ pub fn run(args: &SolveArgs) -> Result<ExitCode> {
         return ranks::solve(args, &config, &Launch::Processes(mpi::world()?));
     }
     if args.partition != PartitionKind::Rows {
-        return Err(CliError::Option {
-            option: "--partition",
-            reason: "is for several ranks: `--ranks N`, or mpirun".to_owned(),
-        });
+        let reason = "is for several ranks: `--ranks N`, or mpirun";
+        return Err(CliError::option("--partition", reason));
     }
     alone(args, config)
 }

@@ -17,9 +17,9 @@ pub fn of_grid(problem: &str) -> Result<(GridOrder, usize)> {
         true => gallery::grid(problem)?,
         false => None,
     };
-    let (size, unknowns) = grid.ok_or_else(|| CliError::Option {
-        option: "--partition",
-        reason: format!("`{problem}` is on no grid that can be cut into boxes; use graph"),
+    let (size, unknowns) = grid.ok_or_else(|| {
+        let reason = format!("`{problem}` is on no grid that can be cut into boxes; use graph");
+        CliError::option("--partition", reason)
     })?;
     Ok((GridOrder::new(size), unknowns))
 }

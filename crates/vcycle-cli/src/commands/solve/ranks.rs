@@ -16,10 +16,9 @@ use vcycle::scalar::c64;
 use vcycle::vector::Vector;
 
 use super::file_parts::{FileParts, needs_no_whole};
-use super::files::{Written, write_files};
+use super::files::{Records, Written, write_files};
 use super::order::of_grid;
 use super::parts::{AnyWhole, Known, Parts, Whole, made, read};
-use super::records::Records;
 use super::task::show;
 use crate::args::{PartitionKind, SolveArgs};
 use crate::error::{CliError, Result};
@@ -173,12 +172,11 @@ fn partition(args: &SolveArgs, config: &Config) -> Result<PartitionKind> {
     let is_structured = matches!(config.preconditioner, PreconditionerConfig::StructMg(_));
     match (is_structured, args.partition) {
         (true, PartitionKind::Boxes) => Ok(PartitionKind::Rows),
-        (true, PartitionKind::Graph) => Err(CliError::Option {
-            option: "--partition",
-            reason:
-                "struct-mg needs the order of the grid, which it cuts itself; use rows or boxes"
-                    .to_owned(),
-        }),
+        (true, PartitionKind::Graph) => {
+            let reason =
+                "struct-mg needs the order of the grid, which it cuts itself; use rows or boxes";
+            Err(CliError::option("--partition", reason))
+        }
         (_, kind) => Ok(kind),
     }
 }

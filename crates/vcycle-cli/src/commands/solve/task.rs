@@ -11,8 +11,7 @@ use vcycle::gallery::Problem;
 use vcycle::io::write_vector;
 use vcycle::vector::Vector;
 
-use super::files::{Written, numbered, write_files};
-use super::records::Records;
+use super::files::{Records, Written, numbered, write_files};
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
 use crate::input::{self, Admit, Source};
@@ -172,8 +171,6 @@ pub fn show(args: &SolveArgs, rows: &[(&'static str, String)], summary: &Summary
 }
 
 fn mixed(source: &str) -> CliError {
-    CliError::Option {
-        option: "--then",
-        reason: format!("of `{source}` and the first matrix one is complex and one is real"),
-    }
+    let reason = format!("of `{source}` and the first matrix one is complex and one is real");
+    CliError::option("--then", reason)
 }

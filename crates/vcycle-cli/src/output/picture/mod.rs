@@ -66,10 +66,7 @@ pub fn drawable(source: &Source) -> Result<&[[f64; 2]]> {
 }
 
 fn refused(reason: String) -> CliError {
-    CliError::Option {
-        option: "--plot-coarsening",
-        reason,
-    }
+    CliError::option("--plot-coarsening", reason)
 }
 
 /// The picture: points, larger the further down they are found, or groups of cells.
