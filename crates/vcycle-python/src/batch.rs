@@ -32,13 +32,8 @@ pub fn batch_solve<'py>(
     threads: Option<usize>,
     device: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let solver = parsed(options)?;
-    let call = Call {
-        rows,
-        structure,
-        solver,
-        executor: options::executor(device, threads)?,
-    };
+    let executor = options::executor(device, threads)?;
+    let call = Call::new(rows, structure, options, executor)?;
     match values.extract::<PyReadonlyArray1<'py, f64>>() {
         Ok(values) => call.solve(py, &values, &b, &x0),
         Err(_) => {
@@ -46,11 +41,6 @@ pub fn batch_solve<'py>(
             call.solve(py, &values, &b, &x0)
         }
     }
-}
-
-fn parsed(options: &str) -> PyResult<BatchSolver> {
-    let solver = serde_json::from_str(options);
-    solver.map_err(|error| PyValueError::new_err(format!("batch: {error}")))
 }
 
 /// [`batch_solve`] with values and vectors that are on a device, and a solution there, a row for every system.
@@ -70,65 +60,15 @@ pub fn batch_solve_on_device(
     options: &str,
     device: &str,
 ) -> PyResult<(DeviceArray, String)> {
-    let solver = parsed(options)?;
     let executor = Executor::gpu(device).or_raise()?;
     let foreign = |array: &Bound<'_, PyAny>, name| Foreign::of(array, name, &executor);
-    let call = DeviceCall {
-        values: foreign(&values, "A")?,
-        b: foreign(&b, "b")?,
-        guess: x0.map(|guess| foreign(&guess, "x0")).transpose()?,
-        of: Call {
-            rows,
-            structure,
-            solver,
-            executor,
-        },
-    };
-    match call.is_complex() {
-        false => call.solve::<f64>(py),
-        true => call.solve::<Complex64>(py),
-    }
-}
-
-/// A call whose arrays are on a device.
-struct DeviceCall {
-    of: Call,
-    values: Foreign,
-    b: Foreign,
-    guess: Option<Foreign>,
-}
-
-impl DeviceCall {
-    fn is_complex(&self) -> bool {
-        let mut all = [&self.values, &self.b].into_iter().chain(&self.guess);
-        all.any(Foreign::is_complex)
-    }
-
-    fn solve<A: OnDevice + Field>(self, py: Python<'_>) -> PyResult<(DeviceArray, String)> {
-        let Call {
-            rows,
-            structure,
-            solver,
-            executor,
-        } = self.of;
-        let taken = |array| A::taken(array, &executor);
-        let (values, b) = (taken(self.values)?, taken(self.b)?);
-        let guess = self.guess.map(taken).transpose()?;
-        let solved = py.detach(|| {
-            let batch = match structure {
-                None => DeviceBatch::from_dense(rows, &values)?,
-                Some((offsets, columns)) => DeviceBatch::from_values(&offsets, &columns, &values)?,
-            };
-            let b = Vector::from_buffer(1, b)?;
-            let mut x = match guess {
-                Some(guess) => Vector::from_buffer(1, guess)?,
-                None => Vector::zeros_like(&b)?,
-            };
-            let outcomes = solver.solve_on_device(&batch, &b, &mut x)?;
-            Ok((Vector::from_buffer(rows, x.buffer().clone())?, outcomes))
-        });
-        let (x, outcomes) = solved.or_raise()?;
-        Ok((A::given(x, false)?, described(&outcomes)))
+    let given = [foreign(&values, "A")?, foreign(&b, "b")?];
+    let guess = x0.map(|guess| foreign(&guess, "x0")).transpose()?;
+    let is_complex = given.iter().chain(&guess).any(Foreign::is_complex);
+    let call = Call::new(rows, structure, options, executor)?;
+    match is_complex {
+        false => call.solve_on_device::<f64>(py, given, guess),
+        true => call.solve_on_device::<Complex64>(py, given, guess),
     }
 }
 
@@ -140,6 +80,50 @@ struct Call {
 }
 
 impl Call {
+    fn new(
+        rows: usize,
+        structure: Option<(Vec<usize>, Vec<u32>)>,
+        options: &str,
+        executor: Executor,
+    ) -> PyResult<Self> {
+        let solver = serde_json::from_str(options);
+        Ok(Self {
+            rows,
+            structure,
+            solver: solver.map_err(|error| PyValueError::new_err(format!("batch: {error}")))?,
+            executor,
+        })
+    }
+
+    fn solve_on_device<A: OnDevice + Field>(
+        self,
+        py: Python<'_>,
+        [values, b]: [Foreign; 2],
+        guess: Option<Foreign>,
+    ) -> PyResult<(DeviceArray, String)> {
+        let taken = |array| A::taken(array, &self.executor);
+        let (values, b) = (taken(values)?, taken(b)?);
+        let guess = guess.map(taken).transpose()?;
+        let solved = py.detach(|| {
+            let batch = match &self.structure {
+                None => DeviceBatch::from_dense(self.rows, &values)?,
+                Some((offsets, columns)) => DeviceBatch::from_values(offsets, columns, &values)?,
+            };
+            let b = Vector::from_buffer(1, b)?;
+            let mut x = match guess {
+                Some(guess) => Vector::from_buffer(1, guess)?,
+                None => Vector::zeros_like(&b)?,
+            };
+            let outcomes = self.solver.solve_on_device(&batch, &b, &mut x)?;
+            Ok((
+                Vector::from_buffer(self.rows, x.buffer().clone())?,
+                outcomes,
+            ))
+        });
+        let (x, outcomes) = solved.or_raise()?;
+        Ok((A::given(x, false)?, described(&outcomes)))
+    }
+
     fn solve<'py, A: Field + Element>(
         self,
         py: Python<'py>,
