@@ -26,7 +26,7 @@ module vcycle
       integer(c_int32_t) :: offset_type = 0, column_type = 0, value_type = 0, base = 1, flags = 0
    end type
 
-   !> When a solve ends; what is negative is as the options say.
+   !> When a solve ends; for negative values the options hold.
    type, bind(c), public :: vcycle_limits
       integer(c_size_t) :: size = 0
       real(c_double) :: rtol = -1, reduction = -1, atol = -1
@@ -44,7 +44,7 @@ module vcycle
       integer(c_int64_t) :: bytes = 0
    end type
 
-   !> A solver. It is not freed by itself.
+   !> A solver. Call free when it is no longer needed.
    type, public :: vcycle_type
       type(c_ptr) :: handle = c_null_ptr
    contains
@@ -123,7 +123,7 @@ module vcycle
 
 contains
 
-   !> Makes a solver; options as everywhere in vcycle.
+   !> Makes a solver; options as one line of pairs, TOML or JSON.
    subroutine create(self, options, code)
       class(vcycle_type), intent(inout) :: self
       character(*), intent(in) :: options
@@ -172,7 +172,7 @@ contains
       code = c_setup(self%handle, a)
    end function
 
-   !> Other values in the same places.
+   !> New values in the same pattern.
    subroutine update_values(self, values, code)
       class(vcycle_type), intent(inout) :: self
       real(c_double), intent(in), target, contiguous :: values(:)
@@ -188,12 +188,12 @@ contains
       type(vcycle_report), intent(out) :: report
       integer(c_int32_t), intent(out) :: code
       type(vcycle_limits), intent(in), optional :: limits
-      type(vcycle_limits) :: asked
-      if (present(limits)) asked = limits
-      asked%size = c_sizeof(asked)
+      type(vcycle_limits) :: given
+      if (present(limits)) given = limits
+      given%size = c_sizeof(given)
       report%size = c_sizeof(report)
       code = c_solve(self%handle, 1_c_int32_t, c_loc(b), size(b, kind=c_int64_t), c_loc(x), size(x, kind=c_int64_t), &
-                     asked, report)
+                     given, report)
    end subroutine
 
    !> z = M r, one cycle.
@@ -230,7 +230,7 @@ contains
                               c_loc(vectors))
    end subroutine
 
-   !> What was wrong with the last call of this thread that failed.
+   !> The reason why the last failed call of this thread failed.
    function vcycle_last_error() result(text)
       character(:), allocatable :: text
       text = as_text(c_last_error())

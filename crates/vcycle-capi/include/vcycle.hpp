@@ -1,4 +1,4 @@
-// vcycle for C++17: a solver that frees itself, with exceptions in place of codes.
+// vcycle for C++17: a solver with a destructor, and exceptions in place of codes.
 //
 //     vcycle::Solver solver("rtol=1e-10");
 //     solver.setup(rows, offsets, columns, values);    // pointers, std::vector or std::span
@@ -30,7 +30,7 @@
 
 namespace vcycle {
 
-// What is wrong with a call.
+// An error of a call.
 class Error : public std::runtime_error {
 public:
     Error(std::int32_t code, const std::string &message) : std::runtime_error(message), code_(code) {}
@@ -52,7 +52,7 @@ struct Report : vcycle_report {
     std::string status_name() const { return vcycle_status_name(status); }
 };
 
-// When a solve ends; what is not set is as the options say.
+// When a solve ends; for limits that are not set the options hold.
 struct Limits : vcycle_limits {
     Limits() : vcycle_limits{} {
         size = sizeof(vcycle_limits);
@@ -85,7 +85,7 @@ template <class Call> std::string text(Call call) {
 
 } // namespace detail
 
-// The arrays of a matrix in compressed rows; they are not copied here.
+// The arrays of a matrix in compressed rows; they are not copied.
 template <class Offset, class Column, class Value>
 vcycle_csr csr(std::int64_t rows, const Offset *offsets, const Column *columns, const Value *values,
                std::int32_t base = 0, std::int32_t flags = 0) {
@@ -103,7 +103,7 @@ vcycle_csr csr(std::int64_t rows, const Offset *offsets, const Column *columns, 
     return a;
 }
 
-// A solver; see vcycle.h for what each call means. It may be moved, not copied.
+// A solver; vcycle.h documents each call. It can be moved, not copied.
 class Solver {
 public:
     explicit Solver(const std::string &options = "") { check(vcycle_create(options.c_str(), &solver_)); }
@@ -152,7 +152,7 @@ public:
         check(vcycle_set_callback(solver_, function, context));
     }
 
-    // One right-hand side; x is a guess where the limits say so.
+    // One right-hand side; x is the initial guess if limits.nonzero_guess is set.
     template <class Value> Report solve(const Value *b, Value *x, const Limits &limits = Limits()) const {
         return solve(1, b, rows_, x, rows_, limits);
     }
@@ -204,7 +204,7 @@ vcycle_csr csr(const Eigen::SparseMatrix<Value, Eigen::RowMajor, Index> &a) {
 }
 
 // A preconditioner for the iterations of Eigen: Eigen::ConjugateGradient<Matrix, Eigen::Lower | Eigen::Upper,
-// vcycle::EigenPreconditioner<double>>. Matrices stored by columns are turned first.
+// vcycle::EigenPreconditioner<double>>. Matrices stored by columns are converted first.
 template <class Value> class EigenPreconditioner {
 public:
     typedef Eigen::Matrix<Value, Eigen::Dynamic, 1> Vector;
@@ -264,8 +264,8 @@ public:
         SetOperator(a);
     }
 
-    // The unknowns of a node and what bodies move as, of a space of vectors. Before SetOperator. Unknowns that are numbered
-    // component by component (Ordering::byNODES) need no telling: the matrix shows it.
+    // The unknowns per node and the rigid-body modes of a space of vectors. Before SetOperator. Unknowns that are numbered
+    // component by component (Ordering::byNODES) need no call: they are found in the matrix.
     void SetElasticity(mfem::FiniteElementSpace &space) {
         const int dimension = space.GetVDim();
         if (space.GetOrdering() != mfem::Ordering::byVDIM || dimension < 2) return;
@@ -277,7 +277,7 @@ public:
         solver_.set_coordinates(dimension, points.Size() / dimension, points.HostRead());
     }
 
-    // Other values in the same places renew the levels.
+    // Updates the levels for new values in the same pattern.
     void SetOperator(const mfem::Operator &op) override {
         const auto *a = dynamic_cast<const mfem::SparseMatrix *>(&op);
         if (a == nullptr) throw Error(VCYCLE_ERROR_UNSUPPORTED, "vcycle::MfemSolver needs an mfem::SparseMatrix");
@@ -286,7 +286,7 @@ public:
     }
     void UpdateValues(const mfem::SparseMatrix &a) { solver_.update_values(a.HostReadData()); }
 
-    // Mult solves instead of doing one cycle.
+    // Makes Mult a whole solve instead of one cycle.
     void SetSolving(bool solving = true) { solving_ = solving; }
     vcycle::Solver &solver() { return solver_; }
     const Report &report() const { return report_; }

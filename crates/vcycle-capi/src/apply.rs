@@ -10,11 +10,11 @@ use crate::numbers::{Number, for_numbers};
 use crate::scratch;
 use crate::vectors::Shape;
 
-/// Applies the preconditioner once, a multigrid cycle most often: z = M r, for the iterations of another program. It is a
+/// Applies the preconditioner once, usually a multigrid cycle: z = M r, for an iterative solver of the caller. It is a
 /// fixed linear operator, and symmetric for a symmetric matrix. r and z may be the same.
 ///
 /// # Safety
-/// There are columns of as many numbers as the matrix has rows at r, and room for as many at z.
+/// There are columns of as many numbers as the matrix has rows at r, and memory for as many at z.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_apply(
     solver: *const vcycle_solver,

@@ -19,15 +19,15 @@ pub struct vcycle_level {
     pub rows: i64,
     /// Entries of its matrix.
     pub entries: i64,
-    /// Bytes of all that it holds.
+    /// Bytes of all its data.
     pub bytes: u64,
 }
 
-/// Writes what the set-up and the last solve have to say, a sentence a line, to a buffer of that many bytes, ending with a
-/// zero and cut where it is too long. written, which may be NULL, gets the bytes needed for all of it.
+/// Writes the messages of the set-up and the last solve, one per line, to a buffer of length bytes, truncated if it is too
+/// long and terminated by a zero. written, which may be NULL, gets the bytes that the whole text needs.
 ///
 /// # Safety
-/// There is room for length bytes at buffer.
+/// buffer has length bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_messages(
     solver: *const vcycle_solver,
@@ -44,10 +44,10 @@ pub unsafe extern "C" fn vcycle_messages(
     })
 }
 
-/// Writes what was set up, with every choice made, and the levels of multigrid, as vcycle_messages writes.
+/// Writes the configuration with every choice, and the levels of multigrid, in the same way as vcycle_messages.
 ///
 /// # Safety
-/// There is room for length bytes at buffer.
+/// buffer has length bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_summary(
     solver: *const vcycle_solver,
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn vcycle_summary(
     })
 }
 
-/// Tells the facts of a level of multigrid; level 0 is the finest. How many levels there are a report tells.
+/// Gets the size of a level of multigrid; level 0 is the finest. The report has the number of levels.
 ///
 /// # Safety
 /// Facts points to a vcycle_level whose size is set.

@@ -19,12 +19,13 @@ use crate::scratch;
 
 /// Sets a solver up for a matrix whose rows the processes of an MPI communicator share: matrix has the rows of this process, with
 /// columns numbered over all of them, in the order of the processes. All processes call this, vcycle_solve and vcycle_apply
-/// together, and with vectors of their own rows; a process may have none. communicator is what MPI_Comm_c2f makes of it. All
-/// have numbers of the same type. For other values all processes call vcycle_update_values. With a device in the options the processes of a machine take
-/// its GPUs in turn; matrix and vectors are memory of the host.
+/// together, and with vectors of their own rows; a process may have none. communicator is the result of
+/// MPI_Comm_c2f. All processes use numbers of the same type. For new values all processes call vcycle_update_values. With
+/// a device in the options the processes of a machine are assigned its GPUs in turn; matrix and vectors are in the memory of
+/// the host.
 ///
 /// # Safety
-/// The arrays of the matrix are there, MPI was started, and communicator is one.
+/// The arrays of the matrix are valid, MPI is initialised, and communicator is the number of a communicator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_setup_distributed(
     solver: *mut vcycle_solver,

@@ -91,7 +91,7 @@ pub(crate) fn keep(message: &str) {
     LAST.with(|last| last.replace(text));
 }
 
-/// What was wrong with the last call of this thread that failed; empty before one did. The text is valid until the next
+/// The reason why the last failed call of this thread failed; empty before the first. The text is valid until the next
 /// call of this thread fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn vcycle_last_error() -> *const c_char {

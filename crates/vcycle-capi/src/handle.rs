@@ -17,7 +17,7 @@ use crate::scratch;
 use crate::vectors::Shape;
 use crate::watch::Callback;
 
-/// A solver: options, a matrix and what was set up for it.
+/// A solver: options, a matrix and its set-up.
 pub struct vcycle_solver {
     _private: [u8; 0],
 }
@@ -186,10 +186,10 @@ pub(crate) unsafe fn text<'c>(pointer: *const c_char, name: &str) -> Result<&'c 
 }
 
 /// Makes a solver. Options are one line of pairs ("solver=cg preconditioner=amg rtol=1e-10 threads=4"), TOML or
-/// JSON, with the names of vcycle's configuration files; NULL or "" leaves every choice to the library.
+/// JSON, with the names of vcycle's configuration files; NULL or "" means that the library makes every choice.
 ///
 /// # Safety
-/// Options is NULL or a string, and solver points to a pointer. What is made is freed by vcycle_free.
+/// Options is NULL or a string, and solver points to a pointer. Free the solver by vcycle_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_create(
     options: *const c_char,
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn vcycle_create(
     })
 }
 
-/// Frees a solver; NULL is allowed. A call of another thread that uses it goes on to its end.
+/// Frees a solver; NULL is allowed. A call of another thread that uses it runs to its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn vcycle_free(solver: *mut vcycle_solver) -> i32 {
     guarded(|| {

@@ -20,7 +20,7 @@ use crate::places::{GivenOrder, Places};
 pub struct vcycle_csr {
     /// sizeof(vcycle_csr)
     pub size: usize,
-    /// How many rows there are, and columns.
+    /// The number of rows, and of columns.
     pub rows: i64,
     /// Where the entries of each row begin, and of the last one end: rows + 1 indices.
     pub offsets: *const c_void,

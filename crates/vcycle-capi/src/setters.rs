@@ -7,7 +7,7 @@ use crate::guard::{length, slice};
 use crate::handle::{changing, vcycle_solver};
 use crate::watch::{Callback, vcycle_callback};
 
-/// Tells how many unknowns a node has, numbered node by node; for the next vcycle_setup.
+/// Sets the number of unknowns per node, numbered node by node, for the next vcycle_setup.
 #[unsafe(no_mangle)]
 pub extern "C" fn vcycle_set_block_size(solver: *mut vcycle_solver, block_size: i32) -> i32 {
     changing(solver, |_, state| {
@@ -17,8 +17,8 @@ pub extern "C" fn vcycle_set_block_size(solver: *mut vcycle_solver, block_size: 
     })
 }
 
-/// Tells the vectors that the matrix nearly annihilates, for the next vcycle_setup: count columns of rows numbers, one
-/// after the other. They are copied. No vectors: forgets those told before.
+/// Sets the vectors that the matrix nearly annihilates, for the next vcycle_setup: count columns of rows numbers, one
+/// after the other. They are copied. A count of 0 removes earlier ones.
 ///
 /// # Safety
 /// There are count * rows numbers at vectors.
@@ -41,9 +41,9 @@ pub unsafe extern "C" fn vcycle_set_near_nullspace(
     })
 }
 
-/// Tells where the nodes are, for the next vcycle_setup: dimension numbers for each of nodes nodes, node by node. With as
-/// many unknowns a node as there are dimensions, the motions of rigid bodies are what the matrix nearly annihilates. The
-/// numbers are copied. NULL: forgets those told before.
+/// Sets the coordinates of the nodes, for the next vcycle_setup: dimension numbers for each of nodes nodes, node by node.
+/// If there are as many unknowns per node as dimensions, rigid-body modes are used as near-nullspace. The numbers are
+/// copied. NULL removes earlier ones.
 ///
 /// # Safety
 /// There are dimension * nodes numbers at coordinates.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn vcycle_set_coordinates(
     })
 }
 
-/// Has a function called after every iteration of a solve, by the thread that solves; NULL: none. It must not unwind
+/// Sets a function that is called after every iteration of a solve, by the thread that solves; NULL: none. It must not unwind
 /// or jump out of the library.
 ///
 /// # Safety

@@ -16,10 +16,10 @@ use crate::numbers::{AnyPrepared, Number, OfSystems, for_numbers};
 use crate::places::{Places, placed};
 use crate::scratch;
 
-/// Sets a solver up for a matrix; an earlier one is forgotten. If it fails the solver has the matrix it had.
+/// Sets a solver up for a matrix; an earlier one is replaced. If it fails the solver keeps the earlier matrix.
 ///
 /// # Safety
-/// The arrays of the matrix are there, for as long as its flags say.
+/// The arrays of the matrix are valid, for as long as its flags require.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_setup(
     solver: *mut vcycle_solver,
@@ -60,12 +60,12 @@ unsafe fn set_up<N: Number>(state: &State, given: &Given) -> Result<Matrix, Fail
     Ok(made)
 }
 
-/// Takes other values for the entries of the matrix, in the order in which vcycle_setup got them: the levels of
-/// multigrid are kept and their values renewed. If it fails the solver keeps the old values. Processes that share a matrix
+/// Sets new values of the entries of the matrix, in the order that vcycle_setup got: the levels of multigrid are
+/// kept and their values updated. If it fails the solver keeps the old values. Processes that share a matrix
 /// call it together, each with the values of its rows.
 ///
 /// # Safety
-/// There are as many numbers at values as the matrix has entries; if they were borrowed, so are these.
+/// There are as many numbers at values as the matrix has entries; if the old ones were borrowed, so are these.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_update_values(
     solver: *mut vcycle_solver,

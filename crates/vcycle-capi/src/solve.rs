@@ -12,7 +12,7 @@ use crate::numbers::{Number, for_numbers};
 use crate::vectors::Shape;
 use crate::{scratch, status, watch};
 
-/// When a solve ends, and where it starts. What is negative is as the options say.
+/// When a solve ends, and where it starts. For a negative number the value of the options holds.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct vcycle_limits {
@@ -22,7 +22,7 @@ pub struct vcycle_limits {
     pub rtol: f64,
     /// Or residual norm relative to that of the initial guess.
     pub reduction: f64,
-    /// Or residual norm. Of the tolerances that are given one has to be reached.
+    /// Or residual norm. One of the tolerances that are given has to be reached.
     pub atol: f64,
     /// Iterations at most.
     pub max_iterations: i64,
@@ -34,11 +34,11 @@ pub struct vcycle_limits {
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct vcycle_report {
-    /// sizeof(vcycle_report), set by the caller: no more than that is written.
+    /// sizeof(vcycle_report), set by the caller: no more bytes are written.
     pub size: usize,
-    /// VCYCLE_CONVERGED only if every column converged in its true residual; else how the first ended that did not.
+    /// VCYCLE_CONVERGED only if the true residual of every column converged; else the status of the first column that did not.
     pub status: i32,
-    /// How many levels multigrid has; 0 without multigrid.
+    /// Number of multigrid levels; 0 without multigrid.
     pub levels: i32,
     /// Iterations of the column that took most.
     pub iterations: i64,
@@ -122,12 +122,12 @@ struct Request<'c> {
     stop: &'c StopConfig,
 }
 
-/// Solves A x = b for so many columns, each a leading dimension after the one before (which one column does not need).
-/// b and x have the numbers of the matrix, and may be the same. limits may be NULL: as the options say, from zero.
+/// Solves A x = b for one or more columns with the given leading dimensions, which are ignored for one column.
+/// b and x have the numbers of the matrix, and may be the same. limits may be NULL: those of the options, from zero.
 /// report may be NULL.
 ///
 /// # Safety
-/// There are columns of as many numbers as the matrix has rows at b, and room for as many at x.
+/// There are columns of as many numbers as the matrix has rows at b, and memory for as many at x.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vcycle_solve(
     solver: *const vcycle_solver,

@@ -10,9 +10,9 @@ pub const VCYCLE_CONVERGED: i32 = 0;
 pub const VCYCLE_ITERATION_LIMIT: i32 = 1;
 /// Status: the time allowed was used up.
 pub const VCYCLE_TIME_LIMIT: i32 = 2;
-/// Status: the callback wanted it to end.
+/// Status: the callback stopped the solve.
 pub const VCYCLE_INTERRUPTED: i32 = 3;
-/// Status: the residual is that of rounding, and the tolerance below it; no method gets further in this precision.
+/// Status: the residual consists of rounding errors and the tolerance is smaller; no method gets further in this precision.
 pub const VCYCLE_ACCURACY_LIMIT: i32 = 4;
 /// Status: the residual no longer falls.
 pub const VCYCLE_STAGNATED: i32 = 5;

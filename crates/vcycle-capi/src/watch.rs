@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use vcycle::log::{IterationEvent, Log, Observer};
 
-/// Is called with the number of the iteration, the largest relative residual of the columns, and the pointer that
-/// vcycle_set_callback got. The solve ends where it does not return 0.
+/// Called with the number of the iteration, the largest relative residual of the columns, and the pointer given to
+/// vcycle_set_callback. The solve ends if it does not return 0.
 pub type vcycle_callback = Option<
     unsafe extern "C" fn(iteration: i64, relative_residual: f64, context: *mut c_void) -> i32,
 >;

@@ -1,4 +1,4 @@
-"""What users hand in, and the arrays the native part takes."""
+"""From arguments of users to the arrays of the native part."""
 
 from __future__ import annotations
 

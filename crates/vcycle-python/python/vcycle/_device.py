@@ -42,8 +42,8 @@ def library_of(array: Any) -> str:
 
 
 def device_of(array: Any) -> str | None:
-    """Where an array is, in the words of `device=`; none for the host. Without a number where its library does not
-    tell which of several devices it is."""
+    """The device of an array as `device=` names it; none for the host. Without a number if its library does not
+    have the number of the device."""
     if isinstance(array, np.ndarray) or sp.issparse(array):
         return None
     if hasattr(array, "__dlpack_device__"):
@@ -80,7 +80,7 @@ def _compressed_rows(A: Any) -> tuple[Any, Any, Any] | None:
 
 
 def settle(config: dict[str, Any], options: Mapping[str, Any], matrix: DeviceMatrix | None, b: Any = None) -> None:
-    """Chooses the device where the arrays are, unless another one was asked for."""
+    """Chooses the device of the arrays, unless another one is given."""
     run = dict(config.get("run", {}))
     if run.get("device", "cpu") == "cpu" and "device" not in options:
         run.pop("device", None)
@@ -96,7 +96,7 @@ def settle(config: dict[str, Any], options: Mapping[str, Any], matrix: DeviceMat
 
 
 def find_compiler() -> None:
-    """Tells the native part of NVRTC among the packages of Python, unless somebody has told it of another."""
+    """Sets VCYCLE_NVRTC to the NVRTC among the packages of Python, unless it is set."""
     packages = importlib.util.find_spec("nvidia")
     if "VCYCLE_NVRTC" in os.environ or packages is None:
         return
@@ -110,7 +110,7 @@ def _is_gpu(device: str) -> bool:
 
 
 def shared(place: str | None, device: str) -> bool:
-    """Whether an array that is at `place` can be used on `device` as it is."""
+    """Whether an array on `place` can be used on `device` without a copy."""
     return place is not None and (place == device or device.startswith(f"{place}:"))
 
 
@@ -127,7 +127,7 @@ def contiguous(array: Any) -> Any:
 
 
 def dtype_of(array: Any) -> np.dtype[Any]:
-    """The type of its values in NumPy's words; double precision for what NumPy does not know."""
+    """The type of its values as NumPy's dtype; double precision for types that NumPy does not have."""
     try:
         return np.dtype(str(getattr(array, "dtype", "float64")).rpartition(".")[2])
     except TypeError:
@@ -135,7 +135,7 @@ def dtype_of(array: Any) -> np.dtype[Any]:
 
 
 def handed_over(x: _core.DeviceArray, b: Any) -> Any:
-    """An array of ours in the library of `b`, which shares it; itself for a library that is not known here."""
+    """A device array as one of the library of `b`, without a copy; itself for a library that is not supported."""
     library = library_of(b)
     if library == "torch":
         import torch
@@ -170,7 +170,7 @@ def sparse_of(library: str, shape: tuple[int, int], indptr: Any, indices: Any, d
 
 
 def stacked(arrays: list[Any]) -> Any:
-    """Arrays of one shape as the rows of one, made by their library where they are."""
+    """Arrays of one shape as the rows of one array, made by their library on their device."""
     library = library_of(arrays[0])
     if library == "torch":
         import torch

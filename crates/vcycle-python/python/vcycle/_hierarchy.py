@@ -1,4 +1,4 @@
-"""`vcycle.amg`: a multigrid hierarchy to be kept."""
+"""`vcycle.amg`: a multigrid hierarchy to keep."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Level:
     A: sp.csr_array = field(repr=False)
     """The matrix."""
     R: sp.csr_array | None = field(repr=False)
-    """To the next level; none on the coarsest."""
+    """The restriction to the next level; none on the coarsest."""
     P: sp.csr_array | None = field(repr=False)
-    """From the next level; none on the coarsest."""
+    """The prolongation from the next level; none on the coarsest."""
     summary: LevelSummary
 
 
@@ -59,7 +59,7 @@ def amg(
     multigrid, `solver` and the stopping criteria that `Hierarchy.solve` uses, `device`, `threads`.
     `precision` is that of the levels, the finest first: ``"dp-sp/dp-sp-hp"``.
 
-    The hierarchy has its own copy of a matrix of the host. The arrays of a matrix on a GPU it shares:
+    The hierarchy has its own copy of a matrix of the host. It uses the arrays of a matrix on a GPU without a copy:
     do not change them in place while it is used.
     """
     config = configuration(options, multigrid=True)
@@ -121,7 +121,7 @@ class Hierarchy:
         """Solves ``A x = b`` for one or many right-hand sides, preconditioned by a cycle.
 
         Starts from `x0`, or zero. `options` are `solver` and the stopping criteria (`rtol`,
-        `max_iterations`...), where they differ from those given to `vcycle.amg`.
+        `max_iterations`...); they override those given to `vcycle.amg`.
 
         >>> import numpy as np, vcycle
         >>> problem = vcycle.gallery.build("poisson5:60")
@@ -135,9 +135,9 @@ class Hierarchy:
             if keyword.replace("_", "-") not in ("solver", *_STOP):
                 raise unknown(keyword, also=("x0", "check", "return_outcome"))
         config = {"stop": dict(self._config.get("stop", {}))}
-        asked = configuration(options)
-        config["stop"].update(asked.pop("stop", {}))
-        config.update(asked)
+        changes = configuration(options)
+        config["stop"].update(changes.pop("stop", {}))
+        config.update(changes)
         rhs, guess = operands(b, x0, self.shape[0], self.device)
         for what, array in (("b", rhs), ("x0", guess)):
             _check_real(array, what)
@@ -145,8 +145,8 @@ class Hierarchy:
         return finished(returned(x, b, self._type), text, check, return_outcome)
 
     def update(self, A: Any) -> Hierarchy:
-        """Sets up for other values in the same places, keeping the transfer operators, of `struct-mg` the
-        grids; returns itself.
+        """Sets up for new values in the same pattern; keeps the transfer operators, or the grids of `struct-mg`.
+        Returns itself.
 
         >>> import vcycle
         >>> problem = vcycle.gallery.build("poisson5:60")
@@ -170,10 +170,10 @@ class Hierarchy:
             raise ValueError(f"A has the shape {shape}, the hierarchy {self.shape}")
 
     def cycle(self, r: Any) -> Any:
-        """One cycle from a zero guess: an approximation of ``A`` to the minus one times `r`.
+        """One cycle from a zero guess: an approximation of ``A^-1 r``.
 
-        For an array of CuPy, PyTorch or JAX one of the same library, shared and not copied if it
-        is on the device of the hierarchy.
+        The result for an array of CuPy, PyTorch or JAX is one of the same library, without copies if the array is on the
+        device of the hierarchy.
         """
         return applied(self._native, r, self.shape[0], self.device)
 
@@ -194,7 +194,7 @@ class Hierarchy:
 
     @property
     def levels(self) -> Sequence[Level]:
-        """Every level with its matrices, computed when first asked for."""
+        """Every level with its matrices, computed at the first use."""
         if self._levels is None:
             summaries = self.summary
             made = self._native.matrices()
@@ -213,12 +213,12 @@ class Hierarchy:
 
     @property
     def operator_complexity(self) -> float:
-        """Entries of all matrices over those of the finest."""
+        """Entries of all matrices divided by those of the finest."""
         return float(self.report["operator_complexity"])
 
     @property
     def grid_complexity(self) -> float:
-        """Unknowns of all levels over those of the finest."""
+        """Unknowns of all levels divided by those of the finest."""
         return float(self.report["grid_complexity"])
 
     @property
@@ -246,13 +246,13 @@ class Hierarchy:
         return _plots.spy([level.A for level in self.levels])
 
     def plot_coarsening(self, coordinates: Any, ax: Axes | None = None) -> Axes:
-        """Which unknowns, lying at `coordinates` in the plane, are found on which level."""
+        """The coarsest level of each unknown, at `coordinates` in the plane."""
         grouped, _ = self._native.coarsening()
         return _plots.coarsening(self.coarse_maps(), grouped, self.shape[0], coordinates, ax)
 
     def coarse_maps(self) -> list[NDArray[np.int64]]:
-        """For every level but the coarsest and each unknown (or node) its number, or that of its
-        group, on the next level; -1 where it has none."""
+        """For every level except the coarsest: the number of each unknown (or node), or of its group, on the next level;
+        -1 if it has none."""
         return [np.array(numbers, dtype=np.int64) for numbers in self._native.coarsening()[1]]
 
 

@@ -20,7 +20,7 @@ _DASHED = 'stroke="currentColor" stroke-opacity="0.6" stroke-dasharray="4 3"'
 
 
 class _Ended(Protocol):
-    """What a page tells of a solve."""
+    """The page of a solve."""
 
     @property
     def status(self) -> str: ...

@@ -40,7 +40,7 @@ class Outcome:
     """
 
     x: NDArray[Any] = field(repr=False)
-    """The solution, or the best guess where it did not converge."""
+    """The solution, or the best guess if it did not converge."""
     status: str
     """`converged`, `accuracy-limit`, `iteration-limit`, `time-limit`, `stagnated`, `diverged`, `non-finite`,
     `indefinite` or `breakdown`."""
@@ -48,27 +48,27 @@ class Outcome:
     """The status in a sentence, with what to try."""
     iterations: int
     relative_residual: float
-    """The true one, the largest of all right-hand sides."""
+    """The true relative residual, the largest of all right-hand sides."""
     recurrence_residual: float = field(repr=False)
-    """What the recurrence of the method believed."""
+    """The residual of the recurrence of the method."""
     backward_error: float = field(repr=False)
-    """At most: by so small a part of their norms matrix and right-hand side would have to change for `x` to be exact."""
+    """At most: the relative change of matrix and right-hand side for which `x` would be exact."""
     condition: float = field(repr=False)
-    """The condition number is at least this."""
+    """A lower bound of the condition number."""
     history: NDArray[np.float64] = field(repr=False)
     """Largest relative residual after 0, 1, 2... iterations."""
     columns: tuple[Column, ...] = field(repr=False)
-    """Every right-hand side on its own."""
+    """The outcome of each right-hand side."""
     messages: tuple[str, ...] = field(repr=False)
-    """What was chosen and why, what failed and what was done about it."""
+    """What was chosen and why, and which methods failed."""
     setup_seconds: float
     solve_seconds: float
     bytes: int = field(repr=False)
-    """Of the stored matrix and the preconditioner."""
+    """Bytes of the stored matrix and the preconditioner."""
     config: dict[str, Any] = field(repr=False)
     """The configuration with every `auto` decided."""
     levels: tuple[LevelSummary, ...] = field(repr=False)
-    """The levels, where the preconditioner is multigrid."""
+    """The levels, if the preconditioner is multigrid."""
     text: str = field(repr=False)
 
     @property
@@ -126,7 +126,7 @@ def number(value: float | None) -> float:
 
 
 def outcome_of(x: NDArray[Any], text: str) -> Outcome:
-    """The outcome that the native part tells of."""
+    """The outcome from the text of the native part."""
     data: dict[str, Any] = json.loads(text)
     hierarchy = data["hierarchy"]
     return Outcome(

@@ -72,7 +72,7 @@ def solve(
     Parameters
     ----------
     A : sparse matrix or array of SciPy, square
-        CSR and CSC are taken as they are, other formats are converted; duplicates are summed.
+        CSR and CSC are used directly, other formats are converted; duplicates are summed.
         Integers are converted to float64, with a warning. The blocks of a BSR matrix are taken for
         the unknowns of a node. It is used in place where its arrays allow, so no other thread may
         change it meanwhile. Or a sparse matrix of CuPy, PyTorch or JAX on a GPU, which solves then.
@@ -143,7 +143,7 @@ def kind(array: Any) -> str:
 def _in_parts(
     matrix: _core.Matrix, b: NDArray[Any], x0: NDArray[Any] | None, config: str, callback: Callback | None
 ) -> tuple[NDArray[Any], str]:
-    """A real matrix and a complex right-hand side or guess: their parts are two of each."""
+    """A real matrix with a complex right-hand side or guess: solves for real and imaginary parts."""
 
     def parts(array: NDArray[Any]) -> NDArray[Any]:
         columns = np.asarray(on_host(array)).reshape(len(array), -1)
@@ -157,7 +157,7 @@ def _in_parts(
 def returned(x: Any, b: Any, dtype: np.dtype[Any]) -> Any:
     """The solution for the caller: of the library and shape of the right-hand side, in the type SciPy would return."""
     of_b = dtype_of(b)
-    # Solved in double precision; single was asked for by handing in single.
+    # Solved in double precision, returned in single if the arguments are in single.
     wanted = np.result_type(dtype, of_b if of_b.kind in "fc" else np.float64)
     single = wanted.name in ("float32", "complex64")
     if isinstance(x, _core.DeviceArray):

@@ -6,7 +6,7 @@
 >>> np.allclose(x, 1.0)
 True
 
-A system that is singular or does not converge fails alone:
+A system that is singular or does not converge does not affect the others:
 
 >>> A[1] = 0.0
 >>> x, outcomes = vcycle.batch.solve(A, np.ones((2, 2)), check=False, return_outcomes=True)
@@ -45,7 +45,7 @@ class SystemOutcome:
     iterations: int
     relative_residual: float
     row: int | None
-    """The row that has no pivot, where one was found."""
+    """The row without a pivot, if there is one."""
 
     @property
     def converged(self) -> bool:
@@ -83,14 +83,14 @@ def solve(
     Parameters
     ----------
     A : sequence of sparse matrices that share one pattern, or array (systems, n, n)
-        Of SciPy and NumPy, or of CuPy, PyTorch or JAX. Those on a GPU are solved there without the way over the host, if `b`
-        is there, too.
+        Of SciPy and NumPy, or of CuPy, PyTorch or JAX. If they and `b` are on a GPU, they are solved on it without copies
+        to the host.
     b : array, (systems, n)
         The solution is an array of the same library.
     x0 : array, (systems, n), optional
-        Where iterations start, zero unless given.
+        Initial guess, zero unless given.
     check : bool
-        Whether `NotAllConverged` is raised where a system is not solved.
+        Whether to raise `NotAllConverged` if a system is not solved.
     return_outcomes : bool
         Whether ``(x, outcomes)`` is returned, with a `SystemOutcome` for each.
     threads : int, optional
@@ -105,12 +105,12 @@ def solve(
     place = _settled(of_matrices, b, device)
     given = json.dumps({key.replace("_", "-"): value for key, value in options.items()})
     if all(shared(one, place) for one in (of_matrices, device_of(b))) and _shape(b)[:1] != (0,):
-        x, told = _solve_there(_on_device(A), b, x0, given, place)
+        x, text = _solve_there(_on_device(A), b, x0, given, place)
     else:
-        x, told = _solve_from_host(A, b, x0, given, threads, None if place == "cpu" else place)
+        x, text = _solve_from_host(A, b, x0, given, threads, None if place == "cpu" else place)
     outcomes = [
         SystemOutcome(status, iterations, math.nan if residual is None else residual, row)
-        for status, iterations, residual, row in json.loads(told)
+        for status, iterations, residual, row in json.loads(text)
     ]
     if check and not all(outcome.converged for outcome in outcomes):
         raise NotAllConverged(x, outcomes)
@@ -135,7 +135,7 @@ def _place_of(A: Any) -> str | None:
 
 
 def _settled(place: str | None, b: Any, device: str | None) -> str:
-    """The device that solves: where the arrays are, unless another one was asked for."""
+    """The device of the solve: that of the arrays, unless another one is given."""
     run: dict[str, Any] = {"run": {} if device is None else {"device": device}}
     matrix = None if place is None else DeviceMatrix((0, 0), (None, None, None), place)
     settle(run, {} if device is None else {"device": device}, matrix, b)
@@ -152,8 +152,8 @@ def _solve_there(there: _Batch, b: Any, x0: Any, options: str, place: str) -> tu
             raise ValueError(f"x0 is not on {place}, where A and b are: move it")
         guess = contiguous(x0)
     values, right = contiguous(there.values), contiguous(b)
-    x, told = _core.batch_solve_on_device(there.rows, there.structure, values, right, guess, options, place)
-    return returned(x, b, dtype_of(values)), told
+    x, text = _core.batch_solve_on_device(there.rows, there.structure, values, right, guess, options, place)
+    return returned(x, b, dtype_of(values)), text
 
 
 def _solve_from_host(
@@ -171,8 +171,8 @@ def _solve_from_host(
             raise TypeError(f"{name}: expected numbers, found {array.dtype}")
     kind = np.complex128 if any(np.iscomplexobj(array) for array in arrays) else np.float64
     flat = [np.ascontiguousarray(array, dtype=kind).ravel() for array in arrays]
-    x, told = _core.batch_solve(rows, structure, flat[0], flat[1], flat[2], options, threads, device)
-    return like(x.reshape(systems, rows), b), told
+    x, text = _core.batch_solve(rows, structure, flat[0], flat[1], flat[2], options, threads, device)
+    return like(x.reshape(systems, rows), b), text
 
 
 def _shape(array: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Systems whose rows several processes share, with mpi4py.
+"""Systems whose rows are distributed over several processes, with mpi4py.
 
 Every process has consecutive rows, in the order of the processes, as a sparse matrix of SciPy with as many columns as
 the whole matrix has, and its own rows of vectors::
@@ -6,8 +6,8 @@ the whole matrix has, and its own rows of vectors::
     from mpi4py import MPI
     x = vcycle.distributed.solve(MPI.COMM_WORLD, rows, b)     # own rows of A, b and x
 
-The processes call everything together, with the same options. mpi4py and vcycle have to use the same library of MPI; where
-vcycle finds another one, ``VCYCLE_MPI`` names the file.
+The processes call everything together, with the same options. mpi4py and vcycle have to use the same library of MPI; if
+vcycle finds another one, set ``VCYCLE_MPI`` to the file.
 """
 
 from __future__ import annotations
@@ -45,21 +45,22 @@ def solve(
 
 
 class Solver:
-    """A system of several processes that is set up once and solved often.
+    """A system of several processes that is set up once and solved for many right-hand sides.
 
     Parameters
     ----------
     comm : communicator of mpi4py
-        The processes; their ranks say whose rows come first.
+        The processes; rows are in the order of their ranks.
     A : sparse matrix or array of SciPy, (own rows, all rows)
-        The rows of this process; it may have none. Duplicates are summed. Where the numbers of one process are complex,
-        those of all are.
+        The rows of this process; it may have none. Duplicates are summed. If the numbers of one process are complex,
+        all are treated as complex.
     near_nullspace : array, (own rows, k), optional
         Own rows of vectors that A nearly annihilates.
     block_size : int, optional
-        Unknowns of a node, which are neighbours in the numbering and belong to one process.
+        Unknowns per node, which are neighbours in the numbering and belong to one process.
     **options
-        As those of `vcycle.solve`. `threads` are those of each process; unless told, the cores of a machine are shared out.
+        As those of `vcycle.solve`. `threads` are those of each process; by default the cores of a machine are divided among
+        its processes.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Solver:
         return finished(x.reshape(rhs.shape), text, check, return_outcome)
 
     def update(self, A: Any) -> None:
-        """Takes other values for entries in the same places: levels of multigrid are renewed, not made anew."""
+        """Sets new values in the same pattern: levels of multigrid are updated, not set up again."""
 
         def values() -> Any:
             rows = _rows(A)
@@ -150,17 +151,17 @@ def _vector(values: Any, rows: int, dtype: Any, name: str) -> NDArray[Any]:
 
 
 def _together(comm: Any, work: Any) -> Any:
-    """What `work` returns; an exception of one process is one of all, so that none is left waiting."""
+    """What `work` returns; an exception of one process is raised on all, so that none waits for ever."""
     error: Exception | None = None
     result = None
     try:
         result = work()
     except Exception as raised:
         error = raised
-    told = comm.allgather(None if error is None else str(error))
+    texts = comm.allgather(None if error is None else str(error))
     if error is not None:
         raise error
-    for rank, text in enumerate(told):
+    for rank, text in enumerate(texts):
         if text is not None:
             raise RuntimeError(f"rank {rank}: {text}")
     return result

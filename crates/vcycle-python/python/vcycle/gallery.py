@@ -1,4 +1,4 @@
-"""Problems with known answers, made on the spot.
+"""Model problems.
 
 >>> import vcycle
 >>> problem = vcycle.gallery.build("poisson7:4x3x2")
@@ -25,17 +25,17 @@ __all__ = ["Entry", "Problem", "build", "problems"]
 
 @dataclass(frozen=True)
 class Problem:
-    """A linear system, with what is known of where it comes from."""
+    """A linear system, with its grid, coordinates and near-nullspace."""
 
     name: str
     A: sp.csr_array = field(repr=False)
     b: NDArray[np.float64] | NDArray[np.complex128] = field(repr=False)
     coordinates: NDArray[np.float64] | None = field(repr=False)
-    """Where each node lies, where `grid` does not say as much."""
+    """Coordinates of the nodes, for problems without `grid`."""
     near_nullspace: NDArray[np.float64] | None = field(repr=False)
-    """Vectors the matrix nearly annihilates, one a column, where they are more than the constant."""
+    """Vectors that the matrix nearly annihilates, one per column, if they are more than the constant."""
     block_size: int
-    """Unknowns of a node."""
+    """Unknowns per node."""
     grid: tuple[int, int, int] | None
     """Points along x, y and z of a stencil problem; x varies fastest."""
 
