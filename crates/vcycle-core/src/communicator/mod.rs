@@ -1,7 +1,6 @@
 //! Ranks that solve one system together: processes under MPI, or threads of one process.
 //!
-//! A [`Communicator`] is what a rank knows of its team. All ranks call its operations in the same order. Two kinds
-//! exist: [`threads`], for tests and for one machine, and [`mpi`], whose library is looked for when the program runs,
+//! A [`Communicator`] connects a rank with its team. All ranks call its operations in the same order. There are two kinds: [`threads`], for tests and for one machine, and [`mpi`], whose library is loaded when the program runs,
 //! so that a build needs none.
 //!
 //! ```
@@ -28,19 +27,19 @@ pub use traffic::{Counters, Traffic};
 use crate::error::{Error, Result};
 use crate::scalar::bytes;
 
-/// What one rank knows of its team, and how it speaks to the others.
+/// One rank of a team, with the operations that connect it with the others.
 pub trait Communicator: Debug + Send + Sync {
-    /// Which of the ranks this one is, from 0.
+    /// The number of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are.
+    /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in an order
-    /// that the number of ranks decides, that of the ranks for small teams.
+    /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in an order that depends
+    /// on the number of ranks alone, which for small teams is that of the ranks.
     fn sum(&self, values: &mut [f64]) -> Result<()>;
 
-    /// [`sum`](Self::sum) that calls `meanwhile` while the values travel, where it can; else before. All of this counts as
+    /// [`sum`](Self::sum) that calls `meanwhile` while the values are in transit if it can, else before. It counts as
     /// one sum.
     fn sum_while(
         &self,
@@ -51,16 +50,16 @@ pub trait Communicator: Debug + Send + Sync {
         self.sum(values)
     }
 
-    /// Sends and receives messages, and calls `meanwhile` while they travel. What a rank sends to another, that one
-    /// has to receive in its call, with the same length.
+    /// Sends and receives messages, and calls `meanwhile` while they are in transit. The receiving rank has to expect each message in its
+    /// own call, with the same length.
     fn exchange(
         &self,
         messages: &mut Messages<'_>,
         meanwhile: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()>;
 
-    /// Whether messages may lie in the memory of devices that a driver knows (`cuda`, `hip`), as far as is known without a
-    /// try.
+    /// Fails if messages may not be in device memory of a driver (`cuda`, `hip`), as far as is known without a trial
+    /// message.
     fn check_driver(&self, driver: &str) -> Result<()> {
         let reason = format!("ranks of this kind send no memory of {driver} devices");
         Err(Error::Team(reason))
@@ -69,8 +68,8 @@ pub trait Communicator: Debug + Send + Sync {
     /// [`exchange`](Self::exchange) of messages by their addresses.
     ///
     /// # Safety
-    /// Every span is memory as long as it says, of the host or of a device that [`check_driver`](Self::check_driver) allows, which nobody else writes to meanwhile; received ones do not overlap any other,
-    /// and nobody reads them meanwhile.
+    /// Every span is valid memory of its length, of the host or of a device that [`check_driver`](Self::check_driver) allows.
+    /// Nobody else writes to it during the call. Spans for received messages do not overlap others, and nobody reads them during the call.
     unsafe fn exchange_spans(
         &self,
         sent: &[Span],
@@ -79,13 +78,13 @@ pub trait Communicator: Debug + Send + Sync {
     ) -> Result<()> {
         let mut messages = Messages::default();
         for span in sent {
-            // SAFETY: memory of the host, as no driver is allowed, that nobody writes to meanwhile.
+            // SAFETY: memory of the host, as no driver is allowed, that nobody writes to during the call.
             let bytes =
                 unsafe { std::slice::from_raw_parts(span.address as *const u8, span.bytes) };
             messages.sent.push((span.rank, bytes));
         }
         for span in received {
-            // SAFETY: the same, and nobody else touches it meanwhile.
+            // SAFETY: the same, and nobody else accesses it during the call.
             let out =
                 unsafe { std::slice::from_raw_parts_mut(span.address as *mut u8, span.bytes) };
             messages.received.push((span.rank, out));
@@ -93,7 +92,7 @@ pub trait Communicator: Debug + Send + Sync {
         self.exchange(&mut messages, meanwhile)
     }
 
-    /// Whether threads other than the one that has made it may use it, one at a time.
+    /// Whether threads other than the one that made it may use it, one at a time.
     fn serves_threads(&self) -> bool {
         true
     }
@@ -101,10 +100,10 @@ pub trait Communicator: Debug + Send + Sync {
     /// Sends bytes to every rank, of any length, and returns what each has sent.
     fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
 
-    /// Cuts the team: ranks with the same colour form one of their own, in their order.
+    /// Splits the team: ranks of the same colour form a team, in their order.
     fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>>;
 
-    /// What this rank has sent and how long it has waited until now.
+    /// The messages and the waiting time of this rank so far.
     fn traffic(&self) -> Traffic;
 }
 
@@ -128,8 +127,8 @@ pub struct Messages<'m> {
     pub received: Vec<(usize, &'m mut [u8])>,
 }
 
-/// Two ways to cut a team, so that sums over the one and then over the other are sums over all: a sum in the order of the
-/// ranks needs a number of each, which are many for large teams. None where the ranks are fewer than `many`, or a prime number.
+/// Two splittings of a team such that sums over the parts of one and then of the other are sums over all: a sum in the order of the
+/// ranks gathers a number of each, which is expensive for large teams. None for fewer than `many` ranks or a prime number.
 fn stages(team: &dyn Communicator, many: usize) -> Result<Option<[Arc<dyn Communicator>; 2]>> {
     let (rank, size) = (team.rank(), team.size());
     let is_side = |side: &usize| side * side <= size && size.is_multiple_of(*side);
@@ -145,7 +144,7 @@ fn stages(team: &dyn Communicator, many: usize) -> Result<Option<[Arc<dyn Commun
     }
 }
 
-/// Fails while this thread records work of a device: messages would be sent once, and not when it is replayed.
+/// Fails while this thread records work of a device: the messages would not be part of the record.
 fn check_recording() -> Result<()> {
     match vcycle_gpu::is_recording() {
         false => Ok(()),
@@ -159,7 +158,7 @@ pub(crate) fn machine() -> Vec<u8> {
 }
 
 impl dyn Communicator + '_ {
-    /// Sends the same bytes to every rank, and returns those of all.
+    /// Sends the same bytes to every rank, and returns those of all ranks.
     pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.all_to_all(vec![bytes.to_vec(); self.size()])
     }
@@ -173,7 +172,7 @@ impl dyn Communicator + '_ {
         Ok(received.map(of_rank).collect())
     }
 
-    /// A number of every rank.
+    /// Gathers one number of every rank.
     pub fn all_numbers(&self, number: u64) -> Result<Vec<u64>> {
         let all = self.all_gather(&number.to_ne_bytes())?;
         let number = |bytes: Vec<u8>| bytes.try_into().map(u64::from_ne_bytes);
@@ -200,8 +199,8 @@ impl dyn Communicator + '_ {
         Ok(count[0] > 0.0)
     }
 
-    /// Ends a stage that may have failed on some ranks: where it did, it fails on all of them. The first of those that
-    /// failed keeps its error, all others report that rank, so that one error is printed.
+    /// Ends a stage that may have failed on some ranks: then it fails on all of them. The first rank that failed returns its
+    /// error, all others refer to that rank, so that one error is printed.
     ///
     /// # Errors
     /// The error of this rank, or [`Error::OtherRank`].
@@ -209,7 +208,7 @@ impl dyn Communicator + '_ {
         if !self.any(result.is_err())? {
             return result;
         }
-        // A rank that knows of another's failure leaves it to that rank to report it.
+        // A rank that failed because of another one does not report its own error.
         let message = match &result {
             Ok(_) | Err(Error::OtherRank { .. }) => Vec::new(),
             Err(error) => error.to_string().into_bytes(),
@@ -225,20 +224,20 @@ impl dyn Communicator + '_ {
         }
     }
 
-    /// Which of the ranks on its machine this one is, and how many they are; machines are distinguished by their names.
+    /// The number of this rank among those of its machine, and their count; machines are distinguished by their names.
     pub fn on_this_machine(&self) -> Result<(usize, usize)> {
         self.alike(&machine())
     }
 
-    /// Which of the ranks that send the same bytes this one is, and how many they are.
+    /// The number of this rank among those that send the same bytes, and their count.
     pub fn alike(&self, bytes: &[u8]) -> Result<(usize, usize)> {
         let all = self.all_gather(bytes)?;
         let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| *other == bytes).count();
         Ok((count(&all[..self.rank()]), count(&all)))
     }
 
-    /// The cores that this rank has for itself, one at least: launchers bind processes to cores, and those of the same ones
-    /// share them.
+    /// The cores of this rank alone, at least one: launchers bind processes to cores, and processes that are bound to the same
+    /// cores share them.
     pub fn own_cores(&self) -> Result<usize> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut place = machine();
@@ -251,7 +250,7 @@ impl dyn Communicator + '_ {
         Ok((cores / sharing).max(1))
     }
 
-    /// Waits until all ranks are here.
+    /// Waits until all ranks call it.
     pub fn barrier(&self) -> Result<()> {
         self.sum(&mut [0.0])
     }
@@ -268,7 +267,7 @@ mod tests {
                 1 => Err(Error::Team("no more paper".to_owned())),
                 _ => Ok(()),
             };
-            // The rank that failed has its error still where a stage around this one ends.
+            // The rank that failed has its error for the end of an enclosing stage.
             let stage = team.agree(result);
             Ok(team.agree(stage).unwrap_err().to_string())
         });

@@ -2,17 +2,17 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// To be woken takes longer than most messages.
+/// Waking a thread takes longer than most messages.
 const LOOKS: usize = 1000;
-/// Pauses of a processor between two looks.
+/// Pauses of a processor between two checks.
 const PAUSES: usize = 20;
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How often one of so many ranks looks for what it waits for before it sleeps: some times where there are cores for all
-/// and for a second thread of each.
+/// How often a rank checks for what it waits for before it sleeps: several times if there are cores for all ranks and for a second
+/// thread of each.
 pub(super) fn looks(ranks: usize) -> usize {
     match std::thread::available_parallelism() {
         Ok(cores) if 2 * ranks <= cores.get() => LOOKS,
@@ -20,7 +20,7 @@ pub(super) fn looks(ranks: usize) -> usize {
     }
 }
 
-/// Lets go of what is locked for a moment, one of `looks`, or until this thread is woken where none is left.
+/// Releases the lock for a moment, at most `looks` times, and after that until this thread is woken.
 pub(super) fn pause<'m, T>(
     looks: &mut usize,
     mutex: &'m Mutex<T>,

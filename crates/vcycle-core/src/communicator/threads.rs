@@ -7,11 +7,11 @@ use super::patience::{lock, looks, pause};
 use super::{Communicator, Counters, Messages, Traffic, check_recording};
 use crate::error::{Error, Result};
 
-/// Runs `work` on so many ranks, each a thread, and returns their results in order. Where ranks fail, the others stop
+/// Runs `work` on a number of ranks, each a thread, and returns their results in order. If ranks fail, the others stop
 /// at their next operation.
 ///
 /// # Errors
-/// That of the first rank that failed by itself.
+/// That of the first rank that failed, other than because of another rank.
 pub fn run<R: Send>(
     ranks: usize,
     work: impl Fn(Arc<dyn Communicator>) -> Result<R> + Sync,
@@ -44,7 +44,7 @@ pub fn run<R: Send>(
     first_cause(results)
 }
 
-/// All results, or the error that is not about another rank.
+/// All results, or the error that does not refer to another rank.
 fn first_cause<R>(results: Vec<Result<R>>) -> Result<Vec<R>> {
     let mut found = None;
     let mut all = Vec::with_capacity(results.len());
@@ -65,7 +65,7 @@ fn first_cause<R>(results: Vec<Result<R>>) -> Result<Vec<R>> {
     }
 }
 
-/// Tells the others where a rank panics.
+/// Notifies the others when a rank panics.
 struct End<'s>(usize, &'s Arc<Shared>);
 
 impl Drop for End<'_> {
@@ -77,13 +77,13 @@ impl Drop for End<'_> {
 /// What the ranks of a team share.
 #[derive(Debug)]
 struct Shared {
-    /// Messages on their way to each rank.
+    /// Messages in transit to each rank.
     boxes: Vec<Mailbox>,
     meeting: Mutex<Meeting>,
     met: Condvar,
-    /// Teams made of this one, by the number of the cut and the colour.
+    /// Teams split from this one, by the number of the split and the colour.
     parts: Mutex<HashMap<(u64, usize), Weak<Shared>>>,
-    /// How often a rank looks for what it waits for before it sleeps.
+    /// How often a rank checks for what it waits for before it sleeps.
     looks: usize,
 }
 
@@ -95,9 +95,9 @@ struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Mail {
-    /// From each rank, in the order they were sent.
+    /// From each rank, in the order of sending.
     from: HashMap<usize, VecDeque<Vec<u8>>>,
-    /// Buffers of messages that were read.
+    /// Buffers of received messages, for use again.
     spare: Vec<Vec<u8>>,
     failed: Option<Failure>,
 }
@@ -107,10 +107,10 @@ type Failure = (usize, String);
 
 #[derive(Debug, Default)]
 struct Meeting {
-    /// What each rank has brought.
+    /// The contribution of each rank.
     brought: Vec<Vec<u8>>,
     present: usize,
-    /// Ranks that still have to read what was brought.
+    /// Ranks that have not read the contributions yet.
     leaving: usize,
     number: u64,
     failed: Option<Failure>,
@@ -140,7 +140,7 @@ impl Shared {
         }
     }
 
-    /// Wakes all ranks, here and in the parts of the team, to an error.
+    /// Wakes all ranks of the team and of its parts with an error.
     fn fail(&self, rank: usize, reason: &str) {
         let failure = || Some((rank, reason.to_owned()));
         for one in &self.boxes {
@@ -158,11 +158,11 @@ impl Shared {
         parts.iter().for_each(|part| part.fail(rank, reason));
     }
 
-    /// Everyone brings bytes, and reads those of all once they are there.
+    /// Every rank contributes bytes, and reads those of all when they are complete.
     fn meet(&self, rank: usize, bring: &[u8], mut read: impl FnMut(usize, &[u8])) -> Result<()> {
         let mut meeting = lock(&self.meeting);
         let mut looks = self.looks;
-        // The last meeting is not over before all have left.
+        // The previous exchange is complete when all ranks have read it.
         while meeting.leaving > 0 && meeting.failed.is_none() {
             meeting = pause(&mut looks, &self.meeting, meeting, &self.met);
         }
@@ -229,7 +229,7 @@ struct Rank {
     rank: usize,
     shared: Arc<Shared>,
     counters: Counters,
-    /// How often the team was cut.
+    /// How often the team was split.
     cuts: Mutex<u64>,
 }
 
@@ -293,7 +293,7 @@ impl Communicator for Rank {
 
     fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         check_recording()?;
-        // Of every rank its messages one after another, each behind its length.
+        // The messages of each rank one after another, each after its length.
         let mut brought = Vec::new();
         for message in &bytes {
             brought.extend_from_slice(&(message.len() as u64).to_ne_bytes());
@@ -334,7 +334,7 @@ impl Communicator for Rank {
             parts.insert((number, colour), Arc::downgrade(&part));
             part
         };
-        // All have their part before the first one may be dropped.
+        // Every rank has its part before the first one may be dropped.
         team.barrier()?;
         Ok(Rank::of(rank, &part))
     }

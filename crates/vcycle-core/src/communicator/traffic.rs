@@ -1,4 +1,4 @@
-//! What a rank sends, counted.
+//! Counters of messages.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// What was added since an earlier moment.
+    /// The difference from an earlier moment.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Traffic {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Counters {
         self.sums.fetch_add(1, Relaxed);
     }
 
-    /// Does what waits for others, and counts its time.
+    /// Does work that waits for other ranks, and counts its time.
     pub fn waits<R>(&self, wait: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let result = wait();
@@ -71,7 +71,7 @@ impl Counters {
         result
     }
 
-    /// All of them, as they are now.
+    /// The current values.
     pub fn read(&self) -> Traffic {
         Traffic {
             messages: self.messages.load(Relaxed),

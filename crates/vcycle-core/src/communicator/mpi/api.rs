@@ -20,7 +20,7 @@ const TAG: c_int = 21;
 /// Several threads may call, one at a time.
 const SERIALIZED: c_int = 2;
 
-/// Constants of MPICH's interface, which its many relatives share.
+/// Constants of MPICH's interface, which libraries derived from it share.
 const MPICH_WORLD: usize = 0x4400_0000;
 const MPICH_BYTE: usize = 0x4c00_010d;
 const MPICH_STATUSES_IGNORE: usize = 1;
@@ -40,7 +40,7 @@ macro_rules! functions {
             fn load(library: &Library) -> Result<Self> {
                 Ok(Self {
                     $($field: {
-                        // SAFETY: the types are those of the MPI standard, with handles as the module says.
+                        // SAFETY: the types are those of the MPI standard, with handles as described for the module.
                         let symbol = unsafe { library.get(concat!($name, "\0").as_bytes()) };
                         *symbol.map_err(|_| Error::Team(format!("MPI: the library has no {}", $name)))?
                     },)*
@@ -49,7 +49,7 @@ macro_rules! functions {
 
             $(
                 /// # Safety
-                /// As the MPI standard says: pointers are to as many items as the function reads or writes.
+                /// That of the MPI standard: pointers are to as many items as the function reads or writes.
                 unsafe fn $field(&self, $($argument: $type),*) -> Result<()> {
                     // SAFETY: a condition of this function.
                     match unsafe { (self.$field)($($argument),*) } {
@@ -90,16 +90,16 @@ pub(super) struct Api {
     statuses_ignore: usize,
     /// Bytes of a request.
     request: usize,
-    /// Its functions are there as long as it is.
+    /// Its functions are valid while it is loaded.
     _library: Library,
 }
 
 impl Api {
-    /// Loads the library that goes with the launcher, or any.
+    /// Loads the library of the launcher, or any.
     pub fn load() -> Result<Self> {
         let library = open()?;
         let address = |name: &[u8]| {
-            // SAFETY: an address is all that is asked for.
+            // SAFETY: only the address is taken.
             let address = unsafe { library.get::<*mut c_void>(name).ok()?.try_as_raw_ptr() };
             address.map(|address| address as usize)
         };
@@ -128,23 +128,23 @@ impl Api {
     pub fn version(&self) -> Result<String> {
         let mut text = vec![0 as c_char; VERSION_BYTES];
         let mut length = 0;
-        // SAFETY: the text has room for the longest version; it may be asked for before MPI starts.
+        // SAFETY: the buffer is long enough for any version; the function may be called before MPI starts.
         unsafe { self.functions.version(text.as_mut_ptr(), &mut length) }?;
-        // SAFETY: MPI ends it with a zero, and the last byte is one anyway.
+        // SAFETY: MPI terminates it with a zero, and the last byte is zero in any case.
         let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
         let first = text.lines().next().unwrap_or_default();
         let name = first.split(',').next().unwrap_or_default();
         Ok(name.trim().replace('\t', " "))
     }
 
-    /// Fails where the library was not built to take memory of the devices of a driver.
+    /// Fails if the library was built without support for device memory of a driver.
     pub fn check_driver(&self, driver: &str) -> Result<()> {
         let names: &[&[u8]] = match driver {
             "cuda" => &[b"MPIX_Query_cuda_support\0"],
             "hip" => &[b"MPIX_Query_hip_support\0", b"MPIX_Query_rocm_support\0"],
             _ => &[],
         };
-        // SAFETY: these functions take nothing and return whether it is so; they may be called once MPI has started.
+        // SAFETY: these functions have no arguments and return a flag; they may be called once MPI has started.
         let says_so = |name: &&[u8]| unsafe {
             let query = self._library.get::<unsafe extern "C" fn() -> c_int>(*name);
             query.is_ok_and(|query| query() == 1)
@@ -187,10 +187,10 @@ impl Api {
         known.is_ok() && begun != 0
     }
 
-    /// Ends MPI where it has begun and not ended. What fails now is no concern of anyone.
+    /// Ends MPI if it was started and not ended. Errors are ignored at this point.
     pub fn finish(&self) {
         let mut ended = 0;
-        // SAFETY: a pointer to a variable; MPI is ended once, and only where it was begun.
+        // SAFETY: a pointer to a variable; MPI is ended once, and only if it was started.
         unsafe {
             if self.is_started() && self.functions.finalized(&mut ended).is_ok() && ended == 0 {
                 let _ = self.functions.finalize();
@@ -200,7 +200,7 @@ impl Api {
 
     pub fn abort(&self, status: u8) {
         if self.is_started() {
-            // SAFETY: MPI has begun where it is aborted.
+            // SAFETY: MPI was started before it is aborted.
             let _ = unsafe { self.functions.abort(self.world, status.into()) };
         }
     }
@@ -209,7 +209,7 @@ impl Api {
         Comm(self.world)
     }
 
-    /// The communicator that Fortran knows by a number.
+    /// The communicator of a Fortran handle.
     pub fn of_fortran(&self, number: c_int) -> Result<Comm> {
         if self.request == size_of::<c_int>() {
             // MPICH's handles are these numbers.
@@ -252,7 +252,7 @@ impl Api {
         Ok(Comm(part))
     }
 
-    /// The values of all ranks, one after the other; `all` has room for them.
+    /// The values of all ranks, one after the other; `all` is long enough for them.
     pub fn all_gather(&self, comm: Comm, own: &[f64], all: &mut [f64]) -> Result<()> {
         let bytes = size_of_val(own) as c_int;
         let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
@@ -261,7 +261,7 @@ impl Api {
         unsafe { functions.allgather(own, bytes, kind, all, bytes, kind, comm.0) }
     }
 
-    /// A number to every rank, and one from each.
+    /// Sends one number to every rank, and receives one from each.
     pub fn all_to_all(&self, comm: Comm, sent: &[u64], received: &mut [u64]) -> Result<()> {
         let bytes = size_of::<u64>() as c_int;
         let (sent, received) = (sent.as_ptr().cast(), received.as_mut_ptr().cast());
@@ -271,7 +271,7 @@ impl Api {
     }
 }
 
-/// Messages on their way.
+/// Messages in transit.
 #[derive(Debug)]
 pub(super) struct Requests {
     api: &'static Api,
@@ -289,13 +289,13 @@ impl Requests {
         }
     }
 
-    /// Room for one more request. MPI does not mind that requests move.
+    /// Memory for one more request. MPI allows that requests are moved.
     fn next(&mut self) -> *mut c_void {
         let place = self.count * self.api.request;
         self.count += 1;
         let words = (self.count * self.api.request).div_ceil(size_of::<usize>());
         self.stored.resize(words.max(self.stored.len()), 0);
-        // SAFETY: the words reach that far.
+        // SAFETY: the words contain it.
         unsafe { self.stored.as_mut_ptr().byte_add(place).cast() }
     }
 
@@ -317,7 +317,7 @@ impl Requests {
     /// Begins to receive.
     ///
     /// # Safety
-    /// The span is memory that MPI alone touches until [`wait`](Self::wait) has returned.
+    /// The span is memory that only MPI accesses until [`wait`](Self::wait) has returned.
     pub unsafe fn receive(&mut self, comm: Comm, span: Span) -> Result<()> {
         let (request, api) = (self.next(), self.api);
         let (count, rank) = (span.bytes as c_int, span.rank as c_int);
@@ -329,13 +329,13 @@ impl Requests {
         }
     }
 
-    /// Begins to gather the values of all ranks, as [`Api::all_gather`]; both arrays stay where they are until
+    /// Begins to gather the values of all ranks, as [`Api::all_gather`]; both arrays must not move until
     /// [`wait`](Self::wait) has returned.
     pub fn all_gather(&mut self, comm: Comm, own: &[f64], all: &mut [f64]) -> Result<()> {
         let (request, api) = (self.next(), self.api);
         let bytes = size_of_val(own) as c_int;
         let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
-        // SAFETY: `all` is as long as `own` times the number of ranks; the caller waits before they are touched.
+        // SAFETY: `all` is as long as `own` times the number of ranks; the caller waits before they are accessed.
         unsafe {
             let (functions, kind) = (&api.functions, api.byte);
             functions.iallgather(own, bytes, kind, all, bytes, kind, comm.0, request)
@@ -346,7 +346,7 @@ impl Requests {
     pub fn wait(&mut self) -> Result<()> {
         let (count, requests) = (self.count as c_int, self.stored.as_mut_ptr().cast());
         self.count = 0;
-        // SAFETY: there are so many requests.
+        // SAFETY: this is the number of requests.
         unsafe {
             let functions = &self.api.functions;
             functions.waitall(count, requests, self.api.statuses_ignore)
@@ -378,16 +378,16 @@ fn open() -> Result<Library> {
     )))
 }
 
-/// Loads a library so that its own plug-ins find its symbols: those of Open MPI ask for that.
+/// Loads a library so that its own plug-ins find its symbols: those of Open MPI require that.
 #[cfg(unix)]
 fn load(name: &Path) -> std::result::Result<Library, libloading::Error> {
     use libloading::os::unix::{self, RTLD_GLOBAL, RTLD_NOW};
-    // SAFETY: a library of MPI does nothing harmful when it is loaded.
+    // SAFETY: loading a library of MPI has no side effects that matter.
     unsafe { unix::Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map(Library::from)
 }
 
 #[cfg(not(unix))]
 fn load(name: &Path) -> std::result::Result<Library, libloading::Error> {
-    // SAFETY: a library of MPI does nothing harmful when it is loaded.
+    // SAFETY: loading a library of MPI has no side effects that matter.
     unsafe { Library::new(name) }
 }

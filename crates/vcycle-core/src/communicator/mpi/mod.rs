@@ -1,7 +1,7 @@
 //! Ranks that are processes under MPI.
 //!
-//! The library is loaded when the program runs: Open MPI, or MPICH and what shares its interface (Intel MPI, MVAPICH,
-//! Cray MPICH). `VCYCLE_MPI` names the file where it is not found by itself.
+//! The library is loaded when the program runs: Open MPI, or MPICH and libraries with its interface (Intel MPI,
+//! MVAPICH, Cray MPICH). `VCYCLE_MPI` names the file if it is not found.
 
 mod api;
 
@@ -11,10 +11,10 @@ use super::{Communicator, Counters, Messages, Span, Traffic, check_recording, st
 use crate::error::{Error, Result};
 use api::{Api, Comm, Requests};
 
-/// Messages are cut into pieces of this many bytes: MPI counts in 32 bits.
+/// Messages are split into pieces of this many bytes: MPI counts in 32 bits.
 const PIECE: usize = 1 << 30;
 
-/// From so many ranks on sums are formed in two stages.
+/// From this many ranks on sums are formed in two stages.
 const MANY: usize = 512;
 
 /// Variables that the launchers of MPI set in every process.
@@ -28,10 +28,10 @@ pub fn is_launched() -> bool {
     LAUNCHED.iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// What the library that was found calls itself, or why none can be used. MPI is not started.
+/// The name of the library that was found, or the reason why none can be used. MPI is not started.
 ///
 /// # Errors
-/// When there is no library, or it has not what is needed.
+/// When there is no library, or a function is missing.
 pub fn version() -> Result<String> {
     api()?.version()
 }
@@ -50,8 +50,8 @@ pub fn world() -> Result<Arc<dyn Communicator>> {
     Ok(Arc::clone(WORLD.get_or_init(|| world)))
 }
 
-/// The processes of a communicator that another program has made, by the number that Fortran knows it by (`MPI_Comm_c2f`). They
-/// speak in a copy of it, so that messages of the other program are not mistaken for ours. All of them call it together, after MPI
+/// The processes of a communicator that another program has made, by its Fortran handle (`MPI_Comm_c2f`). A
+/// duplicate is used, so that messages of the other program are not mistaken for ours. All of them call it together, after MPI
 /// was started.
 ///
 /// # Errors
@@ -62,20 +62,20 @@ pub fn of_fortran(number: i32) -> Result<Arc<dyn Communicator>> {
     Team::of(api, api.split(given, 0, api.rank(given)?)?)
 }
 
-/// Which of several processes this one is, once [`world`] has started MPI.
+/// The number of this process, once [`world`] has started MPI.
 pub fn rank() -> Option<usize> {
     let world = WORLD.get()?;
     (world.size() > 1).then(|| world.rank())
 }
 
-/// Ends MPI where [`world`] has started it; all ranks have to do so at the end of the program.
+/// Ends MPI if [`world`] has started it; all ranks have to do so at the end of the program.
 pub fn finish() {
     if let (Some(_), Ok(api)) = (WORLD.get(), api()) {
         api.finish();
     }
 }
 
-/// Ends all ranks at once, with a status, where [`world`] has started MPI.
+/// Ends all ranks at once, with a status, if [`world`] has started MPI.
 pub fn abort(status: u8) {
     if let (Some(_), Ok(api)) = (WORLD.get(), api()) {
         api.abort(status);
@@ -106,7 +106,7 @@ struct Team {
     rank: usize,
     size: usize,
     counters: Counters,
-    /// What all ranks bring to a sum.
+    /// The contributions of all ranks to a sum.
     brought: Mutex<Vec<f64>>,
     requests: Mutex<Requests>,
     /// Parts of a large team, over which sums are formed one after the other.
@@ -129,7 +129,7 @@ impl Team {
         Ok(Arc::new(team))
     }
 
-    /// A buffer for so many numbers of every rank, kept from sum to sum.
+    /// A buffer for `numbers` numbers of every rank, kept from sum to sum.
     fn gather_buffer(&self, numbers: usize) -> Vec<f64> {
         let brought = self.brought.lock();
         let mut brought = std::mem::take(&mut *brought.unwrap_or_else(PoisonError::into_inner));
@@ -137,7 +137,7 @@ impl Team {
         brought
     }
 
-    /// Adds what all ranks have brought, in their order.
+    /// Adds the contributions of all ranks, in their order.
     fn add_up(&self, brought: Vec<f64>, values: &mut [f64]) {
         values.fill(0.0);
         for one in brought.chunks_exact(values.len().max(1)) {
@@ -194,7 +194,7 @@ impl Communicator for Team {
         let mut request = Requests::new(self.api);
         request.all_gather(self.comm, values, &mut brought)?;
         let done = meanwhile();
-        // The buffers belong to MPI until it has finished with them, whatever happened meanwhile.
+        // MPI uses the buffers until it has finished, whatever failed before.
         self.counters.waits(|| request.wait())?;
         self.add_up(brought, values);
         done
@@ -238,7 +238,7 @@ impl Communicator for Team {
         let requests = self.requests.lock();
         let mut requests = requests.unwrap_or_else(PoisonError::into_inner);
         for piece in received.iter().flat_map(pieces) {
-            // SAFETY: memory that nobody else touches before this function returns, one of its conditions.
+            // SAFETY: memory that nobody else accesses before this function returns, one of its conditions.
             unsafe { requests.receive(self.comm, piece) }?;
         }
         for span in sent {
@@ -249,7 +249,7 @@ impl Communicator for Team {
             }
         }
         let done = meanwhile();
-        // The buffers belong to MPI until it has finished with them, whatever happened meanwhile.
+        // MPI uses the buffers until it has finished, whatever failed before.
         self.counters.waits(|| requests.wait())?;
         done
     }
