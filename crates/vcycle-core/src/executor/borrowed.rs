@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vcycle_gpu::Owner;
 
-/// A run of values that stays as it is for as long as its owner is held.
+/// An array of values that does not change while its owner is held.
 #[derive(Clone, Debug)]
 pub(super) struct Borrowed<T> {
     place: *const T,
@@ -12,9 +12,9 @@ pub(super) struct Borrowed<T> {
     _owner: Arc<Owner>,
 }
 
-// SAFETY: nobody changes the values before the owner is dropped, as `new` asks, so that any thread may read them.
+// SAFETY: nobody changes the values before the owner is dropped, a condition of `new`, so that any thread may read them.
 unsafe impl<T: Sync> Send for Borrowed<T> {}
-// SAFETY: nobody changes the values before the owner is dropped, as `new` asks, so that several threads may read
+// SAFETY: nobody changes the values before the owner is dropped, a condition of `new`, so that several threads may read
 // them at once.
 unsafe impl<T: Sync> Sync for Borrowed<T> {}
 
@@ -34,8 +34,8 @@ impl<T> Borrowed<T> {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: at `place` are `len` aligned values that nobody frees or changes before the owner is dropped, as
-        // `new` asks, and the owner is still held.
+        // SAFETY: at `place` are `len` aligned values that nobody frees or changes before the owner is dropped, a
+        // condition of `new`, and the owner is still held.
         unsafe { std::slice::from_raw_parts(self.place, self.len) }
     }
 }

@@ -1,4 +1,4 @@
-//! Memory that knows its executor.
+//! Memory of an executor.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use super::mirrored::Mirrored;
 use super::{Element, Executor, check_memory};
 use crate::error::{Error, Result};
 
-/// A run of values in the memory of an [`Executor`].
+/// An array of values in the memory of an [`Executor`].
 ///
-/// Values of a host executor are in place. Those of a device are copied when somebody asks for
-/// them on the other side, and not before: what a set-up makes and never uses on the device never
-/// travels. The side that was written to last counts.
+/// Values of a host executor are in place. Those of a device are copied at the first use on the
+/// other side: what a set-up makes and never uses on the device is never copied. The side that was
+/// written to last is valid.
 #[derive(Clone, Debug)]
 pub struct Buffer<T> {
     executor: Executor,
@@ -27,7 +27,7 @@ pub(super) enum Memory<T> {
     Device(Mirrored<T>),
 }
 
-/// Where values can be read.
+/// Values that can be read on the host.
 pub(super) enum Side<'b, T> {
     Host(&'b [T]),
     Device(&'b Mirrored<T>),
@@ -54,11 +54,11 @@ impl<T: Element> Buffer<T> {
             ));
         }
         check_memory(executor, len, size_of::<T>())?;
-        // Zeros come from the system: their pages are touched by the threads that write them.
+        // Zeros are allocated by the system: the threads that first write to the pages place them.
         Ok(Self::from_vec(executor, vec![value; len]))
     }
 
-    /// Takes over host memory; no copy on host executors.
+    /// Uses host memory; without a copy on host executors.
     pub fn from_vec(executor: &Executor, values: Vec<T>) -> Self {
         let memory = match executor {
             Executor::Gpu(gpu) => Memory::Device(Mirrored::from_host(gpu, values)),
@@ -71,7 +71,7 @@ impl<T: Element> Buffer<T> {
         .noted()
     }
 
-    /// Notes that it was made, for listeners.
+    /// Records its allocation, for listeners.
     fn noted(self) -> Self {
         note(|| MemoryEvent::Allocated {
             executor: self.executor.name().to_owned(),
@@ -80,14 +80,14 @@ impl<T: Element> Buffer<T> {
         self
     }
 
-    /// `len` values that are in the memory of an executor already and belong to somebody else: they
-    /// are used where they are, and never written to. Changing the buffer makes a copy.
+    /// `len` values in the memory of an executor that belong to another owner: they are used without a
+    /// copy, and never written to. Changing the buffer makes a copy.
     ///
     /// ```
     /// use std::sync::Arc;
     /// use vcycle::executor::{Buffer, Executor};
     /// let theirs = Arc::new(vec![1.0, 2.0]);
-    /// // SAFETY: the owner is what holds the values, and nobody changes them.
+    /// // SAFETY: the owner holds the values, and nobody changes them.
     /// let ours = unsafe {
     ///     Buffer::<f64>::borrowed(&Executor::cpu(), theirs.as_ptr() as u64, 2, Box::new(Arc::clone(&theirs)))
     /// }?;
@@ -96,11 +96,11 @@ impl<T: Element> Buffer<T> {
     /// ```
     ///
     /// # Errors
-    /// When memory of a device is not of that device.
+    /// When the address is not in the memory of the device.
     ///
     /// # Safety
     /// At `address`, of the host or of the device, there are `len` values, aligned as their type
-    /// wants it. Until `owner` is dropped nobody frees or changes them.
+    /// requires. Until `owner` is dropped nobody frees or changes them.
     pub unsafe fn borrowed(
         executor: &Executor,
         address: u64,
@@ -123,7 +123,7 @@ impl<T: Element> Buffer<T> {
         })
     }
 
-    /// Values of the host that something shared holds, without a copy.
+    /// Values of the host that a shared owner holds, without a copy.
     pub(crate) fn lent<O: Send + Sync + 'static>(
         executor: &Executor,
         owner: &Arc<O>,
@@ -131,7 +131,7 @@ impl<T: Element> Buffer<T> {
     ) -> Self {
         let lent = values(owner);
         let (address, len) = (lent.as_ptr() as u64, lent.len());
-        // SAFETY: the values belong to the owner, which is held; as others may hold it, nobody changes it.
+        // SAFETY: the values belong to the owner, which is held; as others may hold it as well, nobody changes it.
         let lent = unsafe { Borrowed::new(address, len, Box::new(Arc::clone(owner))) };
         Self {
             executor: executor.clone(),
@@ -139,8 +139,8 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Where the values are in the memory of the executor, for other libraries: the newest ones,
-    /// once what is queued is done.
+    /// The address of the values in the memory of the executor, for other libraries. They are valid
+    /// once all queued work is done.
     pub fn address(&self) -> Result<u64> {
         match &self.memory {
             Memory::Device(memory) => memory.device(),
@@ -159,7 +159,7 @@ impl<T: Element> Buffer<T> {
     /// The values, copied to the host.
     ///
     /// # Panics
-    /// When a device fails; [`host`](Self::host) says so as an error.
+    /// When a device fails; [`host`](Self::host) returns an error instead.
     pub fn to_vec(&self) -> Vec<T> {
         match self.memory.side() {
             Side::Host(values) => values.to_vec(),
@@ -167,7 +167,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The values, copied only where they are not on the host already.
+    /// The values, copied only if they are not on the host.
     ///
     /// # Panics
     /// As [`to_vec`](Self::to_vec).
@@ -180,7 +180,7 @@ impl<T: Element> Buffer<T> {
 
     /// The same values on another executor.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
-        // What comes to the host is noted where it comes from.
+        // A copy to the host is recorded by the device.
         let on_device = |executor: &Executor| matches!(executor, Executor::Gpu(_));
         if on_device(executor) || !on_device(&self.executor) {
             note(|| MemoryEvent::Copied {
@@ -198,7 +198,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The values in the memory of an executor, copied only where they are not there already.
+    /// The values in the memory of an executor, copied only if they are elsewhere.
     pub(crate) fn brought(&self, executor: &Executor) -> Result<Self> {
         match self.executor.shares_memory_with(executor) {
             true => Ok(self.clone()),
@@ -206,12 +206,12 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Where the values live.
+    /// The executor of the values.
     pub fn executor(&self) -> &Executor {
         &self.executor
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         match self.memory.side() {
             Side::Host(values) => values.len(),
@@ -219,7 +219,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -229,7 +229,7 @@ impl<T: Element> Buffer<T> {
         self.len() * size_of::<T>()
     }
 
-    /// The values on the host: in place, or copied from the device where that has newer ones.
+    /// The values on the host: in place, or copied from the device if that has newer ones.
     #[inline]
     pub fn host(&self) -> Result<&[T]> {
         match self.memory.side() {
@@ -238,7 +238,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The same where no error can be handed on: entries of matrices are read by the million.
+    /// The same without an error to pass on: for entries of matrices, which are read by the million.
     ///
     /// # Panics
     /// When a device fails, from which values are copied to the host.
@@ -250,7 +250,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The values on the host, to be changed there.
+    /// The values on the host, to be changed.
     pub fn host_mut(&mut self) -> Result<&mut [T]> {
         if let Memory::Borrowed(values) = &self.memory {
             self.memory = Memory::Host(values.slice().to_vec());
@@ -262,7 +262,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The values in place, on host executors only: kernels never copy behind one's back.
+    /// The values in place, on host executors only, so that kernels never copy implicitly.
     #[doc(hidden)]
     pub fn in_place(&self) -> Result<&[T]> {
         match self.memory.side() {
@@ -295,7 +295,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// One value, copied to the host by itself.
+    /// One value, copied to the host alone.
     #[doc(hidden)]
     pub fn get(&self, place: usize) -> Result<T> {
         match &self.memory {
@@ -304,7 +304,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Copies all values to the host, which keeps no other copy of them.
+    /// Copies all values to `values`, without a second copy on the host.
     ///
     /// # Panics
     /// For another number of values.
@@ -348,7 +348,7 @@ impl<T: Element> Buffer<T> {
     }
 }
 
-/// What a device has, on the host: a call of its own, which leaves the usual way short.
+/// The values of a device on the host: a separate function, so that the common case stays short.
 #[cold]
 fn fetched<T: Element>(memory: &Mirrored<T>) -> &[T] {
     memory.host().expect("the device still answers")

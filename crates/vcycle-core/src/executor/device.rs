@@ -1,4 +1,4 @@
-//! What algorithms may ask of the device behind an executor: whether there is one, its clock, and to repeat work.
+//! The device of an executor, for algorithms: whether there is one, its clock, and recorded work.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::error::{Error, Result};
 use crate::scalar::Kind;
 
 impl Executor {
-    /// Whether memory and kernels are those of a device beside the host.
+    /// Whether memory and kernels are those of a device.
     pub fn is_device(&self) -> bool {
         matches!(self, Executor::Gpu(_))
     }
 
-    /// Whether a device has kernels for numbers of this type, which complex ones have not.
+    /// Whether a device has kernels for numbers of this type; there are none for complex ones.
     pub fn has_kernels_for(&self, kind: Kind) -> bool {
         self.is_device() && !kind.is_complex()
     }
 
-    /// The device itself, for those who share its memory or measure it; none on the host. Methods have no need of
+    /// The device itself, for code that shares its memory or measures it; none on the host. Methods do not need
     /// it: they call operations.
     pub fn device(&self) -> Option<&Arc<Device>> {
         match self {
@@ -28,13 +28,12 @@ impl Executor {
         }
     }
 
-    /// A time stamp in the queue of a device; none on the host, which has its own clock. A failure is reported by the next
-    /// request to the device.
+    /// A time stamp in the queue of a device; none on the host, which has its own clock. A failure is reported by the next call that uses the device.
     pub fn moment(&self) -> Option<Moment> {
         self.device()?.moment().ok().map(Moment)
     }
 
-    /// Waits until everything that was queued is done; on the host it is.
+    /// Waits until all queued work is done; nothing is queued on the host.
     pub fn synchronize(&self) -> Result<()> {
         match self.device() {
             Some(device) => Ok(device.synchronize()?),
@@ -42,7 +41,7 @@ impl Executor {
         }
     }
 
-    /// Records what `work` queues on a device, to be repeated at the price of one launch. None on the host, and for
+    /// Records what `work` queues on a device, to be repeated by one launch. None on the host, and for
     /// work that cannot be recorded because it waits for its own results.
     pub fn record(&self, work: impl FnOnce() -> Result<()>) -> Option<Recording> {
         let device = self.device()?;
@@ -51,7 +50,7 @@ impl Executor {
         Some(Recording { device, graph })
     }
 
-    /// An error for what there is no kernel for here.
+    /// An error for an operation without a kernel on this executor.
     pub fn lacks(&self, component: &str, operation: &str) -> Error {
         Error::Unsupported {
             component: format!("{component} on {}", self.name()),
@@ -60,7 +59,7 @@ impl Executor {
     }
 }
 
-/// A place between what was queued on a device.
+/// A position in the queue of a device.
 #[derive(Debug)]
 pub struct Moment(vcycle_gpu::Moment);
 
@@ -71,7 +70,7 @@ impl Moment {
     }
 }
 
-/// Work of a device that was recorded once, on the memory it was recorded with.
+/// Recorded work of a device, which runs on the same memory again.
 #[derive(Debug)]
 pub struct Recording {
     device: Arc<Device>,

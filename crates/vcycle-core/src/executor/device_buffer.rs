@@ -1,4 +1,4 @@
-//! What kernels and messages ask of buffers on a device.
+//! The addresses and copies of device buffers, for kernels and messages.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::gpu::{Gpu, Passes, Read, Write};
 use crate::scalar::bytes_mut;
 
-/// Values on their way from a device to the host.
+/// A copy from a device to the host that is in progress.
 pub(crate) struct Coming<T> {
     readback: Readback,
     values: Vec<T>,
 }
 
 impl<T: Element> Coming<T> {
-    /// Waits until they are here.
+    /// Waits for the values.
     pub(crate) fn wait(mut self) -> Result<Vec<T>> {
         bytes_mut(&mut self.values).copy_from_slice(self.readback.wait_idly()?);
         Ok(self.values)
@@ -40,13 +40,13 @@ impl<T: Element> Buffer<T> {
         Ok(Self::on_device(executor, memory))
     }
 
-    /// Values of the host that lie apart, behind each other on a device.
+    /// Separate arrays of the host, one after the other on a device.
     pub(crate) fn gathered(executor: &Executor, parts: &[Vec<T>]) -> Result<Self> {
         let memory = Mirrored::gathered(gpu(executor), parts)?;
         Ok(Self::on_device(executor, memory))
     }
 
-    /// Begins to copy values that a kernel has written to the host: what is queued after this runs while they are on their way.
+    /// Begins to copy values that a kernel has written to the host. Work that is queued afterwards runs during the copy.
     pub(crate) fn begin_read(&self) -> Result<Coming<T>> {
         Ok(Coming {
             readback: self.read_begin(self.len())?,
@@ -54,12 +54,12 @@ impl<T: Element> Buffer<T> {
         })
     }
 
-    /// Begins to copy the first values to the host, which waits where it reads the copy, and not here.
+    /// Begins to copy the first values to the host, which waits when it reads the copy.
     pub(crate) fn read_begin(&self, len: usize) -> Result<Readback> {
         self.mirrored().read_begin(len)
     }
 
-    /// Copies values of the host to a device without waiting; dropping what is returned waits.
+    /// Copies values of the host to a device without waiting; dropping the returned object waits.
     pub(crate) fn send(&self) -> Result<Option<Readback>> {
         match &self.memory {
             Memory::Device(memory) => memory.send(),
@@ -67,7 +67,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The address on the device, with the newest values there.
+    /// The address on the device, with the newest values.
     pub(crate) fn device(&self) -> Result<Address> {
         self.mirrored().device()
     }
@@ -79,7 +79,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The address on the device, where kernels are about to write.
+    /// The address on the device, for kernels that write.
     pub(crate) fn device_mut(&mut self) -> Result<Address> {
         match &mut self.memory {
             Memory::Device(memory) => memory.device_mut(),

@@ -1,13 +1,13 @@
-//! Which rank of a machine takes which of its devices.
+//! The assignment of devices to the ranks of a machine.
 
 use super::Executor;
 use crate::communicator::machine;
 use crate::error::Result;
 
 impl Executor {
-    /// The same rank [with a device](Self::with_device), one of its own where the machine has enough: the ranks of a
-    /// machine take in turn the `first` one and those of the same model that come after it. Where several share one, with a
-    /// message that says so. All ranks call it together.
+    /// The same rank [with a device](Self::with_device), one of its own if the machine has enough: the ranks of a
+    /// machine take turns at the `first` one and the following ones of the same model. If several ranks share one, a message is
+    /// returned. All ranks call it together.
     ///
     /// # Errors
     /// As [`with_device`](Self::with_device), on all ranks.
@@ -41,7 +41,7 @@ impl Executor {
     }
 }
 
-/// What decides which device a name stands for: the machine, and the devices of it that a launcher lets a process see.
+/// What a device name depends on: the machine, and its devices that the launcher makes visible to the process.
 pub(super) fn surroundings() -> Vec<u8> {
     let seen = ["CUDA", "HIP", "ROCR"].map(|vendor| {
         let list = std::env::var_os(format!("{vendor}_VISIBLE_DEVICES"));
@@ -50,7 +50,7 @@ pub(super) fn surroundings() -> Vec<u8> {
     [machine(), seen.join(&b'\n')].concat()
 }
 
-/// A device and those of the same model after it, by their names.
+/// A device and the following ones of the same model, by their names.
 fn alike(first: &str) -> Vec<String> {
     let found = vcycle_gpu::discover().into_iter();
     let listed = found

@@ -1,7 +1,7 @@
 //! Events of memory: allocations and copies, for listeners.
 //!
-//! Buffers know no log. They note events in a list of their thread while there is a listener, and the
-//! [`Log`](crate::log::Log) of the run passes them on; without a listener that is one comparison.
+//! Buffers have no log. While there is a listener they record events in a list of their thread, and the
+//! [`Log`](crate::log::Log) of the run passes them on. Without a listener this costs one comparison.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,23 +10,23 @@ thread_local! {
     static EVENTS: RefCell<Vec<MemoryEvent>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What happened to memory.
+/// An allocation or a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryEvent {
     /// A buffer was made.
     Allocated {
         /// The name of the executor.
         executor: String,
-        /// How large it is.
+        /// Its size in bytes.
         bytes: usize,
     },
-    /// Values travelled.
+    /// Values were copied.
     Copied {
-        /// The name of the executor they came from.
+        /// The name of the executor they were copied from.
         from: String,
-        /// The name of the executor they went to.
+        /// The name of the executor they were copied to.
         to: String,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
     },
 }
@@ -36,13 +36,13 @@ pub enum MemoryEvent {
 pub struct Listening(());
 
 impl Listening {
-    /// Listens from here on.
+    /// Begins to listen.
     pub fn begin() -> Self {
         LISTENERS.set(LISTENERS.get() + 1);
         Self(())
     }
 
-    /// What happened since the last time.
+    /// The events since the last call.
     pub fn events(&self) -> Vec<MemoryEvent> {
         EVENTS.take()
     }
@@ -55,7 +55,7 @@ impl Drop for Listening {
     }
 }
 
-/// Notes an event if there is a listener.
+/// Records an event if there is a listener.
 pub(crate) fn note(event: impl FnOnce() -> MemoryEvent) {
     if LISTENERS.get() > 0 {
         let event = event();

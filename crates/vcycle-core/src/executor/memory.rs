@@ -1,4 +1,4 @@
-//! How much memory there is, and whether a large allocation fits.
+//! The memory that is free, and whether a large allocation fits.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 /// Requests up to this many bytes are not compared with what is free.
 const SMALL: usize = 64 << 20;
 
-/// Smaller needs are not checked: the check takes longer than many a small solve.
+/// Smaller estimates are not checked: the check takes longer than small solves.
 const NEGLIGIBLE: usize = 1 << 20;
 
-/// Whether the system can give this much memory.
+/// Whether the system has this much memory.
 ///
 /// It may promise more than it has and end the process when the memory is used, so a large
 /// request is compared with what is free.
@@ -34,7 +34,7 @@ pub fn check_memory(executor: &Executor, count: usize, bytes_each: usize) -> Res
 }
 
 impl Executor {
-    /// Bytes of memory that are free here: those of a device, or of the host. `None` where it is unknown.
+    /// Bytes of memory that are free on a device, or on the host. `None` if unknown.
     pub fn available_memory(&self) -> Option<usize> {
         match self.device() {
             Some(device) => device.free_memory().ok(),
@@ -42,7 +42,7 @@ impl Executor {
         }
     }
 
-    /// Fails, with both numbers, where what is about to begin needs more memory than is free.
+    /// Fails, with both numbers, if more memory is needed than is free.
     ///
     /// # Errors
     /// [`Error::NotEnoughMemory`].
@@ -62,11 +62,11 @@ impl Executor {
     }
 }
 
-/// Replaces what the system says: bytes, perhaps with a unit (`8G`), or `unlimited`.
+/// Overrides the free memory of the system: bytes, perhaps with a unit (`8G`), or `unlimited`.
 const VARIABLE: &str = "VCYCLE_MEMORY";
 
-/// Bytes of memory that can be used without swapping and without being ended for it, where the system says: what is
-/// free, and no more than the control groups of the process and its own limit (`ulimit -v`) leave.
+/// Bytes of memory that the process can use without swapping and without being killed, if the system reports them: the free
+/// memory, bounded by the control groups of the process and its own limit (`ulimit -v`).
 pub fn available_memory() -> Option<usize> {
     let root = Path::new("/");
     match limit_of_user() {
@@ -79,7 +79,7 @@ fn least(limits: impl IntoIterator<Item = Option<usize>>) -> Option<usize> {
     limits.into_iter().flatten().min()
 }
 
-/// What the environment says, asked once; a word that is no number is ignored.
+/// The value of the environment, read once; text that is not a number is ignored.
 fn limit_of_user() -> Option<Option<usize>> {
     static LIMIT: OnceLock<Option<Option<usize>>> = OnceLock::new();
     *LIMIT.get_or_init(|| std::env::var(VARIABLE).ok().and_then(|text| parsed(&text)))
@@ -112,14 +112,14 @@ fn of_system() -> Option<usize> {
     kibibytes.checked_mul(1024)
 }
 
-/// What the limit of this process leaves of its addresses.
+/// The address space that the limit of this process leaves.
 fn of_process(root: &Path) -> Option<usize> {
     let limits = std::fs::read_to_string(root.join("proc/self/limits")).ok()?;
     let of_line = |line: &str| -> Option<usize> {
         let numbers = line.strip_prefix("Max address space")?;
         numbers.split_whitespace().next()?.parse().ok()
     };
-    // Where there is none the line says `unlimited`.
+    // Without a limit the line has `unlimited`.
     let limit = limits.lines().find_map(of_line)?;
     let facts = std::fs::read_to_string(root.join("proc/self/status")).ok()?;
     let line = facts
@@ -129,7 +129,7 @@ fn of_process(root: &Path) -> Option<usize> {
     Some(limit.saturating_sub(kibibytes.saturating_mul(1024)))
 }
 
-/// What the control groups of this process and those around them leave, of either version.
+/// The memory that the control groups of this process and their parents leave, of either version.
 fn of_groups(root: &Path) -> Option<usize> {
     let groups = std::fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let limits = groups.lines().filter_map(|line| {
@@ -149,7 +149,7 @@ fn of_groups(root: &Path) -> Option<usize> {
 struct GroupFiles {
     limit: &'static str,
     usage: &'static str,
-    /// What the kernel can take back of the usage: files it has read.
+    /// The part of the usage that the kernel can reclaim: its file cache.
     reclaimable: [&'static str; 2],
 }
 
@@ -166,7 +166,7 @@ const VERSION_1: GroupFiles = GroupFiles {
 
 fn of_group(mount: &Path, path: &str, files: &GroupFiles) -> Option<usize> {
     let folder = mount.join(path.trim_start_matches('/'));
-    // In a container the path may be that of the world outside; the group itself is then at the top.
+    // In a container the path may be that of the host system; the group itself is then at the top.
     let around = folder.ancestors().take_while(|at| at.starts_with(mount));
     least(around.map(|at| left_in(at, files)))
 }
@@ -174,7 +174,7 @@ fn of_group(mount: &Path, path: &str, files: &GroupFiles) -> Option<usize> {
 fn left_in(folder: &Path, files: &GroupFiles) -> Option<usize> {
     let number = |name: &str| -> Option<usize> {
         let text = std::fs::read_to_string(folder.join(name)).ok()?;
-        // A group without a limit says `max`, or a number beyond all memory.
+        // A group without a limit has `max`, or a number beyond all memory.
         text.trim().parse().ok()
     };
     let (limit, usage) = (number(files.limit)?, number(files.usage)?);
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(parsed("-1"), None);
     }
 
-    /// A system of files below a folder of this test.
+    /// A mock file system in a folder of this test.
     fn with_files(
         name: &str,
         files: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! Messages of ranks with devices: between the memories of devices, and as a part of recorded work.
+//! Messages of ranks with devices: between device memories, and as a part of recorded work.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::error::{Error, Result};
 use crate::gpu::{Gpu, HostCallbacks};
 use crate::scalar::{bytes, bytes_mut};
 
-/// The variable that asks for such messages.
+/// The environment variable for messages from device memory.
 const ASKED: &str = "VCYCLE_MPI_DEVICE";
-/// Numbers of the messages that are tried: MPI sends short and long ones in different ways.
+/// Lengths of the trial messages: MPI uses different protocols for short and long ones.
 const TRIED: [usize; 2] = [100, 200_000];
 /// The variable for the number of hardware queues that the streams of a process share: a stream that waits for a message blocks the others in
-/// its queue, perhaps the sender's. The assignment is unknown: only as many streams as there are queues have one each for certain.
+/// its queue, perhaps the sender's. The assignment is unknown: streams certainly have one each only if there are at most as many as queues.
 const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
-/// How many there are unless it is set.
+/// Their number if it is not set.
 const USUAL: usize = 8;
 
 impl Executor {
-    /// Whether products over ranks hand memory of this device to MPI.
+    /// Whether products over ranks pass memory of this device to MPI.
     pub(crate) fn sends_memory(&self) -> bool {
         matches!(self, Executor::Gpu(gpu) if gpu.sends_memory())
     }
 
-    /// The device of a rank whose work is recorded now, with the messages it sends.
+    /// The device of a rank whose work is being recorded, messages included.
     pub(crate) fn recording_rank(&self) -> Option<&Gpu> {
         match self {
             Executor::Gpu(gpu) if vcycle_gpu::is_recording() && gpu.callbacks().is_some() => {
@@ -35,7 +35,7 @@ impl Executor {
         }
     }
 
-    /// What sends messages of recorded work; none of an executor without a team, or whose work is not recorded.
+    /// The sender of messages of recorded work; none for an executor without a team, or whose work is not recorded.
     pub(crate) fn callbacks(&self) -> Option<&HostCallbacks> {
         match self {
             Executor::Gpu(gpu) => gpu.callbacks(),
@@ -44,11 +44,11 @@ impl Executor {
     }
 }
 
-/// Whether memory of devices is handed to MPI: where the variable asks for it, MPI says that it can, and a try brings
-/// the same numbers. All ranks call it together.
+/// Whether device memory is passed to MPI: if the variable is set, MPI reports support, and trial messages bring the
+/// same numbers. All ranks call it together.
 ///
 /// # Errors
-/// Where it is asked for and does not work, or not on all ranks.
+/// If the variable is set and this does not work on all ranks.
 pub(super) fn can_send_memory(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Result<bool> {
     let asked = std::env::var(ASKED).is_ok_and(|value| value != "0");
     if !team.any(asked)? {
@@ -71,7 +71,7 @@ pub(super) fn can_send_memory(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Result
     Ok(true)
 }
 
-/// Sends numbers to the next rank, and compares those of the one before.
+/// Sends numbers to the next rank, and checks those of the previous one.
 fn tried(gpu: &Gpu, team: &Arc<dyn Communicator>, count: usize) -> Result<()> {
     let (rank, size, device) = (team.rank(), team.size(), gpu.device());
     let numbers = |rank: usize| -> Vec<u64> {
@@ -94,7 +94,7 @@ fn tried(gpu: &Gpu, team: &Arc<dyn Communicator>, count: usize) -> Result<()> {
     let before = (rank + size - 1) % size;
     let sent = [span((rank + 1) % size, from.address())];
     let received = [span(before, to.address())];
-    // SAFETY: memory of these lengths, which nobody else knows.
+    // SAFETY: memory of these lengths, which nobody else uses.
     unsafe { team.exchange_spans(&sent, &received, &mut || Ok(())) }?;
     device.download(bytes_mut(&mut found), &to)?;
     match found == numbers(before) {
@@ -119,7 +119,7 @@ pub(super) fn can_record_messages(gpu: &Gpu, team: &Arc<dyn Communicator>) -> Re
     ]
     .concat();
     let (_, sharing) = team.alike(&place)?;
-    // The streams of all these ranks are open by now.
+    // The streams of all these ranks are open at this point.
     let have_queues = sharing == 1 || vcycle_gpu::streams_opened() <= queues();
     let can = device.has_host_tasks() && have_queues && team.serves_threads();
     Ok(!team.any(!can)?)

@@ -1,4 +1,4 @@
-//! Values that live on a device and on the host, copied when the other side asks.
+//! Values on a device and on the host, copied when the other side uses them.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -9,33 +9,33 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::scalar::{Element, bytes, bytes_mut};
 
-/// What events call the other side.
+/// The name of the host in events.
 const HOST: &str = "cpu";
 
-/// What kernels expect addresses to be multiples of.
+/// The alignment of addresses that kernels expect.
 const ALIGNMENT: u64 = 256;
 
-/// A run of values of a device.
+/// An array of values of a device.
 #[derive(Debug)]
 pub(super) struct Mirrored<T> {
     gpu: Arc<Gpu>,
     len: usize,
     /// The device's side.
     device: Mutex<MirrorSide>,
-    /// The host's side; nothing where the device has newer values.
+    /// The host's side; none if the device has newer values.
     host: OnceLock<Vec<T>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct MirrorSide {
-    /// Shared by clones until one of them is written to; none before it is needed.
+    /// Shared by clones until one of them is written to; none before the first use.
     memory: Option<Arc<Memory>>,
     /// Whether it holds the newest values.
     current: bool,
 }
 
 impl<T: Element> Mirrored<T> {
-    /// Takes over values of the host; nothing travels yet.
+    /// Takes values of the host; copies nothing yet.
     pub fn from_host(gpu: &Arc<Gpu>, values: Vec<T>) -> Self {
         Self {
             gpu: Arc::clone(gpu),
@@ -45,14 +45,14 @@ impl<T: Element> Mirrored<T> {
         }
     }
 
-    /// Copies values of the host to the device, and keeps none here.
+    /// Copies values of the host to the device, and keeps none on the host.
     pub fn copied(gpu: &Arc<Gpu>, values: &[T]) -> Result<Self> {
         let memory = gpu.device().allocate(size_of_val(values))?;
         gpu.device().upload(&memory, bytes(values))?;
         Ok(Self::from_memory(gpu, values.len(), memory))
     }
 
-    /// The same with values that lie apart.
+    /// The same with several arrays.
     pub fn gathered(gpu: &Arc<Gpu>, parts: &[Vec<T>]) -> Result<Self> {
         let len = parts.iter().map(Vec::len).sum();
         let memory = gpu.device().allocate(len * size_of::<T>())?;
@@ -80,7 +80,7 @@ impl<T: Element> Mirrored<T> {
         Ok(Self::from_memory(gpu, len, memory))
     }
 
-    /// Values in memory that somebody else owns; copied where it is not aligned as kernels need it.
+    /// Values in memory of another owner; copied if they are not aligned as kernels require.
     ///
     /// # Safety
     /// At `address` the device has `len` values. Until `owner` is dropped nobody frees or changes them.
@@ -130,14 +130,14 @@ impl<T: Element> Mirrored<T> {
         self.host.get().is_some()
     }
 
-    /// One value; the others stay where they are.
+    /// One value; the others are not copied.
     pub fn get(&self, place: usize) -> Result<T> {
         let mut value = [T::default()];
         self.read(place, &mut value)?;
         Ok(value[0])
     }
 
-    /// Values from a place on; the others stay where they are.
+    /// Values from a position on; the others are not copied.
     pub fn read(&self, place: usize, values: &mut [T]) -> Result<()> {
         if let Some(all) = self.host.get() {
             values.copy_from_slice(&all[place..place + values.len()]);
@@ -160,7 +160,7 @@ impl<T: Element> Mirrored<T> {
             .download_begin(memory, len * size_of::<T>())?)
     }
 
-    /// Copies values of the host to the device without waiting; dropping the block they travel by waits for them.
+    /// Copies values of the host to the device without waiting; dropping the staging block waits for them.
     pub fn send(&self) -> Result<Option<Readback>> {
         let mut side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         let mut block = None;
@@ -172,7 +172,7 @@ impl<T: Element> Mirrored<T> {
         Ok(block)
     }
 
-    /// Replaces all values by those of the host, of which none is kept here.
+    /// Replaces all values by those of the host, and keeps no copy on the host.
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         let memory = match std::mem::take(self.side()).memory {
             Some(memory) if Arc::strong_count(&memory) == 1 && !memory.is_adopted() => memory,
@@ -189,7 +189,7 @@ impl<T: Element> Mirrored<T> {
 
     pub fn host(&self) -> Result<&[T]> {
         if self.host.get().is_none() {
-            // Where two threads come here at once both have copied the same.
+            // If two threads do this at once, both have copied the same values.
             let _ = self.host.set(self.download()?);
         }
         Ok(self.host.get().expect("copied just now"))
@@ -201,14 +201,14 @@ impl<T: Element> Mirrored<T> {
         Ok(self.host.get_mut().expect("copied just now"))
     }
 
-    /// The address, with the newest values there.
+    /// The address, with the newest values.
     pub fn device(&self) -> Result<Address> {
         let mut side = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         self.bring(&mut side)?;
         Ok(address(&side))
     }
 
-    /// The address for kernels that write: of memory that nobody shares.
+    /// The address for kernels that write, of memory that is not shared.
     pub fn device_mut(&mut self) -> Result<Address> {
         let mut side = std::mem::take(self.side());
         self.bring(&mut side)?;

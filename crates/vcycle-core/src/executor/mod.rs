@@ -1,8 +1,8 @@
-//! Where memory lives and kernels run.
+//! Places of memory and kernels.
 //!
-//! An [`Executor`] is a cheap handle, chosen at run time. Every [`Buffer`] knows the one it lives
-//! on, and operations run where their operands live. Algorithms never ask which executor they
-//! have: they call vector and operator methods, and those pick the backend's kernel.
+//! An [`Executor`] is a cheap handle, chosen at run time. Every [`Buffer`] has an
+//! executor, and operations run on the executor of their operands. Algorithms do not depend on the
+//! executor: they call vector and operator methods, which choose the backend's kernel.
 
 mod borrowed;
 mod buffer;
@@ -43,16 +43,16 @@ pub enum Executor {
 }
 
 impl Executor {
-    /// The serial oracle.
+    /// The serial reference.
     pub fn reference() -> Self {
         Executor::Reference
     }
 
-    /// Refuses unknown values of the environment for kernels. All that makes an executor and may fail does so itself; for
-    /// [`cpu`](Self::cpu), which cannot, a wrong `VCYCLE_SIMD` allows everything.
+    /// Refuses unknown values of environment variables for kernels. All constructors that can fail call it. For
+    /// [`cpu`](Self::cpu), which cannot fail, a wrong `VCYCLE_SIMD` allows everything.
     ///
     /// # Errors
-    /// Where `VCYCLE_SIMD` is none of `portable`, `avx2` and `avx512`.
+    /// If `VCYCLE_SIMD` is none of `portable`, `avx2` and `avx512`.
     pub fn check_environment() -> Result<()> {
         crate::simd::asked()?;
         Ok(())
@@ -68,10 +68,10 @@ impl Executor {
         ALL_CORES.get_or_init(|| Arc::new(Host::of(Arc::new(Threads::all_cores()))))
     }
 
-    /// A given number of threads of the host, its own.
+    /// A thread pool of its own with the given number of threads of the host.
     ///
     /// # Errors
-    /// For no thread at all, when threads cannot be started, and as [`check_environment`](Self::check_environment).
+    /// For zero threads, when threads cannot be started, and as [`check_environment`](Self::check_environment).
     pub fn cpu_with_threads(threads: usize) -> Result<Self> {
         Self::check_environment()?;
         let threads = Arc::new(Threads::new(threads)?);
@@ -104,7 +104,7 @@ impl Executor {
         }
     }
 
-    /// How many threads of the host work on one operation.
+    /// The number of host threads for one operation.
     pub fn threads(&self) -> usize {
         match self.on_host() {
             Executor::Cpu(threads) => threads.count(),
@@ -112,8 +112,8 @@ impl Executor {
         }
     }
 
-    /// The executor of the host that does what has no kernel on a device: set-ups. Itself, if it is
-    /// one of the host.
+    /// The executor of the host for operations without a kernel on the device. Itself, if it is one of
+    /// the host.
     pub fn on_host(&self) -> Self {
         match self {
             Executor::Gpu(gpu) => gpu
@@ -123,7 +123,7 @@ impl Executor {
         }
     }
 
-    /// Fails, reporting what is free, if a device has no memory for so many bytes: before anything is copied.
+    /// Fails, reporting what is free, if a device has no memory for this many bytes: before anything is copied.
     #[doc(hidden)]
     pub fn check_room(&self, bytes: usize) -> Result<()> {
         match self {

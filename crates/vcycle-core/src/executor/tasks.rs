@@ -6,7 +6,7 @@ use super::Executor;
 use crate::cpu;
 
 impl Executor {
-    /// Threads for those who have their own way of sharing work; none where one is enough.
+    /// Threads for code that divides work itself; none if one is enough.
     #[doc(hidden)]
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
         match self {
@@ -16,10 +16,10 @@ impl Executor {
         }
     }
 
-    /// `work(scratch, task)` for every task, side by side where `bytes` of work are worth it;
-    /// results come in the order of the tasks.
+    /// Calls `work(scratch, task)` for every task, in parallel if `bytes` of work are enough; results are in the
+    /// order of the tasks.
     ///
-    /// No more scratch is made than threads work, and it passes from task to task. A result that
+    /// There is at most one scratch per thread, which is used for one task after the other. A result that
     /// depends on its task alone is the same for any number of threads.
     #[doc(hidden)]
     pub fn run_with<I: Send, S: Send, R: Send>(
@@ -51,9 +51,9 @@ impl Executor {
         })
     }
 
-    /// `work(index)` for every index below `count`, side by side where `bytes` of work are worth it.
+    /// Calls `work(index)` for every index below `count`, in parallel if `bytes` of work are enough.
     ///
-    /// Not generic, and called alike for one thread and many: what the work is made of is compiled once.
+    /// Not generic, and the same call for one thread and many: the code of the work is compiled once.
     pub fn for_each(&self, count: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
         match self {
             Executor::Reference => (0..count).for_each(work),
@@ -78,7 +78,7 @@ impl Executor {
         cpu::tasks::map(threads, bytes, tasks, &work)
     }
 
-    /// Both results, formed side by side where there are threads for it.
+    /// Both results, computed in parallel if there are threads.
     #[doc(hidden)]
     pub fn join<A: Send, B: Send>(
         &self,
@@ -92,7 +92,7 @@ impl Executor {
     }
 }
 
-/// Cuts a slice into consecutive parts of the given lengths; what is left over is dropped.
+/// Splits a slice into consecutive parts of the given lengths; the rest is ignored.
 pub fn cut<T>(mut slice: &mut [T], lengths: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
     let mut parts = Vec::new();
     for length in lengths {

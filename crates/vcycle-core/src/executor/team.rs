@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 
 impl Executor {
-    /// The same executor as one rank of a team: its vectors are the rows of this rank, and their sums go over all ranks.
+    /// The same executor as one rank of a team: its vectors have the rows of this rank, and their sums are over all ranks.
     ///
     /// ```
     /// use vcycle::{communicator::threads, executor::Executor, vector::Vector};
@@ -31,11 +31,10 @@ impl Executor {
         }
     }
 
-    /// The same rank with vectors and products on a device: a GPU by its name, with a stream of its own. What a rank
-    /// does by itself, set-ups above all, stays on the host. All ranks call it together.
+    /// The same rank with vectors and products on a device: a GPU by its name, with a stream of its own. Work of a rank alone, mainly set-ups, stays on the host. All ranks call it together.
     ///
     /// # Errors
-    /// For an executor without a team, and as [`gpu`](Self::gpu); where memory of devices is to be handed to MPI
+    /// For an executor without a team, and as [`gpu`](Self::gpu); if device memory is to be passed to MPI
     /// (`VCYCLE_MPI_DEVICE=1`) and that does not work.
     pub fn with_device(&self, name: &str) -> Result<Self> {
         match self {
@@ -55,7 +54,7 @@ impl Executor {
         }
     }
 
-    /// The team this executor is a rank of, if it is.
+    /// The team of this executor, if it is a rank.
     pub fn team(&self) -> Option<&Arc<dyn Communicator>> {
         match self {
             Executor::Cpu(host) => host.team(),
@@ -64,7 +63,7 @@ impl Executor {
         }
     }
 
-    /// The same executor without its team, for what a rank does by itself; for a rank with a device that of its host.
+    /// The same executor without its team, for work of the rank alone; for a rank with a device the executor of its host.
     #[must_use]
     pub fn alone(&self) -> Self {
         match self {
@@ -77,7 +76,7 @@ impl Executor {
         }
     }
 
-    /// Where a rank does for all what it has gathered: its device, or its host, without the team.
+    /// The executor for gathered levels: the device of the rank, or its host, without the team.
     #[must_use]
     pub fn gathering(&self) -> Self {
         match self {
@@ -102,7 +101,7 @@ impl Executor {
         }
     }
 
-    /// The sum over all ranks of what each has counted.
+    /// The sum of a count over all ranks.
     pub fn total(&self, count: usize) -> Result<u64> {
         match self.team() {
             Some(team) => team.total(count as u64),
@@ -110,7 +109,7 @@ impl Executor {
         }
     }
 
-    /// How many the ranks before this one have counted: the number of its first row, for a count of rows.
+    /// The sum of a count over the ranks before this one: for rows, the number of its first row.
     pub fn before(&self, count: usize) -> Result<usize> {
         let Some(team) = self.team() else {
             return Ok(0);
