@@ -90,7 +90,7 @@ fn in_blocks(executor: &Executor) {
     a.multiply(&a).unwrap();
     a.multiply_in_tiles(&a).unwrap();
     // Rows with many products in few words of columns.
-    let (rows, size) = (160, Size::square(160));
+    let (rows, size) = (465, Size::square(465));
     let offsets = (0..=rows).map(|row| rows * row).collect();
     let columns = (0..rows as u32).collect::<Vec<_>>().repeat(rows);
     let values = vec![1.0; rows * rows];
@@ -221,9 +221,7 @@ fn of_wider_teams(programs: &[Source]) -> Vec<Source> {
         let alone = program.defines.iter().any(|define| define == "THREADS=1");
         // Rows of blocks and of complex numbers have room for fewer of them.
         let is_complex = program.defines.iter().any(|define| define == "ACC=c64");
-        // Rows that are made by words in one pass always have sums in local memory.
-        let by_words_at_once = has("SPAN") && has("ONCE");
-        let others = is_complex || by_words_at_once || ["ITEM", "HEIGHT"].into_iter().any(has);
+        let others = is_complex || ["ITEM", "HEIGHT"].into_iter().any(has);
         ["THREADS", "SIZE", "SLOTS"].into_iter().all(has) && !others && !alone
     };
     let mut wider: Vec<Source> = Vec::new();

@@ -39,9 +39,9 @@ pub(crate) struct ClassCounts {
 impl ClassCounts {
     /// None of any class.
     pub(crate) fn new(queue: &Queue<'_>) -> Result<Self> {
-        // Behind them the largest size, a flag, the largest span, and how many rows of each class and level are listed.
+        // Behind them the largest size, a flag, and how many rows of each class and level are listed.
         Ok(Self {
-            counts: queue.zeros(2 * KINDS + 3)?,
+            counts: queue.zeros(2 * KINDS + 2)?,
             have_levels: false,
         })
     }
@@ -86,7 +86,7 @@ impl Groups {
         let mut list = queue.room(rows)?;
         let counted = counts.counts.pointer_mut()?;
         let coming = counts.counts.begin_read()?;
-        let (taken, have_levels) = (counted.at(KINDS + 3), counts.have_levels);
+        let (taken, have_levels) = (counted.at(KINDS + 2), counts.have_levels);
         kernels::groups::list_classes(rows, sizes, counted, taken, have_levels, &mut list)?
             .items(queue, rows)?;
         let counts = coming.wait()?;
@@ -96,11 +96,6 @@ impl Groups {
     /// Whether rows may be larger than they were expected to be, which `product_work` of `kernels/products.c` tells.
     pub(crate) fn may_be_larger(&self) -> bool {
         self.counts[KINDS + 1] != 0
-    }
-
-    /// The most words of 32 columns that a row of a product spans, where `product_work` tells that.
-    pub(crate) fn widest(&self) -> usize {
-        self.counts[KINDS + 2] as usize
     }
 
     /// The largest size.

@@ -38,40 +38,24 @@ FUNCTION u32 level_of(u32 work, u32 size) {
 }
 
 // For every row the number of its products where these are `few` or fewer, else what they are expected to leave, at least so many: one entry for `share` of them.
-// Half of that where it would be more than `many`: more of many products fall together. Classes are counted, and behind these is told whether a row may have more entries than expected.
+// Half of that where it would be more than `many`: more of many products fall together. Classes are counted, and behind these is noted whether a row may have more entries than expected.
 //
-// With `by_work` rows of a class have a level. With `firsts`, where rows of B are sorted, the words of 32 columns that rows of the product begin with are written there, and the most words
-// that one spans is told.
+// With `by_work` rows of a class have a level.
 KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, u32 by_work, PATTERNS,
-                    GLOBAL u32 *RESTRICT guesses, GLOBAL u32 *RESTRICT firsts, GLOBAL u32 *counts) {
+                    GLOBAL u32 *RESTRICT guesses, GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
     LOCAL_ARRAY(u32, own, KINDS + 1);
-    LOCAL_ARRAY(u32, widest, 1);
     const u32 team = thread_of_block() / THREADS, member = thread_of_block() % THREADS;
     GLOBAL const u32 *rows = 0;
-    u32 largest = 0, span = 0;
-    if (thread_of_block() == 0)
-        widest[0] = 0;
+    u32 largest = 0;
     clear_classes(own);
     // Threads that no team has a place for wait at the end.
     if (member < TEAM)
         FOR_ROWS(row, count, rows) {
             u64 mine = 0;
-            u32 first = EMPTY, last = 0;
-            for (u64 left = a_offsets[row] + member; left < a_offsets[row + 1]; left += TEAM) {
-                const u32 k = a_columns[left];
-                const u64 begin = b_offsets[k], end = b_offsets[k + 1];
-                mine += end - begin;
-                if (firsts && begin < end) {
-                    first = min(first, b_columns[begin] / 32);
-                    last = max(last, b_columns[end - 1] / 32);
-                }
-            }
+            for (u64 left = a_offsets[row] + member; left < a_offsets[row + 1]; left += TEAM)
+                mine += b_offsets[a_columns[left] + 1] - b_offsets[a_columns[left]];
             const u32 work = team_sum_u32((u32)min(mine, (u64)(0xffffffffu / TEAM)), scratch);
-            if (firsts) {
-                first = team_smallest(first, scratch);
-                last = ~team_smallest(~last, scratch);
-            }
             u32 guess = work <= few ? work : max(work / share, few);
             if (guess > many)
                 guess = max(guess / 2, many);
@@ -84,19 +68,11 @@ KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, u32 by_wo
                 count_class(own, size, by_work);
                 if (guess < min(work, most))
                     counts[KINDS + 1] = 1;
-                if (firsts) {
-                    firsts[row] = first;
-                    span = max(span, first == EMPTY ? 0 : last - first + 1);
-                }
             }
         }
-    if (member == 0) {
+    if (member == 0)
         ATOMIC_MAX(&own[KINDS], largest);
-        ATOMIC_MAX(&widest[0], span);
-    }
     add_classes(own, counts);
-    if (thread_of_block() == 0 && widest[0])
-        ATOMIC_MAX(&counts[KINDS + 2], widest[0]);
 }
 
 // ---- where the entries stand

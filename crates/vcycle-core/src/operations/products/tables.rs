@@ -2,7 +2,6 @@
 
 mod counted;
 mod once;
-mod spans;
 
 use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
@@ -43,13 +42,10 @@ pub(crate) struct Product<'p> {
     maps: Option<(&'p Buffer<u16>, &'p Buffer<u16>)>,
     /// Where rows are short.
     merged: Option<Merged<'p>>,
-    /// Whether the rows of `B` are sorted.
-    has_sorted_rows: bool,
     /// Whether words of columns come into question for whole products, and whether they are taken without a look at what they save.
     words: Option<bool>,
-    /// Whether rows may be made before they are counted, and those of few words by these.
+    /// Whether rows may be made before they are counted.
     in_one_pass: bool,
-    by_spans: bool,
 }
 
 impl<'p> Product<'p> {
@@ -60,7 +56,6 @@ impl<'p> Product<'p> {
         Ok(Self {
             words: merged.is_none().then_some(false),
             merged,
-            has_sorted_rows: true,
             ..product
         })
     }
@@ -77,10 +72,8 @@ impl<'p> Product<'p> {
             p: None,
             maps: None,
             merged: None,
-            has_sorted_rows: false,
             words: None,
             in_one_pass: true,
-            by_spans: true,
         })
     }
 
@@ -273,7 +266,7 @@ impl<'p> Product<'p> {
     }
 
     /// The group with teams that have several rows of `B` at a time, where one would leave most of their threads idle.
-    pub(super) fn with_several_rows(&self, group: Group) -> Group {
+    fn with_several_rows(&self, group: Group) -> Group {
         let threads = match self.several(&group) {
             [] => group.threads,
             _ => SEVERAL_THREADS,
@@ -282,7 +275,7 @@ impl<'p> Product<'p> {
     }
 
     /// The definition for such teams; none for others, and for whole blocks, which make rows of many entries.
-    pub(super) fn several(&self, group: &Group) -> &'static [Define] {
+    fn several(&self, group: &Group) -> &'static [Define] {
         let is_idle = SEVERAL_PART * self.width() <= group.threads;
         match is_idle && group.threads <= SEVERAL_THREADS && self.p.is_none() {
             true => &[("SEVERAL", "1")],
@@ -331,7 +324,6 @@ impl Product<'_> {
     pub(crate) fn without_words(self) -> Self {
         Self {
             words: None,
-            by_spans: false,
             ..self
         }
     }
@@ -349,7 +341,6 @@ impl Product<'_> {
         Self {
             words: Some(true),
             merged: None,
-            by_spans: false,
             ..self
         }
     }

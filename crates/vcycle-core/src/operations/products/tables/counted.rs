@@ -23,7 +23,7 @@ impl Product<'_> {
             return merged.counts();
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX], false, None)?;
+        let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX], false)?;
         let most = (PRODUCTS * groups.largest()).min(self.cols());
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
@@ -44,13 +44,12 @@ impl Product<'_> {
     }
 
     /// How many entries each row is expected to have at most, one for every `share` of its products, as many as there are of `few` or fewer, and half of
-    /// what would be more than `many`; and rows grouped by that, those of a group with most products first if `by_work`. With `firsts` it is told which words of 32 columns
-    /// rows of the product begin with.
+    /// what would be more than `many`; and rows grouped by that, those of a group with most products first if
+    /// `by_work`.
     pub(super) fn guesses(
         &self,
         [share, few, many]: [usize; 3],
         by_work: bool,
-        firsts: Option<&mut Buffer<u32>>,
     ) -> Result<(Buffer<u32>, Groups)> {
         let rows = self.a.size().rows;
         let mut guesses = self.queue.room::<u32>(rows)?;
@@ -68,7 +67,6 @@ impl Product<'_> {
             by_work,
             self.patterns()?,
             &mut guesses,
-            firsts,
             &mut counts.counts,
         )?
         .with(&[("THREADS", literal(WORK_THREADS))])

@@ -21,18 +21,16 @@ const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
 /// Rows for every compute unit up to which those with most products are made first: at the end the device waits for the last ones. Of more rows, neighbours read the same of `B` if they are made together.
 const ROWS_BY_WORK: usize = 1024;
-/// Room of rows from which they are made by words, so that bits of all teams of a block fit local memory.
-const LEAST_BY_WORDS: usize = 128;
 /// Blocks for every compute unit that make rows again.
 const BLOCKS_AGAIN: usize = 4;
 
 /// Rows that are made, where there was room for them.
-pub(super) struct Made<T> {
+struct Made<T> {
     /// Where each begins, and how many entries it has.
-    pub places: Buffer<usize>,
-    pub counts: Buffer<u32>,
-    pub columns: Buffer<u32>,
-    pub values: Buffer<T>,
+    places: Buffer<usize>,
+    counts: Buffer<u32>,
+    columns: Buffer<u32>,
+    values: Buffer<T>,
     /// The rows that had no room, and behind them those that had none again.
     again: Buffer<u32>,
     /// The entries of all, and how many rows had no room, and had none again.
@@ -54,20 +52,16 @@ impl<T: Scalar> Made<T> {
     }
 
     /// Where rows are left that have no room, for the first or the second time, and where they are counted.
-    pub(super) fn left(&mut self, time: usize) -> Result<(Write<u32>, Write<u32>)> {
+    fn left(&mut self, time: usize) -> Result<(Write<u32>, Write<u32>)> {
         let list = self.again.pointer_mut()?.at(time * self.counts.len());
         Ok((list, self.told.pointer_mut()?.at(1 + time).cast()))
     }
 }
 
 /// What is the same for all launches of a product.
-pub(super) struct Pass<'f, T> {
-    pub factors: Factors<'f, T>,
-    pub defines: [Define; 3],
-    /// The first words of rows of the product, where rows of `B` are sorted.
-    pub firsts: Option<Buffer<u32>>,
-    /// Words that rows span, where they are made by words.
-    pub span: Option<usize>,
+struct Pass<'f, T> {
+    factors: Factors<'f, T>,
+    defines: [Define; 3],
 }
 
 impl Product<'_> {
@@ -85,9 +79,7 @@ impl Product<'_> {
             return Ok(None);
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let mut firsts = self.room_for_firsts()?;
-        let numbers = [PRODUCTS, self.few(), MANY];
-        let (_, groups) = self.guesses(numbers, self.is_small(), firsts.as_mut())?;
+        let (_, groups) = self.guesses([PRODUCTS, self.few(), MANY], self.is_small())?;
         if groups.largest() > LOCAL_ENTRIES {
             return Ok(None);
         }
@@ -105,13 +97,7 @@ impl Product<'_> {
         };
         let mut made = Made::new(queue, rows, room, rows_again)?;
         let defines = [("FRESH", "1"), ("SORTED", flag(is_sorted)), ("ONCE", "1")];
-        let span = self.span(firsts.as_ref().map(|_| groups.widest()));
-        let pass = Pass {
-            factors,
-            defines,
-            firsts,
-            span,
-        };
+        let pass = Pass { factors, defines };
         self.make(&pass, &list, &mut made)?;
         if rows_again > 0 {
             self.make_again(&pass, rows_again, room, &mut made)?;
@@ -134,13 +120,8 @@ impl Product<'_> {
     ) -> Result<()> {
         let mut place = 0;
         for group in groups {
-            match pass.span.filter(|_| group.size >= LEAST_BY_WORDS) {
-                Some(span) => self.make_by_words(pass, group, span, place, made)?,
-                None => {
-                    let blocks = group.blocks(&self.queue, 0);
-                    self.make_group(pass, (group, None, blocks), place, made, 0)?;
-                }
-            }
+            let blocks = group.blocks(&self.queue, 0);
+            self.make_group(pass, (group, None, blocks), place, made, 0)?;
             place += group.count * group.size;
         }
         Ok(())
@@ -230,7 +211,7 @@ impl Product<'_> {
     }
 
     /// Whether rows are so few that the last ones weigh.
-    pub(super) fn is_small(&self) -> bool {
+    fn is_small(&self) -> bool {
         let units = self.queue.gpu.device().properties().compute_units;
         self.a.size().rows <= units * ROWS_BY_WORK
     }
@@ -243,7 +224,7 @@ impl Product<'_> {
     }
 
     /// Products of a row, in the mean.
-    pub(super) fn mean_products(&self) -> usize {
+    fn mean_products(&self) -> usize {
         let (rows, inner) = (self.a.size().rows.max(1), self.b.size().rows.max(1));
         let mean = |entries: usize, rows: usize| entries as f64 / rows as f64;
         (mean(self.a.nonzeros(), rows) * mean(self.b.nonzeros(), inner)) as usize
