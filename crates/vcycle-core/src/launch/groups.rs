@@ -8,9 +8,6 @@ use crate::launch::Queue;
 /// Classes of sizes: up to 8, 16 and so on, 8192 and all others; as in `kernels/classes.h`.
 const CLASSES: usize = 12;
 const SMALLEST: usize = 8;
-/// Levels of a class, by which rows are listed.
-const LEVELS: usize = 8;
-const KINDS: usize = CLASSES * LEVELS;
 
 /// Threads of a block of teams.
 pub(crate) const TEAM_BLOCK: u32 = 128;
@@ -26,25 +23,6 @@ const TABLE_BYTES: usize = 256 << 20;
 pub(crate) struct Groups {
     counts: Vec<u32>,
     list: Buffer<u32>,
-}
-
-/// Numbers of rows of classes while they are counted.
-pub(crate) struct ClassCounts {
-    /// What `add_classes` of `kernels/classes.h` adds to.
-    pub counts: Buffer<u32>,
-    /// Whether sizes tell levels, too.
-    pub have_levels: bool,
-}
-
-impl ClassCounts {
-    /// None of any class.
-    pub(crate) fn new(queue: &Queue<'_>) -> Result<Self> {
-        // Behind them the largest size, a flag, and how many rows of each class and level are listed.
-        Ok(Self {
-            counts: queue.zeros(2 * KINDS + 2)?,
-            have_levels: false,
-        })
-    }
 }
 
 /// Rows of similar size, and how teams work on them.
@@ -71,23 +49,29 @@ impl Groups {
     /// Groups rows by their sizes.
     pub(crate) fn new(queue: &Queue<'_>, sizes: &Buffer<u32>) -> Result<Self> {
         let rows = sizes.len();
-        let mut counts = ClassCounts::new(queue)?;
-        kernels::groups::count_classes(rows, sizes, &mut counts.counts)?.items(queue, rows)?;
+        let mut counts = Self::no_counts(queue)?;
+        kernels::groups::count_classes(rows, sizes, &mut counts)?.items(queue, rows)?;
         Self::listed(queue, sizes, counts)
+    }
+
+    /// Room for what `add_classes` of `kernels/classes.h` adds up: the rows of each class, behind them the largest size, a flag, and how many
+    /// rows of each class are listed.
+    pub(crate) fn no_counts(queue: &Queue<'_>) -> Result<Buffer<u32>> {
+        queue.zeros(2 * CLASSES + 2)
     }
 
     /// The same with classes that are counted. What is counted is on its way to the host while rows are listed.
     pub(crate) fn listed(
         queue: &Queue<'_>,
         sizes: &Buffer<u32>,
-        mut counts: ClassCounts,
+        mut counts: Buffer<u32>,
     ) -> Result<Self> {
         let rows = sizes.len();
         let mut list = queue.room(rows)?;
-        let counted = counts.counts.pointer_mut()?;
-        let coming = counts.counts.begin_read()?;
-        let (taken, have_levels) = (counted.at(KINDS + 2), counts.have_levels);
-        kernels::groups::list_classes(rows, sizes, counted, taken, have_levels, &mut list)?
+        let counted = counts.pointer_mut()?;
+        let coming = counts.begin_read()?;
+        let taken = counted.at(CLASSES + 2);
+        kernels::groups::list_classes(rows, sizes, counted, taken, &mut list)?
             .items(queue, rows)?;
         let counts = coming.wait()?;
         Ok(Self { counts, list })
@@ -95,12 +79,12 @@ impl Groups {
 
     /// Whether rows may be larger than they were expected to be, which `product_work` of `kernels/products.c` tells.
     pub(crate) fn may_be_larger(&self) -> bool {
-        self.counts[KINDS + 1] != 0
+        self.counts[CLASSES + 1] != 0
     }
 
     /// The largest size.
     pub(crate) fn largest(&self) -> usize {
-        self.counts[KINDS] as usize
+        self.counts[CLASSES] as usize
     }
 
     /// The groups that have rows; sizes up to `most` have local tables, and a thread of their teams,
@@ -108,8 +92,7 @@ impl Groups {
     /// would not fit into the local memory of a block.
     pub(crate) fn each(&self, most: usize, (share, widest): (usize, usize)) -> Result<Vec<Group>> {
         let mut next = self.list.pointer()?;
-        let group = |(class, levels): (usize, &[u32])| {
-            let count: u32 = levels.iter().sum();
+        let group = |(class, &count): (usize, &u32)| {
             let size = SMALLEST << class;
             let is_local = size <= most && class + 1 < CLASSES;
             let rows = next;
@@ -125,7 +108,7 @@ impl Groups {
                 is_local,
             }
         };
-        let groups = self.counts[..KINDS].chunks(LEVELS).enumerate().map(group);
+        let groups = self.counts[..CLASSES].iter().enumerate().map(group);
         Ok(groups.filter(|group| group.count > 0).collect())
     }
 }

@@ -26,25 +26,12 @@
 
 // ---- how much there is to do
 
-// The level of a row with so many products, of rows with `size` entries or fewer: those with most products come first.
-FUNCTION u32 level_of(u32 work, u32 size) {
-    u32 level = LEVELS - 1;
-    for (u32 k = 0, bound = size; k + 1 < LEVELS; ++k) {
-        // 3/2, 2, 3, 4, 6 .. times the size.
-        bound = k % 2 ? bound / 3 * 4 : bound / 2 * 3;
-        level -= work > bound;
-    }
-    return level;
-}
-
 // For every row the number of its products where these are `few` or fewer, else what they are expected to leave, at least so many: one entry for `share` of them.
 // Half of that where it would be more than `many`: more of many products fall together. Classes are counted, and behind these is noted whether a row may have more entries than expected.
-//
-// With `by_work` rows of a class have a level.
-KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, u32 by_work, PATTERNS,
+KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, PATTERNS,
                     GLOBAL u32 *RESTRICT guesses, GLOBAL u32 *counts) {
     LOCAL_ARRAY(u32, scratch, BLOCK);
-    LOCAL_ARRAY(u32, own, KINDS + 1);
+    LOCAL_ARRAY(u32, own, CLASSES + 1);
     const u32 team = thread_of_block() / THREADS, member = thread_of_block() % THREADS;
     GLOBAL const u32 *rows = 0;
     u32 largest = 0;
@@ -61,17 +48,15 @@ KERNEL product_work(u64 count, u32 most, u32 share, u32 few, u32 many, u32 by_wo
                 guess = max(guess / 2, many);
             guess = min(guess, most);
             if (member == 0 && !IS_SPARE(count)) {
-                const u32 bound = (u32)SMALLEST << class_of(guess);
-                const u32 size = by_work ? bound - level_of(work, bound) : guess;
-                guesses[row] = size;
+                guesses[row] = guess;
                 largest = max(largest, guess);
-                count_class(own, size, by_work);
+                ATOMIC_ADD(&own[class_of(guess)], 1);
                 if (guess < min(work, most))
-                    counts[KINDS + 1] = 1;
+                    counts[CLASSES + 1] = 1;
             }
         }
     if (member == 0)
-        ATOMIC_MAX(&own[KINDS], largest);
+        ATOMIC_MAX(&own[CLASSES], largest);
     add_classes(own, counts);
 }
 

@@ -4,7 +4,7 @@ use super::{Product, kernels};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::literal;
-use crate::launch::groups::{ClassCounts, Group, Groups, TEAM_BLOCK};
+use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
 
 /// Products of a row are counted by so many threads.
 const WORK_THREADS: usize = 8;
@@ -23,7 +23,7 @@ impl Product<'_> {
             return merged.counts();
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX], false)?;
+        let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX])?;
         let most = (PRODUCTS * groups.largest()).min(self.cols());
         let mut counts = queue.room::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
@@ -44,17 +44,11 @@ impl Product<'_> {
     }
 
     /// How many entries each row is expected to have at most, one for every `share` of its products, as many as there are of `few` or fewer, and half of
-    /// what would be more than `many`; and rows grouped by that, those of a group with most products first if
-    /// `by_work`.
-    pub(super) fn guesses(
-        &self,
-        [share, few, many]: [usize; 3],
-        by_work: bool,
-    ) -> Result<(Buffer<u32>, Groups)> {
+    /// what would be more than `many`; and rows grouped by that.
+    pub(super) fn guesses(&self, [share, few, many]: [usize; 3]) -> Result<(Buffer<u32>, Groups)> {
         let rows = self.a.size().rows;
         let mut guesses = self.queue.room::<u32>(rows)?;
-        let mut counts = ClassCounts::new(&self.queue)?;
-        counts.have_levels = by_work;
+        let mut counts = Groups::no_counts(&self.queue)?;
         let blocks = rows.div_ceil(TEAM_BLOCK as usize / WORK_THREADS);
         // Blocks add up what they count: fewer of them do that more quickly.
         let blocks = blocks.min(self.queue.most_blocks());
@@ -64,10 +58,9 @@ impl Product<'_> {
             share,
             few,
             many,
-            by_work,
             self.patterns()?,
             &mut guesses,
-            &mut counts.counts,
+            &mut counts,
         )?
         .with(&[("THREADS", literal(WORK_THREADS))])
         .run(self.queue.gpu, blocks)?;

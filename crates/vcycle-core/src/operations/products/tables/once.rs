@@ -19,8 +19,6 @@ const FEW: usize = 128;
 /// Bytes that rows may take until they are moved, and the part of a device's memory. As much is kept for rows that are made again.
 const MOST_BYTES: usize = 512 << 20;
 const PART_OF_MEMORY: usize = 64;
-/// Rows for every compute unit up to which those with most products are made first: at the end the device waits for the last ones. Of more rows, neighbours read the same of `B` if they are made together.
-const ROWS_BY_WORK: usize = 1024;
 /// Blocks for every compute unit that make rows again.
 const BLOCKS_AGAIN: usize = 4;
 
@@ -79,7 +77,7 @@ impl Product<'_> {
             return Ok(None);
         }
         let (queue, rows) = (&self.queue, self.a.size().rows);
-        let (_, groups) = self.guesses([PRODUCTS, self.few(), MANY], self.is_small())?;
+        let (_, groups) = self.guesses([PRODUCTS, self.few(), MANY])?;
         if groups.largest() > LOCAL_ENTRIES {
             return Ok(None);
         }
@@ -208,12 +206,6 @@ impl Product<'_> {
         let is_long = self.width() > group.threads;
         let chunks = ("CHUNKS", if is_long { "2" } else { "1" });
         [&[chunks], self.several(group)].concat()
-    }
-
-    /// Whether rows are so few that the last ones weigh.
-    fn is_small(&self) -> bool {
-        let units = self.queue.gpu.device().properties().compute_units;
-        self.a.size().rows <= units * ROWS_BY_WORK
     }
 
     /// Entries that rows of many products have room for at least.
