@@ -491,6 +491,19 @@ COMPLEX_SHUFFLE(c64)
     FOR(leap, LEAPS)                                                                               \
     for (u64 i = first + leap * (stride), once = 1; once && i < n; once = 0)
 
+// The place of a number among the increasing ones of a range, or the end of the range.
+FUNCTION u64 place_in(GLOBAL const u32 *numbers, u64 begin, u64 end, u32 number) {
+    u64 low = begin, high = end;
+    while (low < high) {
+        const u64 middle = (low + high) / 2;
+        if (numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && numbers[low] == number ? low : end;
+}
+
 // ---- conversions of one value
 
 FUNCTION f32 widen_f32(f32 value) { return value; }

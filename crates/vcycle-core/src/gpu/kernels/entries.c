@@ -94,22 +94,9 @@ KERNEL check_single(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *fi
             ATOMIC_MIN(&first[0], row);
 }
 
-// The first place of a column in a sorted row, or the end of the row.
-FUNCTION u64 find(u64 first, u64 end, GLOBAL const u32 *columns, u32 column) {
-    const u64 none = end;
-    while (first < end) {
-        const u64 middle = first + (end - first) / 2;
-        if (columns[middle] < column)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first < none && columns[first] == column ? first : none;
-}
-
 KERNEL diagonal(SIZED_CSR(T, values), GLOBAL T *RESTRICT out) {
     FOR_ITEMS(row, rows) {
-        const u64 place = find(offsets[row], offsets[row + 1], columns, (u32)row);
+        const u64 place = place_in(columns, offsets[row], offsets[row + 1], (u32)row);
         STORE(A, T, out, row, place < offsets[row + 1] ? LOAD(T, values, place) : (A)0);
     }
 }
@@ -163,7 +150,7 @@ KERNEL invert(SIZED_CSR(T, values), u32 diagonal, u32 sums, A weight, GLOBAL T *
 // The square root of an entry of the diagonal, zero where there is none.
 FUNCTION f64 root_of_diagonal(GLOBAL const u64 *offsets, GLOBAL const u32 *columns,
                               GLOBAL const T *values, u64 row) {
-    const u64 end = offsets[row + 1], place = find(offsets[row], end, columns, (u32)row);
+    const u64 end = offsets[row + 1], place = place_in(columns, offsets[row], end, (u32)row);
     const A d = place < end ? LOAD(T, values, place) : (A)0;
     return SQUARE_ROOT(f64, (f64)ABS(d));
 }
@@ -181,7 +168,7 @@ KERNEL check_symmetry(SIZED_CSR(T, values), SIZE_OF tolerance, SIZE_OF cancelled
             const u64 guess = end - 1 - min(entry - own, end - begin - (end > begin));
             const u64 place = begin < end && columns[guess] == row
                                   ? guess
-                                  : find(begin, end, columns, (u32)row);
+                                  : place_in(columns, begin, end, (u32)row);
             const A other = place < end ? CONJ(A, LOAD(T, values, place)) : (A)0;
             const SIZE_OF a = ABS(value), b = ABS(other), apart = ABS(value - other);
             if (apart > tolerance * (a > b ? a : b) &&
@@ -190,7 +177,7 @@ KERNEL check_symmetry(SIZED_CSR(T, values), SIZE_OF tolerance, SIZE_OF cancelled
                 ATOMIC_MIN(&first[0], row);
         }
         if (item % SHARES == 0) {
-            const u64 place = find(own, next, columns, (u32)row);
+            const u64 place = place_in(columns, own, next, (u32)row);
             if (place == next || !(REAL_PART(A, LOAD(T, values, place)) > 0))
                 ATOMIC_MIN(&first[1], row);
         }

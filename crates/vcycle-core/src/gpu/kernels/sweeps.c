@@ -8,19 +8,6 @@
 #define PATTERN SIZED_GRAPH, GLOBAL const u64 *RESTRICT diagonal
 #define SIZE(value) ((value) < 0 ? -(value) : (value))
 
-// The place of a column among those of a sorted range, or its end.
-FUNCTION u64 place_of(u64 low, u64 end, GLOBAL const u32 *columns, u32 column) {
-    u64 high = end;
-    while (low < high) {
-        const u64 middle = (low + high) / 2;
-        if (columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && columns[low] == column ? low : end;
-}
-
 // Both factors: f_ij = a_ij - sum_k<min(i,j) f_ik f_kj / f_kk. The threads of a row share one k after the other, so that
 // products are taken away in the order of the host.
 KERNEL sweep_lu(PATTERN, GLOBAL const ACC *RESTRICT a, GLOBAL const ACC *RESTRICT old,
@@ -43,7 +30,7 @@ KERNEL sweep_lu(PATTERN, GLOBAL const ACC *RESTRICT a, GLOBAL const ACC *RESTRIC
                 const u64 other = chunk + part_of_row();
                 if (other >= last)
                     continue;
-                const u64 place = place_of(left + 1, end, columns, columns[other]);
+                const u64 place = place_in(columns, left + 1, end, columns[other]);
                 if (place < end)
                     next[place] -= (ACC)product(factor, old[other]);
             }

@@ -154,16 +154,7 @@ FUNCTION void append(bool wanted, u32 value, GLOBAL u32 *list, GLOBAL u32 *size,
 
 // The place of a column in a sorted row, or the end of the row.
 FUNCTION u64 find_entry(GLOBAL const u64 *offsets, GLOBAL const u32 *columns, u64 row, u32 column) {
-    u64 low = offsets[row], high = offsets[row + 1];
-    const u64 end = high;
-    while (low < high) {
-        const u64 middle = (low + high) / 2;
-        if (columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && columns[low] == column ? low : end;
+    return place_in(columns, offsets[row], offsets[row + 1], column);
 }
 
 // The place of the coupling of a neighbour back to a row, or the end of the neighbour's row. In rows
