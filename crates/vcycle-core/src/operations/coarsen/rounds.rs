@@ -18,20 +18,30 @@ pub trait Sharing {
     /// The number of the first in the whole graph.
     fn first(&self) -> u64;
 
-    /// Gets the values of other rows from their ranks.
-    fn refresh_words(&self, values: &mut Buffer<u64>) -> Result<()>;
+    /// Gets the values of other rows from their ranks; nothing where there are none.
+    fn refresh_words(&self, _values: &mut Buffer<u64>) -> Result<()> {
+        Ok(())
+    }
 
     /// The same for short numbers.
-    fn refresh_counts(&self, values: &mut Buffer<u32>) -> Result<()>;
+    fn refresh_counts(&self, _values: &mut Buffer<u32>) -> Result<()> {
+        Ok(())
+    }
 
     /// The same for bytes.
-    fn refresh_bytes(&self, values: &mut Buffer<u8>) -> Result<()>;
+    fn refresh_bytes(&self, _values: &mut Buffer<u8>) -> Result<()> {
+        Ok(())
+    }
 
-    /// The same for numbers of rows here; those that are not here become `NONE`.
-    fn refresh_rows(&self, rows: &mut Buffer<u32>) -> Result<()>;
+    /// The same for numbers of rows of this rank; those of others become `NONE`.
+    fn refresh_rows(&self, _rows: &mut Buffer<u32>) -> Result<()> {
+        Ok(())
+    }
 
     /// Whether it holds on any rank.
-    fn any(&self, holds: bool) -> Result<bool>;
+    fn any(&self, holds: bool) -> Result<bool> {
+        Ok(holds)
+    }
 
     /// Rounds after which it is worth asking whether there are more.
     fn rounds(&self) -> usize {
@@ -49,26 +59,6 @@ impl Sharing for Alone {
 
     fn first(&self) -> u64 {
         0
-    }
-
-    fn refresh_words(&self, _: &mut Buffer<u64>) -> Result<()> {
-        Ok(())
-    }
-
-    fn refresh_counts(&self, _: &mut Buffer<u32>) -> Result<()> {
-        Ok(())
-    }
-
-    fn refresh_bytes(&self, _: &mut Buffer<u8>) -> Result<()> {
-        Ok(())
-    }
-
-    fn refresh_rows(&self, _: &mut Buffer<u32>) -> Result<()> {
-        Ok(())
-    }
-
-    fn any(&self, holds: bool) -> Result<bool> {
-        Ok(holds)
     }
 }
 
