@@ -15,6 +15,8 @@ pub struct Macros {
     pub known: BTreeMap<String, Vec<Definition>>,
     /// Those that a definition of the program may replace, and what they are else.
     pub defaults: BTreeMap<String, String>,
+    /// Types that launches name in definitions: their functions are made once for all types.
+    pub by_name: Vec<String>,
 }
 
 impl Macros {
@@ -141,6 +143,9 @@ impl Macros {
         };
         let through = |text: &str, make: &dyn Fn(&str) -> String| {
             let mut of = self.type_of(text, false)?;
+            if of.rust == "Bits" {
+                return Some(of);
+            }
             of.rust = make(&of.rust);
             for (_, bound) in &mut of.needs {
                 *bound = Bound::Scalar.max(*bound);
@@ -162,6 +167,7 @@ impl Macros {
             "uint2" => Some("u64"),
             "uint4" => Some("u32"),
             _ if BITS.contains(&text) => Some("Bits"),
+            _ if self.by_name.iter().any(|name| name == text) => Some("Bits"),
             _ => None,
         };
         if let Some(plain) = plain {

@@ -98,6 +98,10 @@ impl Program {
                     self.defaults.push((name.to_owned(), value.to_owned()));
                 }
                 self.text.push('\n');
+            } else if let Some(names) = line.strip_prefix("#pragma by_name ") {
+                let names = names.split_whitespace().map(str::to_owned);
+                self.macros.by_name.extend(names);
+                self.text.push('\n');
             } else {
                 self.text += line;
                 self.text.push('\n');

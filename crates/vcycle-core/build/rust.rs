@@ -148,6 +148,7 @@ impl Parameter {
     fn target(&self) -> String {
         match self {
             Self::One { kind, .. } => match kind {
+                Pass::Number(of) if of.rust == "Bits" => "Argument".to_owned(),
                 Pass::Number(of) => of.rust.clone(),
                 Pass::Read(of) => format!("Read<{}>", of.rust),
                 Pass::Write(of) => format!("Write<{}>", of.rust),

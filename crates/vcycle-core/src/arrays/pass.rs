@@ -61,7 +61,7 @@ impl<T: Scalar> Passes<Write<T::Arith>> for &mut Scalars<T> {
 }
 
 /// What `COEFFICIENT` of the dialect stands for: a factor, three numerators and two divisors.
-pub(crate) type CoefficientParts<A> = (A, Read<A>, Read<A>, Read<A>, Read<A>, Read<A>);
+pub(crate) type CoefficientParts<A, S = A> = (A, Read<S>, Read<S>, Read<S>, Read<S>, Read<S>);
 
 impl<T: Scalar> Passes<CoefficientParts<T::Arith>> for Coefficient<'_, T> {
     fn pass(self) -> Result<CoefficientParts<T::Arith>> {

@@ -122,6 +122,13 @@ pub(super) trait Single {
     fn argument(self) -> Argument;
 }
 
+/// A number of a type that the definitions of a launch name.
+impl Single for Argument {
+    fn argument(self) -> Argument {
+        self
+    }
+}
+
 /// The address of an array that a kernel reads; null unless it is given.
 #[derive(Debug)]
 pub(crate) struct Read<T>(Address, PhantomData<fn() -> T>);

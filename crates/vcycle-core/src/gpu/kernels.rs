@@ -11,6 +11,8 @@
     reason = "made of declarations in another language"
 )]
 
+use vcycle_gpu::Argument;
+
 use super::File;
 use super::call::{Bits, Launch, List, Passes, Read, Single, Write, number};
 use crate::error::Result;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
 
-pub(crate) use self::call::{Bits, Given, Launch, Null, Passes, Read, Write, word};
+pub(crate) use self::call::{Bits, Given, Launch, Null, Passes, Read, Write, number, word};
 pub(crate) use self::host_callbacks::{HostCallbacks, MessageBuffer};
 use crate::error::{Error, Result};
 use crate::host::Host;

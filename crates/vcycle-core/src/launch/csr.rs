@@ -2,12 +2,12 @@
 
 use super::Queue;
 use super::layout::{Layout, Purpose};
-use super::rows::{Finish, by_rows};
-use crate::arrays::{Csr, Vector};
+use super::rows::DeviceProduct;
+use crate::arrays::Csr;
 use crate::error::Result;
 use crate::executor::Buffer;
-use crate::gpu::{Given, Gpu, kernels};
-use crate::scalar::{Mixes, Scalar};
+use crate::gpu::{Given, kernels};
+use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
     /// How a device stores the matrix for vectors of so many columns, and its values in that order.
@@ -32,33 +32,27 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// A product on the device that has the matrix, or its conjugate.
-    pub(crate) fn multiply_on<X: Scalar, Y: Scalar>(
-        &self,
-        gpu: &Gpu,
-        conjugate: bool,
-        x: &Vector<X>,
-        finish: &Finish<'_, Y>,
-        y: &mut Vector<Y>,
-    ) -> Result<()>
-    where
-        T: Mixes<X, Y>,
-    {
+    pub(crate) fn multiply_on(&self, product: &DeviceProduct<'_>, conjugate: bool) -> Result<()> {
         // Complex numbers are multiplied row by row: the layouts are for real ones.
-        if self.copies.plain || X::KIND.is_complex() {
-            let (rows, cols) = (self.size().rows, x.cols());
-            let shape = (rows, self.nonzeros() / rows.max(1));
-            let (defines, blocks) = by_rows::<T, X, Y>(gpu, shape, cols, finish);
-            let mut defines = defines.to_vec();
-            defines.extend((conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1")));
+        if self.copies.plain || product.is_complex {
+            let rows = self.size().rows;
             let (offsets, columns) = self.pattern.buffers();
-            let (a, to) = ((1_u32, 1_u32, offsets, columns), Given(finish.parts(y)?));
-            return kernels::bsr::by_rows(rows, cols, a, &self.values, x, to)?
-                .with(&defines)
-                .run(gpu, blocks);
+            let a = (1_u32, 1_u32, offsets, columns);
+            let values = self.values.pointer()?.bits();
+            let (cols, to) = (product.cols, Given(product.to));
+            let conjugated = (conjugate && T::KIND.is_complex()).then_some(("CONJUGATED", "1"));
+            let launch = kernels::bsr::by_rows(rows, cols, a, values, product.x, to)?
+                .with(conjugated.as_slice());
+            return product.by_rows(launch, (rows, self.nonzeros() / rows.max(1)));
         }
-        match self.placed(x.cols())? {
-            (Layout::Rows(rows), values) => rows.multiply(gpu, values, x, finish, y),
-            (Layout::Blocks(blocks), values) => blocks.multiply(gpu, values, x, finish, y),
+        let (layout, values) = self.placed(product.cols)?;
+        let values = values.pointer()?;
+        match layout {
+            Layout::Rows(rows) => {
+                let behind = values.at(rows.values_in_slices());
+                rows.multiply(product, [values.bits(), behind.bits()], size_of::<T>())
+            }
+            Layout::Blocks(blocks) => blocks.multiply(product, values.bits(), size_of::<T>()),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Launches of matrix products, and of what is made of their sums: scaled results, residuals, sweeps.
 
+use vcycle_gpu::Argument;
+
 use crate::arrays::{Coefficient, CoefficientParts, Sweep, Vector};
 use crate::error::Result;
-use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, Write, literal};
-use crate::scalar::{Element, Field, Mixes, Scalar};
+use crate::gpu::{BLOCK, Bits, Define, Gpu, Launch, Passes, Read, Write, literal, number};
+use crate::scalar::{Field, Scalar};
 
 /// Threads that keep a large device busy.
 const BUSY: usize = 1 << 18;
@@ -51,11 +53,7 @@ impl<'a, Y: Scalar> Finish<'a, Y> {
         }
     }
 
-    /// The definition of `kernels/rows.h`.
-    pub(crate) fn define(&self) -> Define {
-        ("FINISH", self.name())
-    }
-
+    /// What `FINISH` of `kernels/rows.h` is.
     fn name(&self) -> &'static str {
         match self {
             Finish::Apply => "APPLY",
@@ -65,9 +63,9 @@ impl<'a, Y: Scalar> Finish<'a, Y> {
     }
 
     /// What `FINISH_PARAMETERS` stands for.
-    pub(crate) fn parts(&self, y: &mut Vector<Y>) -> Result<FinishParts<Y>> {
+    fn parts(&self, y: &mut Vector<Y>) -> Result<FinishParts> {
         let zero = Coefficient::zero();
-        let to = y.pass()?;
+        let to: Write<Y> = y.pass()?;
         let (alpha, beta, gamma, z, d) = match self {
             Finish::Apply => (zero, zero, 0.0, Read::default(), None),
             Finish::Combine { alpha, beta, z } => {
@@ -79,53 +77,92 @@ impl<'a, Y: Scalar> Finish<'a, Y> {
                 (alpha, beta, sweep.gamma, sweep.b.pass()?, Some(sweep.d))
             }
         };
-        let gamma = Y::Arith::from_f64(gamma);
-        Ok((alpha.pass()?, beta.pass()?, gamma, z, d.pass()?, to))
+        let (alpha, beta) = (by_name(alpha)?, by_name(beta)?);
+        let gamma = number(Y::Arith::from_f64(gamma));
+        let d: Read<Y> = d.pass()?;
+        Ok((alpha, beta, gamma, z.bits(), d.bits(), to.bits()))
     }
 }
 
+/// A coefficient whose type kernels know by its name.
+fn by_name<T: Scalar>(coefficient: Coefficient<'_, T>) -> Result<CoefficientParts<Argument, Bits>> {
+    let (factor, a, b, c, d, e): CoefficientParts<T::Arith> = coefficient.pass()?;
+    Ok((
+        number(factor),
+        a.bits(),
+        b.bits(),
+        c.bits(),
+        d.bits(),
+        e.bits(),
+    ))
+}
+
 /// What `FINISH_PARAMETERS` of `kernels/rows.h` stands for.
-pub(crate) type FinishParts<Y> = (
-    CoefficientParts<<Y as Scalar>::Arith>,
-    CoefficientParts<<Y as Scalar>::Arith>,
-    <Y as Scalar>::Arith,
-    Read<Y>,
-    Read<Y>,
-    Write<Y>,
+pub(crate) type FinishParts = (
+    CoefficientParts<Argument, Bits>,
+    CoefficientParts<Argument, Bits>,
+    Argument,
+    Read<Bits>,
+    Read<Bits>,
+    Write<Bits>,
 );
 
-/// How neighbouring threads share rows of `length` entries in products of `kernels/by_rows.h`: definitions and blocks.
-pub(crate) fn by_rows<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
-    gpu: &Gpu,
-    (rows, length): (usize, usize),
-    cols: usize,
-    finish: &Finish<'_, Y>,
-) -> ([Define; 4], usize) {
-    let threads = threads_for(gpu, length);
-    let defines = [
-        ("ACC", <M::Accumulator as Element>::NAME),
-        finish.define(),
-        ("THREADS", literal(threads)),
-        ("COLUMNS", literal(columns_for(cols))),
-    ];
-    let blocks = (rows * threads).div_ceil(BLOCK as usize) * groups_for(cols);
-    (defines, blocks)
+/// The input of a product on a device and what becomes of it. Kernels know types by their names, so that launches are compiled once for all types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceProduct<'a> {
+    pub gpu: &'a Gpu,
+    /// The types, and what becomes of the sums.
+    pub defines: [Define; 5],
+    /// Whether numbers are complex.
+    pub is_complex: bool,
+    /// The input, of so many columns.
+    pub x: Read<Bits>,
+    pub cols: usize,
+    pub to: FinishParts,
+}
+
+impl<'a> DeviceProduct<'a> {
+    /// With a matrix of a type, in arithmetic of another one.
+    pub(crate) fn new<X: Scalar, Y: Scalar>(
+        gpu: &'a Gpu,
+        [matrix, arithmetic]: [&'static str; 2],
+        x: &Vector<X>,
+        finish: &Finish<'_, Y>,
+        y: &mut Vector<Y>,
+    ) -> Result<Self> {
+        let input: Read<X> = x.pass()?;
+        Ok(Self {
+            gpu,
+            defines: [
+                ("M", matrix),
+                ("X", X::NAME),
+                ("Y", Y::NAME),
+                ("ACC", arithmetic),
+                ("FINISH", finish.name()),
+            ],
+            is_complex: X::KIND.is_complex(),
+            x: input.bits(),
+            cols: x.cols(),
+            to: finish.parts(y)?,
+        })
+    }
+
+    /// Runs a kernel of `kernels/by_rows.h` whose neighbouring threads share rows of `length` entries.
+    pub(crate) fn by_rows(&self, launch: Launch, (rows, length): (usize, usize)) -> Result<()> {
+        let threads = threads_for(self.gpu, length);
+        let each = if self.cols == 1 { 1 } else { COLUMNS };
+        let blocks = (rows * threads).div_ceil(BLOCK as usize) * self.cols.div_ceil(each);
+        launch
+            .with(&self.defines)
+            .with(&[("THREADS", literal(threads)), ("COLUMNS", literal(each))])
+            .run(self.gpu, blocks)
+    }
 }
 
 /// Threads for rows of so many entries, each with a few of them.
 pub(crate) fn threads_for(gpu: &Gpu, length: usize) -> usize {
     let few = length.div_ceil(4).next_power_of_two();
     few.clamp(1, gpu.width().min(32))
-}
-
-/// How many of so many columns a thread holds sums of.
-pub(crate) fn columns_for(cols: usize) -> usize {
-    if cols == 1 { 1 } else { COLUMNS }
-}
-
-/// How often so many columns are shared among blocks.
-pub(crate) fn groups_for(cols: usize) -> usize {
-    cols.div_ceil(columns_for(cols))
 }
 
 /// How threads share the columns of vectors.

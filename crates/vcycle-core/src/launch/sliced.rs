@@ -1,15 +1,14 @@
 //! Launches of products with rows or blocks in slices.
 
 use super::Queue;
-use super::rows::{Columns, Finish};
+use super::rows::{Columns, DeviceProduct};
 use super::slices::{CHUNK, LANES, Slices, Survey};
 use super::strips::{Strips, vector_of};
-use crate::arrays::{Pattern, Vector};
+use crate::arrays::Pattern;
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::kernels::{sliced, sliced_blocks};
-use crate::gpu::{Bits, Define, Given, Gpu, Read, flag, literal};
-use crate::scalar::{Element, Mixes, Scalar};
+use crate::gpu::{Bits, Define, Given, Read, flag, literal};
 
 /// Few threads in a block: it makes room for the next one sooner.
 const NARROW: usize = sliced::FILE.block as usize;
@@ -87,21 +86,22 @@ impl SlicedRows {
         })
     }
 
-    /// The product of a matrix with values in the order of the layout, and what becomes of it.
-    pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    /// How many values stand in slices; those of long rows are behind them.
+    pub(super) fn values_in_slices(&self) -> usize {
+        self.slices.step_count * LANES
+    }
+
+    /// The product of a matrix with values of so many bytes in the order of the layout: those in slices, and those of long rows.
+    pub(super) fn multiply(
         &self,
-        gpu: &Gpu,
-        values: &Buffer<M>,
-        x: &Vector<X>,
-        finish: &Finish<'_, Y>,
-        y: &mut Vector<Y>,
+        product: &DeviceProduct<'_>,
+        [values, long_values]: [Read<Bits>; 2],
+        bytes: usize,
     ) -> Result<()> {
         let own = &self.slices;
-        let shape = self.shape(x.cols(), size_of::<M>());
+        let shape = self.shape(product.cols, bytes);
         let (slices, defines) = own.parts()?;
-        let values = values.pointer()?;
-        let long_values = values.at(own.step_count * LANES);
-        let sums = self.sums.pointer()?.writable().cast::<M::Accumulator>();
+        let sums = self.sums.pointer()?.writable().bits();
         let counters = self.counters.pointer()?.writable();
         let (count, table, columns) = match &own.parts {
             Some(parts) => (parts.count, Some(&parts.table), Some(&parts.columns)),
@@ -110,24 +110,24 @@ impl SlicedRows {
         sliced::sliced(
             own.rows,
             self.inputs,
-            x.cols(),
+            product.cols,
             shape.shared,
             slices,
             (count, table, columns, sums, counters, long_values),
             values,
-            x,
-            Given(finish.parts(y)?),
+            product.x,
+            Given(product.to),
         )?
         .named(shape.kernel)
         .block(shape.threads as u32)
+        .with(&product.defines)
         .with(&defines)
         .with(&shape.columns.iter().copied().flatten().collect::<Vec<_>>())
         .with(&[
-            finish.define(),
             ("CHUNK", literal(CHUNK)),
             ("BLOCKS", literal(shape.resident)),
         ])
-        .run(gpu, shape.blocks.max(count))
+        .run(product.gpu, shape.blocks.max(count))
     }
 
     /// How products are launched, for vectors of so many columns and values of so many bytes.
@@ -178,19 +178,17 @@ impl SlicedRows {
 }
 
 impl Strips {
-    /// The product of a matrix with values that [`place`](Self::place) has put in order, and what becomes of it.
-    pub(super) fn multiply<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
+    /// The product of a matrix with values of so many bytes that [`place`](Self::place) has put in order.
+    pub(super) fn multiply(
         &self,
-        gpu: &Gpu,
-        values: &Buffer<M>,
-        x: &Vector<X>,
-        finish: &Finish<'_, Y>,
-        y: &mut Vector<Y>,
+        product: &DeviceProduct<'_>,
+        values: Read<Bits>,
+        bytes: usize,
     ) -> Result<()> {
-        let (own, block, cols) = (&self.slices, self.block, x.cols());
+        let (own, block, cols) = (&self.slices, self.block, product.cols);
         let strips = own.rows;
         let threads = sliced_blocks::FILE.block as usize;
-        let columns = Columns::new(cols, size_of::<M>());
+        let columns = Columns::new(cols, bytes);
         let shared = columns.shared_lanes(threads, strips, own.threads);
         let strips_of_block = threads / columns.spread / shared;
         let (slices, defines) = own.parts()?;
@@ -203,20 +201,22 @@ impl Strips {
             self.size.rows,
             self.size.cols,
             values,
-            x,
-            Given(finish.parts(y)?),
+            product.x,
+            Given(product.to),
         )?
+        .with(&product.defines)
         .with(&defines)
         .with(&[
-            ("ACC", M::Accumulator::NAME),
-            finish.define(),
             ("HEIGHT", literal(block.rows)),
             ("BREADTH", literal(block.cols)),
-            ("VECTOR", literal(vector_of(size_of::<M>(), block))),
+            ("VECTOR", literal(vector_of(bytes, block))),
             ("RAGGED", flag(self.is_ragged())),
             ("COLUMNS", literal(columns.each)),
             ("SHARED", flag(columns.spread > 1)),
         ])
-        .run(gpu, strips.div_ceil(strips_of_block) * columns.groups(cols))
+        .run(
+            product.gpu,
+            strips.div_ceil(strips_of_block) * columns.groups(cols),
+        )
     }
 }

@@ -12,9 +12,10 @@ use crate::error::Result;
 use crate::executor::Executor;
 use crate::launch::Queue;
 use crate::launch::layout::Purpose;
+use crate::launch::rows::DeviceProduct;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Element, Mixes, Scalar};
 use crate::size::Size;
 use crate::workspace::{Scratch, Workspace};
 
@@ -95,7 +96,10 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             product.run(threads, a.pattern().pieces(), runs, y.host_mut()?);
             Ok(())
         }
-        Executor::Gpu(gpu) => a.multiply_on(gpu, false, x, finish, y),
+        Executor::Gpu(gpu) => {
+            let types = [M::NAME, M::Accumulator::NAME];
+            a.multiply_on(&DeviceProduct::new(gpu, types, x, finish, y)?, false)
+        }
     }
 }
 
@@ -146,7 +150,11 @@ fn transposed_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 ) -> Result<()> {
     let (conjugate, rows, cols) = (mode == Transpose::Conjugate, a.size().cols, x.cols());
     match a.executor() {
-        Executor::Gpu(gpu) => kept_transpose(a)?.multiply_on(gpu, conjugate, x, &Finish::Apply, y),
+        Executor::Gpu(gpu) => {
+            let types = [M::NAME, M::Accumulator::NAME];
+            let product = DeviceProduct::new(gpu, types, x, &Finish::Apply, y)?;
+            kept_transpose(a)?.multiply_on(&product, conjugate)
+        }
         Executor::Reference => {
             let mut sums = sums::<M, X, Y>(a, rows, cols, ws)?;
             let (sums, x, y) = (sums.host_mut()?, x.host()?, y.host_mut()?);

@@ -7,9 +7,9 @@ use crate::cpu::formats::product;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Given, Gpu, Passes, Write, kernels, literal};
-use crate::launch::rows::{by_rows, threads_for};
+use crate::launch::rows::{DeviceProduct, threads_for};
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
+use crate::scalar::{Element, Mixes, Scalar};
 use crate::size::Size;
 use crate::workspace::Workspace;
 
@@ -48,19 +48,9 @@ pub(crate) enum Part<'a, T> {
 }
 
 impl<T: Scalar> Part<'_, T> {
-    /// The product on a device, and what becomes of it.
-    fn multiply<X: Scalar, Y: Scalar>(
-        &self,
-        gpu: &Gpu,
-        x: &Vector<X>,
-        finish: &Finish<'_, Y>,
-        y: &mut Vector<Y>,
-        ws: &Workspace,
-    ) -> Result<()>
-    where
-        T: Mixes<X, Y>,
-    {
-        let cols = x.cols();
+    /// The product on a device.
+    fn multiply(&self, product: &DeviceProduct<'_>, ws: &Workspace) -> Result<()> {
+        let (gpu, cols, x, to) = (product.gpu, product.cols, product.x, Given(product.to));
         match *self {
             Self::Slots {
                 size,
@@ -70,13 +60,11 @@ impl<T: Scalar> Part<'_, T> {
                 columns,
                 values,
             } => {
-                // Neighbouring threads have neighbouring rows.
-                let (defines, blocks) = by_rows::<T, X, Y>(gpu, (size.rows, 1), cols, finish);
+                let values = values.pointer()?.bits();
                 let a = (slice_rows, width, offsets, columns);
-                let to = Given(finish.parts(y)?);
-                kernels::ell::by_rows(size.rows, cols, a, values, x, to)?
-                    .with(&defines)
-                    .run(gpu, blocks)
+                let launch = kernels::ell::by_rows(size.rows, cols, a, values, x, to)?;
+                // Neighbouring threads have neighbouring rows.
+                product.by_rows(launch, (size.rows, 1))
             }
             Self::Blocks {
                 size,
@@ -85,24 +73,18 @@ impl<T: Scalar> Part<'_, T> {
                 values,
             } => {
                 let entries = pattern.nonzeros() * block.rows * block.cols;
-                let shape = (size.rows, entries / size.rows.max(1));
-                let (defines, blocks) = by_rows::<T, X, Y>(gpu, shape, cols, finish);
+                let values = values.pointer()?.bits();
                 let (offsets, columns) = pattern.buffers();
                 let a = (block.rows, block.cols, offsets, columns);
-                let to = Given(finish.parts(y)?);
-                kernels::bsr::by_rows(size.rows, cols, a, values, x, to)?
-                    .with(&defines)
-                    .run(gpu, blocks)
+                let launch = kernels::bsr::by_rows(size.rows, cols, a, values, x, to)?;
+                product.by_rows(launch, (size.rows, entries / size.rows.max(1)))
             }
             Self::Dense { size, values } => {
-                let (defines, blocks) =
-                    by_rows::<T, X, Y>(gpu, (size.rows, size.cols), cols, finish);
-                let to = Given(finish.parts(y)?);
-                kernels::dense::by_rows(size.rows, cols, (size.cols,), values, x, to)?
-                    .with(&defines)
-                    .run(gpu, blocks)
+                let (a, values) = ((size.cols,), values.pointer()?.bits());
+                let launch = kernels::dense::by_rows(size.rows, cols, a, values, x, to)?;
+                product.by_rows(launch, (size.rows, size.cols))
             }
-            Self::Rows(a) => a.multiply_on(gpu, false, x, finish, y),
+            Self::Rows(a) => a.multiply_on(product, false),
             Self::Triplets {
                 rows,
                 columns,
@@ -111,27 +93,29 @@ impl<T: Scalar> Part<'_, T> {
             } => {
                 let chunks = rows.len().div_ceil(CHUNK);
                 // Sums of complex numbers are two.
-                let each = 1 + usize::from(X::KIND.is_complex());
-                let mut sums = ws.vector::<f64>(x.executor(), 2 * each * chunks, cols)?;
+                let each = 1 + usize::from(product.is_complex);
+                let mut sums = ws.vector::<f64>(rows.executor(), 2 * each * chunks, cols)?;
                 let heads: Write<f64> = (&mut *sums).pass()?;
-                let tails = heads.at(each * chunks * cols);
-                let (heads, tails) = (heads.cast::<T::Accumulator>(), tails.cast());
+                let (heads, tails) = (heads.bits(), heads.at(each * chunks * cols).bits());
+                let values = values.pointer()?.bits();
                 let threads = threads_for(gpu, 4 * gpu.width());
-                let defines = [finish.define(), ("THREADS", literal(threads))];
-                let items = chunks * cols;
-                let (count, to) = (rows.len(), Given(finish.parts(y)?));
+                let share = [("THREADS", literal(threads))];
+                let (count, items) = (rows.len(), chunks * cols);
                 kernels::coo::coo(cols, count, rows, columns, heads, tails, values, x, to)?
-                    .with(&defines)
+                    .with(&product.defines)
+                    .with(&share)
                     .run(gpu, items)?;
                 kernels::coo::coo_ends(cols, count, rows, columns, heads, tails, values, x, to)?
-                    .with(&defines)
+                    .with(&product.defines)
+                    .with(&share)
                     .run(gpu, (items * threads).div_ceil(BLOCK as usize))?;
                 let Some(empty) = empty else {
                     return Ok(());
                 };
                 let count = empty.len();
                 kernels::coo::coo_empty(cols, count, empty, columns, heads, tails, values, x, to)?
-                    .with(&defines)
+                    .with(&product.defines)
+                    .with(&share)
                     .run(gpu, (count * cols).div_ceil(BLOCK as usize))
             }
         }
@@ -203,7 +187,9 @@ impl<M: Mixes<X, Y>, X: Scalar, Y: Scalar> ByRows<'_, M, X, Y> {
         ws: &Workspace,
     ) -> Result<()> {
         for part in (self.parts)()? {
-            part.multiply(gpu, x, &finish, y, ws)?;
+            let types = [M::NAME, M::Accumulator::NAME];
+            let product = DeviceProduct::new(gpu, types, x, &finish, y)?;
+            part.multiply(&product, ws)?;
             finish = finish.more();
         }
         Ok(())

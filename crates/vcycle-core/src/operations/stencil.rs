@@ -9,7 +9,7 @@ use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
 use crate::gpu::{Define, Given, Gpu, flag, literal};
 use crate::grid::Grid;
-use crate::launch::rows::Finish;
+use crate::launch::rows::{DeviceProduct, Finish};
 use crate::reference::stencil::{Form, Order, Start, StencilArrays};
 use crate::scalar::{Kind, Real, Scalar};
 use crate::workspace::Workspace;
@@ -179,14 +179,14 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
         x: &Vector<V>,
         y: &mut Vector<V>,
     ) -> Result<()> {
-        let mut defines = self.defines();
-        let later = ("LATER", flag(part == Part::Later));
-        defines.extend([later, ("ACC", V::NAME), finish.define()]);
+        let product = DeviceProduct::new(gpu, [M::NAME, V::NAME], x, finish, y)?;
         let threads = self.threads() * self.grid.lines() * self.unknowns;
         let blocks = threads.div_ceil(stencil::FILE.block as usize);
-        let to = Given(finish.parts(y)?);
-        stencil::stencil_product(self.extents(), self.values, x, to)?
-            .with(&defines)
+        let (values, to) = (self.values.pointer()?.bits(), Given(product.to));
+        stencil::stencil_product(self.extents(), values, product.x, to)?
+            .with(&product.defines)
+            .with(&self.defines())
+            .with(&[("LATER", flag(part == Part::Later))])
             .run(gpu, blocks)
     }
 

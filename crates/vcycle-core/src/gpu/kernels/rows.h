@@ -6,6 +6,7 @@
 //   COMBINE  y = alpha A x + beta z, where z may be y
 //   RELAX    y = alpha d (z - A x) + beta x + gamma y, with one number d a row
 // A part with a zero coefficient does not count, whatever it holds.
+#pragma by_name M X Y ACC
 
 #define APPLY 0
 #define COMBINE 1
