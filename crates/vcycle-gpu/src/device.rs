@@ -140,11 +140,13 @@ impl Device {
     /// What is queued here from now on waits for what is in another stream now: a `CUstream` or
     /// `hipStream_t`.
     pub fn wait_for(&self, stream: u64) -> Result<()> {
+        self.check_recording("waiting for another stream")?;
         self.driver.order(Some(stream), None)
     }
 
     /// What is queued in another stream from now on waits for what is queued here now.
     pub fn hold_up(&self, stream: u64) -> Result<()> {
+        self.check_recording("waiting for another stream")?;
         self.driver.order(None, Some(stream))
     }
 

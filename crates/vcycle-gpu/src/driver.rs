@@ -11,7 +11,8 @@ use crate::proxy::{HostTask, HostTaskMethod};
 ///
 /// Any thread may call any method. Between [`begin_capture`](Self::begin_capture) and
 /// [`end_capture`](Self::end_capture) what the capturing thread queues is recorded, not run;
-/// other threads' work is not affected.
+/// other threads' work is not affected. It does not call what cannot be recorded: all that waits, allocates or has to do with events
+/// and other streams, and [`replay`](Self::replay); devices see to that.
 pub(crate) trait Driver: Debug + Send + Sync {
     /// What the device is.
     fn properties(&self) -> &Properties;
@@ -75,8 +76,7 @@ pub(crate) trait Driver: Debug + Send + Sync {
 
     /// Starts recording what this thread queues. One capture at a time: the caller sees to it.
     fn begin_capture(&self) -> Result<()>;
-    /// Ends recording. An error (with nothing left recording) where something was queued that
-    /// cannot be recorded.
+    /// Ends recording; nothing is left recording where that fails.
     fn end_capture(&self) -> Result<Handle>;
     /// Queues all that was recorded.
     fn replay(&self, graph: Handle) -> Result<()>;

@@ -51,6 +51,7 @@ impl Device {
 
     /// Queues recorded work.
     pub fn replay(&self, graph: &Graph) -> Result<()> {
+        self.check_recording("replaying")?;
         add(&self.counters.replays, 1);
         add(&self.counters.replayed, graph.launches as usize);
         if graph.host_tasks > 0 {

@@ -62,6 +62,7 @@ impl Device {
     /// not wait before [`Readback::wait`].
     pub fn read_begin(&self, to: &mut Readback, from: &Memory) -> Result<()> {
         assert!(to.bytes <= from.bytes, "more bytes than the memory has");
+        self.check_recording("reading")?;
         to.wait()?;
         add(&self.counters.downloaded, to.bytes);
         // SAFETY: pinned memory of that size, not touched before the event has passed.
@@ -75,7 +76,6 @@ impl Device {
 
     /// Queues a copy of the first bytes of the memory to the host, which will wait for it: what is queued after it runs meanwhile.
     pub fn download_begin(self: &Arc<Self>, from: &Memory, bytes: usize) -> Result<Readback> {
-        self.check_recording("waiting")?;
         let mut coming = self.readback(bytes)?;
         self.read_begin(&mut coming, from)?;
         Ok(coming)
@@ -114,8 +114,10 @@ impl Readback {
     /// Waits for the copy that was begun last and gives what came.
     pub fn wait(&mut self) -> Result<&[u8]> {
         if let Some(event) = self.event.take() {
-            let waited = self.device.driver().wait(event);
-            self.device.driver().free_event(event);
+            let (device, driver) = (&self.device, self.device.driver());
+            let waited = device.check_recording("waiting");
+            let waited = waited.and_then(|()| driver.wait(event));
+            driver.free_event(event);
             waited?;
         }
         // SAFETY: pinned memory of that many bytes, which no copy is writing to any more.

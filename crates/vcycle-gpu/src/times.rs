@@ -19,6 +19,7 @@ pub struct Moment {
 impl Device {
     /// The moment at which all that was queued before is done.
     pub fn moment(self: &Arc<Self>) -> Result<Moment> {
+        self.check_recording("an event")?;
         Ok(Moment {
             event: self.driver().record()?,
             device: Arc::clone(self),
@@ -39,6 +40,7 @@ impl Device {
 impl Moment {
     /// Seconds from an earlier moment of the same device to this one, which the host waits for.
     pub fn seconds_since(&self, earlier: &Moment) -> Result<f64> {
+        self.device.check_recording("waiting")?;
         let driver = self.device.driver();
         driver.wait(self.event)?;
         Ok(driver.elapsed(earlier.event, self.event)? * 1e-3)

@@ -99,14 +99,6 @@ impl CudaGpu {
         }
     }
 
-    /// Refuses what cannot be recorded, before the driver does: that would spoil the capture.
-    fn not_recorded(&self, what: &str) -> Result<()> {
-        if !self.is_recording() {
-            return Ok(());
-        }
-        Err(Error::while_recording(&self.properties, what))
-    }
-
     /// Does what is no part of the recorded work but may be done meanwhile.
     fn aside<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         if !self.is_recording() {
@@ -173,7 +165,6 @@ impl Driver for CudaGpu {
     }
 
     fn order(&self, before: Option<Handle>, after: Option<Handle>) -> Result<()> {
-        self.not_recorded("waiting for another stream")?;
         let stream = |of: Option<Handle>| of.map_or(self.stream, pointer);
         let event = self.new_event()?;
         on!(self, event_record(pointer(event), stream(before)))?;
@@ -199,7 +190,6 @@ impl Driver for CudaGpu {
     }
 
     fn synchronize_all(&self) -> Result<()> {
-        self.not_recorded("waiting")?;
         on!(self, all_wait())
     }
 
@@ -210,7 +200,6 @@ impl Driver for CudaGpu {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Address> {
-        self.not_recorded("allocating memory")?;
         let mut address = 0;
         match on!(self, allocate(&mut address, bytes)) {
             Err(Error::Call {
@@ -359,14 +348,12 @@ impl Driver for CudaGpu {
     }
 
     fn record(&self) -> Result<Handle> {
-        self.not_recorded("marking a place of the stream")?;
         let event = self.new_event()?;
         on!(self, event_record(pointer(event), self.stream))?;
         Ok(event)
     }
 
     fn wait(&self, event: Handle) -> Result<()> {
-        self.not_recorded("waiting")?;
         on!(self, event_wait(pointer(event)))
     }
 
@@ -384,7 +371,6 @@ impl Driver for CudaGpu {
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.not_recorded("waiting")?;
         on!(self, stream_wait(self.stream))
     }
 }

@@ -55,7 +55,6 @@ impl std::fmt::Debug for Called {
 pub(super) struct Recording {
     pub thread: ThreadId,
     pub commands: Vec<QueueCommand>,
-    pub refused: Option<&'static str>,
 }
 
 /// Recorded work by its handle.

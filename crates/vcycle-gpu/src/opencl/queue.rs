@@ -24,16 +24,6 @@ impl OpenCl {
         self.enqueue(&command, &mut lock(&self.queueing))
     }
 
-    /// An error if this thread is recording, which then fails as a whole.
-    pub(super) fn refuse_recording(&self, what: &'static str) -> Result<()> {
-        let mut recording = lock(&self.recording);
-        let Some(recording) = mine(&mut recording) else {
-            return Ok(());
-        };
-        recording.refused = Some(what);
-        Err(Error::while_recording(&self.properties, what))
-    }
-
     pub(super) fn enqueue(&self, command: &QueueCommand, kernels: &mut Kernels) -> Result<()> {
         match command {
             QueueCommand::Copy { bytes: 0, .. } | QueueCommand::Clear { bytes: 0, .. } => Ok(()),
