@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use vcycle_gpu::{Address, Argument};
+use vcycle_gpu::{Address, Argument, Shape};
 
 use super::{Define, File, Gpu};
 use crate::error::{Error, Result};
@@ -44,9 +44,12 @@ impl Launch {
             return Ok(());
         }
         let kernel = gpu.kernel(self.file, self.name, self.all_defines())?;
-        // What is left is done by the same blocks.
-        let blocks = blocks.min(i32::MAX as usize) as u32;
-        gpu.launch_blocks(&kernel, blocks, self.file.block, &self.arguments)
+        let shape = Shape {
+            // What is left is done by the same blocks.
+            blocks: blocks.min(i32::MAX as usize) as u32,
+            threads: self.file.block,
+        };
+        Ok(gpu.device.launch(&kernel, shape, &self.arguments)?)
     }
 
     /// With those that the file has for launches that say nothing; a name there stands for another definition.

@@ -11,7 +11,7 @@ pub(crate) mod kernels;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vcycle_gpu::{Argument, Device, Kernel, Memory, Properties, Shape, Source};
+use vcycle_gpu::{Device, Kernel, Memory, Properties, Source};
 
 pub(crate) use self::call::{Bits, Given, Launch, Null, Passes, Read, Write, number, word};
 pub(crate) use self::host_callbacks::{HostCallbacks, MessageBuffer};
@@ -183,18 +183,6 @@ impl Gpu {
         let kernel = self.device.kernel(&source, name)?;
         kernels().insert(key, kernel.clone());
         Ok(kernel)
-    }
-
-    /// Queues a kernel with blocks of as many threads as its file says.
-    fn launch_blocks(
-        &self,
-        kernel: &Kernel,
-        blocks: u32,
-        threads: u32,
-        arguments: &[Argument],
-    ) -> Result<()> {
-        let shape = Shape { blocks, threads };
-        Ok(self.device.launch(kernel, shape, arguments)?)
     }
 
     /// An error for what this backend has no kernel for.

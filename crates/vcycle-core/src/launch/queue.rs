@@ -1,20 +1,8 @@
 //! The queue of a device.
 //!
 //! A stage that has kernels is an operation of `operations`, which gives it the [`Queue`] of its matrix; it
-//! works with buffers of the device. One that has none asks for host slices, which are copied then. Kernels
-//! of a stage stand in a file of their own in `kernels/`:
-//!
-//! ```text
-//! KERNEL mine(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL u32 *RESTRICT counts) {
-//!     FOR_ITEMS(row, rows) counts[row] = (u32)(offsets[row + 1] - offsets[row]);
-//! }
-//! ```
-//!
-//! ```text
-//! let mut counts = queue.room::<u32>(rows)?;
-//! kernels::mine::mine(rows, offsets, &mut counts)?.items(&queue, rows)?;
-//! let (offsets, entries) = queue.offsets(&counts)?;
-//! ```
+//! works with buffers of the device. One that has none asks for host slices, which are copied then. How kernels are added is described in
+//! `docs/kernels.md`.
 
 use std::sync::Arc;
 
@@ -44,11 +32,6 @@ impl<'e> Queue<'e> {
             Executor::Gpu(gpu) => Some(Self { gpu, executor }),
             _ => None,
         }
-    }
-
-    /// That of an executor for values of `T`; none for complex ones, which have no kernels.
-    pub fn real<T: Scalar>(executor: &'e Executor) -> Option<Self> {
-        Self::of(executor).filter(|_| !T::KIND.is_complex())
     }
 
     /// `len` values that nobody has written yet.

@@ -7,6 +7,7 @@ use crate::gpu::kernels::pmis as kernels;
 use crate::launch::Queue;
 use crate::launch::queue::shape;
 use crate::operations::coarsen::rounds::{Alone, Lists, Sharing, decided};
+use crate::operations::on_device;
 
 /// For every unknown its number, or that of its group, on the next level or `NONE`; and how many there are.
 pub type Numbered = (Buffer<u32>, usize);
@@ -14,16 +15,16 @@ pub type Numbered = (Buffer<u32>, usize);
 /// A maximal independent set; `seed` has been mixed. With `keep_alone` an unknown without couplings is coarse, else fine.
 /// None on the host.
 pub fn pmis(strength: &Pattern, seed: u64, keep_alone: bool) -> Result<Option<Numbered>> {
-    let queue = Queue::of(strength.executor());
-    let found = queue.map(|queue| independent(queue, strength, (seed, keep_alone), &Alone));
-    found.transpose()
+    on_device(strength.executor(), |queue| {
+        independent(queue, strength, (seed, keep_alone), &Alone)
+    })
 }
 
 /// The same for own rows, where others may be those of other ranks; unknowns without couplings are fine.
 pub fn pmis_near(strength: &Pattern, seed: u64, near: &dyn Sharing) -> Result<Option<Numbered>> {
-    let queue = Queue::of(strength.executor());
-    let found = queue.map(|queue| independent(queue, strength, (seed, false), near));
-    found.transpose()
+    on_device(strength.executor(), |queue| {
+        independent(queue, strength, (seed, false), near)
+    })
 }
 
 fn independent(

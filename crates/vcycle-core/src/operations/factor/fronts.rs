@@ -10,6 +10,7 @@ use crate::executor::{Buffer, Element};
 use crate::gpu::kernels::{colours, ilu0};
 use crate::gpu::{BLOCK, Launch, Write};
 use crate::launch::Queue;
+use crate::operations::on_real_device;
 use crate::scalar::Scalar;
 
 /// Rows of a front that one block works on alone, at most, as `kernels/fronts.h` has it.
@@ -41,21 +42,21 @@ compiled_fn! {
     /// The values of the incomplete factors on the pattern of `a`, whose rows have their diagonal entry at the given places. Behind
     /// a zero pivot they are not finite. None, too, where rows wait for each other too often.
     pub fn ilu0[any T: Scalar](a: &Csr<T>, diagonal: &[usize]) -> Result<Option<Vec<<T as Scalar>::Arith>>> {
-        let Some(queue) = Queue::real::<T>(a.executor()) else {
-            return Ok(None);
-        };
-        let mut values = queue.convert::<T, T::Arith>(a.values_buffer())?;
-        let diagonal = Buffer::from_vec(queue.executor, diagonal.to_vec());
-        let pattern = a.pattern();
-        let mut fronts = Fronts::new(queue, a.size().rows)?;
-        ilu0::fronts_start(fronts.rows(), pattern, fronts.parts()?)?
-            .with(&[("ACC", <T::Arith as Element>::NAME)])
-            .items(&queue, fronts.rows())?;
-        let transposed = pattern.transpose()?;
-        let is_done = fronts.run(|turns, fronts| {
-            ilu0::ilu0_front(turns, &transposed, fronts, pattern, &diagonal, &mut values)
+        let made = on_real_device::<T, _>(a.executor(), |queue| {
+            let mut values = queue.convert::<T, T::Arith>(a.values_buffer())?;
+            let diagonal = Buffer::from_vec(queue.executor, diagonal.to_vec());
+            let pattern = a.pattern();
+            let mut fronts = Fronts::new(queue, a.size().rows)?;
+            ilu0::fronts_start(fronts.rows(), pattern, fronts.parts()?)?
+                .with(&[("ACC", <T::Arith as Element>::NAME)])
+                .items(&queue, fronts.rows())?;
+            let transposed = pattern.transpose()?;
+            let is_done = fronts.run(|turns, fronts| {
+                ilu0::ilu0_front(turns, &transposed, fronts, pattern, &diagonal, &mut values)
+            })?;
+            Ok(is_done.then(|| values.into_vec()))
         })?;
-        Ok(is_done.then(|| values.into_vec()))
+        Ok(made.flatten())
     }
 }
 
