@@ -1,9 +1,10 @@
 //! Stages of the set-up of structured multigrid that have kernels on devices; each says nothing on the host.
 
+use super::on_device;
 use super::stencil::StencilEntries;
 use crate::arrays::{Csr, IslandFunctions};
 use crate::error::Result;
-use crate::executor::{Buffer, Element, Executor};
+use crate::executor::{Buffer, Element};
 use crate::gpu::{Read, kernels::stencil_setup as kernels};
 use crate::grid::Grid;
 use crate::launch::Queue;
@@ -34,23 +35,6 @@ pub struct DiagonalFacts {
     pub lost_pivot: Option<usize>,
 }
 
-/// Whether the stages of this module have kernels there: on devices that compute in double precision.
-pub fn has_kernels(executor: &Executor) -> bool {
-    match executor {
-        Executor::Gpu(gpu) => gpu.device().properties().fp64,
-        _ => false,
-    }
-}
-
-/// What the kernels make; nothing where there are none.
-fn with_kernels<'e, R>(
-    executor: &'e Executor,
-    work: impl FnOnce(Queue<'e>) -> Result<R>,
-) -> Result<Option<R>> {
-    let queue = Queue::of(executor).filter(|_| has_kernels(executor));
-    queue.map(work).transpose()
-}
-
 impl<'a, M: Scalar> StencilEntries<'a, M> {
     fn shape(&self) -> StencilBox<'a> {
         StencilBox {
@@ -62,7 +46,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
 
     /// What the values of own cells are like; those are small that are below `least`.
     pub fn counted(&self, least: f64) -> Result<Option<Counts>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             let of_line = self.values.len() / self.grid.lines();
             let values = self.values.pointer()?;
             let mut all = Counts::default();
@@ -81,7 +65,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
 
     /// What the diagonal is like; entries are small that are below `least`.
     pub fn diagonal_facts(&self, least: f64) -> Result<Option<DiagonalFacts>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             let found = vec![0, NOWHERE, NOWHERE, NOWHERE];
             let mut found = Buffer::from_vec(queue.executor, found);
             queue.gpu.real(M::KIND)?;
@@ -103,7 +87,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
 impl StencilEntries<'_, f64> {
     /// Whether all entries are those opposite, to a relative `tolerance`, and the diagonal is positive.
     pub fn is_symmetric_and_positive(&self, tolerance: f64) -> Result<Option<bool>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             let mut found = Buffer::from_vec(queue.executor, vec![0_u32]);
             kernels::stencil_symmetry(self.shape().parts(), tolerance, self.values, &mut found)?
                 .items(&queue, self.grid.cells())?;
@@ -113,7 +97,7 @@ impl StencilEntries<'_, f64> {
 
     /// How many own cells have a diagonal entry `ratio` times as large or as small as that of the next cell along each axis.
     pub fn jumps(&self, ratio: f64) -> Result<Option<[usize; 3]>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             let mut found = Buffer::from_vec(queue.executor, vec![0_u32; 3]);
             let (shape, own) = (self.shape().parts(), self.own.parts());
             kernels::stencil_jumps(shape, own, ratio, self.values, &mut found)?
@@ -125,14 +109,14 @@ impl StencilEntries<'_, f64> {
 
     /// The islands with their functions.
     pub fn island_functions(&self, rules: &IslandRules) -> Result<Option<IslandFunctions>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             queue.island_functions(self.shape(), self.values, rules)
         })
     }
 
     /// How strongly the cells of some lines are coupled along each axis, relative to the diagonal, in sum.
     pub fn couplings(&self, lines: &[usize]) -> Result<Option<[f64; 3]>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             if lines.is_empty() {
                 return Ok([0.0; 3]);
             }
@@ -150,7 +134,7 @@ impl StencilEntries<'_, f64> {
     /// The weights of interpolation along an axis, and the values of the product with them, which has the neighbours
     /// `widened`.
     pub fn halved(&self, axis: usize, widened: &[[i8; 3]]) -> Result<Option<[Buffer<f64>; 2]>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             let (shape, values) = (self.shape().parts(), self.values);
             let rows = self.grid.halved(axis).cells() * self.unknowns;
             let mut weights = queue.room(2 * rows)?;
@@ -165,7 +149,7 @@ impl StencilEntries<'_, f64> {
 
     /// `factor` over the roots of the diagonal, unknown by unknown.
     pub fn roots(&self, factor: f64) -> Result<Option<Buffer<f64>>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             let rows = self.shape().rows();
             let mut roots = queue.room(rows)?;
             kernels::stencil_roots(self.shape().parts(), factor, self.values, &mut roots)?
@@ -182,7 +166,7 @@ impl StencilEntries<'_, f64> {
         base: f64,
         least: f64,
     ) -> Result<Option<(Buffer<M>, Counts)>> {
-        with_kernels(self.values.executor(), |queue| {
+        on_device(self.values.executor(), |queue| {
             let rows = self.shape().rows();
             let mut stored = queue.room(self.values.len())?;
             let mut partials = partials(queue, rows)?;
@@ -206,12 +190,12 @@ impl StencilEntries<'_, f64> {
 
 /// Values in another type, rounded to nearest.
 pub fn converted<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Option<Buffer<S>>> {
-    with_kernels(values.executor(), |queue| queue.convert(values))
+    on_device(values.executor(), |queue| queue.convert(values))
 }
 
 /// One over every number.
 pub fn inverses(numbers: &Buffer<f64>) -> Result<Option<Buffer<f64>>> {
-    with_kernels(numbers.executor(), |queue| {
+    on_device(numbers.executor(), |queue| {
         let mut inverses = queue.room(numbers.len())?;
         kernels::stencil_inverses(numbers.len(), numbers, &mut inverses)?
             .items(&queue, numbers.len())?;
@@ -224,7 +208,7 @@ pub fn stored_weights<M: Scalar>(
     weights: &Buffer<f64>,
     length: usize,
 ) -> Result<Option<Buffer<M>>> {
-    with_kernels(weights.executor(), |queue| {
+    on_device(weights.executor(), |queue| {
         let (cells, mut out) = (weights.len() / 2, queue.room(weights.len())?);
         queue.gpu.real(M::KIND)?;
         kernels::stencil_store_weights(cells, length, weights, &mut out)?.items(&queue, cells)?;
@@ -244,7 +228,7 @@ pub fn of_rows(
         offsets,
         unknowns,
     };
-    with_kernels(a.executor(), |queue| {
+    on_device(a.executor(), |queue| {
         let entries = shape.rows() * offsets.len() * unknowns;
         let (mut values, mut found) = (queue.room(entries)?, queue.zeros::<u32>(1)?);
         kernels::stencil_of_rows(shape.parts(), a, &mut values, &mut found)?

@@ -5,7 +5,6 @@ use crate::error::{ConfigError, Result};
 use crate::executor::Executor;
 pub(super) use crate::host_stages::STENCILS as ON_HOST;
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, covers};
-use crate::operations::stencil_setup::has_kernels;
 use crate::precision::{Precision, Unit};
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
@@ -145,7 +144,7 @@ impl StructMg {
     pub(super) fn sets_up_on(&self, executor: &Executor) -> bool {
         let on_levels = self.levels.iter().filter_map(|one| one.smoother);
         let mut smoothers = on_levels.chain([self.smoother]);
-        has_kernels(executor)
+        executor.is_device()
             && self.scaling != LevelScaling::ScaleThenSetup
             && self.coarse_stencil == CoarseStencil::Galerkin
             && smoothers.all(|smoother| smoother == StencilSmoother::GaussSeidel)

@@ -22,9 +22,7 @@ typedef struct {
 
 // Orders sizes as they are; doubles by their upper half.
 FUNCTION u32 rank_f32(f32 size) { return bits_of_f32(size); }
-#ifdef FP64
 FUNCTION u32 rank_f64(f64 size) { return (u32)(bits_of_f64(size) >> 32); }
-#endif
 #define RANK(value) PASTE(rank_, Real)(MAGNITUDE(A, value))
 
 // The row of the largest entry of a column, from the diagonal on.

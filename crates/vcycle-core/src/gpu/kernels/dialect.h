@@ -60,7 +60,6 @@ typedef int i32;
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
-#define FP64 1
 
 #define GLOBAL
 #define LOCAL
@@ -101,7 +100,6 @@ FUNCTION double square_root_f64(double value) { return sqrt(value); }
         __builtin_amdgcn_wave_barrier();                                                           \
     } while (0)
 #define SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
-#define SHUFFLE_DOWN(value, distance) __shfl_down(value, distance)
 #define SHUFFLE(value, lane) __shfl(value, lane)
 FUNCTION float widen_f16(u16 bits) { return (float)__builtin_bit_cast(_Float16, bits); }
 FUNCTION u16 narrow_f32_f16(float value) { return __builtin_bit_cast(u16, (_Float16)value); }
@@ -120,7 +118,6 @@ LOAD_ONCE_OF(u32, u32, "u32", "=r")
 #define KERNEL_OF(blocks) extern "C" __global__ void __launch_bounds__(BLOCK, blocks)
 #define TILE_SYNC(tile) __syncwarp(tile_mask(tile))
 #define SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffu, value, mask)
-#define SHUFFLE_DOWN(value, distance) __shfl_down_sync(0xffffffffu, value, distance)
 #define SHUFFLE(value, lane) __shfl_sync(0xffffffffu, value, lane)
 FUNCTION float widen_f16(u16 bits) {
     float value;
@@ -145,10 +142,7 @@ typedef int i32;
 typedef uint u32;
 typedef long i64;
 typedef ulong u64;
-#ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#define FP64 1
-#endif
 
 #define GLOBAL __global
 #define LOCAL __local
@@ -177,14 +171,10 @@ FUNCTION u32 atomic_increment(volatile GLOBAL u32 *counter) { return atomic_inc(
 #define BITS_SET(flags) popcount((u32)(flags))
 FUNCTION u32 bits_of_f32(float value) { return as_uint(value); }
 FUNCTION float f32_of_bits(u32 bits) { return as_float(bits); }
-#ifdef FP64
 FUNCTION u64 bits_of_f64(double value) { return as_ulong(value); }
 // OpenCL allows an error of three units for singles; through doubles the root is the nearest one.
 FUNCTION float square_root_f32(float value) { return (float)sqrt((double)value); }
 FUNCTION double square_root_f64(double value) { return sqrt(value); }
-#else
-FUNCTION float square_root_f32(float value) { return sqrt(value); }
-#endif
 FUNCTION float widen_f16(u16 bits) { return vload_half(0, (const PRIVATE half *)&bits); }
 FUNCTION u16 narrow_f32_f16(float value) {
     u16 bits;
@@ -215,17 +205,14 @@ FUNCTION u16 narrow_f32_f16(float value) {
         return as_double((uint2)(name(words.x, which), name(words.y, which)));                     \
     }
 SHUFFLE_OF_WORDS(shuffle_xor, "bfly")
-SHUFFLE_OF_WORDS(shuffle_down, "down")
 SHUFFLE_OF_WORDS(shuffle_from, "idx")
 #define SHUFFLE_XOR(value, mask) shuffle_xor(value, mask)
-#define SHUFFLE_DOWN(value, distance) shuffle_down(value, distance)
 #define SHUFFLE(value, lane) shuffle_from(value, lane)
 #else
 #define FENCE() atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device)
 #if defined(cl_khr_subgroup_shuffle) && defined(cl_intel_required_subgroup_size)
 #define SHUFFLES 1
 #define SHUFFLE_XOR(value, mask) sub_group_shuffle_xor(value, mask)
-#define SHUFFLE_DOWN(value, distance) sub_group_shuffle_down(value, distance)
 #define SHUFFLE(value, lane) sub_group_shuffle(value, lane)
 #endif
 #endif
@@ -251,11 +238,9 @@ FUNCTION u32 tile_mask(u32 threads) {
 typedef float f32;
 typedef u16 f16;
 typedef u16 bf16;
-#ifdef FP64
 typedef double f64;
 #ifdef LOAD_ONCE_OF
 LOAD_ONCE_OF(f64, f64, "f64", "=d")
-#endif
 #endif
 
 #define PASTE_(a, b) a##b
@@ -329,10 +314,8 @@ COMPLEX_TYPE(c64, f64, 16)
 #else
 typedef float2 c32;
 FUNCTION c32 make_c32(f32 x, f32 y) { return (c32)(x, y); }
-#ifdef FP64
 typedef double2 c64;
 FUNCTION c64 make_c64(f64 x, f64 y) { return (c64)(x, y); }
-#endif
 #endif
 
 #define COMPLEX_WORDS(C, R)                                                                        \
@@ -377,7 +360,6 @@ COMPLEX_WORDS(c32, f32)
 FUNCTION c32 narrow_f32_c32(f32 a) { return make_c32(a, 0); }
 COMPLEX_STORES(c32, c32)
 COMPLEX_STORES(f32, c32)
-#ifdef FP64
 COMPLEX_WORDS(c64, f64)
 FUNCTION c64 narrow_c32_c64(c32 a) { return make_c64(a.x, a.y); }
 FUNCTION c32 narrow_c64_c32(c64 a) { return make_c32((f32)a.x, (f32)a.y); }
@@ -390,16 +372,13 @@ COMPLEX_STORES(c64, c64)
 COMPLEX_STORES(f32, c64)
 COMPLEX_STORES(f64, c64)
 COMPLEX_STORES(f64, c32)
-#endif
 #ifdef SHUFFLES
 #define COMPLEX_SHUFFLE(C)                                                                         \
     FUNCTION C shuffled_##C(C a, u32 mask) {                                                       \
         return make_##C(SHUFFLE_XOR(a.x, mask), SHUFFLE_XOR(a.y, mask));                           \
     }
 COMPLEX_SHUFFLE(c32)
-#ifdef FP64
 COMPLEX_SHUFFLE(c64)
-#endif
 #endif
 
 // ---- arithmetic types and groups
@@ -515,7 +494,6 @@ FUNCTION u16 narrow_f32_bf16(f32 value) {
     return (u16)((bits & 0x7fffffff) > 0x7f800000 ? (bits >> 16) | 0x40 : nearest);
 }
 
-#ifdef FP64
 FUNCTION f64 widen_f64(f64 value) { return value; }
 FUNCTION f64 narrow_f64_f64(f64 value) { return value; }
 FUNCTION f64 narrow_f32_f64(f32 value) { return value; }
@@ -531,7 +509,6 @@ FUNCTION f32 round_to_odd(f64 value) {
 }
 FUNCTION u16 narrow_f64_f16(f64 value) { return narrow_f32_f16(round_to_odd(value)); }
 FUNCTION u16 narrow_f64_bf16(f64 value) { return narrow_f32_bf16(round_to_odd(value)); }
-#endif
 
 // ---- groups of neighbours
 
@@ -555,9 +532,7 @@ FUNCTION u16 narrow_f64_bf16(f64 value) { return narrow_f32_bf16(round_to_odd(va
 LOADS_1(f32)
 LOADS_1(f16)
 LOADS_1(bf16)
-#ifdef FP64
 LOADS_1(f64)
-#endif
 
 LOADS_2(f32, float2)
 FUNCTION void loads_f32_4(GLOBAL const f32 *p, u64 i, PRIVATE f32 *v) {
@@ -627,7 +602,6 @@ LOADS_OF_HALVES(bf16)
 STORES_OF_SINGLES(f32)
 STORES_OF_HALVES(f32, f16)
 STORES_OF_HALVES(f32, bf16)
-#ifdef FP64
 LOADS_2(f64, double2)
 #ifdef LOAD_ONCE_OF
 FUNCTION void PAIR_ONCE(const f64 *p, u64 i, f64 *v) {
@@ -653,7 +627,6 @@ STORES_OF_DOUBLES(f64)
 STORES_OF_SINGLES(f64)
 STORES_OF_HALVES(f64, f16)
 STORES_OF_HALVES(f64, bf16)
-#endif
 
 // ---- sums over threads
 
@@ -691,10 +664,8 @@ STORES_OF_HALVES(f64, bf16)
 #endif
 TILE_SUM_OF(f32)
 TILE_SUM_OF(c32)
-#ifdef FP64
 TILE_SUM_OF(f64)
 TILE_SUM_OF(c64)
-#endif
 
 // What the block wrote before is seen by the block that is last, which sets the counter back.
 FUNCTION bool last_block(GLOBAL u32 *counter, LOCAL u32 *scratch) {
@@ -739,10 +710,8 @@ FUNCTION bool last_block(GLOBAL u32 *counter, LOCAL u32 *scratch) {
     }
 EVALUATE_OF(f32)
 EVALUATE_OF(c32)
-#ifdef FP64
 EVALUATE_OF(f64)
 EVALUATE_OF(c64)
-#endif
 
 // ---- sparse matrices
 

@@ -43,7 +43,6 @@ KERNEL list_blocks(STRIP_ROWS, GLOBAL const u64 *RESTRICT block_offsets,
     }
 }
 
-#ifdef FP64
 // The Frobenius norms of blocks, negative beside the diagonal.
 KERNEL block_norms(STRIP_ROWS, GRAPH_OF(block), GLOBAL const f64 *RESTRICT values,
                    GLOBAL f64 *RESTRICT norms) {
@@ -60,7 +59,6 @@ KERNEL block_norms(STRIP_ROWS, GRAPH_OF(block), GLOBAL const f64 *RESTRICT value
         }
     }
 }
-#endif
 
 // Values in their places; zeros where a block has no entry. `starts` and `marks` are those of sliced.c.
 KERNEL place_blocks(STRIP_ROWS, u64 slices, GLOBAL const u32 *RESTRICT order, GRAPH_OF(block),

@@ -75,9 +75,7 @@
 TEAM_FOLD(u32, team_smallest, min(value, other))
 TEAM_FOLD(u32, team_sum_u32, value + other)
 TEAM_FOLD(f32, team_sum_f32, value + other)
-#ifdef FP64
 TEAM_FOLD(f64, team_sum_f64, value + other)
-#endif
 #ifdef DIALECT_CUDA
 #define TEAM_SUM_OF_PARTS(C, R)                                                                    \
     FUNCTION C team_sum_##C(C value, LOCAL C *scratch) {                                           \
@@ -85,7 +83,7 @@ TEAM_FOLD(f64, team_sum_f64, value + other)
         return make_##C(team_sum_##R(value.x, parts), team_sum_##R(value.y, parts));               \
     }
 TEAM_SUM_OF_PARTS(c64, f64)
-#elif defined(FP64)
+#else
 TEAM_FOLD(c64, team_sum_c64, value + other)
 #endif
 #define TEAM_SUM(A, value, scratch) PASTE(team_sum_, A)(value, scratch)

@@ -178,7 +178,6 @@ FUNCTION u32 mix32(u32 x) {
 FUNCTION u32 scramble_wide(u64 index, u64 seed) {
     return mix32(mix32((u32)index ^ (u32)seed) ^ (u32)(seed >> 32) ^ (u32)(index >> 32));
 }
-FUNCTION u32 scramble(u32 index, u64 seed) { return scramble_wide(index, seed); }
 FUNCTION u64 mix64(u64 x) {
     x += U64(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * U64(0xbf58476d1ce4e5b9);
