@@ -1,16 +1,16 @@
-//! How much was done.
+//! Counters of operations and memory.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Observer;
 
-/// How often something was done, and how many bytes that were.
+/// The number of calls and of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How often.
+    /// The number of calls.
     pub times: usize,
-    /// Bytes of all times together.
+    /// The bytes of all calls.
     pub bytes: usize,
 }
 
@@ -28,7 +28,7 @@ pub struct Counts {
     pub operations: BTreeMap<String, Count>,
     /// Buffers made, by the name of their executor.
     pub allocations: BTreeMap<String, Count>,
-    /// Values that travelled, by the names of the executors they came from and went to.
+    /// Copied values, by the names of the source and target executors.
     pub copies: BTreeMap<(String, String), Count>,
 }
 

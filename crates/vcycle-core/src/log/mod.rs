@@ -1,8 +1,8 @@
 //! Observers, which are notified of what happens in a run.
 //!
-//! Algorithms carry no printing and no clocks. They open a named stage
+//! Algorithms contain no printing and no clocks. They open a named stage
 //! ([`Workspace::stage`](crate::workspace::Workspace::stage)) and announce iterations; observers
-//! make a profile or a trace of that.
+//! make a profile or a trace from that.
 
 mod chrome_trace;
 mod counts;
@@ -23,9 +23,9 @@ use crate::executor::{Executor, Listening, MemoryEvent};
 pub struct IterationEvent<'a> {
     /// Iterations done; 0 announces the start.
     pub iteration: usize,
-    /// Relative residual of every column, as the method's recurrence knows it.
+    /// Relative residual of every column, by the method's recurrence.
     pub residuals: &'a [f64],
-    /// The tolerance the residuals are held against.
+    /// The tolerance for the residuals.
     pub tolerance: f64,
 }
 
@@ -37,23 +37,23 @@ pub trait Observer {
     fn stage_ends(&mut self, _name: &str, _elapsed: Duration, _bytes: usize) {}
     /// A solver has done an iteration.
     fn iteration(&mut self, _event: &IterationEvent<'_>) {}
-    /// Something worth knowing that is no error: a stage that a device has no kernel for, say.
+    /// A message that is not an error, for example of a stage without a device kernel.
     fn note(&mut self, _text: &str) {}
     /// A buffer was made; reported when the next stage begins or ends, of
     /// [watched](Self::watches_memory) memory alone.
     fn allocated(&mut self, _executor: &str, _bytes: usize) {}
     /// Values were copied from an executor to another; reported as [`allocated`](Self::allocated) is.
     fn copied(&mut self, _from: &str, _to: &str, _bytes: usize) {}
-    /// Whether allocations and copies of the thread that makes the [`Log`] are of interest.
+    /// Whether to report allocations and copies of the thread that makes the [`Log`].
     fn watches_memory(&self) -> bool {
         false
     }
-    /// Whether the solve is to end; asked after every iteration.
+    /// Whether the solve has to end; called after every iteration.
     fn wants_stop(&self) -> bool {
         false
     }
-    /// Whether the time of stages is of interest. On a device that has a price: the host then
-    /// waits for each stage to end.
+    /// Whether to measure the time of stages. On a device this takes time: the host then waits for each stage
+    /// to end.
     fn times_stages(&self) -> bool {
         false
     }
@@ -118,19 +118,19 @@ impl Log {
         self.observers.borrow().is_empty()
     }
 
-    /// Whether an observer wants the time of stages.
+    /// Whether an observer measures the time of stages.
     pub fn times_stages(&self) -> bool {
         let observers = self.observers.borrow();
         observers.iter().any(|observer| observer.times_stages())
     }
 
-    /// Whether an observer wants the solve to end.
+    /// Whether an observer requests the end of the solve.
     pub fn wants_stop(&self) -> bool {
         let observers = self.observers.borrow();
         observers.iter().any(|observer| observer.wants_stop())
     }
 
-    /// Has the stages of a device's work end when the device is done, if an observer times them.
+    /// Ends stages of a device when the device is done, if an observer measures their time.
     #[doc(hidden)]
     pub fn follow(&self, executor: &Executor) {
         if executor.is_device() && self.times_stages() {
@@ -138,7 +138,7 @@ impl Log {
         }
     }
 
-    /// Waits for the device that is followed. The next operation reports what fails there.
+    /// Waits for the device whose stages are timed. The next operation reports its errors.
     fn catch_up(&self) {
         if let Some(device) = self.device.borrow().as_ref() {
             let _ = device.synchronize();
@@ -176,12 +176,12 @@ impl Log {
         self.each(|observer| observer.iteration(event));
     }
 
-    /// Tells something worth knowing.
+    /// Reports a message.
     pub fn note(&self, text: &str) {
         self.each(|observer| observer.note(text));
     }
 
-    /// Hands on what happened to memory since the last time.
+    /// Passes on the memory events since the last call.
     fn report_memory(&self) {
         let events = self.memory.iter().flat_map(Listening::events);
         events.for_each(|event| match &event {

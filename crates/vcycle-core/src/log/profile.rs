@@ -1,4 +1,4 @@
-//! Where the time of a run goes.
+//! The time of a run by stages.
 
 use std::fmt::{Display, Formatter};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use super::Observer;
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Profile {
     stages: Vec<Stage>,
-    /// For every open stage its place among its siblings, outermost first.
+    /// For every open stage its position among its siblings, outermost first.
     #[serde(skip)]
     open: Vec<usize>,
 }
@@ -35,13 +35,13 @@ pub struct Profile {
 /// One stage of a run, all its calls together.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stage {
-    /// What was done.
+    /// The name of the stage.
     pub name: String,
-    /// How often.
+    /// The number of calls.
     pub calls: usize,
     /// Time of all calls, inner stages included.
     pub seconds: f64,
-    /// Bytes moved by the stage itself, as far as it knows them.
+    /// Bytes moved by the stage itself, if it counts them.
     pub bytes: usize,
     /// The stages inside it.
     pub children: Vec<Stage>,
@@ -58,7 +58,7 @@ impl Stage {
         }
     }
 
-    /// Bandwidth in GB/s; `None` where the stage does not know its bytes.
+    /// Bandwidth in GB/s; `None` if the stage does not count its bytes.
     pub fn bandwidth(&self) -> Option<f64> {
         let known = self.bytes > 0 && self.seconds > 0.0;
         known.then(|| self.bytes as f64 / self.seconds * 1e-9)
@@ -66,7 +66,7 @@ impl Stage {
 }
 
 impl Profile {
-    /// The outermost stages, in the order they first began.
+    /// The outermost stages, in the order of their first call.
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }

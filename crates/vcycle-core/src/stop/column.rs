@@ -1,10 +1,10 @@
-//! The state of one right-hand side while it is solved for.
+//! The state of one right-hand side during a solve.
 
 use super::{Status, Stop};
 use crate::scalar::Scalar;
 
-/// A residual of at most so many roundoffs of its terms is made of rounding: the exact solution, rounded, has half
-/// a roundoff, computing it adds one or two, and a recurrence is wrong about it by some more.
+/// A residual of at most this many roundoffs of its terms consists of rounding errors: the exact solution, rounded, has half
+/// a roundoff, computing the residual adds one or two, and a recurrence deviates by some more.
 const ROUNDING: f64 = 20.0;
 
 /// The state of one right-hand side.
@@ -14,23 +14,23 @@ pub(super) struct Column {
     pub begun: bool,
     pub scale: f64,
     pub target: Option<f64>,
-    /// What the recurrence is to reach: the target, or less once it was wrong about that.
+    /// The goal of the recurrence: the target, or less if its residual was too small before.
     pub goal: Option<f64>,
     pub initial: f64,
     pub norm: f64,
-    /// The norm one iteration earlier, where the host looked.
+    /// The norm one iteration earlier, if the host read it.
     pub before: f64,
     pub best: f64,
     pub best_iteration: usize,
-    /// The norm when it had halved last, and the iteration of that.
+    /// The norm when it was last halved, and that iteration.
     pub halved: (f64, usize),
     pub iterations: usize,
-    /// Whether a criterion of the user has ended it.
+    /// Whether a criterion of the user ended it.
     pub accepted: bool,
 }
 
-/// Whether a residual is made of rounding, given the level that comes from and the norm of the right-hand side. Where
-/// rounding is as large as that, as for singular matrices, nothing is solved.
+/// Whether a residual consists of rounding errors, given the level of rounding and the norm of the right-hand side. If
+/// rounding is as large as that norm, as for singular matrices, nothing is solved.
 #[doc(hidden)]
 pub fn is_rounding<T: Scalar>(norm: f64, level: f64, rhs_norm: f64) -> bool {
     norm < rhs_norm && norm <= ROUNDING * T::KIND.roundoff() * level
@@ -84,18 +84,18 @@ impl Column {
         self.status = ending;
     }
 
-    /// Whether a residual that is to fall is made of rounding, given the level that comes from.
+    /// Whether a residual that has to be reduced consists of rounding errors, given the level of rounding.
     pub fn is_rounding<T: Scalar>(&self, norm: f64, level: f64) -> bool {
         self.target.is_some() && is_rounding::<T>(norm, level, self.scale)
     }
 
-    /// Whether the target is below what the exact solution has, once it is rounded.
+    /// Whether the target is below the residual of the rounded exact solution.
     pub fn asks_too_much<T: Scalar>(&self, level: f64) -> bool {
         let least = T::KIND.roundoff() * level;
         self.target.is_some_and(|target| target < least)
     }
 
-    /// Whether, at the speed so far, the limit of iterations would be passed twice over.
+    /// Whether convergence at the speed so far would need twice the limit of iterations.
     pub fn is_hopeless(&self, stop: &Stop) -> bool {
         let is_due =
             |every: usize| self.iterations > 0 && self.iterations.is_multiple_of(every.max(1));
@@ -107,7 +107,7 @@ impl Column {
         done.is_nan() || done * most <= needed * so_far
     }
 
-    /// Remembers this iteration if it has halved the norm.
+    /// Records this iteration if it has halved the norm.
     pub fn note_halving(&mut self, iteration: usize) {
         if self.norm < 0.5 * self.halved.0 {
             self.halved = (self.norm, iteration);

@@ -1,40 +1,40 @@
-//! Stopping criteria of users.
+//! User-defined stopping criteria.
 
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a solve stands, as a [`Criterion`] is asked.
+/// The progress of a solve, for a [`Criterion`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Progress<'p> {
     /// Iterations done; 0 before the first.
     pub iteration: usize,
-    /// Relative residual of every column, as the method's recurrence knows it.
+    /// Relative residual of every column, by the method's recurrence.
     pub residuals: &'p [f64],
     /// Time since the solve began.
     pub elapsed: Duration,
 }
 
-/// A stopping criterion of one's own: any closure that says whether a solve has gone far enough.
+/// A user-defined stopping criterion: a closure that returns whether the solve may end.
 #[derive(Clone)]
 pub struct Criterion(Arc<Holds>);
 
 type Holds = dyn Fn(&Progress<'_>) -> bool + Send + Sync;
 
 impl Criterion {
-    /// Holds when `holds` says so; that is asked after every iteration.
+    /// Holds when `holds` returns true; it is called after every iteration.
     pub fn new(holds: impl Fn(&Progress<'_>) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(holds))
     }
 
-    /// Whether the solve has gone far enough.
+    /// Whether the solve may end.
     pub fn holds(&self, progress: &Progress<'_>) -> bool {
         (self.0)(progress)
     }
 }
 
-/// The same closure, not one that says the same.
+/// Compares the closures by identity.
 impl PartialEq for Criterion {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

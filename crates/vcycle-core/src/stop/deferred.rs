@@ -1,5 +1,5 @@
-//! Judging where the host does not wait: on a device the columns of a solve end by themselves, and
-//! the host learns of it later.
+//! Convergence checks without a wait of the host: on a device the columns of a solve end by themselves, and
+//! the host reads the result later.
 
 use num_traits::Zero;
 
@@ -13,7 +13,7 @@ use crate::operations::monitor::{ColumnState, Condition, Judge, Limits, Snapshot
 use crate::scalar::{Field, Scalar};
 use crate::vector::Scalars;
 
-/// How the kernels write a status: 0 goes on, then by place in this list.
+/// The status numbers of the kernels: 0 for columns that continue, else the position in this list from 1 on.
 const STATUSES: [Status; 9] = [
     Status::Converged,
     Status::IterationLimit,
@@ -27,10 +27,10 @@ const STATUSES: [Status; 9] = [
 ];
 
 impl<T: Scalar> Monitor<T> {
-    /// From here on a device judges, if the executor is one: iterations may be queued, or replayed, without
-    /// waiting. Says whether it does.
+    /// Lets the device check convergence, if the executor is a device: iterations may then be queued, or replayed, without
+    /// waiting. Returns whether it does.
     pub fn defer(&mut self, executor: &Executor) -> Result<bool> {
-        // Ranks that ask observers and clocks of their own have to agree; criteria they ask one by one.
+        // Over ranks user-defined criteria are evaluated on the host, in every iteration.
         if executor.team().is_some() && !self.stop.criteria.is_empty() {
             return Ok(false);
         }
@@ -53,20 +53,20 @@ impl<T: Scalar> Monitor<T> {
         Ok(true)
     }
 
-    /// From here on the host judges again.
+    /// Lets the host check convergence again.
     #[doc(hidden)]
     pub fn resume(&mut self) -> Result<()> {
         if let Some(deferred) = &mut self.deferred {
             deferred.on = false;
         }
-        // From here on this thread speaks to other ranks: what was replayed must have ended to.
+        // After this the thread exchanges messages with other ranks, so replayed work must have ended.
         if self.active.executor().callbacks().is_some() {
             self.active.executor().synchronize()?;
         }
         self.activate()
     }
 
-    /// Whether a device judges now.
+    /// Whether a device checks convergence.
     #[doc(hidden)]
     pub fn is_deferred(&self) -> bool {
         self.deferred.as_ref().is_some_and(|deferred| deferred.on)
@@ -103,9 +103,8 @@ impl<T: Scalar> Monitor<T> {
         Ok(false)
     }
 
-    /// Asks for what is known after the iteration that was queued last; then waits for what was
-    /// asked for before, and for this too where the solve may be near its end. Says whether all
-    /// columns have ended.
+    /// Requests the norms after the iteration that was queued last. Then waits for those requested before,
+    /// and for these as well if the solve may be near its end. Returns whether all columns have ended.
     #[doc(hidden)]
     pub fn look(&mut self, log: &Log) -> Result<bool> {
         if let Some(callbacks) = self.active.executor().callbacks() {
@@ -122,7 +121,7 @@ impl<T: Scalar> Monitor<T> {
         Ok(false)
     }
 
-    /// Waits for all that was asked for. Says whether all columns have ended.
+    /// Waits for all requests. Returns whether all columns have ended.
     #[doc(hidden)]
     pub fn settle(&mut self, log: &Log) -> Result<bool> {
         while self.is_deferred() && self.judge_of_device().pending() > 0 {

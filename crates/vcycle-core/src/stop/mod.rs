@@ -1,4 +1,4 @@
-//! When a solver stops, and what it says then.
+//! Stopping criteria and outcomes of solvers.
 
 mod column;
 mod criterion;
@@ -36,9 +36,9 @@ pub struct Stop {
     pub initial_tolerance: Option<f64>,
     /// Converged when the residual is at most this.
     pub absolute_tolerance: Option<f64>,
-    /// Whether the recurrence of the method is believed when it has reached a tolerance. If not,
-    /// the true residual decides, and the solve goes on while that helps. Beyond the accuracy of
-    /// the arithmetic only the recurrence gets on: papers that ask for it count so.
+    /// Whether the residual of the method's recurrence decides on convergence. If not, the true residual
+    /// decides, and the solve continues while that helps. Below the accuracy of the arithmetic only the
+    /// residual of the recurrence still falls; some papers count its iterations.
     pub trust_recurrence: bool,
     /// At most this many iterations.
     pub iterations: usize,
@@ -48,8 +48,8 @@ pub struct Stop {
     pub divergence: f64,
     /// Stagnated when the best residual has not fallen by a tenth in this many iterations.
     pub stagnation: Option<usize>,
-    /// Every so many iterations: given up, as at the limit of iterations, if that would be passed twice over at the
-    /// speed so far.
+    /// After each multiple of this many iterations: ends with the status of the iteration limit, if convergence at the speed
+    /// so far would need twice that limit.
     pub forecast: Option<usize>,
     /// Converged when one of these holds, whatever the residual.
     pub criteria: Vec<Criterion>,
@@ -116,7 +116,7 @@ impl Stop {
         self
     }
 
-    /// Or when a criterion of one's own holds: all columns end as converged then.
+    /// Or when a user-defined criterion holds: all columns then end as converged.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -137,7 +137,7 @@ impl Stop {
         self
     }
 
-    /// Believes the recurrence of the method.
+    /// Lets the residual of the method's recurrence decide.
     #[must_use]
     pub fn trusting_recurrence(mut self) -> Self {
         self.trust_recurrence = true;

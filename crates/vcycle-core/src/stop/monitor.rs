@@ -14,25 +14,25 @@ use crate::scalar::{Field, Real, Scalar};
 use crate::vector::Scalars;
 use crate::workspace::Pooled;
 
-/// A residual that has not halved in so many iterations may have reached its limit.
+/// A residual that has not halved in this many iterations may have reached the limit of accuracy.
 const STALLED: usize = 8;
-/// Every so many iterations the limit is looked for in any case.
+/// The limit of accuracy is checked every this many iterations in any case.
 const LOOKS: usize = 64;
 
-/// Most residuals kept without growing the history.
+/// Number of residuals for which the history has memory from the start.
 const HISTORY_RESERVED: usize = 4096;
 
 /// Watches the residual norms of a solve and ends its columns one by one.
 ///
 /// A method calls [`start`](Monitor::start) with the norms of the initial residual and
-/// [`done`](Monitor::done) after each iteration; both say whether every column has ended. It
+/// [`done`](Monitor::done) after each iteration; both return whether every column has ended. It
 /// multiplies its updates of the solution by [`active`](Monitor::active), so that a column that
 /// has ended keeps its solution.
 #[derive(Debug)]
 pub struct Monitor<T: Scalar> {
     pub(super) stop: Stop,
     pub(super) columns: Vec<Column>,
-    /// The columns that the vectors of the solve still have, by their places among all.
+    /// The columns that are still in the vectors of the solve, by their original positions.
     pub(super) block: Vec<usize>,
     pub(super) active: Scalars<T>,
     pub(super) norms: Vec<T::Arith>,
@@ -41,12 +41,12 @@ pub struct Monitor<T: Scalar> {
     pub(super) iteration: usize,
     start: Instant,
     announced: bool,
-    /// Iterations without halving after which the limit of accuracy is looked for.
+    /// Iterations without halving after which the limit of accuracy is checked.
     stalled: usize,
-    /// The iteration before which it is not looked for again.
+    /// The iteration before which it is not checked again.
     next_look: usize,
     pub(super) deferred: Option<Deferred>,
-    /// How many ranks ask to stop and are out of time, where a method has added that up already.
+    /// The numbers of ranks that request a stop and that are out of time, if a method has summed them already.
     requested: Option<[f64; 2]>,
 }
 
@@ -54,7 +54,7 @@ pub struct Monitor<T: Scalar> {
 #[derive(Debug)]
 pub(super) struct Deferred {
     pub judge: Judge,
-    /// Whether the device judges now.
+    /// Whether the device checks convergence.
     pub on: bool,
 }
 
@@ -80,7 +80,7 @@ impl<T: Scalar> Monitor<T> {
         self.activate()
     }
 
-    /// Takes the norms of the residual of the initial guess. Says whether all columns have ended.
+    /// Sets the norms of the residual of the initial guess. Returns whether all columns have ended.
     ///
     /// When the solve is restarted, these correct the last norms of the recurrence; tolerances
     /// and limits stay those of the whole solve.
@@ -95,7 +95,7 @@ impl<T: Scalar> Monitor<T> {
         self.judge(log)
     }
 
-    /// Counts an iteration and takes the residual norms after it. Says whether all columns have
+    /// Counts an iteration with the residual norms after it. Returns whether all columns have
     /// ended.
     pub fn done(&mut self, norms: &Scalars<T>, log: &Log) -> Result<bool> {
         if self.is_deferred() {
@@ -107,7 +107,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Ends with a status the active columns whose value is `bad`, and with [`Status::NonFinite`] those whose value is infinite
-    /// or NaN. Says whether all columns have ended.
+    /// or NaN. Returns whether all columns have ended.
     #[doc(hidden)]
     pub fn end_where(
         &mut self,
@@ -132,12 +132,12 @@ impl<T: Scalar> Monitor<T> {
         Ok(self.all_ended())
     }
 
-    /// One for every column that goes on, zero for those that have ended.
+    /// One for every column that continues, zero for those that have ended.
     pub fn active(&self) -> &Scalars<T> {
         &self.active
     }
 
-    /// Whether one column goes on; for methods that keep a column's state on the host.
+    /// Whether one column continues; for methods that have a column's state on the host.
     pub fn is_active(&self, column: usize) -> bool {
         self.columns[column].status.is_none()
     }
@@ -158,13 +158,13 @@ impl<T: Scalar> Monitor<T> {
         self.iteration
     }
 
-    /// Looks for the limit of accuracy after each iteration that has not halved the residual: for methods that gain
-    /// digits in every one.
+    /// Checks the limit of accuracy after each iteration that has not halved the residual: for methods that gain
+    /// digits in every iteration.
     pub fn expect_digits(&mut self) {
         self.stalled = 1;
     }
 
-    /// Whether the solve may have reached the limit of accuracy, as far as its residuals show.
+    /// Whether the solve may have reached the limit of accuracy, by its residuals.
     #[doc(hidden)]
     pub fn may_be_at_limit(&self) -> bool {
         let going = |column: &&Column| column.status.is_none() && column.target.is_some();
@@ -175,8 +175,8 @@ impl<T: Scalar> Monitor<T> {
                 || self.columns.iter().filter(going).any(is_stalled))
     }
 
-    /// Ends the columns whose residual is made of rounding, given the `levels` that it comes from; says whether all
-    /// have ended. The limit is looked for less and less often.
+    /// Ends the columns whose residual consists of rounding errors, given the `levels` of rounding; returns whether all
+    /// have ended. The limit is checked less and less often.
     #[doc(hidden)]
     pub fn end_at_limit(&mut self, levels: &[f64]) -> Result<bool> {
         let iteration = self.iteration;
@@ -198,7 +198,7 @@ impl<T: Scalar> Monitor<T> {
         self.stop.iterations.saturating_sub(self.iteration)
     }
 
-    /// Largest relative residual after 0, 1, 2... iterations, as the recurrence knows it.
+    /// Largest relative residual after 0, 1, 2... iterations, by the recurrence.
     #[doc(hidden)]
     pub fn take_history(&mut self) -> Vec<f64> {
         self.history.clone()
@@ -220,9 +220,9 @@ impl<T: Scalar> Monitor<T> {
         Ok(self.all_ended())
     }
 
-    /// Tells observers of the residuals after an iteration, and keeps the worst.
+    /// Reports the residuals after an iteration to observers, and records the largest.
     pub(super) fn announce(&mut self, log: &Log) {
-        // A restart judges an iteration again: the later word counts.
+        // A restart checks an iteration again: the later value counts.
         self.history.truncate(self.iteration);
         self.history
             .push(self.residuals.iter().copied().fold(0.0, f64::max));
@@ -235,7 +235,7 @@ impl<T: Scalar> Monitor<T> {
         }
     }
 
-    /// Ends what goes on if a criterion of the user holds or an observer wants that.
+    /// Ends all columns if a criterion of the user holds or an observer requests that.
     pub(super) fn check_requests(&mut self, log: &Log) -> Result<()> {
         if !self.stop.criteria.is_empty() {
             let progress = Progress {
@@ -278,13 +278,13 @@ impl<T: Scalar> Monitor<T> {
             .is_some_and(|time| self.start.elapsed() >= time)
     }
 
-    /// Whether an observer of this rank wants to stop, and whether its time is used up, as ones and zeros: for methods that add them to a
-    /// sum of their own, which saves the sum by which ranks agree to stop.
+    /// Whether an observer of this rank requests a stop, and whether its time is used up, as ones and zeros: for methods that
+    /// add them to a sum of their own, which saves a separate reduction for stop requests.
     pub fn stop_requests(&self, log: &Log) -> [f64; 2] {
         [log.wants_stop(), self.is_late()].map(|wish| f64::from(u8::from(wish)))
     }
 
-    /// Takes the sums of the stop requests of all ranks, for the next judgement. Without other ranks they are known anyway.
+    /// Sets the sums of the stop requests of all ranks, for the next check. They are not needed without other ranks.
     pub fn take_stop_requests(&mut self, stop_requests: [f64; 2]) {
         self.requested = self
             .active

@@ -1,4 +1,4 @@
-//! Columns that have ended leave the block of vectors that a solve works on.
+//! Removes columns that have ended from the block of vectors of a solve.
 
 use num_traits::One;
 
@@ -8,14 +8,14 @@ use crate::error::Result;
 use crate::scalar::Scalar;
 use crate::vector::Scalars;
 
-/// Columns that a block has at least: products and sums of one column are added up in another order than those of several.
+/// Minimum number of columns of a block: products and sums of one column are added in another order than those of several.
 const LEAST: usize = 2;
-/// On devices numbers of columns that are multiples of this have the same kernels: none is compiled because columns leave.
+/// On devices multiples of this number of columns use the same kernels, so that none is compiled when columns are removed.
 const SAME_KERNELS: usize = 8;
-/// Iterations that are expected to follow, so that a narrower block is worth what it takes to make it.
+/// Expected further iterations for which making a narrower block is worth its time.
 const WORTHWHILE: f64 = 3.0;
 
-/// What a [`Monitor`] knew of a block before some of its columns left.
+/// The state of a [`Monitor`] for a block before some of its columns were removed.
 #[derive(Debug)]
 pub struct Wide<T: Scalar> {
     block: Vec<usize>,
@@ -25,8 +25,8 @@ pub struct Wide<T: Scalar> {
 }
 
 impl<T: Scalar> Monitor<T> {
-    /// The places of the columns that are to stay in the block, where half of them or more may leave. Their number is a power of
-    /// two: some that have ended may stay, too.
+    /// The positions of the columns that stay in the block, if at least half of them can be removed. Their number is a power of
+    /// two, so some that have ended may stay.
     #[doc(hidden)]
     pub fn staying(&self) -> Option<Vec<usize>> {
         let goes_on = |place: &usize| self.columns[self.block[*place]].status.is_none();
@@ -57,7 +57,7 @@ impl<T: Scalar> Monitor<T> {
         most.min(self.iterations_left() as f64) >= WORTHWHILE
     }
 
-    /// From here on the vectors of the solve have only these columns of the block; returns what [`widen`](Self::widen) takes.
+    /// Restricts the vectors of the solve to these columns of the block; returns the argument for [`widen`](Self::widen).
     #[doc(hidden)]
     pub fn narrow(&mut self, staying: &[usize]) -> Result<Wide<T>> {
         let ones = Scalars::filled(self.active.executor(), staying.len(), T::Arith::one())?;
@@ -72,7 +72,7 @@ impl<T: Scalar> Monitor<T> {
         Ok(wide)
     }
 
-    /// The vectors have all columns again that they had before [`narrow`](Self::narrow).
+    /// Restores all columns that the vectors had before [`narrow`](Self::narrow).
     #[doc(hidden)]
     pub fn widen(&mut self, wide: Wide<T>) -> Result<()> {
         (self.block, self.active) = (wide.block, wide.active);
@@ -82,7 +82,7 @@ impl<T: Scalar> Monitor<T> {
 }
 
 impl Column {
-    /// Iterations until the goal at the mean speed so far; infinitely many where nothing is known.
+    /// Iterations until the goal at the mean speed so far; infinity if that is unknown.
     fn expected(&self) -> f64 {
         let done = (self.initial / self.norm).ln();
         match self.goal {

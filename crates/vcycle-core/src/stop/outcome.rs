@@ -1,4 +1,4 @@
-//! What a solve says at its end.
+//! Outcomes of solves.
 
 use std::fmt::{Display, Formatter};
 use std::time::Duration;
@@ -17,11 +17,11 @@ pub enum Status {
     IterationLimit,
     /// The time allowed was used up.
     TimeLimit,
-    /// An observer wanted it to end.
+    /// An observer stopped it.
     Interrupted,
-    /// The residual is that of rounding: no method gets further with numbers of this precision.
+    /// The residual consists of rounding errors: no method gets further in this precision.
     AccuracyLimit,
-    /// The residual no longer falls; the method's reach is exhausted.
+    /// The residual no longer falls.
     Stagnated,
     /// The residual grew beyond bounds.
     Diverged,
@@ -44,7 +44,7 @@ pub enum Part {
 }
 
 impl Status {
-    /// The word scripts rely on: `converged`, `iteration-limit`, `time-limit`, `interrupted`,
+    /// The name for scripts: `converged`, `iteration-limit`, `time-limit`, `interrupted`,
     /// `accuracy-limit`, `stagnated`, `diverged`, `non-finite`, `indefinite`, `breakdown`.
     pub fn name(self) -> &'static str {
         match self {
@@ -102,18 +102,18 @@ impl Display for Status {
 /// How one right-hand side ended.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnOutcome {
-    /// How it ended.
+    /// The status.
     pub status: Status,
-    /// Iterations until its own end.
+    /// Iterations of this column.
     pub iterations: usize,
-    /// True residual over the norm of the right-hand side.
+    /// True residual divided by the norm of the right-hand side.
     pub relative_residual: f64,
-    /// The same as the method's recurrence believed it.
+    /// The same by the method's recurrence.
     pub recurrence_residual: f64,
-    /// The normwise backward error, or more: `x` solves a system whose matrix and right-hand side differ by this part of
-    /// their norms.
+    /// An upper bound of the normwise backward error: `x` solves a system whose matrix and right-hand side differ by this part
+    /// of their norms.
     pub backward_error: f64,
-    /// What rounding makes of `A x` over what it does of the right-hand side: the condition number is at least so large.
+    /// The rounding error of `A x` divided by that of the right-hand side, a lower bound of the condition number.
     pub condition: f64,
 }
 
@@ -127,15 +127,15 @@ pub struct Outcome {
     pub iterations: usize,
     /// The largest true relative residual of the columns.
     pub relative_residual: f64,
-    /// The largest relative residual as the recurrence believed it.
+    /// The largest relative residual by the recurrence.
     pub recurrence_residual: f64,
     /// The largest [backward error](ColumnOutcome::backward_error) of the columns.
     pub backward_error: f64,
     /// The largest [bound of the condition number](ColumnOutcome::condition) of the columns.
     pub condition: f64,
-    /// Every column on its own.
+    /// The outcome of each column.
     pub columns: Vec<ColumnOutcome>,
-    /// Largest relative residual after 0, 1, 2... iterations, as the recurrence knows it.
+    /// Largest relative residual after 0, 1, 2... iterations, by the recurrence.
     pub history: Vec<f64>,
     /// Time of the solve, set-up not counted.
     pub elapsed: Duration,
@@ -147,7 +147,7 @@ impl Outcome {
         self.status == Status::Converged
     }
 
-    /// Whether the recurrence believed less than half of the true residual: both are to be told.
+    /// Whether the residual of the recurrence is less than half of the true one: then both are reported.
     pub fn recurrence_differs(&self) -> bool {
         self.relative_residual > 2.0 * self.recurrence_residual
     }
@@ -169,7 +169,7 @@ impl Outcome {
     pub fn from_columns(columns: Vec<ColumnOutcome>, history: Vec<f64>, elapsed: Duration) -> Self {
         let failed = columns.iter().find(|c| c.status != Status::Converged);
         let largest = |part: fn(&ColumnOutcome) -> f64| {
-            // NaN must win: it is the worst residual there is.
+            // NaN counts as the largest residual.
             columns.iter().map(part).fold(0.0, |worst: f64, residual| {
                 if residual.is_nan() {
                     residual

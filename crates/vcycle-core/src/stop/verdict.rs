@@ -1,4 +1,4 @@
-//! How columns have ended, judged by their true residuals.
+//! The status of columns by their true residuals.
 
 use super::Status;
 use super::monitor::Monitor;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Monitor<T> {
-    /// How a column has ended, as far as the recurrence knows; none while it goes on.
+    /// How a column ended by the recurrence; none while it continues.
     #[doc(hidden)]
     pub fn status(&self, column: usize) -> Option<Status> {
         self.columns[column].status
@@ -18,7 +18,7 @@ impl<T: Scalar> Monitor<T> {
         self.columns[column].iterations
     }
 
-    /// The last residual of a column as the recurrence knew it, relative.
+    /// The last relative residual of a column by the recurrence.
     #[doc(hidden)]
     pub fn recurrence_residual(&self, column: usize) -> f64 {
         self.columns[column].relative(self.columns[column].norm)
@@ -30,7 +30,7 @@ impl<T: Scalar> Monitor<T> {
         self.columns[column].relative(norm)
     }
 
-    /// How a column has ended, judged by its true residual norm and the level that rounding comes from.
+    /// How a column ended, by its true residual norm and the level of rounding.
     #[doc(hidden)]
     pub fn verdict(&self, column: usize, norm: f64, level: f64) -> Status {
         let state = &self.columns[column];
@@ -50,7 +50,7 @@ impl<T: Scalar> Monitor<T> {
     }
 
     /// Whether another start from the true residual may help a column: its recurrence broke
-    /// down, or converged where the residual did not, unless rounding forbids what is asked for.
+    /// down, or converged where the residual did not, unless rounding prevents that.
     #[doc(hidden)]
     pub fn restartable(&self, column: usize, norm: f64, level: f64) -> bool {
         let state = &self.columns[column];
@@ -64,7 +64,7 @@ impl<T: Scalar> Monitor<T> {
         claims && norm.is_finite() && falls_short && !is_over
     }
 
-    /// Lets the restartable columns go on.
+    /// Continues the restartable columns.
     #[doc(hidden)]
     pub fn reopen(&mut self, norms: &[f64], levels: &[f64]) -> Result<()> {
         for (column, (&norm, &level)) in norms.iter().zip(levels).enumerate() {
