@@ -1,4 +1,4 @@
-"""The reference of all options: names and defaults as the library tells them, words from its sources."""
+"""The reference of all options: names and defaults from the library, descriptions from its sources."""
 
 import json
 import pathlib
@@ -10,8 +10,8 @@ from vcycle import _core
 
 INTRODUCTION = """# Options
 
-One set of names everywhere: keys of configuration files (TOML or JSON), keywords in Python (with underscores), and
-where the program has an option of that name. This page is made of the parameter structs themselves, and
+The same names are used everywhere: as keys of configuration files (TOML or JSON), as keywords in Python (with underscores) and
+as options of the program where it has one of that name. This page is generated from the parameter structs, and
 `vcycle config` prints the same. A component is given by its name, `solver = "gmres"`, by its name and parameters in
 short, `"gmres:50"` or `"gmres:restart=50"`, or as a table, `{ name = "gmres", restart = 50 }`.
 
@@ -19,30 +19,30 @@ In Python the keys of the sections `stop`, `run` and of multigrid are keywords b
 `vcycle.solve(A, b, rtol=1e-10, threads=2, coarsening="pmis")`.
 
 A column has converged when its residual norm is at most *any* of the tolerances: `rtol` times the norm of the
-right-hand side, `reduction` times the norm of the initial residual, `atol`. `rtol` has a default; to leave the others
-alone, make it zero: `--rtol 0 --atol 1e-6`, `rtol=0, atol=1e-6`. On the command line `--rtol` replaces the `reduction` of a
+right-hand side, `reduction` times the norm of the initial residual, `atol`. `rtol` has a default; to use only the others, set it to zero: `--rtol 0 --atol 1e-6`, `rtol=0, atol=1e-6`. On the command line `--rtol` replaces the `reduction` of a
 preset or a configuration file, unless `--reduction` is given as well.
 
-What belongs to one system and not to the configuration are arguments of the solve:
+Data of a single system are arguments of the solve, not options:
 
 | program | Python | |
 |---|---|---|
 | `FILE`, `PROBLEM` or `-` | `A` | The matrix; `-` is standard input: Matrix Market text, also compressed, or the bytes of an `.npz` or `.npy` file. |
 | `--rhs FILE` | `b` | One or many right-hand sides. |
-| `--x0 FILE` | `x0` | Where iterations start, zero unless given: as many columns as right-hand sides. The program takes one column for all of them, too. |
-| `--near-nullspace`, `--coordinates`, `--block-size` | the same | What is known of the matrix. |
+| `--x0 FILE` | `x0` | Initial guess, zero by default: as many columns as right-hand sides. The program also accepts one column for all of them. |
+| `--near-nullspace`, `--coordinates`, `--block-size` | the same | Properties of the matrix. |
 
-A solve that needs more memory than there is, is refused before its matrix is read or made, with what it needs and what is
-available: what the system has free, or what the control groups (containers, batch systems) or the limit (`ulimit -v`) of the process leave, or what is
-free on a device. `vcycle info` tells the estimate, which is within 30 % for the problems it was measured with. The variable
-`VCYCLE_MEMORY` sets what is available on the host (`8G`); `VCYCLE_MEMORY=unlimited` refuses nothing. `VCYCLE_SIMD` (`portable`, `avx2`, `avx512`) limits the
-instructions that kernels of processors use; other values are refused.
+A solve that needs more memory than is available is refused before its matrix is read or made; the message has both numbers.
+Available is the free memory of the system, bounded by control groups (containers, batch systems) and the limit (`ulimit -v`)
+of the process, or the free memory of a device. `vcycle info` shows the estimate, which is within 30 % for the problems it was
+measured with. The variable `VCYCLE_MEMORY` sets the memory available on the host (`8G`); with `VCYCLE_MEMORY=unlimited` nothing is
+refused. `VCYCLE_SIMD` (`portable`, `avx2`, `avx512`) limits the
+instructions that CPU kernels use; other values are refused.
 """
 
 # The crates that have parameter structs.
 LIBRARY = ["vcycle", "vcycle-methods", "vcycle-core"]
 
-# The names that may be the value of a key: those that components say themselves, or the enum they come from.
+# The names that may be the value of a key: those of components, or the enum they come from.
 CHOICES = {
     "coarsening": None,
     "interpolation": None,
@@ -60,7 +60,7 @@ CHOICES = {
 
 
 class Sources:
-    """What the sources say of structs, their fields, enums and functions."""
+    """The documentation of structs, their fields, enums and functions in the sources."""
 
     def __init__(self, root: pathlib.Path) -> None:
         folders = [root / "crates" / crate / "src" for crate in LIBRARY]
@@ -103,7 +103,7 @@ class Sources:
         return "\n".join(lines)
 
     def summary(self, item: str) -> str:
-        """The first sentence of what is said of a function, struct or enum."""
+        """The first sentence of the documentation of a function, struct or enum."""
         before = re.search(
             rf"((?:^\s*///.*\n)+)(?:^\s*#\[.*\n)*^pub (?:fn|struct|enum) {item}\b", self.text, re.M
         )
