@@ -1,4 +1,4 @@
-"""What MkDocs has to be told of this repository: pages outside docs/, files that pages show, links between all of them."""
+"""Additions to MkDocs for this repository: pages outside docs/, files that pages show, links between all of them."""
 
 import pathlib
 import posixpath

@@ -16,9 +16,9 @@ if (location.protocol === "file:") window.Worker = class extends EventTarget {
     this.frame = frame;
     addEventListener("message", (event) => {
       if (event.data?.worker !== String(url)) return;
-      const told = new MessageEvent("message", { data: event.data.data });
-      this.dispatchEvent(told);
-      this.onmessage?.(told);
+      const forwarded = new MessageEvent("message", { data: event.data.data });
+      this.dispatchEvent(forwarded);
+      this.onmessage?.(forwarded);
     });
     document.body.append(frame);
   }

@@ -1,4 +1,4 @@
-// Solves the Poisson equation on a square: set-up, two right-hand sides, other values, and conjugate gradients of one's own
+// Solves the Poisson equation on a square: set-up, two right-hand sides, new values, and user-written conjugate gradients
 // around vcycle's cycle.
 //
 //     cc poisson.c $(pkg-config --cflags --libs vcycle) -lm -o poisson && ./poisson
@@ -82,7 +82,7 @@ int main(void) {
     check(vcycle_solve(solver, 1, b, 0, x, 0, NULL, &report));
     if (report.status != VCYCLE_CONVERGED || fabs(2.0 * x[ROWS / 2 + SIDE / 2] - middle) > 1e-6 * middle) return 1;
 
-    // Conjugate gradients of one's own, with a cycle as preconditioner.
+    // User-written conjugate gradients, with a cycle as preconditioner.
     for (int row = 0; row < ROWS; row++) x[row] = 0.0, r[row] = b[row];
     check(vcycle_apply(solver, 1, r, 0, z, 0));
     for (int row = 0; row < ROWS; row++) p[row] = z[row];

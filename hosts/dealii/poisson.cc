@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
 
     SolverControl control(10000, 1e-10 * b.l2_norm());
     SolverCG<Vector<double>> cg(control);
-    auto tell = [&](const char *name, Timer &timer, long iterations) {
+    auto print = [&](const char *name, Timer &timer, long iterations) {
         timer.stop();
         std::cout << "  " << name << ": " << iterations << " iterations, " << timer.wall_time() << " s\n";
     };
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
         PreconditionSSOR<SparseMatrix<double>> ssor;
         ssor.initialize(a, 1.2);
         cg.solve(a, x, b, ssor);
-        tell("SSOR and conjugate gradients", timer, control.last_step());
+        print("SSOR and conjugate gradients", timer, control.last_step());
     }
     auto differs = [&](const Vector<double> &other) {
         Vector<double> difference(other);
@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
         Timer timer;
         cycle.initialize(a);
         cg.solve(a, y, b, cycle);
-        tell("a cycle of vcycle and conjugate gradients of deal.II", timer, control.last_step());
+        print("a cycle of vcycle and conjugate gradients of deal.II", timer, control.last_step());
         if (differs(y)) return 1;
     }
     {
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
         vcycle::DealiiPreconditioner alone;
         alone.initialize(a);
         const vcycle::Report report = alone.solve(y, b, 1e-10);
-        tell("vcycle alone", timer, report.iterations);
+        print("vcycle alone", timer, report.iterations);
         if (!report.converged() || differs(y)) return 1;
     }
     a *= 2.0;

@@ -19,10 +19,10 @@ class DealiiPreconditioner {
 public:
     explicit DealiiPreconditioner(const std::string &options = "") : solver_(options) {}
 
-    // Unknowns of a node, its place and what nearly vanishes are told to this before.
+    // Unknowns per node, coordinates and near-nullspace are set on this before initialize.
     vcycle::Solver &solver() { return solver_; }
 
-    // Sets up for a matrix; other values in the places of the last one renew the levels.
+    // Sets up for a matrix; new values in the pattern of the last one update the levels.
     void initialize(const dealii::SparseMatrix<double> &a) {
         std::vector<std::int64_t> offsets{0};
         std::vector<std::int32_t> columns;

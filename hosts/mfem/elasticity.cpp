@@ -19,7 +19,7 @@ struct Timer {
     Timer() { watch.Start(); }
 };
 
-void tell(const char *name, int iterations, double seconds) {
+void report(const char *name, int iterations, double seconds) {
     std::cout << "  " << name << ": " << iterations << " iterations, " << seconds << " s\n";
 }
 
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
         cg.SetPreconditioner(smoother);
         cg.SetOperator(A);
         cg.Mult(B, reference);
-        tell("Gauss-Seidel and conjugate gradients", cg.GetNumIterations(), timer.seconds());
+        report("Gauss-Seidel and conjugate gradients", cg.GetNumIterations(), timer.seconds());
     }
     auto differs = [&](const mfem::Vector &other) {
         mfem::Vector difference(other);
@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
         cg.SetOperator(A);
         X = 0.0;
         cg.Mult(B, X);
-        tell("a cycle of vcycle and conjugate gradients of MFEM", cg.GetNumIterations(), timer.seconds());
+        report("a cycle of vcycle and conjugate gradients of MFEM", cg.GetNumIterations(), timer.seconds());
         if (!cg.GetConverged() || differs(X)) return 1;
     }
     {
@@ -101,9 +101,9 @@ int main(int argc, char **argv) {
         solver.SetSolving();
         solver.iterative_mode = false;
         solver.Mult(B, X);
-        tell("vcycle alone", static_cast<int>(solver.report().iterations), timer.seconds());
+        report("vcycle alone", static_cast<int>(solver.report().iterations), timer.seconds());
         if (!solver.report().converged() || differs(X)) return 1;
-        // The same values once more renew the levels.
+        // The same values once more update the levels.
         solver.UpdateValues(A);
         solver.Mult(B, X);
         if (!solver.report().converged() || differs(X)) return 1;

@@ -4,7 +4,7 @@
 //     p { solver PCG; preconditioner vcycle; tolerance 1e-06; relTol 0.05; }
 //
 // `options "..."` are those of vcycle. Tolerances and residuals are OpenFOAM's. Faces become compressed rows in one pass. Levels
-// are kept from solve to solve: other values renew them, the same values use them as they are. With coupled patches (cyclic, or
+// are kept from solve to solve: new values update them, the same values use them unchanged. With coupled patches (cyclic, or
 // those between processes) the solver is OpenFOAM's PCG or PBiCGStab with a cycle for the cells of each process.
 #include <map>
 #include <memory>

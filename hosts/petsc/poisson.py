@@ -25,7 +25,7 @@ ksp.setType("cg")
 ksp.getPC().setType("vcycle")
 ksp.setTolerances(rtol=1e-10)
 for scale in (1.0, 2.0):
-    A.scale(scale)  # the levels are renewed
+    A.scale(scale)  # the levels are updated
     ksp.solve(b, x)
     assert ksp.getConvergedReason() > 0 and ksp.getIterationNumber() < 30
 r = b.duplicate()

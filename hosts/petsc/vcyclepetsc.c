@@ -5,7 +5,7 @@
  *   -pc_vcycle_options TEXT      options of vcycle, one line of pairs, TOML or JSON
  *   -pc_vcycle_solve             a whole solve in place of one cycle, for -ksp_type preonly
  *   -pc_vcycle_blocks            a hierarchy for the block of each process, in place of one for all
- *   -pc_vcycle_keep_levels BOOL  other values of the same pattern renew the levels in place of a new set-up (true)
+ *   -pc_vcycle_keep_levels BOOL  new values in the same pattern update the levels instead of a new set-up (true)
  *
  * Block size, near-nullspace (MatSetNearNullSpace) and coordinates (PCSetCoordinates) are those of the matrix and the PC.
  * Only public headers are used: the PC is a shell with another name, and what it needs is in a container. */
@@ -81,7 +81,7 @@ static PetscErrorCode SetCoordinates(PC pc, PetscInt dimension, PetscInt nodes, 
 /* Where nothing is said about threads, the processes of a node share its cores. */
 static PetscErrorCode CreateSolver(PC pc, Data *data)
 {
-    char asked[4096] = "", options[4200];
+    char given[4096] = "", options[4200];
     const char *prefix;
     PetscMPIInt sharing;
     MPI_Comm node;
@@ -89,7 +89,7 @@ static PetscErrorCode CreateSolver(PC pc, Data *data)
 
     PetscFunctionBegin;
     PetscCall(PCGetOptionsPrefix(pc, &prefix));
-    PetscCall(PetscOptionsGetString(NULL, prefix, "-pc_vcycle_options", asked, sizeof asked, NULL));
+    PetscCall(PetscOptionsGetString(NULL, prefix, "-pc_vcycle_options", given, sizeof given, NULL));
     PetscCall(PetscOptionsGetBool(NULL, prefix, "-pc_vcycle_solve", &data->solve, NULL));
     PetscCall(PetscOptionsGetBool(NULL, prefix, "-pc_vcycle_keep_levels", &data->keep_levels, NULL));
     PetscCall(PetscOptionsGetBool(NULL, prefix, "-pc_vcycle_blocks", &data->blocks, NULL));
@@ -97,10 +97,10 @@ static PetscErrorCode CreateSolver(PC pc, Data *data)
     PetscCallMPI(MPI_Comm_split_type(PetscObjectComm((PetscObject)pc), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     PetscCallMPI(MPI_Comm_size(node, &sharing));
     PetscCallMPI(MPI_Comm_free(&node));
-    if (sharing > 1 && !strpbrk(asked, "\"'[{\n") && !strstr(asked, "threads=") && !strstr(asked, "device=")) {
-        PetscCall(PetscSNPrintf(options, sizeof options, "%s threads=%ld", asked, cores > sharing ? cores / sharing : 1));
+    if (sharing > 1 && !strpbrk(given, "\"'[{\n") && !strstr(given, "threads=") && !strstr(given, "device=")) {
+        PetscCall(PetscSNPrintf(options, sizeof options, "%s threads=%ld", given, cores > sharing ? cores / sharing : 1));
     } else {
-        PetscCall(PetscStrncpy(options, asked, sizeof options));
+        PetscCall(PetscStrncpy(options, given, sizeof options));
     }
     VcycleCall(vcycle_create(options, &data->solver));
     PetscFunctionReturn(0);

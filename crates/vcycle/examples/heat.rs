@@ -1,4 +1,4 @@
-//! Implicit time steps of the heat equation, `(I + dt K) u_new = u_old`: one set-up, renewed for every step.
+//! Implicit time steps of the heat equation, `(I + dt K) u_new = u_old`: one set-up, updated for every step.
 //!
 //! `cargo run --release --example heat -- 200`
 

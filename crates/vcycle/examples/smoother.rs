@@ -1,4 +1,4 @@
-//! A smoother of one's own in a multigrid hierarchy, without a change of vcycle.
+//! A user-defined smoother in a multigrid hierarchy, without a change of vcycle.
 
 use std::sync::Arc;
 

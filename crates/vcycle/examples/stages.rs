@@ -1,4 +1,4 @@
-//! A coarsening, an interpolation, a stopping criterion and an observer of one's own.
+//! A coarsening, an interpolation, a stopping criterion and an observer written by the user.
 
 use std::cell::RefCell;
 use std::rc::Rc;
