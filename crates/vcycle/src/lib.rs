@@ -1,4 +1,4 @@
-//! Sparse linear systems, solved fast and honestly.
+//! Sparse linear systems, solved by multigrid in mixed precision.
 //!
 //! ```
 //! use vcycle::{executor::Executor, linop::Size, matrix::{Csr, Duplicates}};

@@ -1,4 +1,4 @@
-"""Sparse linear systems, solved fast and honestly.
+"""Sparse linear systems, solved by multigrid in mixed precision.
 
 >>> import vcycle
 >>> problem = vcycle.gallery.build("poisson5:40")
@@ -46,7 +46,7 @@ __all__ = [
     "use_kernels",
 ]
 
-# A wheel may carry kernels of GPUs, compiled ahead (scripts/kernels-archive).
+# A wheel may carry kernels of GPUs, compiled in advance (scripts/kernels-archive).
 _archive = _Path(__file__).parent / "vcycle.kernels"
 if _archive.exists():
     use_kernels(_archive)

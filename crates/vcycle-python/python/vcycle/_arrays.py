@@ -56,8 +56,8 @@ def native_matrix(
     known: tuple[Any, Any, int | None] = (None, None, None),
     share: bool = False,
 ) -> tuple[_core.Matrix, tuple[int, int], np.dtype[Any]]:
-    """The matrix of the native part, its shape and the type of its values. `known` are near nullspace, coordinates and
-    unknowns of a node; arrays of the host may be used in place if they are to be shared."""
+    """The matrix of the native part, its shape and the type of its values. `known` has near-nullspace, coordinates
+    and unknowns per node; arrays of the host may be used in place if they are to be shared."""
     near_nullspace, coordinates, block_size = known
     text = json.dumps(config)
     if on_device is not None and shared(on_device.device, config["run"]["device"]):
@@ -110,7 +110,7 @@ def _from_jax(array: Any) -> Any:
 
 
 def like(x: Any, b: Any) -> Any:
-    """The solution where the right-hand side is: for arrays of CuPy, PyTorch and JAX one of theirs."""
+    """The solution on the device of the right-hand side: an array of the same library."""
     if isinstance(x, _core.DeviceArray):
         return handed_over(x, b)
     library = library_of(b)
@@ -139,7 +139,7 @@ def _not_sparse(A: Any) -> str:
 
 
 def _block_size(A: Any) -> int | None:
-    """Blocks of a BSR matrix are the unknowns of a node."""
+    """The size of the blocks of a BSR matrix, which are the unknowns of a node."""
     if A.format != "bsr":
         return None
     rows, columns = A.blocksize
@@ -175,7 +175,7 @@ def _numbers(array: NDArray[Any], what: str) -> NDArray[Any]:
 
 
 def _outside() -> int:
-    """How far up the caller of the package is, for warnings."""
+    """The stack level of the caller of the package, for warnings."""
     import sys
 
     level, frame = 1, sys._getframe(1)
@@ -185,8 +185,8 @@ def _outside() -> int:
 
 
 def vector_for(b: Any, rows: int, device: str, what: str = "b") -> Any:
-    """One or many columns of numbers, row after row: on the device if they are there, else in double precision on the
-    host."""
+    """One or many columns of numbers, row after row: on the device if they are on it, else in double precision on
+    the host."""
     if not shared(device_of(b), device):
         return right_hand_side(b, rows, what)
     shape = tuple(b.shape) if hasattr(b, "shape") else tuple(b.__cuda_array_interface__["shape"])
@@ -215,7 +215,7 @@ def _check_shape(shape: tuple[int, ...], rows: int, what: str) -> None:
 def near_nullspace_of(
     near_nullspace: Any, coordinates: Any, rows: int, block_size: int | None
 ) -> tuple[list[NDArray[Any]] | None, int | None]:
-    """The vectors, and the unknowns of a node."""
+    """The vectors, and the unknowns per node."""
     if near_nullspace is not None and coordinates is not None:
         raise TypeError("give `near_nullspace` or `coordinates`, not both")
     if coordinates is not None:

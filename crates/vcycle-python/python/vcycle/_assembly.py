@@ -14,19 +14,20 @@ from ._device import contiguous, device_of, dtype_of, find_compiler, handed_over
 
 
 class Assembly:
-    """Triplets with duplicates, sorted once: values that change become a matrix by sums alone.
+    """Triplets with duplicates, sorted once: for new values a matrix needs only sums.
 
     >>> import numpy as np, vcycle
     >>> assembly = vcycle.Assembly((2, 2), rows=[1, 0, 1], columns=[1, 0, 1])
     >>> assembly.matrix([3.0, 2.0, 4.0]).toarray()
     array([[2., 0.],
            [0., 7.]])
-    >>> assembly.matrix([1.0, 1.0, 1.0]).toarray()  # the same places, other values
+    >>> assembly.matrix([1.0, 1.0, 1.0]).toarray()  # the same pattern, new values
     array([[1., 0.],
            [0., 2.]])
 
-    Indices that are arrays of CuPy, PyTorch or JAX on a GPU are sorted there, and matrices are made there, sparse ones of
-    the same library. Sums are formed in the order in which triplets are given, so that they are the same everywhere.
+    Indices that are arrays of CuPy, PyTorch or JAX on a GPU are sorted on it, and matrices are sparse matrices of
+    the same
+    library on it. Sums are formed in the order of the triplets, so that they have the same bits on all devices.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Assembly:
 
     @property
     def nnz(self) -> int:
-        """Entries of the matrices that are made."""
+        """Number of entries of the matrices."""
         return self._native.nonzeros
 
     def __repr__(self) -> str:
@@ -78,9 +79,9 @@ class Assembly:
         return f"Assembly of {self._triplets} triplets to {self.nnz} entries of {rows} x {columns} on {self.device}"
 
     def matrix(self, values: Any) -> Any:
-        """The matrix of triplets with these values: of SciPy, or on the GPU of the library that `values` are of.
+        """The matrix of triplets with these values: of SciPy, or on the GPU of the library of `values`.
 
-        Row offsets and columns are shared by all matrices of a GPU: do not change them.
+        All matrices on a GPU share row offsets and columns: do not change them.
         """
         if shared(device_of(values), self.device):
             self._check_values(_length(values, "values"))

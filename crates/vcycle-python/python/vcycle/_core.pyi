@@ -146,7 +146,7 @@ def options() -> str: ...
 def preset(name: str) -> str: ...
 def read_config(path: str | PathLike[str]) -> str: ...
 def devices() -> list[str]:
-    """The names of the devices there are: "cpu", "reference", "cuda:0", ..."""
+    """The names of the devices found: "cpu", "reference", "cuda:0", ..."""
 
 def use_kernels(path: str | PathLike[str]) -> None:
-    """Use an archive of GPU kernels that were compiled ahead (`vcycle kernels build`)."""
+    """Uses an archive of GPU kernels that were compiled in advance (`vcycle kernels build`)."""

@@ -172,7 +172,8 @@ class Hierarchy:
     def cycle(self, r: Any) -> Any:
         """One cycle from a zero guess: an approximation of ``A^-1 r``.
 
-        The result for an array of CuPy, PyTorch or JAX is one of the same library, without copies if the array is on the
+        The result for an array of CuPy, PyTorch or JAX is one of the same library, without copies if the array is on
+        the
         device of the hierarchy.
         """
         return applied(self._native, r, self.shape[0], self.device)
@@ -251,7 +252,8 @@ class Hierarchy:
         return _plots.coarsening(self.coarse_maps(), grouped, self.shape[0], coordinates, ax)
 
     def coarse_maps(self) -> list[NDArray[np.int64]]:
-        """For every level except the coarsest: the number of each unknown (or node), or of its group, on the next level;
+        """For every level except the coarsest: the number of each unknown (or node), or of its group, on the next
+        level;
         -1 if it has none."""
         return [np.array(numbers, dtype=np.int64) for numbers in self._native.coarsening()[1]]
 

@@ -1,4 +1,4 @@
-"""What notebooks show."""
+"""HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _bar(share: float) -> str:
 
 
 def outcome_page(outcome: _Ended) -> str:
-    """The verdict, the residual curve, what was chosen and, folded up, the levels."""
+    """The status, the residual curve, what was chosen and, folded up, the levels."""
     colour = _GOOD if outcome.converged else _BAD
     facts = [f"{outcome.iterations} iterations", f"true relative residual {outcome.relative_residual:.2e}"]
     if outcome.setup_seconds:

@@ -19,7 +19,7 @@ _MULTIGRIDS = ("amg", "struct-mg")
 _AMG = tuple(key for key in _KNOWN["amg"] if key not in ("precision", "block-size"))
 
 
-# What SciPy and PyAMG call them.
+# The names in SciPy and PyAMG.
 _SYNONYMS = {"tol": "rtol", "maxiter": "max_iterations"}
 _ELSEWHERE = {
     "M": "`preconditioner=` names one, and `scipy.sparse.linalg` takes `ml.as_preconditioner()` as its `M`",
@@ -31,7 +31,7 @@ _ELSEWHERE = {
 
 
 def options() -> dict[str, Any]:
-    """Every keyword with its default: what `solve` and `amg` take beside their own arguments.
+    """Every keyword with its default: the options of `solve` and `amg` besides their own arguments.
 
     The first four groups are keywords. The last two are what `solver=` and `preconditioner=` may
     be; their parameters are keywords too, once they are chosen: ``solver="gmres", restart=30``.
@@ -66,7 +66,7 @@ def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def configuration(given: Mapping[str, Any], *, multigrid: bool = False) -> dict[str, Any]:
-    """The configuration that keywords mean; with `multigrid` its preconditioner is `amg` unless it is `struct-mg`."""
+    """The configuration of the keywords; with `multigrid` its preconditioner is `amg` unless it is `struct-mg`."""
     given = renamed(given)
     config = _base(given.get("config"), given.get("preset"))
     if multigrid and _short_name(given.get("preconditioner", "amg")) not in _MULTIGRIDS:
@@ -85,7 +85,7 @@ def configuration(given: Mapping[str, Any], *, multigrid: bool = False) -> dict[
 
 
 def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords with the names they have here."""
+    """Keywords with the names of this package."""
     found: dict[str, Any] = {}
     for keyword, value in given.items():
         name = _SYNONYMS.get(keyword, keyword)
@@ -137,7 +137,7 @@ def _short_name(component: Any) -> str:
 
 
 def _parameters(family: str, config: dict[str, Any]) -> tuple[str, ...]:
-    """What can be set of the component that is chosen; without a choice, multigrid's."""
+    """The parameters of the chosen component; without a choice, those of multigrid."""
     name = _short_name(config.get(family, "auto"))
     if family == "preconditioner" and name in ("auto", "amg"):
         return _AMG
@@ -161,7 +161,7 @@ def _set_parameter(config: dict[str, Any], family: str, key: str, value: Any) ->
 
 
 def _move_precision(config: dict[str, Any]) -> None:
-    """A precision is that of multigrid's levels where it names several, or multigrid is chosen."""
+    """A precision is that of multigrid's levels if it names several, or if multigrid is chosen."""
     precision = config.get("precision")
     chosen = _short_name(config.get("preconditioner", "auto"))
     if precision is None or not (chosen in _MULTIGRIDS or "-" in str(precision)):
@@ -183,7 +183,7 @@ def unknown(keyword: str, also: tuple[str, ...] = ()) -> TypeError:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold, with the keys of the configuration files."""
+    """The value as JSON, with the keys of the configuration files."""
     if isinstance(value, Mapping):
         return {str(key).replace("_", "-"): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Pictures, where matplotlib is installed."""
+"""Plots, with matplotlib."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def spy(matrices: Sequence[sp.csr_array]) -> Any:
 def coarsening(
     maps: Sequence[NDArray[np.int64]], grouped: bool, unknowns: int, coordinates: Any, ax: Axes | None = None
 ) -> Axes:
-    """Every unknown at its place: coloured by its group, or larger the coarser its last level."""
+    """Every unknown at its coordinates: coloured by its group, or larger the coarser its last level."""
     points = np.asarray(coordinates, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] < 2 or not maps or len(points) != len(maps[0]):
         rows = len(maps[0]) if maps else unknowns

@@ -73,30 +73,31 @@ def solve(
     ----------
     A : sparse matrix or array of SciPy, square
         CSR and CSC are used directly, other formats are converted; duplicates are summed.
-        Integers are converted to float64, with a warning. The blocks of a BSR matrix are taken for
+        Integers are converted to float64, with a warning. The blocks of a BSR matrix are used as
         the unknowns of a node. It is used in place where its arrays allow, so no other thread may
         change it meanwhile. Or a sparse matrix of CuPy, PyTorch or JAX on a GPU, which solves then.
     b : array, (n,) or (n, k)
-        One or many right-hand sides; each stops on its own. An array of CuPy, PyTorch or JAX gives
-        a solution of the same library, shared and not copied where a GPU solves.
+        One or many right-hand sides; each stops on its own. An array of CuPy, PyTorch or JAX gives a solution of the
+        same library, without a copy if a GPU solves.
     x0 : array of the shape of b, optional
-        Where the iterations start; zero if not given.
+        Initial guess; zero if not given.
     near_nullspace : array, (n, k), optional
-        Vectors that A nearly annihilates; multigrid wants to know them.
+        Vectors that A nearly annihilates, for multigrid.
     coordinates : array, (nodes, 2) or (nodes, 3), optional
-        Where the nodes of an elasticity problem lie, for its rigid-body modes.
+        Coordinates of the nodes of an elasticity problem, for its rigid-body modes.
     block_size : int, optional
-        Unknowns of a node, which are neighbours in the numbering.
+        Unknowns per node, which are neighbours in the numbering.
     callback : function of the iteration and the largest relative residual, optional
         Called after every iteration, and before the first. An exception it raises ends the solve.
     check : bool
-        Whether not converging is an exception, `NotConverged`, and a tolerance below the limit of accuracy a
-        warning, `AccuracyLimit` (``warnings.simplefilter("error", vcycle.AccuracyLimit)`` makes it an exception).
+        Whether a solve that does not converge raises `NotConverged`, and a tolerance below the limit of accuracy
+        causes the
+        warning `AccuracyLimit` (``warnings.simplefilter("error", vcycle.AccuracyLimit)`` makes it an exception).
     return_outcome : bool
         Whether ``(x, outcome)`` is returned.
     **options
         `solver`, `preconditioner`, `precision`, `format`, `nullspace`; `equilibrate`, `match`, `reorder`; `rtol`,
-        `reduction`, `atol`, `max_iterations`, `time_limit` (`tol` and `maxiter` are understood as well); `device`,
+        `reduction`, `atol`, `max_iterations`, `time_limit` (`tol` and `maxiter` are accepted as well); `device`,
         `threads`; all parameters of multigrid
         (`coarsening`, `smoother`, `cycle`...); `config`, the name of a configuration file or its
         content as a dictionary; `preset`. See `vcycle.options`.
@@ -106,7 +107,7 @@ def solve(
     NotConverged
         With the `Outcome` as its attribute, unless `check` is false.
     TypeError, ValueError, numpy.linalg.LinAlgError, NotImplementedError, DeviceError, MemoryError
-        For what cannot be solved; the sentence says why.
+        For systems that cannot be solved; the message has the reason.
     """
     config = configuration(options)
     on_device = device_matrix(A)

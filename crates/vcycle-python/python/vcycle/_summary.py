@@ -1,4 +1,4 @@
-"""The levels of a hierarchy in numbers: what pages and pictures are made of."""
+"""The levels of a hierarchy in numbers: data for pages and plots."""
 
 from __future__ import annotations
 

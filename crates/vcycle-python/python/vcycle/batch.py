@@ -1,4 +1,4 @@
-"""Many small systems at once: one pattern, one method, an outcome for each.
+"""Many small systems at once, with one pattern and one method, and an outcome for each.
 
 >>> import numpy as np, vcycle
 >>> A = np.array([[[2.0, 1.0], [1.0, 2.0]], [[4.0, 0.0], [1.0, 2.0]]])
@@ -33,7 +33,7 @@ from ._solve import returned
 
 __all__ = ["NotAllConverged", "SystemOutcome", "solve"]
 
-# Systems that an exception names at most.
+# The largest number of systems that an exception names.
 _NAMED = 5
 
 
@@ -53,7 +53,7 @@ class SystemOutcome:
 
 
 class NotAllConverged(_core.VcycleError):
-    """Some systems of a batch were not solved; `x` and `outcomes` are those of all."""
+    """Some systems of a batch were not solved; `x` and `outcomes` are for all systems."""
 
     def __init__(self, x: NDArray[Any], outcomes: list[SystemOutcome]) -> None:
         failed = [number for number, outcome in enumerate(outcomes) if not outcome.converged]
@@ -83,7 +83,8 @@ def solve(
     Parameters
     ----------
     A : sequence of sparse matrices that share one pattern, or array (systems, n, n)
-        Of SciPy and NumPy, or of CuPy, PyTorch or JAX. If they and `b` are on a GPU, they are solved on it without copies
+        Of SciPy and NumPy, or of CuPy, PyTorch or JAX. If they and `b` are on a GPU, they are solved on it without
+        copies
         to the host.
     b : array, (systems, n)
         The solution is an array of the same library.
@@ -127,7 +128,7 @@ class _Batch(NamedTuple):
 
 
 def _place_of(A: Any) -> str | None:
-    """Where the first matrix is; none for the host."""
+    """The device of the first matrix; none for the host."""
     if not isinstance(A, (list, tuple)):
         return device_of(A)
     first = device_matrix(A[0]) if A else None

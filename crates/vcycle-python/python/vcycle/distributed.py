@@ -59,7 +59,8 @@ class Solver:
     block_size : int, optional
         Unknowns per node, which are neighbours in the numbering and belong to one process.
     **options
-        As those of `vcycle.solve`. `threads` are those of each process; by default the cores of a machine are divided among
+        As those of `vcycle.solve`. `threads` are those of each process; by default the cores of a machine are
+        divided among
         its processes.
     """
 
