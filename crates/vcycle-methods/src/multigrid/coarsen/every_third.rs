@@ -4,19 +4,19 @@ use super::Splitting;
 use super::choice::Choice;
 use super::registration::CoarseningRegistration;
 
-/// Every third unknown, whichever rank has it.
+/// Every third unknown, in the numbering of all ranks.
 pub(super) const EVERY_THIRD: CoarseningRegistration = CoarseningRegistration {
     name: "every-third",
     summary: "Every third unknown, as an example of how coarsenings are added.",
-    // Chooses unknowns; `true` where it groups them.
+    // `false`: it chooses unknowns. `true`: it forms groups.
     groups: false,
-    // The options of multigrid that it reads.
+    // Options of multigrid that it reads.
     reads: &[],
-    // Whether interpolation of complex matrices can go by it.
+    // Whether interpolation of complex matrices can use it.
     complex: true,
-    // What the host does of it for devices.
+    // Stages that run on the host for a device.
     on_host: &[],
-    // Refused over ranks where this is `false`.
+    // Whether it works over ranks; else it is refused.
     over_ranks: true,
     coarsen: |graph| {
         let is_coarse = |row: usize| graph.near.global(row) % 3 == 0;

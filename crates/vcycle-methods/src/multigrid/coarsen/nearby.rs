@@ -9,19 +9,19 @@ use crate::error::Result;
 use crate::matrix::Halo;
 use crate::scalar::Element;
 
-/// Which rows of a graph are those of other ranks, in the rounds of a coarsening: none where there are no ranks.
+/// The rows of other ranks in a graph, for coarsenings in rounds; there are none without ranks.
 ///
-/// A rank decides on its own rows. After each step the others get what their ranks have decided.
+/// A rank decides on its own rows. After each round it gets the decisions of other ranks on theirs.
 #[derive(Clone, Debug, Default)]
 pub(in crate::multigrid) struct Nearby(Option<Arc<Halo>>);
 
 impl Nearby {
-    /// Those of a halo.
+    /// Those of a [`Halo`].
     pub fn of(halo: &Arc<Halo>) -> Self {
         Self(Some(Arc::clone(halo)))
     }
 
-    /// The rows of other ranks, where there are ranks.
+    /// The halo with the rows of other ranks; none without ranks.
     pub fn halo(&self) -> Option<&Arc<Halo>> {
         self.0.as_ref()
     }
@@ -37,7 +37,7 @@ impl Nearby {
         self.0.as_ref().is_none_or(|halo| halo.own().contains(&row))
     }
 
-    /// The rows that this rank decides on, among so many.
+    /// The rows that this rank decides on, out of `rows`.
     pub fn own(&self, rows: usize) -> Range<usize> {
         self.0.as_ref().map_or(0..rows, |halo| halo.own())
     }
@@ -48,14 +48,14 @@ impl Nearby {
         self.0.as_ref().map_or(row as u64, |halo| halo.global(row))
     }
 
-    /// The number of a row here.
+    /// The local number of a row of the whole graph.
     pub fn local(&self, row: u64) -> Option<u32> {
         self.0
             .as_ref()
             .map_or(Some(row as u32), |halo| halo.local(row))
     }
 
-    /// Gets the values of other rows from their ranks.
+    /// Gets the values of rows of other ranks: `value` reads those of own rows, `write` stores the others.
     pub fn refresh<T: Element>(
         &self,
         value: impl Fn(usize) -> T,
@@ -67,7 +67,7 @@ impl Nearby {
         }
     }
 
-    /// Gets the values of other rows; there is one for every row.
+    /// Gets the values of rows of other ranks; `values` has one for every row.
     pub fn refresh_all<T: Element>(&self, values: &mut [T]) -> Result<()> {
         match &self.0 {
             Some(halo) => halo.refresh(values),
@@ -75,7 +75,7 @@ impl Nearby {
         }
     }
 
-    /// The same for numbers of rows; those that are not here are not known.
+    /// The same for numbers of rows; rows without a local number become [`NONE`].
     pub fn refresh_numbers(&self, numbers: &mut [u32]) -> Result<()> {
         if !self.is_shared() {
             return Ok(());
@@ -90,7 +90,7 @@ impl Nearby {
         Ok(())
     }
 
-    /// The number of a row as other ranks understand it, or that there is none.
+    /// The number of a row for messages to other ranks, or a mark for none.
     pub fn as_global(&self, row: u32) -> u64 {
         match row {
             NONE => u64::MAX,
@@ -98,7 +98,7 @@ impl Nearby {
         }
     }
 
-    /// The number here of what another rank has [sent](Self::as_global).
+    /// The local number of a row that another rank has [sent](Self::as_global).
     pub fn as_local(&self, row: u64) -> u32 {
         match row {
             u64::MAX => NONE,
@@ -132,7 +132,7 @@ impl Nearby {
         Ok(in_order(&left))
     }
 
-    /// How many there are on all ranks.
+    /// The sum of a count over all ranks.
     pub fn total(&self, own: usize) -> Result<usize> {
         match &self.0 {
             Some(halo) => Ok(halo.team().total(own as u64)? as usize),
@@ -140,7 +140,7 @@ impl Nearby {
         }
     }
 
-    /// The same for nodes of so many rows.
+    /// The same for nodes of `block` rows.
     pub fn nodes(&self, block: usize) -> Result<Self> {
         match &self.0 {
             Some(halo) => Ok(Self(Some(Arc::new(halo.nodes(block)?)))),
@@ -180,7 +180,7 @@ impl Nearby {
     }
 }
 
-/// Values of own rows, and those that other ranks have of theirs.
+/// Values of own rows, completed by those of rows of other ranks.
 pub(in crate::multigrid) fn spread_over<T: Element>(halo: &Halo, own: &[T]) -> Result<Vec<T>> {
     let mut all = vec![T::default(); halo.len()];
     all[halo.own()].copy_from_slice(own);

@@ -1,4 +1,4 @@
-//! What coarsenings look at, and say of themselves.
+//! The input of coarsenings, and their registrations.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::matrix::{Csr, Pattern};
 use crate::multigrid::own::limits;
 use crate::operations::HostStage;
 
-/// What a coarsening looks at.
+/// The input of a coarsening.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Graph<'g> {
@@ -20,25 +20,25 @@ pub struct Graph<'g> {
     pub a: &'g Csr<f64>,
     /// Its strong couplings.
     pub strength: &'g Arc<Pattern>,
-    /// Members of a group, where that can be chosen.
+    /// Members of a group, for coarsenings with this option.
     pub aggregate_size: usize,
-    /// Whether weak couplings make pairs, too, where groups are made of pairs.
+    /// Whether weak couplings form pairs as well, for groups of pairs.
     pub weak_pairs: bool,
-    /// Of random numbers that break ties.
+    /// The seed of random numbers that break ties.
     pub seed: u64,
-    /// Which of the rows are those of other ranks.
+    /// The rows of other ranks.
     pub(in crate::multigrid) near: &'g Nearby,
-    /// Where the matrix of all ranks is.
+    /// The executor of the matrix of all ranks.
     pub(in crate::multigrid) rank: &'g Executor,
 }
 
-/// A coarsening of one's own: [`Coarsening::own`](super::Coarsening::own) and
+/// A user-defined coarsening: [`Coarsening::own`](super::Coarsening::own) and
 /// [`Coarsening::register`](super::Coarsening::register) take it.
 pub trait Coarsen: Debug + Send + Sync {
     /// Its name in reports, and in options and files once it is registered.
     fn name(&self) -> &'static str;
 
-    /// Whether it groups unknowns, and does not choose among them.
+    /// Whether it forms groups of unknowns instead of choosing some.
     fn groups(&self) -> bool;
 
     /// Chooses or groups the unknowns of a level.
@@ -48,8 +48,7 @@ pub trait Coarsen: Debug + Send + Sync {
     fn coarsen(&self, graph: &Graph<'_>) -> Result<CoarseUnknowns>;
 }
 
-/// What a coarsening says of itself, in its own file. Every field is asked for: options, help, refusals and messages are
-/// made of them.
+/// The properties of a coarsening, declared in its file. Options, help, errors and messages are made from them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CoarseningRegistration {
@@ -57,21 +56,21 @@ pub struct CoarseningRegistration {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
-    /// Whether it groups unknowns, and does not choose among them.
+    /// Whether it forms groups of unknowns instead of choosing some.
     pub groups: bool,
     /// The options of multigrid that it reads.
     pub reads: &'static [&'static str],
-    /// Whether interpolation of complex matrices can go by it.
+    /// Whether interpolation of complex matrices can use it.
     pub complex: bool,
-    /// What of it the host does for matrices of a device.
+    /// Stages that run on the host for matrices of a device.
     pub on_host: &'static [HostStage],
-    /// Whether it is for own rows of a matrix that ranks share, which call it together.
+    /// Whether it works over ranks, which call it together, each for its own rows.
     pub over_ranks: bool,
     pub(in crate::multigrid) coarsen: fn(&Graph<'_>) -> Result<Choice>,
 }
 
 impl CoarseningRegistration {
-    /// What it does not declare to be for, in words for help.
+    /// Its limits, as text for help.
     pub fn limits(&self) -> String {
         limits(self.over_ranks, self.complex, self.on_host)
     }

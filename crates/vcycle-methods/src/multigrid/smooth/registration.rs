@@ -1,4 +1,4 @@
-//! What a smoother says of itself.
+//! Registrations of smoothers.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -9,11 +9,11 @@ use crate::multigrid::own::limits;
 use crate::operations::HostStage;
 use crate::registration::{Need, Symmetry};
 
-/// A smoother with one parameter `V`, a number; stands in the smoother's own file. Every field is asked for: options, help,
-/// refusals and messages are made of them.
+/// The properties of a smoother with one parameter `V`, a number, declared in its file. Options, help, errors and messages
+/// are made from them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmootherRegistration<V: 'static> {
-    /// The name; where there are two, the first is written without a parameter and the last with one.
+    /// The name; if there are two, the first is written without a parameter and the last with one.
     pub names: &'static [&'static str],
     /// When to choose it, in one line.
     pub summary: &'static str,
@@ -21,19 +21,19 @@ pub(super) struct SmootherRegistration<V: 'static> {
     pub parameter: &'static str,
     /// The number without a colon.
     pub default: V,
-    /// Whether that number is written, too.
+    /// Whether that number is written as well.
     pub writes_default: bool,
     /// What kind of operator a sweep is for a symmetric matrix.
     pub symmetry: Symmetry,
     /// Whether a sweep consists of products with the matrix and a diagonal alone.
     pub multiplies_alone: bool,
-    /// What has to be given.
+    /// Requirements.
     pub needs: &'static [Need],
-    /// Whether ranks that share a matrix can make it.
+    /// Whether it works over ranks.
     pub over_ranks: bool,
-    /// What of its set-up the host does for matrices of a device.
+    /// Stages of its set-up that run on the host for matrices of a device.
     pub on_host: &'static [HostStage],
-    /// Makes the operator of one sweep, for a matrix of which the spectral radius of `D^-1 A` may be known.
+    /// Makes the operator of one sweep; the second argument is the spectral radius of `D^-1 A`, if it is known.
     pub factory: fn(V, Option<f64>) -> Arc<dyn AnyFactory>,
 }
 
@@ -46,7 +46,7 @@ impl<V: Copy + PartialEq + Display> SmootherRegistration<V> {
         }
     }
 
-    /// The same for any parameter, for help and reference.
+    /// The entry for help and reference, for any parameter.
     pub fn entry(&self) -> SmootherEntry {
         SmootherEntry {
             names: self.names,
@@ -61,7 +61,7 @@ impl<V: Copy + PartialEq + Display> SmootherRegistration<V> {
     }
 }
 
-/// A smoother in words, as help and reference have it.
+/// The entry of a smoother in help and reference.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SmootherEntry {
@@ -75,16 +75,16 @@ pub struct SmootherEntry {
     pub default: String,
     /// What kind of operator a sweep is for a symmetric matrix.
     pub symmetry: Symmetry,
-    /// What has to be given.
+    /// Requirements.
     pub needs: &'static [Need],
-    /// Whether ranks that share a matrix can make it.
+    /// Whether it works over ranks.
     pub over_ranks: bool,
-    /// What of its set-up the host does for matrices of a device.
+    /// Stages of its set-up that run on the host for matrices of a device.
     pub on_host: &'static [HostStage],
 }
 
 impl SmootherEntry {
-    /// What it does not declare to be for, in words for help.
+    /// Its limits, as text for help.
     pub fn limits(&self) -> String {
         limits(self.over_ranks, true, self.on_host)
     }
