@@ -38,6 +38,11 @@ impl Grid {
         }
     }
 
+    /// A grid of points that no matrix of one rank has a row for each of: of any number of them.
+    pub const fn unchecked(size: [usize; 3]) -> Self {
+        Self { size }
+    }
+
     /// Cells along x, y and z.
     #[inline]
     pub fn size(self) -> [usize; 3] {
@@ -73,6 +78,30 @@ impl Grid {
     pub fn cell(self, row: usize) -> [usize; 3] {
         let [nx, ny, _] = self.size;
         [row % nx, row / nx % ny, row / (nx * ny)]
+    }
+
+    /// The row of a cell.
+    #[inline]
+    pub fn index(self, [x, y, z]: [usize; 3]) -> usize {
+        let [nx, ny, _] = self.size;
+        x + nx * (y + ny * z)
+    }
+
+    /// The cell `offset` away from one, if it is in the grid.
+    #[inline]
+    pub fn shifted(self, cell: [usize; 3], offset: [i8; 3]) -> Option<[usize; 3]> {
+        let mut shifted = cell;
+        for axis in 0..3 {
+            let place = cell[axis].checked_add_signed(offset[axis].into());
+            shifted[axis] = place.filter(|&place| place < self.size[axis])?;
+        }
+        Some(shifted)
+    }
+
+    /// Whether all neighbours of a cell are in the grid.
+    #[inline]
+    pub fn is_inner(self, cell: [usize; 3]) -> bool {
+        (0..3).all(|axis| cell[axis] > 0 && cell[axis] + 1 < self.size[axis])
     }
 
     /// Lines that no stencil couples with those of the planes beside the next: a plane of constant z,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
-use vcycle::scalar::{Real, bf16, f16};
-use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg};
+use vcycle::scalar::{Mixes, bf16, f16};
+use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg, Vectors};
 use vcycle::vector::Vector;
 
 use crate::args::Args;
@@ -22,15 +22,8 @@ struct Kernel {
     work: Work<'static>,
 }
 
-/// A sweep: of a matrix, with a right-hand side and a guess.
-type Sweep<M, V> =
-    fn(&StencilMatrix<M>, &Vector<V>, &mut Vector<V>, &Workspace) -> vcycle::Result<()>;
-
 /// The product and the sweep of a matrix in `M` with vectors in `V`.
-fn both<M: Storage, V: Real>(a: Arc<StencilMatrix<M>>, sweep: Sweep<M, V>) -> Result<[Kernel; 2]>
-where
-    StencilMatrix<M>: LinOp<V>,
-{
+fn both<M: Storage, V: Vectors + Mixes<V, V>>(a: Arc<StencilMatrix<M>>) -> Result<[Kernel; 2]> {
     let vector = |value: f64| Vector::<V>::filled(a.executor(), a.size().rows, 1, value);
     let (b, x, mut y, mut z) = (vector(1e-3)?, vector(1e-3)?, vector(0.0)?, vector(1e-3)?);
     let name = match M::KIND == V::KIND {
@@ -43,7 +36,7 @@ where
     let ws = Workspace::new();
     let product = move || Ok(a.apply(&x, &mut y, &ws)?);
     let ws = Workspace::new();
-    let swept = move || Ok(sweep(&again, &b, &mut z, &ws)?);
+    let swept = move || Ok(again.gauss_seidel(Direction::Forward, &b, &mut z, &ws)?);
     let kernel = |name, bytes, work: Work<'static>| Kernel { name, bytes, work };
     Ok([
         kernel(format!("product {name}"), two, Box::new(product)),
@@ -57,24 +50,20 @@ pub(super) fn measure(
     a: &Arc<StencilMatrix<f64>>,
     executor: &Executor,
 ) -> Result<Table> {
-    /// The kernels of a matrix with vectors in `V`; sweeps are no part of a trait.
-    macro_rules! both {
-        ($a:expr, $V:ty) => {
-            both::<_, $V>($a, |a, b, x, ws| {
-                a.gauss_seidel(Direction::Forward, b, x, ws)
-            })?
-        };
-    }
     let double = match a.executor().shares_memory_with(executor) {
         true => Arc::clone(a),
         false => Arc::new(a.copy_to(executor)?),
     };
     let single = Arc::new(a.convert::<f32>()?.into_executor(executor)?);
     let half = Arc::new(a.convert::<f16>()?.into_executor(executor)?);
-    let mut all = vec![both!(double, f64), both!(single, f32), both!(half, f32)];
+    let mut all = vec![
+        both::<_, f64>(double)?,
+        both::<_, f32>(single)?,
+        both::<_, f32>(half)?,
+    ];
     if executor.is_device() {
         let brain = Arc::new(a.convert::<bf16>()?.into_executor(executor)?);
-        all.push(both!(brain, f32));
+        all.push(both::<_, f32>(brain)?);
     }
     let (mut products, mut sweeps) = (Vec::new(), Vec::new());
     for [product, sweep] in all {

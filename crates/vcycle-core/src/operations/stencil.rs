@@ -10,7 +10,7 @@ use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
 use crate::gpu::{Define, Given, Gpu, flag, literal};
 use crate::grid::Grid;
 use crate::launch::rows::{DeviceProduct, Finish};
-use crate::reference::stencil::{Form, Order, Start, StencilArrays};
+use crate::reference::stencil::{Direction, Form, Start, StencilArrays};
 use crate::scalar::{Kind, Real, Scalar};
 use crate::workspace::Workspace;
 use crate::{cpu, reference};
@@ -194,7 +194,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
     fn sweep_on<V: Real>(
         &self,
         gpu: &Gpu,
-        (order, start): (Order, Start),
+        (order, start): (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
     ) -> Result<()> {
@@ -210,7 +210,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
         defines.extend([
             ("ACC", V::NAME),
             ("FROM_ZERO", flag(start == Start::Zero)),
-            ("BACKWARD", flag(order == Order::Backward)),
+            ("BACKWARD", flag(order == Direction::Backward)),
             ("LONG", flag(self.threads() > lanes)),
         ]);
         let lines_per_block = (lanes / self.threads()).max(1);
@@ -270,7 +270,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
     /// A sweep of Gauss-Seidel.
     pub fn gauss_seidel<V: Vectors>(
         &self,
-        (order, start): (Order, Start),
+        (order, start): (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, flag, kernels::transfer as kernels};
 use crate::grid::Grid;
-use crate::reference::stencil::{Order, TransferArrays};
+use crate::reference::stencil::{Direction, TransferArrays};
 use crate::scalar::Scalar;
 use crate::workspace::Workspace;
 
@@ -213,7 +213,7 @@ pub fn restrict_residual<'a, M: Scalar, V: Vectors>(
         b: b.host()?,
         x: x.host()?,
         q: q.map(Vector::host).transpose()?,
-        swept: swept.then_some(Order::Forward),
+        swept: swept.then_some(Direction::Forward),
     };
     let (coarse, scratch) = (coarse.host_mut()?, scratch.host_mut()?);
     cpu::stencil::restrict_residual(threads, residual, axes, coarse, scratch);

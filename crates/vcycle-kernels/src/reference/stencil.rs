@@ -54,12 +54,13 @@ pub enum Form<'a, V> {
     },
 }
 
-/// In which order Gauss-Seidel goes over the colours.
+/// The order of colours in a sweep of Gauss-Seidel. A sweep backward is the adjoint of one forward, so both together
+/// are symmetric where the matrix is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Colours with even places first.
+pub enum Direction {
+    /// Even cells first.
     Forward,
-    /// Colours with odd places first.
+    /// Odd cells first.
     Backward,
 }
 
@@ -72,7 +73,7 @@ pub enum Start {
     Guess,
 }
 
-impl Order {
+impl Direction {
     /// The parities in this order.
     pub fn parities(self) -> [usize; 2] {
         match self {
@@ -140,7 +141,7 @@ pub fn product<M: Scalar, V: Real>(
 /// cells by parity. Cells of one colour are not coupled; the unknowns of a cell change together.
 pub fn gauss_seidel<M: Scalar, V: Real>(
     a: StencilArrays<'_, M>,
-    (order, start): (Order, Start),
+    (order, start): (Direction, Start),
     b: &[V],
     x: &mut [V],
 ) {
@@ -229,7 +230,7 @@ impl<W: Scalar> TransferArrays<'_, W> {
         let mut at = self.fine.cell(row);
         let odd = at[self.axis] % 2 == 1;
         at[self.axis] /= 2;
-        let place = |[x, y, z]: [usize; 3]| x + coarse.size()[0] * (y + coarse.size()[1] * z);
+        let place = |at| coarse.index(at);
         if !odd {
             return vec![(place(at), V::one())];
         }

@@ -68,7 +68,9 @@ mod tests;
 mod transfer;
 mod values;
 
+pub use crate::cpu::stencil::Vectors;
 pub use crate::grid::Grid;
+pub use crate::reference::stencil::Direction;
 pub use coarse_stencil::CoarseStencil;
 pub use detect::find_stencil;
 pub use island_correction::IslandCorrections;
@@ -77,5 +79,4 @@ pub use mg::{Generated, GridSetup};
 pub use parameters::{GridLevelOptions, StructMg};
 pub use smoothing::StencilSmoother;
 pub use stencil::{Offset, Stencil, Structure};
-pub use sweep::Direction;
 pub use transfer::Transfer;

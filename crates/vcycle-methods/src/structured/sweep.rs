@@ -7,22 +7,12 @@ use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::check_apply;
 use crate::reference;
-use crate::reference::stencil::{Order, Start};
+use crate::reference::stencil::{Direction, Start};
 use crate::scalar::convert;
 use crate::vector::Vector;
 
 /// Smallest part of a diagonal entry that its pivot may be: arithmetic is in single precision.
 const PIVOT: f64 = 1e-5;
-
-/// The order of colours in a sweep. A sweep backward is the adjoint of one forward, so both together
-/// are symmetric where the matrix is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Even cells first.
-    Forward,
-    /// Odd cells first.
-    Backward,
-}
 
 impl<M: Storage> StencilMatrix<M> {
     /// A sweep of Gauss-Seidel towards `A x = b`, in eight colours: planes, lines and cells by parity;
@@ -82,7 +72,7 @@ impl<M: Storage> StencilMatrix<M> {
     /// A sweep; vectors are those of a caller, cell by cell.
     fn checked_sweep<V: Vectors>(
         &self,
-        (direction, start): (Direction, Start),
+        sweep: (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
@@ -94,24 +84,20 @@ impl<M: Storage> StencilMatrix<M> {
                 operation: "several columns at once".to_owned(),
             });
         }
-        as_fields(self.unknowns(), b, (x, start), ws, |b, x| {
-            self.sweep((direction, start), b, x, ws)
+        as_fields(self.unknowns(), b, (x, sweep.1), ws, |b, x| {
+            self.sweep(sweep, b, x, ws)
         })
     }
 
     /// A sweep; vectors are unknown by unknown.
     pub(super) fn sweep<V: Vectors>(
         &self,
-        (direction, start): (Direction, Start),
+        sweep: (Direction, Start),
         b: &Vector<V>,
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        let order = match direction {
-            Direction::Forward => Order::Forward,
-            Direction::Backward => Order::Backward,
-        };
-        self.operand().gauss_seidel((order, start), b, x, ws)
+        self.operand().gauss_seidel(sweep, b, x, ws)
     }
 
     /// Fails, naming the row, if a diagonal entry is zero, or becomes so where the unknowns of its cell

@@ -3,10 +3,9 @@
 
 use std::ops::Range;
 
-use super::residual::Residual;
 use super::transfer::{of_line, prolong_along, restrict_along, weights};
 use super::transfer_sum::{Term, TransferSum};
-use super::{Vectors, dispatch};
+use super::{Residual, Vectors, dispatch};
 use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Vectors;
 use crate::grid::Grid;
-use crate::reference::stencil::{Order, StencilArrays};
+use crate::reference::stencil::{Direction, StencilArrays};
 use crate::scalar::Scalar;
 use crate::simd::Simd;
 
@@ -26,9 +26,9 @@ pub(super) enum Part {
     /// Those on other lines.
     Others,
     /// Those on other lines that change earlier.
-    Earlier(Order),
+    Earlier(Direction),
     /// Those on other lines that change later.
-    Later(Order),
+    Later(Direction),
 }
 
 impl Part {

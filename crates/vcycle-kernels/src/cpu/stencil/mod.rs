@@ -12,14 +12,12 @@
     reason = "these functions are unsafe as a whole: what they ask for is what the functions they call ask for"
 )]
 
-mod block;
 mod coarse;
 mod dispatch;
 mod galerkin;
 mod line;
 mod own;
 mod product;
-mod residual;
 mod rows;
 mod sweep;
 mod transfer;
@@ -30,8 +28,7 @@ use dispatch::{LineKernel, dispatch, portable};
 pub use dispatch::{Vectors, has_kernels};
 pub use galerkin::Product;
 use line::{FinishSums, Part, Streams};
-pub use product::product;
-pub use residual::Residual;
+pub use product::{Residual, product};
 pub use rows::{product_of_rows, rows_scratch};
 pub use sweep::{gauss_seidel, scratch_length};
 pub use transfer::{deal, prolong, restrict};

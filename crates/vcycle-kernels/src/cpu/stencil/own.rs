@@ -1,6 +1,5 @@
 //! Couplings between the cells of one line: both colours of a line are solved for in registers.
 
-use super::block::{Block, Numbers, factorised, substituted};
 use super::line::prefetch;
 use super::product::splat;
 use super::{LineKernel, Vectors, dispatch};
@@ -325,4 +324,55 @@ unsafe fn write<S: Simd, const R: usize>(
     for (x, number) in line.x.into_iter().zip(numbers) {
         super::store::<S>(number, x.add(at), count);
     }
+}
+
+/// A matrix a lane.
+type Block<S, const R: usize> = [[<S as Simd>::Register; R]; R];
+/// A vector a lane.
+type Numbers<S, const R: usize> = [<S as Simd>::Register; R];
+
+/// The factors of small matrices, one a lane, without exchanges of rows; pivots are inverted.
+#[inline(always)]
+unsafe fn factorised<S: Simd, const R: usize>(mut a: Block<S, R>) -> Block<S, R> {
+    for pivot in 0..R {
+        a[pivot][pivot] = S::inverse(a[pivot][pivot]);
+        for row in pivot + 1..R {
+            a[row][pivot] = times::<S>(a[row][pivot], a[pivot][pivot]);
+            for column in pivot + 1..R {
+                a[row][column] = less::<S>(a[row][column], a[row][pivot], a[pivot][column]);
+            }
+        }
+    }
+    a
+}
+
+/// The solutions with such factors.
+#[inline(always)]
+unsafe fn substituted<S: Simd, const R: usize>(
+    a: &Block<S, R>,
+    mut b: Numbers<S, R>,
+) -> Numbers<S, R> {
+    for row in 1..R {
+        for column in 0..row {
+            b[row] = less::<S>(b[row], a[row][column], b[column]);
+        }
+    }
+    for row in (0..R).rev() {
+        for column in row + 1..R {
+            b[row] = less::<S>(b[row], a[row][column], b[column]);
+        }
+        b[row] = times::<S>(b[row], a[row][row]);
+    }
+    b
+}
+
+#[inline(always)]
+unsafe fn times<S: Simd>(a: S::Register, b: S::Register) -> S::Register {
+    S::multiply_add(a, b, S::zero())
+}
+
+/// `a - b c`.
+#[inline(always)]
+unsafe fn less<S: Simd>(a: S::Register, b: S::Register, c: S::Register) -> S::Register {
+    S::subtract(a, times::<S>(b, c))
 }

@@ -15,7 +15,7 @@ use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
 use crate::grid::Grid;
 use crate::reference;
-use crate::reference::stencil::{Form, Order, Start, StencilArrays};
+use crate::reference::stencil::{Direction, Form, Start, StencilArrays};
 use crate::scalar::Scalar;
 
 /// Planes that one task does, and cells, at least.
@@ -43,7 +43,7 @@ compiled_fn! {
     pub fn gauss_seidel[stencils M: Scalar, V: Vectors](
         threads: &Threads,
         a: StencilArrays<'_, M>,
-        way: (Order, Start),
+        way: (Direction, Start),
         b: &[V],
         x: &mut [V],
         scratch: &mut [V],
@@ -100,7 +100,7 @@ fn clear_ends<V: Vectors>(length: usize, x: &mut [V]) {
 /// The members of a range in an order in which those of the first parity come before those beside them,
 /// and not much before. The range is part of `0..count` and begins with an even number; members of the second
 /// parity that lie beside another range are left out.
-fn wave(range: Range<usize>, count: usize, order: Order) -> Vec<usize> {
+fn wave(range: Range<usize>, count: usize, order: Direction) -> Vec<usize> {
     let [first, _] = order.parities();
     let mut wave = Vec::with_capacity(range.len());
     let inside = |place: usize| {
@@ -120,7 +120,7 @@ fn wave(range: Range<usize>, count: usize, order: Order) -> Vec<usize> {
 
 /// The planes that nobody else changes during the wave of a range: its own, and the one of the second parity beside
 /// it, which is left out.
-fn unchanged(range: &Range<usize>, count: usize, order: Order) -> Range<usize> {
+fn unchanged(range: &Range<usize>, count: usize, order: Direction) -> Range<usize> {
     let [first, second] = order.parities();
     range.start.saturating_sub(second)..(range.end + first).min(count)
 }
@@ -129,7 +129,7 @@ fn unchanged(range: &Range<usize>, count: usize, order: Order) -> Range<usize> {
 struct SweepTask<'a, M, V> {
     a: StencilArrays<'a, M>,
     sides: Sides,
-    order: Order,
+    order: Direction,
     start: Start,
     b: &'a [V],
     x: *mut V,
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_wave_leaves_out_what_needs_other_ranges() {
-        use Order::{Backward, Forward};
+        use Direction::{Backward, Forward};
         assert_eq!(wave(0..5, 5, Forward), [0, 2, 1, 4, 3]);
         assert_eq!(wave(0..4, 4, Backward), [1, 0, 3, 2]);
         assert_eq!(wave(0..5, 5, Backward), [1, 0, 3, 2, 4]);
@@ -252,7 +252,7 @@ mod tests {
                 values: &values,
             };
             let (b, cells) = (vec![1.0; grid.cells()], grid.cells() / planes(grid));
-            for order in [Order::Forward, Order::Backward] {
+            for order in [Direction::Forward, Direction::Backward] {
                 let unchanged = unchanged(&(4..8), planes(grid), order);
                 let mut x = vec![f64::NAN; grid.cells()];
                 x[unchanged.start * cells..unchanged.end * cells].fill(1.0);

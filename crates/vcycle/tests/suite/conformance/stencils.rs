@@ -7,7 +7,9 @@ use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
 use vcycle::linop::{LinOp, Sweep};
 use vcycle::scalar::{Mixes, Real, Scalar, bf16, f16};
-use vcycle::structured::{Direction, Grid, Stencil, StencilMatrix, Storage, StructMg, Transfer};
+use vcycle::structured::{
+    Direction, Grid, Stencil, StencilMatrix, Storage, StructMg, Transfer, Vectors,
+};
 use vcycle::vector::{Coefficient, Vector};
 
 /// A number that depends on two others, between 0 and 1.
@@ -77,7 +79,7 @@ type Operation<M, V> = (
 fn same_on<M: Storage, V>(executor: &Executor, a: &StencilMatrix<f64>, within: f64)
 where
     StencilMatrix<M>: LinOp<V>,
-    V: Real + Mixes<V, V> + Sweeps<M>,
+    V: Vectors + Mixes<V, V>,
 {
     let here = a.convert::<M>().unwrap();
     let there = here.copy_to(executor).unwrap();
@@ -102,10 +104,10 @@ where
             a.relax(sweep, x, y, ws)
         }),
         ("sweep forward", |a, b, x, ws| {
-            V::sweep(a, Direction::Forward, b, x, ws)
+            a.gauss_seidel(Direction::Forward, b, x, ws)
         }),
         ("sweep backward", |a, b, x, ws| {
-            V::sweep(a, Direction::Backward, b, x, ws)
+            a.gauss_seidel(Direction::Backward, b, x, ws)
         }),
     ];
     let rows = a.size().rows;
@@ -126,34 +128,6 @@ where
         check(&what, &result(&there), &result(&here), within);
     }
 }
-
-/// Vectors that matrices of `M` can be swept over with.
-trait Sweeps<M: Storage>: Real {
-    fn sweep(
-        a: &StencilMatrix<M>,
-        direction: Direction,
-        b: &Vector<Self>,
-        x: &mut Vector<Self>,
-        ws: &Workspace,
-    ) -> vcycle::Result<()>;
-}
-
-macro_rules! sweeps {
-    ($($vector:ty),*) => {$(
-        impl<M: Storage> Sweeps<M> for $vector {
-            fn sweep(
-                a: &StencilMatrix<M>,
-                direction: Direction,
-                b: &Vector<Self>,
-                x: &mut Vector<Self>,
-                ws: &Workspace,
-            ) -> vcycle::Result<()> {
-                a.gauss_seidel(direction, b, x, ws)
-            }
-        }
-    )*};
-}
-sweeps!(f64, f32);
 
 pub fn every_pattern(executor: &Executor) {
     let cases = [
