@@ -128,7 +128,7 @@ pub(crate) fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     sums.fill(Zero::zero());
     each_row(a, 0..size.cols, &mut |row, entries| {
         let x = &x[row * cols..(row + 1) * cols];
-        host::add_transposed::<M, X, Y>(mode == Transpose::Conjugate, entries, x, sums);
+        host::add_transposed::<M, X, Y>(mode == Transpose::Conjugate, entries, x, 0, sums);
     });
     for (y, sum) in y.iter_mut().zip(sums) {
         *y = M::result(*sum);

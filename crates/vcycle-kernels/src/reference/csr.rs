@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use num_traits::{One, Zero};
 
-use super::rows::{Column, row_sum};
+use super::rows::{Column, add_transposed, row_sum};
 use crate::factor::Factor;
 use crate::scalar::{Field, Mixes, Scalar};
 
@@ -162,13 +162,7 @@ pub fn sum_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 ) {
     sums.fill(Zero::zero());
     for row in 0..a.offsets.len() - 1 {
-        for entry in a.offsets[row]..a.offsets[row + 1] {
-            let value = a.values[entry].matrix();
-            let value = if conjugate { value.conj() } else { value };
-            let place = (a.columns[entry] as usize - first) * cols;
-            for column in 0..cols {
-                sums[place + column] += value * M::input(x[row * cols + column]);
-            }
-        }
+        let x = &x[row * cols..(row + 1) * cols];
+        add_transposed::<M, X, Y>(conjugate, a.row(row), x, first, sums);
     }
 }

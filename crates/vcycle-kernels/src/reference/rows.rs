@@ -49,17 +49,19 @@ pub fn row_sum<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     sum
 }
 
-/// Adds what a row brings to `A^T x`, or to `A^H x` where `conjugate` is set; `x` has the numbers of that row.
+/// Adds what a row brings to `A^T x`, or to `A^H x` where `conjugate` is set, of which `sums` begin with column `first` of the
+/// matrix; `x` has the numbers of that row.
 pub fn add_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
     conjugate: bool,
     (columns, values): (&[u32], &[M]),
     x: &[X],
+    first: usize,
     sums: &mut [Sum<M, X, Y>],
 ) {
     for (&column, value) in columns.iter().zip(values) {
         let value = value.matrix();
         let value = if conjugate { value.conj() } else { value };
-        let sums = &mut sums[column as usize * x.len()..];
+        let sums = &mut sums[(column as usize - first) * x.len()..];
         for (sum, &x) in sums.iter_mut().zip(x) {
             *sum += value * M::input(x);
         }

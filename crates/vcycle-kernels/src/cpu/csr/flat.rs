@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::lanes::{Rows, prefetch};
+use super::alike::{Rows, prefetch};
 use crate::cpu::stencil::Vectors;
 use crate::runs::SHORT;
 use crate::scalar::{Kind, Scalar};

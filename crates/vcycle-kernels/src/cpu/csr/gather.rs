@@ -3,8 +3,8 @@
 //! Rows that repeat the row above, moved by one column, lie across the lanes: the vector is read
 //! in order and columns not at all. Values of the vector for other rows are gathered.
 
+use super::alike::{Rows, prefetch};
 use super::column::{LONG, RowSum, long_sum};
-use super::lanes::{Rows, prefetch};
 use crate::cpu::stencil::Vectors;
 use crate::runs::Alike;
 use crate::scalar::{Field, Kind, Scalar};

@@ -11,18 +11,14 @@
     reason = "these functions are unsafe as a whole: what they ask for is what the functions they call ask for"
 )]
 
+#[cfg(target_arch = "x86_64")]
+mod alike;
 mod block;
 mod column;
 #[cfg(target_arch = "x86_64")]
 mod flat;
 #[cfg(target_arch = "x86_64")]
 mod gather;
-#[cfg(target_arch = "x86_64")]
-mod lanes;
-#[cfg(target_arch = "x86_64")]
-mod moved;
-#[cfg(target_arch = "x86_64")]
-mod nodes;
 #[cfg(target_arch = "x86_64")]
 mod short;
 mod transposed;

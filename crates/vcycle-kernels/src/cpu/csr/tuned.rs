@@ -4,7 +4,7 @@
 //! library, and not again wherever somebody multiplies. Other types, and processors without AVX2, do with plain
 //! loops.
 
-use super::lanes::Rows;
+use super::alike::Rows;
 use super::{Operands, Product, block, column, short, store_all, wide};
 use crate::cpu::stencil::Vectors;
 use crate::runs::{Alike, Run, runs_within};
