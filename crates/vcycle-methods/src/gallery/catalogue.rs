@@ -279,7 +279,7 @@ pub(super) static COMPLEX: [Entry; 2] = [
 ///
 /// which is symmetric positive definite, but an M-matrix only where `Dxy` vanishes: at multiples of 90 degrees it is the plain
 /// 5-point stencil, at 0 with 1 along x and `eps` along y.
-fn rotated(numbers: &[f64], [x, y, _]: [isize; 3]) -> f64 {
+fn rotated(numbers: &[f64], [x, y, _]: Offset) -> f64 {
     let (eps, theta) = (numbers[0], numbers[1]);
     // Exact where a cosine or sine is zero, so that the corners of the stencil vanish there.
     let (s, c) = match theta.rem_euclid(180.0) {
@@ -291,7 +291,7 @@ fn rotated(numbers: &[f64], [x, y, _]: [isize; 3]) -> f64 {
         [0, 0] => 2.0 + 2.0 * eps,
         [_, 0] => -(c * c + eps * s * s),
         [0, _] => -(s * s + eps * c * c),
-        [x, y] => -0.5 * ((1.0 - eps) * c * s) * (x * y) as f64,
+        [x, y] => -0.5 * ((1.0 - eps) * c * s) * f64::from(x * y),
     }
 }
 
@@ -300,7 +300,7 @@ fn rotated(numbers: &[f64], [x, y, _]: [isize; 3]) -> f64 {
 ///
 /// The number is the Péclet number of a cell, `|v_x| h = |v_y| h = |v_z| h`: upstream neighbours have `-1 - peclet`, downstream ones
 /// -1, the diagonal is `6 + 3 peclet`. An M-matrix for every `peclet`, symmetric for 0.
-fn upwind(numbers: &[f64], [x, y, z]: [isize; 3]) -> f64 {
+fn upwind(numbers: &[f64], [x, y, z]: Offset) -> f64 {
     let peclet = numbers[0];
     match (x.abs() + y.abs() + z.abs(), x + y + z) {
         (0, _) => 6.0 + 3.0 * peclet,

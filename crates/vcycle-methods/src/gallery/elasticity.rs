@@ -2,12 +2,12 @@
 
 use super::assemble::{Rows, assemble};
 use super::entry::Given;
-use super::finite_element::{Basis, Lattice};
-use super::grid::Grid;
+use super::finite_element::{Basis, Lattice, slopes};
 use super::problem::Problem;
 use super::stencil::coefficient;
 use crate::error::Result;
 use crate::executor::Executor;
+use crate::grid::Grid;
 use crate::multigrid::NearNullspace;
 
 /// Unknowns of a node and of a cell with its eight nodes.
@@ -32,9 +32,7 @@ pub(super) fn elasticity(given: &Given<'_>, executor: &Executor) -> Result<Probl
             cells: given.size,
             order: [1; 3],
         },
-        free: Grid {
-            size: [nx, ny + 1, nz + 1],
-        },
+        free: Grid::unchecked([nx, ny + 1, nz + 1]),
         cell_matrix: cell_matrix(given.numbers[0]),
         contrast: given.numbers[1],
     };
@@ -66,12 +64,12 @@ struct Elasticity {
 impl Elasticity {
     /// The lattice node of a free node.
     fn node(&self, index: usize) -> [usize; 3] {
-        let [x, y, z] = self.free.point(index);
+        let [x, y, z] = self.free.cell(index);
         [x + 1, y, z]
     }
 
     fn coordinates(&self) -> Vec<[f64; 3]> {
-        (0..self.free.points())
+        (0..self.free.cells())
             .map(|index| self.node(index).map(|along| along as f64))
             .collect()
     }
@@ -79,7 +77,7 @@ impl Elasticity {
 
 impl Rows for Elasticity {
     fn rows(&self) -> usize {
-        COMPONENTS * self.free.points()
+        COMPONENTS * self.free.cells()
     }
 
     fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
@@ -113,33 +111,15 @@ fn cell_matrix(poisson: f64) -> Vec<[f64; CELL_UNKNOWNS]> {
     let lambda = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson));
     let mu = 1.0 / (2.0 * (1.0 + poisson));
     let basis = Basis::new(1);
-    let entry = |a: usize, i: usize, b: usize, j: usize| {
-        let slopes = |i, j| slopes(&basis, a, i, b, j);
+    let corner = |number: usize| [0, 1, 2].map(|axis| number >> axis & 1);
+    let entry = |row: usize, column: usize| {
+        let nodes = [row, column].map(|place| corner(place / COMPONENTS));
+        let [i, j] = [row, column].map(|place| place % COMPONENTS);
+        let slopes = |i, j| slopes([&basis; 3], nodes, [i, j]);
         let grad: f64 = (0..3).map(|axis| slopes(axis, axis)).sum();
         let shear = if i == j { mu * grad } else { 0.0 };
         lambda * slopes(i, j) + mu * slopes(j, i) + shear
     };
-    (0..CELL_UNKNOWNS)
-        .map(|row| {
-            std::array::from_fn(|column| {
-                let (a, i) = (row / COMPONENTS, row % COMPONENTS);
-                entry(a, i, column / COMPONENTS, column % COMPONENTS)
-            })
-        })
-        .collect()
-}
-
-/// `∫ ∂i a ∂j b` over the unit cube, for its corners `a` and `b`: a product over the axes.
-fn slopes(basis: &Basis, a: usize, i: usize, b: usize, j: usize) -> f64 {
-    (0..3)
-        .map(|axis| {
-            let (a, b) = (a >> axis & 1, b >> axis & 1);
-            match (axis == i, axis == j) {
-                (true, true) => basis.stiffness[a][b],
-                (true, false) => basis.gradient[a][b],
-                (false, true) => basis.gradient[b][a],
-                (false, false) => basis.mass[a][b],
-            }
-        })
-        .product()
+    let row = |row| std::array::from_fn(|column| entry(row, column));
+    (0..CELL_UNKNOWNS).map(row).collect()
 }

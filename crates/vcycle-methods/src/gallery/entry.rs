@@ -1,14 +1,13 @@
 //! What a catalogue says of a problem, and a specification as it is read by that.
 
 use super::finite_element::{self, Domain};
-use super::grid::{Grid, check_rows, size_label};
+use super::grid::{check_rows, size_label};
 use super::problem::Problem;
 use super::spec::{bad, check_range, extents, lettered, part};
-use super::stencil::shifts;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::scalar::c64;
-use crate::structured::{Grid as Cells, Offset, Stencil, StencilMatrix};
+use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 use vcycle_core::size::Extent;
 
 /// One line of a catalogue.
@@ -46,13 +45,13 @@ pub(super) struct Parameter {
 }
 
 /// The matrix of a specification, for a box of cells and the neighbours of each.
-type MakeCells = fn(&Given<'_>, (Cells, Stencil), &Executor) -> Result<StencilMatrix<f64>>;
+type MakeCells = fn(&Given<'_>, (Grid, Stencil), &Executor) -> Result<StencilMatrix<f64>>;
 
 /// How a problem is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Make {
     /// All rows are one stencil: the weight of a shift, for the numbers of the specification.
-    Weights(fn(&[f64], [isize; 3]) -> f64),
+    Weights(fn(&[f64], Offset) -> f64),
     /// Diffusion between cells of two materials.
     Jump,
     /// High-order elements on a domain of blocks.
@@ -122,7 +121,7 @@ impl<'a> Given<'a> {
 
     /// The grid of a problem with a row for each point.
     pub(super) fn grid(&self) -> Grid {
-        Grid { size: self.size }
+        Grid::unchecked(self.size)
     }
 
     /// The specification with all its numbers.
@@ -154,13 +153,15 @@ impl<'a> Given<'a> {
         };
         let unknowns = self.entry.unknowns;
         let rows = check_rows("size", nodes, unknowns, most_rows)?;
-        let is_neighbour = |shift: &[isize; 3]| match self.entry.make {
-            Make::Weights(weight) => weight(&self.numbers, *shift) != 0.0,
-            _ => (self.entry.neighbours)(shift.map(|step| step as i8)),
+        let is_neighbour = |&&offset: &&Offset| match self.entry.make {
+            Make::Weights(weight) => weight(&self.numbers, offset) != 0.0,
+            _ => (self.entry.neighbours)(offset),
         };
-        let along = |axis: usize, step: isize| nodes[axis] - step.unsigned_abs();
-        let pairs = |[x, y, z]: [isize; 3]| along(0, x) * along(1, y) * along(2, z);
-        let couplings: usize = shifts(nodes).filter(is_neighbour).map(pairs).sum();
+        let along = |axis: usize, step: i8| nodes[axis] - usize::from(step.unsigned_abs());
+        let pairs = |&[x, y, z]: &Offset| along(0, x) * along(1, y) * along(2, z);
+        let neighbours = Stencil::full(3).within(Grid::unchecked(nodes));
+        let neighbours = neighbours.offsets().iter().filter(is_neighbour);
+        let couplings: usize = neighbours.map(pairs).sum();
         Ok(Extent::real(rows, couplings * unknowns * unknowns))
     }
 }

@@ -1,49 +1,8 @@
-//! Box-shaped grids of points.
+//! Sizes of grids of points.
 
 use super::spec::bad;
 use crate::error::Result;
 use crate::executor::Executor;
-
-/// Points `0..size` along x, y and z, numbered with x fastest.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
-    pub(super) size: [usize; 3],
-}
-
-impl Grid {
-    pub(super) fn points(self) -> usize {
-        self.size.iter().product()
-    }
-
-    #[inline]
-    pub(super) fn point(self, index: usize) -> [usize; 3] {
-        let [nx, ny, _] = self.size;
-        [index % nx, index / nx % ny, index / (nx * ny)]
-    }
-
-    pub(super) fn index(self, [x, y, z]: [usize; 3]) -> usize {
-        let [nx, ny, _] = self.size;
-        x + nx * (y + ny * z)
-    }
-
-    /// Whether all eight corners around `point` are inside, and so every shift by one.
-    pub(super) fn is_inner(self, point: [usize; 3]) -> bool {
-        (0..3).all(|axis| point[axis] > 0 && point[axis] + 1 < self.size[axis])
-    }
-
-    /// The point `shift` away, if it is in the grid.
-    #[inline]
-    pub(super) fn shifted(self, point: [usize; 3], shift: [isize; 3]) -> Option<[usize; 3]> {
-        let mut moved = point;
-        for axis in 0..3 {
-            moved[axis] = point[axis].checked_add_signed(shift[axis])?;
-            if moved[axis] >= self.size[axis] {
-                return None;
-            }
-        }
-        Some(moved)
-    }
-}
 
 /// The steps along the axes from the first corner of a cell to the opposite one, for its six
 /// tetrahedra (Kuhn 1960).

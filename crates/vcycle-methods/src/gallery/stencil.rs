@@ -1,62 +1,54 @@
 //! Matrices with a row for each point of a grid: one stencil, or finite volumes between two materials.
 
 use super::assemble::{Rows, assemble};
-use super::grid::Grid;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::Csr;
+use crate::structured::{Grid, Offset, Stencil};
 
 /// A constant stencil of up to 27 points; what would lie outside the grid is left out, as for a
 /// Dirichlet condition one step outside.
 struct ConstantStencil {
     grid: Grid,
-    /// Shifts, the same in row numbers, and weights.
-    points: Vec<([isize; 3], isize, f64)>,
+    /// Offsets, the same in row numbers, and weights.
+    points: Vec<(Offset, isize, f64)>,
 }
 
-/// The matrix with `weight(shift)` at each shift of at most one along each axis, zeros left out.
+/// The matrix with `weight(offset)` for each neighbour, zeros left out.
 pub(super) fn matrix(
     executor: &Executor,
     grid: Grid,
-    weight: impl Fn([isize; 3]) -> f64,
+    weight: impl Fn(Offset) -> f64,
 ) -> Result<Csr<f64>> {
-    let [nx, ny, _] = grid.size.map(usize::cast_signed);
-    let points = shifts(grid.size)
-        .map(|shift| (shift, weight(shift)))
-        .filter(|point| point.1 != 0.0)
-        .map(|([x, y, z], weight)| ([x, y, z], x + nx * (y + ny * z), weight))
+    let neighbours = Stencil::full(3).within(grid);
+    let points = neighbours.offsets().iter();
+    let points = points
+        .map(|&offset| (offset, grid.distance(offset), weight(offset)))
+        .filter(|point| point.2 != 0.0)
         .collect();
     assemble(executor, &ConstantStencil { grid, points })
 }
 
 /// Laplace's operator, not scaled by the mesh width: -1 for all neighbours that so many steps lead to. The Dirichlet boundary is
 /// eliminated.
-pub(super) fn laplacian(diagonal: f64, reach: usize, [x, y, z]: [isize; 3]) -> f64 {
-    match x.unsigned_abs() + y.unsigned_abs() + z.unsigned_abs() {
+pub(super) fn laplacian(diagonal: f64, reach: usize, [x, y, z]: Offset) -> f64 {
+    match usize::from(x.unsigned_abs() + y.unsigned_abs() + z.unsigned_abs()) {
         0 => diagonal,
         steps if steps <= reach => -1.0,
         _ => 0.0,
     }
 }
 
-/// Shifts of at most one in the order of columns, along those axes that are not flat.
-pub(super) fn shifts(size: [usize; 3]) -> impl Iterator<Item = [isize; 3]> {
-    let reach = size.map(|extent| isize::from(extent > 1));
-    (-reach[2]..=reach[2]).flat_map(move |z| {
-        (-reach[1]..=reach[1]).flat_map(move |y| (-reach[0]..=reach[0]).map(move |x| [x, y, z]))
-    })
-}
-
 impl Rows for ConstantStencil {
     fn rows(&self) -> usize {
-        self.grid.points()
+        self.grid.cells()
     }
 
     fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
-        let at = self.grid.point(row);
+        let at = self.grid.cell(row);
         let inner = self.grid.is_inner(at);
-        for &(shift, distance, weight) in &self.points {
-            if inner || self.grid.shifted(at, shift).is_some() {
+        for &(offset, distance, weight) in &self.points {
+            if inner || self.grid.shifted(at, offset).is_some() {
                 visit(row.wrapping_add_signed(distance), weight);
             }
         }
@@ -67,7 +59,7 @@ impl Rows for ConstantStencil {
 const BLOCK: usize = 8;
 
 /// The neighbours of a cell with smaller numbers, then those with larger ones.
-const FACES: [[isize; 3]; 6] = [
+const FACES: [Offset; 6] = [
     [0, 0, -1],
     [0, -1, 0],
     [-1, 0, 0],
@@ -96,13 +88,13 @@ pub(super) fn coefficient(cell: [usize; 3], contrast: f64) -> f64 {
 
 impl Rows for Jump {
     fn rows(&self) -> usize {
-        self.grid.points()
+        self.grid.cells()
     }
 
     fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
-        let cell = self.grid.point(row);
+        let cell = self.grid.cell(row);
         let here = coefficient(cell, self.contrast);
-        let faces = FACES.map(|shift| match self.grid.shifted(cell, shift) {
+        let faces = FACES.map(|face| match self.grid.shifted(cell, face) {
             None => (None, 2.0 * here),
             Some(other) => {
                 let there = coefficient(other, self.contrast);
@@ -141,13 +133,13 @@ mod tests {
         assert_eq!(hash([0, 8, 0]), 882_533_181);
         assert_eq!(hash([0, 0, 8]), 2_909_368_072);
         assert_eq!(hash([31, 31, 31]), 1_333_488_607);
-        let is_high = |blocks: Grid, block| hash(blocks.point(block).map(|at| at * BLOCK)) % 2 == 1;
-        let blocks = Grid { size: [16; 3] };
+        let is_high = |blocks: Grid, block| hash(blocks.cell(block).map(|at| at * BLOCK)) % 2 == 1;
+        let blocks = Grid::unchecked([16; 3]);
         let high = (0..4096).filter(|&block| is_high(blocks, block)).count();
         assert_eq!(high, 2032);
         let bits = "0101101101000110000110100010111111011010000001101010111110010101";
         for (block, bit) in bits.bytes().enumerate() {
-            assert_eq!(is_high(Grid { size: [4; 3] }, block), bit == b'1');
+            assert_eq!(is_high(Grid::unchecked([4; 3]), block), bit == b'1');
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use super::assemble::{Rows, assemble};
 use super::entry::Given;
-use super::grid::{Grid, PATHS, check_rows};
+use super::finite_element::Lattice;
+use super::grid::{PATHS, check_rows};
 use super::problem::Problem;
 use super::stencil::coefficient;
 use crate::error::Result;
 use crate::executor::{Executor, check_memory};
+use crate::grid::Grid;
 
 /// How far a vertex is moved at most, in widths of a cell. The six tetrahedra of a cube are
 /// `1/sqrt(3)` wide in their narrowest direction: none of them turns over as long as no vertex moves
@@ -67,15 +69,13 @@ struct Element {
 
 impl Mesh {
     fn new(cells: usize, contrast: f64) -> Self {
-        let vertices = Grid {
-            size: [cells + 1; 3],
-        };
-        let count = vertices.points();
-        let point = |v| moved(vertices.point(v), cells);
-        let inside = |&v: &u32| vertices.is_inner(vertices.point(v as usize));
+        let vertices = Grid::unchecked([cells + 1; 3]);
+        let count = vertices.cells();
+        let point = |v| moved(vertices.cell(v), cells);
+        let inside = |&v: &u32| vertices.is_inner(vertices.cell(v as usize));
         let mut order: Vec<u32> = (0..count as u32).filter(inside).collect();
         order.sort_by_cached_key(|&v| {
-            let place = vertices.point(v as usize);
+            let place = vertices.cell(v as usize);
             (morton(place.map(|along| along / BOX)), hash(place, 3))
         });
         let mut rows = vec![None; count];
@@ -129,17 +129,15 @@ impl Mesh {
     /// `visit(element, corner)` for the tetrahedra around a vertex, always in the order of the cells:
     /// both rows of an entry add the same numbers in the same order.
     fn each_around(&self, vertex: usize, mut visit: impl FnMut(&Element, usize)) {
-        let [x, y, z] = self.vertices.point(vertex);
-        let along = |at: usize| at.saturating_sub(1)..(at + 1).min(self.cells);
-        for k in along(z) {
-            for j in along(y) {
-                for i in along(x) {
-                    for path in PATHS {
-                        let corners = self.corners([i, j, k], path);
-                        if let Some(corner) = corners.iter().position(|&v| v == vertex) {
-                            visit(&self.element([i, j, k], corners), corner);
-                        }
-                    }
+        let lattice = Lattice {
+            cells: [self.cells; 3],
+            order: [1; 3],
+        };
+        for cell in lattice.cells_around(self.vertices.cell(vertex)).iter() {
+            for path in PATHS {
+                let corners = self.corners(cell, path);
+                if let Some(corner) = corners.iter().position(|&v| v == vertex) {
+                    visit(&self.element(cell, corners), corner);
                 }
             }
         }
@@ -157,7 +155,7 @@ impl Mesh {
 
     /// `visit(other)` for the vertices inside that share a tetrahedron with one, itself included.
     fn each_neighbour(&self, vertex: usize, mut visit: impl FnMut(usize)) {
-        let place = self.vertices.point(vertex);
+        let place = self.vertices.cell(vertex);
         for corner in 0..8_usize {
             let shift = [0, 1, 2].map(|axis| corner >> axis & 1);
             let after = [0, 1, 2].map(|axis| place[axis] + shift[axis]);
@@ -274,8 +272,8 @@ mod tests {
     fn tetrahedra_fill_the_cube_and_none_is_turned_over() {
         let mesh = Mesh::new(9, 1.0);
         let (mut volume, mut least) = (0.0, f64::INFINITY);
-        let cells = Grid { size: [9; 3] };
-        for cell in (0..cells.points()).map(|cell| cells.point(cell)) {
+        let cells = Grid::unchecked([9; 3]);
+        for cell in (0..cells.cells()).map(|cell| cells.cell(cell)) {
             for path in PATHS {
                 let element = mesh.element(cell, mesh.corners(cell, path));
                 volume += element.volume;

@@ -48,6 +48,20 @@ impl Basis {
     }
 }
 
+/// `∫ ∂i a ∂j b` over a unit cell, for its nodes `a` and `b` with a basis along each axis: a product over the axes.
+pub fn slopes(bases: [&Basis; 3], [a, b]: [[usize; 3]; 2], [i, j]: [usize; 2]) -> f64 {
+    let along = |axis: usize| {
+        let (basis, a, b) = (bases[axis], a[axis], b[axis]);
+        match (axis == i, axis == j) {
+            (true, true) => basis.stiffness[a][b],
+            (true, false) => basis.gradient[a][b],
+            (false, true) => basis.gradient[b][a],
+            (false, false) => basis.mass[a][b],
+        }
+    };
+    (0..3).map(along).product()
+}
+
 /// The ends of the unit interval and the extrema of the Legendre polynomial between them.
 fn lobatto_nodes(order: usize) -> Vec<f64> {
     if order == 0 {

@@ -1,7 +1,7 @@
 //! The diffusion operator on a domain of equal blocks.
 
 use super::super::assemble::Rows;
-use super::{Basis, Lattice};
+use super::{Basis, Lattice, slopes};
 use crate::error::Result;
 use crate::executor::{Executor, check_memory};
 use vcycle_core::size::Extent;
@@ -34,7 +34,7 @@ impl Domain {
     /// by the share of the box that the domain fills.
     pub(super) fn extent(&self, lattice: &Lattice) -> Extent {
         let missing = self.coefficients.iter().filter(|&&c| c == 0.0).count();
-        let nodes = lattice.nodes().size;
+        let nodes = lattice.nodes().size();
         let cut: usize = match missing {
             0 => 0,
             _ => (0..self.dimension).map(|axis| nodes[axis] / 2).product(),
@@ -49,7 +49,7 @@ impl Domain {
         });
         let entries: usize = entries.product();
         let blocks = self.coefficients.len();
-        let rows = lattice.nodes().points() - cut;
+        let rows = lattice.nodes().cells() - cut;
         Extent::real(rows, entries / blocks * (blocks - missing))
     }
 }
@@ -78,7 +78,7 @@ impl<'a> Diffusion<'a> {
         levels: usize,
         executor: &Executor,
     ) -> Result<Self> {
-        let nodes = lattice.nodes().points();
+        let nodes = lattice.nodes().cells();
         check_memory(executor, nodes, size_of::<u32>() + size_of::<(u32, bool)>())?;
         let bases = lattice.order.map(Basis::new);
         let mut diffusion = Self {
@@ -98,7 +98,7 @@ impl<'a> Diffusion<'a> {
 
     fn number_nodes(&mut self) {
         for index in 0..self.row_of.len() {
-            let node = self.lattice.nodes().point(index);
+            let node = self.lattice.nodes().cell(index);
             let cells = self.lattice.cells_around(node);
             let outside = |cell| self.coefficient(cell) == 0.0;
             if cells.iter().all(outside) {
@@ -124,7 +124,7 @@ impl<'a> Diffusion<'a> {
 
     fn node(&self, row: usize) -> ([usize; 3], bool) {
         let (index, on_boundary) = self.node_of[row];
-        (self.lattice.nodes().point(index as usize), on_boundary)
+        (self.lattice.nodes().cell(index as usize), on_boundary)
     }
 
     /// The integrals of 1 against the basis functions; 0 on the boundary.
@@ -176,7 +176,7 @@ impl Rows for Diffusion<'_> {
     fn each_entry(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
         let (node, on_boundary) = self.node(row);
         let nodes = self.lattice.nodes();
-        let count = self.lattice.nodes_of_cell().points();
+        let count = self.lattice.nodes_of_cell().cells();
         self.lattice.each_neighbour(node, |other, cells| {
             let mut connected = false;
             let mut value = 0.0;
@@ -203,25 +203,13 @@ impl Rows for Diffusion<'_> {
 /// mass, summed over the axes.
 fn cell_matrix(lattice: &Lattice, bases: &[Basis; 3]) -> Vec<f64> {
     let nodes = lattice.nodes_of_cell();
-    let entry = |a: [usize; 3], b: [usize; 3]| -> f64 {
-        (0..3)
-            .map(|slope| -> f64 {
-                (0..3)
-                    .map(|axis| {
-                        let basis = &bases[axis];
-                        let factor = if axis == slope {
-                            &basis.stiffness
-                        } else {
-                            &basis.mass
-                        };
-                        factor[a[axis]][b[axis]]
-                    })
-                    .product()
-            })
-            .sum()
+    let bases = bases.each_ref();
+    let entry = |a, b| -> f64 {
+        let along = |axis| slopes(bases, [a, b], [axis; 2]);
+        (0..3).map(along).sum()
     };
-    (0..nodes.points())
-        .flat_map(|a| (0..nodes.points()).map(move |b| (a, b)))
-        .map(|(a, b)| entry(nodes.point(a), nodes.point(b)))
+    (0..nodes.cells())
+        .flat_map(|a| (0..nodes.cells()).map(move |b| (a, b)))
+        .map(|(a, b)| entry(nodes.cell(a), nodes.cell(b)))
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::grid::Grid;
+use crate::grid::Grid;
 
 /// Cells along each axis, and how many steps from node to node each is cut into. An axis of order
 /// 0 is flat: one node and one cell.
@@ -16,9 +16,7 @@ impl Lattice {
     /// The grid of all nodes.
     pub fn nodes(&self) -> Grid {
         let along = |axis: usize| self.order[axis] * self.cells[axis] + 1;
-        Grid {
-            size: [along(0), along(1), along(2)],
-        }
+        Grid::unchecked([0, 1, 2].map(along))
     }
 
     /// The cells around a node, along one axis: two at a face between cells.
@@ -69,9 +67,7 @@ impl Lattice {
 
     /// Nodes of one cell.
     pub fn nodes_of_cell(&self) -> Grid {
-        Grid {
-            size: self.order.map(|order| order + 1),
-        }
+        Grid::unchecked(self.order.map(|order| order + 1))
     }
 
     /// The number of `node` among those of `cell`.
@@ -106,7 +102,7 @@ mod tests {
             cells: [2, 1, 1],
             order: [3, 0, 0],
         };
-        assert_eq!(lattice.nodes().size, [7, 1, 1]);
+        assert_eq!(lattice.nodes().size(), [7, 1, 1]);
         let neighbours = |x: usize| {
             let mut found = Vec::new();
             lattice.each_neighbour([x, 0, 0], |node, cells| {

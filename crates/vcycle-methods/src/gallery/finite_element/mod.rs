@@ -8,7 +8,7 @@ mod basis;
 mod diffusion;
 mod lattice;
 
-pub(super) use basis::Basis;
+pub(super) use basis::{Basis, slopes};
 use diffusion::Diffusion;
 pub(super) use diffusion::Domain;
 pub(super) use lattice::Lattice;
@@ -47,7 +47,7 @@ pub(super) fn extent(domain: &Domain, [order, levels, _]: [usize; 3]) -> Result<
     check_range("order", order, 1, 8)?;
     check_range("levels", levels, 0, 24)?;
     let lattice = domain.lattice(order, levels);
-    check_rows("levels", lattice.nodes().size, 1, u32::MAX as usize)?;
+    check_rows("levels", lattice.nodes().size(), 1, u32::MAX as usize)?;
     Ok(domain.extent(&lattice))
 }
 

@@ -78,16 +78,9 @@ fn harmonic(a: f64, b: f64) -> f64 {
     2.0 * a * b / (a + b)
 }
 
-/// The cell `offset` away; at the boundary the cell itself.
-fn beside(grid: Grid, cell: [usize; 3], offset: [i8; 3]) -> [usize; 3] {
-    let mut moved = cell;
-    for axis in 0..3 {
-        let there = cell[axis].checked_add_signed(offset[axis].into());
-        moved[axis] = there
-            .filter(|&place| place < grid.size()[axis])
-            .unwrap_or(cell[axis]);
-    }
-    moved
+/// The cell behind a face; at the boundary the cell itself.
+fn beside(grid: Grid, cell: [usize; 3], face: [i8; 3]) -> [usize; 3] {
+    grid.shifted(cell, face).unwrap_or(cell)
 }
 
 /// Where the middle of a cell lies in the unit cube.
