@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::exchange::LevelExchange;
 use super::halving::{Halving, Lines, widened};
-use super::level_exchange::LevelExchange;
 use super::{StencilMatrix, Transfer};
 use crate::error::Result;
 use crate::matrix::{CellMoves, GridPart, zeroed};

@@ -1,6 +1,6 @@
 //! Stencil matrices from CSR matrices and back, and cell by cell.
 
-use super::decode::{ALL, Decoder, ROWS, inside};
+use super::decode::{ALL, Decoder, ROWS};
 use super::lines::made_of_lines;
 use super::stencil::opposite;
 use super::{Grid, Offset, Stencil, StencilMatrix, Storage, Structure};
@@ -83,7 +83,7 @@ impl<T: Storage> StencilMatrix<T> {
                         stored
                     };
                     let counts = value != zero || is_diagonal;
-                    if counts && inside(grid, grid.cell(cell), offset) {
+                    if counts && grid.shifted(grid.cell(cell), offset).is_some() {
                         let other = cell.wrapping_add_signed(grid.distance(offset));
                         entries.push((other * r + j, value));
                     }
@@ -170,7 +170,7 @@ impl StencilMatrix<f64> {
                 make([x, line % ny, line / ny], &mut entries);
                 for (stream, &entry) in entries.iter().enumerate() {
                     let offset = stencil.offsets()[stream / unknowns % points];
-                    if inside(grid, [x, line % ny, line / ny], offset) {
+                    if grid.shifted([x, line % ny, line / ny], offset).is_some() {
                         out[stream * nx + x] = entry;
                     }
                 }

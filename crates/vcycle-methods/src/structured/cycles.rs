@@ -4,10 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::entrance::Entrance;
+use super::exchange::MovedOperator;
 use super::fields::InRows;
 use super::level::GridLevel;
 use super::level_parts::{LevelParts, Made};
-use super::moved_operator::MovedOperator;
 use super::parameters::OnLevel;
 use super::survey::Survey;
 use super::{StencilMatrix, Storage, StructMg};
@@ -38,6 +38,26 @@ impl<V: Scalar> Down<V> {
             cycles: self.cycles.seen_as()?,
             scales: self.scales.as_ref().map(converted).transpose()?,
         })
+    }
+}
+
+impl<V: Vectors + Mixes<V, V>> Down<V> {
+    /// The cycles for vectors that are not scaled: what the level above visits, a V-cycle, and full multigrid.
+    fn unscaled(self, cycle: Cycle) -> Result<Cycles<V>> {
+        let Self { cycles, scales } = self;
+        let Some(scales) = scales else {
+            return Ok(cycles);
+        };
+        let unscaled = |inner| -> Arc<dyn LinOp<V>> {
+            let scales = Some(Arc::clone(&scales));
+            Arc::new(Entrance::<V, V>::new(inner, 1, scales))
+        };
+        let visited = cycles.visited(cycle)?;
+        Ok(Cycles::ending(
+            unscaled(visited),
+            unscaled(cycles.v),
+            unscaled(cycles.full),
+        ))
     }
 }
 
@@ -164,14 +184,15 @@ impl Levels<'_> {
     }
 
     /// The cycles with one more level on top.
-    fn over<V: Vectors>(
+    fn over<V: Vectors + Mixes<V, V>>(
         &self,
         level: GridLevel<V>,
         below: Down<V>,
         number: usize,
     ) -> Result<Down<V>> {
-        let (cycle, operations) = (self.parameters.cycle, (level.operations)(below.scales));
-        let mut cycles = Cycles::over(&below.cycles, operations, cycle, number)?;
+        let cycle = self.parameters.cycle;
+        let below = below.unscaled(cycle)?;
+        let mut cycles = Cycles::over(&below, level.operations, cycle, number)?;
         if let (Cycle::K, Some(rank), Some((exchange, product))) = (cycle, self.rank, level.shared)
         {
             let (part, unknowns) = (&exchange.part, exchange.unknowns);
@@ -189,21 +210,19 @@ impl Levels<'_> {
         inner: Option<Down<V>>,
         part: &GridPart,
     ) -> Result<Down<V>> {
-        let wrapped = |operator: Option<Arc<dyn LinOp<V>>>| -> Arc<dyn LinOp<V>> {
-            let unscaled = operator.map(|cycle| -> Arc<dyn LinOp<V>> {
-                let scales = inner.as_ref().and_then(|inner| inner.scales.clone());
-                Arc::new(Entrance::<V, V>::new(cycle, 1, scales))
-            });
+        let cycle = self.parameters.cycle;
+        let inner = inner.map(|inner| inner.unscaled(cycle)).transpose()?;
+        let inner = inner.as_ref();
+        let wrapped = |operator| -> Arc<dyn LinOp<V>> {
             let (executor, unknowns) = (self.executor, self.unknowns);
-            Arc::new(MovedOperator::gathered(executor, part, unknowns, unscaled))
+            Arc::new(MovedOperator::gathered(executor, part, unknowns, operator))
         };
-        let cycles = inner.as_ref().map(|inner| &inner.cycles);
-        let shaped = cycles.map(|cycles| cycles.visited(self.parameters.cycle));
+        let shaped = inner.map(|inner| inner.visited(cycle)).transpose()?;
         Ok(Down {
             cycles: Cycles::ending(
-                wrapped(shaped.transpose()?),
-                wrapped(cycles.map(|cycles| Arc::clone(&cycles.v))),
-                wrapped(cycles.map(|cycles| Arc::clone(&cycles.full))),
+                wrapped(shaped),
+                wrapped(inner.map(|inner| Arc::clone(&inner.v))),
+                wrapped(inner.map(|inner| Arc::clone(&inner.full))),
             ),
             scales: None,
         })

@@ -107,8 +107,10 @@ impl<'n> Decoder<'n> {
     /// Which places of [`ALL`] lead from a cell to another.
     #[inline]
     fn there(&self, cell: [usize; 3]) -> u32 {
-        let bits = (0..27).map(|place| u32::from(inside(self.grid, cell, ALL[place])) << place);
-        bits.sum()
+        let is_inside = |place| self.grid.shifted(cell, ALL[place]).is_some();
+        (0..27)
+            .map(|place| u32::from(is_inside(place)) << place)
+            .sum()
     }
 
     /// Calls `visit` for the rows of `cells`.
@@ -190,8 +192,7 @@ impl<'n> Decoder<'n> {
         unknown: usize,
         streams: &mut Vec<u8>,
     ) {
-        let [nx, ny, _] = self.grid.size();
-        let (there, number) = (self.there(cell), cell[0] + nx * (cell[1] + ny * cell[2]));
+        let (there, number) = (self.there(cell), self.grid.index(cell));
         let row = number * self.unknowns + unknown - self.first_row();
         let mut next = 0;
         streams.clear();
@@ -262,14 +263,6 @@ multiversion! {
         let rest = before[alike..].iter().zip(&here[alike..]);
         alike + rest.take_while(|(before, here)| before.wrapping_add(by) == **here).count()
     }
-}
-
-#[inline]
-pub(super) fn inside(grid: Grid, cell: [usize; 3], offset: Offset) -> bool {
-    (0..3).all(|axis| {
-        let there = cell[axis].checked_add_signed(offset[axis].into());
-        there.is_some_and(|place| place < grid.size()[axis])
-    })
 }
 
 /// Ranges of cells.

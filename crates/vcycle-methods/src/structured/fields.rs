@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::level_exchange::LevelExchange;
+use super::exchange::LevelExchange;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;

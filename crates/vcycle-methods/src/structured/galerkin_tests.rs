@@ -62,8 +62,7 @@ fn check_products(spec: &str, mut a: StencilMatrix<f64>) {
 #[test]
 fn constants_are_interpolated_exactly_inside() {
     let host = Executor::reference();
-    let a = gallery::build("jump7:9,1000", &host).unwrap().matrix;
-    let a = StencilMatrix::from_csr(&a).unwrap();
+    let a = gallery::build_stencil("jump7:9,1000", &host).unwrap();
     for axis in 0..3 {
         let (p, _) = halved(&a, axis);
         let ones = Vector::filled(&host, p.coarse().cells(), 1, 1.0).unwrap();

@@ -78,10 +78,15 @@ struct Patch<'i> {
 }
 
 impl Patch<'_> {
-    /// Where a cell of the box is in one that is wider by a cell on all sides.
-    fn wide(&self, [x, y, z]: [usize; 3]) -> usize {
-        let [nx, ny, _] = self.within.size();
-        x + 1 + (nx + 2) * (y + 1 + (ny + 2) * (z + 1))
+    /// The box that is wider by a cell on all sides.
+    fn around(&self) -> Grid {
+        let size = self.within.size().map(|cells| cells + 2);
+        Grid::new(size).expect("little more than the box of an island")
+    }
+
+    /// Where a cell of the box is in the wider one.
+    fn wide(&self, cell: [usize; 3]) -> usize {
+        self.around().index(cell.map(|place| place + 1))
     }
 
     /// The places of its cells in that wider box, in their order.
@@ -96,15 +101,9 @@ impl Patch<'_> {
             .collect()
     }
 
-    /// How far a neighbour is in the wider box.
-    fn distance(&self, [x, y, z]: [i8; 3]) -> isize {
-        let [nx, ny, _] = self.within.size().map(|cells| cells as isize + 2);
-        isize::from(x) + nx * (isize::from(y) + ny * isize::from(z))
-    }
-
     /// One on the island; the box is the wider one, so that every cell has all neighbours.
     fn indicator(&self) -> Vec<f64> {
-        let mut z = vec![0.0; self.within.size().map(|cells| cells + 2).iter().product()];
+        let mut z = vec![0.0; self.around().cells()];
         for &cell in self.island {
             let at = self.grid.cell(cell as usize);
             let at = [0, 1, 2].map(|axis| at[axis] - self.within.ranges[axis].start);
@@ -127,7 +126,7 @@ impl Patch<'_> {
     fn function(&self, a: &StencilMatrix<f64>) -> (Vec<f64>, Vec<f64>) {
         let (stencil, rows) = (a.stencil(), self.rows(a));
         let offsets = stencil.offsets().iter();
-        let distances: Vec<isize> = offsets.map(|&it| self.distance(it)).collect();
+        let distances: Vec<isize> = offsets.map(|&it| self.around().distance(it)).collect();
         let (places, centre) = (self.places(), stencil.centre());
         // (A z) of a cell: entries of neighbours outside the grid are zero.
         let product = |(place, row): (usize, &[f64]), z: &[f64]| -> f64 {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::StencilMatrix;
 use super::cycles::Ranks;
 use super::fields::by_column;
-use super::island_ranks::RankFunctions;
+use super::island_ranks::{FunctionMoves, RankFunctions};
 use crate::arrays::IslandFunctions;
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};
 use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::matrix::{CellMoves, CellOrder};
+use crate::matrix::CellOrder;
 use crate::text;
 use crate::vector::Vector;
 
@@ -40,15 +40,6 @@ pub(super) struct IslandCorrection {
     moves: Option<FunctionMoves>,
 }
 
-/// Moves between own rows and planes of cells around them.
-#[derive(Debug)]
-struct FunctionMoves {
-    /// Cells of all planes.
-    cells: usize,
-    enter: CellMoves,
-    leave: CellMoves,
-}
-
 impl IslandCorrection {
     /// Around the cycle of a symmetric matrix, whose rows ranks may share; the cycle itself where there are no islands.
     pub(super) fn around(
@@ -69,12 +60,7 @@ impl IslandCorrection {
                 let Some(found) = RankFunctions::new(a, ranks)? else {
                     return Ok(cycle);
                 };
-                let moves = FunctionMoves {
-                    cells: found.cells,
-                    leave: found.enter.kept_back(),
-                    enter: found.enter,
-                };
-                (found.functions, Some(moves))
+                (found.functions, Some(found.moves))
             }
         };
         Ok(Arc::new(Self {

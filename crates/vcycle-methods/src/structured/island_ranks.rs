@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use super::StencilMatrix;
 use super::cycles::Ranks;
+use super::decode::ALL;
 use super::island_basis::{REACH, extents};
-use super::island_search::{TIED, islands_from, offset};
+use super::island_search::{TIED, islands_from};
 use crate::arrays::{IslandBoxes, IslandFunctions, Ranges};
 use crate::error::Result;
 use crate::executor::Executor;
@@ -21,10 +22,17 @@ const RINGS: usize = 8;
 /// The functions that reach own rows, on planes around these.
 pub(super) struct RankFunctions {
     pub(super) functions: IslandFunctions,
+    pub(super) moves: FunctionMoves,
+}
+
+/// Moves between own rows and planes of cells around them.
+#[derive(Debug)]
+pub(super) struct FunctionMoves {
     /// Cells of all planes.
     pub(super) cells: usize,
-    /// From own rows of all ranks to the cells of these functions.
+    /// From own rows of all ranks to the cells of the functions, and back.
     pub(super) enter: CellMoves,
+    pub(super) leave: CellMoves,
 }
 
 impl RankFunctions {
@@ -72,11 +80,12 @@ impl RankFunctions {
         let halo = Halo::new(team, rows.rows(), needed)?;
         let place = |row: u64| wide.place_of(part.grid(), row as usize);
         let enter = CellMoves::of_halo(&halo, |row| is_needed[place(row)], place);
-        Ok(Some(Self {
-            functions,
+        let moves = FunctionMoves {
             cells: wide.cells(),
+            leave: enter.kept_back(),
             enter,
-        }))
+        };
+        Ok(Some(Self { functions, moves }))
     }
 }
 
@@ -187,8 +196,10 @@ impl Seen {
 
 /// The bits of all neighbours that are a step away along an axis.
 fn steps(axis: usize, step: i8) -> u32 {
-    let bits = (0..27).filter(|&bit| offset(bit)[axis] == step);
-    bits.fold(0, |bits, bit| bits | 1 << bit)
+    let offsets = ALL.iter().rev();
+    offsets.fold(0, |bits, offset| {
+        bits << 1 | u32::from(offset[axis] == step)
+    })
 }
 
 /// Own rows among planes around them.

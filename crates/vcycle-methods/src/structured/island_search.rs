@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use super::decode::ALL;
 use super::lines::map_lines;
 use super::{Grid, StencilMatrix};
 use crate::executor::Executor;
@@ -67,14 +68,9 @@ impl StencilMatrix<f64> {
     }
 }
 
-/// The bit of a neighbour.
+/// The bit of a neighbour: its place among [`ALL`].
 fn step([x, y, z]: [i8; 3]) -> i32 {
     13 + i32::from(x) + 3 * i32::from(y) + 9 * i32::from(z)
-}
-
-/// The offset of a bit.
-pub(super) fn offset(step: u32) -> [i8; 3] {
-    [step % 3, step / 3 % 3, step / 9].map(|place| place as i8 - 1)
 }
 
 /// The islands whose first cells are on some lines.
@@ -108,7 +104,7 @@ fn island_from(grid: Grid, links: &[u32], first: u32) -> Option<Vec<u32>> {
             return None;
         }
         while bits != 0 {
-            let distance = grid.distance(offset(bits.trailing_zeros()));
+            let distance = grid.distance(ALL[bits.trailing_zeros() as usize]);
             bits &= bits - 1;
             let other = (cells[place] as usize).wrapping_add_signed(distance) as u32;
             if other < first {

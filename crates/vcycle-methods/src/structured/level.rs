@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::level_exchange::LevelExchange;
+use super::exchange::LevelExchange;
+use super::matrix::converted;
 use super::smoothing::StencilSmoothing;
-use super::values::converted;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
@@ -18,11 +18,8 @@ use crate::reference::stencil::Start;
 use crate::scalar::{Kind, Mixes};
 use crate::vector::{Scalars, Vector};
 
-/// Makes the operations of a level, given the scales of the next one.
-type MakeOperations<V> = dyn FnOnce(Option<Arc<Vector<V>>>) -> Arc<dyn Operations<V>>;
-
 /// A level on a grid, whatever its matrix is stored in; vectors are unknown by unknown. Where it is scaled all of it is about
-/// the scaled unknowns, and the transfers to the next level scale what they move on the fly.
+/// the scaled unknowns.
 pub(super) struct GridLevel<V: Vectors> {
     pub(super) storage: Kind,
     /// The matrix as it is stored, for products in double precision.
@@ -33,7 +30,7 @@ pub(super) struct GridLevel<V: Vectors> {
     pub(super) shared: Option<(Arc<LevelExchange>, Arc<dyn LinOp<V>>)>,
     /// Bytes of the matrix, and of all else.
     pub(super) bytes: (usize, usize),
-    pub(super) operations: Box<MakeOperations<V>>,
+    pub(super) operations: Arc<dyn Operations<V>>,
 }
 
 /// A level with its matrix stored in `M`.
@@ -45,8 +42,6 @@ pub(super) struct Stored<M, V: Vectors> {
     /// One axis after the other, from this level on.
     pub(super) transfers: Vec<Transfer<M>>,
     pub(super) scales: Option<Scales<V>>,
-    /// Those of the next level, by which transfers multiply what they move.
-    pub(super) next: Option<Arc<Vector<V>>>,
     pub(super) smoothing: StencilSmoothing<M, V>,
     /// Sweeps before and after the correction.
     pub(super) sweeps: [usize; 2],
@@ -109,7 +104,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
                 .map(|scales| Arc::clone(&scales.scales)),
             shared,
             bytes: self.bytes(),
-            operations: Box::new(move |next| Arc::new(Self { next, ..self })),
+            operations: Arc::new(self),
         }
     }
 
@@ -152,37 +147,6 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
             self.a.column(&Finish::residual(b), x, &mut r)?;
         }
         restrict_through(&self.transfers, self.q(), &r, coarse, ws)
-    }
-
-    /// The same for the vectors of the next level.
-    fn restrict_to_next(
-        &self,
-        b: &Vector<V>,
-        guess: Guess<'_, V>,
-        coarse: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let Some(exchange) = &self.exchange else {
-            return self.restricted(b, guess, coarse, ws);
-        };
-        let mut between = exchange.between::<V>(b.executor(), ws)?;
-        self.restricted(b, guess, &mut between, ws)?;
-        exchange.moved(&exchange.down, &between, coarse, ws)
-    }
-
-    /// Adds a correction from the vectors of the next level.
-    fn prolong_from_next(
-        &self,
-        coarse: &Vector<V>,
-        x: &mut Vector<V>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let Some(exchange) = &self.exchange else {
-            return self.add(coarse, x, ws);
-        };
-        let mut between = exchange.between::<V>(x.executor(), ws)?;
-        exchange.moved(&exchange.up, coarse, &mut between, ws)?;
-        self.add(&between, x, ws)
     }
 
     /// One sweep, after which ranks exchange its result.
@@ -248,12 +212,12 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         _norms: &mut Scalars<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        let Some(next) = &self.next else {
-            return self.restrict_to_next(b, x, restricted, ws);
+        let Some(exchange) = &self.exchange else {
+            return self.restricted(b, x, restricted, ws);
         };
-        let mut unscaled = ws.vector_like::<V, V>(restricted)?;
-        self.restrict_to_next(b, x, &mut unscaled, ws)?;
-        restricted.scale_rows(next, false, &unscaled)
+        let mut between = exchange.between::<V>(b.executor(), ws)?;
+        self.restricted(b, x, &mut between, ws)?;
+        exchange.moved(&exchange.down, &between, restricted, ws)
     }
 
     fn add_prolonged(
@@ -263,12 +227,12 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        let Some(next) = &self.next else {
-            return self.prolong_from_next(correction, x, ws);
+        let Some(exchange) = &self.exchange else {
+            return self.add(correction, x, ws);
         };
-        let mut unscaled = ws.vector_like::<V, V>(correction)?;
-        unscaled.scale_rows(next, false, correction)?;
-        self.prolong_from_next(&unscaled, x, ws)
+        let mut between = exchange.between::<V>(x.executor(), ws)?;
+        exchange.moved(&exchange.up, correction, &mut between, ws)?;
+        self.add(&between, x, ws)
     }
 
     fn footprint(&self) -> Footprint {

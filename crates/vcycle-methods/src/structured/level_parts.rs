@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::exchange::LevelExchange;
 use super::fields::InFields;
 use super::level::{GridLevel, Scales, Stored};
-use super::level_exchange::LevelExchange;
 use super::parameters::OnLevel;
 use super::scaling::{InRange, in_range, scaled, stored};
 use super::smoothing::StencilSmoothing;
@@ -178,7 +178,6 @@ impl LevelParts<'_> {
             a: stored,
             transfers: transfers.collect::<Result<_>>()?,
             scales,
-            next: None,
             sweeps: self.on.sweeps,
         };
         Ok(level.erased(near))

@@ -7,7 +7,7 @@ use crate::executor::{Executor, cut};
 use crate::matrix::zeroed;
 use crate::multiversion;
 
-use super::Grid;
+use super::{Grid, StencilMatrix};
 
 /// Cells that one task makes, about.
 const CELLS: usize = 4 * 1024;
@@ -52,6 +52,17 @@ pub(super) fn for_lines<S: Send>(
             work(scratch, first + line, out);
         }
     });
+}
+
+impl StencilMatrix<f64> {
+    /// [`map_lines`] for the own ones of a matrix.
+    pub(super) fn map_own_lines<R: Send>(
+        &self,
+        work: impl Fn(Range<usize>) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let own = self.own_cells().lines(self.grid()).into_iter();
+        map_lines(self.executor(), self.bytes(), own, work)
+    }
 }
 
 /// Lines that a task of [`map_lines`] looks at, at most.

@@ -1,16 +1,17 @@
 //! Stencil matrices: a fixed set of couplings per cell, stored without indices.
 
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::sync::Arc;
 
-use super::values::converted;
 use super::{Grid, Stencil};
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::{Buffer, Executor, check_memory};
 use crate::fields::interleave;
 use crate::linop::Size;
 use crate::matrix::{CellMoves, GridPart};
 use crate::operations::stencil::StencilEntries;
-use crate::operations::stencil_setup::OwnCells;
+use crate::operations::stencil_setup::{self, OwnCells};
+use crate::operations::vector::copy_numbers;
 use crate::scalar::{Scalar, bf16, convert, f16};
 
 /// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
@@ -350,6 +351,33 @@ impl<T: Storage> StencilMatrix<T> {
         let other = cell.saturating_add_signed(self.grid.distance(self.stencil.offsets()[point]));
         let other = other.min(self.grid.cells() - 1);
         (self.row_of_all(cell, i), self.row_of_all(other, j))
+    }
+}
+
+/// Values in another type, rounded to nearest.
+pub(super) fn converted<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Buffer<S>> {
+    if let Some(made) = stencil_setup::converted(values)? {
+        return Ok(made);
+    }
+    let mut made = zeros(values.executor(), values.len())?;
+    copy_numbers(values.executor(), values.host()?, &mut made);
+    Ok(Buffer::from_vec(values.executor(), made))
+}
+
+/// Zeros that the system writes when they are first used, whatever their type.
+pub(super) fn zeros<S: Scalar>(executor: &Executor, len: usize) -> Result<Vec<S>> {
+    check_memory(executor, len, size_of::<S>())?;
+    let layout = Layout::array::<S>(len).expect("no more than there is memory");
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout is that of a vector, and all bits zero are a zero of every type.
+    unsafe {
+        let memory = alloc_zeroed(layout).cast::<S>();
+        if memory.is_null() {
+            handle_alloc_error(layout);
+        }
+        Ok(Vec::from_raw_parts(memory, len, len))
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use vcycle_kernels::compiled;
 
 use super::detect::has_room;
+use super::exchange::MovedOperator;
 use super::island_correction::IslandCorrection;
-use super::moved_operator::MovedOperator;
 use super::parameters::ON_HOST;
 use super::scaling::without_root;
 use super::setup::set_up;
@@ -53,19 +53,37 @@ impl StructMg {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        compiled!(working T: fn(&StructMg, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
-            = |parameters, a, ws| {
-                let _stage = ws.stage("struct-mg set-up", 0);
-                if let Some(shared) = Distributed::behind(a.as_ref()) {
-                    return parameters.of_ranks(&shared, None, None, ws);
-                }
-                let stencil = parameters.stencil(a.as_ref())?;
-                if !stencil.executor().is_device() {
-                    on_host(a.executor(), ON_HOST);
-                }
-                parameters.of_stencil(stencil, None, None, a.executor(), ws)
-            }
-        )(self, a, ws)
+        self.generate_known(a, None, ws)
+    }
+
+    /// The same; of a matrix whose rows ranks share the [near cells](Self::stencil_of_ranks) may be known.
+    #[doc(hidden)]
+    pub fn generate_known<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        near: Option<StencilMatrix<f64>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        type Near = Option<StencilMatrix<f64>>;
+        compiled!(working T: fn(&StructMg, &Arc<dyn LinOp<T>>, Near, &Workspace) -> Result<Generated<T>>
+            = StructMg::generated)(self, a, near, ws)
+    }
+
+    fn generated<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        near: Option<StencilMatrix<f64>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        let _stage = ws.stage("struct-mg set-up", 0);
+        if let Some(shared) = Distributed::behind(a.as_ref()) {
+            return self.of_ranks(&shared, near, None, ws);
+        }
+        let stencil = self.stencil(a.as_ref())?;
+        if !stencil.executor().is_device() {
+            on_host(a.executor(), ON_HOST);
+        }
+        self.of_stencil(stencil, None, None, a.executor(), ws)
     }
 
     /// The same of a stencil matrix, or of that which a rank has of rows that several share; levels may be known by the axes
@@ -213,17 +231,30 @@ impl GridSetup {
         a: &Arc<dyn LinOp<T>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
-        compiled!(working T: fn(&GridSetup, &Arc<dyn LinOp<T>>, &Workspace) -> Result<Generated<T>>
-            = GridSetup::updated)(self, a, ws)
+        self.update_known(a, None, ws)
+    }
+
+    /// The same; of a matrix whose rows ranks share the [near cells](StructMg::stencil_of_ranks) may be known.
+    #[doc(hidden)]
+    pub fn update_known<T: Mixes<T, T>>(
+        &self,
+        a: &Arc<dyn LinOp<T>>,
+        near: Option<StencilMatrix<f64>>,
+        ws: &Workspace,
+    ) -> Result<Generated<T>> {
+        type Near = Option<StencilMatrix<f64>>;
+        compiled!(working T: fn(&GridSetup, &Arc<dyn LinOp<T>>, Near, &Workspace) -> Result<Generated<T>>
+            = GridSetup::updated)(self, a, near, ws)
     }
 
     fn updated<T: Mixes<T, T>>(
         &self,
         a: &Arc<dyn LinOp<T>>,
+        near: Option<StencilMatrix<f64>>,
         ws: &Workspace,
     ) -> Result<Generated<T>> {
         if let Some(shared) = Distributed::behind(a.as_ref()) {
-            return self.updated_by_ranks(&shared, None, ws);
+            return self.parameters.of_ranks(&shared, near, Some(self), ws);
         }
         check_size("update of values", Size::square(self.rows), a.size())?;
         let stencil = self.parameters.stencil(a.as_ref())?;

@@ -22,7 +22,6 @@
 //! ```
 
 mod apply;
-mod axes;
 mod coarse_stencil;
 mod coarsen;
 mod convert;
@@ -32,7 +31,9 @@ mod detect;
 #[cfg(test)]
 mod device_tests;
 mod entrance;
+mod exchange;
 mod factor;
+mod features;
 mod fields;
 mod galerkin;
 mod halving;
@@ -40,33 +41,26 @@ mod island_basis;
 mod island_correction;
 mod island_ranks;
 mod island_search;
-mod islands;
 mod level;
-mod level_exchange;
 mod level_parts;
 mod lines;
 mod matrix;
 mod mg;
 #[cfg(test)]
 mod mg_tests;
-mod moved_operator;
 mod of_ranks;
 mod parameters;
-mod rank_stencil;
 #[cfg(test)]
 mod rank_tests;
-mod scaled;
 mod scaling;
 mod setup;
 mod smoothing;
 mod stencil;
 mod survey;
 mod sweep;
-mod symmetry;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod values;
 
 pub use crate::cpu::stencil::Vectors;
 pub use crate::grid::Grid;

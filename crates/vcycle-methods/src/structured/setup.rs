@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::axes::strong_axes;
 use super::coarsen::{coarsened, coarsened_by_ranks};
 use super::cycles::{AnyDown, Levels};
+use super::features::strong_axes;
 use super::level_parts::{Made, kind};
 use super::scaling::{in_range, round};
 use super::survey::Survey;

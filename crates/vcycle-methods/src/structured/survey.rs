@@ -1,12 +1,13 @@
 //! Compares the values of a matrix with the range of a storage type.
 
-use super::StencilMatrix;
-use crate::error::Result;
+use super::{StencilMatrix, Storage};
+use crate::error::{Error, Result};
 use crate::multiversion;
 use crate::operations::stencil_setup::Counts;
-use crate::scalar::Kind;
+use crate::scalar::{Field, Kind};
 
-/// Values that are counted at a time, and side by side.
+/// Values that one task looks at, and that are counted at a time and side by side.
+const PART: usize = 64 * 1024;
 const PIECE: usize = 1024;
 const LANES: usize = 8;
 
@@ -115,6 +116,46 @@ impl Survey {
     /// Whether rounding to a type may overflow.
     pub(super) fn may_overflow_in(&self, kind: Kind) -> bool {
         !self.is_finite() || self.largest() > 0.5 * range(kind).0
+    }
+}
+
+impl<T: Storage> StencilMatrix<T> {
+    /// `part(values)` for parts of the values of own cells.
+    pub(super) fn map_own_values<R: Send>(&self, part: impl Fn(&[T]) -> R + Sync + Send) -> Vec<R> {
+        let share = self.grid().length() * self.numbers_of_a_cell();
+        let own = self.own_cells().lines(self.grid()).into_iter();
+        let values = own
+            .flat_map(|lines| self.values()[lines.start * share..lines.end * share].chunks(PART));
+        self.executor().run(self.bytes(), values.collect(), part)
+    }
+
+    /// Fails, naming it, if an entry is infinite or NaN.
+    ///
+    /// # Errors
+    /// [`NonFiniteEntry`](Error::NonFiniteEntry).
+    pub fn check_finite(&self) -> Result<()> {
+        let lost = |(part, values): (usize, &[T])| {
+            let place = values.iter().position(|value| !value.load().is_finite());
+            place.map(|place| part * PART + place)
+        };
+        let parts = self.values().chunks(PART).enumerate().collect();
+        let lost = self.executor().run(self.bytes(), parts, lost);
+        match lost.into_iter().flatten().next() {
+            None => Ok(()),
+            Some(place) => {
+                let (row, column) = self.position(place);
+                Err(Error::NonFiniteEntry { row, column })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl StencilMatrix<f64> {
+    /// The largest absolute value.
+    pub(crate) fn largest(&self) -> f64 {
+        let sizes = self.values().iter().map(|value| value.abs());
+        sizes.fold(0.0, f64::max)
     }
 }
 

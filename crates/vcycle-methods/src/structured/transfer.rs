@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::values::converted;
+use super::matrix::converted;
 use super::{Grid, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::{Error, Result};

@@ -9,7 +9,6 @@ use crate::configuration::SolverConfig;
 use crate::error::{ConfigError, Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
-use crate::matrix::Distributed;
 use crate::multigrid::{Amg, Hierarchy, NearNullspace, Report, Setup};
 use crate::scalar::{Mixes, Scalar};
 use crate::solver::Method;
@@ -114,17 +113,11 @@ impl Kept {
         ws: &Workspace,
     ) -> Result<(Generated<W>, Option<String>)> {
         let near = Cell::new(near);
-        let known = || near.take().zip(Distributed::behind(a.as_ref()));
         self.structured.take_if(|(asked, _)| asked != parameters);
-        let update = |(_, setup): &mut (StructMg, GridSetup)| match known() {
-            Some((near, rows)) => setup.update_of_ranks(&rows, Some(near), ws),
-            None => setup.update_values(a, ws),
-        };
+        let update =
+            |(_, setup): &mut (StructMg, GridSetup)| setup.update_known(a, near.take(), ws);
         let (made, message) = renewed("multigrid", &mut self.structured, update, || {
-            let made = match known() {
-                Some((near, rows)) => parameters.generate_of_ranks(&rows, near, ws)?,
-                None => parameters.generate_with_report(a, ws)?,
-            };
+            let made = parameters.generate_known(a, near.take(), ws)?;
             Ok(((parameters.clone(), made.setup.clone()), made))
         })?;
         let message = self.message(message, &made.report);
