@@ -211,6 +211,22 @@ impl Error {
         }
     }
 
+    /// An [`InvalidStructure`](Self::InvalidStructure): what is not described, and why.
+    pub fn structure(format: &'static str, reason: impl Into<String>) -> Self {
+        Self::InvalidStructure {
+            format,
+            reason: reason.into(),
+        }
+    }
+
+    /// An [`Unsupported`](Self::Unsupported) operation of a component.
+    pub fn unsupported(component: impl Into<String>, operation: impl Into<String>) -> Self {
+        Self::Unsupported {
+            component: component.into(),
+            operation: operation.into(),
+        }
+    }
+
     /// Fails unless a parameter is as it has to be.
     ///
     /// # Errors
@@ -257,6 +273,14 @@ pub fn bytes(value: usize) -> String {
         (scaled, unit) = (scaled / 1e3, unit + 1);
     }
     format!("{scaled:.1} {}", UNITS[unit])
+}
+
+/// Fails, naming `component`, unless a matrix of this size is square.
+pub fn check_square(component: &'static str, size: Size) -> Result<()> {
+    match size.rows == size.cols {
+        true => Ok(()),
+        false => Err(Error::NotSquare { component, size }),
+    }
 }
 
 /// Fails unless `found` is the size `expected`.

@@ -50,10 +50,7 @@ compiled_fn! {
 /// The error of an operator that cannot be transposed.
 #[cold]
 pub(super) fn no_transpose(label: &str) -> Error {
-    Error::Unsupported {
-        component: label.to_owned(),
-        operation: "transposed application".to_owned(),
-    }
+    Error::unsupported(label, "transposed application")
 }
 
 /// The name of a type without its modules and parameters.

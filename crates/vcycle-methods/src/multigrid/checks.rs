@@ -119,8 +119,5 @@ impl Amg {
 }
 
 fn real_only(stage: &str) -> Error {
-    Error::Unsupported {
-        component: "amg".to_owned(),
-        operation: format!("{stage} for complex matrices"),
-    }
+    Error::unsupported("amg", format!("{stage} for complex matrices"))
 }

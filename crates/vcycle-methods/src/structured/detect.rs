@@ -215,10 +215,7 @@ fn search<T: Scalar>(seen: Seen<'_, T>, cells: usize) -> Result<Structure> {
     }
     Err(match furthest {
         Some((grid, entry)) => no_stencil(grid, entry),
-        None => Error::InvalidStructure {
-            format: "stencil matrix",
-            reason: "a matrix without rows has no grid".to_owned(),
-        },
+        None => Error::structure("stencil matrix", "a matrix without rows has no grid"),
     })
 }
 

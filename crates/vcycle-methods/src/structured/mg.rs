@@ -98,10 +98,7 @@ impl StructMg {
     ) -> Result<Generated<T>> {
         // A constant: nothing more is compiled for complex numbers, whose matrices are no stencils.
         if const { T::KIND.is_complex() } {
-            return Err(Error::Unsupported {
-                component: "struct-mg".to_owned(),
-                operation: "complex vectors".to_owned(),
-            });
+            return Err(Error::unsupported("struct-mg", "complex vectors"));
         }
         let mut parameters = self.clone().capped(solver_unit::<T>());
         let asked = parameters.precision.as_ref();
@@ -396,10 +393,10 @@ impl GridSetup {
     /// Fails for another stencil than that of the first matrix.
     pub(super) fn check(&self, a: &StencilMatrix<f64>) -> Result<()> {
         if *a.stencil() != self.stencil || a.unknowns() != self.unknowns {
-            return Err(Error::InvalidStructure {
-                format: "update of values",
-                reason: "the matrix has not the stencil of the one that was set up".to_owned(),
-            });
+            return Err(Error::structure(
+                "update of values",
+                "the matrix has not the stencil of the one that was set up",
+            ));
         }
         Ok(())
     }

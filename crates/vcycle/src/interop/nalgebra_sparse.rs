@@ -46,9 +46,6 @@ impl<T: Scalar> FromCsr<T> for CsrMatrix<T> {
         let Size { rows, cols } = a.size();
         let (offsets, columns, values) = a.into_arrays();
         let made = CsrMatrix::try_from_csr_data(rows, cols, offsets, wide(columns), values);
-        made.map_err(|why| Error::InvalidStructure {
-            format: "nalgebra-sparse",
-            reason: why.to_string(),
-        })
+        made.map_err(|why| Error::structure("nalgebra-sparse", why.to_string()))
     }
 }

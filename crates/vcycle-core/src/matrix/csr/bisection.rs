@@ -82,20 +82,14 @@ impl Graph {
             let graph = graph.map_err(|_| too_large())?;
             let _alone = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
             let cut = graph.part_recursive(&mut part);
-            cut.map_err(|error| Error::InvalidStructure {
-                format: "recursive bisection",
-                reason: error.to_string(),
-            })?;
+            cut.map_err(|error| Error::structure("recursive bisection", error.to_string()))?;
         }
         Ok(part)
     }
 }
 
 fn too_large() -> Error {
-    Error::InvalidStructure {
-        format: "recursive bisection",
-        reason: "the graph has more than 2^31 edges".to_owned(),
-    }
+    Error::structure("recursive bisection", "the graph has more than 2^31 edges")
 }
 
 #[cfg(test)]

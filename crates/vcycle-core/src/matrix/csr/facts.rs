@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::norms::modulus;
 use super::seen::{CANCELLED, SYMMETRY_TOLERANCE, Seen, mirrored, rounding, sizes};
 use super::{Csr, Pattern};
-use crate::error::{Error, Result};
+use crate::error::{Result, check_square};
 use crate::operations::entries;
 use crate::scalar::{Scalar, f16};
 
@@ -107,11 +107,7 @@ impl Pattern {
     /// For every vertex the smallest one of its connected component in the graph of `A + A^T`.
     #[doc(hidden)]
     pub fn parts(&self) -> Result<Vec<u32>> {
-        let size = self.size();
-        if size.rows != size.cols {
-            let component = "connected components";
-            return Err(Error::NotSquare { component, size });
-        }
+        check_square("connected components", self.size())?;
         let mut parents: Vec<u32> = (0..self.size().rows as u32).collect();
         for row in 0..parents.len() {
             for &column in &self.columns()[self.range(row)] {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::norms::modulus;
 use super::{Csr, Permutation, Scaling};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 use crate::scalar::Scalar;
 
 /// Rows that an error names at most.
@@ -51,10 +51,7 @@ impl<T: Scalar> Csr<T> {
     /// values of its entries are: rows are named that find no column.
     pub fn maximum_product_matching(&self) -> Result<Matching> {
         let size = self.size();
-        if size.rows != size.cols {
-            let component = "matching";
-            return Err(Error::NotSquare { component, size });
-        }
+        check_square("matching", size)?;
         self.check_finite()?;
         let largest = self.row_maxima();
         let mut assignment = Assignment::new(self, &largest);

@@ -1,7 +1,6 @@
 //! The sparsity pattern of a CSR matrix, and the checks of arrays from outside.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use super::build::{cut_rows, ranges};
 use super::{Duplicates, triplets};
@@ -16,18 +15,9 @@ use crate::scalar::Scalar;
 
 impl Pattern {
     pub(super) fn copy_to(&self, executor: &Executor) -> Result<Self> {
-        Ok(Self {
-            size: self.size,
-            offsets: Buffer::from_vec(executor, self.offsets.host()?.to_vec()),
-            columns: Buffer::from_vec(executor, self.columns.host()?.to_vec()),
-            pieces: self.pieces.clone(),
-            slices: self.slices.clone(),
-            runs: self.runs.clone(),
-            layouts: OnceLock::new(),
-            groups: OnceLock::new(),
-            single_entries: OnceLock::new(),
-            empty_rows: OnceLock::new(),
-        })
+        let offsets = self.offsets.host()?.to_vec();
+        let columns = self.columns.host()?.to_vec();
+        Ok(Self::new(executor, self.size, offsets, columns))
     }
 
     /// Rows and columns.
@@ -149,8 +139,7 @@ fn node_size(run: &Run) -> Option<u8> {
 }
 
 fn wrong<V>(reason: String) -> Result<V> {
-    let format = "csr";
-    Err(Error::InvalidStructure { format, reason })
+    Err(Error::structure("csr", reason))
 }
 
 /// Fails unless there are as many offsets, columns and values as a matrix of `size` has.

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use super::Pattern;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_square};
 
 /// The pattern of `A + A^T`.
 pub(super) fn symmetrised(pattern: &Arc<Pattern>, component: &'static str) -> Result<Arc<Pattern>> {
-    let size = pattern.size();
-    if size.rows != size.cols {
-        return Err(Error::NotSquare { component, size });
-    }
+    check_square(component, pattern.size())?;
     let transposed = pattern.transpose()?;
     if pattern.same_as(&transposed) {
         return Ok(Arc::clone(pattern));

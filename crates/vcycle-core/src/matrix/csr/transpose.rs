@@ -88,10 +88,7 @@ fn check_rows(size: Size) -> Result<()> {
         "{} rows do not fit the 32-bit columns of a transpose",
         size.rows
     );
-    Err(Error::InvalidStructure {
-        format: "csr",
-        reason,
-    })
+    Err(Error::structure("csr", reason))
 }
 
 fn transposed<V: Value>(

@@ -63,12 +63,7 @@ pub fn compress<T: Scalar>(
 
 /// Fails, naming the place, unless the triplets lie in a matrix of `size`.
 fn check(size: Size, rows: &[u32], columns: &[u32], values: usize) -> Result<()> {
-    let wrong = |reason: String| {
-        Err(Error::InvalidStructure {
-            format: "coo",
-            reason,
-        })
-    };
+    let wrong = |reason: String| Err(Error::structure("coo", reason));
     if size.cols > u32::MAX as usize {
         return wrong(format!("{} columns do not fit 32-bit indices", size.cols));
     }

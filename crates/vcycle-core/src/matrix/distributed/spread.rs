@@ -9,7 +9,7 @@ use super::local_numbers::mapped;
 use super::partition::Partition;
 use super::rows::{Fetched, Rows, assembled, send_rows};
 use super::{Distributed, team_of};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 use crate::executor::Executor;
 use crate::matrix::{Csr, Duplicates};
 use crate::scalar::{Element, Scalar, bytes, bytes_mut};
@@ -60,12 +60,7 @@ impl<T: Scalar> Distributed<T> {
     pub fn spread(executor: &Executor, whole: Option<&Csr<T>>, block: usize) -> Result<Self> {
         let team = team_of(executor)?;
         let size = whole.map_or(Size::square(0), Csr::size);
-        let component = "a distributed matrix";
-        let is_square = size.rows == size.cols;
-        let square = is_square
-            .then_some(())
-            .ok_or(Error::NotSquare { component, size });
-        team.agree(square)?;
+        team.agree(check_square("a distributed matrix", size))?;
         let rows = team.all_numbers(size.rows as u64)?[0];
         let rows = Arc::new(Partition::even(rows, block as u64, team.size()));
         let mut sent = Fetched::for_ranks(team.size());
@@ -255,10 +250,10 @@ fn sorted<T: Scalar>(
     let mut rank = 0;
     for (row, column, value) in entries {
         if row >= rows.total() {
-            return Err(Error::InvalidStructure {
-                format: "distributed",
-                reason: format!("row {row} is outside 0..{}", rows.total()),
-            });
+            return Err(Error::structure(
+                "distributed",
+                format!("row {row} is outside 0..{}", rows.total()),
+            ));
         }
         if !rows.range(rank).contains(&row) {
             rank = rows.rank_of(row);

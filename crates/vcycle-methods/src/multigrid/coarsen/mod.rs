@@ -47,9 +47,8 @@ pub(in crate::multigrid) use uniform::uniform_near;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_square};
 use crate::executor::Buffer;
-use crate::linop::Size;
 
 /// Marks an unknown that has no number on the next level.
 pub const NONE: u32 = u32::MAX;
@@ -129,12 +128,7 @@ impl CoarseUnknowns {
     /// Fails, naming `coarsening`, unless every one of `rows` unknowns has a number that is there.
     fn check(&self, coarsening: &'static str, rows: usize) -> Result<()> {
         let (numbers, count) = self.numbers();
-        let wrong = |reason: String| {
-            Err(Error::InvalidStructure {
-                format: coarsening,
-                reason,
-            })
-        };
+        let wrong = |reason: String| Err(Error::structure(coarsening, reason));
         if numbers.len() != rows {
             return wrong(format!("{} numbers for {rows} unknowns", numbers.len()));
         }
@@ -236,11 +230,4 @@ pub(in crate::multigrid) fn number(n: usize, chosen: impl Fn(usize) -> bool) -> 
     };
     let numbers = (0..n).map(number).collect();
     (numbers, next as usize)
-}
-
-fn check_square(component: &'static str, size: Size) -> Result<()> {
-    if size.rows == size.cols {
-        return Ok(());
-    }
-    Err(Error::NotSquare { component, size })
 }
