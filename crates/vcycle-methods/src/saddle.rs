@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{ConfigError, Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, check_apply, check_square, entries};
+use crate::linop::{Factory, Footprint, LinOp, Size, Sum, check_apply, check_square, entries};
 use crate::matrix::Csr;
 use crate::multigrid::Amg;
 use crate::precond::Ilut;
@@ -157,7 +157,7 @@ fn approximate_inverse<T: Mixes<T, T>>(a: Csr<T>, ws: &Workspace) -> Result<Arc<
         Err(_) => Ilut::default().generate(&positive, ws)?,
     };
     Ok(match is_negative {
-        true => Arc::new(Scaled::new(T::Arith::from_f64(sign), made)),
+        true => Arc::new(Sum::scaled(T::Arith::from_f64(sign), made)),
         false => made,
     })
 }

@@ -4,7 +4,7 @@
 //! [`LinOp`]: `y = A x` on one or many columns. A [`Factory`] holds parameters and turns a matrix
 //! into an operator, so that any solver can be a preconditioner, a smoother or a coarsest solver.
 //!
-//! Operators compose: [`Sum`], [`Product`], [`Scaled`], [`Transposed`] and [`Converted`] are made
+//! Operators compose: [`Sum`], [`Product`], [`Transposed`] and [`Converted`] are made
 //! of others, [`MatrixFree`] of a closure. An operator of your own implements three methods:
 //!
 //! ```
@@ -51,6 +51,6 @@
 #[doc(inline)]
 pub use vcycle_core::linop::{
     AnyFactory, Converted, Factory, Footprint, Identity, InPrecision, LevelScalar, LinOp,
-    MatrixFree, Product, Scaled, Size, Sum, Sweep, Transpose, Transposed, check_apply, check_size,
+    MatrixFree, Product, Size, Sum, Sweep, Transpose, Transposed, check_apply, check_size,
     check_square, entries,
 };

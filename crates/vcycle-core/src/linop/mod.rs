@@ -23,7 +23,7 @@ pub use converted::{Converted, InPrecision};
 pub use identity::Identity;
 pub use matrix_free::MatrixFree;
 pub use product::Product;
-pub use sum::{Scaled, Sum};
+pub use sum::Sum;
 pub use transposed::Transposed;
 pub use vcycle_kernels::Transpose;
 
@@ -239,20 +239,16 @@ pub fn rows_here<'a, T: Scalar>(
 fn lacking<T: Scalar>(a: &dyn LinOp<T>, component: &'static str) -> Error {
     match a.executor().team() {
         None => Error::NeedsEntries { component },
-        Some(_) => Error::Unsupported {
-            component: component.to_owned(),
-            operation: "matrices whose rows several ranks share; `schwarz` applies it to the rows of each rank".to_owned(),
-        },
+        Some(_) => Error::unsupported(
+            component,
+            "matrices whose rows several ranks share; `schwarz` applies it to the rows of each rank",
+        ),
     }
 }
 
 /// Fails, naming `component`, unless `a` is square.
 pub fn check_square<T: Scalar>(a: &dyn LinOp<T>, component: &'static str) -> Result<()> {
-    let size = a.size();
-    if size.rows == size.cols {
-        return Ok(());
-    }
-    Err(Error::NotSquare { component, size })
+    crate::error::check_square(component, a.size())
 }
 
 /// Fails unless `y = A x` fits in sizes and place.

@@ -11,15 +11,15 @@ use crate::scalar::Scalar;
 use crate::vector::{Coefficient, Vector};
 use crate::workspace::Workspace;
 
-/// `alpha A + beta B + ...`, any number of terms.
+/// `alpha A + beta B + ...`, any number of terms, or `alpha A` alone.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use vcycle::{executor::{Executor, Workspace}, matrix::Csr, vector::Vector,
-///              linop::{Identity, LinOp, Product, Scaled, Sum, Transpose, Transposed}};
+///              linop::{Identity, LinOp, Product, Sum, Transpose, Transposed}};
 /// let cpu = Executor::cpu();
 /// let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&cpu, vec![1.0, 2.0]));
-/// let twice = Arc::new(Scaled::new(2.0, Arc::clone(&a)));
+/// let twice = Arc::new(Sum::scaled(2.0, Arc::clone(&a)));
 /// let normal = Product::new(vec![Arc::new(Transposed::new(a, Transpose::Plain)), twice])?;
 /// let shifted = Sum::new(vec![(1.0, Arc::new(normal)), (0.5, Arc::new(Identity::new(&cpu, 2)))])?;
 /// let x = Vector::<f64>::filled(&cpu, 2, 1, 1.0)?;
@@ -30,8 +30,8 @@ use crate::workspace::Workspace;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sum<T: Scalar> {
-    first: Term<T>,
-    rest: Vec<Term<T>>,
+    /// One at least.
+    terms: Vec<Term<T>>,
 }
 
 /// A coefficient and its operator.
@@ -43,34 +43,31 @@ impl<T: Scalar> Sum<T> {
     /// # Errors
     /// Without terms, and for operators of different size or on different executors.
     pub fn new(terms: Vec<(T::Arith, Arc<dyn LinOp<T>>)>) -> Result<Self> {
-        let mut rest = terms;
-        if rest.is_empty() {
+        let Some((_, first)) = terms.first() else {
             return Err(Error::bad_parameter("terms", "a sum needs at least one"));
+        };
+        for (_, operator) in &terms {
+            check_size("sum of operators", first.size(), operator.size())?;
+            let executor = first.executor();
+            executor.check_same(operator.executor(), "sum of operators")?;
         }
-        let first = rest.remove(0);
-        for (_, operator) in &rest {
-            check_size("sum of operators", first.1.size(), operator.size())?;
-            let executor = operator.executor();
-            first
-                .1
-                .executor()
-                .check_same(executor, "sum of operators")?;
-        }
-        Ok(Self { first, rest })
+        Ok(Self { terms })
     }
 
-    fn terms(&self) -> impl Iterator<Item = &Term<T>> {
-        std::iter::once(&self.first).chain(&self.rest)
+    /// `alpha A`.
+    pub fn scaled(alpha: T::Arith, a: Arc<dyn LinOp<T>>) -> Self {
+        let terms = vec![(alpha, a)];
+        Self { terms }
     }
 }
 
 impl<T: Scalar> LinOp<T> for Sum<T> {
     fn size(&self) -> Size {
-        self.first.1.size()
+        self.terms[0].1.size()
     }
 
     fn executor(&self) -> &Executor {
-        self.first.1.executor()
+        self.terms[0].1.executor()
     }
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
@@ -85,7 +82,7 @@ impl<T: Scalar> LinOp<T> for Sum<T> {
         y: &mut Vector<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        for (factor, operator) in self.terms() {
+        for (factor, operator) in &self.terms {
             operator.apply_advanced(alpha.scaled(*factor), x, beta, y, ws)?;
             beta = Coefficient::one();
         }
@@ -99,20 +96,21 @@ impl<T: Scalar> LinOp<T> for Sum<T> {
         y: &mut Vector<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        let mut part = ws.vector_like::<T, T>(y)?;
-        let mut beta = Coefficient::zero();
-        for (factor, operator) in self.terms() {
+        let (factor, first) = &self.terms[0];
+        first.apply_transposed(mode, x, y, ws)?;
+        y.scale(Coefficient::constant(mode.of(*factor)))?;
+        for (factor, operator) in &self.terms[1..] {
+            let mut part = ws.vector_like::<T, T>(y)?;
             operator.apply_transposed(mode, x, &mut part, ws)?;
-            y.axpby(Coefficient::constant(mode.of(*factor)), &part, beta)?;
-            beta = Coefficient::one();
+            y.axpy(Coefficient::constant(mode.of(*factor)), &part)?;
         }
         Ok(())
     }
 
     fn csr(&self) -> Option<Cow<'_, Csr<T>>> {
-        let (factor, operator) = &self.first;
+        let (factor, operator) = &self.terms[0];
         let mut sum = operator.csr()?.scale(*factor).ok()?;
-        for (factor, operator) in &self.rest {
+        for (factor, operator) in &self.terms[1..] {
             let one = num_traits::One::one();
             sum = sum.add(one, *factor, operator.csr()?.as_ref()).ok()?;
         }
@@ -120,65 +118,6 @@ impl<T: Scalar> LinOp<T> for Sum<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        self.terms().map(|term| term.1.footprint()).sum()
-    }
-}
-
-/// `alpha A`.
-#[derive(Clone, Debug)]
-pub struct Scaled<T: Scalar> {
-    alpha: T::Arith,
-    a: Arc<dyn LinOp<T>>,
-}
-
-impl<T: Scalar> Scaled<T> {
-    /// `alpha` times `a`.
-    pub fn new(alpha: T::Arith, a: Arc<dyn LinOp<T>>) -> Self {
-        Self { alpha, a }
-    }
-}
-
-impl<T: Scalar> LinOp<T> for Scaled<T> {
-    fn size(&self) -> Size {
-        self.a.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.a.executor()
-    }
-
-    fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        self.apply_advanced(Coefficient::one(), x, Coefficient::zero(), y, ws)
-    }
-
-    fn apply_advanced(
-        &self,
-        alpha: Coefficient<'_, T>,
-        x: &Vector<T>,
-        beta: Coefficient<'_, T>,
-        y: &mut Vector<T>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        self.a
-            .apply_advanced(alpha.scaled(self.alpha), x, beta, y, ws)
-    }
-
-    fn apply_transposed(
-        &self,
-        mode: Transpose,
-        x: &Vector<T>,
-        y: &mut Vector<T>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        self.a.apply_transposed(mode, x, y, ws)?;
-        y.scale(Coefficient::constant(mode.of(self.alpha)))
-    }
-
-    fn csr(&self) -> Option<Cow<'_, Csr<T>>> {
-        self.a.csr()?.scale(self.alpha).ok().map(Cow::Owned)
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.a.footprint()
+        self.terms.iter().map(|term| term.1.footprint()).sum()
     }
 }

@@ -76,7 +76,7 @@ fn compositions_act_as_their_entries() {
         ]);
         let sum: Arc<dyn LinOp<c64>> = Arc::new(sum.unwrap());
         assert_acts_as_entries(sum.as_ref());
-        assert_acts_as_entries(&Scaled::new(alpha, a.clone()));
+        assert_acts_as_entries(&Sum::scaled(alpha, a.clone()));
         for mode in [Plain, Conjugate] {
             let transposed = Arc::new(Transposed::new(c.clone(), mode));
             assert_acts_as_entries(transposed.as_ref());
@@ -130,7 +130,7 @@ fn vectors_that_do_not_fit_are_refused() {
     let operators: [Box<dyn LinOp<c64>>; 4] = [
         Box::new(Sum::new(vec![(one, a.clone())]).unwrap()),
         Box::new(Product::new(vec![a.clone()]).unwrap()),
-        Box::new(Scaled::new(one, a)),
+        Box::new(Sum::scaled(one, a)),
         Box::new(MatrixFree::new(&host, Size::new(3, 4), |_, _, _| Ok(()))),
     ];
     for operator in operators {

@@ -10,7 +10,7 @@ use super::{bad_pivot, example, square_entries};
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Scaled, Size, Transpose, check_apply};
+use crate::linop::{Factory, Footprint, LinOp, Size, Sum, Transpose, check_apply};
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::blocks::{self as operations, DeviceBlocks};
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
@@ -68,7 +68,7 @@ impl<T: Mixes<T, T>> Factory<T> for BlockJacobi {
             return Ok(Arc::new(blocks));
         }
         let weight = T::Arith::from_f64(self.weight);
-        Ok(Arc::new(Scaled::new(weight, Arc::new(blocks))))
+        Ok(Arc::new(Sum::scaled(weight, Arc::new(blocks))))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::eigen::radius_with;
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::linop::{Factory, LinOp, Scaled};
+use crate::linop::{Factory, LinOp, Sum};
 use crate::scalar::{Field, Scalar};
 
 /// What `omega` times the estimated spectral radius of `M A` is at most. Sweeps converge below 2;
@@ -22,7 +22,7 @@ impl<T: Scalar, F: Factory<T>> Factory<T> for Damped<F> {
         let m = self.0.generate(a, ws)?;
         let omega = MOST / radius_with(a.as_ref(), m.as_ref(), ws)?;
         if omega < 1.0 {
-            return Ok(Arc::new(Scaled::new(T::Arith::from_f64(omega), m)));
+            return Ok(Arc::new(Sum::scaled(T::Arith::from_f64(omega), m)));
         }
         Ok(m)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::registration::SmootherRegistration;
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::linop::{Factory, Identity, LinOp, Scaled, entries};
+use crate::linop::{Factory, Identity, LinOp, Sum, entries};
 use crate::registration::{Need, Symmetry};
 use crate::scalar::{Field, Mixes, Real};
 
@@ -40,6 +40,6 @@ impl<T: Mixes<T, T>> Factory<T> for Richardson {
         };
         let factor = self.weight / (0..rows).map(sum).fold(0.0, f64::max);
         let identity = Arc::new(Identity::new(a.executor(), rows));
-        Ok(Arc::new(Scaled::new(T::Arith::from_f64(factor), identity)))
+        Ok(Arc::new(Sum::scaled(T::Arith::from_f64(factor), identity)))
     }
 }
