@@ -25,6 +25,19 @@ pub(crate) struct Renumbering {
     pub others: Vec<u32>,
 }
 
+impl Renumbering {
+    /// The new number of a column.
+    #[inline]
+    pub fn number(&self, column: u32) -> u32 {
+        let column = column as usize;
+        match column.checked_sub(self.own.start) {
+            None => self.others[column],
+            Some(own) if own < self.own.len() => (self.to + own) as u32,
+            Some(_) => self.others[column - self.own.len()],
+        }
+    }
+}
+
 /// Where entries in own columns stand, and those in other columns.
 #[derive(Debug)]
 pub(crate) struct SplitPattern {

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use super::Distributed;
-use super::local_numbers::{Finder, LocalNumbers, NOT_HERE};
-use super::local_numbers::{map_into, mapped};
+use super::local_numbers::{Finder, LocalNumbers, NOT_HERE, map_into, renumbered};
 use super::rows::{Fetched, Rows, packed};
 use crate::arrays::Pattern;
 use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::executor::{Buffer, Executor, cut};
 use crate::matrix::Csr;
 use crate::operations::parts;
-use crate::scalar::Scalar;
+use crate::scalar::{Element, Scalar};
 use crate::size::Size;
 
 impl<T: Scalar> Fetched<T> {
@@ -86,56 +85,27 @@ impl<T: Scalar> Distributed<T> {
         rows: &LocalNumbers,
         columns: &LocalNumbers,
     ) -> Result<Csr<T>> {
-        let is_same = |mine: &LocalNumbers| mine.others().is_empty();
-        if is_same(rows) && is_same(columns) && is_same(&self.columns) {
+        let (own, alone) = (self.with_columns(columns)?, self.local.executor());
+        if rows.others().is_empty() {
+            return Ok(own);
+        }
+        let others = others.around_own(rows, columns);
+        let [before, after] = others.map(|made| made.csr(alone, columns.len()));
+        stacked([&before, &own, &after])
+    }
+
+    /// Own rows with the numbers that their columns have among others; columns that are not numbered are left out.
+    pub(super) fn with_columns(&self, numbers: &LocalNumbers) -> Result<Csr<T>> {
+        if numbers.others() == self.columns.others() {
             return Ok(self.lent());
         }
-        let [mut made, last] = others.around_own(rows, columns);
-        let alone = self.local.executor();
-        if let Some(own) = self.renumbered_there(columns)? {
-            let [made, last] = [made, last].map(|made| made.csr(alone, columns.len()));
-            let stacked = parts::stacked(&made, &own, &last)?;
-            return Ok(stacked.expect("the rows are on a device"));
-        }
-        let own = columns.of_all(&self.columns);
-        let made = match own.contains(&NOT_HERE) {
-            true => {
-                made.own(&self.local, &own);
-                made.and(last)
-            }
-            false => made.around(&self.local, &own, &last),
+        let by = numbers.renumbering(&self.columns);
+        let kept = match by.others.contains(&NOT_HERE) {
+            true => (self.local).filter(|_, column, _| by.number(column as u32) != NOT_HERE)?,
+            false => self.lent(),
         };
-        Ok(made.csr(alone, columns.len()))
-    }
-
-    /// Own rows with other numbers of columns, by their device; none for rows of the host, and where columns are left out.
-    fn renumbered_there(&self, columns: &LocalNumbers) -> Result<Option<Csr<T>>> {
-        if !self.local.executor().is_device() {
-            return Ok(None);
-        }
-        let by = columns.renumbering(&self.columns);
-        if by.others.contains(&NOT_HERE) {
-            return Ok(None);
-        }
-        let pattern = parts::renumbered(self.local.pattern(), &by, columns.len())?;
-        let values = || self.local.values_buffer().clone();
-        Ok(pattern.map(|pattern| Csr::of_buffers(&pattern, values())))
-    }
-
-    /// Own rows of the host with the numbers that their columns have among others; values are not copied.
-    pub(super) fn with_columns(&self, numbers: &LocalNumbers) -> Csr<T> {
-        if numbers.len() == self.columns.len() {
-            return self.lent();
-        }
-        let (local, executor) = (&self.local, self.local.executor());
-        let here = numbers.of_all(&self.columns);
-        let columns = mapped(executor, local.columns(), |column| here[column as usize]);
-        let columns = Buffer::from_vec(executor, columns);
-        let offsets = Buffer::lent(executor, local.pattern(), |pattern| pattern.offsets());
-        let size = Size::new(local.size().rows, numbers.len());
-        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-        let values = Buffer::lent(executor, local, |local| local.values());
-        Csr::of_buffers(&pattern, values)
+        let pattern = renumbered(kept.pattern(), &by, numbers.len())?;
+        Ok(Csr::of_buffers(&pattern, kept.values))
     }
 
     /// Own rows without a copy.
@@ -152,89 +122,52 @@ impl<T: Scalar> Distributed<T> {
 pub(super) type Made<T> = Rows<T, u32>;
 
 impl<T: Scalar> Made<T> {
-    /// The rows as a matrix of so many columns.
-    fn csr(self, executor: &Executor, cols: usize) -> Csr<T> {
+    /// The rows as a matrix of so many columns; these need not increase in a row if nothing but a product looks at it.
+    pub fn csr(self, executor: &Executor, cols: usize) -> Csr<T> {
         let size = Size::new(self.offsets.len() - 1, cols);
-        Csr::from_canonical(executor, size, self.offsets, self.columns, self.values)
-    }
-
-    /// The same, whose columns need not increase in a row: nothing but a product looks at it.
-    pub fn factor(self, executor: &Executor, cols: usize) -> Csr<T> {
-        let size = Size::new(self.offsets.len() - 1, cols);
-        let offsets = Buffer::from_vec(executor, self.offsets);
-        let columns = Buffer::from_vec(executor, self.columns);
-        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
-        Csr::of_buffers(&pattern, Buffer::from_vec(executor, self.values))
-    }
-
-    /// Adds rows behind these.
-    fn and(mut self, last: Self) -> Self {
-        let first = self.columns.len();
-        self.columns.extend(last.columns);
-        self.values.extend(last.values);
-        let ends = last.offsets[1..].iter();
-        self.offsets.extend(ends.map(|end| first + end));
-        self
-    }
-
-    /// These rows, those of a matrix whose columns have these numbers here, and the last ones.
-    fn around(&self, a: &Csr<T>, numbers: &[u32], last: &Self) -> Self {
-        let (first, own) = (self.columns.len(), a.nonzeros());
-        let all = first + own + last.columns.len();
-        let (mut columns, mut values) = (vec![0; all], vec![T::default(); all]);
-        columns[..first].copy_from_slice(&self.columns);
-        values[..first].copy_from_slice(&self.values);
-        columns[first + own..].copy_from_slice(&last.columns);
-        values[first + own..].copy_from_slice(&last.values);
-        let executor = a.executor();
-        let number = |column: u32| numbers[column as usize];
-        map_into(
-            executor,
-            a.columns(),
-            &mut columns[first..first + own],
-            number,
-        );
-        map_into(
-            executor,
-            a.values(),
-            &mut values[first..first + own],
-            |value| value,
-        );
-        let ends = a.offsets()[1..].iter().map(|end| first + end);
-        let ends = self.offsets.iter().copied().chain(ends);
-        let last = last.offsets[1..].iter().map(|end| first + own + end);
-        Self {
-            offsets: ends.chain(last).collect(),
-            columns,
-            values,
-        }
-    }
-
-    /// Adds the rows of a matrix whose columns have these numbers here; entries without one are left out.
-    fn own(&mut self, a: &Csr<T>, numbers: &[u32]) {
-        let (offsets, columns, values) = (a.offsets(), a.columns(), a.values());
-        for range in offsets.windows(2).map(|ends| ends[0]..ends[1]) {
-            for (&column, &value) in columns[range.clone()].iter().zip(&values[range]) {
-                self.entry(numbers[column as usize], value);
-            }
-            self.offsets.push(self.columns.len());
-        }
+        let pattern = Pattern::new(executor, size, self.offsets, self.columns);
+        Csr::of_buffers(&Arc::new(pattern), Buffer::from_vec(executor, self.values))
     }
 
     /// Adds the entries of a row of another rank.
     fn foreign(&mut self, columns: &[u64], values: &[T], finder: &mut Finder<'_>) {
         for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
-            self.entry(finder.find(place, column), value);
+            let column = finder.find(place, column);
+            if column != NOT_HERE {
+                self.columns.push(column);
+                self.values.push(value);
+            }
         }
     }
+}
 
-    #[inline]
-    fn entry(&mut self, column: u32, value: T) {
-        if column != NOT_HERE {
-            self.columns.push(column);
-            self.values.push(value);
-        }
+/// All rows of three matrices of equally many columns, one after the other.
+fn stacked<T: Scalar>(parts: [&Csr<T>; 3]) -> Result<Csr<T>> {
+    let [first, own, last] = parts;
+    if let Some(made) = parts::stacked(first, own, last)? {
+        return Ok(made);
     }
+    let (executor, mut offsets) = (own.executor(), vec![0]);
+    for part in parts {
+        let before = offsets[offsets.len() - 1];
+        offsets.extend(part.offsets()[1..].iter().map(|end| before + end));
+    }
+    let size = Size::new(offsets.len() - 1, own.size().cols);
+    let columns = joined(executor, parts.map(Csr::columns));
+    let values = joined(executor, parts.map(Csr::values));
+    Ok(Csr::from_canonical(
+        executor, size, offsets, columns, values,
+    ))
+}
+
+/// Values one after the other, copied by all threads.
+fn joined<E: Element>(executor: &Executor, parts: [&[E]; 3]) -> Vec<E> {
+    let mut all = vec![E::default(); parts.map(<[E]>::len).iter().sum()];
+    let places = cut(&mut all, parts.map(<[E]>::len));
+    for (from, to) in parts.into_iter().zip(places) {
+        map_into(executor, from, to, |value| value);
+    }
+    all
 }
 
 impl<T: Scalar> Distributed<T> {

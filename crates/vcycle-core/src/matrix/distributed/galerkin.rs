@@ -1,5 +1,7 @@
 //! The triple product of multigrid over ranks.
 
+use vcycle_kernels::compiled_fn;
+
 use super::Distributed;
 use super::local_numbers::LocalNumbers;
 use super::overlap::whole_nodes;
@@ -10,19 +12,21 @@ use crate::matrix::{Csr, galerkin};
 use crate::scalar::Scalar;
 use crate::size::Size;
 
-/// `R A P`. Sums are formed in the order of the whole matrices, so the result has the bits it has without ranks. All ranks
-/// call it together.
-pub fn galerkin_shared<T: Scalar>(
-    r: &Distributed<T>,
-    a: &Distributed<T>,
-    p: &Distributed<T>,
-) -> Result<Distributed<T>> {
-    if a.local.executor().is_device() {
-        return galerkin_in_blocks(r, a, p, Size::square(1), galerkin);
+compiled_fn! {
+    /// `R A P`. Sums are formed in the order of the whole matrices, so the result has the bits it has without ranks. All ranks
+    /// call it together.
+    pub fn galerkin_shared[working T: Scalar](
+        r: &Distributed<T>,
+        a: &Distributed<T>,
+        p: &Distributed<T>,
+    ) -> Result<Distributed<T>> {
+        if a.local.executor().is_device() {
+            return galerkin_in_blocks(r, a, p, Size::square(1), galerkin);
+        }
+        let factors = Factors::fetch(r, a, p, Size::square(1))?;
+        let made = factors.multiply(r, a, p);
+        factors.distributed(r, p, made)
     }
-    let factors = Factors::fetch(r, a, p, Size::square(1))?;
-    let made = factors.multiply(r, a, p);
-    factors.distributed(r, p, made)
 }
 
 /// [`galerkin_shared`] by a `product` of the rows of each that the own rows of the result take, in the order of the whole
@@ -95,7 +99,9 @@ impl<T: Scalar> Factors<T> {
         p: &Distributed<T>,
     ) -> Result<Csr<T>> {
         let (executor, columns) = (a.local.executor(), self.near.len());
-        let mut order = self.near.of_all(&a.columns);
+        let by = self.near.renumbering(&a.columns);
+        let own = 0..a.columns.len() as u32;
+        let mut order: Vec<u32> = own.map(|column| by.number(column)).collect();
         let mut inner = vec![u32::MAX; columns];
         for (number, &row) in (0..).zip(&order) {
             inner[row as usize] = number;
@@ -112,7 +118,7 @@ impl<T: Scalar> Factors<T> {
             .map(|mut rows| {
                 let columns_of_rows = rows.columns.iter_mut();
                 columns_of_rows.for_each(|column| *column = inner[*column as usize]);
-                rows.factor(executor, columns)
+                rows.csr(executor, columns)
             });
         let a = Stacked {
             parts: [&before, &a.local, &after],
@@ -121,9 +127,9 @@ impl<T: Scalar> Factors<T> {
         let [before, after] = self
             .rows_of_p
             .around_own(&self.near, &self.coarse)
-            .map(|rows| rows.factor(executor, self.coarse.len()));
+            .map(|rows| rows.csr(executor, self.coarse.len()));
         let p = Stacked {
-            parts: [&before, &p.with_columns(&self.coarse), &after],
+            parts: [&before, &p.with_columns(&self.coarse)?, &after],
             order: &order,
         };
         galerkin_stacked(r.local(), &a, &p)

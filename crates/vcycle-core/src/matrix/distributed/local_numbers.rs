@@ -1,13 +1,14 @@
 //! Local numbers of rows, and columns that have them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::arrays::Pattern;
 use crate::error::Result;
-use crate::executor::Executor;
-use crate::operations::parts;
-use crate::operations::parts::Renumbering;
+use crate::executor::{Buffer, Executor};
+use crate::operations::parts::{self, Renumbering};
 use crate::scalar::Element;
+use crate::size::Size;
 
 /// Marks a row that is not numbered.
 pub(super) const NOT_HERE: u32 = u32::MAX;
@@ -112,34 +113,16 @@ impl LocalNumbers {
         }
     }
 
-    /// For every row of another numbering with the same own rows its number in this one, or [`NOT_HERE`].
-    pub(super) fn of_all(&self, other: &LocalNumbers) -> Vec<u32> {
-        let others = self.of_others(other);
-        let (before, after) = others.split_at(other.before);
-        let mut numbers = Vec::with_capacity(other.len());
-        numbers.extend_from_slice(before);
-        numbers.extend(
-            other
-                .own_rows()
-                .map(|row| self.local(row).unwrap_or(NOT_HERE)),
-        );
-        numbers.extend_from_slice(after);
-        numbers
-    }
-
-    /// The same for the rows of other ranks alone.
-    pub(super) fn of_others(&self, other: &LocalNumbers) -> Vec<u32> {
+    /// How columns with the numbers of another one with the same own rows get these; rows that are not numbered here get
+    /// [`NOT_HERE`].
+    pub(super) fn renumbering(&self, other: &LocalNumbers) -> Renumbering {
+        debug_assert_eq!(self.own, other.own);
         let mut finder = self.finder();
         let others = other.others.iter();
-        others.map(|&row| finder.find(0, row)).collect()
-    }
-
-    /// How columns with the numbers of another one with the same own rows get these.
-    pub(super) fn renumbering(&self, other: &LocalNumbers) -> Renumbering {
         Renumbering {
             own: other.own(),
             to: self.before,
-            others: self.of_others(other),
+            others: others.map(|&row| finder.find(0, row)).collect(),
         }
     }
 
@@ -244,15 +227,17 @@ pub(super) fn map_into<T: Element>(
     executor.run(2 * size_of_val(values), parts, work);
 }
 
-/// [`mapped`] in place.
-pub(super) fn map_in_place(
-    executor: &Executor,
-    columns: &mut [u32],
-    number: impl Fn(u32) -> u32 + Sync + Send,
-) {
-    let bytes = size_of_val(columns);
-    let map = |columns: &mut [u32]| columns.iter_mut().for_each(|one| *one = number(*one));
-    executor.run(bytes, columns.chunks_mut(PART).collect(), map);
+/// A pattern of `cols` columns with other numbers.
+pub(super) fn renumbered(pattern: &Pattern, by: &Renumbering, cols: usize) -> Result<Arc<Pattern>> {
+    if let Some(made) = parts::renumbered(pattern, by, cols)? {
+        return Ok(made);
+    }
+    let executor = pattern.executor();
+    let columns = mapped(executor, pattern.columns(), |column| by.number(column));
+    let size = Size::new(pattern.size().rows, cols);
+    let columns = Buffer::from_vec(executor, columns);
+    let pattern = Pattern::of_buffers(size, pattern.buffers().0.clone(), columns);
+    Ok(Arc::new(pattern))
 }
 
 /// The columns with entries that are not own ones, by increasing number.

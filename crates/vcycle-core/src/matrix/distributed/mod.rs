@@ -53,15 +53,13 @@ pub use partition::Partition;
 
 use vcycle_kernels::compiled;
 
-use self::local_numbers::{map_in_place, others_among};
+use self::local_numbers::{others_among, renumbered};
 use self::split::{Parts, Shapes};
 use super::csr::{Csr, Duplicates};
-use crate::arrays::Pattern;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::Executor;
 use crate::operations::entries::has_empty_rows;
-use crate::operations::parts;
 use crate::scalar::Scalar;
 use crate::size::Size;
 
@@ -184,26 +182,8 @@ impl<T: Scalar> Distributed<T> {
             return Ok(Self::of_local(executor, rows, &halo, Arc::new(made)));
         }
         let by = halo.renumbering(numbers);
-        let pattern = parts::renumbered(made.pattern(), &by, halo.len())?;
-        let (size, alone) = (
-            Size::new(made.size().rows, halo.len()),
-            made.executor().clone(),
-        );
-        let Csr {
-            pattern: before,
-            values,
-            ..
-        } = made;
-        let pattern = pattern.unwrap_or_else(|| {
-            let Pattern {
-                offsets, columns, ..
-            } = Arc::unwrap_or_clone(before);
-            let (local, mut columns) = (halo.of_all(numbers), columns.into_vec());
-            map_in_place(&alone, &mut columns, |column| local[column as usize]);
-            let columns = Buffer::from_vec(&alone, columns);
-            Arc::new(Pattern::of_buffers(size, offsets, columns))
-        });
-        let made = Csr::of_buffers(&pattern, values);
+        let pattern = renumbered(made.pattern(), &by, halo.len())?;
+        let made = Csr::of_buffers(&pattern, made.values);
         Ok(Self::of_local(executor, rows, &halo, Arc::new(made)))
     }
 
@@ -320,15 +300,12 @@ impl<T: Scalar> Distributed<T> {
     /// # Errors
     /// When complex values would become real.
     pub fn convert<S: Scalar>(&self) -> Result<Distributed<S>> {
-        Ok(Distributed {
-            executor: self.executor.clone(),
-            rows: Arc::clone(&self.rows),
-            columns: Arc::clone(&self.columns),
-            local: Arc::new(self.local.convert()?),
-            shapes: Arc::clone(&self.shapes),
-            parts: Arc::default(),
-            definite: OnceLock::new(),
-        })
+        compiled!(any T, S: fn(&Distributed<T>) -> Result<Distributed<S>> = |a| {
+            let local = Arc::new(a.local.convert()?);
+            let shapes = Arc::clone(&a.shapes);
+            let made = Distributed::of_local(&a.executor, &a.rows, &a.columns, local);
+            Ok(Distributed { shapes, ..made })
+        })(self)
     }
 }
 

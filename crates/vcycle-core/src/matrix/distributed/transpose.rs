@@ -6,13 +6,13 @@ use vcycle_kernels::compiled;
 
 use super::Distributed;
 use super::halo::Halo;
-use super::local_numbers::LocalNumbers;
+use super::local_numbers::{LocalNumbers, renumbered};
 use super::rows::{Fetched, assembled, send_rows};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::{Csr, fill_rows};
 use crate::operations::parts::{self, Renumbering};
-use crate::scalar::Scalar;
+use crate::scalar::{Element, Scalar};
 use crate::size::Size;
 
 impl<T: Scalar> Distributed<T> {
@@ -74,57 +74,49 @@ fn completed<T: Scalar>(
     let (executor, rank) = (flipped.executor(), columns.team().rank());
     let of_ranks = |received: &[Fetched<T>]| of_pieces(executor, rows, columns, received);
     let (before, after) = (of_ranks(&received[..rank]), of_ranks(&received[rank + 1..]));
-    if !executor.is_device() {
-        let own = (flipped, rows.own().start, columns.before() as u32);
-        return Ok(beside(&before, own, &after));
-    }
     let own = flipped.row_range(rows.own())?;
     let by = Renumbering {
         own: 0..columns.own_count(),
         to: columns.before(),
         others: Vec::new(),
     };
-    let pattern = parts::renumbered(own.pattern(), &by, columns.len())?;
-    let pattern = pattern.expect("the rows are on a device");
-    let own = Csr::of_buffers(&pattern, own.values_buffer().clone());
-    let made = parts::beside(&before, &own, &after)?;
-    Ok(made.expect("the rows are on a device"))
+    let pattern = renumbered(own.pattern(), &by, columns.len())?;
+    let own = Csr::of_buffers(&pattern, own.values);
+    match parts::beside(&before, &own, &after)? {
+        Some(made) => Ok(made),
+        None => Ok(beside([&before, &own, &after])),
+    }
 }
 
-/// Rows that begin with those of one matrix and end with those of another; in between are those of a third one from some row
-/// on, with numbers of columns that are larger by a shift.
-fn beside<T: Scalar>(
-    before: &Csr<T>,
-    (own, first, shift): (&Csr<T>, usize, u32),
-    after: &Csr<T>,
-) -> Csr<T> {
-    let (executor, size) = (own.executor(), before.size());
+/// Rows that are those of three matrices of a size beside each other, on the host.
+fn beside<T: Scalar>(parts: [&Csr<T>; 3]) -> Csr<T> {
+    let (executor, size) = (parts[1].executor(), parts[1].size());
     let mut offsets = vec![0; size.rows + 1];
     for row in 0..size.rows {
-        let lengths = [(before, row), (own, first + row), (after, row)];
-        let length = lengths.map(|(a, row)| a.pattern().range(row).len());
-        offsets[row + 1] = offsets[row] + length.iter().sum::<usize>();
+        let lengths = parts.map(|part| part.pattern().range(row).len());
+        offsets[row + 1] = offsets[row] + lengths.iter().sum::<usize>();
     }
-    let entries = offsets[size.rows];
-    let (mut columns, mut values) = (vec![0; entries], vec![T::default(); entries]);
-    fill_rows(executor, &offsets, &mut columns, |row, out: &mut [u32]| {
-        let here = own.row(first + row).0.iter().map(|column| shift + column);
-        let (before, after) = (before.row(row).0.iter(), after.row(row).0.iter());
-        let all = before.copied().chain(here).chain(after.copied());
-        out.iter_mut()
-            .zip(all)
-            .for_each(|(out, column)| *out = column);
-    });
-    fill_rows(executor, &offsets, &mut values, |row, out: &mut [T]| {
-        let parts = [before.row(row).1, own.row(first + row).1, after.row(row).1];
-        let mut rest = out;
-        for part in parts {
-            let (now, later) = rest.split_at_mut(part.len());
-            now.copy_from_slice(part);
+    let columns = joined_rows(&offsets, parts, parts.map(Csr::columns));
+    let values = joined_rows(&offsets, parts, parts.map(Csr::values));
+    Csr::from_canonical(executor, size, offsets, columns, values)
+}
+
+/// Columns or values of three matrices, those of a row one after the other.
+fn joined_rows<T: Scalar, E: Element>(
+    offsets: &[usize],
+    parts: [&Csr<T>; 3],
+    arrays: [&[E]; 3],
+) -> Vec<E> {
+    let mut all = vec![E::default(); offsets[offsets.len() - 1]];
+    fill_rows(parts[1].executor(), offsets, &mut all, |row, mut rest| {
+        for (part, array) in parts.into_iter().zip(arrays) {
+            let from = &array[part.pattern().range(row)];
+            let (now, later) = rest.split_at_mut(from.len());
+            now.copy_from_slice(from);
             rest = later;
         }
     });
-    Csr::from_canonical(executor, size, offsets, columns, values)
+    all
 }
 
 /// Rows of what some ranks have sent, in the order of the ranks.
