@@ -56,7 +56,21 @@ pub trait Communicator: Debug + Send + Sync {
         &self,
         messages: &mut Messages<'_>,
         meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        let sent = messages.sent.iter().map(|(rank, bytes)| Span {
+            rank: *rank,
+            address: bytes.as_ptr() as u64,
+            bytes: bytes.len(),
+        });
+        let received = messages.received.iter_mut().map(|(rank, out)| Span {
+            rank: *rank,
+            address: out.as_mut_ptr() as u64,
+            bytes: out.len(),
+        });
+        let (sent, received): (Vec<_>, Vec<_>) = (sent.collect(), received.collect());
+        // SAFETY: the slices are borrowed until it returns, those that are received mutably.
+        unsafe { self.exchange_spans(&sent, &received, meanwhile) }
+    }
 
     /// Fails if messages may not be in device memory of a driver (`cuda`, `hip`), as far as is known without a trial
     /// message.
@@ -75,22 +89,7 @@ pub trait Communicator: Debug + Send + Sync {
         sent: &[Span],
         received: &[Span],
         meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        let mut messages = Messages::default();
-        for span in sent {
-            // SAFETY: memory of the host, as no driver is allowed, that nobody writes to during the call.
-            let bytes =
-                unsafe { std::slice::from_raw_parts(span.address as *const u8, span.bytes) };
-            messages.sent.push((span.rank, bytes));
-        }
-        for span in received {
-            // SAFETY: the same, and nobody else accesses it during the call.
-            let out =
-                unsafe { std::slice::from_raw_parts_mut(span.address as *mut u8, span.bytes) };
-            messages.received.push((span.rank, out));
-        }
-        self.exchange(&mut messages, meanwhile)
-    }
+    ) -> Result<()>;
 
     /// Whether threads other than the one that made it may use it, one at a time.
     fn serves_threads(&self) -> bool {
@@ -205,13 +204,19 @@ impl dyn Communicator + '_ {
     /// # Errors
     /// The error of this rank, or [`Error::OtherRank`].
     pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
-        if !self.any(result.is_err())? {
-            return result;
+        self.check_others(result.as_ref().err())?;
+        result
+    }
+
+    /// Fails where another rank was the first to fail, given the error of this one.
+    fn check_others(&self, error: Option<&Error>) -> Result<()> {
+        if !self.any(error.is_some())? {
+            return Ok(());
         }
         // A rank that failed because of another one does not report its own error.
-        let message = match &result {
-            Ok(_) | Err(Error::OtherRank { .. }) => Vec::new(),
-            Err(error) => error.to_string().into_bytes(),
+        let message = match error {
+            None | Some(Error::OtherRank { .. }) => Vec::new(),
+            Some(error) => error.to_string().into_bytes(),
         };
         let all = self.all_gather(&message)?;
         let first = all.iter().position(|message| !message.is_empty());
@@ -220,7 +225,7 @@ impl dyn Communicator + '_ {
                 rank,
                 reason: String::from_utf8_lossy(&all[rank]).into_owned(),
             }),
-            _ => result,
+            _ => Ok(()),
         }
     }
 

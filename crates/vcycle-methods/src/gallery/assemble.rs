@@ -123,7 +123,7 @@ fn fill(matrix: &impl Rows, (rows, columns, values): RowsOf<'_, f64>) {
 mod tests {
     use std::sync::Arc;
 
-    use vcycle_core::communicator::{Communicator, Messages, Traffic};
+    use vcycle_core::communicator::{Communicator, Span, Traffic};
 
     use crate::error::Result;
     use crate::executor::Executor;
@@ -159,9 +159,10 @@ mod tests {
             Ok(())
         }
 
-        fn exchange(
+        unsafe fn exchange_spans(
             &self,
-            _messages: &mut Messages<'_>,
+            _sent: &[Span],
+            _received: &[Span],
             meanwhile: &mut dyn FnMut() -> Result<()>,
         ) -> Result<()> {
             meanwhile()

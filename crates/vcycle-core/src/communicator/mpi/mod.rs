@@ -200,26 +200,6 @@ impl Communicator for Team {
         done
     }
 
-    fn exchange(
-        &self,
-        messages: &mut Messages<'_>,
-        meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        let sent = messages.sent.iter().map(|(rank, bytes)| Span {
-            rank: *rank,
-            address: bytes.as_ptr() as u64,
-            bytes: bytes.len(),
-        });
-        let received = messages.received.iter_mut().map(|(rank, out)| Span {
-            rank: *rank,
-            address: out.as_mut_ptr() as u64,
-            bytes: out.len(),
-        });
-        let (sent, received): (Vec<_>, Vec<_>) = (sent.collect(), received.collect());
-        // SAFETY: the slices are borrowed until it returns, those that are received mutably.
-        unsafe { self.exchange_spans(&sent, &received, meanwhile) }
-    }
-
     fn serves_threads(&self) -> bool {
         self.api.serves_threads()
     }

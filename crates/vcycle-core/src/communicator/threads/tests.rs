@@ -1,6 +1,7 @@
 //! Teams of threads.
 
 use super::*;
+use crate::communicator::Messages;
 
 #[test]
 fn messages_arrive_in_order_and_work_goes_on_meanwhile() {
