@@ -3,17 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::Executor;
-use crate::cpu;
+use crate::cpu::{self, Threads};
 
 impl Executor {
     /// Threads for code that divides work itself; none if one is enough.
     #[doc(hidden)]
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
-        match self {
-            Executor::Reference => None,
-            Executor::Cpu(threads) => threads.pool(),
-            Executor::Gpu(_) => Self::all_cores().pool(),
-        }
+        self.host_threads()?.pool()
     }
 
     /// Calls `work(scratch, task)` for every task, in parallel if `bytes` of work are enough; results are in the
@@ -55,10 +51,9 @@ impl Executor {
     ///
     /// Not generic, and the same call for one thread and many: the code of the work is compiled once.
     pub fn for_each(&self, count: usize, bytes: usize, work: &(dyn Fn(usize) + Sync)) {
-        match self {
-            Executor::Reference => (0..count).for_each(work),
-            Executor::Cpu(threads) => threads.for_each(count, bytes, work),
-            Executor::Gpu(_) => Self::all_cores().for_each(count, bytes, work),
+        match self.host_threads() {
+            None => (0..count).for_each(work),
+            Some(threads) => threads.for_each(count, bytes, work),
         }
     }
 
@@ -70,12 +65,16 @@ impl Executor {
         tasks: Vec<I>,
         work: impl Fn(I) -> R + Sync + Send,
     ) -> Vec<R> {
-        let threads = match self {
+        cpu::tasks::map(self.host_threads(), bytes, tasks, &work)
+    }
+
+    /// The threads of the host that work for it; none of the reference.
+    fn host_threads(&self) -> Option<&Threads> {
+        match self {
             Executor::Reference => None,
             Executor::Cpu(threads) => Some(&***threads),
             Executor::Gpu(_) => Some(&***Self::all_cores()),
-        };
-        cpu::tasks::map(threads, bytes, tasks, &work)
+        }
     }
 
     /// Both results, computed in parallel if there are threads.

@@ -48,7 +48,7 @@ impl<S: Scalar, T: Scalar> Converted<S, T> {
         x: &Vector<T>,
         y: &mut Vector<T>,
         ws: &Workspace,
-        inner: impl FnOnce(&Vector<S>, &mut Vector<S>) -> Result<()>,
+        inner: &dyn Fn(&Vector<S>, &mut Vector<S>) -> Result<()>,
     ) -> Result<()> {
         let mut input = ws.vector_like::<S, T>(x)?;
         let mut output = ws.vector_like::<S, T>(y)?;
@@ -69,7 +69,7 @@ impl<S: Scalar, T: Scalar> LinOp<T> for Converted<S, T> {
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         check_apply("converted operator", self.size(), self.executor(), x, y)?;
-        self.through(x, y, ws, |x, y| self.inner.apply(x, y, ws))
+        self.through(x, y, ws, &|x, y| self.inner.apply(x, y, ws))
     }
 
     fn apply_transposed(
@@ -81,7 +81,9 @@ impl<S: Scalar, T: Scalar> LinOp<T> for Converted<S, T> {
     ) -> Result<()> {
         let size = self.size().transposed();
         check_apply("converted operator", size, self.executor(), x, y)?;
-        self.through(x, y, ws, |x, y| self.inner.apply_transposed(mode, x, y, ws))
+        self.through(x, y, ws, &|x, y| {
+            self.inner.apply_transposed(mode, x, y, ws)
+        })
     }
 
     fn csr(&self) -> Option<Cow<'_, Csr<T>>> {

@@ -145,20 +145,17 @@ impl Log {
         }
     }
 
-    /// Begins a stage that ends with the guard.
-    pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
-        self.stage_of(name, || bytes)
-    }
-
     /// Begins a stage that ends with the guard; its bytes are counted only if there are observers.
     pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
-        match self.is_empty() {
-            true => StageGuard { open: None },
-            false => self.begin(name, bytes()),
-        }
+        let bytes = if self.is_empty() { 0 } else { bytes() };
+        self.stage(name, bytes)
     }
 
-    fn begin(&self, name: &str, bytes: usize) -> StageGuard<'_> {
+    /// Begins a stage that ends with the guard.
+    pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
+        if self.is_empty() {
+            return StageGuard { open: None };
+        }
         self.catch_up();
         self.report_memory();
         self.each(|observer| observer.stage_begins(name));

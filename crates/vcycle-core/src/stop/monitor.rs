@@ -113,10 +113,10 @@ impl<T: Scalar> Monitor<T> {
         &mut self,
         values: &Scalars<T>,
         status: Status,
-        bad: impl Fn(T::Arith) -> bool,
+        bad: &dyn Fn(T::Arith) -> bool,
     ) -> Result<bool> {
         if self.is_deferred() {
-            return self.require_later(values, status, &bad);
+            return self.require_later(values, status, bad);
         }
         values.read(&mut self.norms)?;
         let iteration = self.iteration;

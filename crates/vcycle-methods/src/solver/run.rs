@@ -173,26 +173,27 @@ impl<'r, T: Scalar> Run<'r, T> {
     pub fn require_nonzero(&mut self, values: &Scalars<T>) -> Result<bool> {
         let status = Status::Breakdown;
         self.monitor
-            .end_where(values, status, |value| value.is_zero())
+            .end_where(values, status, &|value| value.is_zero())
     }
 
     /// Ends the columns whose value is infinite or NaN; says whether all have ended.
     pub fn require_finite(&mut self, values: &Scalars<T>) -> Result<bool> {
-        self.monitor.end_where(values, Status::NonFinite, |_| false)
+        self.monitor
+            .end_where(values, Status::NonFinite, &|_| false)
     }
 
     /// Ends the columns whose quadratic form is negative; says whether all have ended.
     pub fn require_nonnegative(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
         let is_negative = |value: T::Arith| value.real() < Zero::zero();
         self.monitor
-            .end_where(values, Status::Indefinite(part), is_negative)
+            .end_where(values, Status::Indefinite(part), &is_negative)
     }
 
     /// Ends the columns whose quadratic form is not positive; says whether all have ended.
     pub fn require_positive(&mut self, values: &Scalars<T>, part: Part) -> Result<bool> {
         let is_bad = |value: T::Arith| value.real() <= Zero::zero();
         self.monitor
-            .end_where(values, Status::Indefinite(part), is_bad)
+            .end_where(values, Status::Indefinite(part), &is_bad)
     }
 }
 

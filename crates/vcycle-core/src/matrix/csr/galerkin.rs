@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use vcycle_kernels::{compiled, compiled_fn};
+
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::factor::{Factor, Plain, Stacked};
@@ -59,15 +61,25 @@ impl Galerkin {
         let right = (Plain::new(a, Positions), Plain::new(p, Positions));
         let extent = Extent::of(r, [a], [p]);
         let arrays = rows_of_product((r, Positions), right, &extent, &pieces, |()| ())?;
-        Ok(Self {
-            coarse: arrays.into_pattern(r.executor(), size),
-            r: Arc::clone(r),
-            a: Arc::clone(a),
-            p: Arc::clone(p),
+        let coarse = arrays.into_pattern(r.executor(), size);
+        Ok(Self::new([r, a, p, &coarse], pieces, None))
+    }
+
+    fn new(
+        patterns: [&Arc<Pattern>; 4],
+        pieces: Vec<usize>,
+        device: Option<Box<[SpGemm; 2]>>,
+    ) -> Self {
+        let [r, a, p, coarse] = patterns.map(Arc::clone);
+        Self {
+            r,
+            a,
+            p,
+            coarse,
             pieces,
-            device: None,
+            device,
             kept: products::Kept::default(),
-        })
+        }
     }
 
     fn on_device(
@@ -88,15 +100,7 @@ impl Galerkin {
                 (Arc::clone(left.pattern()), Some(Box::new([left, right])))
             }
         };
-        Ok(Self {
-            coarse,
-            r: Arc::clone(r),
-            a: Arc::clone(a),
-            p: Arc::clone(p),
-            pieces: Vec::new(),
-            device,
-            kept: products::Kept::default(),
-        })
+        Ok(Self::new([r, a, p, &coarse], Vec::new(), device))
     }
 
     /// `R A P`.
@@ -104,6 +108,12 @@ impl Galerkin {
     /// # Errors
     /// When the patterns are not those of the symbolic phase.
     pub fn numeric<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        compiled!(working T: fn(&Galerkin, &Csr<T>, &Csr<T>, &Csr<T>) -> Result<Csr<T>> = Galerkin::values)(
+            self, r, a, p,
+        )
+    }
+
+    fn values<T: Scalar>(&self, r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
         if let Some(products) = &self.device {
             let [left, right] = &**products;
             return left.numeric(r, &right.numeric(a, p)?);
@@ -143,18 +153,20 @@ impl Galerkin {
     }
 }
 
-/// `R A P`, the operator of the coarser level.
-pub fn galerkin<T: Scalar>(r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
-    let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
-    let size = check(patterns.0, patterns.1, patterns.2)?;
-    if let Some(product) = products::galerkin(r, a, p)? {
-        return Ok(product);
+compiled_fn! {
+    /// `R A P`, the operator of the coarser level.
+    pub fn galerkin[working T: Scalar](r: &Csr<T>, a: &Csr<T>, p: &Csr<T>) -> Result<Csr<T>> {
+        let patterns = (&**r.pattern(), &**a.pattern(), &**p.pattern());
+        let size = check(patterns.0, patterns.1, patterns.2)?;
+        if let Some(product) = products::galerkin(r, a, p)? {
+            return Ok(product);
+        }
+        let pieces = balance_products(patterns.0, patterns.1);
+        let extent = Extent::of(patterns.0, [patterns.1], [patterns.2]);
+        let left = (patterns.0, Values(r.values()));
+        let arrays = rows_of_product(left, (plain(a), plain(p)), &extent, &pieces, T::store)?;
+        Ok(arrays.into_csr(r.executor(), size))
     }
-    let pieces = balance_products(patterns.0, patterns.1);
-    let extent = Extent::of(patterns.0, [patterns.1], [patterns.2]);
-    let left = (patterns.0, Values(r.values()));
-    let arrays = rows_of_product(left, (plain(a), plain(p)), &extent, &pieces, T::store)?;
-    Ok(arrays.into_csr(r.executor(), size))
 }
 
 /// [`galerkin`] on the host for factors whose rows are those of several matrices. The columns of `R` and `A` may have any
