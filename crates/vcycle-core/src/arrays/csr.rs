@@ -28,7 +28,7 @@ pub struct Csr<T> {
 }
 
 /// Copies that devices multiply with, made when they are first needed, and what is known of the values.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Copies<T> {
     /// The values in the layout of the pattern.
     pub(crate) placed: OnceLock<Buffer<T>>,
@@ -43,18 +43,4 @@ pub(crate) struct Copies<T> {
     pub(crate) plain: bool,
     /// Whether all values are known to be ones.
     pub(crate) ones: bool,
-}
-
-impl<T> Default for Copies<T> {
-    fn default() -> Self {
-        Self {
-            placed: OnceLock::new(),
-            placed_wide: OnceLock::new(),
-            transposed: OnceLock::new(),
-            narrow: OnceLock::new(),
-            symmetric_and_positive: OnceLock::new(),
-            plain: false,
-            ones: false,
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vcycle_gpu::{Device, Graph};
+use vcycle_gpu::{Device, Graph, Moment};
 
 use super::Executor;
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ impl Executor {
 
     /// A time stamp in the queue of a device; none on the host, which has its own clock. A failure is reported by the next call that uses the device.
     pub fn moment(&self) -> Option<Moment> {
-        self.device()?.moment().ok().map(Moment)
+        self.device()?.moment().ok()
     }
 
     /// Waits until all queued work is done; nothing is queued on the host.
@@ -52,21 +52,7 @@ impl Executor {
 
     /// An error for an operation without a kernel on this executor.
     pub fn lacks(&self, component: &str, operation: &str) -> Error {
-        Error::Unsupported {
-            component: format!("{component} on {}", self.name()),
-            operation: operation.to_owned(),
-        }
-    }
-}
-
-/// A position in the queue of a device.
-#[derive(Debug)]
-pub struct Moment(vcycle_gpu::Moment);
-
-impl Moment {
-    /// Seconds from an earlier moment of the same device to this one, which the host waits for.
-    pub fn seconds_since(&self, earlier: &Self) -> Result<f64> {
-        Ok(self.0.seconds_since(&earlier.0)?)
+        Error::unsupported(format!("{component} on {}", self.name()), operation)
     }
 }
 

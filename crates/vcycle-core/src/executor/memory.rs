@@ -104,11 +104,14 @@ fn parsed(text: &str) -> Option<Option<usize>> {
 }
 
 fn of_system() -> Option<usize> {
-    let facts = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = facts
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes(Path::new("/proc/meminfo"), "MemAvailable:")
+}
+
+/// The bytes behind a key in a file of facts, which has them in units of 1024.
+fn kibibytes(file: &Path, key: &str) -> Option<usize> {
+    let facts = std::fs::read_to_string(file).ok()?;
+    let number = facts.lines().find_map(|line| line.strip_prefix(key))?;
+    let kibibytes: usize = number.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
 
@@ -121,12 +124,8 @@ fn of_process(root: &Path) -> Option<usize> {
     };
     // Without a limit the line has `unlimited`.
     let limit = limits.lines().find_map(of_line)?;
-    let facts = std::fs::read_to_string(root.join("proc/self/status")).ok()?;
-    let line = facts
-        .lines()
-        .find_map(|line| line.strip_prefix("VmSize:"))?;
-    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(limit.saturating_sub(kibibytes.saturating_mul(1024)))
+    let used = kibibytes(&root.join("proc/self/status"), "VmSize:")?;
+    Some(limit.saturating_sub(used))
 }
 
 /// The memory that the control groups of this process and their parents leave, of either version.

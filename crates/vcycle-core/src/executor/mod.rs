@@ -22,10 +22,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub use crate::host::Host;
 pub use crate::scalar::Element;
 pub use buffer::Buffer;
-pub use device::{Moment, Recording};
+pub use device::Recording;
 pub use events::{Listening, MemoryEvent};
 pub use memory::{available_memory, check_memory, fits};
 pub use tasks::cut;
+pub use vcycle_gpu::Moment;
 
 use crate::cpu::Threads;
 use crate::error::{Error, Result};

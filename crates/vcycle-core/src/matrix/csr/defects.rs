@@ -118,9 +118,7 @@ impl<T: Scalar> Csr<T> {
             hasher.finish()
         };
         let is_zero = |row: usize| self.row(row).1.iter().all(|&value| modulus(value) == 0.0);
-        let hashes = self
-            .map_pieces(|rows| rows.map(hash).collect::<Vec<u64>>())
-            .concat();
+        let hashes: Vec<u64> = self.map_rows(|| (), |(), row| hash(row));
         let mut order: Vec<usize> = (0..hashes.len()).collect();
         order.sort_unstable_by_key(|&row| (hashes[row], row));
         let equal = |pair: &&[usize]| {

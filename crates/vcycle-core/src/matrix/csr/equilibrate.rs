@@ -85,8 +85,7 @@ impl<T: Scalar> Csr<T> {
             let values = self.row(row).1.iter();
             values.map(|&value| modulus(value)).fold(0.0, f64::max)
         };
-        self.map_pieces(|rows| rows.map(largest).collect::<Vec<_>>())
-            .concat()
+        self.map_rows(|| (), |(), row| largest(row))
     }
 
     /// The largest absolute value of every column; zero where it has no entry.

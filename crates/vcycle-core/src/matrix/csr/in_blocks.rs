@@ -31,7 +31,7 @@ fn numbers<X: Scalar>(executor: &Executor, rows: usize, cols: usize) -> Vector<X
     Vector::from_rows(executor, cols, values.collect()).unwrap()
 }
 
-fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, message: &str) {
+pub(super) fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, message: &str) {
     for (found, expected) in found.to_vec().iter().zip(expected.to_vec()) {
         let (found, expected) = (found.to_c64(), expected.to_c64());
         let apart = (found - expected).norm();
@@ -42,7 +42,7 @@ fn assert_near<X: Scalar>(found: &Vector<X>, expected: &Vector<X>, message: &str
     }
 }
 
-fn product<M: Mixes<X, X>, X: Scalar>(a: &Csr<M>, cols: usize) -> Vector<X> {
+pub(super) fn product<M: Mixes<X, X>, X: Scalar>(a: &Csr<M>, cols: usize) -> Vector<X> {
     let x = numbers::<X>(a.executor(), a.size().cols, cols);
     let mut y = Vector::<X>::zeros(a.executor(), a.size().rows, cols).unwrap();
     a.apply(&x, &mut y, &Workspace::new()).unwrap();

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use super::in_blocks::{assert_near as assert_near_vectors, product};
 use super::testing::{assert_near, assert_same, banded, grid, nodes, of_rows, random};
 use super::{Csr, Duplicates, Galerkin, SpGemm, galerkin};
 use crate::error::Error;
 use crate::executor::{Buffer, Executor};
 use crate::launch::Queue;
-use crate::linop::{LinOp, Size};
+use crate::linop::Size;
 use crate::operations::products::{Factors, Product};
-use crate::scalar::{Scalar, bf16, c64, f16};
+use crate::scalar::{Mixes, bf16, c64, f16};
 use crate::testing::device;
-use crate::vector::Vector;
-use crate::workspace::Workspace;
 
 const HOST: Executor = Executor::Reference;
 
@@ -198,28 +197,11 @@ fn galerkin_products_are_those_of_the_host() {
     }
 }
 
-fn check_layout<T: Scalar + crate::scalar::Mixes<T, T>>(executor: &Executor, a: &Csr<f64>) {
+fn check_layout<T: Mixes<T, T>>(executor: &Executor, a: &Csr<f64>) {
     let a = a.convert::<T>().unwrap();
-    let ws = Workspace::new();
-    let x: Vec<T> = (0..a.size().cols)
-        .map(|i| T::from_c64(((i % 7) as f64).into()))
-        .collect();
-    let product = |a: &Csr<T>| {
-        let x = Vector::from_column(a.executor(), x.clone());
-        let mut y = Vector::<T>::zeros(a.executor(), a.size().rows, 1).unwrap();
-        LinOp::<T>::apply(a, &x, &mut y, &ws).unwrap();
-        y.to_vec()
-    };
-    let (found, expected) = (product(&a.copy_to(executor).unwrap()), product(&a));
-    for (found, expected) in found.iter().zip(&expected) {
-        let apart = (found.to_c64() - expected.to_c64()).norm();
-        assert!(
-            apart <= 1e-2 * (1.0 + expected.to_c64().norm()),
-            "{} {}",
-            T::KIND,
-            a.size()
-        );
-    }
+    let there = a.copy_to(executor).unwrap();
+    let (found, expected) = (product::<T, T>(&there, 1), product(&a, 1));
+    assert_near_vectors(&found, &expected, &format!("{} {}", T::KIND, a.size()));
 }
 
 #[test]
@@ -311,7 +293,7 @@ fn entries_are_checked_and_measured() {
 }
 
 #[test]
-fn wrong_arrays_of_any_executor_are_told_with_their_row() {
+fn wrong_arrays_of_any_executor_are_reported_with_their_row() {
     let Some(executor) = device() else { return };
     for executor in [executor, HOST] {
         let made = |offsets: [usize; 4], columns: [u32; 4]| {

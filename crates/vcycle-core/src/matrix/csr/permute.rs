@@ -3,7 +3,7 @@
 use vcycle_kernels::compiled;
 
 use super::Csr;
-use super::build::build;
+use super::build::{Rows, build};
 use crate::cut::balance;
 use crate::error::{Error, Result};
 use crate::linop::{Size, check_apply, check_size};
@@ -49,10 +49,10 @@ impl Permutation {
                 });
             };
             if std::mem::replace(seen, true) {
-                return Err(Error::InvalidStructure {
-                    format: "permutation",
-                    reason: format!("index {old} stands twice, again at place {position}"),
-                });
+                return Err(Error::structure(
+                    "permutation",
+                    format!("index {old} stands twice, again at place {position}"),
+                ));
             }
         }
         Ok(Self { order })
@@ -63,9 +63,8 @@ impl Permutation {
     /// # Errors
     /// When `n` does not fit 32-bit indices.
     pub fn identity(n: usize) -> Result<Self> {
-        let n = u32::try_from(n).map_err(|_| Error::InvalidStructure {
-            format: "permutation",
-            reason: format!("{n} rows do not fit 32-bit indices"),
+        let n = u32::try_from(n).map_err(|_| {
+            Error::structure("permutation", format!("{n} rows do not fit 32-bit indices"))
         })?;
         Ok(Self {
             order: (0..n).collect(),
@@ -160,44 +159,44 @@ impl<T: Scalar> Csr<T> {
         );
         check_size("permutation of a matrix", size, fitting)?;
         let places = columns.map(Permutation::inverse);
-        let source = |row: usize| rows.map_or(row, |p| p.order[row] as usize);
+        let source = |row: usize| Ok(rows.map_or(row, |p| p.order[row] as usize));
         let target = |column: u32| match &places {
             None => column,
             Some(places) => places.order[column as usize],
         };
-        let arrays = build(
-            self.executor(),
-            &self.bounds_of(&source),
-            self.bytes(),
-            Vec::<(u32, T)>::new,
-            |entries, row, out| {
-                let (columns, values) = self.row(source(row));
-                entries.clear();
-                entries.extend(
-                    columns
-                        .iter()
-                        .map(|&c| target(c))
-                        .zip(values.iter().copied()),
-                );
-                entries.sort_unstable_by_key(|entry| entry.0);
-                out.reserve(self.executor(), entries.len())?;
-                entries.iter().for_each(|&(c, value)| out.push(c, value));
-                Ok(())
-            },
-        )?;
-        Ok(arrays.into_csr(self.executor(), size))
+        self.rearranged(size, source, target)
     }
 
-    /// Ranges of new rows with about equal work.
-    fn bounds_of(&self, source: &impl Fn(usize) -> usize) -> Vec<usize> {
-        let mut end = 0;
-        let lengths = (0..self.size().rows).map(|row| self.pattern.range(source(row)).len());
-        let ends = lengths.map(|length| {
-            end += length;
-            end
-        });
-        let offsets: Vec<usize> = std::iter::once(0).chain(ends).collect();
-        balance(self.size().rows, |row| offsets[row] + row)
+    /// The matrix of a size whose rows have the entries of old ones with other columns; where there is no old one, a
+    /// diagonal entry.
+    pub(super) fn rearranged(
+        &self,
+        size: Size,
+        source: impl Fn(usize) -> std::result::Result<usize, T> + Sync + Send,
+        column: impl Fn(u32) -> u32 + Sync + Send,
+    ) -> Result<Self> {
+        let executor = self.executor();
+        let mut offsets = vec![0];
+        for row in 0..size.rows {
+            let length = source(row).map_or(1, |old| self.pattern.range(old).len());
+            offsets.push(offsets[row] + length);
+        }
+        let bounds = balance(size.rows, |row| offsets[row] + row);
+        let fill = |entries: &mut Vec<(u32, T)>, row: usize, out: &mut Rows<T>| {
+            entries.clear();
+            match source(row) {
+                Err(diagonal) => entries.push((row as u32, diagonal)),
+                Ok(old) => {
+                    let (columns, values) = self.row(old);
+                    let columns = columns.iter().map(|&old| column(old));
+                    entries.extend(columns.zip(values.iter().copied()));
+                    entries.sort_unstable_by_key(|entry| entry.0);
+                }
+            }
+            out.append_entries(executor, entries)
+        };
+        let arrays = build(executor, &bounds, self.bytes(), Vec::new, fill)?;
+        Ok(arrays.into_csr(executor, size))
     }
 }
 

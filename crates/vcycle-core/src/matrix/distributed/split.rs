@@ -39,19 +39,10 @@ pub(super) struct Shapes {
 }
 
 /// What products of a rank take, on its host and on its device.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Parts<T> {
     pub host: OnceLock<Split<T>>,
     pub device: OnceLock<DeviceSplit<T>>,
-}
-
-impl<T> Default for Parts<T> {
-    fn default() -> Self {
-        Self {
-            host: OnceLock::new(),
-            device: OnceLock::new(),
-        }
-    }
 }
 
 impl<T: Scalar> Parts<T> {

@@ -1,8 +1,7 @@
 //! Matrices and vectors numbered node by node, and back.
 
-use super::super::build::build;
+use super::super::Csr;
 use super::super::norms::modulus;
-use super::super::{Csr, balance};
 use super::{NO_ROW, Nodes};
 use crate::error::Result;
 use crate::linop::{Size, check_size};
@@ -14,34 +13,13 @@ impl Nodes {
     /// size of their neighbours and nothing else, so that they are zero if the right-hand side is.
     pub fn gather_matrix<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>> {
         check_size("unknowns of nodes", Size::square(self.given), a.size())?;
-        let executor = a.executor();
-        let (places, rows) = (self.places(), self.rows.len());
-        let length = |new: usize| match self.rows[new] {
-            NO_ROW => 1,
-            old => a.pattern().range(old as usize).len(),
+        let places = self.places();
+        let source = |new: usize| match self.rows[new] {
+            NO_ROW => Err(self.substitute(a, new)),
+            old => Ok(old as usize),
         };
-        let mut offsets = Vec::with_capacity(rows + 1);
-        offsets.push(0);
-        (0..rows).for_each(|row| offsets.push(offsets[row] + length(row)));
-        let bounds = balance(rows, |row| offsets[row] + row);
-        let fill = |entries: &mut Vec<(u32, T)>, row: usize, out: &mut super::super::Rows<T>| {
-            out.reserve(executor, length(row))?;
-            if self.rows[row] == NO_ROW {
-                out.push(row as u32, self.substitute(a, row));
-                return Ok(());
-            }
-            let (columns, values) = a.row(self.rows[row] as usize);
-            let places = columns.iter().map(|&column| places[column as usize]);
-            entries.clear();
-            entries.extend(places.zip(values.iter().copied()));
-            entries.sort_unstable_by_key(|entry| entry.0);
-            entries
-                .iter()
-                .for_each(|&(column, value)| out.push(column, value));
-            Ok(())
-        };
-        let arrays = build(executor, &bounds, a.bytes(), Vec::new, fill)?;
-        Ok(arrays.into_csr(executor, Size::square(rows)))
+        let size = Size::square(self.rows.len());
+        a.rearranged(size, source, |column| places[column as usize])
     }
 
     /// The diagonal entry of an unknown that its node lacks: that of another one.

@@ -57,9 +57,7 @@ fn groups<T: Scalar>(a: &Csr<T>) -> Vec<Vec<u32>> {
         a.row(row).0.hash(&mut hasher);
         hasher.finish()
     };
-    let hashes = a
-        .map_pieces(|rows| rows.map(hash).collect::<Vec<u64>>())
-        .concat();
+    let hashes: Vec<u64> = a.map_rows(|| (), |(), row| hash(row));
     let mut order: Vec<u32> = (0..a.size().rows as u32).collect();
     order.sort_unstable_by_key(|&row| (hashes[row as usize], row));
     let alike = |x: &u32, y: &u32| {
