@@ -128,7 +128,7 @@ mod tests {
         assert!(monitor.done(&scalars(&[0.0, 1e-4]), &log).unwrap());
         monitor.widen(wide).unwrap();
         assert_eq!(monitor.active().host().unwrap(), [0.0; 5]);
-        let iterations = (0..5).map(|column| monitor.column_iterations(column));
+        let iterations = (0..5).map(|column| monitor.columns[column].iterations);
         assert_eq!(iterations.collect::<Vec<_>>(), [1, 3, 1, 2, 2]);
     }
 

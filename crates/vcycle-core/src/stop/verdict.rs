@@ -1,7 +1,7 @@
 //! The status of columns by their true residuals.
 
-use super::Status;
 use super::monitor::Monitor;
+use super::{ColumnOutcome, Status};
 use crate::error::Result;
 use crate::scalar::Scalar;
 
@@ -12,27 +12,28 @@ impl<T: Scalar> Monitor<T> {
         self.columns[column].status
     }
 
-    /// Iterations of a column.
-    #[doc(hidden)]
-    pub fn column_iterations(&self, column: usize) -> usize {
-        self.columns[column].iterations
-    }
-
-    /// The last relative residual of a column by the recurrence.
-    #[doc(hidden)]
-    pub fn recurrence_residual(&self, column: usize) -> f64 {
-        self.columns[column].relative(self.columns[column].norm)
-    }
-
     /// A norm of a column, relative to its right-hand side.
     #[doc(hidden)]
     pub fn relative(&self, column: usize, norm: f64) -> f64 {
         self.columns[column].relative(norm)
     }
 
-    /// How a column ended, by its true residual norm and the level of rounding.
+    /// The outcome of a column, by its true residual norm and the level of rounding.
     #[doc(hidden)]
-    pub fn verdict(&self, column: usize, norm: f64, level: f64) -> Status {
+    pub fn outcome(&self, column: usize, norm: f64, level: f64) -> ColumnOutcome {
+        let state = &self.columns[column];
+        ColumnOutcome {
+            status: self.verdict(column, norm, level),
+            iterations: state.iterations,
+            relative_residual: state.relative(norm),
+            recurrence_residual: state.relative(state.norm),
+            backward_error: if norm > 0.0 { norm / level } else { norm },
+            condition: state.relative(level),
+        }
+    }
+
+    /// How a column ended, by the same.
+    fn verdict(&self, column: usize, norm: f64, level: f64) -> Status {
         let state = &self.columns[column];
         let claims = matches!(
             state.status,

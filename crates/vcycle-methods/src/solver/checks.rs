@@ -6,7 +6,7 @@ use super::Run;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::scalar::{Field, Scalar};
-use crate::stop::{ColumnOutcome, Monitor, Status};
+use crate::stop::{Monitor, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
 
 /// Vectors that a restarted method keeps: no more than can be of use.
@@ -64,22 +64,6 @@ pub(super) fn check_finite<T: Scalar>(
         }),
     };
     v.executor().agree(checked)
-}
-
-pub(super) fn column_outcome<T: Scalar>(
-    monitor: &Monitor<T>,
-    column: usize,
-    norm: f64,
-    level: f64,
-) -> ColumnOutcome {
-    ColumnOutcome {
-        status: monitor.verdict(column, norm, level),
-        iterations: monitor.column_iterations(column),
-        relative_residual: monitor.relative(column, norm),
-        recurrence_residual: monitor.recurrence_residual(column),
-        backward_error: if norm > 0.0 { norm / level } else { norm },
-        condition: monitor.relative(column, level),
-    }
 }
 
 /// Makes NaN of the columns that ended as non-finite: whoever applied the solver must notice.

@@ -72,9 +72,7 @@ pub use block_gmres::BlockGmres;
 pub use cg::Cg;
 pub use cgs::Cgs;
 pub use chebyshev::Chebyshev;
-use checks::{
-    check_finite, check_restart, clear_solved, column_outcome, prepare_guess, spread_non_finite,
-};
+use checks::{check_finite, check_restart, clear_solved, prepare_guess, spread_non_finite};
 #[cfg(feature = "direct")]
 pub(crate) use direct::minimum_degree;
 #[cfg(feature = "direct")]
@@ -242,7 +240,7 @@ impl<T: Scalar> Solver<T> {
         let (norms, levels) = self.verify(b, x, &mut monitor, ws)?;
         let history = monitor.take_history();
         let columns = (0..b.cols())
-            .map(|column| column_outcome(&monitor, column, norms[column], levels[column]))
+            .map(|column| monitor.outcome(column, norms[column], levels[column]))
             .collect();
         Ok(Outcome::from_columns(columns, history, start.elapsed()))
     }
