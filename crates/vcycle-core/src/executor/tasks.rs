@@ -29,7 +29,7 @@ impl Executor {
     }
 
     /// [`run_with`](Self::run_with) without the types of its closures, so that it is compiled once for all of them.
-    fn run_with_any<I: Send, S: Send, R: Send>(
+    pub(crate) fn run_with_any<I: Send, S: Send, R: Send>(
         &self,
         bytes: usize,
         tasks: Vec<I>,

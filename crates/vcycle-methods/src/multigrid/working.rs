@@ -148,7 +148,7 @@ fn gathered<W: Working>(plan: &mut Plan<'_, W::Wide>, level: usize) -> Result<Cy
     let inner = gathered.leads.then(|| W::cycles_here(plan, level));
     let inner = executor.agree(inner.transpose())?;
     let wrapped = |inner: Option<Arc<dyn LinOp<W>>>| -> Arc<dyn LinOp<W>> {
-        Arc::new(Gathered::new(&executor, &rows, inner))
+        Gathered::operator(&executor, &rows, inner)
     };
     let shaped = match &inner {
         Some(inner) if level > 0 => Some(inner.visited(plan.amg.cycle)?),

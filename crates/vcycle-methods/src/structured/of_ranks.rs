@@ -66,7 +66,7 @@ impl StructMg {
         made: Option<Generated<T>>,
     ) -> Generated<T> {
         let inner = made.as_ref().map(|made| Arc::clone(&made.operator));
-        let operator = Arc::new(Gathered::new(a.executor(), a.rows(), inner));
+        let operator = Gathered::operator(a.executor(), a.rows(), inner);
         match made {
             Some(made) => Generated {
                 operator,

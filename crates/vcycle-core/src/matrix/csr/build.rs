@@ -182,7 +182,18 @@ pub fn build<V: Value, S: Send>(
         }
         Ok(rows)
     };
-    let parts = executor.run_with(bytes, ranges(bounds), scratch, make);
+    build_parts(executor, bounds, bytes, &scratch, &make)
+}
+
+/// [`build`] without the types of its closures.
+fn build_parts<V: Value, S: Send>(
+    executor: &Executor,
+    bounds: &[usize],
+    bytes: usize,
+    scratch: &(dyn Fn() -> S + Sync),
+    make: &(dyn Fn(&mut S, Range<usize>) -> Result<Rows<V>> + Sync),
+) -> Result<Arrays<V>> {
+    let parts = executor.run_with_any(bytes, ranges(bounds), scratch, make);
     join(executor, parts.into_iter().collect::<Result<_>>()?)
 }
 
@@ -295,10 +306,7 @@ pub fn fill_rows_with<V: Send, S: Send>(
     scratch: impl Fn() -> S + Sync + Send,
     work: impl Fn(&mut S, usize, &mut [V]) -> Result<()> + Sync + Send,
 ) -> Result<()> {
-    let bytes = size_of_val(values) + size_of_val(offsets);
-    let parts = cut(values, lengths(offsets, bounds));
-    let tasks = ranges(bounds).into_iter().zip(parts).collect();
-    let one = |scratch: &mut S, (rows, mut values): (Range<usize>, &mut [V])| {
+    let part = |scratch: &mut S, rows: Range<usize>, mut values: &mut [V]| {
         for row in rows {
             let (mine, rest) = values.split_at_mut(offsets[row + 1] - offsets[row]);
             work(scratch, row, mine)?;
@@ -306,7 +314,26 @@ pub fn fill_rows_with<V: Send, S: Send>(
         }
         Ok(())
     };
-    let done = executor.run_with(bytes, tasks, scratch, one);
+    fill_parts(executor, (offsets, bounds), values, &scratch, &part)
+}
+
+/// Fills the values of some rows.
+type Fill<'f, V, S> = &'f (dyn Fn(&mut S, Range<usize>, &mut [V]) -> Result<()> + Sync);
+
+/// [`fill_rows_with`] without the types of its closures.
+fn fill_parts<V: Send, S: Send>(
+    executor: &Executor,
+    (offsets, bounds): (&[usize], &[usize]),
+    values: &mut [V],
+    scratch: &(dyn Fn() -> S + Sync),
+    part: Fill<'_, V, S>,
+) -> Result<()> {
+    let bytes = size_of_val(values) + size_of_val(offsets);
+    let parts = cut(values, lengths(offsets, bounds));
+    let tasks = ranges(bounds).into_iter().zip(parts).collect();
+    let one =
+        |scratch: &mut S, (rows, values): (Range<usize>, &mut [V])| part(scratch, rows, values);
+    let done = executor.run_with_any(bytes, tasks, scratch, &one);
     done.into_iter().collect()
 }
 

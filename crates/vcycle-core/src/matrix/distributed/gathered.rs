@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use vcycle_kernels::compiled;
+
 use super::exchange::{Exchange, nothing};
 use super::partition::Partition;
 use super::team_of;
@@ -43,6 +45,18 @@ impl<T: Scalar> Gathered<T> {
             inner,
             exchanges,
         }
+    }
+
+    /// [`new`](Self::new) as an operator. The functions of the operator are compiled here.
+    pub fn operator(
+        executor: &Executor,
+        rows: &Arc<Partition>,
+        inner: Option<Arc<dyn LinOp<T>>>,
+    ) -> Arc<dyn LinOp<T>> {
+        compiled!(any T: fn(&Executor, &Arc<Partition>, Option<Arc<dyn LinOp<T>>>) -> Arc<dyn LinOp<T>>
+            = |executor, rows, inner| Arc::new(Gathered::new(executor, rows, inner)))(
+            executor, rows, inner,
+        )
     }
 
     fn exchanges(&self) -> Result<&[Exchange; 2]> {
