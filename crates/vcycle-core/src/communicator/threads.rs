@@ -44,24 +44,15 @@ pub fn run<R: Send>(
     first_cause(results)
 }
 
-/// All results, or the error that does not refer to another rank.
-fn first_cause<R>(results: Vec<Result<R>>) -> Result<Vec<R>> {
-    let mut found = None;
-    let mut all = Vec::with_capacity(results.len());
-    for result in results {
-        match result {
-            Ok(value) => all.push(value),
-            Err(error) => {
-                let is_told = matches!(error, Error::OtherRank { .. });
-                if found.is_none() || matches!((&found, is_told), (Some((true, _)), false)) {
-                    found = Some((is_told, error));
-                }
-            }
-        }
-    }
-    match found {
-        None => Ok(all),
-        Some((_, error)) => Err(error),
+/// All results, or the first error, if possible one that does not refer to another rank.
+fn first_cause<R>(mut results: Vec<Result<R>>) -> Result<Vec<R>> {
+    let is_cause = |result: &Result<R>| {
+        let error = result.as_ref().err();
+        error.is_some_and(|error| !matches!(error, Error::OtherRank { .. }))
+    };
+    match results.iter().position(is_cause) {
+        Some(rank) => results.swap_remove(rank).map(|_| Vec::new()),
+        None => results.into_iter().collect(),
     }
 }
 
@@ -142,14 +133,12 @@ impl Shared {
 
     /// Wakes all ranks of the team and of its parts with an error.
     fn fail(&self, rank: usize, reason: &str) {
-        let failure = || Some((rank, reason.to_owned()));
+        let failure = || (rank, reason.to_owned());
         for one in &self.boxes {
-            lock(&one.mail)
-                .failed
-                .get_or_insert_with(|| failure().expect("made here"));
+            lock(&one.mail).failed.get_or_insert_with(failure);
             one.arrived.notify_all();
         }
-        lock(&self.meeting).failed = failure();
+        lock(&self.meeting).failed = Some(failure());
         self.met.notify_all();
         let parts: Vec<_> = lock(&self.parts)
             .values()

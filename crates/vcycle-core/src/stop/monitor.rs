@@ -281,7 +281,7 @@ impl<T: Scalar> Monitor<T> {
     /// Whether an observer of this rank requests a stop, and whether its time is used up, as ones and zeros: for methods that
     /// add them to a sum of their own, which saves a separate reduction for stop requests.
     pub fn stop_requests(&self, log: &Log) -> [f64; 2] {
-        [log.wants_stop(), self.is_late()].map(|wish| f64::from(u8::from(wish)))
+        [log.wants_stop(), self.is_late()].map(|request| f64::from(u8::from(request)))
     }
 
     /// Sets the sums of the stop requests of all ranks, for the next check. They are not needed without other ranks.

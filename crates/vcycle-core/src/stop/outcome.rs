@@ -154,13 +154,13 @@ impl Outcome {
 
     /// What happened and what to try, in a sentence.
     pub fn explanation(&self) -> String {
-        let told = self.status.explanation();
+        let explanation = self.status.explanation();
         match self.status {
             Status::AccuracyLimit => format!(
-                "{told} (backward error {:.1e}, condition number at least {:.0e})",
+                "{explanation} (backward error {:.1e}, condition number at least {:.0e})",
                 self.backward_error, self.condition
             ),
-            _ => told.to_owned(),
+            _ => explanation.to_owned(),
         }
     }
 

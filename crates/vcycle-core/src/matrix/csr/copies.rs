@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
+use super::Csr;
 use super::build::zeroed;
-use super::{Csr, Pattern};
-use crate::arrays::Copies;
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::executor::Executor;
 use crate::operations::entries;
 use crate::operations::vector::copy_numbers;
 use crate::scalar::{Field, Scalar};
@@ -41,11 +40,13 @@ impl<T: Scalar> Csr<T> {
     /// The same matrix on another executor.
     pub fn copy_to(&self, executor: &Executor) -> Result<Self> {
         executor.check_room(self.bytes())?;
-        Ok(Self {
-            pattern: Arc::new(self.pattern.copy_to(executor)?),
-            values: Buffer::from_vec(executor, self.values.host()?.to_vec()),
-            copies: Copies::default(),
-        })
+        let offsets = self.pattern.offsets.host()?.to_vec();
+        let columns = self.pattern.columns.host()?.to_vec();
+        let values = self.values.host()?.to_vec();
+        let size = self.size();
+        Ok(Self::from_canonical(
+            executor, size, offsets, columns, values,
+        ))
     }
 
     /// The same matrix on another executor; arrays of the host that nobody shares are handed over, not copied.
@@ -57,11 +58,9 @@ impl<T: Scalar> Csr<T> {
         executor.check_room(self.bytes())?;
         let size = self.size();
         let (offsets, columns, values) = self.into_arrays();
-        Ok(Self {
-            pattern: Arc::new(Pattern::new(executor, size, offsets, columns)),
-            values: Buffer::from_vec(executor, values),
-            copies: Copies::default(),
-        })
+        Ok(Self::from_canonical(
+            executor, size, offsets, columns, values,
+        ))
     }
 
     /// Copies the arrays to a device now, which would happen when they are first used there. Nothing happens on a host.

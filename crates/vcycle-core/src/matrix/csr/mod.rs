@@ -59,6 +59,7 @@ pub(super) use nodes::{Evidence, LARGEST, Labels};
 pub use nodes::{Nodes, Numbering};
 pub(crate) use norms::modulus;
 pub use permute::Permutation;
+pub(super) use permute::copy_rows;
 pub use rcm::reverse_cuthill_mckee;
 pub(crate) use seen::{Seen, entry_of, rounding_of};
 pub use spgemm::SpGemm;
@@ -118,11 +119,8 @@ impl<T: Scalar> Csr<T> {
     ) -> Self {
         debug_assert!(pattern::check_arrays(size, &offsets, &columns, values.len()).is_ok());
         debug_assert!(pattern::is_canonical(&offsets, &columns));
-        Self {
-            pattern: Arc::new(Pattern::new(executor, size, offsets, columns)),
-            values: Buffer::from_vec(executor, values),
-            copies: Copies::default(),
-        }
+        let pattern = Arc::new(Pattern::new(executor, size, offsets, columns));
+        Self::of_buffers(&pattern, Buffer::from_vec(executor, values))
     }
 
     /// Another matrix on a known pattern.
@@ -140,11 +138,8 @@ impl<T: Scalar> Csr<T> {
                 ),
             });
         }
-        Ok(Self {
-            values: Buffer::from_vec(pattern.executor(), values),
-            pattern: Arc::clone(pattern),
-            copies: Copies::default(),
-        })
+        let values = Buffer::from_vec(pattern.executor(), values);
+        Ok(Self::of_buffers(pattern, values))
     }
 
     /// Checks and takes over arrays that are in the memory of an executor already; nothing is copied.

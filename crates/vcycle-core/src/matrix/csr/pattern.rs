@@ -14,12 +14,6 @@ use crate::runs::{self, Alike, Run, Runs};
 use crate::scalar::Scalar;
 
 impl Pattern {
-    pub(super) fn copy_to(&self, executor: &Executor) -> Result<Self> {
-        let offsets = self.offsets.host()?.to_vec();
-        let columns = self.columns.host()?.to_vec();
-        Ok(Self::new(executor, self.size, offsets, columns))
-    }
-
     /// Rows and columns.
     pub fn size(&self) -> Size {
         self.size

@@ -99,28 +99,35 @@ impl Permutation {
     /// `y(i) = x(p(i))`.
     pub fn apply<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         self.check(x, y)?;
-        let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
-        for (new, &old) in self.order.iter().enumerate() {
-            let old = old as usize * cols;
-            y[new * cols..][..cols].copy_from_slice(&x[old..old + cols]);
-        }
+        let pairs = self.order.iter().map(|&old| old as usize).enumerate();
+        copy_rows(pairs, x.cols(), x.host()?, y.host_mut()?);
         Ok(())
     }
 
     /// `y(p(i)) = x(i)`, which undoes [`apply`](Self::apply).
     pub fn apply_inverse<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         self.check(x, y)?;
-        let (cols, x, y) = (x.cols(), x.host()?, y.host_mut()?);
-        for (new, &old) in self.order.iter().enumerate() {
-            let old = old as usize * cols;
-            y[old..old + cols].copy_from_slice(&x[new * cols..][..cols]);
-        }
+        let pairs = self.order.iter().map(|&old| old as usize).zip(0..);
+        copy_rows(pairs, x.cols(), x.host()?, y.host_mut()?);
         Ok(())
     }
 
     fn check<T: Scalar>(&self, x: &Vector<T>, y: &Vector<T>) -> Result<()> {
         let size = Size::square(self.len());
         check_apply("permutation", size, x.executor(), x, y)
+    }
+}
+
+/// Copies rows of `cols` numbers, given with the rows they go to.
+pub(in crate::matrix) fn copy_rows<N: Copy>(
+    pairs: impl Iterator<Item = (usize, usize)>,
+    cols: usize,
+    from: &[N],
+    to: &mut [N],
+) {
+    for (target, source) in pairs {
+        let source = &from[source * cols..(source + 1) * cols];
+        to[target * cols..(target + 1) * cols].copy_from_slice(source);
     }
 }
 

@@ -75,10 +75,19 @@ impl LocalNumbers {
     /// The global number of a row.
     #[inline]
     pub fn global(&self, local: usize) -> u64 {
+        match self.own_or_other(local) {
+            Ok(own) => self.own.start + own as u64,
+            Err(other) => self.others[other],
+        }
+    }
+
+    /// Which of the own rows has a local number, or which of the [others](Self::others).
+    #[inline]
+    pub(super) fn own_or_other(&self, local: usize) -> Result<usize, usize> {
         match local.checked_sub(self.before) {
-            None => self.others[local],
-            Some(own) if own < self.own_count() => self.own.start + own as u64,
-            Some(_) => self.others[local - self.own_count()],
+            None => Err(local),
+            Some(own) if own < self.own_count() => Ok(own),
+            Some(_) => Err(local - self.own_count()),
         }
     }
 

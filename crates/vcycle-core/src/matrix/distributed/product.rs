@@ -13,6 +13,7 @@ use crate::arrays::{Csr, Sweep};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::matrix::csr::copy_rows;
 use crate::matrix::finished::{check, finished_products};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
@@ -140,10 +141,8 @@ fn exchange_near(
 
 /// Copies rows of a vector one after the other.
 fn gather<T: Copy>(rows: &[u32], from: &[T], to: &mut [T], cols: usize) {
-    for (&row, values) in rows.iter().zip(to.chunks_exact_mut(cols)) {
-        let first = row as usize * cols;
-        values.copy_from_slice(&from[first..first + cols]);
-    }
+    let pairs = rows.iter().map(|&row| row as usize).enumerate();
+    copy_rows(pairs, cols, from, to);
 }
 
 /// A product into a vector, and what becomes of it.
@@ -203,11 +202,8 @@ impl<'w, Y: Scalar> Boundary<'w, Y> {
             _ => Finish::Apply,
         };
         multiply(&finish, &mut self.y)?;
-        let (cols, result, y) = (y.cols(), self.y.host()?, y.host_mut()?);
-        for (&row, values) in self.rows.iter().zip(result.chunks_exact(cols)) {
-            let first = row as usize * cols;
-            y[first..first + cols].copy_from_slice(values);
-        }
+        let pairs = self.rows.iter().map(|&row| row as usize).zip(0..);
+        copy_rows(pairs, y.cols(), self.y.host()?, y.host_mut()?);
         Ok(())
     }
 }

@@ -59,7 +59,7 @@ struct OwnRows<'a, T> {
 }
 
 impl<T: Scalar> OwnRows<'_, T> {
-    /// Looks at the entries of some own rows at places that `is_seen`, told the local numbers of row and column.
+    /// Looks at the entries of some own rows at places that `is_seen`, by the local numbers of row and column.
     fn seen(&self, rows: Range<usize>, is_seen: impl Fn(usize, usize) -> bool) -> Seen {
         let mut seen = Seen::default();
         let first = self.halo.own().start;
@@ -74,8 +74,8 @@ impl<T: Scalar> OwnRows<'_, T> {
                 let column = column as usize;
                 seen.below += usize::from(column <= first + row);
                 if is_seen(first + row, column) {
-                    let opposite = self.opposite(row, place, column);
-                    let rounding = || rounding_of(diagonal, self.diagonal(column));
+                    let opposite = self.entry(column, first + row, place);
+                    let rounding = || rounding_of(diagonal, self.entry(column, column, 0));
                     seen.opposite(value, opposite, rounding);
                 }
             }
@@ -83,34 +83,12 @@ impl<T: Scalar> OwnRows<'_, T> {
         seen
     }
 
-    /// The entry opposite to the one at a place of an own row.
+    /// The entry at the local numbers of a row and a column; `place` is that of the opposite one.
     #[inline]
-    fn opposite(&self, row: usize, place: usize, column: usize) -> Option<T> {
-        let (own, global) = (self.halo.own(), self.halo.own_rows().start + row as u64);
-        match own.contains(&column) {
-            true => entry_of(
-                self.a.row(column - own.start),
-                (own.start + row) as u32,
-                place,
-            ),
-            false => entry_of(self.near.row(self.place(column)), global, place),
-        }
-    }
-
-    /// The diagonal entry of the row with a local number.
-    fn diagonal(&self, row: usize) -> Option<T> {
-        let own = self.halo.own();
-        match own.contains(&row) {
-            true => entry_of(self.a.row(row - own.start), row as u32, 0),
-            false => entry_of(self.near.row(self.place(row)), self.halo.global(row), 0),
-        }
-    }
-
-    /// Which of the rows of other ranks has a local number.
-    fn place(&self, row: usize) -> usize {
-        match row < self.halo.before() {
-            true => row,
-            false => row - self.halo.own_count(),
+    fn entry(&self, row: usize, column: usize, place: usize) -> Option<T> {
+        match self.halo.own_or_other(row) {
+            Ok(own) => entry_of(self.a.row(own), column as u32, place),
+            Err(other) => entry_of(self.near.row(other), self.halo.global(column), place),
         }
     }
 }
@@ -144,13 +122,10 @@ impl<T: Scalar> Distributed<T> {
             }
             return Ok(());
         }
-        let (own, before) = (self.columns.own(), self.columns.before());
         for row in 0..self.local.size().rows {
             for &column in self.local.row(row).0 {
-                match column as usize {
-                    column if own.contains(&column) => {}
-                    column if column < before => show(row, column),
-                    column => show(row, column - own.len()),
+                if let Err(place) = self.columns.own_or_other(column as usize) {
+                    show(row, place);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::super::Csr;
 use super::super::norms::modulus;
+use super::super::permute::copy_rows;
 use super::{NO_ROW, Nodes};
 use crate::error::Result;
 use crate::linop::{Size, check_size};
@@ -48,10 +49,7 @@ impl Nodes {
     /// The same for the rows of an array.
     pub fn gather_rows<N: Copy + Default>(&self, values: &[N], cols: usize) -> Vec<N> {
         let mut gathered = vec![N::default(); self.rows.len() * cols];
-        for (place, row) in self.present() {
-            let row = row * cols;
-            gathered[place * cols..][..cols].copy_from_slice(&values[row..row + cols]);
-        }
+        copy_rows(self.present(), cols, values, &mut gathered);
         gathered
     }
 
@@ -63,12 +61,9 @@ impl Nodes {
             Size::new(self.rows.len(), cols),
             y.size(),
         )?;
-        let values = y.to_vec();
         let mut scattered = vec![T::default(); self.given * cols];
-        for (place, row) in self.present() {
-            let row = row * cols;
-            scattered[row..row + cols].copy_from_slice(&values[place * cols..][..cols]);
-        }
+        let pairs = self.present().map(|(place, row)| (row, place));
+        copy_rows(pairs, cols, y.host()?, &mut scattered);
         Vector::from_rows(y.executor(), cols, scattered)
     }
 
