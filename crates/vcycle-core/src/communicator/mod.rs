@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn an_error_of_one_rank_is_known_to_all() {
-        let told = threads::run(3, |team| {
+        let reported = threads::run(3, |team| {
             let result = match team.rank() {
                 1 => Err(Error::Team("no more paper".to_owned())),
                 _ => Ok(()),
@@ -276,10 +276,10 @@ mod tests {
             let stage = team.agree(result);
             Ok(team.agree(stage).unwrap_err().to_string())
         });
-        let told = told.unwrap();
-        assert_eq!(told[0], "rank 1: no more paper");
-        assert_eq!(told[1], "no more paper");
-        assert_eq!(told[2], told[0]);
+        let reported = reported.unwrap();
+        assert_eq!(reported[0], "rank 1: no more paper");
+        assert_eq!(reported[1], "no more paper");
+        assert_eq!(reported[2], reported[0]);
     }
 
     #[test]
@@ -329,8 +329,8 @@ mod tests {
         let all = threads::run(4, |team| {
             let rank = team.rank();
             let largest = team.largest(-(rank as f64))?;
-            let told = team.all_to_all_numbers((0..4).map(|to| vec![rank as u64; to]).collect())?;
-            assert!((0..4).all(|from| told[from] == vec![from as u64; rank]));
+            let reported = team.all_to_all_numbers((0..4).map(|to| vec![rank as u64; to]).collect())?;
+            assert!((0..4).all(|from| reported[from] == vec![from as u64; rank]));
             Ok((
                 team.total(rank as u64)?,
                 largest,

@@ -46,8 +46,8 @@ impl Observer for Counts {
     }
 
     fn copied(&mut self, from: &str, to: &str, bytes: usize) {
-        let way = (from.to_owned(), to.to_owned());
-        self.copies.entry(way).or_default().add(bytes);
+        let places = (from.to_owned(), to.to_owned());
+        self.copies.entry(places).or_default().add(bytes);
     }
 
     fn watches_memory(&self) -> bool {
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(counts.operations["set-up"], once(24));
         assert_eq!(counts.allocations["cpu"], once(40));
         assert_eq!(counts.allocations["reference"].bytes, 40);
-        let way = ("cpu".to_owned(), "reference".to_owned());
-        assert_eq!(counts.copies[&way], once(40));
+        let places = ("cpu".to_owned(), "reference".to_owned());
+        assert_eq!(counts.copies[&places], once(40));
     }
 }

@@ -1,7 +1,7 @@
 //! Sparse and dense matrix formats.
 //!
 //! [`Csr`] is the format everything converts to and from; the others are for products. Which of
-//! them suits a matrix, [`choose_format`] tells from its row lengths.
+//! them suits a matrix, [`choose_format`] finds from its row lengths.
 
 mod bsr;
 mod coo;

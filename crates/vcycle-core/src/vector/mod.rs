@@ -77,7 +77,7 @@ impl<T: Scalar> Vector<T> {
     }
 
     /// Row by row `self = s x` with signs `s` that look random: of `A s x` every sum is as long as its terms are,
-    /// which tells how far rounding reaches in `A x`. The signs are the same on every executor.
+    /// which shows how far rounding reaches in `A x`. The signs are the same on every executor.
     pub fn flip_signs(&mut self, x: &Self) -> Result<()> {
         self.check("flip_signs", x)?;
         operations::flip_signs(x, self)

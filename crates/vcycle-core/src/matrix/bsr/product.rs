@@ -68,7 +68,7 @@ impl Bsr<f64> {
 
     /// The transpose.
     pub fn transpose(&self) -> Result<Self> {
-        // The transpose of the places tells where the blocks go.
+        // The transpose of the places shows where the blocks go.
         let places = Csr::from_places(&self.pattern, |_, place| place as f64)?.transpose()?;
         let (rows, cols) = (self.block.rows, self.block.cols);
         let (entries, pattern) = (rows * cols, places.pattern());

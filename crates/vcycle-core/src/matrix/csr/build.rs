@@ -56,11 +56,11 @@ impl<V: Value> Rows<V> {
         }
     }
 
-    /// Makes room for more entries of the current row.
+    /// Reserves memory for more entries of the current row.
     #[inline(always)]
     pub fn reserve(&mut self, executor: &Executor, entries: usize) -> Result<()> {
-        let room = self.columns.capacity() - self.columns.len();
-        match entries <= room.min(self.values.capacity() - self.values.len()) {
+        let free = self.columns.capacity() - self.columns.len();
+        match entries <= free.min(self.values.capacity() - self.values.len()) {
             true => Ok(()),
             false => self.grow(executor, entries),
         }

@@ -63,22 +63,16 @@ impl SpGemm {
     /// Finds where the entries of `A B` stand.
     pub fn symbolic(a: &Arc<Pattern>, b: &Arc<Pattern>) -> Result<Self> {
         let size = check_product(a, b)?;
-        if let Some(product) = products::product_pattern(a, b)? {
-            return Ok(Self {
-                c: Arc::new(product),
-                a: Arc::clone(a),
-                b: Arc::clone(b),
-                pieces: Vec::new(),
-            });
-        }
-        let pieces = balance_products(a, b);
-        let arrays = rows_of_product((a, b), &pieces, (Positions, Positions), |()| ())?;
-        Ok(Self {
-            c: arrays.into_pattern(a.executor(), size),
-            a: Arc::clone(a),
-            b: Arc::clone(b),
-            pieces,
-        })
+        let (c, pieces) = match products::product_pattern(a, b)? {
+            Some(product) => (Arc::new(product), Vec::new()),
+            None => {
+                let (pieces, numbers) = (balance_products(a, b), (Positions, Positions));
+                let arrays = rows_of_product((a, b), &pieces, numbers, |()| ())?;
+                (arrays.into_pattern(a.executor(), size), pieces)
+            }
+        };
+        let [a, b] = [a, b].map(Arc::clone);
+        Ok(Self { a, b, c, pieces })
     }
 
     /// Where the entries of the product stand.

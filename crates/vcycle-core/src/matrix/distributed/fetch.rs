@@ -40,9 +40,9 @@ impl<T: Scalar> Distributed<T> {
     pub(super) fn fetch(&self, wanted: &[u64]) -> Result<Fetched<T>> {
         let team = self.team();
         let first = self.rows.range(team.rank()).start;
-        let asked = team.all_to_all_numbers(self.rows.by_rank(wanted))?;
+        let requested = team.all_to_all_numbers(self.rows.by_rank(wanted))?;
         let here = |rows: Vec<u64>| rows.into_iter().map(|row| (row - first) as u32).collect();
-        let answers = self.packed_rows(asked.into_iter().map(here).collect())?;
+        let answers = self.packed_rows(requested.into_iter().map(here).collect())?;
         let mut rows = Rows::new();
         for bytes in team.all_to_all(answers)? {
             rows.read(&bytes);

@@ -63,7 +63,7 @@ impl GridOrder {
         at[0] + self.size[0] * (at[1] + self.size[1] * at[2])
     }
 
-    /// Cuts until a part is small; `is_first` tells which half to go on with.
+    /// Cuts until a part is small; `is_first` chooses the half to go on with.
     fn part(&self, is_first: impl Fn(&Part, usize, u64) -> bool) -> Part {
         let mut part = Part {
             first: [0; 3],

@@ -44,10 +44,10 @@ impl Halo {
         team.agree(check(&numbering, partition))?;
         let wanted = partition.by_rank(numbering.others());
         let received = wanted.iter().map(Vec::len).enumerate().collect();
-        let asked = team.all_to_all_numbers(wanted)?;
-        let sent = asked.iter().map(Vec::len).enumerate().collect();
+        let requested = team.all_to_all_numbers(wanted)?;
+        let sent = requested.iter().map(Vec::len).enumerate().collect();
         let first = numbering.own_rows().start;
-        let rows = asked.concat().into_iter();
+        let rows = requested.concat().into_iter();
         Ok(Self {
             sent: rows.map(|row| (row - first) as u32).collect(),
             exchange: Exchange::new(team, sent, received),

@@ -155,10 +155,10 @@ impl<T: Scalar> Distributed<T> {
     pub fn first_rows(&self, count: u64) -> Result<Option<Csr<T>>> {
         let team = self.team();
         let own = self.rows.range(team.rank());
-        let asked = own.end.min(count).saturating_sub(own.start);
-        let mut asked = vec![(0..asked as u32).collect()];
-        asked.resize(team.size(), Vec::new());
-        let sent = self.packed_rows(asked)?;
+        let requested = own.end.min(count).saturating_sub(own.start);
+        let mut requested = vec![(0..requested as u32).collect()];
+        requested.resize(team.size(), Vec::new());
+        let sent = self.packed_rows(requested)?;
         let received = team.all_to_all(sent)?;
         if team.rank() != 0 {
             team.agree(Ok(()))?;

@@ -58,8 +58,8 @@ pub(in crate::matrix) struct Evidence {
     sums: usize,
     vanishing: usize,
     entries: usize,
-    /// Entries that the blocks of nodes have room for.
-    room: usize,
+    /// Entries that the blocks of nodes have.
+    slots: usize,
     /// Rows in which something was seen that no grouping explains.
     refutations: usize,
 }
@@ -98,7 +98,7 @@ impl Evidence {
             &mut self.sums,
             &mut self.vanishing,
             &mut self.entries,
-            &mut self.room,
+            &mut self.slots,
             &mut self.refutations,
         ];
         let mut sums = counts.each_ref().map(|count| **count as f64);
@@ -116,7 +116,7 @@ impl Evidence {
         let is_enough = self.refutations == 0
             && vanishing >= LEAST_VANISHING
             && share(self.coupled_rows, self.rows) >= LEAST_COUPLED
-            && share(self.entries, self.room) >= LEAST_FILL;
+            && share(self.entries, self.slots) >= LEAST_FILL;
         is_enough.then_some(vanishing)
     }
 
@@ -148,7 +148,7 @@ impl Evidence {
         neighbours.sort_unstable();
         neighbours.dedup();
         self.entries += entries;
-        self.room += rows * size * neighbours.len();
+        self.slots += rows * size * neighbours.len();
     }
 
     fn see_row<T: Scalar>(&mut self, a: &Csr<T>, labels: &impl Labels, row: usize) {
