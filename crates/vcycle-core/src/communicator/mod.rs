@@ -329,7 +329,8 @@ mod tests {
         let all = threads::run(4, |team| {
             let rank = team.rank();
             let largest = team.largest(-(rank as f64))?;
-            let reported = team.all_to_all_numbers((0..4).map(|to| vec![rank as u64; to]).collect())?;
+            let reported =
+                team.all_to_all_numbers((0..4).map(|to| vec![rank as u64; to]).collect())?;
             assert!((0..4).all(|from| reported[from] == vec![from as u64; rank]));
             Ok((
                 team.total(rank as u64)?,
