@@ -61,8 +61,8 @@ pub fn orthonormalise(what: &'static str, vectors: &mut [Vector<f64>]) -> Result
     Ok(())
 }
 
-/// Whether vectors are far from depending on each other; may say no of others, too. The Cholesky factor of their
-/// products tells, which takes one pass over them.
+/// Whether vectors are clearly independent, by the Cholesky factor of their products: one pass over them. False for some
+/// that are independent, too.
 pub(crate) fn are_independent(vectors: &[Vec<f64>]) -> bool {
     /// What is left of the square of a norm, behind the vectors before: far above what rounding does to products.
     const CLEAR: f64 = 1e-6;
@@ -129,15 +129,6 @@ impl Block {
         Ok(Self { x, ax })
     }
 
-    /// Its vectors, each in a block of its own.
-    pub fn into_single(self) -> impl Iterator<Item = Self> {
-        let pairs = self.x.into_iter().zip(self.ax);
-        pairs.map(|(x, ax)| Self {
-            x: vec![x],
-            ax: vec![ax],
-        })
-    }
-
     /// Makes the norm of a vector one.
     pub fn normalise(&mut self, vector: usize) -> Result<()> {
         let factor = 1.0 / self.x[vector].norms()?[0];
@@ -149,32 +140,28 @@ impl Block {
         self.x.len()
     }
 
-    /// Adds those vectors of another block that do not depend on the ones that are there, all of
-    /// them orthonormal then.
-    pub fn extend(&mut self, other: Block) -> Result<()> {
-        for (mut x, mut ax) in other.x.into_iter().zip(other.ax) {
-            let norm = x.norms()?[0];
-            for _ in 0..2 {
-                for (y, ay) in self.x.iter().zip(&self.ax) {
-                    let factor = Coefficient::real(-dot(y, &x)?);
-                    x.axpy(factor, y)?;
-                    ax.axpy(factor, ay)?;
-                }
+    /// Adds a vector and its image, orthonormal to those before, unless it depends on these.
+    pub fn push(&mut self, mut x: Vector<f64>, mut ax: Vector<f64>) -> Result<()> {
+        let norm = x.norms()?[0];
+        for _ in 0..2 {
+            for (y, ay) in self.x.iter().zip(&self.ax) {
+                let factor = Coefficient::real(-dot(y, &x)?);
+                x.axpy(factor, y)?;
+                ax.axpy(factor, ay)?;
             }
-            let left = x.norms()?[0];
-            if left > DEPENDENT * norm {
-                x.scale(Coefficient::real(1.0 / left))?;
-                ax.scale(Coefficient::real(1.0 / left))?;
-                self.x.push(x);
-                self.ax.push(ax);
-            }
+        }
+        let left = x.norms()?[0];
+        if left > DEPENDENT * norm {
+            x.scale(Coefficient::real(1.0 / left))?;
+            ax.scale(Coefficient::real(1.0 / left))?;
+            self.x.push(x);
+            self.ax.push(ax);
         }
         Ok(())
     }
 
-    /// The combinations of orthonormal vectors with the `count` smallest Rayleigh quotients, and
-    /// the factors they are made with.
-    pub fn ritz(&self, count: usize) -> Result<(Vec<f64>, Self, Vec<Vec<f64>>)> {
+    /// The Ritz values and vectors of orthonormal vectors.
+    pub fn ritz(&self) -> Result<Eigenpairs> {
         let n = self.len();
         let mut projected = vec![0.0; n * n];
         for i in 0..n {
@@ -183,29 +170,17 @@ impl Block {
                 (projected[i * n + j], projected[j * n + i]) = (entry, entry);
             }
         }
-        let (mut values, mut factors) = eigenpairs(n, projected);
-        values.truncate(count);
-        factors.truncate(count);
-        let block = self.combined(&factors)?;
-        Ok((values, block, factors))
-    }
-
-    /// One vector for each list of factors.
-    pub fn combined(&self, factors: &[Vec<f64>]) -> Result<Self> {
-        let combine = |vectors: &[Vector<f64>]| -> Result<Vec<Vector<f64>>> {
-            let sum = |factors: &Vec<f64>| {
-                let mut sum = Vector::zeros_like(&vectors[0])?;
-                for (vector, &factor) in vectors.iter().zip(factors) {
-                    sum.axpy(Coefficient::real(factor), vector)?;
-                }
-                Ok(sum)
-            };
-            factors.iter().map(sum).collect()
+        let (values, factors) = eigenpairs(n, projected);
+        let combination = |factors: Vec<f64>| {
+            let mut sum = Vector::zeros_like(&self.x[0])?;
+            for (vector, factor) in self.x.iter().zip(factors) {
+                sum.axpy(Coefficient::real(factor), vector)?;
+            }
+            Ok(sum)
         };
-        Ok(Self {
-            x: combine(&self.x)?,
-            ax: combine(&self.ax)?,
-        })
+        let vectors = factors.into_iter().map(combination);
+        let vectors = vectors.collect::<Result<_>>()?;
+        Ok(Eigenpairs { values, vectors })
     }
 
     /// `A x - lambda x` of one vector.
@@ -214,18 +189,6 @@ impl Block {
         r.axpy(Coefficient::real(-lambda), &self.x[vector])?;
         Ok(r)
     }
-
-    /// The pairs it stands for.
-    pub fn into_pairs(self, values: Vec<f64>, iterations: usize) -> Result<Eigenpairs> {
-        let norm = |(k, &value): (usize, &f64)| Ok(self.residual(k, value)?.norms()?[0]);
-        let residuals = values.iter().enumerate().map(norm).collect::<Result<_>>()?;
-        Ok(Eigenpairs {
-            values,
-            vectors: self.x,
-            residuals,
-            iterations,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -233,7 +196,7 @@ mod tests {
     use super::are_independent;
 
     #[test]
-    fn a_pass_over_vectors_tells_whether_they_are_clearly_independent() {
+    fn products_show_whether_vectors_are_clearly_independent() {
         let line = |slope: f64| (0..1000).map(|k| 1.0 + slope * f64::from(k)).collect();
         let [constant, steep, steeper]: [Vec<f64>; 3] = [0.0, 1.0, 2.0].map(line);
         assert!(are_independent(&[]));

@@ -4,18 +4,15 @@
 //! |---|---|---|
 //! | [`radius_with`] | the largest eigenvalue of `M A` | products |
 //! | [`Srqcg`] | the smallest eigenpairs, roughly and cheaply | a preconditioner |
-//! | [`Lobpcg`] | the smallest eigenpairs, to a tolerance | a preconditioner |
 //!
 //! The matrices are symmetric. Results are the same for any number of threads.
 
 mod block;
-mod lobpcg;
 mod radius;
 mod srqcg;
 
 pub(crate) use block::are_independent;
 pub use block::orthonormalise;
-pub use lobpcg::Lobpcg;
 pub use radius::radius_with;
 pub(crate) use radius::{radius_by, radius_from, row_sum_bound, row_sum_bound_of, spectral_radius};
 pub(crate) use radius::{rounded, scattered};
@@ -31,8 +28,4 @@ pub struct Eigenpairs {
     pub values: Vec<f64>,
     /// The vectors.
     pub vectors: Vec<Vector<f64>>,
-    /// The norms of `A x - lambda x`.
-    pub residuals: Vec<f64>,
-    /// Steps made.
-    pub iterations: usize,
 }

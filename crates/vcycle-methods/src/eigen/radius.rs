@@ -33,7 +33,7 @@ pub(crate) fn spectral_radius<T: Mixes<T, T>>(
     radius_from(scattered_like::<T>(d)?, d, bound, relax, norm)
 }
 
-/// The same from a vector of [scattered] numbers, by sweeps and norms of somebody else.
+/// The same from a vector of [scattered] numbers, by given sweeps and norms.
 pub(crate) fn radius_from<T: Mixes<T, T>>(
     mut v: Vector<T>,
     d: &Vector<T>,
@@ -61,7 +61,7 @@ pub(crate) fn radius_from<T: Mixes<T, T>>(
     Ok(estimate(norm(&v)?, bound))
 }
 
-/// The same for a power method that somebody else does: the norm after so many steps of it.
+/// The same for a given power method: the norm after so many steps of it.
 pub(crate) fn radius_by(
     power_method: impl FnOnce(usize) -> Result<f64>,
     bound: f64,

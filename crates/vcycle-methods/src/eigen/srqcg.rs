@@ -18,7 +18,7 @@ parameters! {
     /// already. In the end they are combined to Ritz vectors.
     ///
     /// **Choose it** for a rough near-kernel in few steps, each as cheap as a sweep of the smoother
-    /// that preconditions it; [`Lobpcg`](super::Lobpcg) for accuracy.
+    /// that preconditions it.
     ///
     /// ```
     /// use vcycle::{eigen::Srqcg, executor::{Executor, Workspace}, gallery, linop::Identity,
@@ -65,18 +65,17 @@ impl Srqcg {
     ) -> Result<Eigenpairs> {
         let _stage = ws.stage("srqcg", 0);
         orthonormalise("start of srqcg", &mut start)?;
-        let count = start.len();
+        let mut directions: Vec<Option<SearchDirection>> = start.iter().map(|_| None).collect();
         let mut block = Block::new(a, start, ws)?;
-        let mut directions: Vec<Option<SearchDirection>> = (0..count).map(|_| None).collect();
         for _ in 0..self.iterations {
             let before = std::mem::take(&mut block);
-            for (vector, last) in before.into_single().zip(&mut directions) {
-                block.extend(vector)?;
+            let pairs = before.x.into_iter().zip(before.ax);
+            for ((x, ax), last) in pairs.zip(&mut directions) {
+                block.push(x, ax)?;
                 step(a, m, &mut block, last, ws)?;
             }
         }
-        let (values, block, _) = block.ritz(count)?;
-        block.into_pairs(values, self.iterations)
+        block.ritz()
     }
 }
 
@@ -129,4 +128,101 @@ fn best_length(
     let root = (linear * linear - 4.0 * square * constant).max(0.0).sqrt();
     let length = -2.0 * constant / (linear + root);
     Ok(if length.is_finite() { length } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::executor::Executor;
+    use crate::gallery;
+    use crate::linop::Factory;
+    use crate::precond::Fsai;
+
+    type Operator = Arc<dyn LinOp<f64>>;
+
+    fn problem(threads: usize) -> (Operator, Operator, Vec<Vector<f64>>) {
+        let cpu = Executor::cpu_with_threads(threads).unwrap();
+        let a: Operator = Arc::new(gallery::build("poisson5:30x20", &cpu).unwrap().matrix);
+        let m = Fsai::default().generate(&a, &Workspace::new()).unwrap();
+        let wave = |k: usize| {
+            (0..600)
+                .map(move |i| ((i * i + k * i) as f64).sin())
+                .collect()
+        };
+        let start = (0..4).map(|k| Vector::from_column(&cpu, wave(k)));
+        let start = start.collect();
+        (a, m, start)
+    }
+
+    /// The smallest eigenvalues of the five-point stencil on 30 x 20 points.
+    fn exact() -> Vec<f64> {
+        let half_angle =
+            |k: usize, n: usize| 0.5 * std::f64::consts::PI * k as f64 / (n + 1) as f64;
+        let part = |k, n| 4.0 * half_angle(k, n).sin().powi(2);
+        let pairs = (1..6).flat_map(|i| (1..6).map(move |j| (i, j)));
+        let mut values: Vec<f64> = pairs.map(|(i, j)| part(i, 30) + part(j, 20)).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+
+    #[test]
+    fn more_steps_of_srqcg_give_smaller_quotients() {
+        let (a, m, start) = problem(1);
+        let ws = Workspace::new();
+        let smallest = |iterations: usize| {
+            let srqcg = Srqcg { iterations };
+            let pairs = srqcg
+                .smallest(a.as_ref(), m.as_ref(), start.clone(), &ws)
+                .unwrap();
+            pairs.values
+        };
+        let found = [0, 5, 10, 40].map(smallest);
+        for k in 0..4 {
+            assert!(
+                found.is_sorted_by(|before, after| before[k] > after[k]),
+                "{found:?}"
+            );
+        }
+        let (last, exact) = (&found[3], exact());
+        assert!(last[0] - exact[0] < 1e-3 * exact[0], "{last:?} {exact:?}");
+        assert!(last[3] - exact[3] < 0.2 * exact[3], "{last:?} {exact:?}");
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let found = [1, 3].map(|threads| {
+            let (a, m, start) = problem(threads);
+            let pairs = Srqcg::default().smallest(a.as_ref(), m.as_ref(), start, &Workspace::new());
+            pairs.unwrap().vectors[3].to_vec()
+        });
+        assert_eq!(found[0], found[1]);
+    }
+
+    #[test]
+    fn bad_starts_are_named() {
+        let (a, m, mut start) = problem(1);
+        let ws = Workspace::new();
+        start[2] = start[0].clone();
+        let solve = |start| Srqcg::default().smallest(a.as_ref(), m.as_ref(), start, &ws);
+        let dependent = solve(start.clone());
+        assert!(matches!(
+            dependent,
+            Err(Error::DependentVectors { vector: 2, .. })
+        ));
+        start[1].host_mut().unwrap()[7] = f64::NAN;
+        let nan = solve(start);
+        assert!(matches!(
+            nan,
+            Err(Error::NonFiniteVector {
+                row: 7,
+                column: 1,
+                ..
+            })
+        ));
+        let short = vec![Vector::from_column(a.executor(), vec![1.0; 3])];
+        assert!(matches!(solve(short), Err(Error::SizeMismatch { .. })));
+    }
 }
