@@ -2,7 +2,7 @@
 
 use num_traits::{Float, Zero};
 
-use super::one::{One, add, dot, norm};
+use super::matrix::{One, add, dot, norm};
 use super::precondition::Inverse;
 use crate::scalar::{Field, Real};
 use crate::stop::{Part, Status};

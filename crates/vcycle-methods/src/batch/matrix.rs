@@ -1,5 +1,6 @@
-//! The matrices of a batch.
+//! The matrices of a batch, one system of them, and vectors of it.
 
+pub(super) use crate::dense::norm;
 use crate::error::{Error, Result};
 use crate::scalar::Field;
 
@@ -117,10 +118,7 @@ impl<A: Field> BatchMatrix<A> for BatchCsr<A> {
         let values = self.values_of(system);
         for (row, y) in y.iter_mut().enumerate() {
             let places = self.offsets[row]..self.offsets[row + 1];
-            let terms = self.columns[places.clone()].iter().zip(&values[places]);
-            *y = terms.fold(A::zero(), |sum, (&column, &value)| {
-                sum + value * x[column as usize]
-            });
+            *y = row_product(&self.columns[places.clone()], &values[places], x);
         }
     }
 
@@ -135,95 +133,6 @@ impl<A: Field> BatchMatrix<A> for BatchCsr<A> {
 
     fn structure(&self) -> (Vec<usize>, Vec<u32>) {
         (self.offsets.clone(), self.columns.clone())
-    }
-}
-
-/// Sparse matrices of one pattern whose rows are padded to one length; columns of a row lie `rows` apart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BatchEll<A> {
-    rows: usize,
-    /// Where a row is shorter, its own column and a zero.
-    columns: Vec<u32>,
-    values: Vec<A>,
-}
-
-impl<A: Field> From<&BatchCsr<A>> for BatchEll<A> {
-    fn from(csr: &BatchCsr<A>) -> Self {
-        let rows = csr.rows();
-        let length = |row: usize| csr.offsets[row + 1] - csr.offsets[row];
-        let width = (0..rows).map(length).max().unwrap_or(0);
-        let place = |slot: usize| {
-            let (at, row) = (slot / rows, slot % rows);
-            (at < length(row)).then(|| csr.offsets[row] + at)
-        };
-        let column = |slot: usize| match place(slot) {
-            Some(place) => csr.columns[place],
-            None => (slot % rows) as u32,
-        };
-        let slots = width * rows;
-        let values = (0..csr.systems()).flat_map(|system| {
-            let of_system = csr.values_of(system);
-            (0..slots).map(move |slot| place(slot).map_or(A::zero(), |place| of_system[place]))
-        });
-        Self {
-            rows,
-            columns: (0..slots).map(column).collect(),
-            values: values.collect(),
-        }
-    }
-}
-
-impl<A: Field> BatchMatrix<A> for BatchEll<A> {
-    fn systems(&self) -> usize {
-        self.values.len() / self.columns.len().max(1)
-    }
-
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn multiply(&self, system: usize, x: &[A], y: &mut [A]) {
-        let slots = self.columns.len();
-        let values = &self.values[system * slots..][..slots];
-        y.fill(A::zero());
-        let lines = self.columns.chunks(self.rows).zip(values.chunks(self.rows));
-        for (columns, values) in lines {
-            for ((y, &column), &value) in y.iter_mut().zip(columns).zip(values) {
-                *y += value * x[column as usize];
-            }
-        }
-    }
-
-    fn visit(&self, system: usize, visit: &mut dyn FnMut(usize, usize, A)) {
-        let slots = self.columns.len();
-        let values = &self.values[system * slots..][..slots];
-        for row in 0..self.rows {
-            for slot in (row..slots).step_by(self.rows) {
-                if !values[slot].is_zero() {
-                    visit(row, self.columns[slot] as usize, values[slot]);
-                }
-            }
-        }
-    }
-
-    fn structure(&self) -> (Vec<usize>, Vec<u32>) {
-        let (mut offsets, mut columns) = (vec![0], Vec::new());
-        for row in 0..self.rows {
-            let first = columns.len();
-            let slots = (row..self.columns.len()).step_by(self.rows);
-            columns.extend(slots.map(|slot| self.columns[slot]));
-            columns[first..].sort_unstable();
-            let mut kept = first;
-            for at in first..columns.len() {
-                if at == first || columns[at] != columns[kept - 1] {
-                    columns[kept] = columns[at];
-                    kept += 1;
-                }
-            }
-            columns.truncate(kept);
-            offsets.push(kept);
-        }
-        (offsets, columns)
     }
 }
 
@@ -273,8 +182,77 @@ impl<A: Field> BatchMatrix<A> for BatchDense<A> {
     }
 
     fn structure(&self) -> (Vec<usize>, Vec<u32>) {
-        let n = self.rows;
-        let offsets = (0..=n).map(|row| row * n).collect();
-        (offsets, (0..n * n).map(|at| (at % n) as u32).collect())
+        full_structure(self.rows)
+    }
+}
+
+/// Row offsets and columns of a dense matrix.
+pub(super) fn full_structure(n: usize) -> (Vec<usize>, Vec<u32>) {
+    let offsets = (0..=n).map(|row| row * n).collect();
+    (offsets, (0..n * n).map(|at| (at % n) as u32).collect())
+}
+
+/// The product of a sparse row with a vector.
+pub(super) fn row_product<A: Field>(columns: &[u32], values: &[A], x: &[A]) -> A {
+    let terms = columns.iter().zip(values);
+    terms.fold(A::zero(), |sum, (&column, &value)| {
+        sum + value * x[column as usize]
+    })
+}
+
+/// One system of a batch.
+pub(super) struct One<'m, A> {
+    pub matrix: &'m dyn BatchMatrix<A>,
+    pub system: usize,
+}
+
+impl<A> Clone for One<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for One<'_, A> {}
+
+impl<A: Field> One<'_, A> {
+    /// `y = A x`.
+    pub fn multiply(&self, x: &[A], y: &mut [A]) {
+        self.matrix.multiply(self.system, x, y);
+    }
+
+    pub fn visit(&self, mut visit: impl FnMut(usize, usize, A)) {
+        self.matrix.visit(self.system, &mut visit);
+    }
+
+    /// `r = b - A x`, and its norm.
+    pub fn residual(&self, b: &[A], x: &[A], r: &mut [A]) -> f64 {
+        self.multiply(x, r);
+        for (r, &b) in r.iter_mut().zip(b) {
+            *r = b - *r;
+        }
+        norm(r)
+    }
+
+    /// The values of a system in the places of a pattern; zero where it has none.
+    pub fn collect(&self, offsets: &[usize], columns: &[u32], values: &mut [A]) {
+        values.fill(A::zero());
+        self.visit(|row, column, value| {
+            let of_row = &columns[offsets[row]..offsets[row + 1]];
+            if let Ok(place) = of_row.binary_search(&(column as u32)) {
+                values[offsets[row] + place] = value;
+            }
+        });
+    }
+}
+
+pub(super) fn dot<A: Field>(x: &[A], y: &[A]) -> A {
+    let products = x.iter().zip(y).map(|(&x, &y)| Field::conj(x) * y);
+    products.fold(A::zero(), |sum, product| sum + product)
+}
+
+/// `y += alpha x`.
+pub(super) fn add<A: Field>(alpha: A, x: &[A], y: &mut [A]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y += alpha * x;
     }
 }

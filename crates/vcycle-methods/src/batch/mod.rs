@@ -5,8 +5,7 @@
 //! and out. Here one thread solves a system from its first to its last iteration, with its vectors in cache, and systems
 //! are spread over the threads of the executor; on a device a block of threads solves it ([`DeviceBatch`]). A system that is singular, or does not converge, fails alone.
 //!
-//! Matrices are [`BatchCsr`], [`BatchEll`] (both of one pattern) or [`BatchDense`]; vectors of all systems lie one after the
-//! other. The bits of a solution do not depend on the number of threads, nor on the other systems.
+//! Matrices are [`BatchCsr`] (of one pattern) or [`BatchDense`]; vectors of all systems lie one after the other. The bits of a solution do not depend on the number of threads, nor on the other systems.
 //!
 //! ```
 //! use vcycle::{batch::{BatchCsr, BatchSolver}, executor::Executor};
@@ -23,25 +22,21 @@
 //! ```
 
 mod band_lu;
-mod isai;
 mod iterate;
-mod kinds;
 mod matrix;
 mod on_devices;
-mod one;
 mod precondition;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::{Display, Formatter};
 
-pub use kinds::{BatchMethod, BatchPreconditioner};
-pub use matrix::{BatchCsr, BatchDense, BatchEll, BatchMatrix};
+pub use matrix::{BatchCsr, BatchDense, BatchMatrix};
 pub use on_devices::{DeviceBatch, QueuedBatch};
 
 use self::band_lu::BandLu;
 use self::iterate::{Iteration, Vectors};
-use self::one::{One, add, norm};
+use self::matrix::{One, add, norm};
 use self::precondition::Inverse;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -49,6 +44,7 @@ use crate::linop::{Size, check_size};
 use crate::registration::parameters;
 use crate::scalar::Field;
 use crate::stop::Status;
+use crate::text;
 
 /// Systems that a thread takes at once.
 const AT_ONCE: usize = 16;
@@ -72,6 +68,44 @@ parameters! {
         pub max_iterations: usize = 500,
     }
 }
+
+/// What solves each system of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchMethod {
+    /// Conjugate gradients, for symmetric (Hermitian) positive definite matrices.
+    Cg,
+    /// Stabilised biconjugate gradients.
+    #[default]
+    Bicgstab,
+    /// Generalised minimal residuals, restarted.
+    Gmres,
+    /// LU factorisation with partial pivoting, of the band where that is narrow, refined.
+    Direct,
+}
+
+text::named!(BatchMethod, "method":
+    Cg = "cg", Bicgstab = "bicgstab", Gmres = "gmres", Direct = "direct");
+
+/// The approximate inverse of each system of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchPreconditioner {
+    /// None.
+    None,
+    /// The diagonal.
+    #[default]
+    Jacobi,
+    /// Blocks on the diagonal.
+    BlockJacobi,
+    /// Incomplete factors on the pattern of the matrix.
+    Ilu0,
+    /// The approximate inverse on the pattern of the matrix, which is not symmetric.
+    Isai,
+}
+
+text::named!(BatchPreconditioner, "preconditioner":
+    None = "none", Jacobi = "jacobi", BlockJacobi = "block-jacobi", Ilu0 = "ilu0", Isai = "isai");
 
 /// How one system of a batch ended.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Batches in the memory of a device.
 
-use super::matrix::{check_dense, check_structure};
+use super::matrix::{One, check_dense, check_structure, full_structure};
 use super::{BatchMatrix, BatchMethod, BatchOutcome, BatchPreconditioner, BatchSolver};
 use crate::error::Result;
 use crate::executor::{Buffer, Executor};
@@ -48,12 +48,7 @@ impl<A: Field> DeviceBatch<A> {
         let entries = columns.len();
         let mut values = vec![A::zero(); matrix.systems() * entries];
         for (system, values) in values.chunks_exact_mut(entries.max(1)).enumerate() {
-            matrix.visit(system, &mut |row, column, value| {
-                let of_row = &columns[offsets[row]..offsets[row + 1]];
-                if let Ok(at) = of_row.binary_search(&(column as u32)) {
-                    values[offsets[row] + at] = value;
-                }
-            });
+            One { matrix, system }.collect(&offsets, &columns, values);
         }
         Self::of_pattern(&offsets, &columns, &Buffer::from_vec(device, values))
     }
@@ -75,8 +70,7 @@ impl<A: Field> DeviceBatch<A> {
     /// For values that are not those of matrices of so many rows, on the host, and when memory is short.
     pub fn from_dense(rows: usize, values: &Buffer<A>) -> Result<Self> {
         check_dense(rows, values.len())?;
-        let offsets: Vec<usize> = (0..=rows).map(|row| row * rows).collect();
-        let columns: Vec<u32> = (0..rows * rows).map(|at| (at % rows) as u32).collect();
+        let (offsets, columns) = full_structure(rows);
         Self::of_pattern(&offsets, &columns, values)
     }
 
@@ -136,7 +130,7 @@ impl BatchSolver {
         self.queue_on_device(batch, b, x)?.outcomes()
     }
 
-    /// [`solve_on_device`](Self::solve_on_device) without waiting for it: outcomes stay on the device until they are asked for.
+    /// [`solve_on_device`](Self::solve_on_device) without waiting for it: outcomes stay on the device until they are read.
     ///
     /// # Errors
     /// As of [`solve_on_device`](Self::solve_on_device).
