@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::error::{ConfigError, Error, Result};
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Sum, check_apply, check_square, entries};
+use crate::linop::{Factory, Footprint, LinOp, Size, Sum, check_apply};
 use crate::matrix::Csr;
 use crate::multigrid::Amg;
-use crate::precond::Ilut;
+use crate::precond::{Ilut, nonzero_diagonal, square_entries};
 use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::text;
@@ -70,9 +70,7 @@ text::named!(SaddleShape, "shape": Triangular = "triangular", Simple = "simple")
 impl<T: Mixes<T, T>> Factory<T> for Saddle {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
         let _stage = ws.stage("saddle set-up", 0);
-        check_square(a.as_ref(), "saddle")?;
-        let entries = entries(a.as_ref(), "saddle")?;
-        entries.check_finite()?;
+        let entries = square_entries(a.as_ref(), "saddle")?;
         let is_second = self.split(&entries)?;
         let [first, second] = [false, true].map(|wanted| selection(&entries, &is_second, wanted));
         let block = |rows: &Csr<T>, columns: &Csr<T>| {
@@ -136,15 +134,9 @@ fn selection<T: Scalar>(a: &Csr<T>, is_second: &[bool], wanted: bool) -> Csr<T> 
 }
 
 fn inverse_diagonal<T: Scalar>(f: &Csr<T>) -> Result<Csr<T>> {
-    let mut diagonal = f.diagonal();
-    for (row, value) in diagonal.iter_mut().enumerate() {
-        if *value == T::default() {
-            let component = "saddle";
-            return Err(Error::ZeroDiagonal { component, row });
-        }
-        *value = T::store(T::Arith::from_f64(1.0) / value.load());
-    }
-    Ok(Csr::diagonal_matrix(f.executor(), diagonal))
+    let invert = |value| T::store(T::Arith::from_f64(1.0) / value);
+    let diagonal = nonzero_diagonal(f, "saddle")?.into_iter().map(invert);
+    Ok(Csr::diagonal_matrix(f.executor(), diagonal.collect()))
 }
 
 /// A cycle of multigrid for a matrix or its negative, or incomplete factors where multigrid refuses.
@@ -314,12 +306,12 @@ mod tests {
             made.unwrap_err().to_string()
         };
         let host = Executor::reference();
-        let told = refused(Csr::identity(&host, 3), 0);
-        assert!(told.contains("no diagonal entry is zero"), "{told}");
-        let told = refused(Csr::identity(&host, 3), 3);
-        assert!(told.contains("second: 3 of 3 rows"), "{told}");
+        let message = refused(Csr::identity(&host, 3), 0);
+        assert!(message.contains("no diagonal entry is zero"), "{message}");
+        let message = refused(Csr::identity(&host, 3), 3);
+        assert!(message.contains("second: 3 of 3 rows"), "{message}");
         let zero = Csr::diagonal_matrix(&host, vec![0.0, 0.0, 1.0]);
-        let told = refused(zero, 1);
-        assert!(told.contains("row 0 is zero"), "{told}");
+        let message = refused(zero, 1);
+        assert!(message.contains("row 0 is zero"), "{message}");
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::pattern::LONGEST_ROW;
+use super::Sor;
+use super::isai::LONGEST_ROW;
 use super::testing::{
     applied, assemble, convection, error_of, from_dense, from_entries, hermitian, iterations_of,
-    laplacian, largest_difference, made, parsed, red_black, said, values_for,
+    laplacian, largest_difference, made, parsed, red_black, values_for, with_messages,
 };
-use super::{BlockJacobi, Isai, IsaiKind, Sor};
 use crate::error::Error;
 use crate::executor::{Executor, Workspace};
 use crate::gallery;
@@ -33,7 +33,7 @@ fn symmetric<T: Mixes<T, T>>() -> Factories<T> {
         block-jacobi
         block-jacobi block-size=5 adaptive=true
         ssor
-        ssor omega=1.3 sweeps=2
+        ssor omega=1.3 sweeps=3
         multicolour-gs omega=1.3 sweeps=2 symmetric=true
         hybrid-gs block-rows=6 symmetric=true
         ic0
@@ -318,28 +318,28 @@ fn what_is_refused_is_named_on_devices_too() {
             fsai threshold=-1.0 | 1 | threshold
             fsai filter=1.0 | 1 | filter",
         ) {
-            let told = made(factory.as_ref(), &square(&at, &dense)).unwrap_err();
-            let told = told.to_string();
-            assert!(told.contains(word), "{factory:?} on {at:?}: {told}");
+            let message = made(factory.as_ref(), &square(&at, &dense)).unwrap_err();
+            let message = message.to_string();
+            assert!(message.contains(word), "{factory:?} on {at:?}: {message}");
         }
         let (omega, sweeps) = (f64::NAN, 1);
         assert!(made(&Sor { omega, sweeps }, &square(&at, &[1.0])).is_err());
         let long = square(&at, &vec![1.0; (LONGEST_ROW + 1).pow(2)]);
         for factory in lines("isai\nfsai steps=0 power=1") {
-            let told = made(factory.as_ref(), &long).unwrap_err().to_string();
-            assert!(told.contains("512"), "{factory:?} on {at:?}: {told}");
+            let message = made(factory.as_ref(), &long).unwrap_err().to_string();
+            assert!(message.contains("512"), "{factory:?} on {at:?}: {message}");
         }
     }
 }
 
 /// Applies what the host and a device make of a matrix; returns what the host did for the device.
 fn same<T: Mixes<T, T>>(device: &Executor, all: &str, a: &Csr<T>, tolerance: f64) -> String {
-    let mut said_of_all = String::new();
+    let mut messages_of_all = String::new();
     for factory in lines(all) {
         let made = |at: &Executor| made(factory.as_ref(), &a.copy_to(at).unwrap()).unwrap();
         let here = made(&Executor::reference());
-        let (there, told) = said(|| made(device));
-        said_of_all += &told;
+        let (there, message) = with_messages(|| made(device));
+        messages_of_all += &message;
         if format!("{here:?}").starts_with("block-jacobi") {
             assert_eq!(format!("{there:?}"), format!("{here:?}"));
         }
@@ -348,7 +348,7 @@ fn same<T: Mixes<T, T>>(device: &Executor, all: &str, a: &Csr<T>, tolerance: f64
         let off = largest_difference(&found, &expected);
         assert!(off <= tolerance * size, "{factory:?}: {off} of {size}");
     }
-    said_of_all
+    messages_of_all
 }
 
 /// A dense row and column beside a diagonal, which both dominate.
@@ -420,8 +420,8 @@ fn devices_make_what_the_host_makes() {
         (sweeping, convection(&host, 12), 1e-12),
         (halves, laplacian(&host, 12), 1e-12),
     ] {
-        let told = same(&device, all, &a, tolerance);
-        assert!(told.is_empty(), "{told}");
+        let message = same(&device, all, &a, tolerance);
+        assert!(message.is_empty(), "{message}");
     }
     let narrow = "ilu0
         block-jacobi block-size=6 adaptive=true
@@ -512,13 +512,4 @@ fn an_empty_matrix_has_an_empty_inverse() {
             m.apply(&x, &mut x.clone(), &Workspace::new()).unwrap();
         }
     }
-}
-
-#[test]
-fn parameters_are_read_with_defaults_and_unknown_keys_refused() {
-    let isai: Isai = serde_json::from_str(r#"{"kind": "spd"}"#).unwrap();
-    assert_eq!((isai.kind, isai.power), (IsaiKind::Spd, 1));
-    let blocks: BlockJacobi = serde_json::from_str(r#"{"block-size": 4}"#).unwrap();
-    assert_eq!(blocks.block_size, 4);
-    assert!(serde_json::from_str::<Sor>(r#"{"omegas": 1}"#).is_err());
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_traits::Zero;
 
-use super::make_room;
+use super::reserve;
 use crate::error::Result;
 use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::scalar::Scalar;
@@ -28,20 +28,27 @@ fn filled(a: &Pattern, level: usize) -> Result<(Vec<usize>, Vec<u32>)> {
     // Columns and levels behind the diagonal, for the rows above.
     let mut upper: Vec<(u32, u32)> = Vec::new();
     let mut ends = vec![0];
-    let mut row_of_levels = RowOfLevels::new(a.size().cols);
+    let mut working = WorkingRow::new(a.size().cols);
+    let mut found = Vec::new();
     for row in 0..a.size().rows {
-        row_of_levels.start(row as u32, &a.columns()[a.range(row)]);
-        while let Some((above, of_entry)) = row_of_levels.next() {
+        working.start(row);
+        for &column in &a.columns()[a.range(row)] {
+            working.entry(column, 0);
+        }
+        while let Some(above) = working.next() {
+            let (of_entry, above) = (*working.entry(above, 0), above as usize);
             for &(column, other) in &upper[ends[above]..ends[above + 1]] {
                 let of_fill = of_entry + other + 1;
                 if of_fill <= level {
-                    row_of_levels.meet(column, of_fill);
+                    let known = working.entry(column, of_fill);
+                    *known = of_fill.min(*known);
                 }
             }
         }
-        let found = row_of_levels.finish();
-        make_room(a.executor(), &mut columns, found.len())?;
-        for &mut (column, of_entry) in found {
+        working.take_entries(&mut found);
+        found.sort_unstable();
+        reserve(a.executor(), &mut columns, found.len())?;
+        for &(column, of_entry) in &found {
             columns.push(column);
             if column as usize > row {
                 upper.push((column, of_entry));
@@ -79,56 +86,53 @@ pub(super) fn write_entries<T: Scalar>(a: &Csr<T>, to: &mut Csr<T>) {
     fill_rows(a.executor(), pattern.offsets(), to.values_mut(), of_row);
 }
 
-/// The levels of the entries of one row while it is eliminated.
-struct RowOfLevels {
+/// A sparse row while it is eliminated: what it has in each column, and the columns it has entries in.
+pub(super) struct WorkingRow<V> {
     row: u32,
-    /// The level of every column, `u32::MAX` where there is no entry.
-    levels: Vec<u32>,
-    found: Vec<(u32, u32)>,
+    entries: Vec<Option<V>>,
+    columns: Vec<u32>,
     /// Columns before the diagonal that are still to be eliminated.
     left: BinaryHeap<Reverse<u32>>,
 }
 
-impl RowOfLevels {
-    fn new(columns: usize) -> Self {
+impl<V: Copy> WorkingRow<V> {
+    pub(super) fn new(columns: usize) -> Self {
         Self {
             row: 0,
-            levels: vec![u32::MAX; columns],
-            found: Vec::new(),
+            entries: vec![None; columns],
+            columns: Vec::new(),
             left: BinaryHeap::new(),
         }
     }
 
-    fn start(&mut self, row: u32, columns: &[u32]) {
-        self.row = row;
-        self.found.clear();
-        columns.iter().for_each(|&column| self.meet(column, 0));
+    /// Begins an empty row.
+    pub(super) fn start(&mut self, row: usize) {
+        self.row = row as u32;
     }
 
-    fn meet(&mut self, column: u32, level: u32) {
-        let known = &mut self.levels[column as usize];
-        if *known == u32::MAX {
-            self.found.push((column, 0));
+    /// The entry of a column; `initial` where there was none.
+    pub(super) fn entry(&mut self, column: u32, initial: V) -> &mut V {
+        let entry = &mut self.entries[column as usize];
+        if entry.is_none() {
+            self.columns.push(column);
             if column < self.row {
                 self.left.push(Reverse(column));
             }
         }
-        *known = level.min(*known);
+        entry.get_or_insert(initial)
     }
 
-    /// The next column to be eliminated and the level of its entry.
-    fn next(&mut self) -> Option<(usize, u32)> {
-        let Reverse(column) = self.left.pop()?;
-        Some((column as usize, self.levels[column as usize]))
+    /// The next column to be eliminated.
+    pub(super) fn next(&mut self) -> Option<u32> {
+        self.left.pop().map(|Reverse(column)| column)
     }
 
-    /// The entries in order of their columns.
-    fn finish(&mut self) -> &mut [(u32, u32)] {
-        for (column, level) in &mut self.found {
-            *level = std::mem::replace(&mut self.levels[*column as usize], u32::MAX);
-        }
-        self.found.sort_unstable();
-        &mut self.found
+    /// Moves the entries out, in the order they were found.
+    pub(super) fn take_entries(&mut self, to: &mut Vec<(u32, V)>) {
+        let entries = &mut self.entries;
+        let taken = self.columns.drain(..);
+        to.clear();
+        to.extend(taken.filter_map(|column| Some((column, entries[column as usize].take()?))));
     }
 }
 

@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use num_traits::One;
 
+use super::incomplete::Incomplete;
 use super::order::{Rows, Side};
 use super::triangular::{invert, off_diagonal};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Product, Size, Sweep, Transpose, check_apply};
-use crate::matrix::{Csr, Pattern};
+use crate::matrix::Csr;
 use crate::scalar::{Field, Mixes, Real, Scalar};
 use crate::solver::Numbers;
 use crate::vector::{Coefficient, Vector};
@@ -33,18 +34,16 @@ pub(super) struct FixedPoint<T: Scalar> {
 }
 
 impl<T: Mixes<T, T>> FixedPoint<T> {
-    /// The entries on one side of the diagonal of `pattern`, with the values `values`, and the given
-    /// diagonal.
+    /// The entries on one side of the diagonal, and the given diagonal.
     fn new(
-        component: &'static str,
+        factors: &Incomplete<'_, T>,
         side: Side,
-        pattern: &Pattern,
-        values: &[T::Arith],
         diagonal: Vec<T::Arith>,
         sweeps: usize,
     ) -> Result<Self> {
+        let (component, pattern) = (factors.component, factors.pattern);
         let inverse = invert(component, diagonal)?.into_iter().map(T::store);
-        let value = |_, place: usize| values[place];
+        let value = |_, place: usize| factors.values[place];
         Ok(Self {
             off_diagonal: off_diagonal(component, &Rows::Natural, side, pattern, value)?,
             inverse: Vector::from_column(pattern.executor(), inverse.collect()),
@@ -53,23 +52,24 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
         })
     }
 
-    /// `(L U)^-1` with a unit diagonal of `L`, from the `values` of both on `pattern`; none where the sweeps are of no use.
+    /// The inverse of incomplete factors; none where the sweeps are of no use.
     pub(super) fn unit_lower(
-        component: &'static str,
-        pattern: &Pattern,
-        (values, diagonal): (&[T::Arith], &[usize]),
+        factors: &Incomplete<'_, T>,
         sweeps: usize,
         ws: &Workspace,
     ) -> Result<Option<Arc<dyn LinOp<T>>>> {
+        let (values, diagonal) = (factors.values, factors.diagonal);
         let pivots = diagonal.iter().map(|&place| values[place]).collect();
         let ones = vec![T::Arith::one(); diagonal.len()];
-        let upper = Self::new(component, Side::Upper, pattern, values, pivots, sweeps)?;
-        let lower = Self::new(component, Side::Lower, pattern, values, ones, sweeps)?;
+        let upper = Self::new(factors, Side::Upper, pivots, sweeps)?;
+        let lower = Self::new(factors, Side::Lower, ones, sweeps)?;
         if !(upper.is_of_use(ws)? && lower.is_of_use(ws)?) {
             return Ok(None);
         }
-        let factors: Vec<Arc<dyn LinOp<T>>> = vec![Arc::new(upper), Arc::new(lower)];
-        Ok(Some(Arc::new(Product::new(factors)?)))
+        Ok(Some(Arc::new(Product::new(vec![
+            Arc::new(upper),
+            Arc::new(lower),
+        ])?)))
     }
 
     /// Whether the steps leave little of a residual, which is 1 and -1 over the diagonal in no order. Steps enough are

@@ -7,7 +7,7 @@ use num_traits::{Float, One};
 
 use super::fill_levels::with_fill;
 use super::order::Side;
-use super::triangular::{Factors, Triangle};
+use super::triangular::{Triangle, factors, of_device};
 use super::{bad_pivot, check_hermitian, diagonal_places, example, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -100,7 +100,7 @@ fn operator<T: Scalar>(
     }
     let (values, shift) = factorise_shifted(component, &entries, &diagonal, shift)?;
     let label = format!("{component} (shift {shift})");
-    cholesky(component, label, entries.pattern(), &values, &diagonal)
+    cholesky(component, &label, entries.pattern(), &values, &diagonal)
 }
 
 /// The entries of a Hermitian matrix with a positive diagonal, and where that is.
@@ -128,24 +128,21 @@ pub(super) fn lower_triangle<T: Scalar>(
 /// `(L L^H)^-1` from the values of `L` on the lower triangle of a pattern.
 pub(super) fn cholesky<T: Scalar>(
     component: &'static str,
-    label: String,
+    label: &str,
     pattern: &Pattern,
     values: &[T::Arith],
     diagonal: &[usize],
 ) -> Result<Arc<dyn LinOp<T>>> {
-    let entries = (pattern, diagonal, values);
-    if let Some(made) = Factors::of_device(component, &label, Standing::Lower, entries)? {
-        return Ok(Arc::new(made));
+    let (entries, label) = ((pattern, diagonal, values), label.into());
+    if let Some(made) = of_device((component, &label), Standing::Lower, entries)? {
+        return factors(made);
     }
     let pivots = diagonal.iter().map(|&place| values[place]).collect();
     let value = |_, place: usize| values[place];
-    let lower = Triangle::<T>::new(component, Side::Lower, pattern, Some(pivots), value)?;
+    let mut lower = Triangle::<T>::new(component, Side::Lower, pattern, Some(pivots), value)?;
+    lower.label = label;
     let upper = lower.adjoint()?;
-    Ok(Arc::new(Factors {
-        label,
-        lower,
-        upper,
-    }))
+    factors([lower, upper])
 }
 
 /// No shift repairs a diagonal that is not positive.
@@ -238,7 +235,7 @@ mod tests {
         ];
         let m = made_of(&Ic0::default(), 4, &a).unwrap();
         let label = format!("{m:?}");
-        assert!(label.starts_with("ic0 (shift 0."), "{label}");
+        assert!(label.contains("ic0 (shift 0."), "{label}");
         let values = assemble(m.as_ref(), None);
         assert!(values.iter().all(|value| value.is_finite()));
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::fill_levels::with_fill;
-use super::incomplete::{Incomplete, Solves};
+use super::incomplete::Incomplete;
 use super::{diagonal_places, example, square_entries};
 use crate::error::Result;
 use crate::executor::Workspace;
@@ -44,8 +44,7 @@ preconditioner! {
 
 impl<T: Mixes<T, T>> Factory<T> for Ilu0 {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let (sweeps, isai) = (self.sweeps, self.isai);
-        operator("ilu0", a.as_ref(), 0, Solves { sweeps, isai }, ws)
+        operator("ilu0", a.as_ref(), 0, (self.sweeps, self.isai), ws)
     }
 }
 
@@ -78,8 +77,7 @@ preconditioner! {
 
 impl<T: Mixes<T, T>> Factory<T> for Iluk {
     fn generate(&self, a: &Arc<dyn LinOp<T>>, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        let (sweeps, isai) = (self.sweeps, self.isai);
-        operator("iluk", a.as_ref(), self.level, Solves { sweeps, isai }, ws)
+        operator("iluk", a.as_ref(), self.level, (self.sweeps, self.isai), ws)
     }
 }
 
@@ -88,7 +86,7 @@ fn operator<T: Mixes<T, T>>(
     component: &'static str,
     a: &dyn LinOp<T>,
     level: usize,
-    solves: Solves,
+    solves: (usize, usize),
     ws: &Workspace,
 ) -> Result<Arc<dyn LinOp<T>>> {
     let _stage = ws.stage(&format!("{component} set-up"), 0);
@@ -147,7 +145,7 @@ fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
 mod tests {
     use super::*;
     use crate::executor::Executor;
-    use crate::precond::testing::{convection, error_of, from_dense, matrix_of, said};
+    use crate::precond::testing::{convection, error_of, from_dense, matrix_of, with_messages};
 
     #[test]
     fn sweeps_that_do_not_converge_give_way_to_substitution() {
@@ -162,8 +160,8 @@ mod tests {
         let dense: Vec<f64> = (0..n * n).map(value).collect();
         let a = from_dense(&Executor::reference(), n, &dense);
         for sweeps in [1, 3, 10] {
-            let (m, told) = said(|| matrix_of(&Ilu0 { sweeps, isai: 0 }, &a));
-            assert!(told.contains("by substitution"), "{sweeps}: {told}");
+            let (m, message) = with_messages(|| matrix_of(&Ilu0 { sweeps, isai: 0 }, &a));
+            assert!(message.contains("by substitution"), "{sweeps}: {message}");
             assert_eq!(m, matrix_of(&Ilu0::default(), &a));
         }
     }

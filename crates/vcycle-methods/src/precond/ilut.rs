@@ -1,16 +1,17 @@
 //! Incomplete LU factorisation with a threshold, row after row.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::incomplete::{FactorRows, Solves};
-use super::{example, make_room, rounding, square_entries};
+use num_traits::Zero;
+
+use super::fill_levels::WorkingRow;
+use super::incomplete::Incomplete;
+use super::{example, reserve, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::{ILUT, TRIANGLES};
 use crate::linop::{Factory, LinOp};
-use crate::matrix::Csr;
+use crate::matrix::{Csr, Pattern};
 use crate::operations::{on_host, remark};
 use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Real, Scalar};
@@ -64,8 +65,14 @@ impl<T: Mixes<T, T>> Factory<T> for Ilut {
         if replaced > 0 {
             remark(format!("ilut: {replaced} pivots vanish and are replaced"));
         }
-        let (sweeps, isai) = (self.sweeps, self.isai);
-        factors.operator("ilut", &entries, Solves { sweeps, isai }, ws)
+        let (executor, size) = (entries.executor(), entries.size());
+        let factors = Incomplete::<T> {
+            component: "ilut",
+            pattern: &Pattern::new(executor, size, factors.offsets, factors.columns),
+            values: &factors.values,
+            diagonal: &factors.diagonal,
+        };
+        factors.operator((self.sweeps, self.isai), ws)
     }
 }
 
@@ -80,52 +87,86 @@ pub(super) fn check_fill(fill: f64) -> Result<()> {
     }
 }
 
+/// Both factors as they are made, row after row.
+struct FactorRows<A> {
+    offsets: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<A>,
+    /// Where the diagonal entry of every row is.
+    diagonal: Vec<usize>,
+}
+
 impl Ilut {
     /// The factors, and how many pivots vanished.
     fn factorise<T: Scalar>(&self, a: &Csr<T>) -> Result<(FactorRows<T::Arith>, usize)> {
         let n = a.size().rows;
         let mean = a.nonzeros() as f64 / (2 * n.max(1)) as f64;
         let at_least = (self.fill * mean).ceil() as usize;
-        let mut done = FactorRows::new();
-        let mut working = Row::new(n);
-        let mut replaced = 0;
+        let mut done = FactorRows {
+            offsets: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+            diagonal: Vec::new(),
+        };
+        let mut working = WorkingRow::new(n);
+        let (mut kept, mut replaced) = (Vec::new(), 0);
         for row in 0..n {
-            let mean_size = working.start(row, a);
+            let mean_size = start(&mut working, row, a);
             let least = self.threshold * mean_size;
             eliminate(&done, &mut working, least);
             let columns = a.row(row).0;
             let before = columns.partition_point(|&column| (column as usize) < row);
-            let rooms = [before, columns.len() - before].map(|own| own.max(at_least));
-            let kept = working.finish(rooms, least);
-            make_room(a.executor(), &mut done.columns, kept.len())?;
-            make_room(a.executor(), &mut done.values, kept.len())?;
+            let most = [before, columns.len() - before].map(|own| own.max(at_least));
+            working.take_entries(&mut kept);
+            drop_small(&mut kept, row as u32, most, least);
+            reserve(a.executor(), &mut done.columns, kept.len())?;
+            reserve(a.executor(), &mut done.values, kept.len())?;
             let least_pivot = rounding(T::KIND) * mean_size;
-            for &(column, mut value) in kept {
-                if column as usize == row && size(value) <= least_pivot {
-                    value = T::Arith::from_f64((LEAST_PIVOT + self.threshold) * mean_size);
-                    replaced += 1;
+            for &(column, mut value) in &kept {
+                if column as usize == row {
+                    done.diagonal.push(done.columns.len());
+                    if size(value) <= least_pivot {
+                        value = T::Arith::from_f64((LEAST_PIVOT + self.threshold) * mean_size);
+                        replaced += 1;
+                    }
                 }
-                done.push(column, value);
+                done.columns.push(column);
+                done.values.push(value);
             }
-            done.end_row();
+            done.offsets.push(done.columns.len());
         }
         Ok((done, replaced))
     }
 }
 
+/// Takes a row of `a`, with a diagonal entry in any case; returns the mean size of its entries.
+fn start<T: Scalar>(working: &mut WorkingRow<T::Arith>, row: usize, a: &Csr<T>) -> f64 {
+    let zero = T::Arith::zero();
+    working.start(row);
+    working.entry(row as u32, zero);
+    let (columns, values) = a.row(row);
+    let mut sum = 0.0;
+    for (&column, value) in columns.iter().zip(values) {
+        *working.entry(column, zero) += value.load();
+        sum += size(value.load());
+    }
+    sum / columns.len().max(1) as f64
+}
+
 /// Eliminates what is before the diagonal of a row by the rows that are done, but for entries of at most `least`.
-fn eliminate<A: Field>(done: &FactorRows<A>, working: &mut Row<A>, least: f64) {
-    while let Some(above) = working.next() {
-        let value = working.values[above];
-        if size(value) <= least {
-            working.values[above] = A::zero();
+fn eliminate<A: Field>(done: &FactorRows<A>, working: &mut WorkingRow<A>, least: f64) {
+    while let Some(column) = working.next() {
+        let value = working.entry(column, A::zero());
+        if size(*value) <= least {
+            *value = A::zero();
             continue;
         }
+        let above = column as usize;
         let pivot = done.diagonal[above];
-        let factor = value / done.values[pivot];
-        working.values[above] = factor;
+        let factor = *value / done.values[pivot];
+        *value = factor;
         for place in pivot + 1..done.offsets[above + 1] {
-            working.add(done.columns[place], -(factor * done.values[place]));
+            *working.entry(done.columns[place], A::zero()) += -(factor * done.values[place]);
         }
     }
 }
@@ -134,101 +175,41 @@ fn size<A: Field>(value: A) -> f64 {
     value.modulus_squared().to_f64().sqrt()
 }
 
-/// A row while it is eliminated.
-struct Row<A> {
-    row: u32,
-    values: Vec<A>,
-    is_there: Vec<bool>,
-    found: Vec<u32>,
-    /// Columns before the diagonal that are still to be eliminated.
-    left: BinaryHeap<Reverse<u32>>,
-    kept: Vec<(u32, A)>,
-}
-
-impl<A: Field> Row<A> {
-    fn new(columns: usize) -> Self {
-        Self {
-            row: 0,
-            values: vec![A::zero(); columns],
-            is_there: vec![false; columns],
-            found: Vec::new(),
-            left: BinaryHeap::new(),
-            kept: Vec::new(),
-        }
-    }
-
-    /// Takes a row of `a`, with a diagonal entry in any case; says how large its entries are in the mean.
-    fn start<T: Scalar<Arith = A>>(&mut self, row: usize, a: &Csr<T>) -> f64 {
-        self.row = row as u32;
-        self.found.clear();
-        let (columns, values) = a.row(row);
-        self.add(row as u32, A::zero());
-        let mut sum = 0.0;
-        for (&column, value) in columns.iter().zip(values) {
-            self.add(column, value.load());
-            sum += size(value.load());
-        }
-        sum / columns.len().max(1) as f64
-    }
-
-    fn add(&mut self, column: u32, value: A) {
-        let at = column as usize;
-        if !std::mem::replace(&mut self.is_there[at], true) {
-            self.found.push(column);
-            if column < self.row {
-                self.left.push(Reverse(column));
-            }
-        }
-        self.values[at] += value;
-    }
-
-    fn next(&mut self) -> Option<usize> {
-        self.left.pop().map(|Reverse(column)| column as usize)
-    }
-
-    /// The entries larger than `least`, so many of the largest on either side of the diagonal, by column. The diagonal is
-    /// always there.
-    fn finish(&mut self, [before, behind]: [usize; 2], least: f64) -> &[(u32, A)] {
-        let row = self.row;
-        self.kept.clear();
-        for column in self.found.drain(..) {
-            let value = std::mem::take(&mut self.values[column as usize]);
-            self.is_there[column as usize] = false;
-            let large = if column < row { 0.0 } else { least };
-            if column == row || size(value) > large {
-                self.kept.push((column, value));
-            }
-        }
-        let side = |column: u32| (column >= row) as u8 + (column > row) as u8;
-        self.kept.sort_unstable_by(|x, y| {
-            let larger = size(y.1).total_cmp(&size(x.1));
-            side(x.0).cmp(&side(y.0)).then(larger).then(x.0.cmp(&y.0))
-        });
-        let [mut lower, mut upper] = [before, behind];
-        self.kept.retain(|&(column, _)| {
-            let room = match side(column) {
-                0 => &mut lower,
-                1 => return true,
-                _ => &mut upper,
-            };
-            let fits = *room > 0;
-            *room -= usize::from(fits);
-            fits
-        });
-        self.kept.sort_unstable_by_key(|entry| entry.0);
-        &self.kept
-    }
+/// Keeps the diagonal and the entries larger than `least`, at most so many of the largest before it and behind, and sorts them by column.
+fn drop_small<A: Field>(kept: &mut Vec<(u32, A)>, row: u32, most: [usize; 2], least: f64) {
+    kept.retain(|&(column, value)| {
+        let large = if column < row { 0.0 } else { least };
+        column == row || size(value) > large
+    });
+    let side = |column: u32| (column >= row) as u8 + (column > row) as u8;
+    kept.sort_unstable_by(|x, y| {
+        let larger = size(y.1).total_cmp(&size(x.1));
+        side(x.0).cmp(&side(y.0)).then(larger).then(x.0.cmp(&y.0))
+    });
+    let [mut lower, mut upper] = most;
+    kept.retain(|&(column, _)| {
+        let left = match side(column) {
+            0 => &mut lower,
+            1 => return true,
+            _ => &mut upper,
+        };
+        let fits = *left > 0;
+        *left -= usize::from(fits);
+        fits
+    });
+    kept.sort_unstable_by_key(|entry| entry.0);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::precond::testing::{made_of, said};
+    use crate::precond::testing::{made_of, with_messages};
 
     #[test]
-    fn a_pivot_that_vanishes_is_replaced_and_told_of() {
-        let (made, told) = said(|| made_of(&Ilut::default(), 2, &[0.0, 1.0, 1.0, 0.0]));
-        let is_told = told.contains("ilut: 1 pivots vanish");
-        assert!(made.is_ok() && is_told, "{told}");
+    fn a_pivot_that_vanishes_is_replaced_with_a_message() {
+        let (made, messages) =
+            with_messages(|| made_of(&Ilut::default(), 2, &[0.0, 1.0, 1.0, 0.0]));
+        let is_named = messages.contains("ilut: 1 pivots vanish");
+        assert!(made.is_ok() && is_named, "{messages}");
     }
 }

@@ -1,23 +1,22 @@
-//! Incomplete factors `L U` on one pattern, and the ways to solve with them.
+//! Incomplete factors `L U` on one pattern, and how to solve with them.
 
 use std::sync::Arc;
 
 use num_traits::One;
 
 use super::fixed_point::FixedPoint;
-use super::isai;
-use super::pattern::power_pattern;
-use super::triangular::{Factors, entries_of, invert};
+use super::isai::{self, power_pattern};
+use super::triangular::{entries_of, invert, unit_lower};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{LinOp, Product};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::remark;
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::scalar::{Mixes, Scalar};
 
 /// `L` with a unit diagonal and `U`, whose entries lie side by side on one pattern.
 pub(super) struct Incomplete<'a, T: Scalar> {
-    /// Who made them.
+    /// The component that made them.
     pub(super) component: &'static str,
     pub(super) pattern: &'a Pattern,
     pub(super) values: &'a [T::Arith],
@@ -25,22 +24,18 @@ pub(super) struct Incomplete<'a, T: Scalar> {
     pub(super) diagonal: &'a [usize],
 }
 
-/// How to solve with triangular factors: by substitution, or by so many sweeps, or by approximate inverses on that power of
-/// the pattern.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Solves {
-    pub(super) sweeps: usize,
-    pub(super) isai: usize,
-}
-
 impl<T: Mixes<T, T>> Incomplete<'_, T> {
-    /// `(L U)^-1`.
-    pub(super) fn operator(&self, solves: Solves, ws: &Workspace) -> Result<Arc<dyn LinOp<T>>> {
-        match (solves.sweeps, solves.isai) {
+    /// `(L U)^-1`, solved with by substitution, by so many sweeps, or by approximate inverses on that power (`isai`) of the pattern.
+    pub(super) fn operator(
+        &self,
+        (sweeps, isai): (usize, usize),
+        ws: &Workspace,
+    ) -> Result<Arc<dyn LinOp<T>>> {
+        match (sweeps, isai) {
             (0, 0) => {}
             (0, power) => return self.by_inverses(power),
             (sweeps, 0) => {
-                if let Some(sweeping) = self.by_sweeps(sweeps, ws)? {
+                if let Some(sweeping) = FixedPoint::unit_lower(self, sweeps, ws)? {
                     return Ok(sweeping);
                 }
                 remark(format!(
@@ -55,12 +50,7 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
                 ));
             }
         }
-        Factors::unit_lower(self.component, self.pattern, self.values, self.diagonal)
-    }
-
-    fn by_sweeps(&self, sweeps: usize, ws: &Workspace) -> Result<Option<Arc<dyn LinOp<T>>>> {
-        let factors = (self.values, self.diagonal);
-        FixedPoint::unit_lower(self.component, self.pattern, factors, sweeps, ws)
+        unit_lower(self.component, self.pattern, self.values, self.diagonal)
     }
 
     /// Incomplete sparse approximate inverses of both factors.
@@ -77,65 +67,12 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
             }
         });
         let inverse = |triangle: Csr<T>| -> Result<Arc<dyn LinOp<T>>> {
-            let pattern = power_pattern(triangle.pattern(), power);
-            Ok(Arc::new(isai::fill(&triangle, pattern)?))
+            let pattern = power_pattern(triangle.pattern(), power)?;
+            Ok(Arc::new(isai::fill(&triangle, &pattern)?))
         };
         Ok(Arc::new(Product::new(vec![
             inverse(upper)?,
             inverse(lower)?,
         ])?))
-    }
-}
-
-/// Both factors as they are made, row after row.
-pub(super) struct FactorRows<A> {
-    pub(super) offsets: Vec<usize>,
-    pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<A>,
-    /// Where the diagonal entry of every row is.
-    pub(super) diagonal: Vec<usize>,
-}
-
-impl<A: Field> FactorRows<A> {
-    pub(super) fn new() -> Self {
-        Self {
-            offsets: vec![0],
-            columns: Vec::new(),
-            values: Vec::new(),
-            diagonal: Vec::new(),
-        }
-    }
-
-    /// Adds an entry of the last row.
-    pub(super) fn push(&mut self, column: u32, value: A) {
-        if column as usize + 1 == self.offsets.len() {
-            self.diagonal.push(self.columns.len());
-        }
-        self.columns.push(column);
-        self.values.push(value);
-    }
-
-    /// Ends the last row.
-    pub(super) fn end_row(&mut self) {
-        self.offsets.push(self.columns.len());
-    }
-
-    /// `(L U)^-1`, in the place of a matrix.
-    pub(super) fn operator<T: Mixes<T, T> + Scalar<Arith = A>>(
-        self,
-        component: &'static str,
-        like: &Csr<T>,
-        solves: Solves,
-        ws: &Workspace,
-    ) -> Result<Arc<dyn LinOp<T>>> {
-        let (executor, size) = (like.executor(), like.size());
-        let pattern = Pattern::new(executor, size, self.offsets, self.columns);
-        let factors = Incomplete::<T> {
-            component,
-            pattern: &pattern,
-            values: &self.values,
-            diagonal: &self.diagonal,
-        };
-        factors.operator(solves, ws)
     }
 }

@@ -6,7 +6,7 @@
 //! | [`BlockJacobi`] | yes | parallel | small dense products |
 //! | [`BlockDirect`] | yes | serial | two sparse triangular solves |
 //! | [`Sor`] | no | serial | a triangular solve |
-//! | [`MulticolourGs`], [`HybridGs`] | if asked for | serial | one or two parallel triangular solves |
+//! | [`MulticolourGs`], [`HybridGs`] | with `symmetric` | serial | one or two parallel triangular solves |
 //! | [`Ssor`], [`Ic0`], [`Ick`] | yes | serial | two triangular solves |
 //! | [`ParIc`], [`ParIct`] | yes | parallel | two triangular solves |
 //! | [`Ilu0`], [`Iluk`], [`Ilut`] | no | serial | two triangular solves |
@@ -14,7 +14,6 @@
 //! | [`Isai`] | kind `spd` | parallel | one or two sparse products |
 //! | [`Fsai`] | yes | parallel | two sparse products |
 //! | [`Polynomial`] | yes | products | products with the matrix |
-//! | [`GivenFactors`] | where factors are | none | two triangular solves |
 //! | [`AdditiveSchwarz`] | as what it is made of | a rank each | a rank each |
 //!
 //! A symmetric one is Hermitian positive definite where the matrix is, so conjugate gradients may
@@ -44,30 +43,21 @@ mod conformance;
 mod fill_levels;
 mod fixed_point;
 mod fsai;
-mod given;
-mod hybrid_gs;
 mod ic;
 mod ilu;
 mod ilut;
 mod incomplete;
 mod isai;
 mod jacobi;
-mod l1_jacobi;
-mod multicolour;
 mod order;
 mod par_ilu;
-mod par_ilut;
-mod pattern;
-mod polynomial;
 mod preprocessing;
 #[cfg(test)]
 mod rank_tests;
 mod schwarz;
 mod search;
-mod select;
 mod sor;
 mod sweeper;
-mod sweeps;
 #[cfg(test)]
 pub(crate) mod testing;
 mod triangular;
@@ -76,25 +66,19 @@ use std::borrow::Cow;
 
 pub use block_direct::BlockDirect;
 pub use block_jacobi::BlockJacobi;
-pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial};
+pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial, Polynomial};
 pub use fsai::{Fsai, FsaiSetup};
-pub use given::GivenFactors;
-pub use hybrid_gs::HybridGs;
 pub use ic::{Ic0, Ick};
 pub use ilu::{Ilu0, Iluk};
 pub use ilut::Ilut;
 pub use isai::{Isai, IsaiKind};
 pub(crate) use jacobi::Diagonal;
-pub use jacobi::Jacobi;
-pub use l1_jacobi::L1Jacobi;
-pub use multicolour::MulticolourGs;
+pub use jacobi::{Jacobi, L1Jacobi};
 use num_traits::Zero;
-pub use par_ilu::{ParIc, ParIlu};
-pub use par_ilut::{ParIct, ParIlut};
-pub use polynomial::Polynomial;
+pub use par_ilu::{ParIc, ParIct, ParIlu, ParIlut};
 pub use preprocessing::{Equilibration, MatchingKind, Preprocessed, Preprocessing, Reorder};
 pub use schwarz::AdditiveSchwarz;
-pub use sor::{Sor, Ssor};
+pub use sor::{HybridGs, MulticolourGs, Sor, Ssor};
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -131,7 +115,7 @@ macro_rules! example {
 use example;
 
 /// The entries of a square matrix, all of them finite.
-fn square_entries<'a, T: Scalar>(
+pub(crate) fn square_entries<'a, T: Scalar>(
     a: &'a dyn LinOp<T>,
     component: &'static str,
 ) -> Result<Cow<'a, Csr<T>>> {
@@ -174,7 +158,10 @@ fn check_hermitian<T: Scalar>(
 }
 
 /// The diagonal, or an error that names its first zero.
-fn nonzero_diagonal<T: Scalar>(a: &Csr<T>, component: &'static str) -> Result<Vec<T::Arith>> {
+pub(crate) fn nonzero_diagonal<T: Scalar>(
+    a: &Csr<T>,
+    component: &'static str,
+) -> Result<Vec<T::Arith>> {
     let diagonal: Vec<T::Arith> = a.diagonal().into_iter().map(T::load).collect();
     match diagonal.iter().position(Zero::is_zero) {
         Some(row) => Err(Error::ZeroDiagonal { component, row }),
@@ -193,8 +180,8 @@ fn diagonal_places(pattern: &Pattern, component: &'static str) -> Result<Vec<usi
     (0..pattern.size().rows).map(place).collect()
 }
 
-/// Room for so many more in a list that grows row by row, or a typed error: factors have no size that is known before.
-fn make_room<V>(executor: &Executor, list: &mut Vec<V>, more: usize) -> Result<()> {
+/// Reserves memory for so many more values of a list that grows row by row, or a typed error: factors have no size that is known before.
+fn reserve<V>(executor: &Executor, list: &mut Vec<V>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| Error::OutOfMemory {
         bytes: (list.len() + more).saturating_mul(size_of::<V>()),
         executor: executor.name().to_owned(),

@@ -9,7 +9,7 @@ use crate::matrix::{Distributed, Halo};
 use crate::scalar::{Mixes, Scalar};
 use crate::vector::Vector;
 
-/// Rings of rows around own ones that may be asked for.
+/// The largest overlap.
 const MOST_OVERLAP: usize = 8;
 
 /// Additive Schwarz: every rank of a team applies a preconditioner of its own to own rows and some rings of rows around them,

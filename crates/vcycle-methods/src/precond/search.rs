@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::diagonal_places;
 use super::fill_levels::{spread, write_entries};
-use super::select::largest;
 use super::sweeper::{Sweeper, exact};
 use super::triangular::entries_of;
 use crate::error::Result;
@@ -13,7 +12,7 @@ use crate::host_stages::PARICT;
 use crate::matrix::{Csr, Pattern};
 use crate::operations::factor::{Factorisation, Threshold};
 use crate::operations::{self, on_host, remark};
-use crate::scalar::Field;
+use crate::scalar::{Field, Real};
 
 /// Sweeps on the pattern that is found in the end, after which the residual must be smaller.
 const LAST_SWEEPS: usize = 2;
@@ -35,7 +34,7 @@ impl Search {
     ) -> Result<(Arc<Pattern>, Vec<A>)> {
         let how = Threshold {
             factorisation: self.factorisation,
-            rooms: self.rooms(a.pattern()),
+            rooms: self.capacities(a.pattern()),
             steps: self.steps,
             last: LAST_SWEEPS,
             exact: exact(A::KIND),
@@ -72,7 +71,7 @@ impl Search {
     }
 
     /// Entries that may stand below and above the diagonal.
-    fn rooms(&self, a: &Pattern) -> [usize; 2] {
+    fn capacities(&self, a: &Pattern) -> [usize; 2] {
         let n = a.size().rows;
         let columns = |row: usize| &a.columns()[a.range(row)];
         let before = |row: usize| columns(row).partition_point(|&c| (c as usize) < row);
@@ -83,12 +82,12 @@ impl Search {
 
     /// What is [swept](Sweeper), on the pattern that the steps find.
     pub(super) fn search<A: Field>(&self, a: &Csr<A>) -> Result<Csr<A>> {
-        let rooms = self.rooms(a.pattern());
+        let capacities = self.capacities(a.pattern());
         let mut f = a.clone();
         for _ in 0..self.steps {
             let wider = self.swept(a, &self.with_candidates(a, &f)?)?;
             let diagonal = diagonal_places(wider.pattern(), self.component)?;
-            let kept = largest(wider.pattern(), &diagonal, wider.values(), rooms);
+            let kept = largest(wider.pattern(), &diagonal, wider.values(), capacities);
             let value = |_, place: usize| wider.values()[place].load();
             let taken = entries_of(wider.pattern(), |_, place| kept[place], value);
             f = self.swept(a, &taken)?;
@@ -146,4 +145,74 @@ fn finite_or<A: Field>(f: &Csr<A>, values: &[A::Arith]) -> Result<Csr<A>> {
             false => f.values()[place],
         }
     })
+}
+
+/// For every place of a pattern whether its entry is kept: the diagonal, and of the others of either triangle so many with
+/// the largest `|f_ij|^2 / |f_ii f_jj|`, which no symmetric scaling of the matrix changes.
+///
+/// Sizes are compared in single precision, and of equal ones those are kept that come first by their smaller and then
+/// by their larger index, so that what is kept of a symmetric matrix is symmetric.
+fn largest<A: Field>(
+    pattern: &Pattern,
+    diagonal: &[usize],
+    values: &[A],
+    capacities: [usize; 2],
+) -> Vec<bool> {
+    let size = |place: usize| values[place].modulus_squared().to_f64();
+    let pivots: Vec<f64> = diagonal.iter().map(|&place| size(place).sqrt()).collect();
+    let mut kept = vec![false; values.len()];
+    let mut triangles: [Vec<Candidate>; 2] = [Vec::new(), Vec::new()];
+    for (row, &on_diagonal) in diagonal.iter().enumerate() {
+        kept[on_diagonal] = true;
+        for place in pattern.range(row).filter(|&place| place != on_diagonal) {
+            let column = pattern.columns()[place] as usize;
+            let relative = size(place) / (pivots[row] * pivots[column]);
+            let triangle = usize::from(column > row);
+            triangles[triangle].push(Candidate {
+                size: relative as f32,
+                indices: (row.min(column) as u32, row.max(column) as u32),
+                place,
+            });
+        }
+    }
+    for (mut candidates, capacity) in triangles.into_iter().zip(capacities) {
+        if capacity < candidates.len() {
+            candidates.select_nth_unstable_by(capacity, |x, y| {
+                y.size.total_cmp(&x.size).then(x.indices.cmp(&y.indices))
+            });
+            candidates.truncate(capacity);
+        }
+        candidates.iter().for_each(|one| kept[one.place] = true);
+    }
+    kept
+}
+
+struct Candidate {
+    size: f32,
+    indices: (u32, u32),
+    place: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::precond::diagonal_places;
+    use crate::precond::testing::from_dense;
+
+    #[test]
+    fn so_many_of_the_largest_stay_whatever_the_scaling() {
+        let dense = [4.0, 1.0, 3.0, 2.0, 4.0, 1.0, 1.0, 3.0, 4.0];
+        for scale in [1.0, 1e5] {
+            let of = |index: usize| if index == 1 { scale } else { 1.0 };
+            let scaled = |k: usize| of(k / 3) * dense[k] * of(k % 3);
+            let scaled: Vec<f64> = (0..9).map(scaled).collect();
+            let a = from_dense(&Executor::reference(), 3, &scaled);
+            let diagonal = diagonal_places(a.pattern(), "test").unwrap();
+            let kept = largest(a.pattern(), &diagonal, a.values(), [1, 2]);
+            let places: Vec<usize> = (0..9).filter(|&place| kept[place]).collect();
+            // Of two equal ones above the diagonal the first.
+            assert_eq!(places, [0, 1, 2, 4, 7, 8], "{scale}");
+        }
+    }
 }

@@ -53,8 +53,8 @@ pub(super) fn error_of<A: Field + Mixes<A, A>>(factory: &dyn Factory<A>, a: &Csr
     identity_error(n, &multiply(n, &matrix_of(factory, a), &to_dense(a)))
 }
 
-/// What is said while something is done.
-pub(super) fn said<R>(work: impl FnOnce() -> R) -> (R, String) {
+/// The messages while something is done.
+pub(super) fn with_messages<R>(work: impl FnOnce() -> R) -> (R, String) {
     let watch = HostStages::watch();
     let done = work();
     (done, watch.tell(Workspace::new().log()).concat())
@@ -67,23 +67,20 @@ pub(super) fn far_from_dominant(executor: &Executor, n: usize) -> Csr<f64> {
     from_dense(executor, n, &dense)
 }
 
-/// A matrix from its entries, sorted by row.
+/// A matrix from its entries.
 pub(crate) fn from_entries<T: Scalar>(
     executor: &Executor,
     n: usize,
     entries: impl Iterator<Item = (usize, usize, T)>,
 ) -> Csr<T> {
-    let (mut offsets, mut columns, mut values) = (vec![0; n + 1], Vec::new(), Vec::new());
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (row, column, value) in entries {
-        offsets[row + 1] += 1;
+        rows.push(row as u32);
         columns.push(column as u32);
         values.push(value);
     }
-    for row in 0..n {
-        offsets[row + 1] += offsets[row];
-    }
     let size = Size::square(n);
-    Csr::from_arrays(executor, size, offsets, columns, values, Duplicates::Refuse).unwrap()
+    Csr::from_triplets(executor, size, rows, columns, values, Duplicates::Refuse).unwrap()
 }
 
 /// Five points on a square grid of `side` by `side`, numbered by `number`.
@@ -107,7 +104,6 @@ pub(crate) fn five_points<T: Scalar>(
         push(j > 0, (i, j.wrapping_sub(1)), south);
         push(j + 1 < side, (i, j + 1), north);
     }
-    entries.sort_by_key(|&(row, column, _)| (row, column));
     from_entries(executor, side * side, entries.into_iter())
 }
 

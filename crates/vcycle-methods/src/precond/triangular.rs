@@ -8,7 +8,7 @@ use super::order::{Rows, Schedule, Side};
 use crate::error::{Error, Result};
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::host_stages::TRIANGLES;
-use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::linop::{Footprint, LinOp, Product, Size, Transpose, check_apply};
 use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::operations::triangular::{self, Flaw, Groups, Kept, LevelTriangle, Standing};
@@ -22,6 +22,8 @@ use crate::vector::Vector;
 /// level. The adjoint is made when a transposed solve first asks for it.
 #[derive(Clone)]
 pub(super) struct Triangle<T: Scalar> {
+    /// What it is part of, for [`Debug`].
+    pub(super) label: Arc<str>,
     schedule: Schedule,
     off_diagonal: Csr<T>,
     inverse_diagonal: Option<Buffer<T::Arith>>,
@@ -56,12 +58,14 @@ impl<T: Scalar> Triangle<T> {
         let inverse = inverse.transpose()?;
         let off_diagonal = off_diagonal(component, rows, side, pattern, value)?;
         let schedule = rows.schedule(side, &off_diagonal);
-        Ok(Self::scheduled(schedule, &off_diagonal, inverse.as_deref()))
+        let (label, inverse) = (component.into(), inverse.as_deref());
+        Ok(Self::scheduled(label, schedule, &off_diagonal, inverse))
     }
 
     /// One that a device has made.
-    fn of_levels(made: LevelTriangle<T>) -> Self {
+    fn of_levels(label: &Arc<str>, made: LevelTriangle<T>) -> Self {
         Self {
+            label: Arc::clone(label),
             schedule: Schedule {
                 order: made.order,
                 groups: Groups::Levels(made.bounds),
@@ -74,12 +78,18 @@ impl<T: Scalar> Triangle<T> {
     }
 
     /// A triangle given in the order of its rows.
-    fn scheduled(schedule: Schedule, rows: &Csr<T>, inverse_diagonal: Option<&[T::Arith]>) -> Self {
+    fn scheduled(
+        label: Arc<str>,
+        schedule: Schedule,
+        rows: &Csr<T>,
+        inverse_diagonal: Option<&[T::Arith]>,
+    ) -> Self {
         let executor = rows.executor();
         let order = &schedule.order;
         let in_order = |d: &[T::Arith]| order.iter().map(|&row| d[row as usize]).collect();
         let inverse_diagonal = inverse_diagonal.map(in_order);
         Self {
+            label,
             off_diagonal: take_rows(rows, order),
             inverse_diagonal: inverse_diagonal.map(|d| Buffer::from_vec(executor, d)),
             schedule,
@@ -98,8 +108,9 @@ impl<T: Scalar> Triangle<T> {
         let by_row = |d: Vec<T::Arith>| steps.iter().map(|&step| d[step as usize].conj()).collect();
         let diagonal: Option<Vec<T::Arith>> = diagonal.map(by_row);
         let transposed = take_rows(&self.off_diagonal, &steps).adjoint()?;
-        let schedule = self.schedule.reversed();
-        Ok(Self::scheduled(schedule, &transposed, diagonal.as_deref()))
+        let (label, schedule) = (Arc::clone(&self.label), self.schedule.reversed());
+        let diagonal = diagonal.as_deref();
+        Ok(Self::scheduled(label, schedule, &transposed, diagonal))
     }
 
     /// The conjugate transpose, kept for the next time.
@@ -123,19 +134,6 @@ impl<T: Scalar> Triangle<T> {
             kept: &self.kept,
         };
         triangular::solve(&a, b, y)
-    }
-
-    /// Entries off the diagonal.
-    pub(super) fn nonzeros(&self) -> usize {
-        self.off_diagonal.nonzeros()
-    }
-}
-
-/// What a device found wrong with a triangle.
-fn named(component: &'static str, flaw: Flaw) -> Error {
-    match flaw {
-        Flaw::Zero(row) => bad_pivot(component, row, "zero"),
-        Flaw::NotFinite(row) => bad_pivot(component, row, "not finite"),
     }
 }
 
@@ -204,9 +202,9 @@ pub(super) fn entries_of<T: Scalar>(
 
 impl<T: Scalar> Debug for Triangle<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (label, entries) = (&self.label, self.off_diagonal.nonzeros());
         let rows = self.off_diagonal.size().rows;
-        let entries = self.nonzeros();
-        write!(f, "triangle of {rows} rows, {entries} entries")
+        write!(f, "{label}: triangle of {rows} rows, {entries} entries")
     }
 }
 
@@ -249,102 +247,46 @@ impl<T: Scalar> LinOp<T> for Triangle<T> {
 }
 
 /// `(L U)^-1` with triangular `L` and `U`: what incomplete factorisations and SSOR apply.
-pub(super) struct Factors<T: Scalar> {
-    /// Who made them, for [`Debug`].
-    pub(super) label: String,
-    pub(super) lower: Triangle<T>,
-    pub(super) upper: Triangle<T>,
+pub(super) fn factors<T: Scalar>([lower, upper]: [Triangle<T>; 2]) -> Result<Arc<dyn LinOp<T>>> {
+    Ok(Arc::new(Product::new(vec![
+        Arc::new(upper),
+        Arc::new(lower),
+    ])?))
 }
 
-impl<T: Scalar> Factors<T> {
-    /// Those that a device makes of its pattern, the places of the diagonal and values; none where that is left to the host.
-    pub(super) fn of_device(
-        component: &'static str,
-        label: &str,
-        standing: Standing,
-        (pattern, diagonal, values): (&Pattern, &[usize], &[T::Arith]),
-    ) -> Result<Option<Self>> {
-        let Some(made) = triangular::split::<T>(standing, pattern, diagonal, values)? else {
-            return Ok(None);
-        };
-        let made = made.map_err(|flaw| named(component, flaw))?;
-        let [lower, upper] = made.map(Triangle::of_levels);
-        let label = label.to_owned();
-        Ok(Some(Self {
-            label,
-            lower,
-            upper,
-        }))
-    }
-
-    /// `L` with a unit diagonal below, `U` on and above the diagonal of a matrix of `pattern`,
-    /// whose `values` hold both.
-    pub(super) fn unit_lower(
-        component: &'static str,
-        pattern: &Pattern,
-        values: &[T::Arith],
-        diagonal: &[usize],
-    ) -> Result<Arc<dyn LinOp<T>>> {
-        let entries = (pattern, diagonal, values);
-        let label = component.to_owned();
-        if let Some(made) = Self::of_device(component, &label, Standing::SideBySide, entries)? {
-            return Ok(Arc::new(made));
-        }
-        let value = |_, place: usize| values[place];
-        let pivots = diagonal.iter().map(|&place| values[place]).collect();
-        // The upper triangle first: its pivots name the row where trouble began.
-        let upper = Triangle::new(component, Side::Upper, pattern, Some(pivots), value)?;
-        let lower = Triangle::new(component, Side::Lower, pattern, None, value)?;
-        Ok(Arc::new(Self {
-            label,
-            lower,
-            upper,
-        }))
-    }
+/// The triangles that a device makes of a pattern, the places of its diagonal and values; none where that is left to the host.
+pub(super) fn of_device<T: Scalar>(
+    (component, label): (&'static str, &Arc<str>),
+    standing: Standing,
+    (pattern, diagonal, values): (&Pattern, &[usize], &[T::Arith]),
+) -> Result<Option<[Triangle<T>; 2]>> {
+    let Some(made) = triangular::split::<T>(standing, pattern, diagonal, values)? else {
+        return Ok(None);
+    };
+    let made = made.map_err(|flaw| match flaw {
+        Flaw::Zero(row) => bad_pivot(component, row, "zero"),
+        Flaw::NotFinite(row) => bad_pivot(component, row, "not finite"),
+    })?;
+    Ok(Some(made.map(|one| Triangle::of_levels(label, one))))
 }
 
-impl<T: Scalar> Debug for Factors<T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let entries = self.lower.nonzeros() + self.upper.nonzeros();
-        let rows = self.lower.size().rows;
-        write!(f, "{}: {rows} rows, {entries} entries", self.label)
+/// `(L U)^-1` for `L` with a unit diagonal below, `U` on and above the diagonal of a matrix of `pattern`, whose `values` hold both.
+pub(super) fn unit_lower<T: Scalar>(
+    component: &'static str,
+    pattern: &Pattern,
+    values: &[T::Arith],
+    diagonal: &[usize],
+) -> Result<Arc<dyn LinOp<T>>> {
+    let (entries, label) = ((pattern, diagonal, values), component.into());
+    if let Some(made) = of_device((component, &label), Standing::SideBySide, entries)? {
+        return factors(made);
     }
-}
-
-impl<T: Scalar> LinOp<T> for Factors<T> {
-    fn size(&self) -> Size {
-        self.lower.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.lower.executor()
-    }
-
-    fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
-        let mut half_way = ws.vector_like::<T, T>(b)?;
-        self.lower.apply(b, &mut half_way, ws)?;
-        self.upper.apply(&half_way, y, ws)
-    }
-
-    fn apply_transposed(
-        &self,
-        mode: Transpose,
-        b: &Vector<T>,
-        y: &mut Vector<T>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let mut half_way = ws.vector_like::<T, T>(b)?;
-        self.upper.apply_transposed(mode, b, &mut half_way, ws)?;
-        self.lower.apply_transposed(mode, &half_way, y, ws)
-    }
-
-    fn footprint(&self) -> Footprint {
-        let (lower, upper) = (self.lower.footprint(), self.upper.footprint());
-        Footprint {
-            held: lower.held + upper.held,
-            moved: lower.moved + upper.moved,
-        }
-    }
+    let value = |_, place: usize| values[place];
+    let pivots = diagonal.iter().map(|&place| values[place]).collect();
+    // The upper triangle first: its pivots name the row where trouble began.
+    let upper = Triangle::new(component, Side::Upper, pattern, Some(pivots), value)?;
+    let lower = Triangle::new(component, Side::Lower, pattern, None, value)?;
+    factors([lower, upper])
 }
 
 #[cfg(test)]

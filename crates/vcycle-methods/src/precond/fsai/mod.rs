@@ -12,12 +12,12 @@ use std::sync::Arc;
 use num_traits::{One, Zero};
 
 use self::row::{NOT_POSITIVE, Problem, Row};
-use super::pattern::{LONGEST_ROW, Structure, check_lengths, power_pattern};
+use super::isai::{LONGEST_ROW, check_lengths, power_pattern};
 use super::{bad_pivot, check_hermitian, example, nonzero_diagonal, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::{Factory, LinOp, Product, Size};
-use crate::matrix::{Csr, Distributed, balance, build};
+use crate::matrix::{Csr, Distributed, Pattern, balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
 use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, RealOf, Scalar, c32, c64};
@@ -219,17 +219,12 @@ impl Fsai {
 
     /// The same by kernels.
     fn on_device<A: Field>(&self, a: &Csr<A>, rows: &FsaiRows<'_, A>) -> Result<Csr<A>> {
-        let start = match (self.power, self.threshold > 0.0) {
-            (0, _) => None,
-            (1, false) => Some(Arc::clone(a.pattern())),
-            (power, _) => {
-                let large = rows.large(self.threshold)?;
-                let mut product = large.clone();
-                for _ in 1..power {
-                    product = product.multiply(&large)?;
-                }
-                Some(Arc::clone(product.pattern()))
+        let start = match self.power {
+            0 => None,
+            power if self.threshold > 0.0 => {
+                Some(power_pattern(rows.large(self.threshold)?.pattern(), power)?)
             }
+            power => Some(power_pattern(a.pattern(), power)?),
         };
         match rows.factor(start.as_deref(), LONGEST_ROW)? {
             Ok(factor) => Ok(factor),
@@ -256,25 +251,25 @@ impl Fsai {
         let scratch = || Row::new(problem);
         let arrays = build(executor, &bounds, bytes, scratch, |one, row, rows| {
             let row = own.start + row;
-            one.solve(row, start.of_row(row))?;
+            one.solve(row, start.as_deref().map_or(&[], |start| below(start, row)))?;
             one.write(rows)
         })?;
         Ok(arrays.into_csr(executor, Size::new(own.len(), a.size().cols)))
     }
 
-    /// The pattern that growth starts from.
-    fn start<A: Field>(&self, problem: &Problem<'_, A>) -> Result<Start> {
+    /// The pattern that growth starts from, of which the part below the diagonal counts; none where that is empty.
+    fn start<A: Field>(&self, problem: &Problem<'_, A>) -> Result<Option<Arc<Pattern>>> {
         if self.power == 0 {
-            return Ok(Start(None));
+            return Ok(None);
         }
         let least = A::Real::from_f64(self.threshold * self.threshold);
         let diagonal = &problem.diagonal;
         let large = problem.a.filter(|row, column, value: A| {
             row == column || value.modulus_squared() >= least * diagonal[row] * diagonal[column]
         })?;
-        let pattern = power_pattern(large.pattern(), self.power);
-        check_lengths("fsai", &pattern.0)?;
-        Ok(Start(Some(pattern)))
+        let pattern = power_pattern(large.pattern(), self.power)?;
+        check_lengths("fsai", pattern.offsets())?;
+        Ok(Some(pattern))
     }
 }
 
@@ -286,17 +281,10 @@ fn product<T: Scalar>(
     Ok(Arc::new(Product::new(vec![adjoint, g])?))
 }
 
-/// A pattern of which the part below the diagonal counts; none where that is empty.
-struct Start(Option<Structure>);
-
-impl Start {
-    fn of_row(&self, row: usize) -> &[u32] {
-        let Some((offsets, columns)) = &self.0 else {
-            return &[];
-        };
-        let columns = &columns[offsets[row]..offsets[row + 1]];
-        &columns[..columns.partition_point(|&column| (column as usize) < row)]
-    }
+/// The columns before the diagonal of a row.
+fn below(pattern: &Pattern, row: usize) -> &[u32] {
+    let columns = &pattern.columns()[pattern.range(row)];
+    &columns[..columns.partition_point(|&column| (column as usize) < row)]
 }
 
 /// The diagonal, or an error that names its first entry that is not positive.

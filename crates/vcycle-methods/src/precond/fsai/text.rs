@@ -59,7 +59,7 @@ impl FromStr for Fsai {
             let whole = value.parse::<u64>().map(Value::from);
             let number = whole.or_else(|_| value.parse::<f64>().map(Value::from));
             keys.insert(key.to_owned(), number.unwrap_or_else(|_| value.into()));
-            // Told of with its key, the first that is wrong.
+            // The error names the key of the first wrong value.
             let so_far = Value::Object(keys.clone());
             serde_json::from_value::<Self>(so_far).map_err(|e| format!("{key} `{value}`: {e}"))?;
         }

@@ -1,6 +1,5 @@
 //! What is done to a matrix before a preconditioner is made of it: scaling, matching, reordering.
 
-mod kinds;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +15,7 @@ use crate::linop::{Factory, LinOp, Product, Size};
 use crate::matrix::{Csr, Pattern, Permutation, Scaling, nested_dissection, reverse_cuthill_mckee};
 use crate::operations::on_host;
 use crate::scalar::{Field, Mixes, Scalar};
-
-pub use kinds::{Equilibration, MatchingKind, Reorder};
+use crate::text;
 
 /// Sweeps of Ruiz' equilibration; the largest entries of rows and columns approach 1 like `1^(1/2^k)`.
 const SWEEPS: usize = 10;
@@ -93,7 +91,7 @@ impl Preprocessing {
     ///
     /// # Errors
     /// For operators without entries, matrices that are not square or not finite, and matrices that are singular
-    /// whatever the values of their entries are, if a matching is asked for.
+    /// whatever the values of their entries are, with a matching.
     pub fn prepare<T: Mixes<T, T>>(
         &self,
         a: &Arc<dyn LinOp<T>>,
@@ -131,6 +129,52 @@ impl std::fmt::Display for Preprocessing {
         f.pad(&done.join("+"))
     }
 }
+
+/// In which order unknowns are numbered before a preconditioner is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reorder {
+    /// As they are given.
+    #[default]
+    None,
+    /// Reverse Cuthill-McKee: neighbours in the graph become neighbours in the numbering, which helps incomplete
+    /// factorisations to be accurate.
+    Rcm,
+    /// Nested dissection: separators last. Little fill, and triangular solves of few levels.
+    Nd,
+    /// Approximate minimum degree, as the direct solver orders: little fill. Needs a build with the direct solver.
+    Amd,
+}
+
+text::named!(Reorder, "reorder": None = "none", Rcm = "rcm", Nd = "nd", Amd = "amd");
+
+/// Which entries come to the diagonal before a preconditioner is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MatchingKind {
+    /// Those that are there.
+    #[default]
+    None,
+    /// Those with the largest product, by moving rows; rows and columns are scaled so that they become 1 and no other
+    /// entry is larger (Duff and Koster 2001).
+    Mc64,
+}
+
+text::named!(MatchingKind, "match": None = "none", Mc64 = "mc64");
+
+/// How rows and columns are scaled before a preconditioner is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Equilibration {
+    /// Not at all.
+    #[default]
+    None,
+    /// By the roots of their largest entries, ten times (Ruiz 2001): these approach 1, and a symmetric matrix stays
+    /// symmetric.
+    Ruiz,
+}
+
+text::named!(Equilibration, "equilibrate": None = "none", Ruiz = "ruiz");
 
 /// What has been done so far.
 struct Steps<'a, T: Scalar> {
@@ -265,7 +309,7 @@ fn minimum_degree(_: &Pattern) -> Result<Permutation> {
     })
 }
 
-/// A matrix that a preconditioner is made of, and the way back.
+/// A matrix that a preconditioner is made of, and how to undo that.
 #[derive(Clone, Debug)]
 pub struct Preprocessed<T: Scalar> {
     matrix: Arc<dyn LinOp<T>>,

@@ -40,9 +40,9 @@ fn devices_name_the_pivots_that_the_host_names() {
     for (value, expected) in [(0.0, "row 7 is zero"), (f64::NAN, "row 7 is not finite")] {
         let mut values = a.values().to_vec();
         values[diagonal[7]] = value;
-        let made = Factors::<f64>::unit_lower("test", there.pattern(), &values, &diagonal);
-        let told = made.unwrap_err().to_string();
-        assert!(told.contains(expected), "{told}");
+        let made = unit_lower::<f64>("test", there.pattern(), &values, &diagonal);
+        let message = made.unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
     }
 }
 
@@ -52,7 +52,7 @@ fn zero_and_infinite_pivots_are_named() {
     for (value, expected) in [(0.0, "row 1 is zero"), (f64::NAN, "row 1 is not finite")] {
         let diagonal = Some(vec![1.0, value, 1.0]);
         let made = Triangle::<f64>::new("test", Side::Lower, a.pattern(), diagonal, |_, _| 0.0);
-        let told = made.err().unwrap().to_string();
-        assert!(told.contains(expected), "{told}");
+        let message = made.err().unwrap().to_string();
+        assert!(message.contains(expected), "{message}");
     }
 }
