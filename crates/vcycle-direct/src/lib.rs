@@ -1,7 +1,7 @@
 //! Sparse direct factorisations for vcycle: a thin layer over the crate `faer`, on plain arrays.
 //!
 //! faer's algorithms are generic, and every type they are used with is compiled anew. Here they are compiled once,
-//! for double precision, real and complex; whoever depends on this crate compiles none of them.
+//! for double precision, real and complex; crates that depend on this one compile none of them.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Rows<'a, F> {
     pub values: &'a [F],
     /// Whether the matrix is its own adjoint.
     pub hermitian: bool,
-    /// Bytes of memory there are for the factors, where somebody knows.
+    /// Bytes of memory there are for the factors, where that is known.
     pub memory: Option<usize>,
 }
 
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_singular_pattern_is_told() {
+    fn a_singular_pattern_is_named() {
         let a = Rows {
             offsets: &[0, 1, 2],
             columns: &[0, 0],

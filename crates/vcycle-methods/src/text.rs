@@ -43,7 +43,7 @@ macro_rules! named {
     };
 }
 
-/// Serialises a type as the text it prints and parses; an unknown name is told with the known ones.
+/// Serialises a type as the text it prints and parses; the error of an unknown name lists the known ones.
 macro_rules! as_text {
     ($type:ty) => {
         vcycle_kernels::as_text!($type, |error: $crate::error::ConfigError| error

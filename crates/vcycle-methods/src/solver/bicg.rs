@@ -3,7 +3,6 @@
 use super::per_column::PerColumn;
 use super::{Run, example, solver};
 use crate::error::{Error, Result};
-use crate::executor::Scratch;
 use crate::scalar::{Field, Scalar};
 use crate::vector::{Coefficient, Scalars};
 
@@ -29,7 +28,8 @@ impl Bicg {
         // The shadow recurrence, with the adjoint.
         let [mut sr, mut sz, mut sp, mut sq] = run.vectors()?;
         let [mut rho, mut old_rho, mut sigma, mut norm] = run.scalars()?;
-        let mut factor = Factor::take(run)?;
+        let [mut plain, mut conjugate] = run.scalars()?;
+        let mut host = PerColumn::take(run.ws, run.b)?;
         if run.start(&mut r, &mut norm)? {
             return Ok(());
         }
@@ -43,18 +43,20 @@ impl Bicg {
             if run.require_nonzero(&rho)? {
                 return Ok(());
             }
-            factor.set(Coefficient::ratio(&rho, &old_rho))?;
-            p.axpby(Coefficient::one(), z, factor.plain())?;
-            sp.axpby(Coefficient::one(), sz, factor.conjugate())?;
+            let beta = Coefficient::ratio(&rho, &old_rho);
+            evaluate(beta, &mut host, [&mut plain, &mut conjugate])?;
+            p.axpby(Coefficient::one(), z, Coefficient::of(&plain))?;
+            sp.axpby(Coefficient::one(), sz, Coefficient::of(&conjugate))?;
             run.multiply(&p, &mut q)?;
             run.multiply_adjoint(&sp, &mut sq).map_err(advised)?;
             sp.dot(&q, &mut sigma)?;
             if run.require_nonzero(&sigma)? {
                 return Ok(());
             }
-            factor.set(Coefficient::ratio(&rho, &sigma))?;
-            sr.axpy(-factor.conjugate(), &sq)?;
-            if run.advance(factor.plain(), &p, &q, &mut r, &mut norm)? {
+            let alpha = Coefficient::ratio(&rho, &sigma);
+            evaluate(alpha, &mut host, [&mut plain, &mut conjugate])?;
+            sr.axpy(-Coefficient::of(&conjugate), &sq)?;
+            if run.advance(Coefficient::of(&plain), &p, &q, &mut r, &mut norm)? {
                 return Ok(());
             }
             std::mem::swap(&mut rho, &mut old_rho);
@@ -62,7 +64,7 @@ impl Bicg {
     }
 }
 
-/// Says what to use where there is no adjoint.
+/// The error of an operator without an adjoint, with what to use instead.
 fn advised(error: Error) -> Error {
     match error {
         Error::Unsupported {
@@ -76,36 +78,13 @@ fn advised(error: Error) -> Error {
     }
 }
 
-/// A coefficient of the recurrence, and its conjugate for the shadow.
-struct Factor<'w, T: Scalar> {
-    plain: Scratch<'w, Scalars<T>>,
-    conjugate: Scratch<'w, Scalars<T>>,
-    host: Scratch<'w, PerColumn<T, T::Arith>>,
-}
-
-impl<'w, T: Scalar> Factor<'w, T> {
-    fn take(run: &Run<'w, T>) -> Result<Self> {
-        let [plain, conjugate] = run.scalars()?;
-        let host = PerColumn::take(run.ws, run.b)?;
-        Ok(Self {
-            plain,
-            conjugate,
-            host,
-        })
-    }
-
-    fn set(&mut self, value: Coefficient<'_, T>) -> Result<()> {
-        self.plain.assign(value)?;
-        self.host
-            .receive(&self.plain, |own, value| *own = value.conj())?;
-        self.host.send(&mut self.conjugate, |own| *own)
-    }
-
-    fn plain(&self) -> Coefficient<'_, T> {
-        Coefficient::of(&self.plain)
-    }
-
-    fn conjugate(&self) -> Coefficient<'_, T> {
-        Coefficient::of(&self.conjugate)
-    }
+/// Evaluates a coefficient of the recurrence, and its conjugate for the shadow.
+fn evaluate<T: Scalar>(
+    value: Coefficient<'_, T>,
+    host: &mut PerColumn<T, T::Arith>,
+    [plain, conjugate]: [&mut Scalars<T>; 2],
+) -> Result<()> {
+    plain.assign(value)?;
+    host.receive(plain, |own, value| *own = value.conj())?;
+    host.send(conjugate, |own| *own)
 }

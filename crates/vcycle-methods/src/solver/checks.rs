@@ -1,11 +1,12 @@
-//! What a solve checks before it begins, and what it says of its columns in the end.
+//! Checks before a solve begins, how far rounding lets a residual fall, and the outcomes of columns in the end.
 
 use num_traits::{One, Zero};
 
 use super::Run;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
-use crate::scalar::{Field, Scalar};
+use crate::linop::LinOp;
+use crate::scalar::{Field, Real, Scalar};
 use crate::stop::{Monitor, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
 
@@ -66,7 +67,7 @@ pub(super) fn check_finite<T: Scalar>(
     v.executor().agree(checked)
 }
 
-/// Makes NaN of the columns that ended as non-finite: whoever applied the solver must notice.
+/// Makes NaN of the columns that ended as non-finite, so that the operator around the solver notices.
 pub(super) fn spread_non_finite<T: Scalar>(
     monitor: &Monitor<T>,
     x: &mut Vector<T>,
@@ -82,4 +83,28 @@ pub(super) fn spread_non_finite<T: Scalar>(
         *factor = T::Arith::from_f64(nan);
     }
     x.scale(Coefficient::of(&factors))
+}
+
+/// For every column `|A s x| + |b|` with signs `s` that look random: what the roundoff is to be multiplied by for the
+/// residual that rounding leaves.
+///
+/// In `A x` large terms may cancel; in `A s x` they do not. Rounding `x` itself changes its entries by up to
+/// a roundoff each, with unknown signs, so that even the exact solution has a residual of about `|A s x|` half-roundoffs once
+/// it is stored. The level is at most `|A| |x| + |b|`, by which the normwise backward error divides
+/// (Rigal and Gaches 1967): the residual over it bounds that error. One product is all it takes, on any
+/// executor and for operators without known entries.
+#[doc(hidden)]
+pub fn rounding_levels<T: Scalar>(
+    a: &dyn LinOp<T>,
+    b: &Vector<T>,
+    x: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Vec<f64>> {
+    let _stage = ws.stage("accuracy limit", a.footprint().moved);
+    let mut flipped = ws.vector_like::<T, T>(b)?;
+    let mut product = ws.vector_like::<T, T>(b)?;
+    flipped.flip_signs(x)?;
+    a.apply(&flipped, &mut product, ws)?;
+    let norms = product.norms()?.into_iter().zip(b.norms()?);
+    Ok(norms.map(|(a, b)| a.to_f64() + b.to_f64()).collect())
 }

@@ -1,4 +1,4 @@
-//! Generalised minimal residuals.
+//! Generalised minimal residuals, also with a preconditioner that varies.
 
 use super::per_column::PerColumn;
 use super::{Run, check_restart, example, solver};
@@ -23,7 +23,7 @@ solver! {
     /// with the true residual, so that the solution is as accurate; `sp` and `i32` hardly need more iterations.
     ///
     /// **Choose it** for nonsymmetric or indefinite matrices, the more so the better the
-    /// preconditioner is; take [`Fgmres`](super::Fgmres) if that varies.
+    /// preconditioner is; take [`Fgmres`] if that varies.
     ///
     #[doc = example!("Gmres")]
     pub struct Gmres {
@@ -37,14 +37,40 @@ solver! {
     more memory: |own, _| Memory::vectors(own.basis.vectors(own.restart));
 }
 
+solver! {
+    /// Flexible generalised minimal residuals (Saad 1993), restarted.
+    ///
+    /// [`Gmres`] that keeps the preconditioned vectors, so that the preconditioner may
+    /// be another one in every iteration; twice the memory, which `basis` makes less of.
+    ///
+    /// **Choose it** for nonsymmetric matrices whose preconditioner is an iteration itself.
+    ///
+    #[doc = example!("Fgmres")]
+    pub struct Fgmres {
+        /// Vectors kept before the method starts afresh.
+        pub restart: usize = 50,
+        /// What they are stored in, and what the preconditioner made of them.
+        pub basis: Storage = Storage::Working,
+    }
+    name: "fgmres", summary: "Flexible generalised minimal residuals.",
+    after_colon: &["restart", "basis"], needs: &[], symmetry: Varying, memory: Memory::vectors(4);
+    more memory: |own, _| Memory::vectors(own.basis.vectors(own.restart).saturating_mul(2));
+}
+
 impl Gmres {
     fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
         iterate(run, self.restart, self.basis, false)
     }
 }
 
-/// The iteration of [`Gmres`] and, `flexible`, of [`Fgmres`](super::Fgmres).
-pub(super) fn iterate<T: Scalar>(
+impl Fgmres {
+    fn iterate<T: Scalar>(&self, run: &mut Run<'_, T>) -> Result<()> {
+        iterate(run, self.restart, self.basis, true)
+    }
+}
+
+/// The iteration of [`Gmres`] and, `flexible`, of [`Fgmres`].
+fn iterate<T: Scalar>(
     run: &mut Run<'_, T>,
     restart: usize,
     basis: Storage,

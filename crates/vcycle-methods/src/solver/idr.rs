@@ -2,9 +2,8 @@
 
 use num_traits::{Float, Zero};
 
-use super::basis::Basis;
+use super::basis::{Basis, RandomVectors};
 use super::per_column::PerColumn;
-use super::random::RandomVectors;
 use super::{Run, example, solver};
 use crate::error::{Error, Result};
 use crate::executor::Scratch;

@@ -34,13 +34,11 @@ mod checks;
 mod direct;
 mod factory;
 mod fcg;
-mod fgmres;
 mod gcr;
 mod gcro_dr;
 mod gmres;
 mod idr;
 mod ir;
-mod limit;
 mod macros;
 #[cfg(test)]
 mod method_tests;
@@ -49,13 +47,11 @@ mod orthonormal;
 mod per_column;
 mod pipecg;
 mod pipegmres;
-mod random;
 #[cfg(test)]
 mod rank_tests;
 mod recurrence;
 mod recycled;
 mod run;
-mod spectrum;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -65,6 +61,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub(crate) use basis::Numbers;
 pub use bicg::Bicg;
 pub use bicgstab::Bicgstab;
 pub use block_cg::BlockCg;
@@ -72,6 +69,7 @@ pub use block_gmres::BlockGmres;
 pub use cg::Cg;
 pub use cgs::Cgs;
 pub use chebyshev::Chebyshev;
+pub use checks::rounding_levels;
 use checks::{check_finite, check_restart, clear_solved, prepare_guess, spread_non_finite};
 #[cfg(feature = "direct")]
 pub(crate) use direct::minimum_degree;
@@ -79,19 +77,16 @@ pub(crate) use direct::minimum_degree;
 pub use direct::{Direct, DirectSetup};
 pub use factory::SolverFactory;
 pub use fcg::Fcg;
-pub use fgmres::Fgmres;
 pub use gcr::Gcr;
 pub use gcro_dr::{GcroDr, Recycling};
-pub use gmres::Gmres;
+pub use gmres::{Fgmres, Gmres};
 pub use idr::Idr;
 pub use ir::Ir;
-pub use limit::rounding_levels;
 use macros::{example, solver};
 pub use minres::Minres;
 use orthonormal::norms;
 pub use pipecg::PipeCg;
 pub use pipegmres::PipeGmres;
-pub(crate) use random::Numbers;
 pub use run::Run;
 use vcycle_kernels::compiled;
 

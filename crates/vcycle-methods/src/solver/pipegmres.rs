@@ -14,7 +14,7 @@ solver! {
     /// from the right.
     ///
     /// [`Gmres`](super::Gmres) with one reduction an iteration: the products of a vector with the whole basis and its norm together. They
-    /// are on their way while the preconditioner and the matrix are applied to that vector, before it is orthogonal to the others: what
+    /// are under way while the preconditioner and the matrix are applied to that vector, before it is orthogonal to the others: what
     /// they make of the new vector of the basis follows from what they made of this one. Two vectors more are kept.
     ///
     /// Two things differ from the paper. What the matrix makes of the basis is not stored: it is the basis times the Hessenberg

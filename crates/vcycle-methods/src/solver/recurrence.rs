@@ -34,7 +34,7 @@ fn place(k: usize) -> usize {
 }
 
 impl<A: Field> Recurrence<A> {
-    /// Makes room for a number of columns, so that the steps allocate nothing.
+    /// Reserves memory for a number of columns, so that the steps allocate nothing.
     pub(super) fn reserve(&mut self, columns: usize) {
         self.hessenberg.resize(place(columns), A::zero());
         self.taken.resize(columns, A::zero());

@@ -6,7 +6,7 @@ mod tests;
 
 use num_traits::Zero;
 
-use super::limit::rounding_levels;
+use super::checks::rounding_levels;
 use crate::error::Result;
 use crate::executor::{Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};

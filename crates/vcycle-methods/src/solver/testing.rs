@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::random::Numbers;
 use super::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
-    Ir, Method, Minres, PipeCg, PipeGmres, Recycling, Solver,
+    Ir, Method, Minres, Numbers, PipeCg, PipeGmres, Recycling, Solver,
 };
 use crate::executor::{Executor, Workspace};
 use crate::linop::{LinOp, MatrixFree};

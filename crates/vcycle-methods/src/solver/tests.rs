@@ -328,8 +328,8 @@ fn factors_of_an_ill_conditioned_matrix_end_after_few_corrections_with_every_row
     assert_eq!(outcome.status, Status::AccuracyLimit, "{outcome}");
     assert!(outcome.iterations <= 3, "{outcome}");
     assert!(outcome.condition > 1e4, "{outcome}");
-    for said in ["backward error", "condition number at least"] {
-        assert!(outcome.to_string().contains(said), "{outcome}");
+    for words in ["backward error", "condition number at least"] {
+        assert!(outcome.to_string().contains(words), "{outcome}");
     }
     let x = x.to_vec();
     for row in 0..100 {

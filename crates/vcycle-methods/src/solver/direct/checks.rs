@@ -1,8 +1,8 @@
-//! What is asked of a matrix and of its factors.
+//! Requirements of a matrix and of its factors.
 
 use num_traits::Float;
 
-use super::super::random::Numbers;
+use super::super::Numbers;
 use crate::dense::norm;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;

@@ -145,7 +145,7 @@ fn square<T: Scalar>(a: &dyn LinOp<T>) -> Result<std::borrow::Cow<'_, Csr<T>>> {
 type Made<T> = (Symbolic, Arc<dyn LinOp<T>>);
 
 fn factorised<T: Scalar>(a: &Csr<T>, known: Option<&Symbolic>, ws: &Workspace) -> Result<Made<T>> {
-    // Constants: only one of the ways is compiled for a type.
+    // Constants: only one of the branches is compiled for a type.
     if const { matches!(T::KIND, Kind::F64 | Kind::F32) } {
         factors::<f64, T>(&a.convert()?, known, ws)
     } else if const { T::KIND.is_complex() } {

@@ -1,6 +1,6 @@
 //! Every kind of matrix, on the host and on devices, and those that have no inverse.
 
-use super::super::random::Numbers;
+use super::super::Numbers;
 use super::*;
 use crate::executor::Executor;
 use crate::gallery;
