@@ -48,16 +48,20 @@ fn the_brief_form_has_what_differs_and_means_the_same() {
 
 #[test]
 fn every_default_survives_its_own_serialisation() {
-    for one in SolverConfig::all() {
-        let value = serde_json::to_value(&one).unwrap();
-        assert_eq!(SolverConfig::from_value(value).unwrap(), one);
-        assert_eq!(one.to_string().parse::<SolverConfig>().unwrap(), one);
+    for solver in SolverConfig::all() {
+        let value = serde_json::to_value(&solver).unwrap();
+        assert_eq!(SolverConfig::from_value(value).unwrap(), solver);
+        assert_eq!(solver.to_string().parse::<SolverConfig>().unwrap(), solver);
     }
-    for one in PreconditionerConfig::all() {
-        let value = serde_json::to_value(&one).unwrap();
-        assert_eq!(PreconditionerConfig::from_value(value).unwrap(), one);
-        let read: PreconditionerConfig = one.to_string().parse().unwrap();
-        assert_eq!(read, one);
+    for preconditioner in PreconditionerConfig::all() {
+        let value = serde_json::to_value(&preconditioner).unwrap();
+        let read = PreconditionerConfig::from_value(value).unwrap();
+        assert_eq!(read, preconditioner);
+        let text = preconditioner.to_string();
+        assert_eq!(
+            text.parse::<PreconditionerConfig>().unwrap(),
+            preconditioner
+        );
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::family::components;
 use super::inner::{InnerSolver, Schwarz};
-use super::value::{Table, arguments, bad_value, brief_form, named, parameters, short_form};
+use super::text::{brief_form, named, short_form};
+use super::value::{Table, arguments, bad_value, parameters};
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;

@@ -8,9 +8,11 @@ mod family;
 mod inner;
 mod line;
 mod presets;
+mod reader;
 mod run;
 mod sort;
 mod stop;
+mod text;
 mod value;
 
 use std::path::Path;

@@ -1,40 +1,34 @@
-//! From text to parameter structs, with errors that name key and place, and to text again: tables of files, and the short
-//! form of options.
+//! From text to parameter structs, with errors that name key and place.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::reader::{ParameterError, ParameterReader};
 use crate::error::{ConfigError, nearest};
 
 pub(super) type Table = Map<String, Value>;
 
 /// Reads parameters `P` from a table: keys that are absent keep their defaults.
-pub(super) fn parameters<P: DeserializeOwned>(place: &str, table: Table) -> Result<P, ConfigError> {
+pub(super) fn parameters<P>(place: &str, table: Table) -> Result<P, ConfigError>
+where
+    P: DeserializeOwned,
+{
+    let read = |table: Table| P::deserialize(ParameterReader(Value::Object(table)));
     for (key, value) in &table {
         // One key at a time, because an error does not name it.
         let alone = Table::from_iter([(key.clone(), value.clone())]);
-        if let Err(error) = serde_json::from_value::<P>(alone.into()) {
-            let reason = error.to_string();
-            return Err(match unknown_field(&reason) {
-                Some((found, known)) if found == *key => unknown_key(place, key, known),
-                Some((found, known)) => unknown_key(&format!("{place}, {key}"), &found, known),
-                None => bad_value(place, key, value, reason),
-            });
-        }
+        read(alone).map_err(|error| match error {
+            ParameterError::UnknownKey(found, known) if found == *key => {
+                unknown_key(place, key, known)
+            }
+            ParameterError::UnknownKey(found, known) => {
+                unknown_key(&format!("{place}, {key}"), &found, known)
+            }
+            ParameterError::BadValue(reason) => bad_value(place, key, value, reason),
+        })?;
     }
-    serde_json::from_value(table.into())
-        .map_err(|error| bad_value(place, "", &Value::Null, error.to_string()))
-}
-
-/// The key that a struct does not have and those it has, of a message such as "unknown field `a`, expected one of `b`, `c`".
-fn unknown_field(message: &str) -> Option<(String, Vec<String>)> {
-    let words = message.strip_prefix("unknown field ")?.split('`');
-    let mut quoted = words.skip(1).step_by(2).map(str::to_owned);
-    let (key, mut known) = (quoted.next()?, quoted.collect::<Vec<_>>());
-    known.sort_unstable();
-    Some((key, known))
+    read(table).map_err(|error| bad_value(place, "", &Value::Null, error.to_string()))
 }
 
 /// The keys of a parameter struct, as serde knows them.
@@ -102,7 +96,7 @@ fn insert(table: &mut Table, key: &str, value: Value) {
 }
 
 /// What [`arguments`] makes a table of again: `key=value` for everything that is not null.
-fn key_values(table: &Table) -> Vec<String> {
+pub(super) fn key_values(table: &Table) -> Vec<String> {
     let parts = table.iter().flat_map(|(key, value)| match value {
         Value::Null => Vec::new(),
         Value::Object(nested) => {
@@ -133,80 +127,5 @@ pub(super) fn literal(text: &str) -> Value {
             Ok(number @ Value::Number(_)) => number,
             _ => text.into(),
         },
-    }
-}
-
-/// What stands in a file: the name, then the parameters.
-pub(super) fn named<S: Serializer>(
-    name: &str,
-    parameters: &Value,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    let mut table = to.serialize_map(None)?;
-    table.serialize_entry("name", name)?;
-    for (key, value) in parameters.as_object().into_iter().flatten() {
-        table.serialize_entry(key, &ParameterValue(value))?;
-    }
-    table.end()
-}
-
-/// A value of a parameter. Parameters are serialised in two steps, to a [`Value`] and from there, so that each struct
-/// is compiled for one format only.
-struct ParameterValue<'v>(&'v Value);
-
-impl Serialize for ParameterValue<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            // TOML leaves out what is not given, but knows no null.
-            Value::Null => to.serialize_none(),
-            Value::Array(values) => to.collect_seq(values.iter().map(ParameterValue)),
-            Value::Object(table) => to.collect_map(
-                table
-                    .iter()
-                    .map(|(key, value)| (key, ParameterValue(value))),
-            ),
-            other => other.serialize(to),
-        }
-    }
-}
-
-pub(super) fn short_form(name: &str, component: &impl Serialize) -> String {
-    joined(name, &table(component))
-}
-
-pub(super) fn brief_form(
-    name: &str,
-    component: &impl Serialize,
-    default: &impl Serialize,
-) -> String {
-    let mut own = table(component);
-    remove_equal(&mut own, &table(default));
-    joined(name, &own)
-}
-
-/// The parameters alone.
-fn table(component: &impl Serialize) -> Table {
-    let Ok(Value::Object(mut table)) = serde_json::to_value(component) else {
-        return Table::new();
-    };
-    table.remove("name");
-    table
-}
-
-/// Leaves what differs, in tables inside it too.
-fn remove_equal(table: &mut Table, default: &Table) {
-    table.retain(|key, value| default.get(key) != Some(value));
-    for (key, value) in table {
-        if let (Value::Object(inner), Some(Value::Object(default))) = (value, default.get(key)) {
-            remove_equal(inner, default);
-        }
-    }
-}
-
-fn joined(name: &str, table: &Table) -> String {
-    let arguments = key_values(table);
-    match arguments.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}:{}", arguments.join(",")),
     }
 }
