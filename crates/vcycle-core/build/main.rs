@@ -158,7 +158,7 @@ impl Program {
         let (name, rest) = head.split_once('(').expect("parameters");
         let name = name.split_whitespace().last().expect("a name");
         let parameters = rest.rsplit_once(')').expect("an end of parameters").0;
-        let parameters = self.macros.parameters(parameters).map(rust::told_apart);
+        let parameters = self.macros.parameters(parameters).map(rust::distinct);
         let parameters =
             parameters.unwrap_or_else(|| panic!("parameters of {name} depend on definitions"));
         match self.kernels.iter().find(|kernel| kernel.name == name) {

@@ -234,7 +234,7 @@ fn local(name: &str) -> String {
 }
 
 /// Parameters of which none has the name of another: what a macro stands for may be called like one that it does not contain.
-pub fn told_apart(mut parameters: Vec<Parameter>) -> Vec<Parameter> {
+pub fn distinct(mut parameters: Vec<Parameter>) -> Vec<Parameter> {
     let is_one = |parameter: &&Parameter| matches!(parameter, Parameter::One { .. });
     let ones = parameters.iter().filter(is_one).map(Parameter::name);
     let ones: Vec<String> = ones.map(str::to_owned).collect();

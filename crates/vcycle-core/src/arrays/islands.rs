@@ -9,7 +9,7 @@ use crate::grid::Grid;
 const MOST_CELLS: usize = 1 << 16;
 /// Cells of all boxes together for each cell of the grid, at most.
 const MOST_BOXES: usize = 16;
-/// Numbers that kernels are told of each box.
+/// Numbers of each box that kernels read.
 pub(crate) const WORDS: usize = 10;
 
 /// Some cells of a grid along each axis.
@@ -123,7 +123,7 @@ impl IslandBoxes {
         self.boxes.last().map_or(0, |last| last.places().end)
     }
 
-    /// What kernels are told, with two more numbers for each box.
+    /// What kernels read, with two more numbers for each box.
     pub(crate) fn table(&self, further: impl Fn(usize) -> [u32; 2]) -> Vec<u32> {
         let (mut table, mut near) = (Vec::new(), Vec::<u32>::new());
         let first = WORDS * (self.boxes.len() + 1);
@@ -159,7 +159,7 @@ fn find_near(boxes: &mut [IslandBox]) {
 #[derive(Debug)]
 pub struct IslandFunctions {
     pub(crate) boxes: IslandBoxes,
-    /// What kernels are told of the boxes.
+    /// What kernels read of the boxes.
     pub(crate) table: Buffer<u32>,
     pub(crate) z: Buffer<f64>,
     pub(crate) az: Buffer<f64>,

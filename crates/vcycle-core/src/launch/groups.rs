@@ -67,7 +67,7 @@ impl Groups {
         mut counts: Buffer<u32>,
     ) -> Result<Self> {
         let rows = sizes.len();
-        let mut list = queue.room(rows)?;
+        let mut list = queue.uninit(rows)?;
         let counted = counts.pointer_mut()?;
         let coming = counts.begin_read()?;
         let taken = counted.at(CLASSES + 2);
@@ -190,7 +190,7 @@ impl Queue<'_> {
     /// Row lengths for row offsets.
     pub(crate) fn lengths(&self, offsets: &Buffer<usize>) -> Result<Buffer<u32>> {
         let rows = offsets.len() - 1;
-        let mut lengths = self.room(rows)?;
+        let mut lengths = self.uninit(rows)?;
         kernels::arrays::lengths(rows, offsets, &mut lengths)?.items(self, rows)?;
         Ok(lengths)
     }

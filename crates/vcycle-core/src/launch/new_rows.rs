@@ -33,8 +33,8 @@ impl Queue<'_> {
     ) -> Result<NewRows<T>> {
         Ok(NewRows {
             offsets,
-            columns: self.room(entries)?,
-            values: self.room(entries)?,
+            columns: self.uninit(entries)?,
+            values: self.uninit(entries)?,
         })
     }
 
@@ -46,7 +46,7 @@ impl Queue<'_> {
         fill: impl FnOnce((&Buffer<usize>, &mut Buffer<u32>)) -> Result<()>,
     ) -> Result<Pattern> {
         let (offsets, entries) = self.offsets(lengths)?;
-        let mut columns = self.room(entries)?;
+        let mut columns = self.uninit(entries)?;
         fill((&offsets, &mut columns))?;
         Ok(Pattern::of_buffers(size, offsets, columns))
     }

@@ -79,7 +79,7 @@ impl Pattern {
     }
 
     /// Notes that every row has one entry.
-    pub(crate) fn tell_single_entries(&self) {
+    pub(crate) fn note_single_entries(&self) {
         let _ = self.single_entries.set(true);
     }
 
@@ -95,7 +95,7 @@ impl Pattern {
     }
 
     /// Notes whether any row is empty.
-    pub(crate) fn tell_empty_rows(&self, are_there: bool) {
+    pub(crate) fn note_empty_rows(&self, are_there: bool) {
         let _ = self.empty_rows.set(are_there);
     }
 

@@ -34,8 +34,8 @@ impl<'e> Queue<'e> {
         }
     }
 
-    /// `len` values that nobody has written yet.
-    pub(crate) fn room<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+    /// `len` values that are not initialised.
+    pub(crate) fn uninit<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::room(self.executor, len)
     }
 
@@ -46,7 +46,7 @@ impl<'e> Queue<'e> {
 
     /// `len` times `value`.
     pub(crate) fn filled(&self, len: usize, value: u32) -> Result<Buffer<u32>> {
-        let mut values = self.room(len)?;
+        let mut values = self.uninit(len)?;
         kernels::arrays::fill(len, value, &mut values)?.items(self, len)?;
         Ok(values)
     }

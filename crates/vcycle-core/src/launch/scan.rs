@@ -10,27 +10,27 @@ const TILE: usize = 8 * BLOCK as usize;
 
 impl Queue<'_> {
     /// Where runs of so many entries begin that follow each other, and at the end their sum, which
-    /// the host is told as well: row offsets for row lengths.
+    /// the host reads as well: row offsets for row lengths.
     pub fn offsets(&self, counts: &Buffer<u32>) -> Result<(Buffer<usize>, usize)> {
-        let mut total = self.room::<u64>(1)?;
-        let (offsets, told) = self.offsets_and_told(counts, &mut total)?;
-        Ok((offsets, told[0] as usize))
+        let mut total = self.uninit::<u64>(1)?;
+        let (offsets, totals) = self.offsets_with_totals(counts, &mut total)?;
+        Ok((offsets, totals[0] as usize))
     }
 
-    /// The same with further numbers that the host is to be told: all of `told`, the first of which becomes the sum.
-    pub(crate) fn offsets_and_told<C: Element>(
+    /// The same with further numbers that the host reads: all of `totals`, the first of which becomes the sum.
+    pub(crate) fn offsets_with_totals<C: Element>(
         &self,
         counts: &Buffer<C>,
-        told: &mut Buffer<u64>,
+        totals: &mut Buffer<u64>,
     ) -> Result<(Buffer<usize>, Vec<u64>)> {
-        let total = told.pointer_mut()?;
+        let total = totals.pointer_mut()?;
         let sums = self.sums_of_tiles(counts, total)?;
         if sums.is_none() {
             let offsets = self.scan_tiles(counts, None, total)?;
-            return Ok((offsets, told.begin_read()?.wait()?));
+            return Ok((offsets, totals.begin_read()?.wait()?));
         }
         // The sum is on its way to the host while the offsets are made.
-        let coming = told.begin_read()?;
+        let coming = totals.begin_read()?;
         let offsets = self.scan_tiles(counts, sums.as_ref(), total)?;
         Ok((offsets, coming.wait()?))
     }
@@ -57,7 +57,7 @@ impl Queue<'_> {
         if tiles <= 1 {
             return Ok(None);
         }
-        let mut sums = self.room::<u64>(tiles)?;
+        let mut sums = self.uninit::<u64>(tiles)?;
         let counter = self.gpu.counter();
         kernels::arrays::sum_tiles(counts.len(), counts, &mut sums, total, counter)?
             .run(self.gpu, tiles)?;
@@ -71,7 +71,7 @@ impl Queue<'_> {
         total: Write<u64>,
     ) -> Result<Buffer<usize>> {
         let len = counts.len();
-        let mut offsets = self.room::<usize>(len + 1)?;
+        let mut offsets = self.uninit::<usize>(len + 1)?;
         kernels::arrays::scan_tiles(len, counts, sums, total, &mut offsets)?
             .run(self.gpu, len.div_ceil(TILE).max(1))?;
         Ok(offsets)

@@ -56,7 +56,7 @@ type SlicesParts<'s> = (
 );
 
 impl Slices {
-    /// What kernels are given, and the definitions that tell of it.
+    /// What kernels are given, and the definitions for it.
     fn parts(&self) -> Result<(SlicesParts<'_>, [Define; 3])> {
         let (mark, marks) = self.marks.pointer()?;
         let (starts, order) = (&self.starts, self.order.as_ref());

@@ -120,7 +120,7 @@ impl Slices {
         let work = KernelInputs::new(queue, pattern, self.threads, self.order.clone());
         let in_slices = self.step_count * LANES;
         let count = self.parts.as_ref().map_or(0, |parts| parts.count);
-        let mut placed = queue.room(in_slices + count * CHUNK)?;
+        let mut placed = queue.uninit(in_slices + count * CHUNK)?;
         let to: Write<T> = placed.pointer_mut()?;
         let (mark, marks) = self.marks.pointer()?;
         let values_bits = values.pointer()?.bits();
@@ -142,17 +142,17 @@ fn divided(
 ) -> Result<(Option<Buffer<u32>>, Option<Parts>)> {
     let (offsets, columns) = pattern.buffers();
     let rows = pattern.size().rows;
-    let (mut flags, mut counts) = (queue.room(rows)?, queue.room(rows)?);
+    let (mut flags, mut counts) = (queue.uninit(rows)?, queue.uninit(rows)?);
     kernels::divide(rows, offsets, limit, &mut flags, &mut counts)?.items(queue, rows)?;
     let (places, short) = queue.offsets(&flags)?;
     let (firsts, count) = queue.offsets(&counts)?;
-    let (mut order, mut table) = (queue.room(short)?, queue.room(4 * count)?);
+    let (mut order, mut table) = (queue.uninit(short)?, queue.uninit(4 * count)?);
     kernels::list_rows(rows, offsets, &places, &firsts, &mut order, &mut table)?
         .items(queue, rows)?;
     let mut parts = Parts {
         count,
         table,
-        columns: queue.room(count * CHUNK)?,
+        columns: queue.uninit(count * CHUNK)?,
     };
     let to = parts.columns.pointer_mut()?;
     parts.place(queue, pattern, columns, to)?;
@@ -178,7 +178,7 @@ impl Parts {
 /// How many rows are longer than 8, 16, 32, 64, 128 and 256.
 type Longer = [usize; 6];
 
-/// What the row lengths of a matrix tell, and a sample of its rows.
+/// What is known of the row lengths of a matrix, and of a sample of its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Survey {
     longer: Longer,
@@ -190,7 +190,7 @@ pub(crate) struct Survey {
     shapes: [[u32; 2]; SHAPES],
 }
 
-/// Numbers that tell of row lengths, and shapes of blocks, as in `kernels/slices.c`.
+/// Numbers about row lengths, and shapes of blocks, as in `kernels/slices.c`.
 const FACTS: usize = 13;
 const SHAPES: usize = 20;
 /// Rows of a group of the sample; every shape has whole blocks in it.
@@ -316,7 +316,7 @@ impl<'w> KernelInputs<'w> {
 
     /// Long rows first in every window.
     fn sorted(&self) -> Result<Buffer<u32>> {
-        let mut sorted = self.queue.room(self.rows)?;
+        let mut sorted = self.queue.uninit(self.rows)?;
         let (offsets, order) = (self.pattern.buffers().0, self.order.as_ref());
         kernels::sort_windows(self.rows, offsets, order, &mut sorted)?
             .items(self.queue, self.rows)?;
@@ -325,7 +325,7 @@ impl<'w> KernelInputs<'w> {
 
     fn encoded(self, parts: Option<Parts>) -> Result<Slices> {
         let queue = self.queue;
-        let mut sizes = queue.room::<u64>(self.slices)?;
+        let mut sizes = queue.uninit::<u64>(self.slices)?;
         // Steps and units of all, and the largest mark.
         let mut totals = queue.zeros::<u64>(2)?;
         let all: Write<u64> = totals.pointer_mut()?;
@@ -343,11 +343,11 @@ impl<'w> KernelInputs<'w> {
             order: self.order.clone(),
             starts,
             marks: match totals[1] <= u8::MAX.into() {
-                true => Marks::Short(queue.room(self.rows)?),
-                false => Marks::Long(queue.room(self.rows)?),
+                true => Marks::Short(queue.uninit(self.rows)?),
+                false => Marks::Long(queue.uninit(self.rows)?),
             },
-            bases: queue.room(step_count as usize)?,
-            codes: queue.room(unit_count as usize * UNIT)?,
+            bases: queue.uninit(step_count as usize)?,
+            codes: queue.uninit(unit_count as usize * UNIT)?,
             step_count: step_count as usize,
             parts,
         };

@@ -61,7 +61,7 @@ impl Strips {
     ) -> Result<Buffer<T>> {
         let (own, entries) = (&self.slices, self.block.rows * self.block.cols);
         let slices = own.slice_count();
-        let mut placed = queue.room(own.step_count * LANES * entries)?;
+        let mut placed = queue.uninit(own.step_count * LANES * entries)?;
         let (mark, marks) = own.marks.pointer()?;
         let to: Write<T> = placed.pointer_mut()?;
         let (offsets, columns) = pattern.buffers();
@@ -107,7 +107,7 @@ pub(crate) fn block_pattern(
     let (offsets, columns) = pattern.buffers();
     let given = (strips.rows, size.rows, offsets, columns);
     let shape = shape(block, size_of::<u32>());
-    let mut counts = queue.room(strips.rows)?;
+    let mut counts = queue.uninit(strips.rows)?;
     kernels::count_blocks(given, &mut counts)?
         .with(&shape)
         .items(queue, strips.rows)?;
@@ -115,7 +115,7 @@ pub(crate) fn block_pattern(
     if count * block.rows * block.cols * least_filled > entries * 100 {
         return Ok(None);
     }
-    let mut columns = queue.room(count)?;
+    let mut columns = queue.uninit(count)?;
     kernels::list_blocks(given, &offsets, &mut columns)?
         .with(&shape)
         .items(queue, strips.rows)?;

@@ -42,14 +42,14 @@ pub(crate) fn sorted(
         let (_, by_column) = queue.bucketed(columns, size.cols)?;
         let (triplets, places) = queue.bucketed(&queue.gathered(&by_column, rows)?, size.rows)?;
         let order = queue.gathered(&places, &by_column)?;
-        let mut marks = queue.room(len)?;
+        let mut marks = queue.uninit(len)?;
         kernels::mark_first(len, &order, rows, columns, &mut marks)?.items(&queue, len)?;
         let (entries, count) = queue.offsets(&marks)?;
-        let (mut found, mut starts) = (queue.room(count)?, queue.zeros::<usize>(count + 1)?);
+        let (mut found, mut starts) = (queue.uninit(count)?, queue.zeros::<usize>(count + 1)?);
         let (to, begin) = (&mut found, &mut starts);
         kernels::fill_entries(len, &order, columns, &marks, &entries, to, begin)?
             .items(&queue, len)?;
-        let mut offsets = queue.room(size.rows + 1)?;
+        let mut offsets = queue.uninit(size.rows + 1)?;
         kernels::row_offsets(size.rows + 1, &triplets, &entries, &mut offsets)?
             .items(&queue, size.rows + 1)?;
         Ok(Sorted {
@@ -68,7 +68,7 @@ compiled_fn! {
         values: &Buffer<T>,
     ) -> Result<Option<Buffer<T>>> {
         on_real_device::<T, _>(values.executor(), |queue| {
-            let (entries, mut out) = (starts.len() - 1, queue.room(starts.len() - 1)?);
+            let (entries, mut out) = (starts.len() - 1, queue.uninit(starts.len() - 1)?);
             kernels::sum_triplets(entries, starts, order, values, &mut out)?
                 .items(&queue, entries)?;
             Ok(out)
@@ -84,7 +84,7 @@ impl Queue<'_> {
         limit: usize,
     ) -> Result<(Buffer<usize>, Buffer<u32>)> {
         let len = indices.len();
-        let mut offsets = self.room(len + 1)?;
+        let mut offsets = self.uninit(len + 1)?;
         kernels::count_up(len + 1, &mut offsets)?.items(self, len + 1)?;
         let single = Pattern::of_buffers(Size::new(len, limit), offsets, indices.clone());
         let buckets = self.transpose_pattern(&single)?;
@@ -93,7 +93,7 @@ impl Queue<'_> {
     }
 
     pub(crate) fn gathered(&self, places: &Buffer<u32>, from: &Buffer<u32>) -> Result<Buffer<u32>> {
-        let mut out = self.room(places.len())?;
+        let mut out = self.uninit(places.len())?;
         kernels::gather(places.len(), places, from, &mut out)?.items(self, places.len())?;
         Ok(out)
     }

@@ -16,7 +16,7 @@ const FEW: usize = 30_000;
 
 /// Rows with tables of one size.
 struct Bin {
-    /// Slots of a table; none where the host is told.
+    /// Slots of a table; none where the host chooses them.
     capacity: Option<usize>,
     /// Threads that share a row.
     lanes: usize,
@@ -84,7 +84,7 @@ impl Rooms {
     pub(crate) fn new(queue: Queue<'_>, rows: usize, max_elements: usize) -> Result<Self> {
         Ok(match max_elements {
             1..=8 => Self::Alike(max_elements),
-            _ => Self::Sizes(queue.room(rows)?),
+            _ => Self::Sizes(queue.uninit(rows)?),
         })
     }
 
@@ -103,8 +103,8 @@ impl<'q> Binned<'q> {
         Ok(Self {
             queue,
             size,
-            lengths: queue.room(size.rows)?,
-            bins: queue.room(size.rows)?,
+            lengths: queue.uninit(size.rows)?,
+            bins: queue.uninit(size.rows)?,
             counters: queue.zeros(BINS.len() + 1)?,
         })
     }
@@ -149,7 +149,7 @@ impl<'q> Binned<'q> {
             }
         };
         // The lengths are still to be written.
-        let lengths = queue.room(0)?;
+        let lengths = queue.uninit(0)?;
         let mut loose = queue.loose_rows((starts.as_ref(), room), total, lengths)?;
         let order = self.order()?;
         let out = (loose.columns.pointer_mut()?, loose.values.pointer_mut()?);
@@ -162,7 +162,7 @@ impl<'q> Binned<'q> {
     /// The rows, bin after bin.
     fn order(&self) -> Result<Buffer<u32>> {
         let (queue, rows) = (self.queue, self.size.rows);
-        let mut order = queue.room(rows)?;
+        let mut order = queue.uninit(rows)?;
         let mut sizes = queue.zeros::<u32>(BINS.len())?;
         kernels::binned_collect(rows, &self.bins, &self.counters, &mut sizes, &mut order)?
             .rows(&queue, (rows, 1))?;
@@ -214,7 +214,7 @@ impl Again {
     /// None yet, of at most `rows` rows.
     pub fn new(queue: Queue<'_>, rows: usize) -> Result<Self> {
         Ok(Self {
-            list: queue.room(rows)?,
+            list: queue.uninit(rows)?,
             count: queue.zeros(1)?,
         })
     }
@@ -258,7 +258,7 @@ impl Bin {
         let slots = blocks * rows_of_block * capacity;
         let mut tables = match slots {
             0 => None,
-            _ => Some((queue.room::<u32>(slots)?, queue.room::<V>(slots)?)),
+            _ => Some((queue.uninit::<u32>(slots)?, queue.uninit::<V>(slots)?)),
         };
         let (table_keys, sums) = match &mut tables {
             Some((keys, sums)) => (keys.pointer_mut()?, sums.pointer_mut()?),

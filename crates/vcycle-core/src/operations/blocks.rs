@@ -36,14 +36,14 @@ compiled_fn! {
         most,
         count,
         starts,
-        precisions: queue.room(count)?,
-        values: queue.room::<T::Arith>(count * most * most)?,
+        precisions: queue.uninit(count)?,
+        values: queue.uninit::<T::Arith>(count * most * most)?,
     };
     let [singular, counts @ ..] = inverses.fill(a, is_adaptive)?;
     if singular != NOWHERE {
         return Ok(Err(singular as usize));
     }
-    let mut places = queue.room(count)?;
+    let mut places = queue.uninit(count)?;
     Ok(Ok(DeviceBlocks {
         blocks,
         full: inverses.stored::<T, T>(0, counts, &mut places)?,
@@ -67,7 +67,7 @@ pub fn norms(a: &Csr<f64>, rows: usize) -> Result<Option<Csr<f64>>> {
     let Some(pattern) = block_pattern(&queue, a.pattern(), block, 0)? else {
         return Ok(None);
     };
-    let (strips, mut norms) = (pattern.size().rows, queue.room(pattern.nonzeros())?);
+    let (strips, mut norms) = (pattern.size().rows, queue.uninit(pattern.nonzeros())?);
     let (offsets, columns) = a.pattern().buffers();
     let given = (strips, a.size().rows, offsets, columns);
     strips::block_norms(given, &pattern, a.values_buffer(), &mut norms)?
@@ -187,11 +187,11 @@ fn find<T: Scalar>(
         ("S", T::NAME),
         size,
     ];
-    let mut alike = queue.room::<u32>(rows)?;
+    let mut alike = queue.uninit::<u32>(rows)?;
     kernels::blocks_alike(rows, a.pattern(), &mut alike)?
         .with(&plain)
         .items(&queue, rows + 1)?;
-    let (mut next, mut begins) = (queue.room(rows)?, queue.room(rows)?);
+    let (mut next, mut begins) = (queue.uninit(rows)?, queue.uninit(rows)?);
     kernels::blocks_next(rows, most, &alike, &mut next, &mut begins)?
         .with(&plain)
         .items(&queue, rows + 1)?;
@@ -206,7 +206,7 @@ fn find<T: Scalar>(
         reached *= 2;
     }
     let (numbers, count) = queue.offsets(&begins)?;
-    let (mut blocks, mut starts) = (queue.room(rows)?, queue.room(count + 1)?);
+    let (mut blocks, mut starts) = (queue.uninit(rows)?, queue.uninit(count + 1)?);
     kernels::blocks_list(rows, &numbers, &mut blocks, &mut starts)?
         .with(&plain)
         .items(&queue, rows + 1)?;
@@ -242,14 +242,14 @@ impl<A: Field> BlockInverses<'_, A> {
     ) -> Result<Buffer<S>> {
         let (queue, count) = (self.queue, self.count);
         if counts[precision] == 0 {
-            return queue.room(0);
+            return queue.uninit(0);
         }
-        let mut sizes = queue.room(count)?;
+        let mut sizes = queue.uninit(count)?;
         kernels::blocks_sizes(count, precision, &self.starts, &self.precisions, &mut sizes)?
             .with(&[("T", T::NAME), ("ACC", A::NAME), ("S", S::NAME), self.size])
             .items(&queue, count)?;
         let (offsets, total) = queue.offsets(&sizes)?;
-        let mut out = queue.room(total)?;
+        let mut out = queue.uninit(total)?;
         kernels::blocks_store(
             count,
             self.most,

@@ -56,13 +56,13 @@ fn extremes_of<T: Scalar>(
     matrices: &[&Csr<T>],
     diagonal: usize,
 ) -> Result<Vec<Extremes>> {
-    let mut found = queue.room::<f64>(3 * matrices.len())?;
+    let mut found = queue.uninit::<f64>(3 * matrices.len())?;
     let to = found.pointer_mut()?;
     for (number, &a) in matrices.iter().enumerate() {
         let blocks = (a.size().rows * SHARES).div_ceil(kernels::FILE.block as usize);
         // Without rows one block says so.
         let blocks = blocks.clamp(1, REDUCTION);
-        let mut partials = queue.room::<f64>(3 * blocks)?;
+        let mut partials = queue.uninit::<f64>(3 * blocks)?;
         let (counter, to) = (queue.gpu.counter(), to.at(3 * number));
         kernels::extremes(a, diagonal, &mut partials, counter, to)?.run(queue.gpu, blocks)?;
     }
@@ -96,7 +96,7 @@ compiled_fn! {
             return Ok(None);
         }
         on_device(executor, |queue| {
-            let mut out = queue.room(a.size().rows)?;
+            let mut out = queue.uninit(a.size().rows)?;
             let (weight, mut first) = (T::Arith::from_f64(weight), queue.filled(2, NOWHERE)?);
             kernels::invert(a, diagonal, sums, weight, &mut out, &mut first)?
                 .items(&queue, a.size().rows * SHARES)?;
@@ -115,7 +115,7 @@ compiled_fn! {
             if found.is_none() {
                 *found = Some(queue.zeros(1)?);
             }
-            let mut out = queue.room(values.len())?;
+            let mut out = queue.uninit(values.len())?;
             kernels::convert(values.len(), values, &mut out, found.as_mut())?
                 .items(&queue, values.len())?;
             Ok(out)
@@ -140,7 +140,7 @@ compiled_fn! {
 impl Queue<'_> {
     /// The values in another precision, rounded once.
     pub(crate) fn convert<T: Scalar, S: Scalar>(&self, values: &Buffer<T>) -> Result<Buffer<S>> {
-        let mut out = self.room(values.len())?;
+        let mut out = self.uninit(values.len())?;
         kernels::convert(values.len(), values, &mut out, None::<&mut Buffer<u32>>)?
             .items(self, values.len())?;
         Ok(out)
@@ -148,7 +148,7 @@ impl Queue<'_> {
 
     /// The diagonal; zero where no entry is stored.
     pub(crate) fn diagonal<T: Scalar>(&self, a: &Csr<T>) -> Result<Buffer<T>> {
-        let mut out = self.room(a.size().rows.min(a.size().cols))?;
+        let mut out = self.uninit(a.size().rows.min(a.size().cols))?;
         let (offsets, columns) = a.pattern().buffers();
         let (rows, values) = (out.len(), a.values_buffer());
         kernels::diagonal((rows, offsets, columns, values), &mut out)?.items(self, rows)?;
@@ -160,7 +160,7 @@ compiled_fn! {
     /// `|a_ii|` on the diagonal and `-|a_ij|` beside it.
     pub fn magnitudes[any T: Scalar](a: &Csr<T>) -> Result<Option<Csr<f64>>> {
         on_device(a.executor(), |queue| {
-            let mut sizes = queue.room(a.nonzeros())?;
+            let mut sizes = queue.uninit(a.nonzeros())?;
             kernels::magnitudes(a, &mut sizes)?.items(&queue, a.size().rows)?;
             Ok(Csr::of_buffers(a.pattern(), sizes))
         })
@@ -171,7 +171,7 @@ compiled_fn! {
     /// Values times a number.
     pub(crate) fn scaled[any T: Scalar](values: &Buffer<T>, factor: <T as Scalar>::Arith) -> Result<Option<Buffer<T>>> {
         on_device(values.executor(), |queue| {
-            let mut out = queue.room(values.len())?;
+            let mut out = queue.uninit(values.len())?;
             kernels::scale(values.len(), factor, values, &mut out)?.items(&queue, values.len())?;
             Ok(out)
         })
@@ -259,7 +259,7 @@ pub(crate) fn check_order(
 /// Indices in 64 bits.
 pub(crate) fn widened(indices: &Buffer<u32>) -> Result<Option<Buffer<usize>>> {
     on_device(indices.executor(), |queue| {
-        let mut out = queue.room(indices.len())?;
+        let mut out = queue.uninit(indices.len())?;
         arrays::widen_indices(indices.len(), indices, &mut out)?.items(&queue, indices.len())?;
         Ok(out)
     })
@@ -268,7 +268,7 @@ pub(crate) fn widened(indices: &Buffer<u32>) -> Result<Option<Buffer<usize>>> {
 /// Indices in 32 bits; what does not fit becomes the largest number.
 pub(crate) fn narrowed(indices: &Buffer<usize>) -> Result<Option<Buffer<u32>>> {
     on_device(indices.executor(), |queue| {
-        let mut out = queue.room(indices.len())?;
+        let mut out = queue.uninit(indices.len())?;
         arrays::narrow_indices(indices.len(), indices, &mut out)?.items(&queue, indices.len())?;
         Ok(out)
     })

@@ -1,8 +1,7 @@
-//! Stages that run on the host although their operands are on a device, or otherwise than was asked for, and who is
-//! told of them.
+//! Stages that run on the host although their operands are on a device, or otherwise than requested, and reports of them.
 //!
 //! A stage without kernels calls [`on_host`] before its algorithm of the host begins, one that does something else
-//! than was asked for calls [`remark`]. Whoever runs a set-up watches with [`HostStages`] and says what was seen. What is seen belongs to the thread that runs the set-up: stages begin
+//! than requested calls [`remark`]. A set-up watches with [`HostStages`] and reports what was seen. What is seen belongs to the thread that runs the set-up: stages begin
 //! on it, however many threads they use then.
 
 use std::cell::RefCell;
@@ -66,8 +65,8 @@ impl HostStages {
         }
     }
 
-    /// What was seen, everything once; told to the observers of a run, too.
-    pub fn tell(self, log: &Log) -> Vec<String> {
+    /// What was seen, everything once; the observers of a run get it, too.
+    pub fn report(self, log: &Log) -> Vec<String> {
         let notes = SEEN.take().unwrap_or_default();
         notes.iter().for_each(|note| log.note(note));
         notes
@@ -91,19 +90,19 @@ mod tests {
     fn operands_of_the_host_are_nothing_to_talk_about() {
         let watch = HostStages::watch();
         on_host(&Executor::cpu(), SOME);
-        assert!(watch.tell(&Log::new()).is_empty());
+        assert!(watch.report(&Log::new()).is_empty());
     }
 
     #[test]
-    fn remarks_are_told_of_any_place() {
+    fn remarks_are_reported_of_any_place() {
         let watch = HostStages::watch();
         remark("something else".to_owned());
         remark("something else".to_owned());
-        assert_eq!(watch.tell(&Log::new()), ["something else"]);
+        assert_eq!(watch.report(&Log::new()), ["something else"]);
     }
 
     #[test]
-    fn every_stage_is_told_once_by_the_innermost_watch() {
+    fn every_stage_is_reported_once_by_the_innermost_watch() {
         let Some(device) = crate::testing::device() else {
             return;
         };
@@ -112,11 +111,11 @@ mod tests {
         let inner = HostStages::watch();
         on_host(&device, SOME);
         on_host(&device, SOME);
-        let told = inner.tell(&Log::new());
-        assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with("some stage: "), "{told:?}");
+        let seen = inner.report(&Log::new());
+        assert_eq!(seen.len(), 1);
+        assert!(seen[0].starts_with("some stage: "), "{seen:?}");
         on_host(&device, OTHER);
-        assert_eq!(outer.tell(&Log::new()), [OTHER.to_string()]);
+        assert_eq!(outer.report(&Log::new()), [OTHER.to_string()]);
         assert_eq!(SEEN.take(), None);
     }
 }

@@ -72,7 +72,7 @@ impl Queue<'_> {
         let boxes = IslandBoxes::new(shape.grid, ranges);
         let table = Buffer::from_vec(self.executor, boxes.table(|place| cells[place]));
         let [z, az] = self.island_numbers(shape, values, rules, (&boxes, &table, &members))?;
-        let mut weights = self.room::<f64>(boxes.boxes.len())?;
+        let mut weights = self.uninit::<f64>(boxes.boxes.len())?;
         kernels::island_weights(&table, &z, &az, &mut weights)?.run(self.gpu, boxes.boxes.len())?;
         Ok(IslandFunctions {
             boxes,
@@ -93,9 +93,9 @@ impl Queue<'_> {
         let cells = shape.grid.cells();
         // More would not have room for their boxes.
         let most = cells / 8 + 1;
-        let mut links = self.room::<u32>(cells)?;
-        let mut firsts = self.room::<u32>(cells)?;
-        let mut members = self.room::<u32>(cells)?;
+        let mut links = self.uninit::<u32>(cells)?;
+        let mut firsts = self.uninit::<u32>(cells)?;
+        let mut members = self.uninit::<u32>(cells)?;
         let mut found = self.zeros::<u32>(HEAD + RECORD * most)?;
         kernels::island_links(
             shape.parts(),
@@ -131,7 +131,7 @@ impl Queue<'_> {
     ) -> Result<[Buffer<f64>; 2]> {
         let islands = boxes.boxes.len();
         let mut z = self.zeros::<f64>(boxes.cells())?;
-        let mut other = self.room::<f64>(boxes.cells())?;
+        let mut other = self.uninit::<f64>(boxes.cells())?;
         kernels::island_marks(shape.parts(), table, members, &mut z)?.run(self.gpu, islands)?;
         for _ in 0..rules.steps {
             kernels::island_step(shape.parts(), rules.least, values, table, &z, &mut other)?

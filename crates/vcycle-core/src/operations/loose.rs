@@ -40,8 +40,8 @@ impl Queue<'_> {
         Ok(LooseRows {
             starts,
             room,
-            columns: self.room(entries)?,
-            values: self.room(entries)?,
+            columns: self.uninit(entries)?,
+            values: self.uninit(entries)?,
             lengths,
         })
     }

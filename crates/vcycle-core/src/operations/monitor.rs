@@ -69,7 +69,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What all ranks wished at that time.
+    /// The stop requests of all ranks at that time.
     pub fn stop_requests(&self) -> [f64; 2] {
         [self.numbers[2], self.numbers[3]]
     }

@@ -73,7 +73,7 @@ pub(crate) fn packed<T: Element>(
     places: &Buffer<u32>,
 ) -> Result<Option<Buffer<T>>> {
     on_device(from.executor(), |queue| {
-        let mut packed = queue.room::<T>(places.len())?;
+        let mut packed = queue.uninit::<T>(places.len())?;
         let (from, to) = (from.pointer()?.bits(), packed.pointer_mut()?.bits());
         kernels::part_pack(places.len(), places, from, first, to)?
             .with(&[word::<T>()])
@@ -106,7 +106,7 @@ pub(crate) fn renumbered(
 ) -> Result<Option<Arc<Pattern>>> {
     on_device(pattern.executor(), |queue| {
         let (offsets, columns) = pattern.buffers();
-        let (entries, mut out) = (columns.len(), queue.room(columns.len())?);
+        let (entries, mut out) = (columns.len(), queue.uninit(columns.len())?);
         let others = Buffer::from_vec(queue.executor, by.others.clone());
         kernels::part_renumber(entries, columns, of_own(&by.own), by.to, &others, &mut out)?
             .items(&queue, entries)?;
@@ -144,7 +144,7 @@ fn all_stacked<T: Scalar>(parts: &[(&Csr<T>, Range<usize>)]) -> Result<Option<Cs
     let entries: Vec<Range<usize>> = parts.iter().map(entries).collect::<Result<_>>()?;
     let rows = parts.iter().map(|part| part.1.len()).sum();
     let all = entries.iter().map(Range::len).sum();
-    let mut out = queue.rows_at(queue.room(rows + 1)?, all)?;
+    let mut out = queue.rows_at(queue.uninit(rows + 1)?, all)?;
     let (mut at, mut entry) = (0, 0);
     for ((a, rows), entries) in parts.iter().zip(entries) {
         let (from_offsets, from_columns) = a.pattern().buffers();
@@ -173,7 +173,7 @@ compiled_fn! {
         let queue = queue_of!(b.executor());
         let rows = a.size().rows;
         let [begin, middle, end] = [a, b, c].map(|of| of.pattern().buffers().0);
-        let mut offsets = queue.room::<usize>(rows + 1)?;
+        let mut offsets = queue.uninit::<usize>(rows + 1)?;
         kernels::part_beside(rows, begin, middle, end, &mut offsets)?.items(&queue, rows + 1)?;
         let mut out = queue.rows_at(offsets, a.nonzeros() + b.nonzeros() + c.nonzeros())?;
         let places = [(None, None), (Some(begin), None), (Some(begin), Some(middle))];
@@ -192,7 +192,7 @@ compiled_fn! {
     pub(crate) fn taken[any T: Scalar](a: &Csr<T>, rows: Vec<u32>) -> Result<Option<Csr<T>>> {
         let queue = queue_of!(a.executor());
         let (count, list) = (rows.len(), Buffer::from_vec(queue.executor, rows));
-        let mut lengths = queue.room::<u32>(count)?;
+        let mut lengths = queue.uninit::<u32>(count)?;
         kernels::part_lengths(count, a.pattern().buffers().0, &list, &mut lengths)?
             .items(&queue, count)?;
         let mut out = queue.new_rows(&lengths)?;
@@ -214,12 +214,12 @@ pub(crate) fn split(
         return Ok(None);
     };
     let rows = a.size().rows;
-    let (mut counts, mut flags) = (queue.room(rows)?, queue.room(rows)?);
+    let (mut counts, mut flags) = (queue.uninit(rows)?, queue.uninit(rows)?);
     kernels::part_counts(rows, a, of_own(own), &mut counts, &mut flags)?.items(&queue, rows)?;
     let (own_offsets, entries) = queue.offsets(&counts)?;
     let (listed, count) = queue.offsets(&flags)?;
-    let (mut own_columns, mut list) = (queue.room(entries)?, queue.room(count)?);
-    let mut columns = queue.room(a.nonzeros() - entries)?;
+    let (mut own_columns, mut list) = (queue.uninit(entries)?, queue.uninit(count)?);
+    let mut columns = queue.uninit(a.nonzeros() - entries)?;
     let mut offsets = queue.zeros::<usize>(count + 1)?;
     kernels::part_columns(
         rows,
@@ -253,8 +253,8 @@ compiled_fn! {
             return Ok(None);
         };
         let (rows, entries) = (a.size().rows, split.nonzeros());
-        let mut inside = queue.room::<T>(entries)?;
-        let mut outside = queue.room::<T>(a.nonzeros() - entries)?;
+        let mut inside = queue.uninit::<T>(entries)?;
+        let mut outside = queue.uninit::<T>(a.nonzeros() - entries)?;
         kernels::part_values(
             rows,
             a.pattern(),

@@ -314,7 +314,7 @@ impl<'a, M: Scalar> StencilEntries<'a, M> {
     }
 }
 
-/// As the kernels of the host are told.
+/// For the kernels of the host.
 fn form<'a, V: Real>(finish: &Finish<'a, V>) -> Result<Form<'a, V>> {
     Ok(match finish {
         Finish::Apply => Form::Product,

@@ -121,7 +121,7 @@ impl StencilEntries<'_, f64> {
                 return Ok([0.0; 3]);
             }
             let blocks = lines.len() * self.unknowns;
-            let mut strengths = queue.room::<f64>(3 * blocks)?;
+            let mut strengths = queue.uninit::<f64>(3 * blocks)?;
             let lines = lines.iter().map(|&line| line as u32).collect();
             let lines = Buffer::from_vec(queue.executor, lines);
             let (shape, counter) = (self.shape().parts(), queue.gpu.counter());
@@ -137,9 +137,9 @@ impl StencilEntries<'_, f64> {
         on_device(self.values.executor(), |queue| {
             let (shape, values) = (self.shape().parts(), self.values);
             let rows = self.grid.halved(axis).cells() * self.unknowns;
-            let mut weights = queue.room(2 * rows)?;
+            let mut weights = queue.uninit(2 * rows)?;
             kernels::stencil_weights(shape, axis, values, &mut weights)?.items(&queue, rows)?;
-            let mut product = queue.room(rows * widened.len() * self.unknowns)?;
+            let mut product = queue.uninit(rows * widened.len() * self.unknowns)?;
             let widened = steps(widened);
             kernels::stencil_galerkin(shape, axis, widened, values, &weights, &mut product)?
                 .items(&queue, rows)?;
@@ -151,7 +151,7 @@ impl StencilEntries<'_, f64> {
     pub fn roots(&self, factor: f64) -> Result<Option<Buffer<f64>>> {
         on_device(self.values.executor(), |queue| {
             let rows = self.shape().rows();
-            let mut roots = queue.room(rows)?;
+            let mut roots = queue.uninit(rows)?;
             kernels::stencil_roots(self.shape().parts(), factor, self.values, &mut roots)?
                 .items(&queue, rows)?;
             Ok(roots)
@@ -168,7 +168,7 @@ impl StencilEntries<'_, f64> {
     ) -> Result<Option<(Buffer<M>, Counts)>> {
         on_device(self.values.executor(), |queue| {
             let rows = self.shape().rows();
-            let mut stored = queue.room(self.values.len())?;
+            let mut stored = queue.uninit(self.values.len())?;
             let mut partials = partials(queue, rows)?;
             queue.gpu.real(M::KIND)?;
             kernels::stencil_store(
@@ -196,7 +196,7 @@ pub fn converted<T: Scalar, S: Scalar>(values: &Buffer<T>) -> Result<Option<Buff
 /// One over every number.
 pub fn inverses(numbers: &Buffer<f64>) -> Result<Option<Buffer<f64>>> {
     on_device(numbers.executor(), |queue| {
-        let mut inverses = queue.room(numbers.len())?;
+        let mut inverses = queue.uninit(numbers.len())?;
         kernels::stencil_inverses(numbers.len(), numbers, &mut inverses)?
             .items(&queue, numbers.len())?;
         Ok(inverses)
@@ -209,7 +209,7 @@ pub fn stored_weights<M: Scalar>(
     length: usize,
 ) -> Result<Option<Buffer<M>>> {
     on_device(weights.executor(), |queue| {
-        let (cells, mut out) = (weights.len() / 2, queue.room(weights.len())?);
+        let (cells, mut out) = (weights.len() / 2, queue.uninit(weights.len())?);
         queue.gpu.real(M::KIND)?;
         kernels::stencil_store_weights(cells, length, weights, &mut out)?.items(&queue, cells)?;
         Ok(out)
@@ -230,7 +230,7 @@ pub fn of_rows(
     };
     on_device(a.executor(), |queue| {
         let entries = shape.rows() * offsets.len() * unknowns;
-        let (mut values, mut found) = (queue.room(entries)?, queue.zeros::<u32>(1)?);
+        let (mut values, mut found) = (queue.uninit(entries)?, queue.zeros::<u32>(1)?);
         kernels::stencil_of_rows(shape.parts(), a, &mut values, &mut found)?
             .items(&queue, shape.rows())?;
         Ok((found.get(0)? == 0).then_some(values))
@@ -254,7 +254,7 @@ fn counts_of<M: Scalar>(
 /// Room for what each block counts, of so many items.
 fn partials(queue: Queue<'_>, items: usize) -> Result<Buffer<u64>> {
     let blocks = items.div_ceil(kernels::FILE.block as usize);
-    queue.room(COUNTS * blocks.min(queue.most_blocks()))
+    queue.uninit(COUNTS * blocks.min(queue.most_blocks()))
 }
 
 /// What the last block made of what all blocks found, which is in the place of the first; zeros of no blocks.

@@ -26,7 +26,7 @@ impl Queue<'_> {
         pattern: Pattern,
     ) -> Result<TileArrays<T>> {
         let (count, strips) = (pattern.nonzeros(), pattern.size().rows);
-        let (mut maps, mut values) = (self.room(count)?, self.room(count * SLOTS)?);
+        let (mut maps, mut values) = (self.uninit(count)?, self.uninit(count * SLOTS)?);
         let (offsets, columns) = a.pattern().buffers();
         let given = (strips, a.size().rows, offsets, columns);
         let (from, to): (_, Write<T>) = (a.values_buffer().pointer()?, values.pointer_mut()?);
@@ -43,7 +43,7 @@ impl Queue<'_> {
     /// The same in rows, of a matrix of that size.
     pub(crate) fn rows_of_tiles<T: Scalar>(&self, a: &TileArrays<T>, size: Size) -> Result<Csr<T>> {
         let (rows, word) = (size.rows, [word::<T>()]);
-        let mut lengths = self.room::<u32>(rows)?;
+        let mut lengths = self.uninit::<u32>(rows)?;
         kernels::tile_lengths(rows, a.pattern.buffers().0, &a.maps, &mut lengths)?
             .with(&word)
             .items(self, rows)?;
@@ -89,7 +89,7 @@ impl Queue<'_> {
         let product = Product::of_tiles(*self, (&a.pattern, &a.maps), (&b.pattern, &b.maps))?;
         let pattern = product.symbolic()?;
         let count = pattern.nonzeros();
-        let (mut maps, mut values) = (self.room(count)?, self.room(count * SLOTS)?);
+        let (mut maps, mut values) = (self.uninit(count)?, self.uninit(count * SLOTS)?);
         let strips = pattern.size().rows;
         let [short, long] = WINDOWS;
         let is_short = count / strips.max(1) <= short / 2;

@@ -134,7 +134,7 @@ impl<T: Scalar> Split<'_, T> {
     /// The entries in an order of the rows, and the first row with one that is not finite.
     fn filled(&self, order: &Buffer<u32>) -> Result<(Csr<T>, u32)> {
         let queue = self.queue;
-        let mut counts = queue.room::<u32>(self.rows())?;
+        let mut counts = queue.uninit::<u32>(self.rows())?;
         kernels::triangle_counts(self.pattern()?, &mut counts)?
             .with(&self.types)
             .items(&queue, self.rows())?;
@@ -146,7 +146,7 @@ impl<T: Scalar> Split<'_, T> {
     }
 
     fn pivots(&self, order: &Buffer<u32>, found: &mut Buffer<u32>) -> Result<Buffer<T::Arith>> {
-        let mut inverse = self.queue.room::<T::Arith>(self.rows())?;
+        let mut inverse = self.queue.uninit::<T::Arith>(self.rows())?;
         let (places, values) = self.sides.pivots;
         kernels::triangle_pivots(self.rows(), order, places, values, &mut inverse, found)?
             .with(&self.types[..1])

@@ -71,7 +71,7 @@ impl<'w> Clock<'w> {
     /// Writes all times to the levels they belong to, and the notes.
     pub fn report(self, report: &mut Report) {
         report.notes = self.notes.into_inner();
-        report.notes.extend(self.host_stages.tell(self.ws.log()));
+        report.notes.extend(self.host_stages.report(self.ws.log()));
         for timed in self.times.into_inner() {
             if let Some(facts) = report.levels.get_mut(timed.level) {
                 facts.setup.push(timed.time());

@@ -57,7 +57,7 @@ pub(super) fn error_of<A: Field + Mixes<A, A>>(factory: &dyn Factory<A>, a: &Csr
 pub(super) fn with_messages<R>(work: impl FnOnce() -> R) -> (R, String) {
     let watch = HostStages::watch();
     let done = work();
-    (done, watch.tell(Workspace::new().log()).concat())
+    (done, watch.report(Workspace::new().log()).concat())
 }
 
 /// Symmetric positive definite and far from diagonally dominant: ones, and 0.9 everywhere else.

@@ -135,18 +135,18 @@ FUNCTION bool has_to_start(PRIVATE Progress *at, Matrix a, GLOBAL const T *b, u3
     return judged(at, norm(rows, r, scratch), most);
 }
 
-// How a system ended; `row` is that without a pivot, or the number of rows. Relative residuals are told in 32 bits.
-FUNCTION void tell(Progress at, u32 system, u32 row, GLOBAL u32 *ended) {
+// How a system ended; `row` is that without a pivot, or the number of rows. Relative residuals have 32 bits.
+FUNCTION void note_ending(Progress at, u32 system, u32 row, GLOBAL u32 *ended) {
     ended[4 * system] = at.status;
     ended[4 * system + 1] = at.iterations;
     ended[4 * system + 2] = row;
     ended[4 * system + 3] = bits_of_f32((f32)(at.size > 0 ? at.residual / at.size : at.residual));
 }
 
-// Stores the solution and tells how the system ended.
+// Stores the solution and notes how the system ended.
 FUNCTION void finish(Progress at, u32 system, u32 rows, u32 row, LOCAL const A *x, GLOBAL T *xs, GLOBAL u32 *ended) {
     FOR_ROWS(own) STORE(A, T, xs, (u64)system * rows + own, x[own]);
     if (thread_of_block() == 0)
-        tell(at, system, row, ended);
+        note_ending(at, system, row, ended);
     BARRIER();
 }

@@ -210,6 +210,6 @@ KERNEL_OF(4) batch_narrow(BATCH, GLOBAL const T *bands, GLOBAL A *rooms, u32 sid
                 goes_on = judged(&at, residual, most);
             }
         }
-        tell(at, (u32)system, column, ended);
+        note_ending(at, (u32)system, column, ended);
     }
 }

@@ -1,4 +1,4 @@
-// Numbers of cells that ranks tell each other: from arrays to messages, from messages to arrays, or between arrays.
+// Numbers of cells that ranks exchange: from arrays to messages, from messages to arrays, or between arrays.
 //
 // Definitions: the type F that they are read in, and the type T that they are written in.
 

@@ -2,13 +2,13 @@
 //
 //   A   type of norms: f64, f32, c64 or c32; those of complex types have no imaginary part
 //
-// The state is an array of doubles: a head with what ranks wish, then one array a field with a number a column, then
+// The state is an array of doubles: a head with the stop requests of ranks, then one array a field with a number a column, then
 // the norms of the last RING iterations.
 
 #define HEAD 4
 #define ITERATION 0
 #define ACTIVE 1
-#define WISHES 2
+#define REQUESTS 2
 
 #define STATUS 0
 #define GOAL 1
@@ -65,10 +65,10 @@ FUNCTION void activate(GLOBAL double *state, GLOBAL A *active, u32 cols) {
   }
 }
 
-// Counts an iteration and takes the residual norms after it, and what all ranks wish, where there are any; nothing
+// Counts an iteration and takes the residual norms after it, and the stop requests of all ranks, where there are any; nothing
 // where all have ended.
 KERNEL judge(GLOBAL const A *norms, GLOBAL double *state, GLOBAL A *active, u32 cols, u32 ring,
-             double iterations, double window, GLOBAL const double *told) {
+             double iterations, double window, GLOBAL const double *requests) {
   if (state[ACTIVE] == 0.0) return;
   double iteration = state[ITERATION] + 1.0;
   BARRIER();
@@ -81,7 +81,7 @@ KERNEL judge(GLOBAL const A *norms, GLOBAL double *state, GLOBAL A *active, u32 
   }
   if (thread_of_block() == 0) {
     state[ITERATION] = iteration;
-    if (told) FOR(wish, 2) state[WISHES + wish] = told[wish];
+    if (requests) FOR(k, 2) state[REQUESTS + k] = requests[k];
   }
   BARRIER();
   activate(state, active, cols);

@@ -94,7 +94,7 @@ KERNEL pgm_weights(SIZED_GRAPH, GLOBAL const f64 *RESTRICT values,
     }
 }
 
-// Equal weights are told apart by a hash of the pair, and at last by the pair.
+// Ties between equal weights are broken by a hash of the pair, and at last by the pair.
 FUNCTION u64 pair_of(u32 row, u32 column) {
     return row < column ? (u64)row << 32 | column : (u64)column << 32 | row;
 }

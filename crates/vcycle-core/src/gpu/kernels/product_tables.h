@@ -1,4 +1,4 @@
-// Tables of the columns of a row, for a team (teams.h): SLOTS slots in local memory, or as many as a kernel is told in memory of the device.
+// Tables of the columns of a row, for a team (teams.h): SLOTS slots in local memory, or as many as a kernel is given in memory of the device.
 //
 // MAPPED: columns are those of P, which has one entry a row, in column map[row].
 

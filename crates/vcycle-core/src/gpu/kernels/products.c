@@ -10,7 +10,7 @@
 //
 // BITMAPS: what is called an entry is a tile of 4 by 4 with a map of its entries, in which bit 4 r + c is that of row r in column c. Tiles that have no product are passed over.
 //
-// CHUNKS: of a row of B a thread has so many entries on their way, one unless told otherwise.
+// CHUNKS: of a row of B a thread has so many entries on their way, one by default.
 //
 // SEVERAL: a team has entries of several rows of B at a time (several_rows.h).
 //
@@ -222,7 +222,7 @@ FUNCTION u32 claim_or_tell(volatile SPACE u32 *keys, u32 slots, u32 column, LOCA
     GLOBAL const TA *RESTRICT a_values, GLOBAL const TB *RESTRICT b_values,                        \
         GLOBAL const TB *RESTRICT p_values
 #if ONCE
-// There are `room` entries for each row from `first_place` on, in the order of the list of rows. Places and numbers of entries are told, and the rows that have more
+// There are `room` entries for each row from `first_place` on, in the order of the list of rows. Places and numbers of entries are written, and the rows that have more
 // go to the list `again`. There may be fewer rows than the host knows of: `given_count`, unless that is null.
 KERNEL product_rows(u64 count, GLOBAL const u32 *RESTRICT rows, PATTERNS, TABLE_PARAMETERS,
                     GLOBAL ACC *global_sums, FACTORS, GLOBAL const u32 *given_count, u64 first_place,

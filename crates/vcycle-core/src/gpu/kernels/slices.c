@@ -111,7 +111,7 @@ KERNEL divide(u64 rows, GLOBAL const u64 *RESTRICT offsets, u32 longest, GLOBAL 
     }
 }
 
-// The rows in slices, and what sliced.c is told of the parts of the others.
+// The rows in slices, and the table of the parts of the others for sliced.c.
 KERNEL list_rows(u64 rows, GLOBAL const u64 *RESTRICT offsets, GLOBAL const u64 *RESTRICT places,
                  GLOBAL const u64 *RESTRICT firsts, GLOBAL u32 *RESTRICT order,
                  GLOBAL uint4 *RESTRICT table) {

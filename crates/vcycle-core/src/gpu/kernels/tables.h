@@ -4,7 +4,7 @@
 
 #pragma default SPACE GLOBAL
 #define EMPTY 0xffffffffu
-// Whether rows are counted and not made; only kernels that make rows are told.
+// Whether rows are counted and not made; a definition of kernels that make rows alone.
 #ifndef COUNT
 #define COUNT 0
 #endif

@@ -2,7 +2,7 @@
 //
 // The pattern of B is a list of words for every row, each with its number and a bit for every column that is there. A team has a row of C
 // at a time, with a bit for every column between its first and its last, SPAN words at most. Rows of B are joined word by word; then the
-// bits before a column tell its place in the row. Nothing is looked up in a table, and columns are sorted as they are.
+// number of bits before a column is its place in the row. Nothing is looked up in a table, and columns are sorted as they are.
 //
 // Sums stand in local memory, or where they are to stand if there are more than SIZE of them. They are formed in the order of the columns of A, as those
 // of products.c.
@@ -49,7 +49,7 @@ KERNEL list_words(u64 rows, GRAPH_OF(b), GLOBAL const u64 *RESTRICT word_offsets
 }
 
 // The first word of a row of C, and the most words that one spans.
-FUNCTION void tell_span(u64 row, u32 first, u32 last, GLOBAL u32 *firsts,
+FUNCTION void note_span(u64 row, u32 first, u32 last, GLOBAL u32 *firsts,
                         volatile GLOBAL u32 *most) {
     const u32 span = first == EMPTY ? 0 : last - first + 1;
     firsts[row] = first;
@@ -66,7 +66,7 @@ KERNEL product_spans(u64 rows, GRAPH_OF(a), GLOBAL const uint2 *RESTRICT bounds,
             first = min(first, bound.x);
             last = max(last, bound.x == EMPTY ? 0 : bound.y);
         }
-        tell_span(row, first, last, firsts, most);
+        note_span(row, first, last, firsts, most);
     }
 }
 
@@ -75,7 +75,7 @@ KERNEL known_spans(u64 rows, GRAPH_OF(c), GLOBAL u32 *RESTRICT firsts, GLOBAL u3
     FOR_ITEMS(row, rows) {
         const u64 begin = c_offsets[row], end = c_offsets[row + 1];
         const u32 first = begin < end ? c_columns[begin] / 32 : EMPTY;
-        tell_span(row, first, begin < end ? c_columns[end - 1] / 32 : 0, firsts, most);
+        note_span(row, first, begin < end ? c_columns[end - 1] / 32 : 0, firsts, most);
     }
 }
 

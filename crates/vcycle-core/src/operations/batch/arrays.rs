@@ -57,7 +57,7 @@ fn interleaved<T: Scalar>(
 ) -> Result<Buffer<T>> {
     let queue = queue_of(values)?;
     let tiles = systems.div_ceil(TILE_SIDE) * rows.div_ceil(TILE_SIDE) * wide;
-    let mut out = queue.room(systems * rows * wide)?;
+    let mut out = queue.uninit(systems * rows * wide)?;
     kernels::batch_interleave(tiles, systems, rows, wide, apart, places, values, &mut out)?
         .items(&queue, tiles * kernels::FILE.block as usize)?;
     Ok(out)
@@ -218,7 +218,7 @@ pub(super) fn padded<T: Scalar>(
     let queue = queue_of(values)?;
     let systems = values.len() / pattern.entries.max(1);
     let slots = systems * pattern.width * pattern.rows;
-    let mut out = queue.room(slots)?;
+    let mut out = queue.uninit(slots)?;
     kernels::batch_pad(
         slots,
         pattern.rows,

@@ -99,7 +99,7 @@ impl BatchEndings {
     /// What is made of each, on the host, once all are solved.
     pub fn read<R>(&self, make: impl Fn(BatchEnded) -> R) -> Result<Vec<R>> {
         let systems = self.ended.host()?.chunks_exact(4);
-        Ok(systems.map(|words| make(told(self.rows, words))).collect())
+        Ok(systems.map(|words| make(ended(self.rows, words))).collect())
     }
 }
 
@@ -340,7 +340,7 @@ impl BatchEndings {
     }
 }
 
-fn told(rows: usize, words: &[u32]) -> BatchEnded {
+fn ended(rows: usize, words: &[u32]) -> BatchEnded {
     BatchEnded {
         status: ending(words[0]),
         iterations: words[1] as usize,

@@ -20,7 +20,7 @@ pub fn closeness(
     let queue = queue_of!(a.executor());
     let rows = a.size().rows;
     let size = rows * vectors;
-    let (mut x, mut next) = (queue.room::<f32>(size)?, queue.room::<f32>(size)?);
+    let (mut x, mut next) = (queue.uninit::<f32>(size)?, queue.uninit::<f32>(size)?);
     kernels::affinity_start(size, &mut x)?.items(&queue, size)?;
     let diagonal = queue.diagonal(a)?;
     // A vector for each thread.
@@ -34,7 +34,7 @@ pub fn closeness(
         std::mem::swap(&mut x, &mut next);
     }
     kernels::affinity_normalise(rows, vectors, &mut x)?.items(&queue, rows)?;
-    let mut values = queue.room::<f64>(couplings.nonzeros())?;
+    let mut values = queue.uninit::<f64>(couplings.nonzeros())?;
     kernels::affinity_closeness(rows, couplings, vectors, &x, &mut values)?
         .rows(&queue, shape(couplings))?;
     Ok(Some(Csr::of_buffers(couplings, values)))

@@ -14,7 +14,7 @@ use crate::size::Size;
 
 /// The `count` unknowns that have a number, by their numbers.
 pub fn points(queue: Queue<'_>, coarse: &Buffer<u32>, count: usize) -> Result<Buffer<u32>> {
-    let (rows, mut points) = (coarse.len(), queue.room(count)?);
+    let (rows, mut points) = (coarse.len(), queue.uninit(count)?);
     kernels::aggressive_points(rows, coarse, &mut points)?.rows(&queue, (rows, 1))?;
     Ok(points)
 }
@@ -41,7 +41,7 @@ fn distance_two(
 ) -> Result<Arc<Pattern>> {
     let points = points(queue, coarse, count)?;
     let shape = shape(strength);
-    let mut degrees = queue.room::<u32>(shape.0)?;
+    let mut degrees = queue.uninit::<u32>(shape.0)?;
     kernels::aggressive_degrees(shape.0, strength, coarse, &mut degrees)?.rows(&queue, shape)?;
     let rows = points.len();
     let mut binned = Binned::new(queue, Size::square(rows))?;

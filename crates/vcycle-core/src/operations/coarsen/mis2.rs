@@ -68,11 +68,11 @@ pub fn mis2_near(
     let own = near.own(rows);
     let strength = &made_symmetric(queue, strength, &own, symmetric)?;
     let ranks = roots(queue, strength, seed, near)?;
-    let mut of_rows = queue.room(rows)?;
+    let mut of_rows = queue.uninit(rows)?;
     kernels::mis2_rows(rows, &ranks, &mut of_rows)?.rows(&queue, (rows, 1))?;
     let of_rows = joined(queue, strength, of_rows, near)?;
     let (numbers, count) = numbered(queue, &flags(queue, &ranks, &own)?)?;
-    let mut groups = queue.room(own.len())?;
+    let mut groups = queue.uninit(own.len())?;
     kernels::mis2_groups(decided(&own), &of_rows, &numbers, &mut groups)?
         .rows(&queue, (own.len(), 1))?;
     Ok(Some(OwnGroups {
@@ -91,7 +91,10 @@ pub fn renumbered(
 ) -> Result<Buffer<u32>> {
     let queue = Queue::of(groups.executor()).expect("the groups are on a device");
     let rows = own.len() + others.len();
-    let (others, mut numbers) = (Buffer::from_vec(queue.executor, others), queue.room(rows)?);
+    let (others, mut numbers) = (
+        Buffer::from_vec(queue.executor, others),
+        queue.uninit(rows)?,
+    );
     kernels::mis2_renumbered(rows, decided(own), before, groups, &others, &mut numbers)?
         .rows(&queue, (rows, 1))?;
     Ok(numbers)
@@ -99,7 +102,7 @@ pub fn renumbered(
 
 /// Which own rows are roots.
 fn flags(queue: Queue<'_>, ranks: &Buffer<u64>, own: &Range<usize>) -> Result<Buffer<u32>> {
-    let mut flags = queue.room(own.len())?;
+    let mut flags = queue.uninit(own.len())?;
     kernels::mis2_flags(decided(own), ranks, &mut flags)?.rows(&queue, (own.len(), 1))?;
     Ok(flags)
 }
@@ -112,7 +115,7 @@ fn joined(
     near: &dyn Sharing,
 ) -> Result<Buffer<u32>> {
     let shape = shape(strength);
-    let mut joined = queue.room(shape.0)?;
+    let mut joined = queue.uninit(shape.0)?;
     kernels::mis2_join_root(strength, &groups, &mut joined)?.rows(&queue, shape)?;
     near.refresh_rows(&mut joined)?;
     kernels::mis2_join_most(strength, &joined, &mut groups)?.rows(&queue, shape)?;
@@ -130,7 +133,7 @@ fn roots(
     let (rows, length) = shape(strength);
     let own = near.own(rows);
     let shape = (own.len(), length);
-    let (mut ranks, mut nearby) = (queue.room::<u64>(rows)?, queue.room::<u64>(rows)?);
+    let (mut ranks, mut nearby) = (queue.uninit::<u64>(rows)?, queue.uninit::<u64>(rows)?);
     let (offsets, _) = strength.buffers();
     kernels::mis2_start(
         rows,

@@ -71,10 +71,10 @@ fn first<'a>(
     seed: u64,
 ) -> Result<(Matching<'a>, Csr<f64>)> {
     let (pattern, shape) = (a.pattern(), shape(a.pattern()));
-    let (mut coupled, mut diagonal) = (queue.room::<u8>(shape.0)?, queue.room::<f64>(shape.0)?);
+    let (mut coupled, mut diagonal) = (queue.uninit::<u8>(shape.0)?, queue.uninit::<f64>(shape.0)?);
     kernels::pgm_coupled(pattern, a.values_buffer(), &mut coupled, &mut diagonal)?
         .rows(&queue, shape)?;
-    let mut values = queue.room(if kept { a.nonzeros() } else { 0 })?;
+    let mut values = queue.uninit(if kept { a.nonzeros() } else { 0 })?;
     let mut matching = Matching::empty(queue, pattern, seed)?;
     kernels::pgm_first(
         pattern,
@@ -114,9 +114,9 @@ impl<'a> Matching<'a> {
         Ok(Self {
             queue,
             pattern,
-            weights: queue.room(pattern.nonzeros())?,
-            heaviest: queue.room(rows)?,
-            partners: queue.room(rows)?,
+            weights: queue.uninit(pattern.nonzeros())?,
+            heaviest: queue.uninit(rows)?,
+            partners: queue.uninit(rows)?,
             lists: Lists::new(queue, rows)?,
             seed,
         })
@@ -160,7 +160,7 @@ impl<'a> Matching<'a> {
         let Some(mut choices) = self.pair_up(rounds)? else {
             return Ok(None);
         };
-        let mut flags = queue.room(rows)?;
+        let mut flags = queue.uninit(rows)?;
         // The number of groups, and of rows without one.
         let mut totals = queue.zeros::<u64>(2)?;
         let all = totals.pointer_mut()?;
@@ -189,7 +189,7 @@ impl<'a> Matching<'a> {
     /// Finds partners; the last choices of all.
     fn pair_up(&mut self, rounds: usize) -> Result<Option<Buffer<u32>>> {
         let (queue, rows) = (self.queue, self.pattern.size().rows);
-        let mut choices = queue.room::<u32>(rows)?;
+        let mut choices = queue.uninit::<u32>(rows)?;
         for round in 1..=rounds {
             // About as many are left as a rule; where there are more, threads have several.
             let left = (rows >> (round / 2).min(LEAST_LEFT)).max(1);

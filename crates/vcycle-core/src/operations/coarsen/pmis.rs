@@ -39,7 +39,7 @@ fn independent(
     let mut counts = queue.zeros::<u32>(rows)?;
     let entries = strength.nonzeros();
     kernels::pmis_influences(entries, columns, &mut counts)?.rows(&queue, (entries, 1))?;
-    let (mut measures, mut state) = (queue.room::<u64>(rows)?, queue.room::<u8>(rows)?);
+    let (mut measures, mut state) = (queue.uninit::<u64>(rows)?, queue.uninit::<u8>(rows)?);
     kernels::pmis_start(
         rows,
         offsets,
@@ -57,7 +57,7 @@ fn independent(
     near.refresh_words(&mut measures)?;
     near.refresh_bytes(&mut state)?;
     decide(queue, strength, &measures, &mut state, near)?;
-    let mut flags = queue.room(own.len())?;
+    let mut flags = queue.uninit(own.len())?;
     kernels::pmis_flags(decided(&own), &state, &mut flags)?.rows(&queue, (own.len(), 1))?;
     numbered(queue, &flags)
 }
@@ -101,7 +101,7 @@ fn decide(
 pub(crate) fn numbered(queue: Queue<'_>, flags: &Buffer<u32>) -> Result<Numbered> {
     let rows = flags.len();
     let (sums, count) = queue.offsets(flags)?;
-    let mut numbers = queue.room(rows)?;
+    let mut numbers = queue.uninit(rows)?;
     kernels::numbers(rows, &sums, &mut numbers)?.rows(&queue, (rows, 1))?;
     Ok((numbers, count))
 }

@@ -85,7 +85,7 @@ pub(crate) struct Lists<'q> {
 impl<'q> Lists<'q> {
     pub(crate) fn new(queue: Queue<'q>, rows: usize) -> Result<Self> {
         Ok(Self {
-            lists: [queue.room(rows)?, queue.room(rows)?],
+            lists: [queue.uninit(rows)?, queue.uninit(rows)?],
             sizes: queue.zeros(SIZES + 1)?,
             turn: 0,
             cleared: 0,

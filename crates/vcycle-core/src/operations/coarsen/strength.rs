@@ -63,7 +63,7 @@ impl Measured<'_> {
     /// What couplings depend on beside the entry, the smallest strong one of every row, and how many are strong.
     fn counted(&self, threshold: f64) -> Result<(Buffer<f64>, Buffer<f64>, Buffer<u32>)> {
         let (queue, measure, rows) = (self.queue, self.measure, self.a.size().rows);
-        let mut scales = queue.room::<f64>(rows)?;
+        let mut scales = queue.uninit::<f64>(rows)?;
         if !matches!(
             measure,
             DeviceMeasure::Classical { .. } | DeviceMeasure::Absolute
@@ -74,7 +74,7 @@ impl Measured<'_> {
             DeviceMeasure::Classical { max_row_sum } => max_row_sum,
             _ => 1.0,
         };
-        let (mut least, mut counts) = (queue.room::<f64>(rows)?, queue.room::<u32>(rows)?);
+        let (mut least, mut counts) = (queue.uninit::<f64>(rows)?, queue.uninit::<u32>(rows)?);
         self.launch(kernels::strength_count(
             self.a,
             threshold,

@@ -30,7 +30,7 @@ pub fn colours(
 ) -> Result<Option<Vec<u32>>> {
     let queue = queue_of!(pattern.executor());
     let pattern = &*coupled()?;
-    let mut colours = queue.room(pattern.size().rows)?;
+    let mut colours = queue.uninit(pattern.size().rows)?;
     let mut fronts = Fronts::new(queue, pattern.size().rows)?;
     colours::fronts_start(fronts.rows(), pattern, fronts.parts()?)?.items(&queue, fronts.rows())?;
     let is_done =
@@ -76,8 +76,8 @@ impl<'q> Fronts<'q> {
     fn new(queue: Queue<'q>, rows: usize) -> Result<Self> {
         Ok(Self {
             queue,
-            waits: queue.room(rows)?,
-            order: queue.room(rows)?,
+            waits: queue.uninit(rows)?,
+            order: queue.uninit(rows)?,
             state: queue.zeros(3)?,
         })
     }

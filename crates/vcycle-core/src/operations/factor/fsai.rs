@@ -79,11 +79,11 @@ impl<A: Field> Rows<'_, A> {
         let (queue, rows) = (self.queue, self.a.size().rows);
         let mut looked = Looked {
             start,
-            sizes: queue.room(rows)?,
-            inverses: queue.room(rows)?,
+            sizes: queue.uninit(rows)?,
+            inverses: queue.uninit(rows)?,
             failed: queue.filled(1, NOWHERE)?,
         };
-        let mut rooms = queue.room::<u32>(rows)?;
+        let mut rooms = queue.uninit::<u32>(rows)?;
         let [zero, negative, longest_start, longest] = self.look(&mut looked, &mut rooms)?;
         match [zero, negative] {
             [row, _] if row != NOWHERE => return Ok(Err(Obstacle::ZeroDiagonal(row as usize))),
@@ -104,7 +104,7 @@ impl<A: Field> Rows<'_, A> {
     pub fn large(&self, threshold: f64) -> Result<Csr<A>> {
         let (queue, rows) = (self.queue, self.a.size().rows);
         let least = A::from_f64(threshold * threshold);
-        let mut counts = queue.room(rows)?;
+        let mut counts = queue.uninit(rows)?;
         arrays::fsai_count_large(rows, self.a, &self.diagonal, least, &mut counts)?
             .items(&queue, rows)?;
         let mut out = queue.new_rows(&counts)?;
@@ -236,10 +236,10 @@ impl<A: Field> Rows<'_, A> {
         }
         let tiles = blocks * shape.together;
         let room = |size: usize| (tiles * size).max(1);
-        let mut numbers = queue.room::<A>(room(system.numbers))?;
-        let mut patterns = queue.room::<u32>(room(system.words))?;
-        let mut sums = queue.room::<A>(room(table.numbers))?;
-        let mut keys = queue.room::<u32>(room(table.words))?;
+        let mut numbers = queue.uninit::<A>(room(system.numbers))?;
+        let mut patterns = queue.uninit::<u32>(room(system.words))?;
+        let mut sums = queue.uninit::<A>(room(table.numbers))?;
+        let mut keys = queue.uninit::<u32>(room(table.words))?;
         let growth = &self.growth;
         kernels::fsai_rows(
             count,

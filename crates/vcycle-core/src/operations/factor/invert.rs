@@ -43,7 +43,7 @@ pub fn inverse<T: Scalar>(
             .with(&defines)
             .items(&queue, n)?;
         let values = eliminated(queue, (values, n), panel, pivoting.factor, &defines)?;
-        let mut inverse = queue.room(n * n)?;
+        let mut inverse = queue.uninit(n * n)?;
         kernels::invert_end(n, &values, &mut inverse)?
             .with(&shape)
             .items(&queue, n * n)?;
@@ -60,9 +60,9 @@ fn eliminated(
     pivoting: f64,
     defines: &[Define],
 ) -> Result<Buffer<f64>> {
-    let mut next = queue.room::<f64>(values.len())?;
-    let mut columns = queue.room::<f64>(n * (panel + 1))?;
-    let mut source = queue.room::<u32>(n)?;
+    let mut next = queue.uninit::<f64>(values.len())?;
+    let mut columns = queue.uninit::<f64>(n * (panel + 1))?;
+    let mut source = queue.uninit::<u32>(n)?;
     for first in (0..n + panel).step_by(panel) {
         // There is nothing to update before the first panel.
         let (before, after, items) = match first {

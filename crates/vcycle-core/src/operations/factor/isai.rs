@@ -29,10 +29,10 @@ compiled_fn! {
         let fitting = BYTES / (of_block * size_of::<T::Arith>());
         let blocks = rows.div_ceil(BLOCK as usize);
         let blocks = blocks.min(queue.most_blocks()).min(fitting.max(1));
-        let mut rooms = queue.room::<T::Arith>((blocks * of_block).max(1))?;
+        let mut rooms = queue.uninit::<T::Arith>((blocks * of_block).max(1))?;
         let starts = Buffer::from_vec(queue.executor, offsets.to_vec());
         let pattern = Buffer::from_vec(queue.executor, columns.to_vec());
-        let mut out = queue.room(columns.len())?;
+        let mut out = queue.uninit(columns.len())?;
         kernels::isai_rows(rows, a, &starts, &pattern, &mut rooms, &mut out)?
             .run(queue.gpu, blocks)?;
         Ok(Some(out.into_vec()))

@@ -93,7 +93,7 @@ impl<'a, A: Scalar> Sweeps<'a, A> {
         mut values: Buffer<A>,
         sweeping: Sweeping,
     ) -> Result<Option<Buffer<A>>> {
-        let mut next = self.queue.room::<A>(values.len())?;
+        let mut next = self.queue.uninit::<A>(values.len())?;
         let exact = sweeping.exact * self.distance(&values, None)?;
         let mut least = f64::INFINITY;
         for done in 0..=sweeping.sweeps {
@@ -127,8 +127,8 @@ impl<'a, A: Scalar> Sweeps<'a, A> {
     /// The norm of a difference on the pattern, scaled to a unit diagonal.
     fn distance(&self, x: &Buffer<A>, y: Option<&Buffer<A>>) -> Result<f64> {
         let queue = self.queue;
-        let mut partials = queue.room::<f64>(queue.most_blocks())?;
-        let mut norm = queue.room::<f64>(1)?;
+        let mut partials = queue.uninit::<f64>(queue.most_blocks())?;
+        let mut norm = queue.uninit::<f64>(1)?;
         let counter = queue.gpu.counter();
         self.launch(kernels::sweep_distance(
             self.places()?,
@@ -146,7 +146,7 @@ impl<'a, A: Scalar> Sweeps<'a, A> {
     pub(crate) fn divided(&self, mut values: Buffer<A>) -> Result<Option<Buffer<A>>> {
         let (queue, rows) = (self.queue, self.pattern.size().rows);
         let roots = self.factorisation == Factorisation::Cholesky;
-        let (mut pivots, mut found) = (queue.room::<A>(rows)?, queue.zeros::<u32>(1)?);
+        let (mut pivots, mut found) = (queue.uninit::<A>(rows)?, queue.zeros::<u32>(1)?);
         kernels::sweep_pivots(
             rows,
             &self.diagonal,

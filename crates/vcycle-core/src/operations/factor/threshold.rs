@@ -81,7 +81,7 @@ impl<A: Scalar> Search<'_, A> {
             }
         };
         let wider = Arc::new(self.queue.union(self.a.pattern(), product.pattern())?);
-        let mut values = self.queue.room(wider.nonzeros())?;
+        let mut values = self.queue.uninit(wider.nonzeros())?;
         kernels::candidates(wider.size().rows, &*wider, self.a, f, &product, &mut values)?
             .rows(&self.queue, shape(&wider))?;
         Ok(Csr::of_buffers(&wider, values))
@@ -112,7 +112,7 @@ impl<A: Scalar> Search<'_, A> {
     /// Entries of every row up to the diagonal, and from there on.
     fn lengths(&self, pattern: &Pattern, diagonal: &Buffer<usize>) -> Result<[Buffer<u32>; 2]> {
         let (queue, rows) = (self.queue, pattern.size().rows);
-        let (mut lower, mut upper) = (queue.room(rows)?, queue.room(rows)?);
+        let (mut lower, mut upper) = (queue.uninit(rows)?, queue.uninit(rows)?);
         kernels::count_triangles(rows, pattern.buffers().0, diagonal, &mut lower, &mut upper)?
             .with(&[("ACC", A::NAME)])
             .rows(&queue, (rows, 1))?;
@@ -122,7 +122,7 @@ impl<A: Scalar> Search<'_, A> {
     /// The places of the diagonal, which every row has.
     fn diagonal(&self, pattern: &Pattern) -> Result<Buffer<usize>> {
         let rows = pattern.size().rows;
-        let mut diagonal = self.queue.room(rows)?;
+        let mut diagonal = self.queue.uninit(rows)?;
         kernels::places_of_diagonal(rows, pattern, &mut diagonal)?
             .with(&[("ACC", A::NAME)])
             .rows(&self.queue, (rows, 1))?;
@@ -142,7 +142,7 @@ impl<A: Scalar> Search<'_, A> {
     where
         Self: 'p,
     {
-        let mut values = self.queue.room(pattern.nonzeros())?;
+        let mut values = self.queue.uninit(pattern.nonzeros())?;
         kernels::spread(pattern.size().rows, pattern, self.a, &mut values)?
             .rows(&self.queue, shape(pattern))?;
         let diagonal = self.diagonal(pattern)?;
@@ -162,12 +162,12 @@ impl<A: Scalar> Search<'_, A> {
     fn largest(&self, f: &Csr<A>, rooms: [usize; 2]) -> Result<Csr<A>> {
         let (queue, rows) = (self.queue, f.size().rows);
         let diagonal = self.diagonal(f.pattern())?;
-        let mut sizes = queue.room::<u32>(f.nonzeros())?;
+        let mut sizes = queue.uninit::<u32>(f.nonzeros())?;
         let factors = (rows, f, &diagonal);
         kernels::sizes(factors, &mut sizes)?.rows(&queue, shape(f.pattern()))?;
         let lower = self.last_key(f.pattern(), (&diagonal, &sizes), false, rooms[0])?;
         let upper = self.last_key(f.pattern(), (&diagonal, &sizes), true, rooms[1])?;
-        let mut counts = queue.room::<u32>(rows)?;
+        let mut counts = queue.uninit::<u32>(rows)?;
         kernels::count_kept(factors, &sizes, lower, upper, &mut counts)?.rows(&queue, (rows, 1))?;
         let mut out = queue.new_rows(&counts)?;
         kernels::fill_kept(factors, &sizes, lower, upper, &mut out)?.rows(&queue, (rows, 1))?;

@@ -119,7 +119,7 @@ impl FittedLevel<'_> {
         let queue = self.queue;
         let vectors = Buffer::gathered(queue.executor, self.vectors)?;
         let near = self.coarse_neighbours()?;
-        let mut loose = queue.loose_rows((None, width), rows * width, queue.room(rows)?)?;
+        let mut loose = queue.loose_rows((None, width), rows * width, queue.uninit(rows)?)?;
         let mut left: Option<Again> = None;
         for tables in TABLES {
             let (count, list) = match &left {
@@ -143,7 +143,7 @@ impl FittedLevel<'_> {
     /// The coarse ones among the neighbours of every unknown.
     fn coarse_neighbours(&self) -> Result<Pattern> {
         let (queue, shape) = (self.queue, shape(self.strength));
-        let mut counts = queue.room(shape.0)?;
+        let mut counts = queue.uninit(shape.0)?;
         arrays::bamg_count_near(shape.0, self.strength, self.coarse, &mut counts)?
             .rows(&queue, shape)?;
         queue.new_pattern(self.strength.size(), &counts, |out| {
@@ -169,8 +169,8 @@ impl FittedLevel<'_> {
             false => (blocks.min(BLOCKS), blocks.min(BLOCKS) * together),
         };
         let memory = tables.memory(room).map(|size| (tiles * size).max(1));
-        let mut numbers = queue.room::<f64>(memory[0])?;
-        let mut words = queue.room::<u32>(memory[1])?;
+        let mut numbers = queue.uninit::<f64>(memory[0])?;
+        let mut words = queue.uninit::<u32>(memory[1])?;
         let lanes = queue.tile(LANES.min(queue.gpu.width()));
         let space = if tables.is_local { "LOCAL" } else { "GLOBAL" };
         let mut defines: Vec<Define> = vec![
@@ -214,10 +214,10 @@ impl FittedLevel<'_> {
     /// The prolongation of rows that lie apart.
     fn gathered(&self, mut loose: LooseRows<'_, f64>) -> Result<Fitted> {
         let (queue, rows, coarse) = (self.queue, self.strength.size().rows, self.coarse);
-        let mut flags = queue.room(rows)?;
+        let mut flags = queue.uninit(rows)?;
         arrays::bamg_coarse(rows, coarse, &loose.lengths, &mut flags)?.items(&queue, rows)?;
         let (before, count) = queue.offsets(&flags)?;
-        let (mut numbers, mut counts, lengths) = (queue.room(rows)?, flags, &loose.lengths);
+        let (mut numbers, mut counts, lengths) = (queue.uninit(rows)?, flags, &loose.lengths);
         arrays::bamg_numbers(rows, coarse, lengths, &before, &mut numbers, &mut counts)?
             .items(&queue, rows)?;
         loose.lengths = counts;

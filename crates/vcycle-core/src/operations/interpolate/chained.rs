@@ -22,7 +22,7 @@ pub fn chained(
     };
     let rows = near.size().rows;
     let entries = rows * max_elements;
-    let mut loose = queue.loose_rows((None, max_elements), entries, queue.room(rows)?)?;
+    let mut loose = queue.loose_rows((None, max_elements), entries, queue.uninit(rows)?)?;
     kernels::chained_rows(
         rows,
         near,

@@ -99,8 +99,8 @@ impl<'a> NearRows<'a> {
             false => (blocks.min(BLOCKS), blocks.min(BLOCKS) * shape.together),
         };
         let memory = shape.memory(room).map(|size| (tiles * size).max(1));
-        let mut numbers = queue.room::<f64>(memory[0])?;
-        let mut words = queue.room::<u32>(memory[1])?;
+        let mut numbers = queue.uninit::<f64>(memory[0])?;
+        let mut words = queue.uninit::<u32>(memory[1])?;
         let (offsets, columns) = self.pattern.pass()?;
         let near = (
             self.width as u32,
@@ -179,7 +179,7 @@ pub fn energy_space<'a>(
 impl EnergySpace<'_> {
     /// What is in the space of `A X`, for the values of `X`.
     pub fn gradient(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
-        let mut out = self.rows.queue.room::<f64>(x.rows())?;
+        let mut out = self.rows.queue.uninit::<f64>(x.rows())?;
         self.rows.each(|rows, near| {
             kernels::energy_rows(rows, x.buffer(), self.a, &self.fixed, &mut out, near)
         })?;
@@ -189,7 +189,7 @@ impl EnergySpace<'_> {
     /// The values over the diagonal of the matrix in their rows.
     pub fn scaled(&self, x: &Vector<f64>) -> Result<Vector<f64>> {
         let NearRows { queue, pattern, .. } = self.rows;
-        let mut out = queue.room::<f64>(x.rows())?;
+        let mut out = queue.uninit::<f64>(x.rows())?;
         let (rows, offsets) = (pattern.size().rows, pattern.buffers().0);
         loose::over_diagonal(rows, offsets, &self.diagonal, x.buffer(), &mut out)?
             .rows(&queue, shape(pattern))?;

@@ -27,7 +27,7 @@ pub fn constants(
         return ones(queue, groups, count);
     }
     let rows = groups.len() * block;
-    let mut flags = queue.room(rows)?;
+    let mut flags = queue.uninit(rows)?;
     kernels::tentative_flags(rows, block, groups, &mut flags)?.rows(&queue, (rows, 1))?;
     let mut t = queue.new_rows(&flags)?;
     kernels::tentative_entries(rows, block, groups, &mut t)?.rows(&queue, (rows, 1))?;
@@ -37,10 +37,10 @@ pub fn constants(
 /// A one for every row, in the column of its group.
 fn ones(queue: Queue<'_>, groups: &Buffer<u32>, count: usize) -> Result<Csr<f64>> {
     let rows = groups.len();
-    let (mut offsets, mut values) = (queue.room(rows + 1)?, queue.room(rows)?);
+    let (mut offsets, mut values) = (queue.uninit(rows + 1)?, queue.uninit(rows)?);
     kernels::tentative_ones(rows, &mut offsets, &mut values)?.rows(&queue, (rows + 1, 1))?;
     let pattern = Pattern::of_buffers(Size::new(rows, count), offsets, groups.clone());
-    pattern.tell_single_entries();
+    pattern.note_single_entries();
     Ok(Csr::of_buffers(&Arc::new(pattern), values).of_ones())
 }
 
@@ -69,8 +69,8 @@ pub fn filtered_near<'a, V: Scalar>(
 ) -> Result<Option<Filtered<'a, V>>> {
     on_device(a.executor(), |queue| {
         let shape = shape(a.pattern());
-        let mut diagonal = queue.room(shape.0)?;
-        let mut bounds = queue.room::<f64>(queue.most_blocks())?;
+        let mut diagonal = queue.uninit(shape.0)?;
+        let mut bounds = queue.uninit::<f64>(queue.most_blocks())?;
         kernels::smoothed_diagonal(
             shape.0,
             a,
@@ -144,7 +144,7 @@ impl Filtered<'_> {
     /// `T - factor D^-1 C` for the product `C` of the matrix and `T`.
     fn step(&self, t: &Csr<f64>, factor: f64, product: &Csr<f64>) -> Result<Csr<f64>> {
         let rows = product.size().rows;
-        let mut values = self.queue.room(product.nonzeros())?;
+        let mut values = self.queue.uninit(product.nonzeros())?;
         kernels::smoothed_step(rows, factor, &self.diagonal, product, t, &mut values)?
             .rows(&self.queue, (rows, 1))?;
         Ok(Csr::of_buffers(product.pattern(), values))
@@ -159,7 +159,7 @@ fn is_filtered(filter: Option<&Pattern>) -> [Define; 1] {
 /// So many numbers in -1..1 that look random.
 pub fn scattered<T: Scalar>(executor: &Executor, rows: usize) -> Result<Option<Vector<T>>> {
     on_device(executor, |queue| {
-        let mut values = queue.room(rows)?;
+        let mut values = queue.uninit(rows)?;
         scattered::scatter(rows, &mut values)?.rows(&queue, (rows, 1))?;
         Ok(Vector::of_buffer(values))
     })
@@ -174,11 +174,11 @@ pub(crate) fn power_method(
 ) -> Result<f64> {
     let shape = shape(a.pattern());
     let rows = shape.0;
-    let (mut v, mut next) = (queue.room::<f64>(rows)?, queue.room::<f64>(rows)?);
+    let (mut v, mut next) = (queue.uninit::<f64>(rows)?, queue.uninit::<f64>(rows)?);
     // No more blocks than this are queued; those that are not add nothing.
     let blocks = queue.most_blocks();
     let mut partials = queue.zeros::<f64>(blocks)?;
-    let mut norm = queue.room::<f64>(1)?;
+    let mut norm = queue.uninit::<f64>(1)?;
     radius::radius_start(rows, &mut v, &mut partials)?.rows(&queue, (rows, 1))?;
     for step in 0..=steps {
         radius::radius_norm(blocks, &partials, &mut norm)?.rows(&queue, (1, 1))?;

@@ -62,7 +62,7 @@ fn reproducing(
     let single = (count, 1);
     let members = constants(queue, nodes.groups, single, nodes.is_complete)?;
     let members = queue.transpose_pattern(members.pattern())?;
-    let mut q = queue.room::<f64>(rows * m)?;
+    let mut q = queue.uninit::<f64>(rows * m)?;
     let mut coarse = queue.zeros::<f64>(count * m * m)?;
     let (offsets, list) = members.buffers();
     kernels::tentative_factors(
@@ -89,7 +89,7 @@ fn reproducing(
 /// What is not zero of the `m` numbers of every row.
 fn gathered(queue: Queue<'_>, nodes: Grouping<'_>, m: usize, q: &Buffer<f64>) -> Result<Csr<f64>> {
     let rows = nodes.rows();
-    let mut counts = queue.room(rows)?;
+    let mut counts = queue.uninit(rows)?;
     kernels::tentative_counts(rows, nodes.block, m, nodes.groups, q, &mut counts)?
         .rows(&queue, (rows, 1))?;
     let mut t = queue.new_rows(&counts)?;

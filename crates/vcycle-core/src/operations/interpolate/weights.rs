@@ -145,7 +145,7 @@ impl<V: Scalar> StrongMatrix<'_, V> {
     fn near(&self, diagonal: &Buffer<V>, defines: &[Define]) -> Result<(Csr<V>, Buffer<u32>)> {
         let (queue, shape) = (self.queue, shape(self.a.pattern()));
         let (rows, coarse) = (shape.0, self.coarse);
-        let (mut counts, mut degrees) = (queue.room(rows)?, queue.room(rows)?);
+        let (mut counts, mut degrees) = (queue.uninit(rows)?, queue.uninit(rows)?);
         kernels::near_count(
             rows,
             self.a,

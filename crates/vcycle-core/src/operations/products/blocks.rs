@@ -86,7 +86,7 @@ impl<'m, T: Scalar> Blocked<'m, T> {
         if count * block.cols == values.len() {
             return Ok(blocked);
         }
-        let (mut packed, mut masks) = (queue.room(count * block.cols)?, queue.room(count)?);
+        let (mut packed, mut masks) = (queue.uninit(count * block.cols)?, queue.uninit(count)?);
         let rows = a.size().rows;
         queue.gpu.real(T::KIND)?;
         let (offsets, columns) = a.pattern().buffers();
@@ -111,10 +111,10 @@ impl<'m, T: Scalar> Blocked<'m, T> {
         let block = Size::new(self.block.rows, b.block.cols);
         let count = pattern.nonzeros() * block.rows;
         let is_full = self.masks.is_none() && b.masks.is_none();
-        let mut values = queue.room::<T>(count * block.cols)?;
+        let mut values = queue.uninit::<T>(count * block.cols)?;
         let mut masks = match is_full {
             true => None,
-            false => Some(queue.room::<u8>(count)?),
+            false => Some(queue.uninit::<u8>(count)?),
         };
         let shape = Shape {
             block,
@@ -153,7 +153,7 @@ impl<'m, T: Scalar> Blocked<'m, T> {
         let size = Size::new(strips.rows * self.block.rows, strips.cols * self.block.cols);
         let full = ("FULL", flag(self.masks.is_none()));
         let defines = [self.shape()[0], self.shape()[1], full, ("T", T::NAME)];
-        let (blocks, mut lengths) = (&*self.pattern, queue.room::<u32>(size.rows)?);
+        let (blocks, mut lengths) = (&*self.pattern, queue.uninit::<u32>(size.rows)?);
         let masks = self.masks.as_ref();
         kernels::packed_lengths(size.rows, blocks.buffers().0, masks, &mut lengths)?
             .with(&defines)

@@ -52,7 +52,7 @@ impl<T: Scalar> Grouped<'_, T> {
             return Ok(None);
         }
         let mut classes = self.classify()?;
-        let mut lengths = queue.room::<u32>(rows)?;
+        let mut lengths = queue.uninit::<u32>(rows)?;
         self.make(None, &classes, (&mut lengths, Null, Null, Null).pass()?)?;
         let total = classes.counts.pointer_mut()?.at(CLASSES.len() + 2);
         let offsets = queue.scan(&lengths, total.cast::<u64>())?;
@@ -72,7 +72,7 @@ impl<T: Scalar> Grouped<'_, T> {
             (Write::default(), offsets, columns, values),
         )?;
         let product = made.matrix(Size::new(rows, self.p.size().cols));
-        product.pattern().tell_empty_rows(empty > 0);
+        product.pattern().note_empty_rows(empty > 0);
         Ok(Some(product))
     }
 
@@ -88,7 +88,7 @@ impl<T: Scalar> Grouped<'_, T> {
 
     /// The values of a product whose pattern is known.
     pub(crate) fn renewed(&self, classes: &Classes, product: &Pattern) -> Result<Buffer<T>> {
-        let mut values = self.queue.room::<T>(product.nonzeros())?;
+        let mut values = self.queue.uninit::<T>(product.nonzeros())?;
         let out = (Null, product.buffers().0, Null, &mut values);
         self.make(Some(classes.counts.host()?), classes, out.pass()?)?;
         Ok(values)
@@ -103,7 +103,7 @@ impl<T: Scalar> Grouped<'_, T> {
 
     fn classify(&self) -> Result<Classes> {
         let (queue, rows) = (self.queue, self.r.size().rows);
-        let mut lists = queue.room::<u32>(CLASSES.len() * rows)?;
+        let mut lists = queue.uninit::<u32>(CLASSES.len() * rows)?;
         let mut counts = queue.zeros::<u32>(CLASSES.len() + 4)?;
         let (r, offsets) = (self.r.pattern(), self.a.pattern().buffers().0);
         kernels::grouped_classes(rows, r, offsets, &mut lists, &mut counts)?

@@ -58,7 +58,7 @@ impl<'p> Merged<'p> {
 
     /// How many entries each row has.
     pub(super) fn counts(&self) -> Result<Buffer<u32>> {
-        let mut counts = self.queue.room(self.a.size().rows)?;
+        let mut counts = self.queue.uninit(self.a.size().rows)?;
         self.each(|count, rows, patterns| {
             Ok(kernels::merged_count(count, rows, patterns, &mut counts)?.with(&[("KNOWN", "0")]))
         })?;

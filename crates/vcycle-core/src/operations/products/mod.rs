@@ -194,7 +194,7 @@ impl Queue<'_> {
     /// The positions of either of two patterns of equal size.
     pub(crate) fn union(&self, a: &Pattern, b: &Pattern) -> Result<Pattern> {
         let rows = a.size().rows;
-        let mut counts = self.room(rows)?;
+        let mut counts = self.uninit(rows)?;
         union::union_count(rows, a, b, &mut counts)?.items(self, rows)?;
         self.new_pattern(a.size(), &counts, |out| {
             union::union_fill(rows, a, b, out)?.items(self, rows)

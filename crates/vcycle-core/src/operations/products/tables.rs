@@ -159,7 +159,7 @@ impl<'p> Product<'p> {
         c: &Pattern,
     ) -> Result<Buffer<T>> {
         let (offsets, columns) = c.buffers();
-        let mut values = self.queue.room(c.nonzeros())?;
+        let mut values = self.queue.uninit(c.nonzeros())?;
         let by_words = match self.words.filter(|_| are_plain::<T>()) {
             Some(is_asked) => ByWords::known(self.queue, (self.a, self.b), c, is_asked)?,
             None => None,
@@ -227,7 +227,7 @@ impl<'p> Product<'p> {
         for group in groups.each(local, self.teams())? {
             let group = self.with_several_rows(group);
             let mut table = self.table(&group, groups.largest())?;
-            let mut sums = self.queue.room::<T::Arith>(table.keys.len())?;
+            let mut sums = self.queue.uninit::<T::Arith>(table.keys.len())?;
             let launch = kernels::product_values(
                 group.count,
                 group.rows,
@@ -308,7 +308,7 @@ impl<'p> Product<'p> {
             false => (most + most / 2 + 1).next_power_of_two(),
         };
         let blocks = group.blocks(&self.queue, slots * (size_of::<u32>() + size_of::<f64>()));
-        let keys = self.queue.room(slots * blocks)?;
+        let keys = self.queue.uninit(slots * blocks)?;
         Ok(Table {
             slots,
             blocks,

@@ -52,14 +52,14 @@ impl Queue<'_> {
         let (offsets, columns) = a.buffers();
         let mut counts = self.zeros::<u32>(size.rows)?;
         kernels::count_columns(entries, columns, &mut counts)?.items(self, entries)?;
-        let mut total = self.room::<u64>(1)?;
+        let mut total = self.uninit::<u64>(1)?;
         let t_offsets = self.scan(&counts, &mut total)?;
         // Of short rows nobody has to know which are longer.
         let groups = match entries <= MEAN_SHORT * size.rows {
             true => None,
             false => Some(Groups::new(self, &counts)?),
         };
-        let mut t_columns = self.room(entries)?;
+        let mut t_columns = self.uninit(entries)?;
         kernels::put_down(
             size.cols,
             offsets,
@@ -69,7 +69,7 @@ impl Queue<'_> {
             &mut t_columns,
         )?
         .items(self, size.cols)?;
-        let mut t_values = self.room::<T>(values.map_or(0, Buffer::len))?;
+        let mut t_values = self.uninit::<T>(values.map_or(0, Buffer::len))?;
         let transpose = (
             offsets.pointer()?.cast(),
             columns.pointer()?,

@@ -72,16 +72,16 @@ impl<'p> ByWords<'p> {
             return Ok(None);
         }
         let rows = b.size().rows;
-        let (mut counts, mut bounds) = (queue.room::<u32>(rows)?, queue.room::<u64>(rows)?);
+        let (mut counts, mut bounds) = (queue.uninit::<u32>(rows)?, queue.uninit::<u64>(rows)?);
         kernels::count_words(rows, b, &mut counts, &mut bounds)?.items(&queue, rows)?;
-        // The number of words and the largest span, which the host is told together.
-        let mut told = queue.zeros::<u64>(2)?;
-        let to = told.pointer_mut()?;
+        // The number of words and the largest span, which the host reads together.
+        let mut found = queue.zeros::<u64>(2)?;
+        let to = found.pointer_mut()?;
         let offsets = queue.scan(&counts, to)?;
         let (of_a, most) = (a.size().rows, to.at(1).cast());
-        let mut firsts = queue.room::<u32>(of_a)?;
+        let mut firsts = queue.uninit::<u32>(of_a)?;
         kernels::product_spans(of_a, a, &bounds, &mut firsts, most)?.items(&queue, of_a)?;
-        let &[words, most] = told.host()? else {
+        let &[words, most] = found.host()? else {
             unreachable!("two numbers");
         };
         let are_few = (b.nonzeros() as f64) < LEAST_ENTRIES * words as f64;
@@ -91,7 +91,7 @@ impl<'p> ByWords<'p> {
         if are_few && !is_asked {
             return Ok(None);
         }
-        let mut list = queue.room::<u64>(words as usize)?;
+        let mut list = queue.uninit::<u64>(words as usize)?;
         kernels::list_words(rows, b, &offsets, &mut list)?.items(&queue, rows)?;
         Ok(Some(Self {
             queue,
@@ -114,12 +114,12 @@ impl<'p> ByWords<'p> {
         if !is_asked && !are_long(a, b) {
             return Ok(None);
         }
-        let mut told = queue.zeros::<u64>(1)?;
+        let mut found = queue.zeros::<u64>(1)?;
         let rows = c.size().rows;
-        let mut firsts = queue.room::<u32>(rows)?;
-        let most = told.pointer_mut()?.cast();
+        let mut firsts = queue.uninit::<u32>(rows)?;
+        let most = found.pointer_mut()?.cast();
         kernels::known_spans(rows, c, &mut firsts, most)?.items(&queue, rows)?;
-        let span = span_for(told.get(0)?, (!is_asked).then_some(products));
+        let span = span_for(found.get(0)?, (!is_asked).then_some(products));
         Ok(span.map(|span| Self {
             queue,
             a,
@@ -189,7 +189,7 @@ impl<'p> ByWords<'p> {
 
     /// How many entries each row has.
     fn counts(&self) -> Result<Buffer<u32>> {
-        let mut counts = self.queue.room(self.a.size().rows)?;
+        let mut counts = self.queue.uninit(self.a.size().rows)?;
         self.each_row(|count, rows, words| kernels::word_counts(count, rows, words, &mut counts))?;
         Ok(counts)
     }

@@ -67,7 +67,7 @@ fn check<T: Mixes<T, T>>(a: &Csr<T>, at: &Executor, tolerance: f64, method: &str
     let inverse = setup.update_values(&again, &ws).unwrap();
     let found = error(inverse.as_ref(), &other);
     assert!(found < tolerance, "again, {inverse:?}: {found}");
-    watch.tell(ws.log())
+    watch.report(ws.log())
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl<T: Wide> Tries<'_, T> {
         let host_stages = HostStages::watch();
         let made = self.make(attempt);
         let made = self.system.matrix.agree(made);
-        report_once(&mut self.messages, host_stages.tell(self.ws.log()));
+        report_once(&mut self.messages, host_stages.report(self.ws.log()));
         self.setup += begin.elapsed();
         made
     }

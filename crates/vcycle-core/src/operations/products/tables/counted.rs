@@ -25,18 +25,18 @@ impl Product<'_> {
         let (queue, rows) = (&self.queue, self.a.size().rows);
         let (guesses, groups) = self.guesses([PRODUCTS, FEW, usize::MAX])?;
         let most = (PRODUCTS * groups.largest()).min(self.cols());
-        let mut counts = queue.room::<u32>(rows)?;
+        let mut counts = queue.uninit::<u32>(rows)?;
         // The guesses are known to their groups, so that their memory is free.
         let (mut again, mut again_count) = (guesses, queue.zeros::<u32>(1)?);
         for group in groups.each(LOCAL_COUNTS, COUNTING)? {
-            // Most rows have fewer entries than expected; which do not is told.
+            // Most rows have fewer entries than expected; those with more are listed.
             let group = group.at_most(LOCAL_COUNTS);
             self.count(&group, most, [&mut counts, &mut again, &mut again_count])?;
         }
         let left = again_count.get(0)? as usize;
         if left > 0 {
             let group = Group::long(left, &again, most)?;
-            let mut nothing = [queue.room(left)?, queue.zeros(1)?];
+            let mut nothing = [queue.uninit(left)?, queue.zeros(1)?];
             let [none, zero] = &mut nothing;
             self.count(&group, most, [&mut counts, none, zero])?;
         }
@@ -47,7 +47,7 @@ impl Product<'_> {
     /// what would be more than `many`; and rows grouped by that.
     pub(super) fn guesses(&self, [share, few, many]: [usize; 3]) -> Result<(Buffer<u32>, Groups)> {
         let rows = self.a.size().rows;
-        let mut guesses = self.queue.room::<u32>(rows)?;
+        let mut guesses = self.queue.uninit::<u32>(rows)?;
         let mut counts = Groups::no_counts(&self.queue)?;
         let blocks = rows.div_ceil(TEAM_BLOCK as usize / WORK_THREADS);
         // Blocks add up what they count: fewer of them do that more quickly.

@@ -32,7 +32,7 @@ struct Made<T> {
     /// The rows that had no room, and behind them those that had none again.
     again: Buffer<u32>,
     /// The entries of all, and how many rows had no room, and had none again.
-    told: Buffer<u64>,
+    totals: Buffer<u64>,
 }
 
 impl<T: Scalar> Made<T> {
@@ -40,19 +40,19 @@ impl<T: Scalar> Made<T> {
     fn new(queue: &Queue<'_>, rows: usize, room: usize, rows_again: usize) -> Result<Self> {
         let room = room + rows_again * LOCAL_ENTRIES;
         Ok(Self {
-            places: queue.room(rows)?,
-            counts: queue.room(rows)?,
-            columns: queue.room(room)?,
-            values: queue.room(room)?,
-            again: queue.room(rows + rows_again)?,
-            told: queue.zeros(3)?,
+            places: queue.uninit(rows)?,
+            counts: queue.uninit(rows)?,
+            columns: queue.uninit(room)?,
+            values: queue.uninit(room)?,
+            again: queue.uninit(rows + rows_again)?,
+            totals: queue.zeros(3)?,
         })
     }
 
     /// Where rows are left that have no room, for the first or the second time, and where they are counted.
     fn left(&mut self, time: usize) -> Result<(Write<u32>, Write<u32>)> {
         let list = self.again.pointer_mut()?.at(time * self.counts.len());
-        Ok((list, self.told.pointer_mut()?.at(1 + time).cast()))
+        Ok((list, self.totals.pointer_mut()?.at(1 + time).cast()))
     }
 }
 
@@ -100,12 +100,12 @@ impl Product<'_> {
         if rows_again > 0 {
             self.make_again(&pass, rows_again, room, &mut made)?;
         }
-        let (offsets, told) = queue.offsets_and_told(&made.counts, &mut made.told)?;
-        if told[1] as usize > rows_again || told[2] > 0 {
+        let (offsets, totals) = queue.offsets_with_totals(&made.counts, &mut made.totals)?;
+        if totals[1] as usize > rows_again || totals[2] > 0 {
             return Ok(None);
         }
         let widest = list.into_iter().max_by_key(|group| group.count);
-        self.moved(&pass, made, widest, (offsets, told[0] as usize))
+        self.moved(&pass, made, widest, (offsets, totals[0] as usize))
             .map(Some)
     }
 
