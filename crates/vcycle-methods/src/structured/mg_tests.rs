@@ -69,13 +69,13 @@ fn iterations(spec: &str, parameters: &StructMg) -> usize {
 #[test]
 fn half_precision_needs_no_more_iterations_than_double() {
     for (spec, most) in [
-        ("laplace27:20", 10),
-        ("laplace27e8:20", 10),
+        ("laplace27:12", 10),
+        ("laplace27e8:12", 10),
         ("poisson7:20x17x9", 14),
         ("poisson5:40x33", 14),
         ("poisson9:40x1", 3),
-        ("aniso7:20,0.001", 16),
-        ("jump7:20,1e6", 40),
+        ("aniso7:14,0.001", 16),
+        ("jump7:16,1e6", 40),
         ("elasticity:8x5x6", 30),
     ] {
         let double = iterations(spec, &parameters("K64P64D64"));
