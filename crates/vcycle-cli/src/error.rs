@@ -73,22 +73,22 @@ impl CliError {
 }
 
 fn config_hint(error: &ConfigError) -> Option<String> {
-    match error {
+    let (known, suggestion) = match error {
         ConfigError::UnknownName {
             known, suggestion, ..
-        } if suggestion.is_none() => Some(format!("known are {}", known.join(", "))),
+        } => (known.join(", "), suggestion),
         ConfigError::UnknownKey {
             known, suggestion, ..
-        } if suggestion.is_none() && !known.is_empty() => {
-            Some(format!("known are {}", known.join(", ")))
-        }
-        ConfigError::UnknownKey { known, .. } if known.is_empty() => {
-            Some("it has no parameters".to_owned())
-        }
+        } => (known.join(", "), suggestion),
         ConfigError::NotAvailable { .. } => {
-            Some("`vcycle config` and `vcycle devices` list what there is".to_owned())
+            return Some("`vcycle config` and `vcycle devices` list what there is".to_owned());
         }
-        _ => None,
+        _ => return None,
+    };
+    match (known.as_str(), suggestion) {
+        ("", _) => Some("it has no parameters".to_owned()),
+        (_, None) => Some(format!("known are {known}")),
+        (_, Some(_)) => None,
     }
 }
 

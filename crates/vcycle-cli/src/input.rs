@@ -9,16 +9,17 @@ use vcycle::executor::Executor;
 use vcycle::gallery::{self, Problem};
 use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
 use vcycle::matrix::{Csr, Duplicates, Extent};
+use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::{Scalar, c64, convert};
 use vcycle::vector::Vector;
 
-use crate::args::InputArgs;
+use crate::args::{InputArgs, KnownArgs};
 use crate::error::{CliError, Result};
 
 /// Says whether a matrix of some size may be read or made: what needs more memory than there is, is refused before.
 pub type Admit = Arc<dyn Fn(Extent) -> vcycle::Result<()> + Send + Sync>;
 
-/// What the source of a system tells beside the system.
+/// What the source of a system has beside the system.
 pub struct Source {
     pub name: String,
     /// Where each unknown lies, of problems in the plane.
@@ -206,4 +207,57 @@ fn converted<S: Scalar, T: Scalar>(v: &Vector<S>) -> vcycle::Result<Vector<T>> {
     let mut out = Vector::zeros_like(v)?;
     out.copy_from(v)?;
     Ok(out)
+}
+
+/// The columns of a file of real numbers.
+pub fn real_columns(option: &'static str, path: &Path, executor: &Executor) -> Result<Vector<f64>> {
+    match io::read_vector(path, executor)? {
+        AnyVector::Real(columns) => Ok(columns),
+        AnyVector::Complex(_) => {
+            let reason = "is complex, real numbers are needed";
+            Err(CliError::file(option, path, reason))
+        }
+    }
+}
+
+/// What the options say of the matrix beside its entries, if anything.
+pub fn near_nullspace(args: &KnownArgs, executor: &Executor) -> Result<Option<NearNullspace>> {
+    let block_size = args.block_size.unwrap_or(1);
+    if let Some(path) = &args.near_nullspace {
+        let vectors = real_columns("--near-nullspace", path, executor)?;
+        let (values, cols) = (vectors.to_vec(), vectors.cols());
+        let column = |column| values.iter().skip(column).step_by(cols).copied().collect();
+        let near = NearNullspace::new(block_size, (0..cols).map(column).collect())?;
+        return Ok(Some(near));
+    }
+    if let Some(path) = &args.coordinates {
+        return rigid_body_modes(path, args.block_size, executor).map(Some);
+    }
+    let components = args.block_size.map(NearNullspace::components);
+    Ok(components.transpose()?)
+}
+
+fn rigid_body_modes(
+    path: &Path,
+    block_size: Option<usize>,
+    executor: &Executor,
+) -> Result<NearNullspace> {
+    let option = "--coordinates";
+    let points = real_columns(option, path, executor)?;
+    let dimension = points.cols();
+    let refuse = |reason| Err(CliError::option(option, reason));
+    if !(2..=3).contains(&dimension) {
+        let file = path.display();
+        return refuse(format!(
+            "`{file}` has {dimension} columns; a node has 2 or 3 coordinates"
+        ));
+    }
+    if block_size.is_some_and(|size| size != dimension) {
+        return refuse(format!(
+            "a node with {dimension} coordinates has {dimension} unknowns"
+        ));
+    }
+    let point = |row: &[f64]| std::array::from_fn(|axis| row.get(axis).copied().unwrap_or(0.0));
+    let points: Vec<[f64; 3]> = points.host()?.chunks(dimension).map(point).collect();
+    Ok(NearNullspace::rigid_body_modes(dimension, &points)?)
 }

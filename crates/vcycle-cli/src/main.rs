@@ -4,7 +4,6 @@ mod args;
 mod commands;
 mod error;
 mod input;
-mod known;
 mod output;
 
 use std::process::ExitCode;
@@ -12,9 +11,9 @@ use std::time::Duration;
 
 use args::{Cli, Command, DevicesArgs, InfoArgs};
 use clap::{CommandFactory, Parser};
+use console::style;
 use error::{CliError, Result};
 use output::print;
-use output::style::{Colour, Style};
 use vcycle::communicator::mpi;
 use vcycle::executor::Executor;
 use vcycle::memory::LargePages;
@@ -110,15 +109,16 @@ fn refuse(error: &CliError, json: bool, unmatched: bool) -> ExitCode {
     if json {
         print_json_error(&error.to_string(), hint.as_deref());
     }
-    let style = Style::of(&std::io::stderr());
     if let Some(rank @ 1..) = mpi::rank() {
         // Where all ranks fail alike, the first of them ends the others before they say so, too.
         std::thread::sleep(LAST_WORDS / 4 + rank.min(100) as u32 * LAST_WORDS / 100);
     }
     let whose = mpi::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
-    eprintln!("{} {whose}{error}", style.paint("error:", Colour::Red));
+    let begin = style("error:").red().bold().for_stderr();
+    eprintln!("{begin} {whose}{error}");
     if let Some(hint) = hint {
-        eprintln!("{} {hint}", style.paint("hint:", Colour::Yellow));
+        let begin = style("hint:").yellow().bold().for_stderr();
+        eprintln!("{begin} {hint}");
     }
     if mpi::rank().is_some() {
         // The launcher has to pass it on before it ends all ranks, which may wait for this one.

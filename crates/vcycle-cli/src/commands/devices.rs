@@ -76,26 +76,25 @@ fn text(listing: &Value) -> String {
         parts.push(devices_table(GPU_COLUMNS, &gpus));
     }
     for gpu in gpus.iter().filter(|gpu| gpu["problem"].is_string()) {
-        let [name, problem] = ["name", "problem"].map(|key| cell(key, &gpu[key]));
-        parts.push(format!("{name}: {problem}"));
+        parts.push(format!(
+            "{}: {}",
+            words(&gpu["name"]),
+            words(&gpu["problem"])
+        ));
     }
     for none in list("missing") {
-        let [driver, reason] = ["driver", "reason"].map(|key| cell("", &none[key]));
+        let [driver, reason] = ["driver", "reason"].map(|key| words(&none[key]));
         parts.push(format!("no {driver} device: {reason}"));
     }
-    parts.push(match listing["mpi"]["version"].as_str() {
+    let mpi = &listing["mpi"];
+    parts.push(match mpi["version"].as_str() {
         Some(version) => format!("MPI: {version}"),
-        None => format!("no MPI: {}", cell("", &listing["mpi"]["problem"])),
+        None => format!("no MPI: {}", words(&mpi["problem"])),
     });
     if !gpus.is_empty() {
-        let stages: Vec<String> = list("host_stages")
-            .iter()
-            .map(|one| cell("", one))
-            .collect();
-        parts.push(format!(
-            "on the host for all devices: {}",
-            stages.join(", ")
-        ));
+        let stages: Vec<String> = list("host_stages").iter().map(words).collect();
+        let stages = stages.join(", ");
+        parts.push(format!("on the host for all devices: {stages}"));
     }
     parts.join("\n")
 }
@@ -103,26 +102,27 @@ fn text(listing: &Value) -> String {
 const SPEED: &str = "copy_gigabytes_per_second";
 
 /// Columns of the tables: titles, and what is shown.
-const HOST_COLUMNS: [(&str, &str); 4] = [
-    ("device", "name"),
-    ("threads", "threads"),
-    ("copy GB/s", SPEED),
-    ("SIMD", "features"),
-];
-const GPU_COLUMNS: [(&str, &str); 8] = [
-    ("device", "name"),
-    ("model", "model"),
-    ("memory", "memory_bytes"),
-    ("units", "compute_units"),
-    ("sub-groups", "sub_group_widths"),
-    ("precisions", "precisions"),
-    ("copy GB/s", SPEED),
-    ("driver", "driver"),
-];
+const HOST_COLUMNS: (&str, [&str; 4]) = (
+    "device|threads|copy GB/s|SIMD",
+    ["name", "threads", SPEED, "features"],
+);
+const GPU_COLUMNS: (&str, [&str; 8]) = (
+    "device|model|memory|units|sub-groups|precisions|copy GB/s|driver",
+    [
+        "name",
+        "model",
+        "memory_bytes",
+        "compute_units",
+        "sub_group_widths",
+        "precisions",
+        SPEED,
+        "driver",
+    ],
+);
 
-fn devices_table<const N: usize>(columns: [(&str, &str); N], devices: &[&Value]) -> String {
-    let row = |device: &&Value| columns.map(|(_, key)| cell(key, &device[key]));
-    table::grid(columns.map(|(title, _)| title), devices.iter().map(row))
+fn devices_table<const N: usize>((head, keys): (&str, [&str; N]), devices: &[&Value]) -> String {
+    let row = |device: &&Value| keys.map(|key| cell(key, &device[key]));
+    table::grid(head, devices.iter().map(row))
 }
 
 /// A value of the listing for people.
@@ -133,23 +133,23 @@ fn cell(key: &str, value: &Value) -> String {
         }
         (SPEED, Value::Number(speed)) => format!("{:.1}", speed.as_f64().unwrap_or(0.0)),
         ("driver", Value::String(driver)) => in_brief(driver),
-        (_, Value::String(text)) => text.clone(),
-        (_, Value::Array(all)) => all
-            .iter()
-            .map(|one| cell("", one))
-            .collect::<Vec<_>>()
-            .join(" "),
+        (_, Value::Array(all)) => all.iter().map(words).collect::<Vec<_>>().join(" "),
         (_, Value::Null) => "-".to_owned(),
-        (_, other) => other.to_string(),
+        _ => words(value),
     }
+}
+
+/// Text as it is, anything else as JSON.
+fn words(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// An error's words in one line, without the driver's name in front.
 fn one_line(driver: &str, error: &str) -> String {
     let words = error.split_whitespace().collect::<Vec<_>>().join(" ");
-    let rest = words
-        .strip_prefix(driver)
-        .and_then(|rest| rest.strip_prefix(": "));
+    let rest = words.strip_prefix(&format!("{driver}: "));
     rest.map(str::to_owned).unwrap_or(words)
 }
 
@@ -177,7 +177,6 @@ fn gpu(device: &Properties, bandwidth: vcycle_gpu::Result<f64>) -> Value {
         Err(error) => (None, Some(one_line(&device.name, &error.to_string()))),
     };
     let precisions = [("fp64", device.fp64), ("fp32", true), ("fp16", device.fp16)];
-    let precisions = precisions.into_iter().filter(|(_, present)| *present);
     json!({
         "name": device.name,
         "model": device.model,
@@ -186,7 +185,7 @@ fn gpu(device: &Properties, bandwidth: vcycle_gpu::Result<f64>) -> Value {
         "memory_bytes": device.memory,
         "compute_units": device.compute_units,
         "sub_group_widths": device.sub_groups,
-        "precisions": precisions.map(|(name, _)| name).collect::<Vec<_>>(),
+        "precisions": present(&precisions),
         "plays_a_gpu": device.is_cpu,
         SPEED: speed,
         "problem": problem,
@@ -200,6 +199,12 @@ fn host(executor: &Executor, features: Vec<&'static str>) -> Result<Value> {
         "features": features,
         SPEED: bandwidth(executor)?,
     }))
+}
+
+/// The names of what there is.
+fn present(all: &[(&'static str, bool)]) -> Vec<&'static str> {
+    let present = all.iter().filter(|(_, present)| *present);
+    present.map(|(name, _)| *name).collect()
 }
 
 /// Bytes read and written by the quickest of a few copies.
@@ -226,8 +231,7 @@ fn simd() -> Vec<&'static str> {
         ("avx512bf16", is_x86_feature_detected!("avx512bf16")),
         ("avx512fp16", is_x86_feature_detected!("avx512fp16")),
     ];
-    let present = found.into_iter().filter(|(_, present)| *present);
-    present.map(|(name, _)| name).collect()
+    present(&found)
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vcycle::config::{
-    Analysis, AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig,
-    Preprocessing, System, Wide, attempts,
+    Analysis, AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig, System, Wide,
+    attempts,
 };
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
-use vcycle::matrix::{Csr, Extent, Format, FormatCosts};
+use vcycle::matrix::{Csr, Extent, FormatCosts};
 use vcycle::multigrid::{Amg, Report};
 use vcycle::structured::{Structure, find_stencil};
 
@@ -21,7 +21,7 @@ use crate::error::{CliError, Result};
 use crate::input::{self, Admit, Source};
 use crate::output::format::bytes;
 use crate::output::progress::Progress;
-use crate::output::summary::LevelSummary;
+use crate::output::summary::level;
 use crate::output::{facts, picture, print, table};
 
 /// Prints the facts of a matrix, the levels multigrid makes of it, and what to try.
@@ -35,8 +35,8 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let admit = admit(&args.input.source, &executor);
     let (source, system) = input::read(&args.input, (&executor, None), admit, read)?;
     match system {
-        AnySystem::Real(system) => tell(args, &amg, &source, &system, &progress)?,
-        AnySystem::Complex(system) => tell(args, &amg, &source, &system, &progress)?,
+        AnySystem::Real(system) => show(args, &amg, &source, &system, &progress)?,
+        AnySystem::Complex(system) => show(args, &amg, &source, &system, &progress)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -62,7 +62,7 @@ fn multigrid(args: &InfoArgs) -> Result<Amg> {
     }
 }
 
-fn tell<T: Wide>(
+fn show<T: Wide>(
     args: &InfoArgs,
     amg: &Amg,
     source: &Source,
@@ -97,20 +97,26 @@ fn tell<T: Wide>(
             findings.push(sentence);
         }
     }
-    let need = first.map(|attempt| MemoryNeed::of(attempt, extent(a), 1, known, a.executor()));
+    let memory = first.map(|attempt| {
+        memory(
+            &MemoryNeed::of(attempt, extent(a), 1, known, a.executor()),
+            a.executor(),
+        )
+    });
     let advice = match facts.rows == 0 || facts.non_finite > 0 {
         true => Vec::new(),
         false => advise(&source.name, &tries),
     };
+    let (formats, structure) = (formats(a), structure(stencil));
     if args.json {
         let object = json!({
             "problem": source.name,
             "facts": facts,
-            "formats": formats(a),
-            "structure": structure(&stencil),
+            "formats": formats.0,
+            "structure": structure.0,
             "findings": findings,
             "hierarchy": hierarchy.map(|made| made.map_or_else(|why| json!({"error": why}), levels)),
-            "memory": need.as_ref().map(memory),
+            "memory": memory.map(|(bytes, _)| bytes),
             "try": tries.iter().map(attempt).collect::<Vec<_>>(),
             "advice": advice,
         });
@@ -119,9 +125,9 @@ fn tell<T: Wide>(
     }
     print(&source.name);
     let mut rows = facts::rows(&facts);
-    rows.push(("bytes of a product", formats_in_words(a)));
-    rows.push(("structure", structure_in_words(&stencil)));
-    rows.extend(need.map(|need| ("memory of a solve", memory_in_words(&need, a.executor()))));
+    rows.push(("bytes of a product", formats.1));
+    rows.push(("structure", structure.1));
+    rows.extend(memory.map(|(_, words)| ("memory of a solve", words)));
     print(&table::facts(rows));
     for sentence in &findings {
         print(sentence);
@@ -135,53 +141,38 @@ fn tell<T: Wide>(
     Ok(())
 }
 
-fn formats<T: Wide>(a: &Csr<T>) -> Value {
-    let costs = FormatCosts::new(a.pattern()).bytes;
-    let costs = costs
-        .iter()
-        .map(|&(format, bytes)| (format.name().to_owned(), json!(bytes)));
-    Value::Object(costs.collect())
-}
-
-/// What `--format auto` chooses, and why: the bytes of each format, as row lengths make them.
-fn formats_in_words<T: Wide>(a: &Csr<T>) -> String {
+/// The bytes of each format, as row lengths make them; in words, what `--format auto` chooses, too.
+fn formats<T: Wide>(a: &Csr<T>) -> (Value, String) {
     let costs = FormatCosts::new(a.pattern());
-    let told = |&(format, size): &(Format, usize)| format!("{} {}", format.name(), bytes(size));
-    let all: Vec<String> = costs.bytes.iter().map(told).collect();
-    format!(
-        "{}; `--format auto` takes {}{}",
-        all.join(", "),
-        costs.cheapest().name(),
-        match a.executor().is_device() {
-            true => " on processors, slices of rows or blocks on devices",
-            false => "",
-        }
+    let (mut object, mut words) = (json!({}), Vec::new());
+    for &(format, size) in &costs.bytes {
+        object[format.name()] = size.into();
+        words.push(format!("{} {}", format.name(), bytes(size)));
+    }
+    let on_devices = match a.executor().is_device() {
+        true => " on processors, slices of rows or blocks on devices",
+        false => "",
+    };
+    let (words, chosen) = (words.join(", "), costs.cheapest().name());
+    (
+        object,
+        format!("{words}; `--format auto` takes {chosen}{on_devices}"),
     )
 }
 
-fn structure(found: &vcycle::Result<Structure>) -> Value {
-    match found {
-        Ok(found) => json!({
-            "grid": found.grid.size(),
-            "stencil": found.stencil.to_string(),
-            "unknowns": found.unknowns,
-        }),
-        Err(why) => json!({"error": why.to_string()}),
-    }
-}
-
-fn structure_in_words(found: &vcycle::Result<Structure>) -> String {
-    match found {
-        Ok(found) => {
-            let unknowns = match found.unknowns {
-                1 => String::new(),
-                several => format!(" with {several} unknowns each"),
-            };
-            let Structure { grid, stencil, .. } = found;
-            format!("stencil {stencil} on a grid of {grid} cells{unknowns}")
-        }
-        Err(why) => why.to_string(),
-    }
+/// The stencil and its grid, or why there is none.
+fn structure(found: vcycle::Result<Structure>) -> (Value, String) {
+    let (grid, stencil, unknowns) = match found {
+        Ok(found) => (found.grid, found.stencil.to_string(), found.unknowns),
+        Err(why) => return (json!({"error": why.to_string()}), why.to_string()),
+    };
+    let each = match unknowns {
+        1 => String::new(),
+        several => format!(" with {several} unknowns each"),
+    };
+    let words = format!("stencil {stencil} on a grid of {grid} cells{each}");
+    let object = json!({"grid": grid.size(), "stencil": stencil, "unknowns": unknowns});
+    (object, words)
 }
 
 /// The levels, or why there are none.
@@ -190,57 +181,51 @@ fn set_up<T: Wide>(
     a: &Arc<Csr<T>>,
     progress: &Progress,
 ) -> std::result::Result<Report, String> {
-    let log = match progress.is_shown() {
-        true => Log::new().with(progress.clone()),
-        false => Log::new(),
+    let made = || {
+        let mut config = Config::default();
+        config.preconditioner = PreconditionerConfig::Amg(amg.clone());
+        let need = MemoryNeed::expected(&config, extent(a), 0, a.executor());
+        let what = || "the set-up of multigrid".to_owned();
+        a.executor().check_need(what, need.preconditioner)?;
+        let log = match progress.is_shown() {
+            true => Log::new().with(progress.clone()),
+            false => Log::new(),
+        };
+        let a: Arc<dyn LinOp<T>> = Arc::clone(a) as _;
+        amg.hierarchy(&a, &Workspace::with_log(log))
     };
-    check_memory(amg, a).map_err(|error| error.to_string())?;
-    let a: Arc<dyn LinOp<T>> = Arc::clone(a) as _;
-    let made = amg.hierarchy(&a, &Workspace::with_log(log));
-    let report = made.map(|hierarchy| hierarchy.report().clone());
-    report.map_err(|error| error.to_string())
-}
-
-fn check_memory<T: Wide>(amg: &Amg, a: &Csr<T>) -> vcycle::Result<()> {
-    let mut config = Config::default();
-    config.preconditioner = PreconditionerConfig::Amg(amg.clone());
-    let need = MemoryNeed::expected(&config, extent(a), 0, a.executor());
-    let what = || "the set-up of multigrid".to_owned();
-    a.executor().check_need(what, need.preconditioner)
+    match made() {
+        Ok(hierarchy) => Ok(hierarchy.report().clone()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn extent<T: Wide>(a: &Csr<T>) -> Extent {
     Extent {
-        rows: a.size().rows,
-        entries: a.nonzeros(),
         value_bytes: size_of::<T>(),
+        ..Extent::real(a.size().rows, a.nonzeros())
     }
 }
 
-fn memory(need: &MemoryNeed) -> Value {
-    json!({
+fn memory(need: &MemoryNeed, executor: &Executor) -> (Value, String) {
+    let object = json!({
         "matrix": need.matrix,
         "preconditioner": need.preconditioner,
         "vectors": need.vectors,
         "total": need.total(),
-    })
-}
-
-fn memory_in_words(need: &MemoryNeed, executor: &Executor) -> String {
+    });
     let available = executor.available_memory();
     let available = available.map_or(String::new(), |free| format!(", {} available", bytes(free)));
-    format!(
-        "about {}{available}; matrix {}, set-up {}, vectors {}",
-        bytes(need.total()),
-        bytes(need.matrix),
-        bytes(need.preconditioner),
-        bytes(need.vectors),
-    )
+    let parts = [need.total(), need.matrix, need.preconditioner, need.vectors];
+    let [total, matrix, setup, vectors] = parts.map(bytes);
+    let words =
+        format!("about {total}{available}; matrix {matrix}, set-up {setup}, vectors {vectors}");
+    (object, words)
 }
 
 fn levels(report: Report) -> Value {
     json!({
-        "levels": report.levels.iter().map(LevelSummary::of).collect::<Vec<_>>(),
+        "levels": report.levels.iter().map(level).collect::<Vec<_>>(),
         "operator_complexity": report.operator_complexity(),
         "grid_complexity": report.grid_complexity(),
         "bytes": report.bytes(),
@@ -281,10 +266,8 @@ fn advise(name: &str, tries: &[Attempt]) -> Vec<Advice> {
     };
     let mut all: Vec<Advice> = Vec::new();
     for attempt in tries {
-        let found = advice(
-            &options(attempt),
-            attempt.reason.trim_start_matches("auto: "),
-        );
+        let reason = attempt.reason.trim_start_matches("auto: ");
+        let found = advice(&options(attempt), reason);
         if all.len() < ADVISED && all.iter().all(|other| other.command != found.command) {
             all.push(found);
         }
@@ -302,11 +285,9 @@ fn options(attempt: &Attempt) -> String {
     if attempt.preconditioner.name() != "none" {
         options += &format!(" --precond {}", attempt.preconditioner.brief());
     }
-    if !attempt.preprocessing.is_none() {
-        let Preprocessing {
-            matching, reorder, ..
-        } = attempt.preprocessing;
-        options += &format!(" --match {matching} --reorder {reorder}");
+    let before = attempt.preprocessing;
+    if !before.is_none() {
+        options += &format!(" --match {} --reorder {}", before.matching, before.reorder);
     }
     options
 }
@@ -315,10 +296,8 @@ fn print_advice(tries: &[Attempt], advice: &[Advice]) {
     print("\nwhat to try");
     if let Some(first) = tries.first() {
         print(&first.reason);
-        print(&format!(
-            "by itself it tries in this order: {}",
-            list(tries)
-        ));
+        let order = list(tries);
+        print(&format!("by itself it tries in this order: {order}"));
     }
     for Advice { command, reason } in advice {
         print(&format!("  {command}\n      {reason}"));

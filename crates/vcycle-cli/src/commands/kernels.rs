@@ -17,55 +17,24 @@ use crate::error::{CliError, Result};
 use crate::output::print;
 use crate::output::progress::Progress;
 
-/// What is solved to see which programs are needed: problems of all kinds, the most usual first.
-const PROBLEMS: &str = "
-    poisson7:64 poisson7:128 poisson7:24 poisson7:8 poisson5:20 elasticity:8x4x4 poisson7:200
-    poisson27:80 poisson5:600 elasticity:30x10x10 elasticity:60x20x20 beam:o3,l3 beam:o2,l3
-    jump7:64,1e6 tet:40 tet:80 aniso7:64,0.01 laplace27:64 convdiff7:48,10 rhd:48 lshape:o2,l5";
+/// What is solved to see which programs are needed.
+const SOLVES: &str = include_str!("kernels.txt");
 
-/// How: by itself, with other coarsenings, smoothers and precisions, without multigrid, on a grid.
-const CONFIGS: [&str; 12] = [
-    "",
-    "coarsening=pmis",
-    "coarsening=pgm",
-    "coarsening=mis2",
-    "coarsening=pmis-aggressive",
-    "smoother=chebyshev",
-    "preconditioner=amg:precision=dp",
-    "preconditioner=amg:precision=dp-sp-hp",
-    "solver=fgmres preconditioner=jacobi max-iterations=20",
-    "solver=bicgstab preconditioner=ilu0 max-iterations=20",
-    "solver=cg preconditioner=fsai max-iterations=20",
-    "preconditioner=struct-mg",
-];
-
-/// What the others leave out, a problem and how it is solved (a preset, or options): cells and nodes of several unknowns, other formats, smoothers and
-/// interpolations, complex numbers.
-const FURTHER: &str = "
-    solid-3D:40         | preconditioner=struct-mg
-    oil-4C:40           | preconditioner=struct-mg
-    rhd-3T:40           | preconditioner=struct-mg
-    weather:40          | preconditioner=struct-mg
-    elasticity:30x10x10 | mechanics
-    elasticity:30x10x10 | bamg-fsai
-    elasticity:30x10x10 | solver=cg energy-steps=2 coarse-filter=0.9 max-iterations=20
-    poisson7:40         | solver=direct
-    convdiff7:20,10     | solver=direct
-    poisson7:40         | solver=gmres preconditioner=parilut max-iterations=20
-    poisson7:40         | solver=gmres preconditioner=parilu max-iterations=20
-    poisson7:40         | solver=cg preconditioner=parict max-iterations=20
-    elasticity:8x4x4    | solver=gmres preconditioner=block-jacobi format=sellp max-iterations=20
-    poisson7:40         | solver=minres preconditioner=jacobi format=ell max-iterations=20
-    poisson7:40         | solver=cg preconditioner=jacobi format=coo max-iterations=20
-    poisson7:40         | smoother=mcgs
-    poisson7:64         | coarsening=pmis-aggressive strength.kind=affinity
-    magnetic:200,0.05   | solver=cg preconditioner=amg
-    helmholtz:200,12,0.5 | solver=fgmres coarsening=pmis";
-
-/// The problems of the table above, and how each is solved.
-fn further() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = FURTHER.lines().filter_map(|line| line.split_once('|'));
-    rows.map(|(problem, how)| (problem.trim(), how.trim()))
+/// The problems of that table, and how each is solved.
+fn solves() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = SOLVES.lines().filter(|line| !line.starts_with('#'));
+    let usual = lines.clone().find_map(|line| line.strip_prefix("usual = "));
+    let usual = usual.unwrap_or_default();
+    let rows = lines.filter_map(|line| line.split_once('|'));
+    rows.flat_map(move |(problems, how)| {
+        let problems = match problems.trim() {
+            "usual" => usual,
+            problems => problems,
+        };
+        problems
+            .split_whitespace()
+            .map(|problem| (problem, how.trim()))
+    })
 }
 
 /// Builds an archive, or lists what belongs into it.
@@ -75,17 +44,15 @@ pub fn run(what: &KernelsCommand) -> Result<ExitCode> {
         KernelsCommand::List { device: None, .. } => print_lines(&programs::programs("sm_90")),
         KernelsCommand::List {
             device: Some(device),
-            problem: None,
-            ..
-        } => list(device)?,
-        KernelsCommand::List {
-            device: Some(device),
-            problem: Some(problem),
+            problem,
             how,
-        } => {
-            solve(problem, &configuration(how)?, &Executor::gpu(device)?)?;
-            print_lines(&opened(device)?.programs());
-        }
+        } => match problem {
+            None => list(device)?,
+            Some(problem) => {
+                solve(problem, &configuration(how)?, &Executor::gpu(device)?)?;
+                print_lines(&opened(device)?.programs());
+            }
+        },
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -149,13 +116,7 @@ fn list(device: &str) -> Result<()> {
     let executor = Executor::gpu(device)?;
     let device = opened(device)?;
     let mut seen = HashSet::new();
-    let usual = CONFIGS.into_iter();
-    let with = |text| {
-        PROBLEMS
-            .split_whitespace()
-            .map(move |problem| (problem, text))
-    };
-    for (problem, text) in usual.flat_map(with).chain(further()) {
+    for (problem, text) in solves() {
         if let Err(error) = solve(problem, &configuration(text)?, &executor) {
             eprintln!("{problem}, {text}: {error}");
         }
@@ -192,12 +153,11 @@ mod tests {
 
     #[test]
     fn what_is_listed_from_can_be_read() {
-        for (problem, text) in further() {
+        assert!(solves().count() > 250);
+        for (problem, text) in solves() {
             assert!(configuration(text).is_ok(), "{text}");
             let is_known = gallery::is_problem(problem) || gallery::is_complex_problem(problem);
             assert!(is_known, "{problem}");
         }
-        assert!(CONFIGS.iter().all(|text| configuration(text).is_ok()));
-        assert!(PROBLEMS.split_whitespace().all(gallery::is_problem));
     }
 }

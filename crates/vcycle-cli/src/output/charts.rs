@@ -2,9 +2,7 @@
 
 use vcycle::log::{Profile, Stage};
 use vcycle::multigrid::{LevelFacts, Report};
-use vcycle_plot::{BarRow, COLOURS, Curve, Panel, key, lines, stacked};
-
-use super::format::seconds;
+use vcycle_plot::{BarRow, COLOURS, Curve, Panel, key, lines};
 
 /// The residuals over the iterations, and the tolerance; all are positive.
 pub fn convergence(residuals: Vec<f64>, tolerance: Option<f64>) -> String {
@@ -40,23 +38,18 @@ fn with_key(axes: [&str; 2], curves: Vec<Curve>) -> String {
     lines(&panel) + &key(names.zip(COLOURS.into_iter().skip(1)))
 }
 
-/// Times as bars, one a row, cut into stages; and the key to the stages.
-pub fn bars(bars: &[BarRow]) -> String {
-    stacked(bars, seconds)
-}
-
 /// The set-up of every level.
 pub fn of_setup(report: &Report) -> Vec<BarRow> {
-    let bar = |(number, level): (usize, &LevelFacts)| {
+    let levels = report.levels.iter().enumerate().map(|(number, level)| {
         let stages = level.setup.iter();
-        BarRow {
-            name: format!("level {number}"),
-            values: stages
-                .map(|time| (time.name.to_owned(), time.seconds))
-                .collect(),
-        }
-    };
-    report.levels.iter().enumerate().map(bar).collect()
+        let values = stages.map(|time| (time.name.to_owned(), time.seconds));
+        bar(format!("level {number}"), values.collect())
+    });
+    levels.collect()
+}
+
+fn bar(name: String, values: Vec<(String, f64)>) -> BarRow {
+    BarRow { name, values }
 }
 
 /// The iterations: the solver itself, then every level of its preconditioner.
@@ -91,10 +84,7 @@ fn collect(stage: &Stage, place: &str, bars: &mut Vec<BarRow>) {
 fn add(bars: &mut Vec<BarRow>, place: &str, stage: &str, seconds: f64) {
     let known = bars.iter().position(|bar| bar.name == place);
     let known = known.unwrap_or_else(|| {
-        bars.push(BarRow {
-            name: place.to_owned(),
-            values: Vec::new(),
-        });
+        bars.push(bar(place.to_owned(), Vec::new()));
         bars.len() - 1
     });
     let stages = &mut bars[known].values;
@@ -125,11 +115,8 @@ mod tests {
         let bars = of_solve(&profile);
         let labels: Vec<&str> = bars.iter().map(|bar| bar.name.as_str()).collect();
         assert_eq!(labels, ["solver", "level 0", "level 1"]);
-        let seconds = bars
-            .iter()
-            .flat_map(|bar| &bar.values)
-            .map(|(_, time)| time);
-        assert_eq!(seconds.sum::<f64>(), 4.0);
+        let values = bars.iter().flat_map(|bar| &bar.values);
+        assert_eq!(values.map(|(_, time)| time).sum::<f64>(), 4.0);
         assert_eq!(bars[2].values, [("coarsest solver".to_owned(), 1.0)]);
     }
 }

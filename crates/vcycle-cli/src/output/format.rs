@@ -2,31 +2,21 @@
 
 use std::time::Duration;
 
+use indicatif::HumanCount;
+
 /// `1234567` as `1,234,567`.
 pub fn count(value: usize) -> String {
-    let digits = value.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).expect("digits are ASCII"))
-        .collect();
-    groups.join(",")
+    HumanCount(value as u64).to_string()
 }
 
 /// Bytes in the unit that leaves one to three digits before the point.
 pub fn bytes(value: usize) -> String {
-    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let mut scaled = value as f64;
-    let mut unit = 0;
-    while scaled >= 1000.0 && unit + 1 < UNITS.len() {
-        scaled /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{value} B")
-    } else {
-        format!("{scaled:.1} {}", UNITS[unit])
+    let scaled = |power: i32| value as f64 / 1000_f64.powi(power);
+    let units = ["kB", "MB", "GB", "TB"].into_iter().zip(1..);
+    let fitting = units.take_while(|&(_, power)| scaled(power) >= 1.0);
+    match fitting.last() {
+        None => format!("{value} B"),
+        Some((unit, power)) => format!("{:.1} {unit}", scaled(power)),
     }
 }
 

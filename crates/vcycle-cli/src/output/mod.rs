@@ -10,7 +10,6 @@ pub mod progress;
 pub mod ranks;
 pub mod report;
 pub mod spy;
-pub mod style;
 pub mod summary;
 pub mod table;
 

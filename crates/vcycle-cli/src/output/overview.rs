@@ -1,7 +1,8 @@
 //! A solve in a table and in one line.
 
+use console::style;
+
 use super::format::{bytes, count, seconds};
-use super::style::{Colour, Style};
 use super::summary::Summary;
 
 /// What was solved, how and where, for people.
@@ -75,11 +76,12 @@ fn kernels(summary: &Summary) -> Option<String> {
 }
 
 /// How it ended, in one line.
-pub fn verdict(summary: &Summary, style: Style) -> String {
-    let colour = match summary.status {
-        "converged" => Colour::Green,
-        "accuracy-limit" | "iteration-limit" | "time-limit" => Colour::Yellow,
-        _ => Colour::Red,
+pub fn verdict(summary: &Summary) -> String {
+    let status = style(summary.status).bold();
+    let status = match summary.status {
+        "converged" => status.green(),
+        "accuracy-limit" | "iteration-limit" | "time-limit" => status.yellow(),
+        _ => status.red(),
     };
     let recurrence = match summary.relative_residual > 2.0 * summary.recurrence_residual {
         true => format!(" (of the recurrence {:.2e})", summary.recurrence_residual),
@@ -90,8 +92,7 @@ pub fn verdict(summary: &Summary, style: Style) -> String {
         _ => format!(": {}", summary.explanation),
     };
     format!(
-        "{} after {} iterations in {}, true relative residual {:.2e}{recurrence}{advice}",
-        style.paint(summary.status, colour),
+        "{status} after {} iterations in {}, true relative residual {:.2e}{recurrence}{advice}",
         count(summary.iterations),
         seconds(summary.setup_seconds + summary.solve_seconds),
         summary.relative_residual,

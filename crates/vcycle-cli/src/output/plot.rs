@@ -8,11 +8,10 @@ const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x
 /// The logarithm of the residuals over the iterations, a line a row; empty if there is nothing
 /// to see.
 pub fn convergence(history: &[f64]) -> Vec<String> {
-    let logs: Vec<f64> = history
+    let visible = history
         .iter()
-        .filter(|residual| residual.is_finite() && **residual > 0.0)
-        .map(|residual| residual.log10())
-        .collect();
+        .filter(|residual| residual.is_finite() && **residual > 0.0);
+    let logs: Vec<f64> = visible.map(|residual| residual.log10()).collect();
     if logs.len() < 2 {
         return Vec::new();
     }
@@ -20,11 +19,15 @@ pub fn convergence(history: &[f64]) -> Vec<String> {
     let bottom = logs.iter().copied().fold(f64::MAX, f64::min).floor();
     let bottom = bottom.min(top - 1.0);
     let cells = draw(&logs, top, bottom);
-    let mut lines: Vec<String> = cells
-        .iter()
-        .enumerate()
-        .map(|(row, cells)| format!("{} ┤{}", label(row, top, bottom), text(cells)))
-        .collect();
+    let line = |(row, cells): (usize, &Vec<u32>)| {
+        let value = top - (top - bottom) * row as f64 / (HEIGHT - 1) as f64;
+        let label = match row % 3 {
+            0 => format!("1e{value:+03.0}"),
+            _ => " ".repeat(5),
+        };
+        format!("{label} ┤{}", text(cells))
+    };
+    let mut lines: Vec<String> = cells.iter().enumerate().map(line).collect();
     lines.push(format!("      └{}", "─".repeat(WIDTH)));
     let last = (logs.len() - 1).to_string();
     lines.push(format!(
@@ -52,19 +55,9 @@ fn draw(logs: &[f64], top: f64, bottom: f64) -> Vec<Vec<u32>> {
     cells
 }
 
-fn label(row: usize, top: f64, bottom: f64) -> String {
-    let value = top - (top - bottom) * row as f64 / (HEIGHT - 1) as f64;
-    match row % 3 {
-        0 => format!("1e{value:+03.0}"),
-        _ => " ".repeat(5),
-    }
-}
-
 fn text(cells: &[u32]) -> String {
-    let line: String = cells
-        .iter()
-        .map(|dots| char::from_u32(0x2800 + dots).expect("a braille character"))
-        .collect();
+    let dots = |dots: &u32| char::from_u32(0x2800 + dots).expect("a braille character");
+    let line: String = cells.iter().map(dots).collect();
     line.trim_end_matches('\u{2800}').to_owned()
 }
 

@@ -104,17 +104,17 @@ mod tests {
     #[test]
     fn the_stages_of_the_set_up_are_told_with_their_level() {
         let mut progress = Progress::begin(false, "reading");
-        let mut told = Vec::new();
+        let mut shown = Vec::new();
         for name in ["set-up", "amg set-up", "level 2", "strength"] {
             progress.stage_begins(name);
-            told.push(progress.bar.message());
+            shown.push(progress.bar.message());
         }
-        assert_eq!(told[0], "set-up");
-        assert_eq!(told[3], "level 2: strength");
+        assert_eq!(shown[0], "set-up");
+        assert_eq!(shown[3], "level 2: strength");
         for _ in 0..4 {
             progress.stage_ends("", Duration::ZERO, 0);
         }
         progress.stage_begins("solve");
-        assert_eq!(progress.bar.message(), told[3]);
+        assert_eq!(progress.bar.message(), shown[3]);
     }
 }

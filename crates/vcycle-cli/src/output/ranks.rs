@@ -1,5 +1,6 @@
 //! What every rank has done, in tables.
 
+use serde_json::Value;
 use vcycle::multigrid::LevelPart;
 
 use super::format::{bytes, count, duration};
@@ -11,15 +12,6 @@ const SHOWN: usize = 16;
 
 /// Rows, messages and waiting of every rank.
 pub fn by_rank(ranks: &[RankSummary]) -> String {
-    let head = [
-        "rank",
-        "rows",
-        "entries",
-        "neighbours",
-        "messages",
-        "sent",
-        "waiting",
-    ];
     let row = |(number, rank): (usize, &RankSummary)| {
         let solve = &rank.traffic[1];
         [
@@ -32,6 +24,7 @@ pub fn by_rank(ranks: &[RankSummary]) -> String {
             duration(solve.waiting),
         ]
     };
+    let head = "rank|rows|entries|neighbours|messages|sent|waiting";
     let mut table = table::grid(head, ranks.iter().take(SHOWN).enumerate().map(row));
     if ranks.len() > SHOWN {
         let more = ranks.len() - SHOWN;
@@ -43,50 +36,40 @@ pub fn by_rank(ranks: &[RankSummary]) -> String {
 
 /// How every level lies on the ranks.
 pub fn by_level(summary: &Summary) -> String {
-    let head = [
-        "level",
-        "rows",
-        "entries",
-        "rows of a rank",
-        "imbalance",
-        "neighbours",
-        "sent in a product",
-    ];
-    let row = |(number, level): (usize, &super::summary::LevelSummary)| {
-        let parts: Vec<LevelPart> = parts(&summary.ranks, number);
-        let most = |value: fn(&LevelPart) -> usize| parts.iter().map(value).max().unwrap_or(0);
-        let spread = match parts.is_empty() {
-            true => ["one rank", "", "", ""].map(str::to_owned),
-            false => [
-                count(most(|part| part.rows)),
-                format!("{:.2}", imbalance(&parts)),
-                most(|part| part.neighbours).to_string(),
-                count(most(|part| part.sent)),
-            ],
+    let row = |(number, level): (usize, &Value)| {
+        let [all_rows, entries] = ["rows", "nonzeros"].map(|key| level[key].as_u64());
+        let [all_rows, entries] = [all_rows, entries].map(|all| count(all.unwrap_or(0) as usize));
+        let own = summary.ranks.iter();
+        let parts: Vec<&LevelPart> = own.filter_map(|rank| rank.levels.get(number)).collect();
+        let most = |value: fn(&LevelPart) -> usize| {
+            let values = parts.iter().map(|part| value(part));
+            values.max().unwrap_or(0)
         };
-        let [rows, imbalance, neighbours, sent] = spread;
+        let [rows, imbalance, neighbours, sent] = match parts.is_empty() {
+            true => ["one rank", "", "", ""].map(str::to_owned),
+            false => {
+                let sum: usize = parts.iter().map(|part| part.nonzeros).sum();
+                let most_entries = most(|part| part.nonzeros);
+                // The most entries of a rank over the mean.
+                let imbalance = (most_entries * parts.len()) as f64 / sum.max(1) as f64;
+                [
+                    count(most(|part| part.rows)),
+                    format!("{imbalance:.2}"),
+                    most(|part| part.neighbours).to_string(),
+                    count(most(|part| part.sent)),
+                ]
+            }
+        };
         [
             number.to_string(),
-            count(level.rows),
-            count(level.nonzeros),
+            all_rows,
+            entries,
             rows,
             imbalance,
             neighbours,
             sent,
         ]
     };
+    let head = "level|rows|entries|rows of a rank|imbalance|neighbours|sent in a product";
     table::grid(head, summary.levels.iter().enumerate().map(row))
-}
-
-/// The parts that ranks have of a level; none where one has all.
-fn parts(ranks: &[RankSummary], level: usize) -> Vec<LevelPart> {
-    let part = |rank: &RankSummary| rank.levels.get(level).copied();
-    ranks.iter().filter_map(part).collect()
-}
-
-/// The most entries of a rank over the mean.
-fn imbalance(parts: &[LevelPart]) -> f64 {
-    let entries = parts.iter().map(|part| part.nonzeros);
-    let (most, sum) = (entries.clone().max().unwrap_or(0), entries.sum::<usize>());
-    most as f64 * parts.len() as f64 / sum.max(1) as f64
 }

@@ -1,16 +1,14 @@
 //! The HTML report: one file, nothing loaded from elsewhere.
 
-use std::fmt::Write;
-
-use vcycle::log::Profile;
+use vcycle::log::{Profile, Stage};
 use vcycle::matrix::Facts;
-use vcycle::multigrid;
-use vcycle_plot::{BarRow, escape};
+use vcycle::multigrid::Report;
+use vcycle_plot::{BarRow, escape, stacked};
 
-use super::charts;
-use super::facts;
 use super::format::{bytes, count, seconds};
+use super::overview::overview;
 use super::summary::Summary;
+use super::{charts, facts};
 
 /// What the report is made of.
 pub struct HtmlReport<'r> {
@@ -65,41 +63,21 @@ impl HtmlReport<'_> {
     }
 
     fn summary_rows(&self) -> Vec<(&'static str, String)> {
-        let s = self.summary;
-        let mut rows = vec![
-            ("solver", s.config.solver.name().to_owned()),
-            ("preconditioner", s.config.preconditioner.name().to_owned()),
-            (
-                "precision",
-                s.config.precision.unwrap_or_default().to_string(),
-            ),
-            ("device", format!("{}, {} threads", s.device, s.threads)),
-            (
-                "true relative residual",
-                format!("{:.6e}", s.relative_residual),
-            ),
-            (
-                "residual by recurrence",
-                format!("{:.6e}", s.recurrence_residual),
-            ),
-            ("reading", seconds(s.read_seconds)),
-            ("set-up", seconds(s.setup_seconds)),
-            ("solve", seconds(s.solve_seconds)),
-            ("matrix and preconditioner", bytes(s.bytes)),
+        let residuals = [
+            ("true relative residual", self.summary.relative_residual),
+            ("residual by recurrence", self.summary.recurrence_residual),
         ];
-        rows.extend(s.peak_memory_bytes.map(|peak| ("peak memory", bytes(peak))));
-        rows.extend(s.messages.iter().map(|m| ("note", m.clone())));
-        rows
+        let residuals = residuals.map(|(name, size)| (name, format!("{size:.6e}")));
+        overview(self.summary)
+            .into_iter()
+            .chain(residuals)
+            .collect()
     }
 
     fn convergence(&self) -> String {
-        let residuals: Vec<f64> = self
-            .summary
-            .history
-            .iter()
-            .copied()
-            .filter(|residual| residual.is_finite() && *residual > 0.0)
-            .collect();
+        let visible = |residual: &f64| residual.is_finite() && *residual > 0.0;
+        let residuals = self.summary.history.iter().copied().filter(visible);
+        let residuals: Vec<f64> = residuals.collect();
         if residuals.len() < 2 {
             return "<p>No iteration to show.</p>".to_owned();
         }
@@ -129,7 +107,7 @@ impl HtmlReport<'_> {
             return self.profile_table();
         };
         let chart =
-            |title: &str, bars: &[BarRow]| format!("<h3>{title}</h3>{}", charts::bars(bars));
+            |title: &str, bars: &[BarRow]| format!("<h3>{title}</h3>{}", stacked(bars, seconds));
         [
             chart("Set-up", &charts::of_setup(report)),
             chart("Iterations", &charts::of_solve(self.profile)),
@@ -142,32 +120,21 @@ impl HtmlReport<'_> {
     }
 
     fn profile_table(&self) -> String {
-        let rows = self.profile.rows();
-        let total: f64 = self
-            .profile
-            .stages()
-            .iter()
-            .map(|stage| stage.seconds)
-            .sum();
-        let mut table = String::from(
-            "<table><tr><th>stage</th><th class=\"n\">calls</th><th class=\"n\">time</th>\
-             <th class=\"n\">GB/s</th><th></th></tr>",
-        );
-        for (depth, stage) in rows {
+        let stages = self.profile.stages().iter();
+        let total: f64 = stages.map(|stage| stage.seconds).sum();
+        let row = |(depth, stage): (usize, &Stage)| {
             let share = 100.0 * stage.seconds / total.max(f64::MIN_POSITIVE);
-            let bandwidth = stage.bandwidth().map_or("–".into(), |b| format!("{b:.1}"));
-            let _ = write!(
-                table,
-                "<tr><td style=\"padding-left:{:.1}em\">{}</td><td class=\"n\">{}</td>\
-                 <td class=\"n\">{}</td><td class=\"n\">{bandwidth}</td>\
-                 <td class=\"bar\"><i style=\"width:{share:.1}%\"></i></td></tr>",
-                0.6 + 1.4 * depth as f64,
-                escape(&stage.name),
+            let (indent, name) = (1.4 * depth as f64, escape(&stage.name));
+            vec![
+                format!("<span style=\"padding-left:{indent:.1}em\">{name}</span>"),
                 count(stage.calls),
-                seconds(stage.seconds)
-            );
-        }
-        table + "</table>"
+                seconds(stage.seconds),
+                stage.bandwidth().map_or("–".into(), |b| format!("{b:.1}")),
+                format!("<div class=\"bar\"><i style=\"width:{share:.1}%\"></i></div>"),
+            ]
+        };
+        let titles = ["stage", "#calls", "#time", "#GB/s", ""];
+        table(&titles, self.profile.rows().into_iter().map(row))
     }
 
     fn matrix(&self) -> String {
@@ -180,29 +147,41 @@ impl HtmlReport<'_> {
     }
 }
 
-fn levels_table(report: &multigrid::Report) -> String {
-    let mut table = String::from(
-        "<table><tr><th>level</th><th class=\"n\">rows</th><th class=\"n\">nonzeros</th>\
-         <th class=\"n\">per row</th><th>precision</th><th>format</th><th>smoother</th>\
-         <th class=\"n\">memory</th><th class=\"n\">set-up</th></tr>",
-    );
-    for (number, level) in report.levels.iter().enumerate() {
-        let _ = write!(
-            table,
-            "<tr><td>{number}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{:.1}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td></tr>",
+fn levels_table(report: &Report) -> String {
+    let titles = "level #rows #nonzeros #entries/row precision format smoother #memory #set-up";
+    let titles: Vec<&str> = titles.split(' ').collect();
+    let levels = report.levels.iter().enumerate().map(|(number, level)| {
+        vec![
+            number.to_string(),
             count(level.rows),
             count(level.nonzeros),
-            level.per_row(),
-            level.precision,
+            format!("{:.1}", level.per_row()),
+            level.precision.to_string(),
             escape(&level.format),
             escape(&level.smoother),
             bytes(level.bytes),
-            seconds(level.setup_seconds())
-        );
-    }
-    table + "</table>"
+            seconds(level.setup_seconds()),
+        ]
+    });
+    table(&titles, levels)
+}
+
+/// A table; columns of numbers have titles that begin with `#`.
+fn table(titles: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let cell = |tag: &str, title: &str, text: &str| match title.starts_with('#') {
+        true => format!("<{tag} class=\"n\">{text}</{tag}>"),
+        false => format!("<{tag}>{text}</{tag}>"),
+    };
+    let head = titles
+        .iter()
+        .map(|title| cell("th", title, title.trim_start_matches('#')));
+    let row = |cells: Vec<String>| -> String {
+        let cells = titles.iter().zip(&cells);
+        let cells: String = cells.map(|(title, text)| cell("td", title, text)).collect();
+        format!("<tr>{cells}</tr>")
+    };
+    let (head, rows): (String, String) = (head.collect(), rows.map(row).collect());
+    format!("<table><tr>{head}</tr>{rows}</table>")
 }
 
 fn section(title: &str, content: &str) -> String {
@@ -210,9 +189,10 @@ fn section(title: &str, content: &str) -> String {
 }
 
 fn rows(rows: Vec<(&'static str, String)>) -> String {
+    let line = |(name, value)| format!("<tr><th>{name}</th><td>{}</td></tr>", escape(value));
     let lines: String = rows
         .iter()
-        .map(|(name, value)| format!("<tr><th>{name}</th><td>{}</td></tr>", escape(value)))
+        .map(|(name, value)| line((name, value)))
         .collect();
     format!("<table class=\"facts\">{lines}</table>")
 }
@@ -229,7 +209,7 @@ table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--soft);vertical-align:top}\
 table.facts th{width:14rem;font-weight:500;opacity:.8}\
 th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\
-td.bar{width:35%;padding-left:1.5rem;vertical-align:middle}td.bar i{display:block;height:.9em;background:var(--accent);border-radius:2px}\
+.bar{width:20rem;max-width:35vw}.bar i{display:block;height:.9em;background:var(--accent);border-radius:2px}\
 .side{display:grid;grid-template-columns:1fr 20rem;gap:2rem;align-items:start}\
 @media(max-width:45rem){.side{grid-template-columns:1fr}}\
 svg.plot{width:100%;height:auto}svg.spy{width:100%;box-sizing:border-box;border:1px solid var(--soft)}\

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use vcycle::communicator::Traffic;
 use vcycle::config::{Config, Solution, Unit, Wide};
 use vcycle::executor::Executor;
-use vcycle::matrix::Csr;
-use vcycle::multigrid::{LevelFacts, LevelPart, Report, StageTime};
+use vcycle::multigrid::{LevelFacts, LevelPart, Report};
 
 /// The object `--json` prints; scripts rely on its keys.
 #[derive(Debug, Serialize)]
@@ -28,7 +27,7 @@ pub struct Summary {
     pub nonzeros: usize,
     pub operator_complexity: f64,
     pub grid_complexity: f64,
-    pub levels: Vec<LevelSummary>,
+    pub levels: Vec<Value>,
     /// Held by matrix and preconditioner.
     pub bytes: usize,
     pub peak_memory_bytes: Option<usize>,
@@ -64,50 +63,18 @@ pub struct RankSummary {
     pub levels: Vec<LevelPart>,
 }
 
-/// The size of a matrix.
-pub struct Extent {
-    pub rows: usize,
-    pub nonzeros: usize,
-    pub bytes: usize,
-}
-
-impl<T: Wide> From<&Csr<T>> for Extent {
-    fn from(a: &Csr<T>) -> Self {
-        Self {
-            rows: a.size().rows,
-            nonzeros: a.nonzeros(),
-            bytes: a.bytes(),
-        }
-    }
-}
-
-/// One level of a hierarchy; without multigrid there is one.
-#[derive(Debug, Serialize)]
-pub struct LevelSummary {
-    pub rows: usize,
-    pub nonzeros: usize,
-    pub working_precision: &'static str,
-    pub matrix_precision: &'static str,
-    /// How the matrix is stored for products: `csr`, `bsr 3x3`, `dense`.
-    pub format: String,
-    /// What smooths, or solves on the coarsest level; `null` without multigrid.
-    pub smoother: Option<String>,
-    pub bytes: usize,
-    /// Stages of the set-up and their times.
-    pub setup: Vec<StageTime>,
-}
-
 impl Summary {
-    /// Gathers what there is to say about a solution.
+    /// Gathers what there is to say about a solution, for a matrix of so many rows, entries and bytes.
     pub fn new<T: Wide>(
         problem: &str,
-        a: Extent,
+        [rows, nonzeros, bytes]: [usize; 3],
         executor: &Executor,
         solution: &Solution<T>,
         reading: Duration,
     ) -> Self {
         let outcome = &solution.outcome;
         let multigrid = solution.multigrid.as_ref();
+        let precision = solution.config.precision.unwrap_or_default();
         Self {
             status: outcome.status.name(),
             problem: problem.to_owned(),
@@ -118,13 +85,22 @@ impl Summary {
             read_seconds: reading.as_secs_f64(),
             setup_seconds: solution.setup.as_secs_f64(),
             solve_seconds: solution.solving.as_secs_f64(),
-            rows: a.rows,
-            nonzeros: a.nonzeros,
+            rows,
+            nonzeros,
             operator_complexity: multigrid.map_or(1.0, Report::operator_complexity),
             grid_complexity: multigrid.map_or(1.0, Report::grid_complexity),
             levels: match multigrid {
-                None => vec![level::<T>(a, &solution.config)],
-                Some(report) => report.levels.iter().map(LevelSummary::of).collect(),
+                Some(report) => report.levels.iter().map(level).collect(),
+                None => vec![json!({
+                    "rows": rows,
+                    "nonzeros": nonzeros,
+                    "working_precision": name(precision.working, T::KIND.is_complex()),
+                    "matrix_precision": name(precision.matrix, T::KIND.is_complex()),
+                    "format": solution.config.format.unwrap_or_default(),
+                    "smoother": null,
+                    "bytes": bytes,
+                    "setup": [],
+                })],
             },
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
@@ -145,43 +121,26 @@ impl Summary {
     }
 }
 
-impl LevelSummary {
-    /// A level of multigrid.
-    pub fn of(facts: &LevelFacts) -> Self {
-        Self {
-            rows: facts.rows,
-            nonzeros: facts.nonzeros,
-            working_precision: unit_name(facts.precision.working, false),
-            matrix_precision: unit_name(facts.precision.matrix, false),
-            format: facts.format.clone(),
-            smoother: Some(facts.smoother.clone()),
-            bytes: facts.bytes,
-            setup: facts.setup.clone(),
-        }
-    }
+/// A level of multigrid: how its matrix is stored for products (`csr`, `bsr 3x3`, `dense`), what smooths or solves on it, and
+/// the times of the stages of its set-up.
+pub fn level(facts: &LevelFacts) -> Value {
+    json!({
+        "rows": facts.rows,
+        "nonzeros": facts.nonzeros,
+        "working_precision": name(facts.precision.working, false),
+        "matrix_precision": name(facts.precision.matrix, false),
+        "format": facts.format,
+        "smoother": facts.smoother,
+        "bytes": facts.bytes,
+        "setup": facts.setup,
+    })
 }
 
-fn unit_name(unit: Unit, complex: bool) -> &'static str {
+fn name(unit: Unit, complex: bool) -> &'static str {
     unit.kind(complex).map_or("", |kind| kind.name())
 }
 
-fn level<T: Wide>(a: Extent, config: &Config) -> LevelSummary {
-    let complex = T::KIND.is_complex();
-    let name = |unit| unit_name(unit, complex);
-    let precision = config.precision.unwrap_or_default();
-    LevelSummary {
-        rows: a.rows,
-        nonzeros: a.nonzeros,
-        working_precision: name(precision.working),
-        matrix_precision: name(precision.matrix),
-        format: config.format.unwrap_or_default().to_string(),
-        smoother: None,
-        bytes: a.bytes,
-        setup: Vec::new(),
-    }
-}
-
-/// The most memory the process has held, where the system tells.
+/// The most memory the process has held, where the system says so.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

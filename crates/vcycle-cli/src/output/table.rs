@@ -11,13 +11,10 @@ pub fn facts<N: ToString, V: ToString>(rows: impl IntoIterator<Item = (N, V)>) -
     table.to_string()
 }
 
-/// A table with a head; columns after the first are aligned to the right.
-pub fn grid<const N: usize>(
-    head: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
-) -> String {
+/// A table with a head, whose titles bars part; columns after the first are aligned to the right.
+pub fn grid<const N: usize>(head: &str, rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = plain();
-    table.set_header(head);
+    table.set_header(head.split('|'));
     for row in rows {
         table.add_row(row);
     }

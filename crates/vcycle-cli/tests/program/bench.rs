@@ -32,14 +32,17 @@ fn put_stand_in(folder: &Path) {
 const STAND_IN: [&str; 3] = ["-c", r#"printf '%s\n' "$@"; exit 7"#, "stand-in"];
 
 #[test]
-fn arguments_and_status_are_passed_on() {
+fn arguments_and_status_are_passed_on_and_signals_are_failures() {
     let home = folder("bench-beside");
     put_stand_in(&home);
     let mut command = vcycle_in(&home, Path::new(""));
     command.args(["bench"]).args(STAND_IN);
-    let run = run(command.args(["spmv", "--help", "two words", "--", "-h"]));
-    assert_eq!(run.stdout, "spmv\n--help\ntwo words\n--\n-h\n");
-    assert_eq!(run.status, 7);
+    let ended = run(command.args(["spmv", "--help", "two words", "--", "-h"]));
+    assert_eq!(ended.stdout, "spmv\n--help\ntwo words\n--\n-h\n");
+    assert_eq!(ended.status, 7);
+    let mut command = Command::new(home.join("vcycle"));
+    let command = command.env("PATH", "").args(["bench", "-c", "kill -9 $$"]);
+    assert_eq!(run(command).status, 1);
 }
 
 #[test]
@@ -66,21 +69,13 @@ fn reproduce_is_a_benchmark_with_a_name_of_its_own() {
 }
 
 #[test]
-fn a_benchmark_that_a_signal_ends_has_failed() {
-    let home = folder("bench-signal");
-    put_stand_in(&home);
-    let run = run(vcycle_in(&home, Path::new("")).args(["bench", "-c", "kill -9 $$"]));
-    assert_eq!(run.status, 1);
-}
-
-#[test]
 fn without_the_program_it_is_said_how_to_get_it() {
     for (name, arguments) in [("bench-none", "spmv"), ("bench-none-help", "--help")] {
         let home = folder(name);
         let run = run(vcycle_in(&home, &home).args(["bench", arguments]));
         assert_eq!(run.status, 2);
-        let told = ["`vcycle-bench`", "cargo build --release -p vcycle-bench"];
-        let all = told.iter().all(|words| run.stderr.contains(words));
+        let expected = ["`vcycle-bench`", "cargo build --release -p vcycle-bench"];
+        let all = expected.iter().all(|words| run.stderr.contains(words));
         assert!(all, "{}", run.stderr);
     }
 }

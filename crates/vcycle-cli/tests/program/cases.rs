@@ -107,7 +107,7 @@ impl Case {
             "2>" => self.command(2, rest),
             "refuse" => self.refuse(rest),
             "not" => match self.holds(rest) {
-                Ok(()) => Err(self.told()),
+                Ok(()) => Err(self.report()),
                 Err(_) => Ok(()),
             },
             "json" => self.json(rest),
@@ -121,7 +121,7 @@ impl Case {
             "lines" => {
                 let (is, number) = rest.split_once(' ').unwrap_or(("=", rest));
                 let count = self.last.stdout.lines().count();
-                compared(&count.into(), is, &value(number)).map_err(|why| why + &self.told())
+                compared(&count.into(), is, &value(number)).map_err(|why| why + &self.report())
             }
             "width" => {
                 let longest = self.last.stdout.lines().map(|line| line.chars().count());
@@ -186,7 +186,7 @@ impl Case {
             }
             _ => return Err(format!("`{word}` is no line of a case")),
         };
-        if holds { Ok(()) } else { Err(self.told()) }
+        if holds { Ok(()) } else { Err(self.report()) }
     }
 
     fn command(&mut self, status: i32, arguments: &str) -> Outcome {
@@ -204,10 +204,10 @@ impl Case {
             input => fed(&mut command, &std::fs::read(self.path(input)).unwrap()),
         };
         // Nothing is coloured in a pipe.
-        let is_plain = !self.told().contains('\x1b');
+        let is_plain = !self.report().contains('\x1b');
         match self.last.status == status && is_plain {
             true => Ok(()),
-            false => Err(self.told()),
+            false => Err(self.report()),
         }
     }
 
@@ -217,14 +217,14 @@ impl Case {
         let Run { stdout, stderr, .. } = &self.last;
         let is_one = stderr.starts_with("error: ") && stderr.matches("error:").count() == 1;
         if !is_one || !stdout.is_empty() || !stderr.contains(message) {
-            return Err(self.told());
+            return Err(self.report());
         }
         self.command(2, &format!("solve {arguments} --json"))?;
         let object = self.object()?;
-        let told = object["error"].as_str().unwrap_or_default();
-        match object["status"] == "error" && told.contains(message) {
+        let message = object["error"].as_str().unwrap_or_default();
+        match object["status"] == "error" && message.contains(message) {
             true => Ok(()),
-            false => Err(self.told()),
+            false => Err(self.report()),
         }
     }
 
@@ -251,10 +251,11 @@ impl Case {
     }
 
     fn object(&self) -> Result<Value, String> {
-        serde_json::from_str(&self.last.stdout).map_err(|error| format!("{error}: {}", self.told()))
+        serde_json::from_str(&self.last.stdout)
+            .map_err(|error| format!("{error}: {}", self.report()))
     }
 
-    fn told(&self) -> String {
+    fn report(&self) -> String {
         let Run {
             status,
             stdout,

@@ -29,8 +29,8 @@ pub fn vcycle(arguments: &str) -> Run {
 /// Runs `vcycle`, which succeeds.
 pub fn ok(arguments: &str) -> Run {
     let run = vcycle(arguments);
-    let told = format!("{arguments}: {}{}", run.stdout, run.stderr);
-    assert_eq!(run.status, 0, "{told}");
+    let message = format!("{arguments}: {}{}", run.stdout, run.stderr);
+    assert_eq!(run.status, 0, "{message}");
     run
 }
 

@@ -79,7 +79,7 @@ fn real_matrices_are_solved_and_the_residual_is_true() {
 }
 
 #[test]
-fn what_conjugate_gradients_cannot_solve_is_told() {
+fn what_conjugate_gradients_cannot_solve_is_reported() {
     for (name, options) in [
         ("c-62", ""),
         ("sherman1", "--precond none"),
@@ -98,6 +98,6 @@ fn what_conjugate_gradients_cannot_solve_is_told() {
     };
     let run = vcycle(&format!("solve {} --json", path.display()));
     assert_eq!(run.status, 2);
-    let told = run.json()["error"].as_str().unwrap().to_owned();
-    assert!(told.contains("needs a square matrix"), "{told}");
+    let message = run.json()["error"].as_str().unwrap().to_owned();
+    assert!(message.contains("needs a square matrix"), "{message}");
 }

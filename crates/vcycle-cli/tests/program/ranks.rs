@@ -30,6 +30,6 @@ fn ranks_share_a_device() {
     let (here, _) = solved(0, "--ranks 2");
     let (there, _) = solved(0, &format!("{on_device} --ranks 2"));
     assert_eq!(there["iterations"], here["iterations"]);
-    let told = there["messages"][1].as_str().unwrap();
-    assert!(told.contains("share"), "{told}");
+    let message = there["messages"][1].as_str().unwrap();
+    assert!(message.contains("share"), "{message}");
 }

@@ -14,9 +14,13 @@ fn a_terminal_has_no_matrix() {
     if Command::new("script").arg("--version").output().is_err() {
         return;
     }
-    let told = run(command.stdin(Stdio::null()));
-    assert_eq!(told.status, 2);
-    assert!(told.stdout.contains("it is a terminal"), "{}", told.stdout);
+    let ended = run(command.stdin(Stdio::null()));
+    assert_eq!(ended.status, 2);
+    assert!(
+        ended.stdout.contains("it is a terminal"),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]

@@ -15,8 +15,8 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
         (None, Some(name)) => Config::preset(name)?,
         (None, None) => Config::default(),
     };
-    set(args.solver.as_deref(), &mut config.solver)?;
-    set(args.precond.as_deref(), &mut config.preconditioner)?;
+    set(&args.solver, &mut config.solver)?;
+    set(&args.precond, &mut config.preconditioner)?;
     match args.precision.as_deref() {
         Some(text) if !of_levels(text, &config.preconditioner) => {
             config.precision = Some(text.parse()?);
@@ -27,9 +27,9 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
     if let Some(text) = &args.format {
         config.format = Some(text.parse()?);
     }
-    open(args.equilibrate.as_deref(), &mut config.equilibrate)?;
-    open(args.matching.as_deref(), &mut config.matching)?;
-    open(args.reorder.as_deref(), &mut config.reorder)?;
+    open(&args.equilibrate, &mut config.equilibrate)?;
+    open(&args.matching, &mut config.matching)?;
+    open(&args.reorder, &mut config.reorder)?;
     if args.rtol.is_some() {
         // The tolerance of a preset would be reached before this one.
         (config.stop.rtol, config.stop.reduction) = (args.rtol, None);
@@ -54,37 +54,24 @@ fn multigrid(
     precision: Option<&str>,
     preconditioner: &mut PreconditionerConfig,
 ) -> Result<()> {
-    let [
-        coarsening,
-        interpolation,
-        smoother,
-        post_smoother,
-        cycle,
-        scaling,
-    ] = [
-        &args.coarsening,
-        &args.interpolation,
-        &args.smoother,
-        &args.post_smoother,
-        &args.cycle,
-        &args.scaling,
-    ]
-    .map(|option| option.as_deref());
+    let of_both = [&args.smoother, &args.cycle, &args.scaling];
     // What structured multigrid does not have.
-    let of_algebraic = coarsening.or(interpolation).or(post_smoother).is_some()
+    let of_algebraic = [&args.coarsening, &args.interpolation, &args.post_smoother];
+    let is_algebraic = of_algebraic.iter().any(|option| option.is_some())
         || args.plot_coarsening.is_some()
         || args.restriction_scaling.is_some()
         || args.fmg_start;
-    if !of_algebraic && smoother.or(cycle).or(scaling).or(precision).is_none() {
+    let is_any = is_algebraic || of_both.iter().any(|option| option.is_some());
+    if !is_any && precision.is_none() {
         return Ok(());
     }
     let mut amg = match preconditioner {
         PreconditionerConfig::Amg(amg) => amg.clone(),
         PreconditionerConfig::Auto(_) => Amg::default(),
-        PreconditionerConfig::StructMg(structured) if !of_algebraic => {
-            set(smoother, &mut structured.smoother)?;
-            set(cycle, &mut structured.cycle)?;
-            set(scaling, &mut structured.scaling)?;
+        PreconditionerConfig::StructMg(structured) if !is_algebraic => {
+            set(&args.smoother, &mut structured.smoother)?;
+            set(&args.cycle, &mut structured.cycle)?;
+            set(&args.scaling, &mut structured.scaling)?;
             if let Some(text) = precision {
                 structured.precision = Some(text.parse()?);
             }
@@ -96,22 +83,25 @@ fn multigrid(
             return Err(CliError::option(options, reason));
         }
     };
-    set(coarsening, &mut amg.coarsening)?;
-    set(interpolation, &mut amg.interpolation)?;
-    set(smoother, &mut amg.smoother)?;
-    set(post_smoother, &mut amg.post_smoother)?;
+    set(&args.coarsening, &mut amg.coarsening)?;
+    set(&args.interpolation, &mut amg.interpolation)?;
+    set(&args.smoother, &mut amg.smoother)?;
+    set(&args.post_smoother, &mut amg.post_smoother)?;
     amg.fmg_start |= args.fmg_start;
-    set(cycle, &mut amg.cycle)?;
-    set(scaling, &mut amg.scaling)?;
-    set(precision, &mut amg.precision)?;
+    set(&args.cycle, &mut amg.cycle)?;
+    set(&args.scaling, &mut amg.scaling)?;
+    set(&precision, &mut amg.precision)?;
     amg.restriction_scaling = args.restriction_scaling.unwrap_or(amg.restriction_scaling);
     *preconditioner = PreconditionerConfig::Amg(amg);
     Ok(())
 }
 
 /// Parses an option that was given and may be `auto`.
-fn open<V: FromStr<Err = ConfigError>>(option: Option<&str>, value: &mut Option<V>) -> Result<()> {
-    match option {
+fn open<V: FromStr<Err = ConfigError>>(
+    option: &Option<impl AsRef<str>>,
+    value: &mut Option<V>,
+) -> Result<()> {
+    match option.as_ref().map(AsRef::as_ref) {
         None => {}
         Some("auto") => *value = None,
         Some(text) => *value = Some(text.parse()?),
@@ -120,9 +110,12 @@ fn open<V: FromStr<Err = ConfigError>>(option: Option<&str>, value: &mut Option<
 }
 
 /// Parses an option that was given.
-fn set<V: FromStr<Err = ConfigError>>(option: Option<&str>, value: &mut V) -> Result<()> {
+fn set<V: FromStr<Err = ConfigError>>(
+    option: &Option<impl AsRef<str>>,
+    value: &mut V,
+) -> Result<()> {
     if let Some(text) = option {
-        *value = text.parse()?;
+        *value = text.as_ref().parse()?;
     }
     Ok(())
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use vcycle::config::System;
 use vcycle::executor::Executor;
 use vcycle::gallery;
-use vcycle::io::{self, AnyVector, MatrixReader};
+use vcycle::io::{self, MatrixReader};
 use vcycle::linop::{Size, check_size};
 use vcycle::matrix::Duplicates;
 use vcycle::vector::Vector;
 
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::{CliError, Result};
-use crate::input::looks_like_file;
+use crate::error::Result;
+use crate::input::{looks_like_file, real_columns};
 
 /// A file of which every rank reads its part, and the right-hand side that one of them has read.
 pub struct FileParts {
@@ -41,15 +41,8 @@ impl FileParts {
             reader.duplicates = Duplicates::Sum;
         }
         let rhs = args.rhs.as_deref().filter(|&rhs| leads && rhs != "ones");
-        let b = match rhs.map(|rhs| io::read_vector(rhs, host)).transpose()? {
-            Some(AnyVector::Complex(_)) => {
-                let path = Path::new(rhs.unwrap_or_default());
-                let reason = "is complex, the matrix is real";
-                return Err(CliError::file("--rhs", path, reason));
-            }
-            Some(AnyVector::Real(b)) => Some(b),
-            None => None,
-        };
+        let read = |rhs| real_columns("--rhs", Path::new(rhs), host);
+        let b = rhs.map(read).transpose()?;
         Ok(Self {
             source: args.input.source.clone(),
             reader,
@@ -84,7 +77,7 @@ impl FileParts {
     }
 }
 
-/// Whether a right-hand side is a file that can be read; others are told of where all is read at once.
+/// Whether a right-hand side is a file that can be read; others are reported where all is read at once.
 fn is_real_file(path: &Path) -> bool {
     looks_like_file(path) && path.exists()
 }

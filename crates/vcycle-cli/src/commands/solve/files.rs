@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use vcycle::config::{PreconditionerConfig, Solution, Wide};
+use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Log, Profile};
 use vcycle::matrix::Csr;
 
@@ -31,38 +32,52 @@ pub fn check_folders(args: &SolveArgs) -> Result<()> {
     asked.try_for_each(|path| CliError::check_folder(path))
 }
 
-/// What files are made of.
-pub struct Written<'w, T: Wide> {
-    pub source: &'w Source,
-    pub a: &'w Arc<Csr<T>>,
-    pub solution: &'w Solution<T>,
-    pub summary: &'w Summary,
-    pub profile: &'w Profile,
-    pub trace: &'w ChromeTrace,
+/// A solve that has ended, and what files are made of.
+pub struct Answer<T> {
+    pub summary: Summary,
+    pub solution: Solution<T>,
+    pub profile: Profile,
+    pub trace: ChromeTrace,
 }
 
-/// The picture, the trace and the report, as far as they are asked for.
-pub fn write_files<T: Wide>(args: &SolveArgs, written: &Written<'_, T>) -> Result<()> {
-    let &Written { a, solution, .. } = written;
-    if let (Some(path), PreconditionerConfig::Amg(amg)) =
-        (&args.plot_coarsening, &solution.config.preconditioner)
-    {
-        picture::write(path, amg, written.source, a)?;
-    }
-    if let Some(path) = &args.trace {
-        write_trace(path, written.trace).map_err(CliError::writing(path))?;
-    }
-    if let Some(path) = &args.report {
-        let report = HtmlReport {
-            summary: written.summary,
-            facts: &a.facts(),
-            profile: written.profile,
-            spy: spy::svg(a.pattern()),
-            tolerance: solution.config.stop.rtol,
+impl<T: Wide> Answer<T> {
+    /// Writes the solution of the matrix of this number, the trace, and where the matrix is known as a whole the picture and
+    /// the report, as far as they are asked for.
+    pub fn write(
+        &self,
+        args: &SolveArgs,
+        number: usize,
+        whole: Option<(&Source, &Arc<Csr<T>>)>,
+    ) -> Result<()> {
+        let config = &self.solution.config;
+        if let Some(path) = &args.output {
+            write_vector(numbered(path, number), &self.solution.x)?;
+        }
+        let Some((source, a)) = whole else {
+            return Ok(());
         };
-        std::fs::write(path, report.html()).map_err(CliError::writing(path))?;
+        if let (Some(path), PreconditionerConfig::Amg(amg)) =
+            (&args.plot_coarsening, &config.preconditioner)
+        {
+            picture::write(path, amg, source, a)?;
+        }
+        if let Some(path) = &args.trace {
+            let file = File::create(path).map(BufWriter::new);
+            let written = file.and_then(|file| self.trace.write_to(file));
+            written.map_err(CliError::writing(path))?;
+        }
+        if let Some(path) = &args.report {
+            let report = HtmlReport {
+                summary: &self.summary,
+                facts: &a.facts(),
+                profile: &self.profile,
+                spy: spy::svg(a.pattern()),
+                tolerance: config.stop.rtol,
+            };
+            std::fs::write(path, report.html()).map_err(CliError::writing(path))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The file for the solution of the second, third... matrix: `x.mtx` becomes `x-2.mtx`.
@@ -73,10 +88,6 @@ pub fn numbered(path: &Path, number: usize) -> PathBuf {
         None => path.with_file_name(format!("{name}-{number}")),
         Some((stem, ending)) => path.with_file_name(format!("{stem}-{number}.{ending}")),
     }
-}
-
-fn write_trace(path: &Path, trace: &ChromeTrace) -> std::io::Result<()> {
-    trace.write_to(BufWriter::new(File::create(path)?))
 }
 
 /// The times of all stages, in sum and one by one.

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use vcycle::config::{AnySystem, Config, System, Wide};
 use vcycle::executor::Executor;
 use vcycle::gallery;
-use vcycle::matrix::{Distributed, GridOrder, Partition, Permutation};
+use vcycle::matrix::{Csr, Distributed, GridOrder, Permutation, recursive_bisection};
 use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::c64;
 use vcycle::vector::Vector;
 
-use super::order::{order, renumbered};
 use super::task::{Reading, Task};
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::Result;
+use crate::error::{CliError, Result};
 
 /// A system as one rank or all of them have read it.
 pub struct Whole<T> {
@@ -34,40 +33,17 @@ pub enum AnyWhole {
 /// Own rows of a system and of a right-hand side.
 pub type Own<T> = (System<T>, Vector<T>);
 
-/// How ranks are told of what a rank has read.
+/// How ranks get to know their rows.
 #[derive(Clone, Copy)]
 pub enum Known<'w, T> {
-    /// Every rank knows it.
-    ByAll(&'w Whole<T>),
-    /// Rank 0 knows it, and spreads it.
-    ByFirst(Option<&'w Whole<T>>),
-    /// Every rank makes or reads its own rows.
-    InParts(Parts<'w, T>),
+    /// Rank 0 has read all rows, and spreads them; other threads see them, too.
+    Whole(Option<&'w Whole<T>>),
+    /// Every rank makes or reads its own rows: the name of the source, the order of the rows if not their own, and what makes
+    /// those of a rank.
+    InParts(&'w str, Option<GridOrder>, &'w RowsOf<'w, T>),
 }
 
-/// Rows that every rank gets by itself.
-#[derive(Clone, Copy)]
-pub struct Parts<'w, T> {
-    pub name: &'w str,
-    /// Their order, if not their own.
-    pub order: Option<GridOrder>,
-    pub of_rank: &'w (dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync),
-}
-
-impl<'w, T> Parts<'w, T> {
-    /// What every rank gets by itself.
-    pub fn known(
-        name: &'w str,
-        order: Option<GridOrder>,
-        of_rank: &'w (dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync),
-    ) -> Known<'w, T> {
-        Known::InParts(Self {
-            name,
-            order,
-            of_rank,
-        })
-    }
-}
+type RowsOf<'w, T> = dyn Fn(&Executor) -> vcycle::Result<Own<T>> + Sync + 'w;
 
 /// Own rows of a problem that is made in parts; others come where these are in another order.
 pub fn made(problem: &str, order: Option<GridOrder>, rank: &Executor) -> vcycle::Result<Own<f64>> {
@@ -133,9 +109,8 @@ fn whole<T: Wide>(
 impl<'w, T: Wide> Known<'w, T> {
     pub fn whole(&self) -> Option<&'w Whole<T>> {
         match self {
-            Self::ByAll(whole) => Some(whole),
-            Self::ByFirst(whole) => *whole,
-            Self::InParts(_) => None,
+            Self::Whole(whole) => *whole,
+            Self::InParts(..) => None,
         }
     }
 
@@ -144,7 +119,7 @@ impl<'w, T: Wide> Known<'w, T> {
         let mut own = x.clone();
         match (self, self.whole().and_then(|whole| whole.order.as_ref())) {
             (_, Some(order)) => order.apply_inverse(&x, &mut own)?,
-            (Self::InParts(Parts { order, .. }), _) => {
+            (Self::InParts(_, order, _), _) => {
                 let (from, to) = (x.host()?, own.host_mut()?);
                 for (row, value) in (0..).zip(to.iter_mut()) {
                     let place = order.as_ref().map_or(row, |order| order.place(row));
@@ -158,8 +133,8 @@ impl<'w, T: Wide> Known<'w, T> {
 
     /// The own part of the system and of the right-hand side.
     pub fn part(&self, rank: &Executor) -> vcycle::Result<Own<T>> {
-        if let Self::InParts(parts) = self {
-            return (parts.of_rank)(rank);
+        if let Self::InParts(_, _, of_rank) = self {
+            return of_rank(rank);
         }
         let team = rank.team().expect("a rank has a team");
         let whole = self.whole();
@@ -177,18 +152,10 @@ impl<'w, T: Wide> Known<'w, T> {
             *of_first = team.all_numbers(count)?[0] as usize;
         }
         let [block, vectors, is_known, cols, is_guessed] = of_first;
-        let matrix = match self {
-            Self::ByAll(whole) => {
-                let whole = whole.system.matrix.whole()?;
-                let rows = Partition::even(whole.size().rows as u64, block as u64, team.size());
-                Distributed::part_of(rank, whole, rows)?
-            }
-            Self::ByFirst(_) | Self::InParts(_) => {
-                let matrix = whole.map(|whole| whole.system.matrix.whole()).transpose()?;
-                Distributed::spread(rank, matrix.map(Arc::as_ref), block)?
-            }
-        };
         let leads = team.rank() == 0;
+        let matrix = whole.map(|whole| whole.system.matrix.whole()).transpose()?;
+        let matrix = matrix.filter(|_| leads).map(Arc::as_ref);
+        let matrix = Distributed::spread(rank, matrix, block)?;
         let spread = |values: Option<Vec<T>>, cols| {
             let values = values.filter(|_| leads);
             matrix.spread_values(values.as_deref(), cols)
@@ -197,9 +164,8 @@ impl<'w, T: Wide> Known<'w, T> {
         let b = Vector::from_rows(rank, cols, b)?;
         let mut modes = Vec::new();
         for number in 0..vectors {
-            let mode = near
-                .filter(|_| leads)
-                .map(|near| &near.vectors()[number][..]);
+            let near = near.filter(|_| leads);
+            let mode = near.map(|near| &near.vectors()[number][..]);
             modes.push(matrix.spread_values(mode, 1)?);
         }
         let guess = match is_guessed {
@@ -218,4 +184,65 @@ impl<'w, T: Wide> Known<'w, T> {
         }
         Ok((system, b))
     }
+}
+
+/// The order of a grid's points.
+pub fn of_grid(problem: &str) -> Result<(GridOrder, usize)> {
+    let grid = match gallery::is_problem(problem) {
+        true => gallery::grid(problem)?,
+        false => None,
+    };
+    let (size, unknowns) = grid.ok_or_else(|| {
+        let reason = format!("`{problem}` is on no grid that can be cut into boxes; use graph");
+        CliError::option("--partition", reason)
+    })?;
+    Ok((GridOrder::new(size), unknowns))
+}
+
+/// The order that a partition asks for; none where rows stay as they are.
+fn order<T: Wide>(
+    kind: PartitionKind,
+    source: &str,
+    a: &Csr<T>,
+    near: Option<&NearNullspace>,
+) -> Result<Option<Permutation>> {
+    match kind {
+        PartitionKind::Rows => Ok(None),
+        PartitionKind::Graph => {
+            let block = near.map_or(1, NearNullspace::block_size);
+            Ok(Some(recursive_bisection(a.pattern(), block)?))
+        }
+        PartitionKind::Boxes => {
+            let (order, unknowns) = of_grid(source)?;
+            let unknowns = unknowns as u64;
+            let row = |place: u64| order.point(place / unknowns) * unknowns + place % unknowns;
+            let rows = (0..a.size().rows as u64).map(|place| row(place) as u32);
+            Ok(Some(Permutation::new(rows.collect())?))
+        }
+    }
+}
+
+/// A system and its right-hand side in another order.
+fn renumbered<T: Wide>(
+    system: &System<T>,
+    b: &Vector<T>,
+    order: &Permutation,
+) -> Result<(System<T>, Vector<T>)> {
+    let moved = |vector: &Vector<T>| -> vcycle::Result<Vector<T>> {
+        let mut moved = vector.clone();
+        order.apply(vector, &mut moved)?;
+        Ok(moved)
+    };
+    let of_order = |values: &Vec<f64>| {
+        let rows = order.order().iter();
+        rows.map(|&row| values[row as usize]).collect()
+    };
+    let matrix = system.matrix.whole()?.permute_symmetric(order)?;
+    let mut other = System::new(Arc::new(matrix));
+    if let Some(near) = &system.near_nullspace {
+        let vectors = near.vectors().iter().map(of_order).collect();
+        other.near_nullspace = Some(NearNullspace::new(near.block_size(), vectors)?);
+    }
+    other.guess = system.guess.as_ref().map(moved).transpose()?;
+    Ok((other, moved(b)?))
 }

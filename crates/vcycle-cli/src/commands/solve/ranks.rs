@@ -9,32 +9,19 @@ use vcycle::communicator::{Communicator, mpi, threads};
 use vcycle::config::{Config, PreconditionerConfig, Solution, Wide, solve_system};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
-use vcycle::io::write_vector;
-use vcycle::log::{ChromeTrace, Profile};
-use vcycle::matrix::{Distributed, GridOrder};
+use vcycle::matrix::Distributed;
 use vcycle::scalar::c64;
 use vcycle::vector::Vector;
 
 use super::file_parts::{FileParts, needs_no_whole};
-use super::files::{Records, Written, write_files};
-use super::order::of_grid;
-use super::parts::{AnyWhole, Known, Parts, Whole, made, read};
-use super::task::show;
+use super::files::{Answer, Records};
+use super::parts::{AnyWhole, Known, Whole, made, of_grid, read};
+use super::task::{end, show};
 use crate::args::{PartitionKind, SolveArgs};
 use crate::error::{CliError, Result};
 use crate::output::overview::overview;
-use crate::output::print;
 use crate::output::progress::Progress;
-use crate::output::summary::{Extent, RankSummary, Summary};
-
-/// What rank 0 has to show.
-struct Answer<T> {
-    summary: Summary,
-    x: Vector<T>,
-    solution: Solution<T>,
-    profile: Profile,
-    trace: ChromeTrace,
-}
+use crate::output::summary::{RankSummary, Summary};
 
 /// How ranks were started.
 pub enum Launch {
@@ -70,20 +57,6 @@ impl Launch {
         })
     }
 
-    /// Solves what this process has read; threads all see it.
-    fn solve_whole<T: Wide>(
-        &self,
-        args: &SolveArgs,
-        config: &Config,
-        whole: Option<&Whole<T>>,
-    ) -> Result<ExitCode> {
-        let known = match (self, whole) {
-            (Self::Threads(_), Some(whole)) => Known::ByAll(whole),
-            (_, whole) => Known::ByFirst(whole),
-        };
-        self.solve(args, config, known)
-    }
-
     fn solve<T: Wide>(
         &self,
         args: &SolveArgs,
@@ -104,7 +77,10 @@ impl Launch {
                     Some(answer) => finish(args, known.whole(), answer)?,
                     None => ExitCode::SUCCESS,
                 };
-                together(team.as_ref(), status)
+                // All processes end as the first one does.
+                let failed = team.any(status != ExitCode::SUCCESS)?;
+                mpi::finish();
+                Ok(ExitCode::from(u8::from(failed)))
             }
         }
     }
@@ -117,16 +93,23 @@ pub fn solve(args: &SolveArgs, config: &Config, launch: &Launch) -> Result<ExitC
     }
     let kind = partition(args, config)?;
     if let Some(problem) = in_parts(args, kind) {
-        let order = order_of_parts(kind, problem)?;
+        let order = match kind {
+            PartitionKind::Boxes => Some(of_grid(problem)?.0),
+            PartitionKind::Rows | PartitionKind::Graph => None,
+        };
         let of_rank = |rank: &Executor| made(problem, order, rank);
-        return launch.solve(args, config, Parts::known(problem, order, &of_rank));
+        return launch.solve(args, config, Known::InParts(problem, order, &of_rank));
     }
-    let host = host(config)?;
+    // What reads, before ranks begin: all cores, unless threads are given.
+    let host = match config.run.threads {
+        Some(threads) => Executor::cpu_with_threads(threads)?,
+        None => Executor::cpu(),
+    };
     // A file need not be at hand on every machine.
     if !launch.any(!FileParts::can_read_parts(args, kind))? {
         let file = FileParts::new(args, &host, launch.leads())?;
         let of_rank = |rank: &Executor| file.part(rank);
-        return launch.solve(args, config, Parts::known(file.name(), None, &of_rank));
+        return launch.solve(args, config, Known::InParts(file.name(), None, &of_rank));
     }
     let whole = match launch.leads() {
         true => Some(read(args, config, kind, &host)?),
@@ -134,21 +117,11 @@ pub fn solve(args: &SolveArgs, config: &Config, launch: &Launch) -> Result<ExitC
     };
     let is_complex = launch.any(matches!(whole, Some(AnyWhole::Complex(_))))?;
     match &whole {
-        Some(AnyWhole::Real(whole)) => launch.solve_whole(args, config, Some(whole)),
-        Some(AnyWhole::Complex(whole)) => launch.solve_whole(args, config, Some(whole)),
-        None if is_complex => launch.solve_whole::<c64>(args, config, None),
-        None => launch.solve_whole::<f64>(args, config, None),
+        Some(AnyWhole::Real(whole)) => launch.solve(args, config, Known::Whole(Some(whole))),
+        Some(AnyWhole::Complex(whole)) => launch.solve(args, config, Known::Whole(Some(whole))),
+        None if is_complex => launch.solve::<c64>(args, config, Known::Whole(None)),
+        None => launch.solve::<f64>(args, config, Known::Whole(None)),
     }
-}
-
-/// Ends all processes as the first one ends.
-fn together(team: &dyn Communicator, status: ExitCode) -> Result<ExitCode> {
-    let failed = team.any(status != ExitCode::SUCCESS)?;
-    mpi::finish();
-    Ok(match failed {
-        true => ExitCode::from(1),
-        false => ExitCode::SUCCESS,
-    })
 }
 
 /// The problem, where every rank can make its own rows and nothing else needs the whole matrix.
@@ -157,14 +130,6 @@ fn in_parts(args: &SolveArgs, kind: PartitionKind) -> Option<&str> {
     let is_plain = kind != PartitionKind::Graph && args.rhs.is_none();
     let is_made = is_plain && needs_no_whole(args) && gallery::is_made_in_parts(problem);
     is_made.then_some(problem)
-}
-
-/// The order of rows that ranks make themselves, if that is not their own.
-fn order_of_parts(kind: PartitionKind, problem: &str) -> Result<Option<GridOrder>> {
-    match kind {
-        PartitionKind::Boxes => Ok(Some(of_grid(problem)?.0)),
-        _ => Ok(None),
-    }
 }
 
 /// How rows are shared. Structured multigrid needs them in the order of the grid, which it cuts into slabs or boxes itself.
@@ -186,16 +151,8 @@ fn same_options(team: &dyn Communicator) -> Result<()> {
     let own: Vec<String> = std::env::args().skip(1).collect();
     let all = team.all_gather(own.join("\n").as_bytes())?;
     let other = all.iter().position(|options| *options != all[0]);
-    let told = |rank| Error::Team(format!("ranks 0 and {rank} were given different options"));
-    Ok(team.agree(other.map_or(Ok(()), |rank| Err(told(rank))))?)
-}
-
-/// What reads, before ranks begin: all cores, unless threads are given.
-fn host(config: &Config) -> vcycle::Result<Executor> {
-    match config.run.threads {
-        Some(threads) => Executor::cpu_with_threads(threads),
-        None => Ok(Executor::cpu()),
-    }
+    let differing = |rank| Error::Team(format!("ranks 0 and {rank} were given different options"));
+    Ok(team.agree(other.map_or(Ok(()), |rank| Err(differing(rank))))?)
 }
 
 /// Solves as one rank; rank 0 has the answer.
@@ -231,22 +188,17 @@ fn solve_as_rank<T: Wide>(
     drop(ws);
     solution.messages.insert(0, begun.to_owned());
     solution.messages.splice(1..1, sharing);
-    let extent = Extent {
-        rows: a.rows().total() as usize,
-        nonzeros,
-        bytes: a.bytes(),
-    };
+    let size = [a.rows().total() as usize, nonzeros, a.bytes()];
     let (name, reading) = match (&known, known.whole()) {
-        (Known::InParts(parts), _) => (parts.name, Duration::ZERO),
+        (Known::InParts(name, ..), _) => (*name, Duration::ZERO),
         (_, Some(Whole { reading, .. })) => (&*reading.source.name, reading.time),
         (_, None) => ("", Duration::ZERO),
     };
-    let mut summary = Summary::new(name, extent, rank, &solution, reading + spreading);
+    let mut summary = Summary::new(name, size, rank, &solution, reading + spreading);
     summary.ranks = ranks;
-    let x = Vector::from_rows(&rank.alone(), b.cols(), x)?;
+    solution.x = known.in_order(Vector::from_rows(&rank.alone(), b.cols(), x)?)?;
     Ok(Some(Answer {
         summary,
-        x: known.in_order(x)?,
         solution,
         profile: records.profile.take(),
         trace: records.trace.take(),
@@ -281,25 +233,9 @@ fn finish<T: Wide>(
 ) -> Result<ExitCode> {
     let summary = &answer.summary;
     show(args, &overview(summary), summary);
-    if let Some(path) = &args.output {
-        write_vector(path, &answer.x)?;
-    }
-    if let Some(whole) = whole {
-        let written = Written {
-            source: &whole.reading.source,
-            a: whole.system.matrix.whole()?,
-            solution: &answer.solution,
-            summary,
-            profile: &answer.profile,
-            trace: &answer.trace,
-        };
-        write_files(args, &written)?;
-    }
-    if args.json {
-        print(&serde_json::to_string(summary).expect("a summary is plain data"));
-    }
-    Ok(match summary.status {
-        "converged" => ExitCode::SUCCESS,
-        _ => ExitCode::from(1),
-    })
+    let matrix = |whole: &Whole<T>| whole.system.matrix.whole().cloned();
+    let a = whole.map(matrix).transpose()?;
+    let source = whole.map(|whole| &whole.reading.source);
+    answer.write(args, 1, source.zip(a.as_ref()))?;
+    Ok(end(args, summary, summary.status == "converged"))
 }

@@ -8,17 +8,14 @@ use std::time::{Duration, Instant};
 use vcycle::config::{self, AnySystem, Config, MemoryNeed, Sequence, System, Wide};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery::Problem;
-use vcycle::io::write_vector;
 use vcycle::vector::Vector;
 
-use super::files::{Records, Written, numbered, write_files};
+use super::files::{Answer, Records};
 use crate::args::{InputArgs, SolveArgs};
 use crate::error::{CliError, Result};
 use crate::input::{self, Admit, Source};
-use crate::known::near_nullspace;
 use crate::output::overview::{overview, verdict};
 use crate::output::progress::Progress;
-use crate::output::style::Style;
 use crate::output::summary::Summary;
 use crate::output::{self, picture, plot, print, table};
 
@@ -85,14 +82,9 @@ impl Task<'_> {
             show(self.args, &rows, &next);
             summary.then.push(next);
         }
-        if self.args.json {
-            print(&serde_json::to_string(&summary).expect("a summary is plain data"));
-        }
         let mut all = [&summary].into_iter().chain(&summary.then);
-        Ok(match all.all(|one| one.status == "converged") {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(1),
-        })
+        let converged = all.all(|one| one.status == "converged");
+        Ok(end(self.args, &summary, converged))
     }
 
     fn solve_one<T: Wide>(
@@ -106,9 +98,8 @@ impl Task<'_> {
             picture::drawable(&reading.source)?;
         }
         let a = system.matrix.whole()?;
-        let b = reading
-            .source
-            .right_hand_side(a, self.args.rhs.as_deref())?;
+        let rhs = self.args.rhs.as_deref();
+        let b = reading.source.right_hand_side(a, rhs)?;
         let records = Records::default();
         let ws = Workspace::with_log(records.log(self.args, &reading.progress));
         let known = self.known(&system, &b)?;
@@ -118,31 +109,23 @@ impl Task<'_> {
         };
         reading.progress.end();
         let solution = solution?;
-        let summary = Summary::new(
+        let (name, size) = (
             &reading.source.name,
-            a.as_ref().into(),
-            &self.executor,
-            &solution,
-            reading.time,
+            [a.size().rows, a.nonzeros(), a.bytes()],
         );
-        if let Some(path) = &self.args.output {
-            write_vector(numbered(path, number), &solution.x)?;
-        }
-        let written = Written {
-            source: &reading.source,
-            a,
-            solution: &solution,
-            summary: &summary,
-            profile: &records.profile.borrow(),
-            trace: &records.trace.borrow(),
+        let answer = Answer {
+            summary: Summary::new(name, size, &self.executor, &solution, reading.time),
+            solution,
+            profile: records.profile.take(),
+            trace: records.trace.take(),
         };
-        write_files(self.args, &written)?;
-        Ok(summary)
+        answer.write(self.args, number, Some((&reading.source, a)))?;
+        Ok(answer.summary)
     }
 
-    /// The matrix and what the options or else the problem tell of it.
+    /// The matrix and what the options or else the problem say of it.
     pub fn known<T: Wide>(&self, system: &System<T>, b: &Vector<T>) -> Result<System<T>> {
-        let given = near_nullspace(&self.args.known, &self.executor)?;
+        let given = input::near_nullspace(&self.args.known, &self.executor)?;
         let mut known = system.clone();
         known.near_nullspace = given.or(known.near_nullspace);
         if let Some(path) = &self.args.x0 {
@@ -167,7 +150,15 @@ pub fn show(args: &SolveArgs, rows: &[(&'static str, String)], summary: &Summary
         print(&output::ranks::by_rank(&summary.ranks));
         print(&output::ranks::by_level(summary));
     }
-    print(&verdict(summary, Style::of(&std::io::stdout())));
+    print(&verdict(summary));
+}
+
+/// Prints the object that is asked for; success only if all has converged.
+pub fn end(args: &SolveArgs, summary: &Summary, converged: bool) -> ExitCode {
+    if args.json {
+        print(&serde_json::to_string(summary).expect("a summary is plain data"));
+    }
+    ExitCode::from(u8::from(!converged))
 }
 
 fn mixed(source: &str) -> CliError {

@@ -29,11 +29,8 @@ impl Lattice {
             at[column + columns * row] = point;
         }
         let ends = [0, 1].map(|axis| ends(&edges(&raw[axis])));
-        let longer = ends
-            .map(|[low, high]| high - low)
-            .into_iter()
-            .fold(0.0, f64::max);
-        let scale = side / longer;
+        let [wide, high] = ends.map(|[low, high]| high - low);
+        let scale = side / wide.max(high).max(0.0);
         let axes: [Vec<f64>; 2] = [
             raw[0].iter().map(|x| (x - ends[0][0]) * scale).collect(),
             raw[1].iter().map(|y| (ends[1][1] - y) * scale).collect(),
@@ -78,12 +75,11 @@ impl Lattice {
     /// The next points to the right and above, or [`EMPTY`].
     pub fn neighbours(&self, point: usize) -> [usize; 2] {
         let ([column, row], columns) = (self.place[point], self.axes[0].len());
-        let right = match column + 1 < columns {
-            true => self.at[column + 1 + columns * row],
-            false => EMPTY,
-        };
-        let above = self.at.get(column + columns * (row + 1));
-        [right, above.copied().unwrap_or(EMPTY)]
+        let at = |place: usize| self.at.get(place).copied().unwrap_or(EMPTY);
+        let right = at(column + 1 + columns * row);
+        let is_last = column + 1 == columns;
+        let right = if is_last { EMPTY } else { right };
+        [right, at(column + columns * (row + 1))]
     }
 }
 

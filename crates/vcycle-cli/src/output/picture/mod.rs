@@ -51,18 +51,16 @@ pub fn write<T: Wide>(path: &Path, amg: &Amg, source: &Source, a: &Arc<Csr<T>>) 
 
 /// The points of a system, if they can be drawn.
 pub fn drawable(source: &Source) -> Result<&[[f64; 2]]> {
-    match &source.plane {
-        None => Err(refused(format!(
-            "{} is no problem of the gallery in the plane, like poisson5:40, aniso5:40,0.01 or lshape:o1,l4",
-            source.name
-        ))),
-        Some(points) if points.len() > MOST_POINTS => Err(refused(format!(
-            "{} points are too many for a picture, at most {} are drawn",
-            count(points.len()),
-            count(MOST_POINTS)
-        ))),
-        Some(points) => Ok(points),
+    let points = source.plane.as_deref().ok_or_else(|| {
+        let why = "is no problem of the gallery in the plane, like poisson5:40, aniso5:40,0.01 or lshape:o1,l4";
+        refused(format!("{} {why}", source.name))
+    })?;
+    if points.len() > MOST_POINTS {
+        let [found, most] = [points.len(), MOST_POINTS].map(count);
+        let reason = format!("{found} points are too many for a picture, at most {most} are drawn");
+        return Err(refused(reason));
     }
+    Ok(points)
 }
 
 fn refused(reason: String) -> CliError {
@@ -104,32 +102,24 @@ fn draw_points(lattice: &Lattice, maps: &CoarseMaps) -> (String, Key) {
     for depth in 0..=deepest {
         let diameter = lattice.spacing() * (0.3 + 0.28 * depth as f64).min(1.7);
         let colour = DEPTHS[depth.min(DEPTHS.len() - 1)];
-        let there: Vec<usize> = (0..depths.len())
-            .filter(|&row| depths[row] == depth)
-            .collect();
+        let rows = (0..depths.len()).filter(|&row| depths[row] == depth);
         let mut path = String::new();
-        for &row in &there {
-            let [x, y] = lattice.point(row);
+        for [x, y] in rows.clone().map(|row| lattice.point(row)) {
             let _ = write!(path, "M{x:.1} {y:.1}h0");
         }
         let _ = write!(
             drawing,
             "<path class=\"points\" d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{diameter:.2}\" stroke-linecap=\"round\"/>"
         );
-        let sign = format!(
-            "<circle cx=\"14\" cy=\"9\" r=\"{:.1}\" fill=\"{colour}\"/>",
-            2.5 + 1.2 * depth.min(6) as f64
-        );
-        key.push((sign, words(depth, there.len())));
+        let radius = 2.5 + 1.2 * depth.min(6) as f64;
+        let sign = format!("<circle cx=\"14\" cy=\"9\" r=\"{radius:.1}\" fill=\"{colour}\"/>");
+        let words = match depth {
+            0 => "fine only".to_owned(),
+            _ => format!("down to level {depth}"),
+        };
+        key.push((sign, format!("{words}: {}", count(rows.count()))));
     }
     (drawing, key)
-}
-
-fn words(depth: usize, points: usize) -> String {
-    match depth {
-        0 => format!("fine only: {}", count(points)),
-        _ => format!("down to level {depth}: {}", count(points)),
-    }
 }
 
 #[cfg(test)]
