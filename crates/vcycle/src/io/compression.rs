@@ -229,8 +229,8 @@ mod tests {
                 codec: None,
                 ..format
             };
-            let told = left_out.codec().err().expect("it has no codec").to_string();
-            assert!(told.ends_with(&wanted), "{told}");
+            let message = left_out.codec().err().expect("it has no codec").to_string();
+            assert!(message.ends_with(&wanted), "{message}");
         }
     }
 }

@@ -307,15 +307,10 @@ impl FileFormat {
         let name = path.file_name().unwrap_or_default();
         let name = name.to_string_lossy().to_lowercase();
         let (compression, inner) = Compression::of(&name);
-        if inner.ends_with(".mtx") {
-            return Ok(FileFormat::MatrixMarket(compression));
-        }
-        match path
-            .extension()
-            .map(|extension| extension.to_ascii_lowercase())
-        {
-            Some(extension) if extension == "npz" => Ok(FileFormat::Npz),
-            Some(extension) if extension == "npy" => Ok(FileFormat::Npy),
+        match inner.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("mtx") => Ok(FileFormat::MatrixMarket(compression)),
+            Some("npz") if inner == name => Ok(FileFormat::Npz),
+            Some("npy") if inner == name => Ok(FileFormat::Npy),
             _ => Err(Problem::UnknownExtension),
         }
     }

@@ -22,7 +22,7 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy pads headers to a multiple of this.
 const ALIGNMENT: usize = 64;
 
-fn wrong(reason: impl Into<String>) -> Problem {
+pub(super) fn wrong(reason: impl Into<String>) -> Problem {
     Problem::Array(reason.into())
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::memory::reserve;
-use super::npy::{self, Array, NpyElement};
+use super::npy::{self, Array, NpyElement, wrong};
 use super::triplets::{self, EntrySymmetry, Triplets};
 use super::zip::{Archive, Writer};
 use super::{AnyMatrix, MatrixReader, Progress};
@@ -12,10 +12,6 @@ use crate::executor::Executor;
 use crate::linop::Size;
 use crate::matrix::{Csr, Duplicates, Extent};
 use crate::scalar::Scalar;
-
-fn wrong(reason: impl Into<String>) -> Problem {
-    Problem::Array(reason.into())
-}
 
 /// Reads a matrix of SciPy's formats csr, csc, coo, bsr or dia.
 pub(super) fn read_matrix(
@@ -80,9 +76,14 @@ fn matrix<T: NpyElement>(
     let format = Array::parse(&member(archive, "format")?)?.text()?;
     let size = shape(archive)?;
     let values = T::of(data)?;
-    let general = EntrySymmetry::General;
     let entries = match format.as_str() {
-        "csr" => return csr(archive, executor, size, values, duplicates),
+        "csr" => {
+            let bounds = bounds(archive, "rows", size.rows)?;
+            let columns = indices(&integers(archive, "indices")?, "column", size.cols)?;
+            let matrix = Csr::from_arrays(executor, size, bounds, columns, values, duplicates)?;
+            matrix.check_finite()?;
+            return Ok(matrix);
+        }
         "csc" => {
             let (columns, rows) = expanded(archive, "columns", size.cols)?;
             triplets(size, rows, columns, values)?
@@ -95,21 +96,8 @@ fn matrix<T: NpyElement>(
         "dia" => diagonals(archive, size, &data.shape, &values)?,
         other => return Err(wrong(format!("unknown sparse format `{other}`"))),
     };
-    let matrix = triplets::assemble(executor, size, vec![entries], general, duplicates)?;
-    matrix.check_finite()?;
-    Ok(matrix)
-}
-
-fn csr<T: NpyElement>(
-    archive: &Archive,
-    executor: &Executor,
-    size: Size,
-    values: Vec<T>,
-    duplicates: Duplicates,
-) -> Result<Csr<T>, Problem> {
-    let bounds = bounds(archive, "rows", size.rows)?;
-    let columns = indices(&integers(archive, "indices")?, "column", size.cols)?;
-    let matrix = Csr::from_arrays(executor, size, bounds, columns, values, duplicates)?;
+    let (pieces, general) = (vec![entries], EntrySymmetry::General);
+    let matrix = triplets::assemble(executor, size, pieces, general, duplicates)?;
     matrix.check_finite()?;
     Ok(matrix)
 }
@@ -153,17 +141,13 @@ fn expanded(
 
 /// Indices from 0, checked.
 fn indices(found: &[i64], axis: &'static str, limit: usize) -> Result<Vec<u32>, Problem> {
-    let mut indices = reserve(found.len())?;
-    for &index in found {
-        let inside = u32::try_from(index)
-            .ok()
-            .filter(|&index| (index as usize) < limit);
-        let Some(index) = inside else {
-            return Err(wrong(format!("{axis} index {index} is outside 0..{limit}")));
-        };
-        indices.push(index);
-    }
-    Ok(indices)
+    let inside = |&index: &i64| {
+        let narrow = u32::try_from(index).ok();
+        let inside = narrow.filter(|&index| (index as usize) < limit);
+        inside.ok_or_else(|| wrong(format!("{axis} index {index} is outside 0..{limit}")))
+    };
+    drop(reserve::<u32>(found.len())?);
+    found.iter().map(inside).collect()
 }
 
 fn triplets<T: NpyElement>(
@@ -172,13 +156,10 @@ fn triplets<T: NpyElement>(
     columns: Vec<i64>,
     values: Vec<T>,
 ) -> Result<Triplets<T>, Problem> {
-    if rows.len() != values.len() || columns.len() != values.len() {
-        return Err(wrong(format!(
-            "{} row indices, {} column indices, {} values",
-            rows.len(),
-            columns.len(),
-            values.len()
-        )));
+    let [high, wide, long] = [rows.len(), columns.len(), values.len()];
+    if high != long || wide != long {
+        let found = format!("{high} row indices, {wide} column indices, {long} values");
+        return Err(wrong(found));
     }
     let rows = indices(&rows, "row", size.rows)?;
     let columns = indices(&columns, "column", size.cols)?;
@@ -197,28 +178,22 @@ fn blocks<T: NpyElement>(
     };
     let divides = |block: usize, length: usize| block > 0 && length.is_multiple_of(block);
     if !divides(high, size.rows) || !divides(wide, size.cols) {
-        return Err(wrong(format!(
-            "blocks of {high} x {wide} do not tile {size}"
-        )));
+        let reason = format!("blocks of {high} x {wide} do not tile {size}");
+        return Err(wrong(reason));
     }
     let (block_rows, block_columns) = expanded(archive, "block rows", size.rows / high)?;
-    if block_rows.len() != count {
-        return Err(wrong(format!(
-            "{} block indices, {count} blocks",
-            block_rows.len()
-        )));
+    let found = block_rows.len();
+    if found != count {
+        return Err(wrong(format!("{found} block indices, {count} blocks")));
     }
     let mut rows = reserve(values.len())?;
     let mut columns = reserve(values.len())?;
     for (&block_row, &block_column) in block_rows.iter().zip(&block_columns) {
         for row in 0..high as i64 {
             for column in 0..wide as i64 {
+                let first = block_column.saturating_mul(wide as i64);
                 rows.push(block_row * high as i64 + row);
-                columns.push(
-                    block_column
-                        .saturating_mul(wide as i64)
-                        .saturating_add(column),
-                );
+                columns.push(first.saturating_add(column));
             }
         }
     }
@@ -236,11 +211,9 @@ fn diagonals<T: NpyElement>(
     let &[count, length] = shape else {
         return Err(wrong("data of a dia matrix must have two dimensions"));
     };
-    if offsets.len() != count {
-        return Err(wrong(format!(
-            "{} offsets, {count} diagonals",
-            offsets.len()
-        )));
+    let found = offsets.len();
+    if found != count {
+        return Err(wrong(format!("{found} offsets, {count} diagonals")));
     }
     triplets::check_plausible(size, values.len())?;
     let (mut rows, mut columns, mut kept) = (Vec::new(), Vec::new(), Vec::new());

@@ -126,35 +126,23 @@ impl<'a> MatrixFile<'a> {
     /// Parses the rest of the file, reading one block ahead.
     fn pieces<P: ParsedPiece>(&mut self) -> Result<Vec<P>, Fault> {
         let expected = self.header.entries;
-        let mut all = Vec::new();
-        let mut found = 0;
-        let mut lines = self.text.lines;
-        let mut block = self.text.block(Vec::new())?;
-        let mut spare = Vec::new();
-        while !block.is_empty() {
-            let parse = || parse::block::<P>(self.executor, &block, &self.header, lines);
-            let (next, parsed) = match self.text.ended {
-                true => (Ok(Vec::new()), parse()),
-                false => {
-                    let read = || self.text.block(std::mem::take(&mut spare));
-                    self.executor.join(read, parse)
-                }
-            };
-            let (pieces, block_lines) = parsed?;
+        let (mut all, mut found, mut lines) = (Vec::new(), 0, self.text.lines);
+        let mut each = |pieces: Vec<P>, block: &[u8], lines: usize| {
             let missing = expected - found;
             found += pieces.iter().map(ParsedPiece::len).sum::<usize>();
             if found > expected {
-                let place = parse::line_of_entry(&block, lines, missing);
+                let place = parse::line_of_entry(block, lines, missing);
                 return Err(Problem::TooManyEntries { expected, found }.at(place));
             }
             all.extend(pieces);
-            lines += block_lines;
             (self.progress)(Progress {
                 bytes: self.meter.taken(),
                 total_bytes: self.meter.length,
             });
-            spare = std::mem::replace(&mut block, next?);
-        }
+            Ok(())
+        };
+        let (text, header) = (&mut self.text, &self.header);
+        parse::blocks(text, self.executor, header, &mut lines, &mut each)?;
         match found < expected {
             true => Err(Problem::TooFewEntries { expected, found }.into()),
             false => Ok(all),

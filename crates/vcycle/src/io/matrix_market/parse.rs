@@ -2,7 +2,7 @@
 
 use super::header::{Header, ValueKind};
 use super::number;
-use super::text::{line_ends, pieces};
+use super::text::{Text, line_ends, pieces};
 use crate::error::{Fault, Place, Problem};
 use crate::executor::Executor;
 use crate::io::memory::reserve;
@@ -87,8 +87,34 @@ impl<T: ParsedValue> ParsedPiece for Vec<T> {
     }
 }
 
+/// What is done with the pieces of a block, with its text and the number of lines before it.
+pub(super) type EachBlock<'e, P> = dyn FnMut(Vec<P>, &[u8], usize) -> Result<(), Fault> + 'e;
+
+/// Parses the rest of a text and counts its lines; the next block is read while one is parsed.
+pub(super) fn blocks<P: ParsedPiece>(
+    text: &mut Text,
+    executor: &Executor,
+    header: &Header,
+    lines: &mut usize,
+    each: &mut EachBlock<'_, P>,
+) -> Result<(), Fault> {
+    let (mut current, mut spare) = (text.block(Vec::new())?, Vec::new());
+    while !current.is_empty() {
+        let parse = || block::<P>(executor, &current, header, *lines);
+        let (next, parsed) = match text.ended {
+            true => (Ok(Vec::new()), parse()),
+            false => executor.join(|| text.block(std::mem::take(&mut spare)), parse),
+        };
+        let (pieces, more) = parsed?;
+        each(pieces, &current, *lines)?;
+        *lines += more;
+        spare = std::mem::replace(&mut current, next?);
+    }
+    Ok(())
+}
+
 /// Parses a block of whole lines; `before` lines precede it. Returns the number of its lines.
-pub(super) fn block<P: ParsedPiece>(
+fn block<P: ParsedPiece>(
     executor: &Executor,
     text: &[u8],
     header: &Header,

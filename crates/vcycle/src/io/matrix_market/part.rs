@@ -125,14 +125,12 @@ impl Part {
 
     /// All entries; counts the lines that were read.
     fn parse(&self, executor: &Executor, lines: &mut usize) -> Result<Vec<Triplets<f64>>, Fault> {
-        let mut text = self.text()?;
-        let (mut all, mut block) = (Vec::new(), text.block(Vec::new())?);
-        while !block.is_empty() {
-            let (pieces, more) = parse::block(executor, &block, &self.header, *lines)?;
+        let mut all = Vec::new();
+        let mut each = |pieces: Vec<_>, _: &[u8], _: usize| {
             all.extend(pieces);
-            *lines += more;
-            block = text.block(block)?;
-        }
+            Ok(())
+        };
+        parse::blocks(&mut self.text()?, executor, &self.header, lines, &mut each)?;
         Ok(all)
     }
 
@@ -153,18 +151,23 @@ impl Part {
             true => expected - above,
             false => return Ok(()),
         };
-        let (mut text, mut lines) = (self.text()?, before);
-        loop {
-            let block = text.block(Vec::new())?;
-            let (pieces, more) =
-                parse::block::<Triplets<f64>>(executor, &block, &self.header, lines)?;
+        let mut each = |pieces: Vec<Triplets<f64>>, block: &[u8], lines: usize| {
             let here: usize = pieces.iter().map(ParsedPiece::len).sum();
-            if missing < here || block.is_empty() {
-                let place = parse::line_of_entry(&block, lines, missing);
+            if missing < here {
+                let place = parse::line_of_entry(block, lines, missing);
                 return Err(Problem::TooManyEntries { expected, found }.at(place));
             }
-            (missing, lines) = (missing - here, lines + more);
-        }
+            missing -= here;
+            Ok(())
+        };
+        let mut lines = before;
+        parse::blocks(
+            &mut self.text()?,
+            executor,
+            &self.header,
+            &mut lines,
+            &mut each,
+        )
     }
 }
 
@@ -233,8 +236,11 @@ mod tests {
         ];
         for (name, entries, expected) in cases {
             for ranks in [1, 2, 3] {
-                let told = read_by(ranks, name, &format!("{head}{entries}")).unwrap_err();
-                assert!(told.contains(expected), "{name}, {ranks} ranks: {told}");
+                let message = read_by(ranks, name, &format!("{head}{entries}")).unwrap_err();
+                assert!(
+                    message.contains(expected),
+                    "{name}, {ranks} ranks: {message}"
+                );
             }
         }
     }

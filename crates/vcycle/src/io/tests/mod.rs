@@ -1,8 +1,6 @@
 //! Files written and read: what all formats have in common.
 
-mod compression;
 mod matrix_market;
-mod npy;
 mod npz;
 
 use std::path::PathBuf;
@@ -189,7 +187,7 @@ fn what_is_not_finite_is_not_written() {
 }
 
 #[test]
-fn files_that_cannot_be_made_are_told() {
+fn files_that_cannot_be_made_are_reported() {
     let folder = Temporary::new("absent");
     let path = folder.0.join("a.mtx");
     let matrix = Csr::<f64>::identity(&Executor::reference(), 2);
@@ -197,4 +195,67 @@ fn files_that_cannot_be_made_are_told() {
         panic!("there is no such folder");
     };
     assert!(matches!(error.problem, Problem::Unwritable(_)), "{error}");
+}
+
+#[test]
+fn streams_cut_short_are_reported() {
+    for extension in [".mtx.gz", ".mtx.xz", ".mtx.zst", ".npz"] {
+        let file = Temporary::new(extension);
+        write_matrix(&file.0, &awkward(2_000, true)).unwrap();
+        let mut bytes = std::fs::read(&file.0).unwrap();
+        bytes.truncate(bytes.len() / 2);
+        std::fs::write(&file.0, bytes).unwrap();
+        let Err(Error::File(error)) = load_matrix(&file.0, &Executor::reference()) else {
+            panic!("{extension} is complete");
+        };
+        let archive = extension == ".npz" && matches!(error.problem, Problem::Array(_));
+        assert!(
+            archive || matches!(error.problem, Problem::Truncated),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn joined_gzip_streams_are_one_text() {
+    use std::io::Write;
+    let mut bytes = Vec::new();
+    for part in ["%%MatrixMarket matrix array real general\n2 1\n1", "2\n3\n"] {
+        let mut encoder = flate2::write::GzEncoder::new(&mut bytes, flate2::Compression::fast());
+        encoder.write_all(part.as_bytes()).unwrap();
+        encoder.finish().unwrap();
+    }
+    let file = Temporary::holding(".mtx.gz", bytes);
+    assert_eq!(load_columns(&file).to_vec(), [12.0, 3.0]);
+}
+
+#[test]
+fn arrays_of_numpy_are_read_in_both_orders() {
+    let header = |order: &str| {
+        let dictionary =
+            format!("{{'descr': '<f4', 'fortran_order': {order}, 'shape': (2, 3), }}\n");
+        [
+            b"\x93NUMPY\x02\x00".as_slice(),
+            &(dictionary.len() as u32).to_le_bytes(),
+            dictionary.as_bytes(),
+        ]
+        .concat()
+    };
+    let data: Vec<u8> = (0..6_u8)
+        .flat_map(|value| f32::from(value).to_le_bytes())
+        .collect();
+    for (order, expected) in [
+        ("False", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
+        ("True", [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]),
+    ] {
+        let file = Temporary::holding(".npy", [header(order), data.clone()].concat());
+        assert_eq!(load_columns(&file).to_vec(), expected);
+        let a = load(&file);
+        assert_eq!((dense(&a).concat(), a.nonzeros()), (expected.to_vec(), 5));
+    }
+    let short = Temporary::holding(".npy", [header("True"), data[1..].to_vec()].concat());
+    let Err(Error::File(error)) = read_vector(&short.0, &Executor::reference()) else {
+        panic!("complete")
+    };
+    assert!(matches!(error.problem, Problem::Truncated));
 }

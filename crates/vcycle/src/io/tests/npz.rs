@@ -81,7 +81,7 @@ fn deflated_members_are_read() {
 }
 
 #[test]
-fn faults_of_archives_are_told() {
+fn faults_of_archives_are_reported() {
     for text in [
         "csr: shape 2 2, data 1",
         "xyz: shape 2 2, data 1",
