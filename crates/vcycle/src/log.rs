@@ -1,4 +1,4 @@
-//! Observers: what happens in a run, told to whoever wants to know.
+//! Observers: what happens in a run, reported to whoever wants to know.
 //!
 //! Algorithms carry no printing and no clocks. They open a named stage
 //! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers

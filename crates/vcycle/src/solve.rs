@@ -34,12 +34,12 @@ pub struct Solution<T> {
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 ///
-/// [`config::solve`](crate::config::solve) has options, many right-hand sides, and tells what was chosen and why;
+/// [`config::solve`](crate::config::solve) has options, many right-hand sides, and reports what was chosen and why;
 /// [`solver`](crate::solver) has the parts.
 ///
 /// # Errors
 /// When the matrix is not valid, the right-hand side has another length, or nothing can be set up. Not converging
-/// is no error: the outcome tells.
+/// is no error: look at the outcome.
 pub fn solve<T: Wide>(a: impl IntoCsr<T>, b: &[T]) -> Result<Solution<T>> {
     let a = a.into_shared_csr()?;
     let b = Vector::from_column(a.executor(), b.to_vec());

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::family::components;
 use super::inner::{InnerSolver, Schwarz};
-use super::text::{brief_form, named, short_form};
-use super::value::{Table, arguments, bad_value, parameters};
+use super::value::{Table, arguments, bad_value, brief_form, named, parameters, short_form};
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
@@ -178,6 +177,58 @@ impl PreconditionerConfig {
     /// For `auto`, which a matrix has to decide first.
     pub fn factory<T: Mixes<T, T>>(&self) -> Result<Option<Arc<dyn Factory<T>>>, ConfigError> {
         self.made()
+    }
+}
+
+/// What the driver distinguishes preconditioners by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sort<'p> {
+    /// Still to be chosen.
+    Auto,
+    /// None at all.
+    None,
+    /// Algebraic multigrid.
+    Amg(&'p Amg),
+    /// Multigrid on a grid.
+    StructMg(&'p StructMg),
+    /// Iterations of a solver.
+    Iterations,
+    /// What is made of the entries of the matrix, whatever their order.
+    OfEntries,
+}
+
+impl PreconditionerConfig {
+    /// Its sort. Every component stands here, so that none is forgotten in the driver.
+    pub(crate) fn sort(&self) -> Sort<'_> {
+        match self {
+            Self::Auto(_) => Sort::Auto,
+            Self::None(_) => Sort::None,
+            Self::Amg(amg) => Sort::Amg(amg),
+            Self::StructMg(structured) => Sort::StructMg(structured),
+            Self::Solver(_) => Sort::Iterations,
+            Self::Jacobi(_)
+            | Self::L1Jacobi(_)
+            | Self::BlockJacobi(_)
+            | Self::BlockDirect(_)
+            | Self::Sor(_)
+            | Self::Ssor(_)
+            | Self::MulticolourGs(_)
+            | Self::HybridGs(_)
+            | Self::Ic0(_)
+            | Self::Ilu0(_)
+            | Self::Iluk(_)
+            | Self::Ilut(_)
+            | Self::Ick(_)
+            | Self::ParIlu(_)
+            | Self::ParIlut(_)
+            | Self::ParIc(_)
+            | Self::ParIct(_)
+            | Self::Isai(_)
+            | Self::Fsai(_)
+            | Self::Polynomial(_)
+            | Self::Saddle(_)
+            | Self::Schwarz(_) => Sort::OfEntries,
+        }
     }
 }
 

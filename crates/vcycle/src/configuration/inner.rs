@@ -278,12 +278,12 @@ mod tests {
             }
         }
         for options in ["preconditioner=cg:4", &format!("{multigrid},smoother=cg:2")] {
-            let told = solved(&format!("solver=cg {options}"))
+            let refused = solved(&format!("solver=cg {options}"))
                 .unwrap_err()
                 .to_string();
             assert!(
-                told.contains("does not vary") && told.contains("use fcg, fgmres or gcr"),
-                "{told}"
+                refused.contains("does not vary") && refused.contains("use fcg, fgmres or gcr"),
+                "{refused}"
             );
         }
     }

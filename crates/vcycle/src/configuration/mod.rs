@@ -10,9 +10,7 @@ mod line;
 mod presets;
 mod reader;
 mod run;
-mod sort;
 mod stop;
-mod text;
 mod value;
 
 use std::path::Path;
@@ -20,13 +18,13 @@ use std::str::FromStr;
 
 pub use crate::error::ConfigError;
 pub use choices::{MatrixFormat, Nullspace};
+pub(crate) use components::Sort;
 pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
 pub use inner::{InnerSolver, Schwarz, SolverParameters};
 pub use presets::Preset;
 pub use run::RunConfig;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-pub(crate) use sort::Sort;
 pub use stop::StopConfig;
 use value::{Table, bad_value, parameters};
 pub use vcycle_methods::precision::{Precision, Unit};
@@ -162,6 +160,12 @@ impl Config {
                 value::keys::<Config>(),
             )),
         }
+    }
+}
+
+impl<'d> Deserialize<'d> for Config {
+    fn deserialize<D: Deserializer<'d>>(from: D) -> Result<Self, D::Error> {
+        Self::from_value(Value::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the entries of a matrix tell beyond what was given, and the system that is solved for it.
+//! What the entries of a matrix show beyond what was given, and the system that is solved for it.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use crate::vector::{Coefficient, Vector};
 /// - The unknowns of a node are [found](Nodes::find), or taken from the vectors of the near-nullspace, and
 ///   numbered node by node.
 ///
-/// What was found is told in [`messages`](Self::messages). Solution, residuals and history are those of the
+/// What was found is in [`messages`](Self::messages). Solution, residuals and history are those of the
 /// system that was given.
 ///
 /// ```
@@ -41,9 +41,9 @@ pub struct Analysis<'s, T> {
     given: &'s System<T>,
     /// What takes its place.
     better: Option<System<T>>,
-    transform: SystemTransform,
+    pub(super) transform: SystemTransform,
     messages: Vec<String>,
-    time: Duration,
+    pub(super) time: Duration,
 }
 
 /// How vectors become those of the system that takes the place of the one that was given.
@@ -214,16 +214,6 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
         self.better = Some(better);
         self.transform.nodes = (!is_in_order).then_some(found);
         Ok(())
-    }
-
-    /// How vectors become those of that system.
-    pub(super) fn transform(&self) -> &SystemTransform {
-        &self.transform
-    }
-
-    /// The time it took.
-    pub(super) fn time(&self) -> Duration {
-        self.time
     }
 
     /// The solution of the system that was given.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::combinations::{self, Chosen};
 use super::facts::Findings;
-use super::rules::{Case, SHORT_FGMRES, named};
+use super::rules::{Case, SHORT_FGMRES, combinations, named};
 use crate::configuration::{
     Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig, Sort,
 };
@@ -95,6 +94,57 @@ impl Attempt {
         }
     }
 
+    /// With the reason, where a rule or the kind of the matrix has chosen.
+    pub(super) fn explained(
+        mut self,
+        found: &Findings,
+        because: &str,
+        preset: Option<&str>,
+    ) -> Self {
+        let facts = &found.facts;
+        let symmetry = match (facts.hermitian, facts.complex, facts.symmetric) {
+            (true, true, _) => "Hermitian",
+            (true, false, _) => "symmetric",
+            (false, true, true) => "complex symmetric",
+            _ => "not symmetric",
+        };
+        let diagonal = if facts.positive_diagonal() {
+            "positive diagonal"
+        } else if !facts.full_diagonal() {
+            "zeros on the diagonal"
+        } else {
+            "negative entries on the diagonal"
+        };
+        let with = match self.preconditioner.sort() {
+            Sort::None => String::new(),
+            Sort::Amg(amg) => format!(
+                " with amg: {} coarsening, {} smoother, cycles in {}",
+                amg.coarsening, amg.smoother, amg.precision
+            ),
+            Sort::Auto | Sort::StructMg(_) | Sort::Iterations | Sort::OfEntries => {
+                format!(" with {}", self.preconditioner.name())
+            }
+        };
+        let with = with + &after(self.preprocessing);
+        let preset = preset.map_or(String::new(), |name| format!(" (preset {name})"));
+        let because = match because {
+            "" => String::new(),
+            because => format!(", {because}"),
+        };
+        let shared = if found.ranks { " over ranks" } else { "" };
+        self.reason = format!(
+            "auto: {} rows{shared}, {symmetry}, {diagonal}{because} → {}{with}{preset}",
+            facts.rows,
+            self.solver.name()
+        );
+        self
+    }
+
+    /// What is chosen, without the reason.
+    pub(super) fn what(&self) -> (&SolverConfig, &PreconditionerConfig, Preprocessing) {
+        (&self.solver, &self.preconditioner, self.preprocessing)
+    }
+
     /// Its solver and preconditioner, in words.
     pub(super) fn name(&self) -> String {
         match self.preconditioner.name() {
@@ -165,27 +215,21 @@ pub(super) fn try_attempts(
         known,
         found,
     };
-    let all = match (solver.is_auto(), preconditioner.is_auto()) {
-        (true, true) => combinations::combinations(&case),
-        (false, _) => combinations::preconditioners(&case, solver),
-        (true, false) => solver_chain(&found.facts, config)
-            .into_iter()
-            .map(|solver| Chosen {
+    Ok(match (solver.is_auto(), preconditioner.is_auto()) {
+        (true, true) => combinations(&case, None),
+        (false, _) => combinations(&case, Some(solver)),
+        (true, false) => {
+            let attempt = |solver| Attempt {
                 solver,
                 preconditioner: decided(preconditioner, &found.facts),
-                preprocessing: config.preprocessing(Preprocessing::default()),
-                because: "",
-                preset: None,
-            })
-            .collect(),
-    };
-    let attempt = |chosen: Chosen| Attempt {
-        reason: reason(found, &chosen),
-        solver: chosen.solver,
-        preconditioner: chosen.preconditioner,
-        preprocessing: chosen.preprocessing,
-    };
-    Ok(all.into_iter().map(attempt).collect())
+                ..chosen(config)
+            };
+            let solvers = solver_chain(&found.facts, config).into_iter();
+            solvers
+                .map(|solver| attempt(solver).explained(found, "", None))
+                .collect()
+        }
+    })
 }
 
 /// What comes before a preconditioner, in words that follow its name.
@@ -203,8 +247,12 @@ fn decided(given: &PreconditionerConfig, facts: &Facts) -> PreconditionerConfig 
         Sort::Amg(amg) if amg.test_space.is_none() => {
             PreconditionerConfig::Amg(amg.decided(|| facts.clone()))
         }
-        Sort::Amg(_) | Sort::Auto | Sort::None => given.clone(),
-        Sort::StructMg(_) | Sort::Iterations | Sort::OfEntries => given.clone(),
+        Sort::Amg(_)
+        | Sort::Auto
+        | Sort::None
+        | Sort::StructMg(_)
+        | Sort::Iterations
+        | Sort::OfEntries => given.clone(),
     }
 }
 
@@ -225,14 +273,17 @@ fn loses_symmetry(preconditioner: &PreconditionerConfig) -> bool {
         && preconditioner.symmetry() == Symmetry::OneSided
 }
 
+/// Whether the user asks for matching, which costs symmetry.
+fn matches(config: &Config) -> bool {
+    let kind = config.matching.unwrap_or_default();
+    kind != MatchingKind::None
+}
+
 fn solver_chain(facts: &Facts, config: &Config) -> Vec<SolverConfig> {
     let preconditioner = &config.preconditioner;
     let definite = facts.hermitian && facts.positive_diagonal();
     // The short recurrences need symmetry, which a one-sided sweep has not.
-    let one_sided = preconditioner.symmetry() == Symmetry::OneSided
-        || config
-            .matching
-            .is_some_and(|kind| kind != MatchingKind::None);
+    let one_sided = preconditioner.symmetry() == Symmetry::OneSided || matches(config);
     let is_multigrid = matches!(preconditioner.sort(), Sort::Amg(_));
     let is_structured = matches!(preconditioner.sort(), Sort::StructMg(_));
     let chain: &[&str] = if preconditioner.symmetry() == Symmetry::Varying {
@@ -255,52 +306,10 @@ fn solver_chain(facts: &Facts, config: &Config) -> Vec<SolverConfig> {
     chain.iter().map(|name| named(name)).collect()
 }
 
-fn reason(found: &Findings, chosen: &Chosen) -> String {
-    let facts = &found.facts;
-    let symmetry = match (facts.hermitian, facts.complex, facts.symmetric) {
-        (true, true, _) => "Hermitian",
-        (true, false, _) => "symmetric",
-        (false, true, true) => "complex symmetric",
-        _ => "not symmetric",
-    };
-    let diagonal = if facts.positive_diagonal() {
-        "positive diagonal"
-    } else if !facts.full_diagonal() {
-        "zeros on the diagonal"
-    } else {
-        "negative entries on the diagonal"
-    };
-    let with = match chosen.preconditioner.sort() {
-        Sort::None => String::new(),
-        Sort::Amg(amg) => format!(
-            " with amg: {} coarsening, {} smoother, cycles in {}",
-            amg.coarsening, amg.smoother, amg.precision
-        ),
-        Sort::Auto | Sort::StructMg(_) | Sort::Iterations | Sort::OfEntries => {
-            format!(" with {}", chosen.preconditioner.name())
-        }
-    };
-    let with = with + &after(chosen.preprocessing);
-    let preset = chosen.preset;
-    let preset = preset.map_or(String::new(), |name| format!(" (preset {name})"));
-    let because = match chosen.because {
-        "" => String::new(),
-        because => format!(", {because}"),
-    };
-    let shared = if found.ranks { " over ranks" } else { "" };
-    format!(
-        "auto: {} rows{shared}, {symmetry}, {diagonal}{because} → {}{with}{preset}",
-        facts.rows,
-        chosen.solver.name()
-    )
-}
-
-/// What to tell where a solver needs a symmetric preconditioner and gets one that is not; empty where they fit.
+/// A warning where a solver needs a symmetric preconditioner and gets one that is not; empty where they fit.
 fn warning(config: &Config) -> String {
     let (solver, preconditioner) = (&config.solver, &config.preconditioner);
-    let is_matched = config
-        .matching
-        .is_some_and(|kind| kind != MatchingKind::None);
+    let is_matched = matches(config);
     let one_sided = preconditioner.symmetry() == Symmetry::OneSided || is_matched;
     if !one_sided || !solver.has_need(Need::SymmetricPreconditioner) {
         return String::new();
@@ -360,39 +369,42 @@ mod tests {
         attempts(&config(options), None, found).swap_remove(0)
     }
 
+    /// Fails unless the attempts for a matrix of so many rows begin so.
+    fn check(rows: usize, alter: fn(&mut Facts), expected: &str) {
+        let alter = |facts: &mut Facts| {
+            facts.rows = rows;
+            alter(facts);
+        };
+        let found = chain("", alter).join(" ");
+        assert!(found.starts_with(expected), "{expected}: {found}");
+    }
+
     #[test]
     fn the_matrix_decides() {
-        let check = |alter: fn(&mut Facts), expected: &str| {
-            let found = chain("", alter).join(" ");
-            assert!(found.starts_with(expected), "{expected}: {found}");
-        };
-        check(|_| {}, "cg+amg cg+amg cg+amg cg+ic0");
-        check(|facts| facts.negative_diagonal = 1, "minres+l1-jacobi ");
-        check(|facts| facts.hermitian = false, "fgmres+amg gmres+ilu0 ");
-        let loose = |facts: &mut Facts| (facts.hermitian, facts.dominant_rows) = (false, 0.5);
-        check(loose, "gmres+ilu0 ");
-        let saddle = |facts: &mut Facts| (facts.hermitian, facts.zero_diagonal) = (false, 3);
-        check(saddle, "gmres+ilut gmres+none ");
+        let rows = 100_000;
+        check(rows, |_| {}, "cg+amg cg+amg cg+amg cg+ic0");
         check(
-            |facts| facts.strongly_dominant_rows = 1.0,
-            "cg+jacobi cg+amg ",
+            rows,
+            |facts| facts.negative_diagonal = 1,
+            "minres+l1-jacobi ",
         );
+        check(
+            rows,
+            |facts| facts.hermitian = false,
+            "fgmres+amg gmres+ilu0 ",
+        );
+        let loose = |facts: &mut Facts| (facts.hermitian, facts.dominant_rows) = (false, 0.5);
+        check(rows, loose, "gmres+ilu0 ");
+        let saddle = |facts: &mut Facts| (facts.hermitian, facts.zero_diagonal) = (false, 3);
+        check(rows, saddle, "gmres+ilut gmres+none ");
+        let strong = |facts: &mut Facts| facts.strongly_dominant_rows = 1.0;
+        check(rows, strong, "cg+jacobi cg+amg ");
     }
 
     #[cfg(feature = "direct")]
     #[test]
     fn small_and_ill_conditioned_systems_are_factorised_and_large_ones_are_not() {
         let loose = |facts: &mut Facts| facts.dominant_rows = 0.5;
-        let check = |rows: usize, alter: fn(&mut Facts), expected: &str| {
-            let found = chain("", |facts| {
-                facts.rows = rows;
-                alter(facts);
-            });
-            assert!(
-                found.join(" ").starts_with(expected),
-                "{expected}: {found:?}"
-            );
-        };
         check(100, |_| {}, "direct+none ");
         check(9_000, loose, "direct+none ");
         check(9_000, |facts| facts.smallest = 1e-9, "direct+none ");
@@ -436,13 +448,11 @@ mod tests {
     #[test]
     fn cycles_that_are_no_fixed_operator_take_a_flexible_solver() {
         for name in ["amg", "struct-mg"] {
-            for (cycle, solver) in [
-                ("v", "cg"),
-                ("w", "cg"),
-                ("f", "fgmres"),
-                ("k", "fcg"),
-                ("full", "fgmres"),
-            ] {
+            let cycles = ["v", "w", "f", "k", "full"];
+            for (cycle, solver) in cycles
+                .into_iter()
+                .zip(["cg", "cg", "fgmres", "fcg", "fgmres"])
+            {
                 let tries = chain(&format!("preconditioner={name}:cycle={cycle}"), |_| {});
                 assert_eq!(tries[0], format!("{solver}+{name}"), "{cycle}");
             }
@@ -450,10 +460,8 @@ mod tests {
             let general = chain(&options, |facts| facts.hermitian = false);
             assert_eq!(general, [format!("fgmres+{name}")]);
             let check = |solver: &str, cycle: &str| {
-                given(&format!(
-                    "solver={solver} preconditioner={name}:cycle={cycle}"
-                ))
-                .check()
+                let options = format!("solver={solver} preconditioner={name}:cycle={cycle}");
+                given(&options).check()
             };
             assert!(check("cg", "v").is_ok() && check("fcg", "k").is_ok());
             assert_has(check("cg", "k").unwrap_err(), "use fcg");
@@ -475,11 +483,10 @@ mod tests {
     }
 
     #[test]
-    fn a_preconditioner_without_symmetry_is_told_of() {
-        let told = |solver: &str, preconditioner: &str| {
-            warning(&config(&format!(
-                "solver={solver} preconditioner={preconditioner}"
-            )))
+    fn a_preconditioner_without_symmetry_is_reported() {
+        let message = |solver: &str, preconditioner: &str| {
+            let options = format!("solver={solver} preconditioner={preconditioner}");
+            warning(&config(&options))
         };
         let one_sided = "sor isai multicolour-gs amg:cycle=f amg:cycle=full amg:coarse-filter=0.9 amg:post-sweeps=2 \
                          amg:post-smoother=jacobi struct-mg:cycle=f struct-mg:pre-sweeps=1";
@@ -487,15 +494,15 @@ mod tests {
         for solver in ["cg", "fcg", "pipecg", "minres", "chebyshev"] {
             let warning = format!("warning: {solver} needs a symmetric preconditioner");
             for preconditioner in one_sided.split_whitespace() {
-                assert_has(told(solver, preconditioner), &warning);
+                assert_has(message(solver, preconditioner), &warning);
             }
             for preconditioner in symmetric.split_whitespace() {
-                assert_eq!(told(solver, preconditioner), "", "{preconditioner}");
+                assert_eq!(message(solver, preconditioner), "", "{preconditioner}");
             }
         }
-        assert_eq!(told("gmres", "sor"), "");
-        assert_has(told("cg", "ic0 match=mc64"), "ic0 of a matched matrix");
-        let filtered = told("cg", "amg:coarse-filter=0.9");
+        assert_eq!(message("gmres", "sor"), "");
+        assert_has(message("cg", "ic0 match=mc64"), "ic0 of a matched matrix");
+        let filtered = message("cg", "amg:coarse-filter=0.9");
         assert_has(filtered, "amg with filtered coarse matrices");
     }
 }

@@ -115,9 +115,9 @@ fn devices_leave_to_the_host_what_is_declared() {
             inner = &schwarz.inner;
         }
         let declared = inner.registration().support.host_stages;
-        for told in watch.report(Workspace::new().log()) {
-            let is_declared = declared.iter().any(|stage| told.contains(stage.name));
-            assert!(is_declared, "{one}: {told}");
+        for message in watch.report(Workspace::new().log()) {
+            let is_declared = declared.iter().any(|stage| message.contains(stage.name));
+            assert!(is_declared, "{one}: {message}");
         }
     }
 }

@@ -94,14 +94,10 @@ impl Kept {
     ) -> Result<(Arc<dyn LinOp<W>>, Option<String>)> {
         self.reused = false;
         let update = |known: &mut DirectSetup| known.update_values(a, ws);
-        let made = renewed("direct", &mut self.factors, update, || direct.setup(a, ws))?;
-        Ok(match made {
-            (inverse, Renewal::Anew(message)) => (inverse, message),
-            (inverse, Renewal::Reused) => {
-                let message = "direct: order and fill of an earlier set-up reused";
-                (inverse, Some(message.to_owned()))
-            }
-        })
+        let make = || direct.setup(a, ws);
+        let (inverse, renewal) = renewed("direct", &mut self.factors, update, make)?;
+        let reused = || "direct: order and fill of an earlier set-up reused".to_owned();
+        Ok((inverse, renewal.unwrap_or_else(|| Some(reused()))))
     }
 
     /// The same for structured multigrid; of rows that ranks share the near cells of this one may be known.
@@ -125,47 +121,36 @@ impl Kept {
     }
 
     /// Notes whether levels were reused, and says so.
-    fn message(&mut self, renewal: Renewal, report: &Report) -> Option<String> {
-        self.reused = matches!(renewal, Renewal::Reused);
-        match renewal {
-            Renewal::Anew(message) => message,
-            Renewal::Reused => {
-                let levels = report.levels.len();
-                Some(format!(
-                    "multigrid: {levels} levels of an earlier set-up reused"
-                ))
-            }
-        }
+    fn message(&mut self, renewal: Option<Renewal>, report: &Report) -> Renewal {
+        self.reused = renewal.is_none();
+        let levels = report.levels.len();
+        let reused = || format!("multigrid: {levels} levels of an earlier set-up reused");
+        renewal.unwrap_or_else(|| Some(reused()))
     }
 }
 
-/// How something was made.
-enum Renewal {
-    /// From what was kept.
-    Reused,
-    /// From nothing, with the reason where something was kept.
-    Anew(Option<String>),
-}
+/// Why something was made anew, where something was kept.
+type Renewal = Option<String>;
 
-/// What a set-up that is kept makes of other values, or else a new one, which is kept.
+/// What a set-up that is kept makes of other values, or else a new one, which is kept, and why it is new.
 fn renewed<S, M>(
     what: &str,
     kept: &mut Option<S>,
     update: impl FnOnce(&mut S) -> Result<M>,
     make: impl FnOnce() -> Result<(S, M)>,
-) -> Result<(M, Renewal)> {
+) -> Result<(M, Option<Renewal>)> {
     let mut known = kept.take();
     let message = match known.as_mut().map(update) {
         None => None,
         Some(Ok(made)) => {
             *kept = known;
-            return Ok((made, Renewal::Reused));
+            return Ok((made, None));
         }
         Some(Err(error)) => Some(anew(what, error)?),
     };
     let (setup, made) = make()?;
     *kept = Some(setup);
-    Ok((made, Renewal::Anew(message)))
+    Ok((made, Some(message)))
 }
 
 /// The message on a matrix that an earlier set-up is not for; other errors are passed on.
@@ -184,7 +169,7 @@ fn anew(what: &str, error: Error) -> Result<String> {
 const REBUILD_RATIO: usize = 2;
 
 /// Iterations by which it is seen whether levels still suit the matrix.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Staleness {
     /// Those of the first solve with levels that were made for its matrix; 0 before it.
     fresh: AtomicUsize,
@@ -192,12 +177,10 @@ pub(super) struct Staleness {
 }
 
 impl Staleness {
-    /// Of levels that are those of the matrix before.
-    pub fn after(other: &Self) -> Self {
-        Self {
-            fresh: AtomicUsize::new(other.fresh.load(Relaxed)),
-            last: AtomicUsize::new(0),
-        }
+    /// Of levels that took so many iterations with their own matrix; 0 where that is not known yet.
+    pub fn new(fresh: usize) -> Self {
+        let (fresh, last) = (AtomicUsize::new(fresh), AtomicUsize::new(0));
+        Self { fresh, last }
     }
 
     /// What a solve took with these levels, and in the end.
@@ -207,16 +190,13 @@ impl Staleness {
         let _ = self.fresh.compare_exchange(0, first, Relaxed, Relaxed);
     }
 
-    /// What the next matrix takes over of a set-up: nothing where its levels do not suit the last one.
-    pub fn kept(&self, kept: &mut Kept) -> Kept {
-        match self.is_stale() {
-            true => Kept::default(),
-            false => std::mem::take(kept),
-        }
+    /// The iterations with levels that were made for their matrix.
+    pub fn fresh(&self) -> usize {
+        self.fresh.load(Relaxed)
     }
 
     /// Whether the last solve took much more than the first.
     pub fn is_stale(&self) -> bool {
-        self.last.load(Relaxed) > REBUILD_RATIO * self.fresh.load(Relaxed).max(1)
+        self.last.load(Relaxed) > REBUILD_RATIO * self.fresh().max(1)
     }
 }

@@ -7,7 +7,7 @@ use super::facts;
 use super::modes;
 use crate::communicator::{Communicator, Traffic};
 use crate::configuration::{Config, MatrixFormat, Sort};
-use crate::error::{Error, Result};
+use crate::error::{ConfigError, Error, Result};
 use crate::executor::Executor;
 use crate::linop::{LinOp, Size, check_size};
 use crate::matrix::{Csr, Distributed, Facts, Format, Nodes, Numbering};
@@ -15,9 +15,7 @@ use crate::multigrid::NearNullspace;
 use crate::scalar::{Field, Kind, Scalar};
 use crate::structured::{StencilMatrix, StructMg};
 use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
-use vcycle_methods::precision::Unit;
-
-use super::storage::{kind_of, store_matrix};
+use vcycle_methods::precision::{Unit, bad_precision};
 
 /// The rows that this rank has of a matrix: all of them, or a part. Ranks that share a matrix call everything together.
 #[derive(Clone, Debug)]
@@ -251,7 +249,7 @@ impl<T: Scalar> SystemMatrix<T> {
     }
 
     /// The matrix as a stencil where it is, if the solver is to be chosen for structured multigrid: whether it is symmetric
-    /// is seen sooner so. What is wrong with other matrices is told where they are set up. Of rows that ranks share it is the
+    /// is seen sooner so. What is wrong with other matrices is reported where they are set up. Of rows that ranks share it is the
     /// cells of this rank and those around them.
     ///
     /// On devices one unknown a cell: with several the kernels take 20 s to compile, and algebraic multigrid is as fast
@@ -283,16 +281,22 @@ impl<T: Scalar> SystemMatrix<T> {
     }
 
     /// The matrix for vectors of `W`, stored in `unit`, of the rows of one rank in a format too.
+    ///
+    /// # Errors
+    /// For an entry that does not fit, a format that would need too much padding, and complex matrices in half precision.
     pub(super) fn stored<W: WorkingScalar<Wide = T>>(
         &self,
         unit: Unit,
         format: Option<MatrixFormat>,
         block_size: usize,
     ) -> Result<StoredMatrix<W>> {
+        let kind = unit.kind(W::KIND.is_complex());
+        let unknown = || bad_precision(unit.name(), "complex matrices are stored in dp or sp");
+        let kind = kind.ok_or_else(unknown)?;
         match self {
-            Self::Whole(a) => store_matrix(a, unit, format, block_size),
+            Self::Whole(a) => W::store_matrix(a, kind, arrangement(format, block_size)?),
             Self::Shared(a) => {
-                let operator = W::store_shared(a, kind_of::<W>(unit)?)?;
+                let operator = W::store_shared(a, kind)?;
                 Ok(StoredMatrix {
                     entries: Arc::clone(&operator),
                     operator,
@@ -300,6 +304,42 @@ impl<T: Scalar> SystemMatrix<T> {
                 })
             }
         }
+    }
+}
+
+/// How a matrix is stored in a format, where a node has `block_size` unknowns.
+fn arrangement(
+    format: Option<MatrixFormat>,
+    block_size: usize,
+) -> Result<Arrangement, ConfigError> {
+    Ok(match format {
+        None => Arrangement::As(Format::Csr),
+        Some(MatrixFormat::Auto) => Arrangement::Auto,
+        Some(MatrixFormat::Csr) => Arrangement::Rows,
+        Some(MatrixFormat::Ell) => Arrangement::As(Format::Ell),
+        Some(MatrixFormat::Sellp) => Arrangement::As(Format::SellP),
+        Some(MatrixFormat::Hybrid) => Arrangement::As(Format::Hybrid),
+        Some(MatrixFormat::Coo) => Arrangement::As(Format::Coo),
+        Some(MatrixFormat::Dense) => Arrangement::As(Format::Dense),
+        Some(MatrixFormat::Bsr) if block_size == 1 => {
+            let reason = "format: `bsr` is for several unknowns a node; tell how many (block size)";
+            return Err(ConfigError::Conflict(reason.to_owned()));
+        }
+        Some(MatrixFormat::Bsr) => Arrangement::Blocks(block_size),
+        Some(MatrixFormat::Mbsr) => Arrangement::Tiles,
+    })
+}
+
+/// The format of a matrix in reports.
+pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFormat {
+    let is_in_blocks = |stored: String| stored.starts_with("bsr");
+    match matrix.arrangement {
+        Arrangement::Tiles => MatrixFormat::Mbsr,
+        _ if matrix.operator.stored_as().is_some_and(is_in_blocks) => MatrixFormat::Bsr,
+        Arrangement::Auto => MatrixFormat::Auto,
+        Arrangement::As(format) => format.into(),
+        Arrangement::Rows => MatrixFormat::Csr,
+        Arrangement::Blocks(_) => MatrixFormat::Bsr,
     }
 }
 

@@ -47,7 +47,7 @@ pub struct MemoryNeed {
 
 impl MemoryNeed {
     /// What a configuration needs for a matrix of which the size alone is known, and so many right-hand sides. Where
-    /// it leaves the choice open this is the least that would be chosen: `MemoryNeed::of` tells once the matrix is
+    /// it leaves the choice open this is the least that would be chosen: `MemoryNeed::of` is exact once the matrix is
     /// known.
     pub fn expected(config: &Config, extent: Extent, columns: usize, executor: &Executor) -> Self {
         let open = config.preconditioner.is_auto();
@@ -78,7 +78,7 @@ impl MemoryNeed {
         least.expect("there is a choice")
     }
 
-    /// What an attempt needs for a matrix of that size; `known` tells how many unknowns a node has. Factors of the
+    /// What an attempt needs for a matrix of that size; `known` has how many unknowns a node has. Factors of the
     /// direct solver are not counted: their size shows when it orders the unknowns, and is compared then.
     pub fn of(
         attempt: &Attempt,
@@ -88,28 +88,24 @@ impl MemoryNeed {
         executor: &Executor,
     ) -> Self {
         let nodes = known.is_some_and(|known| known.block_size() > 1);
-        Self::estimated(attempt, extent, columns, nodes, executor.is_device())
+        Self::estimated(attempt, extent, columns, (nodes, executor.is_device()))
     }
 
     fn estimated(
         attempt: &Attempt,
         extent: Extent,
         columns: usize,
-        nodes: bool,
-        on_device: bool,
+        (nodes, on_device): (bool, bool),
     ) -> Self {
         let matrix = extent.bytes();
-        let of = |on_device| MemoryOf {
-            symmetric: attempt.solver.has_need(Wants::SymmetricMatrix),
-            nodes,
-            on_device,
-        };
         let memory = |on_device| {
-            let of = of(on_device);
-            attempt
-                .preconditioner
-                .memory(of)
-                .and(attempt.solver.memory(of))
+            let of = MemoryOf {
+                symmetric: attempt.solver.has_need(Wants::SymmetricMatrix),
+                nodes,
+                on_device,
+            };
+            let preconditioner = attempt.preconditioner.memory(of);
+            preconditioner.and(attempt.solver.memory(of))
         };
         let mut memory_here = memory(on_device);
         let vectors = memory_here.vectors.saturating_add(2);
@@ -205,7 +201,7 @@ mod tests {
             let extent = gallery::extent(problem).unwrap();
             let nodes = problem.starts_with("elasticity");
             let attempt = attempt(solver, preconditioner);
-            let need = MemoryNeed::estimated(&attempt, extent, 1, nodes, on_device);
+            let need = MemoryNeed::estimated(&attempt, extent, 1, (nodes, on_device));
             let ratio = need.total() as f64 / 1e6 / measured;
             let is_near = (0.7..1.3).contains(&ratio);
             assert!(is_near, "{problem} {preconditioner}: {ratio}");

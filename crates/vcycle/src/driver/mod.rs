@@ -10,7 +10,6 @@
 mod analysis;
 mod auto;
 mod chain;
-mod combinations;
 #[cfg(test)]
 mod declared;
 mod facts;
@@ -28,7 +27,6 @@ mod root;
 mod rules;
 mod set_up;
 mod solve;
-mod storage;
 mod system;
 #[cfg(test)]
 mod testing;

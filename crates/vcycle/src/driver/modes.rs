@@ -29,6 +29,28 @@ impl VanishingSum {
         self.moduli += value.modulus();
     }
 
+    /// Of a row, with a factor for every column.
+    pub fn of_row<T: Scalar>(a: &Csr<T>, row: usize, factor: impl Fn(usize) -> f64) -> Self {
+        let mut sum = Self::default();
+        let (columns, values) = a.row(row);
+        for (&column, value) in columns.iter().zip(values) {
+            sum.add(value, factor(column as usize));
+        }
+        sum
+    }
+
+    /// Of every column, with a factor for every row.
+    pub fn of_columns<T: Scalar>(a: &Csr<T>, factor: impl Fn(usize) -> f64) -> Vec<Self> {
+        let mut sums = vec![Self::default(); a.size().cols];
+        for row in 0..a.size().rows {
+            let (columns, values) = a.row(row);
+            for (&column, value) in columns.iter().zip(values) {
+                sums[column as usize].add(value, factor(row));
+            }
+        }
+        sums
+    }
+
     /// The real part of the sum, relative to the sum of its moduli.
     pub fn share(&self) -> f64 {
         self.sum.re / self.moduli
@@ -50,9 +72,13 @@ pub(super) fn annihilated<T: Scalar>(
     tolerance: f64,
 ) -> Result<Vec<Vec<f64>>> {
     let rows = a.size().rows;
+    let is_zero = |sum: &VanishingSum| sum.vanishes(tolerance);
     let vanishes = |v: &Vec<f64>| {
-        let nonzero = v.iter().any(|value| *value != 0.0);
-        nonzero && rows_vanish(a, v, tolerance) && columns_vanish(a, v, tolerance)
+        v.iter().any(|value| *value != 0.0)
+            && (0..rows).all(|row| is_zero(&VanishingSum::of_row(a, row, |column| v[column])))
+            && VanishingSum::of_columns(a, |row| v[row])
+                .iter()
+                .all(is_zero)
     };
     let (vectors, block_size) = (near_nullspace.vectors(), near_nullspace.block_size());
     if vectors.is_empty() && block_size > 1 {
@@ -70,30 +96,6 @@ pub(super) fn annihilated<T: Scalar>(
 fn constant(rows: usize, block_size: usize, component: usize) -> Vec<f64> {
     let is = |row: usize| f64::from(row % block_size == component);
     (0..rows).map(is).collect()
-}
-
-/// Whether `A v` is zero; ends at the first row where it is not.
-fn rows_vanish<T: Scalar>(a: &Csr<T>, v: &[f64], tolerance: f64) -> bool {
-    (0..a.size().rows).all(|row| {
-        let mut sum = VanishingSum::default();
-        let (columns, values) = a.row(row);
-        for (&column, value) in columns.iter().zip(values) {
-            sum.add(value, v[column as usize]);
-        }
-        sum.vanishes(tolerance)
-    })
-}
-
-/// Whether `A^T v` is zero.
-fn columns_vanish<T: Scalar>(a: &Csr<T>, v: &[f64], tolerance: f64) -> bool {
-    let mut sums = vec![VanishingSum::default(); a.size().cols];
-    for (row, &factor) in v.iter().enumerate() {
-        let (columns, values) = a.row(row);
-        for (&column, value) in columns.iter().zip(values) {
-            sums[column as usize].add(value, factor);
-        }
-    }
-    sums.iter().all(|sum| sum.vanishes(tolerance))
 }
 
 /// Of unit length and orthogonal to each other (modified Gram-Schmidt, each vector twice); those
@@ -152,11 +154,11 @@ pub(super) fn nodes(near: &NearNullspace) -> Option<Nodes> {
     })
 }
 
-/// How the rows of vectors for so many unknowns a node are numbered, if translations tell.
+/// How the rows of vectors for so many unknowns a node are numbered, if translations show it.
 pub(super) fn numbering(near: &NearNullspace, block_size: usize) -> Option<Numbering> {
     let rows = near.vectors().first()?.len();
-    let whole = rows.is_multiple_of(block_size);
-    whole.then(|| Space::of(near).numbering(block_size))?
+    let space = rows.is_multiple_of(block_size).then(|| Space::of(near));
+    space?.numbering(block_size)
 }
 
 /// What the vectors span.
@@ -191,12 +193,9 @@ impl Space {
             Numbering::NodeByNode => row % block_size == component,
             Numbering::ComponentByComponent | Numbering::Mixed => row / nodes == component,
         };
-        let mut left: Vec<f64> = self
-            .free
-            .iter()
-            .enumerate()
-            .map(|(row, &free)| f64::from(u8::from(free && is_its(row))))
-            .collect();
+        let rows = self.free.iter().enumerate();
+        let ones = rows.map(|(row, &free)| f64::from(u8::from(free && is_its(row))));
+        let mut left: Vec<f64> = ones.collect();
         let before = norm(&left);
         self.basis.iter().for_each(|unit| remove(unit, &mut left));
         before > 0.0 && norm(&left) <= LEFT * before
@@ -215,16 +214,16 @@ mod tests {
         [1.0, 1.0, 0.7],
     ];
 
-    fn untold(vectors: Vec<Vec<f64>>) -> NearNullspace {
+    fn scalar(vectors: Vec<Vec<f64>>) -> NearNullspace {
         NearNullspace::new(1, vectors).unwrap()
     }
 
     fn found(vectors: Vec<Vec<f64>>) -> Option<(usize, Numbering)> {
-        nodes(&untold(vectors)).map(|nodes| (nodes.block_size(), nodes.numbering()))
+        nodes(&scalar(vectors)).map(|nodes| (nodes.block_size(), nodes.numbering()))
     }
 
     #[test]
-    fn motions_of_rigid_bodies_tell_the_unknowns_of_a_node() {
+    fn motions_of_rigid_bodies_show_the_unknowns_of_a_node() {
         for dimension in [2, 3] {
             let modes = NearNullspace::rigid_body_modes(dimension, &POINTS).unwrap();
             let vectors = modes.vectors().to_vec();
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn other_vectors_tell_nothing() {
+    fn other_vectors_show_nothing() {
         assert_eq!(found(vec![vec![1.0; 6]]), None);
         let wave = |k: usize| (0..12).map(|row| ((row * k) as f64).cos()).collect();
         assert_eq!(found((0..3).map(wave).collect()), None);

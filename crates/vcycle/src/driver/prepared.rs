@@ -1,11 +1,13 @@
 //! Set-ups that are kept: for many right-hand sides, and for one matrix after another.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::analysis::{Analysis, SystemTransform};
 use super::kept::{Kept, Staleness};
 use super::ready::Ready;
 use super::root::{self, SolvedOnRoot};
+use super::set_up::Setting;
 use super::tries::Tries;
 use super::{Solution, System, SystemMatrix, Wide};
 use crate::configuration::{Config, StopConfig};
@@ -49,7 +51,7 @@ pub struct Prepared<T: Wide = f64> {
 #[derive(Debug)]
 enum Place<T: Wide> {
     /// Every rank its rows; all of them, where there is one rank.
-    Here(Box<Here<T>>),
+    Local(Box<LocalSetup<T>>),
     /// Rank 0 for all.
     Root(Box<SolvedOnRoot<T>>),
 }
@@ -64,7 +66,7 @@ impl<T: Wide> Prepared<T> {
             Some(a) => Place::Root(Box::new(SolvedOnRoot::new(&config, &given, a, ws)?)),
             None => {
                 let nothing = Default::default();
-                Place::Here(Box::new(Here::new(config, &given, nothing, 1, ws)?))
+                Place::Local(Box::new(LocalSetup::new(config, &given, nothing, 1, ws)?))
             }
         };
         Ok(Self { given, place })
@@ -88,7 +90,7 @@ impl<T: Wide> Prepared<T> {
             ..self.given.clone()
         };
         match &mut self.place {
-            Place::Here(here) => here.update(&given, ws)?,
+            Place::Local(local) => local.update(&given, ws)?,
             Place::Root(root) => root.update(&given.matrix, ws)?,
         }
         self.given = given;
@@ -108,7 +110,7 @@ impl<T: Wide> Prepared<T> {
     ) -> Result<Solution<T>> {
         self.given.check(b, guess)?;
         match &self.place {
-            Place::Here(here) => here.solve(&self.given, b, guess, stop, ws),
+            Place::Local(local) => local.solve(&self.given, b, guess, stop, ws),
             Place::Root(root) => root.solve(b, guess, stop, ws),
         }
     }
@@ -125,7 +127,7 @@ impl<T: Wide> Prepared<T> {
             .and_then(|()| check_size("apply", fitting, z.size()));
         self.given.matrix.agree(checked)?;
         match &self.place {
-            Place::Here(here) => here.apply(r, z, ws),
+            Place::Local(local) => local.apply(r, z, ws),
             Place::Root(root) => root.apply(r, z, ws),
         }
     }
@@ -143,15 +145,15 @@ impl<T: Wide> Prepared<T> {
     /// The configuration with every `auto` decided.
     pub fn config(&self) -> &Config {
         match &self.place {
-            Place::Here(here) => &here.ready.made.config,
-            Place::Root(root) => &root.config,
+            Place::Local(local) => &local.ready.made.config,
+            Place::Root(root) => &root.summary.config,
         }
     }
 
     /// What `auto` chose and why, and what else there is to report of the set-up.
     pub fn messages(&self) -> &[String] {
         match &self.place {
-            Place::Here(here) => &here.ready.messages,
+            Place::Local(local) => &local.ready.messages,
             Place::Root(root) => &root.summary.messages,
         }
     }
@@ -159,7 +161,7 @@ impl<T: Wide> Prepared<T> {
     /// The levels, where the preconditioner is multigrid; on rank 0 alone where that has set up for all.
     pub fn report(&self) -> Option<&Report> {
         match &self.place {
-            Place::Here(here) => here.ready.made.multigrid.as_ref(),
+            Place::Local(local) => local.ready.made.multigrid.as_ref(),
             Place::Root(root) => root.report(),
         }
     }
@@ -167,7 +169,7 @@ impl<T: Wide> Prepared<T> {
     /// Time of the set-up.
     pub fn setup(&self) -> Duration {
         match &self.place {
-            Place::Here(here) => here.ready.setup,
+            Place::Local(local) => local.ready.setup,
             Place::Root(root) => root.summary.time,
         }
     }
@@ -175,7 +177,7 @@ impl<T: Wide> Prepared<T> {
     /// Bytes of the stored matrix and of the preconditioner, on this rank.
     pub fn bytes(&self) -> usize {
         match &self.place {
-            Place::Here(here) => here.ready.made.bytes,
+            Place::Local(local) => local.ready.made.bytes,
             Place::Root(root) => root.summary.bytes,
         }
     }
@@ -207,7 +209,7 @@ impl<T: Wide> Prepared<T> {
 #[derive(Debug)]
 pub struct Sequence<T: Wide = f64> {
     config: Config,
-    last: Option<Here<T>>,
+    last: Option<LocalSetup<T>>,
 }
 
 impl<T: Wide> Sequence<T> {
@@ -230,24 +232,24 @@ impl<T: Wide> Sequence<T> {
         system.check(b, guess)?;
         let before = self.last.take().map(|mut last| last.hand_over());
         let before = before.unwrap_or_default();
-        let here = Here::new(config.clone(), system, before, b.cols(), ws)?;
-        let mut solution = here.solve(system, b, guess, &config.stop, ws)?;
-        let told = here.ready.messages.iter().cloned();
-        solution.messages.splice(..0, told);
-        solution.setup += here.ready.setup;
-        if here.is_stale() {
+        let local = LocalSetup::new(config.clone(), system, before, b.cols(), ws)?;
+        let mut solution = local.solve(system, b, guess, &config.stop, ws)?;
+        let messages = local.ready.messages.iter().cloned();
+        solution.messages.splice(..0, messages);
+        solution.setup += local.ready.setup;
+        if local.is_stale() {
             let message = "not converged, or more than twice the iterations of the matrix that was set up: \
                            the next one is set up anew";
             solution.messages.push(message.to_owned());
         }
-        self.last = Some(here);
+        self.last = Some(local);
         Ok(solution)
     }
 }
 
 /// A set-up of the rows of this rank.
 #[derive(Debug)]
-pub(super) struct Here<T: Wide> {
+pub(super) struct LocalSetup<T: Wide> {
     asked: Config,
     /// The system that is solved, where the analysis has found a better one than was given.
     system: System<T>,
@@ -257,12 +259,12 @@ pub(super) struct Here<T: Wide> {
     staleness: Staleness,
 }
 
-impl<T: Wide> Here<T> {
+impl<T: Wide> LocalSetup<T> {
     /// Sets up for so many right-hand sides at once, with what the matrix before has left.
     pub fn new(
         asked: Config,
         given: &System<T>,
-        (mut kept, before): (Kept, Staleness),
+        (mut kept, fresh): (Kept, usize),
         columns: usize,
         ws: &Workspace,
     ) -> Result<Self> {
@@ -272,26 +274,27 @@ impl<T: Wide> Here<T> {
         ready
             .messages
             .splice(..0, analysis.messages().iter().cloned());
-        ready.setup += analysis.time();
-        let (system, transform) = (analysis.system().clone(), analysis.transform().clone());
-        let staleness = match kept.reused() {
-            true => Staleness::after(&before),
-            false => Staleness::default(),
-        };
+        ready.setup += analysis.time;
+        let (system, transform) = (analysis.system().clone(), analysis.transform.clone());
+        let fresh = if kept.reused() { fresh } else { 0 };
         Ok(Self {
             asked,
             system,
             transform,
             ready,
             kept,
-            staleness,
+            staleness: Staleness::new(fresh),
         })
     }
 
-    /// What is left for the next matrix: nothing where the levels do not suit the last one.
-    pub fn hand_over(&mut self) -> (Kept, Staleness) {
-        let kept = self.staleness.kept(&mut self.kept);
-        (kept, Staleness::after(&self.staleness))
+    /// What is left for the next matrix, nothing where the levels do not suit the last one; and the iterations of the first
+    /// solve with levels of its own.
+    pub fn hand_over(&mut self) -> (Kept, usize) {
+        let kept = match self.staleness.is_stale() {
+            true => Kept::default(),
+            false => std::mem::take(&mut self.kept),
+        };
+        (kept, self.staleness.fresh())
     }
 
     /// Whether the levels of an earlier matrix do not suit this one.
@@ -316,8 +319,13 @@ impl<T: Wide> Here<T> {
     ) -> Result<Solution<T>> {
         let b = self.transform.right_hand_side(b)?;
         let guess = guess.map(|guess| self.transform.guess(guess)).transpose()?;
-        let (ready, stop) = (&self.ready, stop.stop()?);
-        let tries = Tries::of_ready(&self.asked, &self.system, ready, guess.as_deref(), stop, ws);
+        let (ready, chain) = (&self.ready, Cow::Borrowed(&self.ready.chain));
+        let setting = Setting {
+            nullspace: ready.nullspace.as_ref().map(Cow::Borrowed),
+            ..Setting::new(&self.asked, &self.system, stop.stop()?, ws)
+        };
+        let mut tries = Tries::begun(setting, chain);
+        tries.guess = guess.as_deref();
         let (first, solution) = tries.solve_ready(ready, self.kept.reused(), &b)?;
         self.staleness.note(first, solution.outcome.iterations);
         self.transform.undo(given, solution)
@@ -421,7 +429,9 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_system_is_applied_with_its_own_sign() {
+    fn a_negative_system_is_applied_with_its_own_sign_and_what_varies_is_not() {
+        let varying = prepared("preconditioner=amg:cycle=k", matrix("poisson5:40"));
+        assert_has(applied(&varying).unwrap_err(), "varies");
         let a = matrix("poisson5:30");
         let minus = applied(&prepared("", a.scale(-1.0).unwrap())).unwrap();
         let negated: Vec<f64> = minus.iter().map(|value| -value).collect();
@@ -444,12 +454,18 @@ mod tests {
 
     #[test]
     fn levels_that_do_not_suit_are_made_anew() {
-        let mut prepared = prepared(AMG, matrix("aniso5:64,0.001"));
+        // The other direction is the strong one now: groups along the first are wrong.
+        let [first, other] = ["aniso5:64,0.001", "aniso5:64,0.001,90"];
+        let mut prepared = prepared(AMG, matrix(first));
         assert!(solve(&prepared).outcome.converged());
-        update(&mut prepared, matrix("aniso5:64,0.001,90")).unwrap();
+        update(&mut prepared, matrix(other)).unwrap();
         assert!(solve(&prepared).outcome.converged());
-        update(&mut prepared, matrix("aniso5:64,0.001,90")).unwrap();
+        update(&mut prepared, matrix(other)).unwrap();
         assert!(!prepared.messages().concat().contains("reused"));
+        let mut steps = Steps::new(AMG);
+        steps.of(first, 1.0);
+        assert_has(steps.of(other, 1.0).0, "reused|anew");
+        assert!(!steps.of(other, 1.0).0.contains("reused"));
     }
 
     #[test]
@@ -460,12 +476,6 @@ mod tests {
         let solution = prepared.solve(&b, None, stop, &Workspace::new()).unwrap();
         assert!(solution.outcome.converged(), "{:?}", solution.messages);
         assert_eq!(chosen(&solution.config), "minres+none");
-    }
-
-    #[test]
-    fn what_varies_is_not_applied() {
-        let prepared = prepared("preconditioner=amg:cycle=k", matrix("poisson5:40"));
-        assert_has(applied(&prepared).unwrap_err(), "varies");
     }
 
     /// Solves one after the other.
@@ -494,39 +504,33 @@ mod tests {
     #[test]
     fn equal_patterns_share_a_set_up_and_others_do_not() {
         let mut steps = Steps::new(AMG);
-        let (told, first) = steps.of("poisson5:40", 1.0);
-        assert!(!told.contains("reused"));
-        let (told, second) = steps.of("poisson5:40", 3.0);
-        assert_eq!(told, "multigrid: 2 levels of an earlier set-up reused");
+        let (message, first) = steps.of("poisson5:40", 1.0);
+        assert!(!message.contains("reused"));
+        let (message, second) = steps.of("poisson5:40", 3.0);
+        assert_eq!(message, "multigrid: 2 levels of an earlier set-up reused");
         assert_eq!(second, first);
         for other in ["poisson9:40", "poisson5:41"] {
-            let (told, _) = steps.of(other, 1.0);
-            assert_has(told, "multigrid: set up anew: update of values");
+            let (message, _) = steps.of(other, 1.0);
+            assert_has(message, "multigrid: set up anew: update of values");
         }
     }
 
     #[test]
-    fn structured_multigrid_shares_its_levels() {
+    fn structured_multigrid_and_factors_are_shared_as_well() {
         let mut steps = Steps::new("solver=cg preconditioner=struct-mg");
         let (_, first) = steps.of("poisson7:8", 1.0);
-        let (told, second) = steps.of("poisson7:8", 1e8);
-        assert_has(
-            told,
-            "levels of an earlier set-up reused|scaled into the range",
-        );
+        let (message, second) = steps.of("poisson7:8", 1e8);
+        assert_has(message, "of an earlier set-up reused|scaled into the range");
         assert!(first.abs_diff(second) <= 1, "{first} {second}");
         for other in ["poisson27:8", "poisson7:9"] {
             assert_has(steps.of(other, 1.0).0, "set up anew");
         }
-    }
-
-    #[cfg(feature = "direct")]
-    #[test]
-    fn factors_share_their_order() {
-        let mut steps = Steps::new("solver=direct");
-        assert!(!steps.of("poisson5:12", 1.0).0.contains("reused"));
-        assert_has(steps.of("poisson5:12", 3.0).0, "fill of an earlier");
-        assert_has(steps.of("poisson9:12", 1.0).0, "direct: set up anew");
+        if cfg!(feature = "direct") {
+            let mut steps = Steps::new("solver=direct");
+            assert!(!steps.of("poisson5:12", 1.0).0.contains("reused"));
+            assert_has(steps.of("poisson5:12", 3.0).0, "fill of an earlier");
+            assert_has(steps.of("poisson9:12", 1.0).0, "direct: set up anew");
+        }
     }
 
     #[test]
@@ -534,14 +538,5 @@ mod tests {
         let mut steps = Steps::new("solver=gcro-dr preconditioner=jacobi");
         let [first, second] = [1.0, 1.5].map(|factor| steps.of("poisson5:24", factor).1);
         assert!(4 * second < 3 * first, "{second} {first}");
-    }
-
-    #[test]
-    fn a_set_up_that_does_not_suit_is_given_up() {
-        let mut steps = Steps::new(AMG);
-        steps.of("aniso5:64,0.001", 1.0);
-        // The other direction is the strong one now: groups along the first are wrong.
-        assert_has(steps.of("aniso5:64,0.001,90", 1.0).0, "reused|anew");
-        assert!(!steps.of("aniso5:64,0.001,90", 1.0).0.contains("reused"));
     }
 }

@@ -212,12 +212,17 @@ impl Projection {
             left.fill(T::default())?;
         }
         let share = (1.0 - (kept / all).powi(2)).max(0.0).sqrt();
-        let rest = match share {
-            share if share > 1e-7 => format!(
-                "b has a component in the null space ({} of its norm); it was removed",
-                percent(share)
-            ),
-            _ => "b has no component in the null space".to_owned(),
+        let rest = match (share > 1e-7, 100.0 * share) {
+            (false, _) => "b has no component in the null space".to_owned(),
+            (true, percent) => {
+                let part = match percent >= 1.0 {
+                    true => format!("{percent:.0}"),
+                    false => format!("{percent:.1e}"),
+                };
+                format!(
+                    "b has a component in the null space ({part} % of its norm); it was removed"
+                )
+            }
         };
         let what = self.annihilated();
         let message =
@@ -245,14 +250,6 @@ impl Projection {
     }
 }
 
-/// A share as a percentage of one to three digits.
-fn percent(share: f64) -> String {
-    match 100.0 * share {
-        percent if percent >= 1.0 => format!("{percent:.0} %"),
-        percent => format!("{percent:.1e} %"),
-    }
-}
-
 fn untrue(reason: &str) -> crate::Error {
     ConfigError::Conflict(format!("nullspace: {reason}")).into()
 }
@@ -275,22 +272,22 @@ fn is_shifted<T: Scalar>(a: &Csr<T>) -> bool {
 
 /// Whether the matrix is symmetric, and its rows sum to zero but for rounding.
 fn ranks_annihilate_constants<T: Scalar>(a: &Distributed<T>) -> Result<bool> {
-    let (team, rows) = (a.team(), 0..a.size().rows);
-    let sum = |row: usize| row_sum(a.local(), row);
-    let vanish = rows.clone().all(|row| is_zero_sum(&sum(row)));
+    let (team, mut sums) = (
+        a.team(),
+        (0..a.size().rows).map(|row| row_sum(a.local(), row)),
+    );
+    let vanish = sums.clone().all(|sum| is_zero_sum(&sum));
     if a.rows().total() == 0 || team.any(!vanish)? {
         return Ok(false);
     }
-    let above = team.any(rows.clone().any(|row| sum(row).share() <= SHIFT))?;
-    let below = team.any(rows.clone().any(|row| sum(row).share() >= -SHIFT))?;
+    let above = team.any(sums.clone().any(|sum| sum.share() <= SHIFT))?;
+    let below = team.any(sums.any(|sum| sum.share() >= -SHIFT))?;
     // Sums of one sign are a diagonal that was added on purpose.
     Ok(above && below && a.symmetric_and_positive()?[0])
 }
 
 fn row_sum<T: Scalar>(a: &Csr<T>, row: usize) -> VanishingSum {
-    let mut sum = VanishingSum::default();
-    a.row(row).1.iter().for_each(|value| sum.add(value, 1.0));
-    sum
+    VanishingSum::of_row(a, row, |_| 1.0)
 }
 
 /// Looked at by itself, so that the others stay on their device where that is enough.
@@ -305,18 +302,9 @@ fn first_row_sums_to_zero<T: Scalar>(a: &Csr<T>) -> bool {
 
 /// For every unknown whether its row and its column sum to zero.
 fn zero_sums<T: Scalar>(a: &Csr<T>) -> Vec<bool> {
-    let mut columns = vec![VanishingSum::default(); a.size().cols];
-    let mut rows = vec![VanishingSum::default(); a.size().rows];
-    for (row, sum) in rows.iter_mut().enumerate() {
-        let (places, values) = a.row(row);
-        for (&column, value) in places.iter().zip(values) {
-            sum.add(value, 1.0);
-            columns[column as usize].add(value, 1.0);
-        }
-    }
-    let both = rows.iter().zip(&columns);
-    both.map(|(row, column)| is_zero_sum(row) && is_zero_sum(column))
-        .collect()
+    let columns = VanishingSum::of_columns(a, |_| 1.0).into_iter().enumerate();
+    let both = columns.map(|(row, column)| is_zero_sum(&row_sum(a, row)) && is_zero_sum(&column));
+    both.collect()
 }
 
 /// An empty row does not count: nothing can be solved for there.
@@ -366,8 +354,8 @@ mod tests {
         for regular in [&lines(), &diagonal, &ends(1.0 + 1e-12)] {
             assert!(!is_singular(regular));
         }
-        let told = Projection::new(Nullspace::Constant, &diagonal, None);
-        assert_has(told.unwrap_err(), "nullspace: `constant`, but");
+        let refused = Projection::new(Nullspace::Constant, &diagonal, None);
+        assert_has(refused.unwrap_err(), "nullspace: `constant`, but");
     }
 
     #[test]

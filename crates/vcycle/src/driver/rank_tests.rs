@@ -263,7 +263,7 @@ fn update(prepared: &mut Prepared<f64>, factor: f64) -> Result<()> {
     prepared.update_values(matrix, &Workspace::new())
 }
 
-/// Ranks that use the same device share a grid where they are told to.
+/// Ranks that use the same device share a grid where that is asked for.
 #[test]
 fn structured_multigrid_takes_other_values_on_the_devices_of_ranks() {
     let Some(device) = device() else { return };

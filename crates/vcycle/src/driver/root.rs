@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::prepared::Here;
+use super::prepared::LocalSetup;
 use super::{Solution, System, SystemMatrix, Wide};
 use crate::communicator::Communicator;
 use crate::configuration::{Config, StopConfig};
@@ -23,16 +22,15 @@ pub(super) struct SolvedOnRoot<T: Wide> {
     /// Own rows as they were given.
     matrix: Arc<Distributed<T>>,
     /// The system of all rows and its set-up, on rank 0; none on the others.
-    here: Option<(System<T>, Here<T>)>,
-    /// Every `auto` decided.
-    pub config: Config,
+    local: Option<(System<T>, LocalSetup<T>)>,
     pub summary: Summary,
 }
 
 /// How rank 0 has set up or solved; floating-point numbers are sent by their bits, as JSON has no infinity.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Summary {
-    config: Value,
+    /// Every `auto` decided.
+    pub config: Config,
     pub messages: Vec<String>,
     pub bytes: usize,
     pub time: Duration,
@@ -90,16 +88,15 @@ impl<T: Wide> SolvedOnRoot<T> {
         let made = a.gathered()?.map(|matrix| {
             let mut system = System::new(Arc::new(matrix.into_executor(&place)?));
             system.near_nullspace = near;
-            let here = Here::new(config.clone(), &system, Default::default(), 1, ws)?;
-            Ok((system, here))
+            let local = LocalSetup::new(config.clone(), &system, Default::default(), 1, ws)?;
+            Ok((system, local))
         });
-        let here = a.team().agree(made.transpose())?;
-        let summary = Summary::of_setup(a, here.as_ref(), begin)?;
+        let local = a.team().agree(made.transpose())?;
+        let summary = Summary::of_setup(a, local.as_ref(), begin)?;
         Ok(Self {
-            config: Config::from_value(summary.config.clone())?,
             summary,
             matrix: Arc::clone(a),
-            here,
+            local,
         })
     }
 
@@ -108,19 +105,18 @@ impl<T: Wide> SolvedOnRoot<T> {
         let begin = Instant::now();
         let after = after.shared().expect("rows that ranks share");
         let values = after.gathered_values(after.local().values())?;
-        let updated = self.here.as_mut().map(|(system, here)| {
+        let updated = self.local.as_mut().map(|(system, local)| {
             let matrix = system.matrix.with_values(values)?;
             let system_after = System {
                 matrix,
                 ..system.clone()
             };
-            here.update(&system_after, ws)?;
+            local.update(&system_after, ws)?;
             *system = system_after;
             Ok(())
         });
         after.team().agree(updated.transpose())?;
-        self.summary = Summary::of_setup(after, self.here.as_ref(), begin)?;
-        self.config = Config::from_value(self.summary.config.clone())?;
+        self.summary = Summary::of_setup(after, self.local.as_ref(), begin)?;
         self.matrix = Arc::clone(after);
         Ok(())
     }
@@ -135,24 +131,20 @@ impl<T: Wide> SolvedOnRoot<T> {
     ) -> Result<Solution<T>> {
         let begin = Instant::now();
         let all = self.gathered(b)?;
-        let guess = guess
-            .map(|guess| self.gathered(guess))
-            .transpose()?
-            .flatten();
-        let solved = self.on_root(all.as_ref(), |(system, here), b| {
-            here.solve(system, b, guess.as_ref(), stop, ws)
+        let guess = guess.map(|guess| self.gathered(guess)).transpose()?;
+        let guess = guess.flatten();
+        let solved = self.on_root(all.as_ref(), |(system, local), b| {
+            local.solve(system, b, guess.as_ref(), stop, ws)
         })?;
         let x = self.spread(solved.as_ref().map(|solved| &solved.x), b.cols())?;
         let summary = solved.as_ref().map(Summary::of_solution);
         let summary = Summary::broadcast(self.matrix.team().as_ref(), summary)?;
+        let sharing = sharing(&self.matrix).into_iter();
         Ok(Solution {
             x,
             outcome: summary.outcome(),
-            config: Config::from_value(summary.config)?,
-            messages: sharing(&self.matrix)
-                .into_iter()
-                .chain(summary.messages)
-                .collect(),
+            config: summary.config,
+            messages: sharing.chain(summary.messages).collect(),
             setup: Duration::ZERO,
             solving: begin.elapsed(),
             bytes: summary.bytes,
@@ -164,9 +156,9 @@ impl<T: Wide> SolvedOnRoot<T> {
     /// The preconditioner of rank 0 for the rows of all.
     pub fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let all = self.gathered(r)?;
-        let applied = self.on_root(all.as_ref(), |(_, here), r| {
+        let applied = self.on_root(all.as_ref(), |(_, local), r| {
             let mut z = Vector::zeros_like(r)?;
-            here.apply(r, &mut z, ws)?;
+            local.apply(r, &mut z, ws)?;
             Ok(z)
         })?;
         *z = self.spread(applied.as_ref(), r.cols())?;
@@ -175,25 +167,25 @@ impl<T: Wide> SolvedOnRoot<T> {
 
     /// The levels, on rank 0.
     pub fn report(&self) -> Option<&Report> {
-        let (_, here) = self.here.as_ref()?;
-        here.ready.made.multigrid.as_ref()
+        let (_, local) = self.local.as_ref()?;
+        local.ready.made.multigrid.as_ref()
     }
 
     /// What rank 0 makes of a vector that it has gathered, if no rank has failed.
     fn on_root<R>(
         &self,
         all: Option<&Vector<T>>,
-        work: impl FnOnce(&(System<T>, Here<T>), &Vector<T>) -> Result<R>,
+        work: impl FnOnce(&(System<T>, LocalSetup<T>), &Vector<T>) -> Result<R>,
     ) -> Result<Option<R>> {
-        let made = self.here.as_ref().zip(all);
-        let made = made.map(|(here, all)| work(here, all));
+        let made = self.local.as_ref().zip(all);
+        let made = made.map(|(local, all)| work(local, all));
         self.matrix.team().agree(made.transpose())
     }
 
     /// The rows of all ranks, where rank 0 has set up; none on the others.
     fn gathered(&self, own: &Vector<T>) -> Result<Option<Vector<T>>> {
         let values = self.matrix.gathered_values(&own.to_vec())?;
-        let place = self.here.as_ref();
+        let place = self.local.as_ref();
         let place = place.map(|(system, _)| system.matrix.executor());
         let made = place.map(|place| Vector::from_rows(place, own.cols(), values));
         self.matrix.team().agree(made.transpose())
@@ -217,7 +209,7 @@ fn sharing<T: Wide>(a: &Distributed<T>) -> Option<String> {
 impl Summary {
     fn new(config: &Config, messages: Vec<String>, bytes: usize, time: Duration) -> Self {
         Self {
-            config: serde_json::to_value(config).expect("configurations are plain data"),
+            config: config.clone(),
             messages,
             bytes,
             time,
@@ -229,11 +221,11 @@ impl Summary {
     /// How rank 0 has set up, and how long it took, sent to all.
     fn of_setup<T: Wide>(
         a: &Distributed<T>,
-        here: Option<&(System<T>, Here<T>)>,
+        local: Option<&(System<T>, LocalSetup<T>)>,
         begin: Instant,
     ) -> Result<Self> {
-        let summary = here.map(|(_, here)| {
-            let (ready, mut messages) = (&here.ready, Vec::from_iter(sharing(a)));
+        let summary = local.map(|(_, local)| {
+            let (ready, mut messages) = (&local.ready, Vec::from_iter(sharing(a)));
             messages.extend_from_slice(&ready.messages);
             let made = &ready.made;
             Self::new(&made.config, messages, made.bytes, begin.elapsed())

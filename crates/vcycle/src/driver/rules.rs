@@ -7,10 +7,15 @@ use std::str::FromStr;
 
 use Use::{Amg, MatchedIlut, Named, Preset};
 
+use super::auto::Attempt;
 use super::facts::Findings;
-use crate::configuration::{Config, ConfigError, MatchingKind};
+use crate::configuration::{
+    Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, Reorder, SolverConfig,
+    Sort,
+};
 use crate::matrix::Facts;
 use crate::multigrid::NearNullspace;
+use crate::registration::{Need, Ranks};
 
 /// This part of the rows has to be diagonally dominant for multigrid without symmetry.
 const DOMINANT: f64 = 0.9;
@@ -36,16 +41,16 @@ pub(super) struct Case<'c> {
 }
 
 /// One line of the table: when it holds, a solver and a preconditioner, and why.
-pub(super) struct Rule {
-    pub when: fn(&Case<'_>) -> bool,
-    pub solver: &'static str,
-    pub preconditioner: Use,
-    pub because: &'static str,
+struct Rule {
+    when: fn(&Case<'_>) -> bool,
+    solver: &'static str,
+    preconditioner: Use,
+    because: &'static str,
 }
 
 /// The preconditioner of a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+enum Use {
     Named(&'static str),
     /// Where incomplete factors on the pattern of the matrix are too weak: large entries on the diagonal, an order of little
     /// fill, and factors of five times the entries.
@@ -62,7 +67,7 @@ pub(super) fn named<C: FromStr<Err = ConfigError>>(name: &str) -> C {
 
 macro_rules! rules {
     ($table:ident, $case:ident: $($when:expr => $solver:literal + $preconditioner:expr, $because:literal;)*) => {
-        pub(super) const $table: &[Rule] = &[$(Rule {
+        const $table: &[Rule] = &[$(Rule {
             when: |$case| $when,
             solver: $solver,
             preconditioner: $preconditioner,
@@ -219,4 +224,145 @@ impl Case<'_> {
     fn has_nodes(&self) -> bool {
         self.known.is_some_and(|known| known.block_size() > 1) && !self.has_rigid_bodies()
     }
+}
+
+/// The combinations of a case, the best first; for a solver that was given, with the preconditioners of its family.
+pub(super) fn combinations(case: &Case<'_>, given: Option<&SolverConfig>) -> Vec<Attempt> {
+    let family = given.map(Family::of);
+    if family == Some(Family::Direct) {
+        return RULES[0].choose(case, given).into_iter().collect();
+    }
+    let mut all: Vec<Attempt> = Vec::new();
+    for rule in RULES.iter().filter(|rule| (rule.when)(case)) {
+        let is_of_family = |family| Family::of(&named(rule.solver)) == family;
+        let fits = family.is_none_or(is_of_family);
+        let chosen = rule.choose(case, given).filter(|_| fits);
+        let is_new = |chosen: &Attempt| !all.iter().any(|other| other.what() == chosen.what());
+        let may_be = |chosen: &Attempt| bears_preprocessing(chosen, case) && is_new(chosen);
+        all.extend(chosen.filter(may_be));
+    }
+    if all.is_empty() && given.is_some() {
+        let rules = LAST.iter().filter(|rule| (rule.when)(case));
+        all.extend(rules.filter_map(|rule| rule.choose(case, given)));
+    }
+    all
+}
+
+/// Whether solver and preconditioner allow the preprocessing that the user asks for.
+fn bears_preprocessing(chosen: &Attempt, case: &Case<'_>) -> bool {
+    let asked = case.config.preprocessing(Preprocessing::default());
+    let takes_it = !chosen.is_direct()
+        && !matches!(chosen.preconditioner.sort(), Sort::None | Sort::StructMg(_));
+    let needs_symmetry = chosen.solver.has_need(Need::SymmetricPreconditioner);
+    (asked.is_none() || takes_it) && (asked.keeps_symmetry() || !needs_symmetry)
+}
+
+/// Solvers that can use the same preconditioners.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Direct,
+    Minres,
+    Chebyshev,
+    ShortRecurrence,
+    General,
+}
+
+impl Family {
+    fn of(solver: &SolverConfig) -> Self {
+        use SolverConfig as S;
+        match solver {
+            S::Direct(_) => Self::Direct,
+            S::Minres(_) => Self::Minres,
+            S::Chebyshev(_) => Self::Chebyshev,
+            S::Fcg(_) => Self::ShortRecurrence,
+            S::Auto(_)
+            | S::Cg(_)
+            | S::PipeCg(_)
+            | S::Bicg(_)
+            | S::Bicgstab(_)
+            | S::Cgs(_)
+            | S::Gmres(_)
+            | S::Fgmres(_)
+            | S::PipeGmres(_)
+            | S::Idr(_)
+            | S::Gcr(_)
+            | S::BlockCg(_)
+            | S::BlockGmres(_)
+            | S::GcroDr(_)
+            | S::Ir(_) => match solver.has_need(Need::SymmetricPreconditioner) {
+                true => Self::ShortRecurrence,
+                false => Self::General,
+            },
+        }
+    }
+}
+
+impl Rule {
+    /// What it chooses, for a solver that was given or its own; nothing where that is not for rows that ranks share.
+    fn choose(&self, case: &Case<'_>, given: Option<&SolverConfig>) -> Option<Attempt> {
+        let (preset, preconditioner) = match self.preconditioner {
+            Use::MatchedIlut if case.found.ranks => return None,
+            Use::MatchedIlut => (None, named("ilut:fill=5,threshold=1e-4")),
+            Use::Preset(name) => (Some(name), of_preset(case.config, name)),
+            // The default multigrid is that of the preset where modes are known: it decides by them.
+            Use::Amg => (
+                case.has_rigid_bodies().then_some("mechanics"),
+                multigrid(case),
+            ),
+            Use::Named(name) => (None, of_rows(name, case)),
+        };
+        let own = self.preconditioner.preprocessing();
+        let attempt = Attempt {
+            solver: given.cloned().unwrap_or_else(|| named(self.solver)),
+            preconditioner,
+            preprocessing: match self.solver {
+                "direct" => Preprocessing::default(),
+                _ => case.config.preprocessing(own),
+            },
+            reason: String::new(),
+        };
+        Some(attempt.explained(case.found, self.because, preset))
+    }
+}
+
+impl Use {
+    /// What is done to the matrix before. Without the direct solver there is no `amd`.
+    fn preprocessing(self) -> Preprocessing {
+        let mut asked = Preprocessing::default();
+        if self == Self::MatchedIlut {
+            asked.matching = MatchingKind::Mc64;
+            asked.reorder = match cfg!(feature = "direct") {
+                true => Reorder::Amd,
+                false => Reorder::Nd,
+            };
+        }
+        asked
+    }
+}
+
+/// A preconditioner by its name. Over ranks, what knows the rows of one rank alone is that of the rows of each.
+fn of_rows(name: &str, case: &Case<'_>) -> PreconditionerConfig {
+    let inner: PreconditionerConfig = named(name);
+    match case.found.ranks && inner.registration().support.ranks == Ranks::Own {
+        true => named(&format!("schwarz:{name}")),
+        false => inner,
+    }
+}
+
+fn multigrid(case: &Case<'_>) -> PreconditionerConfig {
+    let mut amg = crate::multigrid::Amg::default();
+    let precision = case.config.precision;
+    amg.precision = precision.map_or_else(Default::default, Into::into);
+    PreconditionerConfig::Amg(amg.decided(|| case.facts().clone()))
+}
+
+fn of_preset(config: &Config, name: &str) -> PreconditionerConfig {
+    let preset = Config::preset(name).expect("the preset can be read");
+    let mut preconditioner = preset.preconditioner;
+    if let (PreconditionerConfig::Amg(amg), Some(precision)) =
+        (&mut preconditioner, config.precision)
+    {
+        amg.precision = precision.into();
+    }
+    preconditioner
 }

@@ -1,14 +1,16 @@
 //! The set-up of one attempt.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 
 use super::auto::Attempt;
 use super::kept::Kept;
+use super::matrix::format_of;
+use super::projection::Projection;
 use super::ready::{Made, SolverIn};
-use super::storage::format_of;
 use super::{System, SystemMatrix};
 use crate::configuration::{
     Config, Nullspace, PreconditionerConfig, Preprocessing, RunConfig, Unit,
@@ -27,51 +29,107 @@ use crate::structured::{StencilMatrix, StructMg};
 pub struct Setting<'d, T> {
     pub(super) config: &'d Config,
     pub(super) system: &'d System<T>,
-    /// Whether a null space is taken out of vectors.
-    pub(super) is_singular: bool,
+    /// What is taken out of vectors, of a singular matrix.
+    pub(super) nullspace: Option<Cow<'d, Projection>>,
     /// The matrix as a stencil, where that had to be known to choose a solver.
     pub(super) stencil: Option<StencilMatrix<f64>>,
     pub(super) kept: Option<&'d mut Kept>,
     pub(super) stop: Stop,
     pub(super) ws: &'d Workspace,
+    /// The matrix for products, a `StoredMatrix` in the precision of the attempts, once it is made.
+    pub(super) stored: Option<Box<dyn Any>>,
 }
 
-/// Sets up attempts, whatever the precision they compute in.
-pub trait SetUp<T> {
-    /// Sets up an attempt, and adds messages. Ranks that share the rows call it together.
-    fn set_up(&mut self, attempt: &Attempt, messages: &mut Vec<String>) -> Result<Made<T>>;
+impl<'d, T> Setting<'d, T> {
+    /// Of a system of which nothing more is known.
+    pub(super) fn new(
+        config: &'d Config,
+        system: &'d System<T>,
+        stop: Stop,
+        ws: &'d Workspace,
+    ) -> Self {
+        Self {
+            config,
+            system,
+            nullspace: None,
+            stencil: None,
+            kept: None,
+            stop,
+            ws,
+            stored: None,
+        }
+    }
 }
 
-/// Sets up attempts with vectors of `W`.
-pub(super) struct InPrecision<'d, T, W: WorkingScalar> {
-    setting: Setting<'d, T>,
-    matrix: StoredMatrix<W>,
-}
-
-/// A type systems are given in: `f64` or [`c64`].
+/// A type systems are given in: `f64` or [`c64`]. Being no generic functions, those that set up are compiled here once, with
+/// all solvers, and not again by every crate that calls them.
 pub trait Wide: WorkingScalar<Wide = Self> {
-    /// What sets up attempts in the precision that is asked for. Being no generic function it is compiled here once, with
-    /// all solvers, and not again by every crate that calls it.
+    /// Stores the matrix in the precision that is asked for, before the first attempt.
     #[doc(hidden)]
-    fn setting_up<'d>(setting: Setting<'d, Self>) -> Result<Box<dyn SetUp<Self> + 'd>>;
+    fn store_system(setting: &mut Setting<'_, Self>) -> Result<()>;
+
+    /// Sets up an attempt in that precision, and adds messages. Ranks that share the rows call it together.
+    #[doc(hidden)]
+    fn set_up(
+        setting: &mut Setting<'_, Self>,
+        attempt: &Attempt,
+        messages: &mut Vec<String>,
+    ) -> Result<Made<Self>>;
 }
 
 macro_rules! wide {
     ($($wide:ty, $narrow:ty;)*) => {$(
         impl Wide for $wide {
-            fn setting_up<'d>(setting: Setting<'d, Self>) -> Result<Box<dyn SetUp<Self> + 'd>> {
-                Ok(match setting.config.precision.unwrap_or_default().working {
-                    Unit::Double => Box::new(InPrecision::<Self, Self>::new(setting)?),
-                    Unit::Single | Unit::Half | Unit::Bfloat => {
-                        Box::new(InPrecision::<Self, $narrow>::new(setting)?)
-                    }
-                })
+            fn store_system(setting: &mut Setting<'_, Self>) -> Result<()> {
+                match is_narrow(setting.config) {
+                    true => stored::<Self, $narrow>(setting).map(drop),
+                    false => stored::<Self, Self>(setting).map(drop),
+                }
+            }
+
+            fn set_up(
+                setting: &mut Setting<'_, Self>,
+                attempt: &Attempt,
+                messages: &mut Vec<String>,
+            ) -> Result<Made<Self>> {
+                match is_narrow(setting.config) {
+                    true => InPrecision::<Self, $narrow>::new(setting)?.set_up(attempt, messages),
+                    false => InPrecision::<Self, Self>::new(setting)?.set_up(attempt, messages),
+                }
             }
         }
     )*};
 }
 
 wide! { f64, f32; c64, c32; }
+
+/// Whether solvers compute in less than double precision.
+fn is_narrow(config: &Config) -> bool {
+    config.precision.unwrap_or_default().working != Unit::Double
+}
+
+/// The matrix for vectors of `W`, made the first time.
+fn stored<T: WorkingScalar, W: WorkingScalar<Wide = T>>(
+    setting: &mut Setting<'_, T>,
+) -> Result<StoredMatrix<W>> {
+    let known = setting.stored.as_ref();
+    if let Some(known) = known.and_then(|known| known.downcast_ref::<StoredMatrix<W>>()) {
+        return Ok(known.clone());
+    }
+    let (config, system) = (setting.config, setting.system);
+    let near = system.near_nullspace.as_ref();
+    let block_size = near.map_or(1, NearNullspace::block_size);
+    let unit = config.precision.unwrap_or_default().matrix;
+    let made = system.matrix.stored::<W>(unit, config.format, block_size)?;
+    setting.stored = Some(Box::new(made.clone()));
+    Ok(made)
+}
+
+/// Sets up attempts with vectors of `W`.
+struct InPrecision<'s, 'd, T, W: WorkingScalar> {
+    setting: &'s mut Setting<'d, T>,
+    matrix: StoredMatrix<W>,
+}
 
 /// A solver, what finds its initial guess if that is not zero, and the levels of multigrid with their parameters decided.
 type Built<W> = (
@@ -80,32 +138,27 @@ type Built<W> = (
     Option<(Report, PreconditionerConfig)>,
 );
 
-impl<T: WorkingScalar, W: WorkingScalar<Wide = T>> SetUp<T> for InPrecision<'_, T, W> {
+impl<'s, 'd, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'s, 'd, T, W> {
+    fn new(setting: &'s mut Setting<'d, T>) -> Result<Self> {
+        let matrix = stored(setting)?;
+        Ok(Self { setting, matrix })
+    }
+
     fn set_up(&mut self, attempt: &Attempt, messages: &mut Vec<String>) -> Result<Made<T>> {
         let (solver, start, multigrid) = self.build(attempt, messages)?;
         let (multigrid, decided) = multigrid.unzip();
         let config = self.decided_config(attempt, decided);
+        let precision = config.precision.unwrap_or_default();
         Ok(Made {
             bytes: solver.footprint().held,
             multigrid,
             iteration: Box::new(SolverIn {
                 solver,
                 start,
-                precision: config.precision.unwrap_or_default(),
+                precision,
             }),
             config,
         })
-    }
-}
-
-impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
-    pub fn new(setting: Setting<'d, T>) -> Result<Self> {
-        let (config, system) = (setting.config, setting.system);
-        let near = system.near_nullspace.as_ref();
-        let block_size = near.map_or(1, NearNullspace::block_size);
-        let unit = config.precision.unwrap_or_default().matrix;
-        let matrix = system.matrix.stored(unit, config.format, block_size)?;
-        Ok(Self { setting, matrix })
     }
 
     /// The configuration with every `auto` decided.
@@ -190,9 +243,8 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
         if attempt.preprocessing.is_none() {
             return Ok(None);
         }
-        let prepared = attempt
-            .preprocessing
-            .prepare(&self.matrix.entries, self.setting.ws)?;
+        let (a, ws) = (&self.matrix.entries, self.setting.ws);
+        let prepared = attempt.preprocessing.prepare(a, ws)?;
         report_once(messages, prepared.notes().to_vec());
         Ok(Some(prepared))
     }
@@ -205,18 +257,14 @@ impl<'d, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'d, T, W> {
         messages: &mut Vec<String>,
     ) -> Result<Built<W>> {
         let double = LevelPrecisions::uniform(Unit::Double);
-        if self.setting.is_singular && amg.precision != double {
+        if self.setting.nullspace.is_some() && amg.precision != double {
             let why = "singular: cycles in double precision, so that rounding does not reintroduce the null space";
             messages.push(why.to_owned());
             amg.precision = double;
         }
         let components = NearNullspace::components(amg.block_size)?;
-        let near = self
-            .setting
-            .system
-            .near_nullspace
-            .as_ref()
-            .unwrap_or(&components);
+        let near = self.setting.system.near_nullspace.as_ref();
+        let near = near.unwrap_or(&components);
         let a = &self.matrix.entries;
         let (hierarchy, reused) = match (&mut self.setting.kept, prepared) {
             (_, Some(prepared)) => {

@@ -16,7 +16,7 @@ use crate::vector::Vector;
 ///
 /// Where it says `auto`, the combinations of [`attempts`](super::attempts) are tried in order: the next one after
 /// a failed set-up, another solver after an indefinite matrix, a breakdown, divergence or
-/// stagnation. What happened is told in [`Solution::messages`].
+/// stagnation. What happened is in [`Solution::messages`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -66,7 +66,7 @@ pub fn solve_system<T: Wide>(
     }
     let analysis = Analysis::new(config, system)?;
     let tries = Tries::new(config, analysis.system(), None, ws)?;
-    let b = analysis.transform().right_hand_side(b)?;
+    let b = analysis.transform.right_hand_side(b)?;
     let solution = tries.solve(&b)?;
     analysis.undo(solution)
 }
@@ -102,16 +102,16 @@ mod tests {
         let a = system(a);
         let solution = solve("", &a, &ones(&a.matrix)).unwrap();
         assert!(!solution.outcome.converged());
-        let told = &solution.messages;
-        let residual = |told: &String| -> Option<f64> {
-            let (_, residual) = told.split_once("iterations, residual ")?;
+        let messages = &solution.messages;
+        let residual = |message: &String| -> Option<f64> {
+            let (_, residual) = message.split_once("iterations, residual ")?;
             residual.parse().ok()
         };
-        let tried: Vec<f64> = told.iter().filter_map(residual).collect();
+        let tried: Vec<f64> = messages.iter().filter_map(residual).collect();
         let best = solution.outcome.relative_residual;
         let is_best = tried.iter().all(|&other| best <= 1.1 * other);
-        assert!(!tried.is_empty() && is_best, "{best}: {told:?}");
-        assert_has(told.last().unwrap(), "the best answer is that of");
+        assert!(!tried.is_empty() && is_best, "{best}: {messages:?}");
+        assert_has(messages.last().unwrap(), "the best answer is that of");
     }
 
     #[test]
@@ -177,14 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_device_leaves_to_the_host_is_told_once() {
+    fn what_a_device_leaves_to_the_host_is_reported_once() {
         let Some(device) = device() else { return };
         let a = system(blocks(0.3, 8).copy_to(&device).unwrap());
         let b = counted(&a.matrix);
-        let told = |name| solved(&format!("solver=cg preconditioner={name}"), &a, &b).messages;
-        assert!(told("jacobi").is_empty());
+        let messages_of =
+            |name| solved(&format!("solver=cg preconditioner={name}"), &a, &b).messages;
+        assert!(messages_of("jacobi").is_empty());
         // The host finds the values; the device makes triangles of them.
-        let messages = told("ic0");
+        let messages = messages_of("ic0");
         assert_eq!(messages.len(), 1, "{messages:?}");
         assert_has(&messages[0], "ic0 set-up");
     }

@@ -87,8 +87,8 @@ pub fn solve(options: &str, system: &System, b: &Vector<f64>) -> crate::Result<S
 /// The same where it converges.
 pub fn solved(options: &str, system: &System, b: &Vector<f64>) -> Solution<f64> {
     let solution = solve(options, system, b).unwrap();
-    let told = format!("{options}: {}: {:?}", solution.outcome, solution.messages);
-    assert!(solution.outcome.converged(), "{told}");
+    let message = format!("{options}: {}: {:?}", solution.outcome, solution.messages);
+    assert!(solution.outcome.converged(), "{message}");
     solution
 }
 

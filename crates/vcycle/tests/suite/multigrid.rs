@@ -100,7 +100,7 @@ fn where_too_few_vectors_are_given_they_are_found_and_interpolated() {
 }
 
 #[test]
-fn files_may_name_levels_and_wrong_keys_are_told() {
+fn files_may_name_levels_and_wrong_keys_are_reported() {
     let read = |levels: &str| {
         Config::from_toml(&format!(
             "[preconditioner]\nname = \"amg\"\nlevels = [{levels}]"

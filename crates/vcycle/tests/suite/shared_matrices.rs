@@ -49,10 +49,21 @@ fn file(name: &str) -> PathBuf {
     Path::new(FOLDER).join(format!("{name}.mtx.xz"))
 }
 
+fn load(name: &str) -> AnyMatrix {
+    io::load_matrix(file(name), &Executor::cpu()).unwrap()
+}
+
+/// A matrix that is real.
+fn real(name: &str) -> Option<Csr<f64>> {
+    match load(name) {
+        AnyMatrix::Real(a) => Some(a),
+        AnyMatrix::Complex(_) => None,
+    }
+}
+
 #[test]
 fn the_collection_is_what_its_manifest_says() {
     let Some(manifest) = manifest() else { return };
-    let executor = Executor::cpu();
     for Entry {
         name,
         rows,
@@ -61,7 +72,7 @@ fn the_collection_is_what_its_manifest_says() {
         ..
     } in manifest
     {
-        let matrix = io::load_matrix(file(&name), &executor).unwrap();
+        let matrix = load(&name);
         assert_eq!(matrix.size().rows, rows, "rows of {name}");
         assert_eq!(matrix.nonzeros(), entries, "entries of {name}");
         let found = matches!(matrix, AnyMatrix::Complex(_));
@@ -86,23 +97,24 @@ fn singular_matrices_are_solved_for_what_is_in_their_range() {
     if manifest().is_none() {
         return;
     }
-    let config = "solver = \"cg\"\npreconditioner = \"amg\"";
-    let config = Config::from_toml(config).unwrap();
+    let config: Config = "solver=cg preconditioner=amg".parse().unwrap();
     for name in ["amg_match_poisson4009", "pyamg_unit_square"] {
         let cpu = Executor::cpu();
-        let AnyMatrix::Real(a) = io::load_matrix(file(name), &cpu).unwrap() else {
-            panic!("{name} is real");
-        };
+        let a = real(name).expect("it is real");
         let guess = (0..a.size().rows).map(|row| (row * row % 101) as f64 - 50.0);
         let guess = Vector::from_column(&cpu, guess.collect());
         let (mut b, ws) = (Vector::<f64>::zeros_like(&guess).unwrap(), Workspace::new());
         a.apply(&guess, &mut b, &ws).unwrap();
         let solution = config::solve(&config, &Arc::new(a), &b, &ws).unwrap();
-        let (outcome, told) = (&solution.outcome, solution.messages.join("; "));
-        eprintln!("{name}: {outcome}: {told}");
+        let (outcome, messages) = (&solution.outcome, solution.messages.join("; "));
+        eprintln!("{name}: {outcome}: {messages}");
         assert!(outcome.converged(), "{name}: {outcome}");
         let constant = name == "pyamg_unit_square";
-        assert_eq!(told.contains("annihilates constants"), constant, "{told}");
+        assert_eq!(
+            messages.contains("annihilates constants"),
+            constant,
+            "{messages}"
+        );
     }
 }
 
@@ -114,7 +126,7 @@ fn small_definite_matrices_are_solved_by_factorisation() {
     let small = |entry: &&Entry| entry.definite && entry.rows <= 5000;
     let mut solved = 0;
     for Entry { name, .. } in manifest.iter().filter(small) {
-        let outcome = match io::load_matrix(file(name), &Executor::cpu()).unwrap() {
+        let outcome = match load(name) {
             AnyMatrix::Real(a) => direct(a),
             AnyMatrix::Complex(a) => direct(a),
         };
@@ -138,11 +150,7 @@ fn direct<T: vcycle::scalar::Mixes<T, T>>(a: vcycle::matrix::Csr<T>) -> vcycle::
 
 /// Rows and entries of the levels that a matrix has over so many ranks, and the iterations it takes.
 fn shared(whole: &Csr<f64>, ranks: usize) -> (Vec<(usize, usize)>, usize) {
-    let config = Config::from_toml(
-        r#"solver = "cg"
-        preconditioner = { name = "amg", coarsening = "pmis" }"#,
-    )
-    .unwrap();
+    let config: Config = "solver=cg preconditioner=amg:pmis".parse().unwrap();
     let mut of_all = threads::run(ranks, |team| {
         let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
         let even = Partition::even(whole.size().rows as u64, 1, ranks);
@@ -166,9 +174,7 @@ fn levels_and_iterations_do_not_depend_on_ranks() {
             eprintln!("skipped: no shared matrices");
             return;
         }
-        let AnyMatrix::Real(whole) = io::load_matrix(file(name), &Executor::cpu()).unwrap() else {
-            panic!("{name} is real");
-        };
+        let whole = real(name).expect("it is real");
         let (levels, iterations) = shared(&whole, 1);
         for ranks in [2, 7, 64] {
             let (found, taken) = shared(&whole, ranks);
@@ -198,9 +204,8 @@ fn fsai_takes_half_the_iterations_of_jacobi() {
     let small = |entry: &&Entry| entry.definite && entry.rows <= 2000;
     let mut logarithms = Vec::new();
     for Entry { name, .. } in manifest.iter().filter(small) {
-        let a = match io::load_matrix(file(name), &Executor::cpu()) {
-            Ok(AnyMatrix::Real(a)) => Arc::new(a),
-            _ => continue,
+        let Some(a) = real(name).map(Arc::new) else {
+            continue;
         };
         let fsai = iterations(&Fsai::default(), &a);
         let jacobi = iterations(&Jacobi::default(), &a);

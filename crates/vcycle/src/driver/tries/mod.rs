@@ -12,28 +12,22 @@ use super::chain::{
 use super::kept::Kept;
 use super::projection::Projection;
 use super::ready::{Made, Ready, is_finite};
-use super::set_up::{SetUp, Setting, check_for_ranks};
+use super::set_up::{Setting, check_for_ranks};
 use super::{Findings, Solution, System, Wide};
 use crate::communicator::Traffic;
 use crate::configuration::{Config, PreconditionerConfig};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::registration::Need;
-use crate::stop::{Outcome, Status, Stop};
+use crate::stop::{Outcome, Status};
 use crate::structured::StencilMatrix;
 use crate::vector::Vector;
 
 /// Tries one attempt after the other. Ranks that share the rows take every decision alike.
 pub(super) struct Tries<'d, T: Wide> {
-    config: &'d Config,
-    system: &'d System<T>,
-    guess: Option<&'d Vector<T>>,
-    nullspace: Option<Cow<'d, Projection>>,
+    pub setting: Setting<'d, T>,
+    pub guess: Option<&'d Vector<T>>,
     chain: Cow<'d, Chain>,
-    stop: Stop,
-    ws: &'d Workspace,
-    /// What sets up, if something has to be.
-    setting_up: Option<Box<dyn SetUp<T> + 'd>>,
     /// Whether something is kept that has its memory already.
     has_memory: bool,
     messages: Vec<String>,
@@ -87,71 +81,39 @@ impl<'d, T: Wide> Tries<'d, T> {
         let is_used =
             |attempt: &Attempt| matches!(attempt.preconditioner, PreconditionerConfig::StructMg(_));
         let has_memory = kept.as_ref().is_some_and(|kept| !kept.is_empty());
-        let setting_up = T::setting_up(Setting {
-            config,
-            system,
-            is_singular: nullspace.is_some(),
+        let mut setting = Setting {
+            nullspace: nullspace.map(Cow::Owned),
             stencil: stencil.filter(|_| attempts.iter().any(is_used)),
             kept,
-            stop: stop.clone(),
-            ws,
-        })?;
+            ..Setting::new(config, system, stop, ws)
+        };
+        T::store_system(&mut setting)?;
         drop(stage);
         let chain = Cow::Owned(Chain::new(attempts, a.total_rows()));
         Ok(Self {
-            nullspace: nullspace.map(Cow::Owned),
-            setting_up: Some(setting_up),
             has_memory,
             begin,
             setup: begin.elapsed(),
             before,
-            ..Self::begun(config, system, chain, stop, ws)
+            ..Self::begun(setting, chain)
         })
     }
 
-    /// Those of a system whose first attempt is ready.
-    pub fn of_ready(
-        config: &'d Config,
-        system: &'d System<T>,
-        ready: &'d Ready<T>,
-        guess: Option<&'d Vector<T>>,
-        stop: Stop,
-        ws: &'d Workspace,
-    ) -> Self {
+    /// Attempts of a chain, none of which has been made.
+    pub fn begun(setting: Setting<'d, T>, chain: Cow<'d, Chain>) -> Self {
         Self {
-            guess,
-            nullspace: ready.nullspace.as_ref().map(Cow::Borrowed),
-            has_memory: true,
-            count: 1,
-            ..Self::begun(config, system, Cow::Borrowed(&ready.chain), stop, ws)
-        }
-    }
-
-    fn begun(
-        config: &'d Config,
-        system: &'d System<T>,
-        chain: Cow<'d, Chain>,
-        stop: Stop,
-        ws: &'d Workspace,
-    ) -> Self {
-        Self {
-            config,
-            system,
-            guess: system.guess.as_ref(),
-            nullspace: None,
+            guess: setting.system.guess.as_ref(),
             chain,
-            stop,
-            ws,
-            setting_up: None,
             has_memory: false,
             messages: Vec::new(),
             begin: Instant::now(),
             setup: Duration::ZERO,
-            before: system.matrix.traffic(),
+            before: setting.system.matrix.traffic(),
             iterations: Traffic::default(),
             count: 0,
             best: None,
             failure: None,
+            setting,
         }
     }
 
@@ -170,6 +132,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         is_reused: bool,
         b: &Vector<T>,
     ) -> Result<(usize, Solution<T>)> {
+        self.count = 1;
         let consistent = self.consistent(b)?;
         let b = consistent.as_ref().unwrap_or(b);
         let next = self.run(ready.place, &ready.made, is_reused, b)?;
@@ -215,10 +178,10 @@ impl<'d, T: Wide> Tries<'d, T> {
                 "full multigrid start: relative residual {first:.1e}"
             ));
         }
-        if let Some(nullspace) = &self.nullspace {
+        if let Some(nullspace) = &self.setting.nullspace {
             nullspace.project(&mut x)?;
         }
-        let is_whole = self.system.matrix.shared().is_none();
+        let is_whole = self.setting.system.matrix.shared().is_none();
         if outcome.status == Status::NonFinite && is_whole {
             self.messages.extend(made.iteration.origin(b, &x));
         }
@@ -252,7 +215,7 @@ impl<'d, T: Wide> Tries<'d, T> {
 
     /// Of a singular system the part of `b` that has a solution.
     fn consistent(&mut self, b: &Vector<T>) -> Result<Option<Vector<T>>> {
-        let Some(nullspace) = &self.nullspace else {
+        let Some(nullspace) = &self.setting.nullspace else {
             return Ok(None);
         };
         let (consistent, message) = nullspace.consistent(b)?;
@@ -264,7 +227,7 @@ impl<'d, T: Wide> Tries<'d, T> {
     /// multigrid's.
     fn guess(&mut self, made: &Made<T>, b: &Vector<T>) -> Result<(Vector<T>, bool)> {
         // What is relative to the residual of the guess must not get another guess.
-        let may_go_on = self.stop.initial_tolerance.is_none();
+        let may_go_on = self.setting.stop.initial_tolerance.is_none();
         let best = self.best.as_ref().filter(|_| may_go_on);
         if let Some((_, best)) = best.filter(|(_, best)| is_worth_going_on(&best.outcome)) {
             return Ok((best.x.clone(), false));
@@ -272,7 +235,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         if let Some(guess) = self.guess {
             return Ok((guess.clone(), false));
         }
-        if let Some(x) = made.iteration.start(b, self.ws)? {
+        if let Some(x) = made.iteration.start(b, self.setting.ws)? {
             if is_finite(&x)? {
                 return Ok((x, true));
             }
@@ -289,11 +252,16 @@ impl<'d, T: Wide> Tries<'d, T> {
         b: &Vector<T>,
         x: &mut Vector<T>,
     ) -> Result<Outcome> {
-        let mut stop = self.chain.stop(place, &self.stop);
+        let mut stop = self.chain.stop(place, &self.setting.stop);
         let solving = self.begin.elapsed().saturating_sub(self.setup);
         stop.time = stop.time.map(|time| time.saturating_sub(solving));
-        let (a, before) = (&self.system.matrix, self.system.matrix.traffic());
-        let outcome = made.iteration.iterate(a.operator(), b, x, &stop, self.ws)?;
+        let (a, before) = (
+            &self.setting.system.matrix,
+            self.setting.system.matrix.traffic(),
+        );
+        let outcome = made
+            .iteration
+            .iterate(a.operator(), b, x, &stop, self.setting.ws)?;
         self.iterations = self.iterations.and(&a.traffic().since(&before));
         Ok(outcome)
     }
@@ -305,7 +273,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         if status == Status::Converged || !symmetric_only {
             return Ok(());
         }
-        let facts = self.system.facts()?;
+        let facts = self.setting.system.facts()?;
         if !facts.hermitian {
             let difference = match facts.asymmetry {
                 0.0 => String::new(),
@@ -328,7 +296,7 @@ impl<'d, T: Wide> Tries<'d, T> {
                 outcome.relative_residual
             ));
         }
-        let a = &self.system.matrix;
+        let a = &self.setting.system.matrix;
         let sent = a.traffic().since(&self.before);
         let traffic = a.shared();
         Solution {

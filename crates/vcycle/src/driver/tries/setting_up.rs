@@ -10,7 +10,7 @@ use super::super::auto::Attempt;
 use super::super::chain::{is_of_matrix, wants_matching, worth_reporting};
 use super::super::memory::check_attempt;
 use super::super::ready::{Made, Ready};
-use super::super::set_up::{Setting, report_once};
+use super::super::set_up::report_once;
 use super::Tries;
 use crate::error::{Error, Result};
 
@@ -25,7 +25,7 @@ impl<T: Wide> Tries<'_, T> {
             made,
             chain: self.chain.into_owned(),
             place,
-            nullspace: self.nullspace.map(Cow::into_owned),
+            nullspace: self.setting.nullspace.map(Cow::into_owned),
             messages: self.messages,
             setup: self.setup,
         })
@@ -35,7 +35,7 @@ impl<T: Wide> Tries<'_, T> {
     pub(super) fn check_memory(&self, columns: usize) -> Result<()> {
         match self.has_memory {
             true => Ok(()),
-            false => check_attempt(&self.chain.attempts[0], self.system, columns),
+            false => check_attempt(&self.chain.attempts[0], self.setting.system, columns),
         }
     }
 
@@ -66,44 +66,31 @@ impl<T: Wide> Tries<'_, T> {
 
     fn set_up(&mut self, attempt: &Attempt) -> Result<Made<T>> {
         let begin = Instant::now();
-        let _stage = self.ws.stage("set-up", 0);
+        let _stage = self.setting.ws.stage("set-up", 0);
         let host_stages = HostStages::watch();
-        let made = self.make(attempt);
-        let made = self.system.matrix.agree(made);
-        report_once(&mut self.messages, host_stages.report(self.ws.log()));
+        let made = T::set_up(&mut self.setting, attempt, &mut self.messages);
+        let made = self.setting.system.matrix.agree(made);
+        report_once(
+            &mut self.messages,
+            host_stages.report(self.setting.ws.log()),
+        );
         self.setup += begin.elapsed();
         made
-    }
-
-    fn make(&mut self, attempt: &Attempt) -> Result<Made<T>> {
-        let setting_up = match &mut self.setting_up {
-            Some(known) => known,
-            none => none.insert(T::setting_up(Setting {
-                config: self.config,
-                system: self.system,
-                is_singular: self.nullspace.is_some(),
-                stencil: None,
-                kept: None,
-                stop: self.stop.clone(),
-                ws: self.ws,
-            })?),
-        };
-        setting_up.set_up(attempt, &mut self.messages)
     }
 
     /// Whether another attempt may be set up after one that failed. Ranks go on where the matrix is the cause on one of them,
     /// not the lack of memory or of a rank.
     fn may_go_on_after(&self, error: &Error) -> Result<bool> {
-        let a = &self.system.matrix;
+        let a = &self.setting.system.matrix;
         a.any(a.shared().is_none() || is_of_matrix(error))
     }
 
     /// The attempt to go on with after a set-up that failed: the same after matching where that may help, else the next one.
     fn after_failure(&mut self, place: usize, error: &Error) -> Option<usize> {
         self.messages.push(format!("set-up failed: {error}"));
-        let may_match = self.system.matrix.shared().is_none()
-            && !self.config.preconditioner.is_auto()
-            && self.config.matching.is_none()
+        let may_match = self.setting.system.matrix.shared().is_none()
+            && !self.setting.config.preconditioner.is_auto()
+            && self.setting.config.matching.is_none()
             && wants_matching(error);
         let matched = self.chain.attempts[place].matched();
         match matched.filter(|_| may_match) {
