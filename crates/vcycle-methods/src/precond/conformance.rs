@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Sor;
-use super::isai::LONGEST_ROW;
+use super::power::LONGEST_ROW;
 use super::testing::{
     applied, assemble, convection, error_of, from_dense, from_entries, hermitian, iterations_of,
     laplacian, largest_difference, made, parsed, red_black, values_for, with_messages,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use num_traits::One;
 
 use super::fixed_point::FixedPoint;
-use super::isai::{self, power_pattern};
+use super::isai;
+use super::power::power_pattern;
 use super::triangular::{entries_of, invert, unit_lower};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;

@@ -4,19 +4,17 @@ use std::sync::Arc;
 
 use num_traits::{One, Zero};
 
+use super::power::{check_lengths, power_pattern};
 use super::{Fsai, bad_pivot, example, nonzero_diagonal, square_entries};
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::host_stages::ISAI;
 use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern, SpGemm, fill_rows};
+use crate::matrix::{Csr, Pattern, fill_rows};
 use crate::operations::{self, on_host};
 use crate::registration::preconditioner;
 use crate::scalar::{Field, Mixes, Scalar};
-
-/// Rows of a pattern longer than this are refused: their dense systems cost the cube of it.
-pub(super) const LONGEST_ROW: usize = 512;
 
 preconditioner! {
     /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
@@ -67,30 +65,6 @@ impl<T: Mixes<T, T>> Factory<T> for Isai {
         nonzero_diagonal(&entries, "isai")?;
         let pattern = power_pattern(entries.pattern(), self.power)?;
         Ok(Arc::new(fill(&entries, &pattern)?))
-    }
-}
-
-/// The pattern of a matrix to a power of at least 1.
-pub(super) fn power_pattern(a: &Arc<Pattern>, power: usize) -> Result<Arc<Pattern>> {
-    let mut product = Arc::clone(a);
-    for _ in 1..power {
-        product = Arc::clone(SpGemm::symbolic(&product, a)?.pattern());
-    }
-    Ok(product)
-}
-
-/// Fails, naming it, where a row is too long.
-pub(super) fn check_lengths(component: &'static str, offsets: &[usize]) -> Result<()> {
-    let length = |row: usize| offsets[row + 1] - offsets[row];
-    match (0..offsets.len() - 1).find(|&row| length(row) > LONGEST_ROW) {
-        None => Ok(()),
-        Some(row) => Err(Error::Unsupported {
-            component: component.to_owned(),
-            operation: format!(
-                "patterns of more than {LONGEST_ROW} entries a row (row {row} has {})",
-                length(row)
-            ),
-        }),
     }
 }
 

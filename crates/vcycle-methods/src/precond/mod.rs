@@ -51,6 +51,7 @@ mod isai;
 mod jacobi;
 mod order;
 mod par_ilu;
+mod power;
 mod preprocessing;
 #[cfg(test)]
 mod rank_tests;

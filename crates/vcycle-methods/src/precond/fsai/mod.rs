@@ -12,7 +12,7 @@ use std::sync::Arc;
 use num_traits::{One, Zero};
 
 use self::row::{NOT_POSITIVE, Problem, Row};
-use super::isai::{LONGEST_ROW, check_lengths, power_pattern};
+use super::power::{LONGEST_ROW, check_lengths, power_pattern};
 use super::{bad_pivot, check_hermitian, example, nonzero_diagonal, rounding, square_entries};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
