@@ -48,7 +48,7 @@ impl<S: Scalar, T: Scalar> Converted<S, T> {
         x: &Vector<T>,
         y: &mut Vector<T>,
         ws: &Workspace,
-        inner: &dyn Fn(&Vector<S>, &mut Vector<S>) -> Result<()>,
+        inner: Inner<'_, S>,
     ) -> Result<()> {
         let mut input = ws.vector_like::<S, T>(x)?;
         let mut output = ws.vector_like::<S, T>(y)?;
@@ -57,6 +57,9 @@ impl<S: Scalar, T: Scalar> Converted<S, T> {
         y.copy_from(&*output)
     }
 }
+
+/// An application of the operator inside.
+type Inner<'a, S> = &'a dyn Fn(&Vector<S>, &mut Vector<S>) -> Result<()>;
 
 impl<S: Scalar, T: Scalar> LinOp<T> for Converted<S, T> {
     fn size(&self) -> Size {

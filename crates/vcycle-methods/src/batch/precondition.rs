@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::BatchPreconditioner;
 use super::band_lu::BandLu;
 use super::matrix::{BatchMatrix, One, row_product};
+use super::parameters::BatchPreconditioner;
 use crate::scalar::Field;
 
 /// An approximate inverse of the system at hand.

@@ -12,6 +12,7 @@ use super::finest::no_complex;
 use super::for_level;
 use super::matrices::LevelMatrix;
 use super::near_nullspace::NearNullspace;
+use super::outermost::Outermost;
 use super::precision::of_transfer;
 use super::report::{LevelFacts, Report};
 use super::scaling::{Factors, scale_levels};
@@ -69,7 +70,7 @@ impl<T: Scalar> Hierarchy<T> {
     }
 
     /// In double precision, real or complex.
-    fn set_up<V: Wide>(
+    fn set_up<V: Outermost>(
         amg: &Amg,
         a: &Arc<dyn LinOp<T>>,
         near_nullspace: &NearNullspace,
@@ -86,7 +87,7 @@ impl<T: Scalar> Hierarchy<T> {
     }
 
     /// Makes smoothers and the coarsest solver for matrices that are there.
-    pub(super) fn of_levels<V: Wide>(
+    pub(super) fn of_levels<V: Outermost>(
         amg: Amg,
         a: &Arc<dyn LinOp<T>>,
         set: Levels<V>,

@@ -32,6 +32,7 @@ mod number;
 #[cfg(test)]
 mod on_devices;
 mod operations;
+mod outermost;
 mod own;
 mod placement;
 mod precision;

@@ -1,27 +1,19 @@
-//! The types that levels are set up in, and how the cycles of a hierarchy begin: in the precision of the finest level, for
-//! vectors of the solver.
+//! The types that levels are set up in, and the factorisations of coarsest levels in them.
 
 use std::sync::Arc;
 
 use super::coarsest::DenseLu;
-use super::cycle::{Cycles, seen_as};
 use super::matrices::Matrices;
-use super::scaling::Normalised;
-use super::working::{Plan, Working};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::host_stages::COMPLEX_INVERSE;
 use crate::linop::{Converted, LinOp};
 use crate::matrix::{Csr, Dense};
 use crate::operations::on_host;
-use crate::precision::Unit;
-use crate::scalar::{Field, Kind, Mixes, Scalar, bf16, c32, c64, convert, f16};
+use crate::scalar::{Field, Kind, Mixes, Scalar, c64, convert};
 
 /// A type that levels are set up in: double precision, real or complex.
 pub(super) trait Wide: Field + Mixes<Self, Self> {
-    /// The cycle of the finest level for vectors of `T`, and full multigrid.
-    fn outermost<T: Scalar>(plan: &mut Plan<'_, Self>) -> Result<[Arc<dyn LinOp<T>>; 2]>;
-
     /// The dense inverse where a device is to apply it; none on the host.
     fn inverse<W>(a: &Csr<Self>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
     where
@@ -31,15 +23,6 @@ pub(super) trait Wide: Field + Mixes<Self, Self> {
 }
 
 impl Wide for f64 {
-    fn outermost<T: Scalar>(plan: &mut Plan<'_>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-        match plan.precisions[0].working {
-            Unit::Double => converted::<f64, T>(plan),
-            Unit::Single => converted::<f32, T>(plan),
-            Unit::Half => converted::<f16, T>(plan),
-            Unit::Bfloat => converted::<bf16, T>(plan),
-        }
-    }
-
     fn inverse<W>(a: &Csr<f64>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
     where
         W: Mixes<W, W>,
@@ -58,14 +41,6 @@ impl Wide for f64 {
 }
 
 impl Wide for c64 {
-    fn outermost<T: Scalar>(plan: &mut Plan<'_, c64>) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-        match plan.precisions[0].working {
-            Unit::Double => converted::<c64, T>(plan),
-            Unit::Single => converted::<c32, T>(plan),
-            half => unreachable!("complex levels in {} are refused before", half.name()),
-        }
-    }
-
     fn inverse<W>(a: &Csr<c64>, executor: &Executor) -> Result<Option<Arc<dyn LinOp<W>>>>
     where
         W: Mixes<W, W>,
@@ -116,24 +91,4 @@ pub(super) fn direct<V: Wide, W: Scalar>(
     };
     let solver = level.factors.factorised(a, ws)?;
     Ok(Arc::new(Converted::new(solver)?))
-}
-
-/// The cycles of the finest level, in the precision of that, for vectors of `T`.
-fn converted<W: Working, T: Scalar>(
-    plan: &mut Plan<'_, W::Wide>,
-) -> Result<[Arc<dyn LinOp<T>>; 2]> {
-    let Cycles { shaped, full, .. } = W::cycles(plan, 0)?;
-    Ok([for_vectors(plan, shaped)?, for_vectors(plan, full)?])
-}
-
-/// A cycle of the finest level for vectors of `T`.
-fn for_vectors<W: Working, T: Scalar>(
-    plan: &Plan<'_, W::Wide>,
-    cycle: Arc<dyn LinOp<W>>,
-) -> Result<Arc<dyn LinOp<T>>> {
-    let inner = seen_as(plan.rescaled(cycle)?)?;
-    match plan.amg.scaling.normalises(T::KIND, W::KIND) {
-        true => Ok(Arc::new(Normalised { inner })),
-        false => Ok(inner),
-    }
 }

@@ -1,17 +1,14 @@
 //! Approximate triangular solves by Jacobi's iteration, which treats all unknowns at once.
 
 use std::fmt::{Debug, Formatter};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use num_traits::One;
-
-use super::incomplete::Incomplete;
 use super::order::{Rows, Side};
 use super::triangular::{invert, off_diagonal};
 use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Product, Size, Sweep, Transpose, check_apply};
-use crate::matrix::Csr;
+use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
+use crate::matrix::{Csr, Pattern};
 use crate::scalar::{Field, Mixes, Real, Scalar};
 use crate::solver::Numbers;
 use crate::vector::{Coefficient, Vector};
@@ -35,15 +32,14 @@ pub(super) struct FixedPoint<T: Scalar> {
 
 impl<T: Mixes<T, T>> FixedPoint<T> {
     /// The entries on one side of the diagonal, and the given diagonal.
-    fn new(
-        factors: &Incomplete<'_, T>,
-        side: Side,
-        diagonal: Vec<T::Arith>,
+    pub(super) fn new(
+        component: &'static str,
+        (pattern, values): (&Pattern, &[T::Arith]),
+        (side, diagonal): (Side, Vec<T::Arith>),
         sweeps: usize,
     ) -> Result<Self> {
-        let (component, pattern) = (factors.component, factors.pattern);
         let inverse = invert(component, diagonal)?.into_iter().map(T::store);
-        let value = |_, place: usize| factors.values[place];
+        let value = |_, place: usize| values[place];
         Ok(Self {
             off_diagonal: off_diagonal(component, &Rows::Natural, side, pattern, value)?,
             inverse: Vector::from_column(pattern.executor(), inverse.collect()),
@@ -52,29 +48,9 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
         })
     }
 
-    /// The inverse of incomplete factors; none where the sweeps are of no use.
-    pub(super) fn unit_lower(
-        factors: &Incomplete<'_, T>,
-        sweeps: usize,
-        ws: &Workspace,
-    ) -> Result<Option<Arc<dyn LinOp<T>>>> {
-        let (values, diagonal) = (factors.values, factors.diagonal);
-        let pivots = diagonal.iter().map(|&place| values[place]).collect();
-        let ones = vec![T::Arith::one(); diagonal.len()];
-        let upper = Self::new(factors, Side::Upper, pivots, sweeps)?;
-        let lower = Self::new(factors, Side::Lower, ones, sweeps)?;
-        if !(upper.is_of_use(ws)? && lower.is_of_use(ws)?) {
-            return Ok(None);
-        }
-        Ok(Some(Arc::new(Product::new(vec![
-            Arc::new(upper),
-            Arc::new(lower),
-        ])?)))
-    }
-
     /// Whether the steps leave little of a residual, which is 1 and -1 over the diagonal in no order. Steps enough are
     /// exact, but on the way there values can grow beyond all bounds where rows are far from dominant.
-    fn is_of_use(&self, ws: &Workspace) -> Result<bool> {
+    pub(super) fn is_of_use(&self, ws: &Workspace) -> Result<bool> {
         let mut numbers = Numbers(1);
         let scaled = |inverse: &T| {
             let sign = T::Arith::from_f64(numbers.next().signum());

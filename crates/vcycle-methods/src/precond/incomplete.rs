@@ -6,6 +6,7 @@ use num_traits::One;
 
 use super::fixed_point::FixedPoint;
 use super::isai;
+use super::order::Side;
 use super::power::power_pattern;
 use super::triangular::{entries_of, invert, unit_lower};
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
             (0, 0) => {}
             (0, power) => return self.by_inverses(power),
             (sweeps, 0) => {
-                if let Some(sweeping) = FixedPoint::unit_lower(self, sweeps, ws)? {
+                if let Some(sweeping) = self.by_sweeps(sweeps, ws)? {
                     return Ok(sweeping);
                 }
                 remark(format!(
@@ -52,6 +53,25 @@ impl<T: Mixes<T, T>> Incomplete<'_, T> {
             }
         }
         unit_lower(self.component, self.pattern, self.values, self.diagonal)
+    }
+
+    /// So many sweeps for each factor; none where the sweeps are of no use.
+    fn by_sweeps(&self, sweeps: usize, ws: &Workspace) -> Result<Option<Arc<dyn LinOp<T>>>> {
+        let pivots = self.diagonal.iter().map(|&place| self.values[place]);
+        let ones = vec![T::Arith::one(); self.diagonal.len()];
+        let factor = |side, diagonal| {
+            let entries = (self.pattern, self.values);
+            FixedPoint::<T>::new(self.component, entries, (side, diagonal), sweeps)
+        };
+        let upper = factor(Side::Upper, pivots.collect())?;
+        let lower = factor(Side::Lower, ones)?;
+        if !(upper.is_of_use(ws)? && lower.is_of_use(ws)?) {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(Product::new(vec![
+            Arc::new(upper),
+            Arc::new(lower),
+        ])?)))
     }
 
     /// Incomplete sparse approximate inverses of both factors.

@@ -2,22 +2,12 @@
 
 use num_traits::{One, Zero};
 
-use super::Run;
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::scalar::{Field, Real, Scalar};
 use crate::stop::{Monitor, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
-
-/// Vectors that a restarted method keeps: no more than can be of use.
-pub(super) fn check_restart<T: Scalar>(restart: usize, run: &Run<'_, T>) -> Result<usize> {
-    if restart == 0 {
-        return Err(Error::bad_parameter("restart", "must be at least 1"));
-    }
-    let useful = run.b.global_rows()?.min(run.monitor.iterations_left());
-    Ok(restart.min(useful.max(1)))
-}
 
 /// Checks the initial guess; says whether it is zero.
 pub(super) fn prepare_guess<T: Scalar>(x: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {

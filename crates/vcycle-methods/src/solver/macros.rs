@@ -13,7 +13,7 @@ macro_rules! solver {
             support: Support::METHOD, $($registration)*
         }
 
-        impl<T: Scalar> crate::solver::Method<T> for $parameters {
+        impl<T: Scalar> crate::solver::method::Method<T> for $parameters {
             fn name(&self) -> &'static str {
                 <Self as crate::registration::Component>::REGISTRATION.name
             }
@@ -22,10 +22,10 @@ macro_rules! solver {
             }
         }
 
-        impl crate::solver::SolverComponent for $parameters {
-            fn method<T: Scalar>(&self) -> std::sync::Arc<dyn crate::solver::Method<T>> {
+        impl crate::solver::method::SolverComponent for $parameters {
+            fn method<T: Scalar>(&self) -> std::sync::Arc<dyn crate::solver::method::Method<T>> {
                 vcycle_kernels::compiled!(
-                    working T: fn(&$parameters) -> std::sync::Arc<dyn crate::solver::Method<T>> = |own| {
+                    working T: fn(&$parameters) -> std::sync::Arc<dyn crate::solver::method::Method<T>> = |own| {
                         std::sync::Arc::new(own.to_owned())
                     }
                 )(self)

@@ -40,6 +40,7 @@ mod gmres;
 mod idr;
 mod ir;
 mod macros;
+mod method;
 #[cfg(test)]
 mod method_tests;
 mod minres;
@@ -70,7 +71,7 @@ pub use cg::Cg;
 pub use cgs::Cgs;
 pub use chebyshev::Chebyshev;
 pub use checks::rounding_levels;
-use checks::{check_finite, check_restart, clear_solved, prepare_guess, spread_non_finite};
+use checks::{check_finite, clear_solved, prepare_guess, spread_non_finite};
 #[cfg(feature = "direct")]
 pub(crate) use direct::minimum_degree;
 #[cfg(feature = "direct")]
@@ -83,11 +84,13 @@ pub use gmres::{Fgmres, Gmres};
 pub use idr::Idr;
 pub use ir::Ir;
 use macros::{example, solver};
+pub use method::{Method, SolverComponent};
 pub use minres::Minres;
 use orthonormal::norms;
 pub use pipecg::PipeCg;
 pub use pipegmres::PipeGmres;
 pub use run::Run;
+use run::check_restart;
 use vcycle_kernels::compiled;
 
 use crate::error::{Error, Result};
@@ -95,7 +98,6 @@ use crate::executor::{Executor, Workspace};
 use crate::linop::{
     Factory, Footprint, Identity, LinOp, Size, check_apply, check_size, check_square,
 };
-use crate::registration::Component;
 use crate::scalar::Scalar;
 use crate::stop::{Monitor, Outcome, Stop};
 use crate::vector::{Coefficient, Vector};
@@ -104,24 +106,6 @@ use crate::vector::{Coefficient, Vector};
 const RESTARTS: usize = 10;
 /// Rounding leaves nothing to gain once a restart leaves more than this part of the residual.
 const WORTH_A_RESTART: f64 = 0.9;
-
-/// An iteration for `A x = b`; what a file of this module holds.
-pub trait Method<T: Scalar>: Debug + Send + Sync {
-    /// Its name in options and reports.
-    fn name(&self) -> &'static str;
-
-    /// Improves `run.x` until the monitor says that every column has ended.
-    ///
-    /// # Errors
-    /// Only for what is no outcome of an iteration: a failing operator or executor.
-    fn iterate(&self, run: &mut Run<'_, T>) -> Result<()>;
-}
-
-/// A component that is an iteration.
-pub trait SolverComponent: Component {
-    /// The iteration for vectors of `T`; compiled once, with this crate.
-    fn method<T: Scalar>(&self) -> Arc<dyn Method<T>>;
-}
 
 /// A [`Method`] bound to a matrix, a preconditioner and a stopping criterion.
 ///

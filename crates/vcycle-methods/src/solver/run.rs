@@ -1,13 +1,23 @@
 //! The state of a running solve that a method works on: operators, vectors, monitor and scratch.
 
 mod repeat;
+
+/// Vectors that a restarted method keeps: no more than can be of use.
+pub(super) fn check_restart<T: Scalar>(restart: usize, run: &Run<'_, T>) -> Result<usize> {
+    if restart == 0 {
+        return Err(Error::bad_parameter("restart", "must be at least 1"));
+    }
+    let useful = run.b.global_rows()?.min(run.monitor.iterations_left());
+    Ok(restart.min(useful.max(1)))
+}
+
 #[cfg(test)]
 mod tests;
 
 use num_traits::Zero;
 
 use super::checks::rounding_levels;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::{Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};
 use crate::scalar::{Field, Scalar};

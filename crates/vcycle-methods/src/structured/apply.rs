@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::fields::{as_fields, by_column};
+use super::columns::by_column;
+use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;

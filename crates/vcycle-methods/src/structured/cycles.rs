@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::entrance::Entrance;
 use super::exchange::MovedOperator;
 use super::fields::InRows;
+use super::island_ranks::Ranks;
 use super::level::GridLevel;
 use super::level_parts::{LevelParts, Made};
 use super::parameters::OnLevel;
@@ -15,14 +16,11 @@ use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::LinOp;
-use crate::matrix::{CellOrder, Distributed, GridPart};
+use crate::matrix::{CellOrder, GridPart};
 use crate::multigrid::{Cycle, Cycles, DenseLu, Report, seen_as};
 use crate::precision::Unit;
 use crate::scalar::{Kind, Mixes, Scalar};
 use crate::vector::Vector;
-
-/// A matrix whose rows ranks share, and how they share its grid.
-pub(super) type Ranks<'r> = (&'r Distributed<f64>, &'r GridPart);
 
 /// The cycles from a level down.
 pub(super) struct Down<V: Scalar> {

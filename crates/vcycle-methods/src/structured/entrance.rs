@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::fields::{as_fields, by_column};
+use super::columns::by_column;
+use super::fields::as_fields;
 use crate::cpu::stencil::{Vectors, multiply};
 use crate::cpu::{Shared, stream};
 use crate::error::Result;

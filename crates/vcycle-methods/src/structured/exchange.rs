@@ -11,7 +11,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::fields::by_column;
+use super::columns::by_column;
 use crate::cpu::stencil::Vectors;
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::executor::{Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Sweep};
 use crate::operations::Finish;
-use crate::operations::strided::{copy_columns, to_fields, to_rows};
+use crate::operations::strided::{to_fields, to_rows};
 use crate::reference::stencil::Start;
 use crate::scalar::Scalar;
 use crate::vector::Vector;
@@ -146,25 +146,4 @@ impl<V: Scalar> LinOp<V> for InRows<V> {
     fn footprint(&self) -> Footprint {
         self.inner.footprint()
     }
-}
-
-/// `work(x, y)` for every column; one column alone is not copied.
-pub(super) fn by_column<V: Scalar>(
-    x: &Vector<V>,
-    y: &mut Vector<V>,
-    ws: &Workspace,
-    work: impl Fn(&Vector<V>, &mut Vector<V>) -> Result<()>,
-) -> Result<()> {
-    let cols = x.cols();
-    if cols == 1 {
-        return work(x, y);
-    }
-    let mut input = ws.vector::<V>(x.executor(), x.rows(), 1)?;
-    let mut output = ws.vector::<V>(x.executor(), y.rows(), 1)?;
-    for column in 0..cols {
-        copy_columns((x, &[column]), (&mut input, &[0]))?;
-        work(&input, &mut output)?;
-        copy_columns((&output, &[0]), (y, &[column]))?;
-    }
-    Ok(())
 }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::StencilMatrix;
-use super::cycles::Ranks;
-use super::fields::by_column;
-use super::island_ranks::{FunctionMoves, RankFunctions};
+use super::columns::by_column;
+use super::island_ranks::{FunctionMoves, RankFunctions, Ranks};
 use crate::arrays::IslandFunctions;
 use crate::error::Result;
 use crate::executor::{Executor, Scratch, Workspace};

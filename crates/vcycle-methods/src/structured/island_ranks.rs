@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::StencilMatrix;
-use super::cycles::Ranks;
 use super::decode::ALL;
 use super::island_basis::{REACH, extents};
 use super::island_search::{TIED, islands_from};
@@ -15,6 +14,9 @@ use crate::arrays::{IslandBoxes, IslandFunctions, Ranges};
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::matrix::{CellBox, CellMoves, Distributed, GridPart, Halo};
+
+/// A matrix whose rows ranks share, and how they share its grid.
+pub(super) type Ranks<'r> = (&'r Distributed<f64>, &'r GridPart);
 
 /// Rings that are looked at first; twice as many while an island may end beyond them.
 const RINGS: usize = 8;

@@ -363,13 +363,9 @@ pub struct GridSetup {
 }
 
 impl GridSetup {
-    pub(super) fn new(
-        parameters: &StructMg,
-        a: &StencilMatrix<f64>,
-        axes: Vec<Vec<usize>>,
-    ) -> Self {
+    pub(super) fn new(given: &StructMg, a: &StencilMatrix<f64>, axes: Vec<Vec<usize>>) -> Self {
         Self {
-            parameters: parameters.clone(),
+            parameters: given.clone(),
             stencil: a.stencil().clone(),
             unknowns: a.unknowns(),
             rows: a.size().rows,

@@ -24,6 +24,7 @@
 mod apply;
 mod coarse_stencil;
 mod coarsen;
+mod columns;
 mod convert;
 mod cycles;
 mod decode;

@@ -1,7 +1,14 @@
 //! Components by their names and parameters.
 
+use std::sync::Arc;
+
 use super::components::{PreconditionerConfig, SolverConfig};
+use crate::config::{Config, Solution, solve};
 use crate::error::ConfigError;
+use crate::executor::{Executor, Workspace};
+use crate::gallery;
+use crate::registration::Symmetry;
+use crate::vector::Vector;
 
 #[test]
 fn parameters_follow_a_colon_and_those_of_parameters_a_dot() {
@@ -73,4 +80,99 @@ fn wrong_names_keys_and_values_are_distinguished() {
     );
     assert!(matches!(error("jacobi:much"), ConfigError::BadValue { key, .. } if key == "weight"));
     assert!(matches!(error("jacobi:1,2"), ConfigError::BadValue { .. }));
+}
+
+fn solved(options: &str) -> crate::Result<Solution<f64>> {
+    let problem = gallery::build("poisson5:20", &Executor::cpu())?;
+    let b = Vector::from_column(problem.matrix.executor(), problem.rhs);
+    solve(
+        &options.parse()?,
+        &Arc::new(problem.matrix),
+        &b,
+        &Workspace::new(),
+    )
+}
+
+fn parsed(text: &str) -> PreconditionerConfig {
+    text.parse().unwrap()
+}
+
+#[test]
+fn solvers_are_preconditioners_in_options_and_files() {
+    let short = parsed("gmres:5");
+    let long = parsed("gmres:iterations=5,restart=50");
+    assert_eq!((short.name(), &short), ("gmres", &long));
+    assert_eq!(short.brief(), "gmres:iterations=5");
+    for text in [
+        "cg",
+        "gmres:5",
+        "chebyshev:3,preconditioner=jacobi",
+        "schwarz:ic0,0",
+    ] {
+        let given = parsed(text);
+        assert_eq!(parsed(&given.to_string()), given);
+        let value = serde_json::to_value(&given).unwrap();
+        assert_eq!(PreconditionerConfig::from_value(value).unwrap(), given);
+    }
+    let config: Config = "preconditioner=gmres:5".parse().unwrap();
+    assert_eq!(config.preconditioner, short);
+    assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+    let wrong = "cg:0 cg:x gmres:5,6 gmres:restrt=3 schwarz:auto schwarz:none schwarz:nothing schwarz:ilu0,x";
+    for wrong in wrong.split(' ') {
+        assert!(wrong.parse::<PreconditionerConfig>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_varying_preconditioner_gets_a_flexible_solver_or_is_refused() {
+    let multigrid = "preconditioner=amg:coarsest-rows=20";
+    for (options, solver) in [
+        ("preconditioner=cg:4", "fcg"),
+        ("solver=fgmres preconditioner=gmres:5", "fgmres"),
+        ("solver=cg preconditioner=ir:2,preconditioner=jacobi", "cg"),
+        (&format!("{multigrid},smoother=cg:2"), "fcg"),
+        (&format!("{multigrid},coarsest=cg"), "fcg"),
+        (&format!("{multigrid},coarsest=ilu0"), "cg"),
+        // Levels of half precision: solver and preconditioner compute in single precision.
+        (
+            &format!("{multigrid},precision=hp,smoother=cg:2,coarsest=ilu0"),
+            "fcg",
+        ),
+    ] {
+        let solution = solved(options).unwrap();
+        assert!(
+            solution.outcome.converged(),
+            "{options}: {}",
+            solution.outcome
+        );
+        assert_eq!(solution.config.solver.name(), solver, "{options}");
+        if let Some(report) = solution.multigrid {
+            assert!(solution.outcome.iterations < 20, "{options}");
+            let named = options.split_once("coarsest=").map(|(_, name)| name);
+            assert!(
+                named.is_none_or(|name| report.coarsest == name),
+                "{options}"
+            );
+        }
+    }
+    for options in ["preconditioner=cg:4", &format!("{multigrid},smoother=cg:2")] {
+        let refused = solved(&format!("solver=cg {options}"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("does not vary") && refused.contains("use fcg, fgmres or gcr"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn names_and_tables_say_what_ranks_apply() {
+    let PreconditionerConfig::Schwarz(schwarz) = parsed("schwarz:ic0,0") else {
+        panic!("schwarz expected");
+    };
+    assert_eq!((schwarz.inner.name(), schwarz.overlap), ("ic0", 0));
+    assert_eq!(parsed("schwarz:ic0,0").symmetry(), Symmetry::Symmetric);
+    let one_sided = parsed("schwarz:ic0,restricted=true");
+    assert_eq!(one_sided.symmetry(), Symmetry::OneSided);
 }

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::family::components;
-use super::inner::{InnerSolver, Schwarz};
 use super::value::{Table, arguments, bad_value, brief_form, named, parameters, short_form};
 use crate::error::ConfigError;
 use crate::linop::Factory;
 use crate::multigrid::Amg;
 use crate::precond::{
-    BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
-    MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
+    AdditiveSchwarz, BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai,
+    Jacobi, L1Jacobi, MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
 use crate::registration::{
     Component, Memory, MemoryOf, Need, PreconditionerComponent, Registration, Support, Symmetry,
@@ -24,8 +23,9 @@ use crate::scalar::Mixes;
 use crate::solver::Direct;
 use crate::solver::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
-    Ir, Method, Minres, PipeCg, PipeGmres, SolverComponent,
+    Ir, Method, Minres, PipeCg, PipeGmres, SolverComponent, SolverFactory,
 };
+use crate::stop::Stop;
 use crate::structured::StructMg;
 
 /// Stands in where the library is built without the direct solver.
@@ -180,55 +180,184 @@ impl PreconditionerConfig {
     }
 }
 
-/// What the driver distinguishes preconditioners by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Sort<'p> {
-    /// Still to be chosen.
-    Auto,
-    /// None at all.
-    None,
-    /// Algebraic multigrid.
-    Amg(&'p Amg),
-    /// Multigrid on a grid.
-    StructMg(&'p StructMg),
-    /// Iterations of a solver.
-    Iterations,
-    /// What is made of the entries of the matrix, whatever their order.
-    OfEntries,
+/// Iterations of an inner solver unless they are given.
+const ITERATIONS: usize = 10;
+
+/// A solver as a preconditioner: so many iterations, `gmres:10`, or as a table
+/// `{ name = "gmres", iterations = 10, restart = 5, preconditioner = "jacobi" }`.
+///
+/// All but `chebyshev`, `ir` and `direct` are another operator for every vector: the solver around it has
+/// to be a flexible one, `fcg`, `fgmres` or `gcr`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct InnerSolver {
+    /// How many iterations it makes, whatever the residual.
+    pub iterations: usize,
+    /// Its own preconditioner.
+    pub preconditioner: Box<PreconditionerConfig>,
+    /// The iteration; its keys stand beside the others.
+    #[serde(flatten)]
+    pub solver: SolverParameters,
 }
 
-impl PreconditionerConfig {
-    /// Its sort. Every component stands here, so that none is forgotten in the driver.
-    pub(crate) fn sort(&self) -> Sort<'_> {
-        match self {
-            Self::Auto(_) => Sort::Auto,
-            Self::None(_) => Sort::None,
-            Self::Amg(amg) => Sort::Amg(amg),
-            Self::StructMg(structured) => Sort::StructMg(structured),
-            Self::Solver(_) => Sort::Iterations,
-            Self::Jacobi(_)
-            | Self::L1Jacobi(_)
-            | Self::BlockJacobi(_)
-            | Self::BlockDirect(_)
-            | Self::Sor(_)
-            | Self::Ssor(_)
-            | Self::MulticolourGs(_)
-            | Self::HybridGs(_)
-            | Self::Ic0(_)
-            | Self::Ilu0(_)
-            | Self::Iluk(_)
-            | Self::Ilut(_)
-            | Self::Ick(_)
-            | Self::ParIlu(_)
-            | Self::ParIlut(_)
-            | Self::ParIc(_)
-            | Self::ParIct(_)
-            | Self::Isai(_)
-            | Self::Fsai(_)
-            | Self::Polynomial(_)
-            | Self::Saddle(_)
-            | Self::Schwarz(_) => Sort::OfEntries,
+/// A solver whose name stands elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolverParameters(pub SolverConfig);
+
+impl Serialize for SolverParameters {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut table = match serde_json::to_value(&self.0) {
+            Ok(Value::Object(table)) => table,
+            _ => Table::new(),
+        };
+        table.remove("name");
+        table.serialize(to)
+    }
+}
+
+impl InnerSolver {
+    /// The solvers that can be inside others.
+    pub(super) const NAMES: &[&str] = SolverConfig::NAMES.split_at(1).1;
+
+    pub(super) const REGISTRATION: Registration = Registration {
+        name: "solver",
+        summary: "So many iterations of a solver.",
+        after_colon: &["iterations"],
+        needs: &[],
+        support: Support::METHOD,
+        symmetry: Symmetry::Varying,
+        memory: Memory::per(0, 0),
+    };
+
+    /// That of the solver.
+    pub(super) fn registration(&self) -> Registration {
+        self.solver.0.registration()
+    }
+
+    pub(super) fn memory(&self, of: MemoryOf) -> Memory {
+        let own = self.solver.0.memory(of);
+        own.and(self.preconditioner.memory(of))
+    }
+
+    pub(super) fn from_table(
+        place: &str,
+        name: &str,
+        mut table: Table,
+    ) -> Result<Self, ConfigError> {
+        let iterations = match table.remove("iterations") {
+            None => ITERATIONS,
+            Some(value) => count(place, value)?,
+        };
+        let preconditioner = match table.remove("preconditioner") {
+            None => "none".parse()?,
+            Some(value) => PreconditionerConfig::from_value(value)?,
+        };
+        Ok(Self {
+            iterations,
+            preconditioner: Box::new(preconditioner),
+            solver: SolverParameters(SolverConfig::from_table(name, table)?),
+        })
+    }
+
+    /// What kind of operator it is for a symmetric matrix.
+    pub(super) fn symmetry(&self) -> Symmetry {
+        match (self.solver.0.symmetry(), self.preconditioner.symmetry()) {
+            (Symmetry::Symmetric, inner) => inner,
+            (own, _) => own,
         }
+    }
+
+    pub(super) fn factory<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Factory<T>>, ConfigError> {
+        if let Some(factors) = self.solver.0.factorisation()? {
+            return Ok(factors);
+        }
+        let factory = SolverFactory {
+            method: self.solver.0.method()?,
+            preconditioner: self.preconditioner.factory()?,
+            stop: Stop::fixed(self.iterations),
+        };
+        Ok(factory.shared())
+    }
+}
+
+/// The number of iterations, at least one.
+fn count(place: &str, value: Value) -> Result<usize, ConfigError> {
+    #[derive(serde::Deserialize)]
+    struct InnerIterations {
+        iterations: std::num::NonZeroUsize,
+    }
+    let table = Table::from_iter([("iterations".to_owned(), value)]);
+    parameters(place, table).map(|count: InnerIterations| count.iterations.get())
+}
+
+/// [`AdditiveSchwarz`] by names: `schwarz:ilu0`, `schwarz:ic0,overlap=0`, `schwarz:direct,1,restricted=true`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Schwarz {
+    /// The preconditioner of the rows of a rank: `ilu0`, `ic0`, `direct` or any other.
+    #[serde(deserialize_with = "local")]
+    pub inner: Box<PreconditionerConfig>,
+    /// Rings of rows around those of a rank, 0 to 8; with 0 it is block Jacobi.
+    pub overlap: usize,
+    /// Whether a rank keeps what it finds for own rows alone; not symmetric then.
+    pub restricted: bool,
+}
+
+impl Default for Schwarz {
+    fn default() -> Self {
+        Self {
+            inner: Box::new(PreconditionerConfig::Ilu0(crate::precond::Ilu0::default())),
+            overlap: 1,
+            restricted: false,
+        }
+    }
+}
+
+/// A preconditioner that is known before the matrix is.
+fn local<'d, D: Deserializer<'d>>(from: D) -> Result<Box<PreconditionerConfig>, D::Error> {
+    use serde::de::Error;
+    let inner = PreconditionerConfig::from_value(Value::deserialize(from)?);
+    match inner.map_err(Error::custom)? {
+        PreconditionerConfig::Auto(_) | PreconditionerConfig::None(_) => Err(Error::custom(
+            "name a preconditioner for the rows of each rank, `ilu0` say",
+        )),
+        inner => Ok(Box::new(inner)),
+    }
+}
+
+impl Component for Schwarz {
+    const REGISTRATION: Registration = Registration {
+        name: "schwarz",
+        summary: "Any preconditioner on the rows of each rank, which may overlap.",
+        after_colon: &["inner", "overlap"],
+        needs: &[Need::Entries],
+        support: Support::METHOD,
+        symmetry: Symmetry::Symmetric,
+        memory: Memory::per(0, 0),
+    };
+
+    fn symmetry(&self) -> Symmetry {
+        match (self.restricted, self.inner.symmetry()) {
+            (true, Symmetry::Symmetric) => Symmetry::OneSided,
+            (_, inner) => inner,
+        }
+    }
+
+    fn memory(&self, of: MemoryOf) -> Memory {
+        self.inner.memory(of)
+    }
+}
+
+impl Schwarz {
+    pub(super) fn factory<T: Mixes<T, T>>(&self) -> Result<Arc<dyn Factory<T>>, ConfigError> {
+        let inner = self.inner.factory()?;
+        let inner = inner.expect("it is neither `auto` nor `none`");
+        Ok(Arc::new(AdditiveSchwarz {
+            inner,
+            overlap: self.overlap,
+            restricted: self.restricted,
+        }))
     }
 }
 

@@ -5,11 +5,11 @@ mod choices;
 mod component_tests;
 mod components;
 mod family;
-mod inner;
 mod line;
 mod presets;
 mod reader;
 mod run;
+mod sort;
 mod stop;
 mod value;
 
@@ -18,13 +18,14 @@ use std::str::FromStr;
 
 pub use crate::error::ConfigError;
 pub use choices::{MatrixFormat, Nullspace};
-pub(crate) use components::Sort;
-pub use components::{NoParameters, PreconditionerConfig, SolverConfig};
-pub use inner::{InnerSolver, Schwarz, SolverParameters};
+pub use components::{
+    InnerSolver, NoParameters, PreconditionerConfig, Schwarz, SolverConfig, SolverParameters,
+};
 pub use presets::Preset;
 pub use run::RunConfig;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+pub(crate) use sort::Sort;
 pub use stop::StopConfig;
 use value::{Table, bad_value, parameters};
 pub use vcycle_methods::precision::{Precision, Unit};

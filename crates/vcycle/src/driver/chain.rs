@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::auto::Attempt;
+use super::attempt::Attempt;
 use crate::configuration::{SolverConfig, Sort};
 use crate::error::Error;
 use crate::stop::{Outcome, Part, Status, Stop};

@@ -8,12 +8,14 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod analysis;
+mod attempt;
 mod auto;
 mod chain;
 #[cfg(test)]
 mod declared;
 mod facts;
 mod kept;
+mod local_setup;
 mod matrix;
 mod memory;
 mod modes;
@@ -33,7 +35,8 @@ mod testing;
 mod tries;
 
 pub use analysis::Analysis;
-pub use auto::{Attempt, attempts};
+pub use attempt::Attempt;
+pub use auto::attempts;
 pub use facts::Findings;
 pub use matrix::SystemMatrix;
 pub use memory::MemoryNeed;

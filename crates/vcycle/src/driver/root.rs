@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::prepared::LocalSetup;
+use super::local_setup::LocalSetup;
 use super::{Solution, System, SystemMatrix, Wide};
 use crate::communicator::Communicator;
 use crate::configuration::{Config, StopConfig};

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use Use::{Amg, MatchedIlut, Named, Preset};
 
-use super::auto::Attempt;
+use super::attempt::Attempt;
 use super::facts::Findings;
 use crate::configuration::{
     Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, Reorder, SolverConfig,

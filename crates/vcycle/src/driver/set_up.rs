@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 
-use super::auto::Attempt;
+use super::attempt::Attempt;
 use super::kept::Kept;
 use super::matrix::format_of;
 use super::projection::Projection;

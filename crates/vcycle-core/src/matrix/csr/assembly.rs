@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::triplets::outside;
+use super::pattern::outside;
 use super::{Csr, Pattern};
 use crate::error::{Error, Result};
 use crate::executor::Buffer;

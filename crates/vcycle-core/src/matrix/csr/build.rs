@@ -185,13 +185,16 @@ pub fn build<V: Value, S: Send>(
     build_parts(executor, bounds, bytes, &scratch, &make)
 }
 
+/// Makes a range of rows, with scratch.
+type MakeRows<'m, S, V> = &'m (dyn Fn(&mut S, Range<usize>) -> Result<Rows<V>> + Sync);
+
 /// [`build`] without the types of its closures.
 fn build_parts<V: Value, S: Send>(
     executor: &Executor,
     bounds: &[usize],
     bytes: usize,
     scratch: &(dyn Fn() -> S + Sync),
-    make: &(dyn Fn(&mut S, Range<usize>) -> Result<Rows<V>> + Sync),
+    make: MakeRows<'_, S, V>,
 ) -> Result<Arrays<V>> {
     let parts = executor.run_with_any(bytes, ranges(bounds), scratch, make);
     join(executor, parts.into_iter().collect::<Result<_>>()?)

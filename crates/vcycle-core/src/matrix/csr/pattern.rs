@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::Duplicates;
 use super::build::{cut_rows, ranges};
-use super::{Duplicates, triplets};
 use crate::arrays::Pattern;
 use crate::cut::{self, Slice};
 use crate::error::{Error, Result};
@@ -132,6 +132,16 @@ fn node_size(run: &Run) -> Option<u8> {
     }
 }
 
+/// The error that names an index.
+pub(super) fn outside(axis: &'static str, position: usize, index: u32, limit: usize) -> Error {
+    Error::IndexOutOfRange {
+        position,
+        axis,
+        index: index as usize,
+        limit,
+    }
+}
+
 fn wrong<V>(reason: String) -> Result<V> {
     Err(Error::structure("csr", reason))
 }
@@ -215,17 +225,12 @@ pub(super) fn check_arrays(
     }
     // The largest first: a search that may end anywhere is slower.
     let largest = columns.iter().copied().max();
-    let outside = |&column: &u32| column as usize >= size.cols;
+    let is_outside = |&column: &u32| column as usize >= size.cols;
     let place = largest
-        .filter(outside)
-        .and_then(|_| columns.iter().position(outside));
+        .filter(is_outside)
+        .and_then(|_| columns.iter().position(is_outside));
     place.map_or(Ok(()), |place| {
-        Err(triplets::outside(
-            "column",
-            place,
-            columns[place],
-            size.cols,
-        ))
+        Err(outside("column", place, columns[place], size.cols))
     })
 }
 

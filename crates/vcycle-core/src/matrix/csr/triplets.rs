@@ -1,6 +1,7 @@
 //! CSR from triplets in any order.
 
-use super::{Csr, Duplicates, pattern, zeroed};
+use super::pattern::{merge_duplicates, outside, sort_rows};
+use super::{Csr, Duplicates, zeroed};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::linop::Size;
@@ -56,8 +57,8 @@ pub fn compress<T: Scalar>(
         columns = by_row(executor, &offsets, &rows, &columns)?;
         values = by_row(executor, &offsets, &rows, &values)?;
     }
-    pattern::sort_rows(executor, &offsets, &mut columns, &mut values);
-    let offsets = pattern::merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
+    sort_rows(executor, &offsets, &mut columns, &mut values);
+    let offsets = merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
     Ok((offsets, columns, values))
 }
 
@@ -80,16 +81,6 @@ fn check(size: Size, rows: &[u32], columns: &[u32], values: usize) -> Result<()>
         }
     }
     Ok(())
-}
-
-/// The error that names an index.
-pub(super) fn outside(axis: &'static str, position: usize, index: u32, limit: usize) -> Error {
-    Error::IndexOutOfRange {
-        position,
-        axis,
-        index: index as usize,
-        limit,
-    }
 }
 
 /// For every row the number of entries in the rows before it, and at the end that of all.

@@ -11,7 +11,7 @@ use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
 use crate::launch::layout::Layout;
 use crate::launch::strips::block_pattern;
-use crate::operations::products::are_plain;
+use crate::operations::products::factors::are_plain;
 use crate::operations::products::tables::Product;
 use crate::scalar::Scalar;
 use crate::size::Size;

@@ -6,7 +6,7 @@ use crate::executor::Buffer;
 use crate::gpu::{Launch, Passes, Read, Write, flag, kernels::merged as kernels, literal};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups};
-use crate::operations::products::{Factors, sums_in};
+use crate::operations::products::factors::{Factors, sums_in};
 use crate::scalar::Scalar;
 
 /// The most rows of `B` that a row of `A` may name.

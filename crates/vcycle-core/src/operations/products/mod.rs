@@ -1,6 +1,7 @@
 //! Matrices made of matrices: transposes, products, unions of patterns. Each says nothing on the host.
 
 mod blocks;
+mod factors;
 mod grouped;
 mod merged;
 mod tables;
@@ -16,10 +17,10 @@ use crate::arrays::{Csr, Pattern};
 use crate::error::Result;
 use crate::executor::Buffer;
 use crate::gpu::kernels::union;
-use crate::gpu::{Define, Passes, Read};
 use crate::launch::Queue;
-use crate::scalar::{Element, Scalar};
+use crate::scalar::Scalar;
 
+pub(crate) use self::factors::{Factors, are_plain};
 use self::grouped::{Classes, Grouped};
 pub(crate) use self::tables::Product;
 use self::words::are_long;
@@ -116,40 +117,6 @@ pub(crate) fn fused_values<T: Scalar>(
         let (a, b, p) = (r, a, Some(p));
         product.numeric(Factors { a, b, p }, coarse)
     })
-}
-
-/// `A B`, or `A B P` with a `P` that has one entry a row.
-#[derive(Clone, Copy)]
-pub(crate) struct Factors<'f, T> {
-    pub a: &'f Csr<T>,
-    pub b: &'f Csr<T>,
-    pub p: Option<&'f Csr<T>>,
-}
-
-impl<'f, T: Scalar> Factors<'f, T> {
-    pub(crate) fn of(a: &'f Csr<T>, b: &'f Csr<T>) -> Self {
-        Self { a, b, p: None }
-    }
-
-    /// What `FACTORS` of `kernels/products.c` stands for: the values of each.
-    fn values(&self) -> Result<(Read<T>, Read<T>, Read<T>)> {
-        let of = |of: &Csr<T>| of.values_buffer().pointer();
-        Ok((
-            of(self.a)?,
-            of(self.b)?,
-            self.p.map(Csr::values_buffer).pass()?,
-        ))
-    }
-}
-
-/// The type that values are added in.
-fn sums_in<T: Scalar>() -> Define {
-    ("ACC", T::Arith::NAME)
-}
-
-/// Whether values of a type may be summed by words of columns, and in blocks.
-pub(in crate::operations) fn are_plain<T: Scalar>() -> bool {
-    T::KIND == T::Arith::KIND && !T::KIND.is_complex()
 }
 
 impl Queue<'_> {

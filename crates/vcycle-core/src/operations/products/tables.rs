@@ -9,9 +9,9 @@ use crate::executor::Buffer;
 use crate::gpu::{Define, Launch, Passes, Read, flag, kernels::products as kernels};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups};
+use crate::operations::products::factors::{Factors, are_plain};
 use crate::operations::products::merged::Merged;
 use crate::operations::products::words::ByWords;
-use crate::operations::products::{Factors, are_plain};
 use crate::scalar::Scalar;
 use crate::size::Size;
 

@@ -6,7 +6,7 @@ use crate::executor::Buffer;
 use crate::gpu::{Launch, Passes, Read, flag, kernels::word_products as kernels, literal};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
-use crate::operations::products::{Factors, sums_in};
+use crate::operations::products::factors::{Factors, sums_in};
 use crate::scalar::Scalar;
 use crate::size::Size;
 

@@ -36,6 +36,12 @@ pub use transfer::{deal, prolong, restrict};
 use crate::scalar::Real;
 use crate::{multiversion, simd::Simd};
 
+/// The number in every lane.
+#[inline(always)]
+unsafe fn splat<S: Simd>(value: S::Real) -> S::Register {
+    S::load([value; 16].as_ptr(), S::LANES)
+}
+
 /// Writes the first `count` lanes.
 ///
 /// # Safety

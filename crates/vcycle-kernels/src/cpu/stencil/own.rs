@@ -1,8 +1,7 @@
 //! Couplings between the cells of one line: both colours of a line are solved for in registers.
 
 use super::line::prefetch;
-use super::product::splat;
-use super::{LineKernel, Vectors, dispatch};
+use super::{LineKernel, Vectors, dispatch, splat};
 use crate::reference::stencil::StencilArrays;
 use crate::scalar::{Field, Scalar};
 use crate::simd::Simd;

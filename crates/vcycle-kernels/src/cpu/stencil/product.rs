@@ -5,7 +5,7 @@ use num_traits::Zero;
 use super::line::prefetch;
 use super::own::{OwnLine, OwnTask, Sides};
 use super::{
-    FinishSums, LineKernel, Part, Streams, Vectors, dispatch, has_kernels, multiply, store,
+    FinishSums, LineKernel, Part, Streams, Vectors, dispatch, has_kernels, multiply, splat, store,
 };
 use crate::compiled_fn;
 use crate::cpu::{Shared, Threads};
@@ -231,12 +231,6 @@ unsafe fn finish<S: Simd>(
             weighted::<S>(gamma, y, count, moved)
         }
     }
-}
-
-/// The number in every lane.
-#[inline(always)]
-pub(super) unsafe fn splat<S: Simd>(value: S::Real) -> S::Register {
-    S::load([value; 16].as_ptr(), S::LANES)
 }
 
 #[inline(always)]

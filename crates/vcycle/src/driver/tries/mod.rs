@@ -5,7 +5,8 @@ mod setting_up;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use super::auto::{Attempt, try_attempts};
+use super::attempt::Attempt;
+use super::auto::try_attempts;
 use super::chain::{
     Chain, FACTORISED_FOR_ACCURACY, ending, has_ended_well, is_better, is_worth_going_on,
 };

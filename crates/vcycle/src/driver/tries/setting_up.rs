@@ -6,7 +6,7 @@ use std::time::Instant;
 use vcycle_core::operations::HostStages;
 
 use super::super::Wide;
-use super::super::auto::Attempt;
+use super::super::attempt::Attempt;
 use super::super::chain::{is_of_matrix, wants_matching, worth_reporting};
 use super::super::memory::check_attempt;
 use super::super::ready::{Made, Ready};

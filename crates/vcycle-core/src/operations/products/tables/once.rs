@@ -7,7 +7,7 @@ use crate::executor::Buffer;
 use crate::gpu::{Define, Null, Passes, Write, flag};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, TEAM_BLOCK};
-use crate::operations::products::{Factors, sums_in};
+use crate::operations::products::factors::{Factors, sums_in};
 use crate::scalar::Scalar;
 
 /// Products for every entry that a row is expected to have; those that have more are made again.
