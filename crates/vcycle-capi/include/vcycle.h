@@ -317,7 +317,10 @@ int32_t vcycle_messages(const struct vcycle_solver *solver,
 //
 // # Safety
 // buffer has length bytes.
-int32_t vcycle_summary(const struct vcycle_solver *solver, char *buffer, size_t length, size_t *written);
+int32_t vcycle_summary(const struct vcycle_solver *solver,
+                       char *buffer,
+                       size_t length,
+                       size_t *written);
 
 // Gets the size of a level of multigrid; level 0 is the finest. The report has the number of levels.
 //

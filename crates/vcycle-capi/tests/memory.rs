@@ -10,7 +10,7 @@ use vcycle_capi::*;
 #[test]
 fn a_set_up_that_does_not_fit_is_refused_and_the_solver_lives_on() {
     // SAFETY: no other thread of this process reads or writes the environment.
-    unsafe { std::env::set_var("VCYCLE_MEMORY", "2M") };
+    unsafe { std::env::set_var("VCYCLE_MEMORY", "7M") };
     let (small, large) = (Laplacian::new(20), Laplacian::new(300));
     let solver = Handle::new("preconditioner=amg");
     setup(&solver, &small.csr());
