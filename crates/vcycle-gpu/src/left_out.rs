@@ -2,7 +2,6 @@
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::kernel::Source;
 use crate::properties::Properties;
 
 /// There are none.
@@ -18,12 +17,4 @@ pub(crate) fn open(driver: &'static str, _index: usize) -> Result<Box<dyn Driver
 /// There is none.
 pub(crate) fn compiler(_driver: &str) -> Option<Result<String>> {
     None
-}
-
-/// Compiles nothing: the compilers are left out with the drivers.
-///
-/// # Errors
-/// Always.
-pub fn compile_only(_target: &str, _source: &Source) -> Result<Vec<u8>> {
-    Err(Error::LeftOut { driver: "cuda" })
 }

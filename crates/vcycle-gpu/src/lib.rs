@@ -58,8 +58,6 @@ pub use error::{Error, Result};
 pub use graph::Graph;
 pub use host_block::HostBlock;
 pub use kernel::{Address, Argument, Kernel, Requests, Shape, Source};
-#[cfg(not(feature = "gpu"))]
-pub use left_out::compile_only;
 pub use memory::{Memory, Owner};
 pub use precompile::finish;
 pub use properties::Properties;

@@ -63,7 +63,7 @@ MATRICES = {
     "convection, rows": lambda: scaled(convection(50, 5.0), 6, 0),
     "convection, columns": lambda: scaled(convection(50, 5.0), 0, 8),
     "convection, both": lambda: scaled(convection(50, 5.0), 6, 6),
-    "convection of a plate": lambda: convection(70, 3.0) @ convection(70, 1.0) @ laplacian(70),
+    "convection of a plate": lambda: convection(50, 3.0) @ convection(50, 1.0) @ laplacian(50),
     "graded": lambda: sp.diags_array(np.logspace(0, -10, 3000)) @ convection(60, 1.0)[:3000, :3000],
     "large terms that cancel": lambda: scaled(convection(30, 1.0), 8, 4),
 }

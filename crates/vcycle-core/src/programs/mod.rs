@@ -132,6 +132,7 @@ mod tests {
         "mbsr.c",
         "parts.c",
         "tile_products.c",
+        "word_products.c",
     ];
 
     #[test]

@@ -15,7 +15,7 @@ use crate::solver::Fgmres;
 use crate::stop::Stop;
 use vcycle_core::communicator::threads;
 
-const RANKS: &[usize] = &[1, 2, 3, 7, 64];
+const RANKS: &[usize] = &[1, 2, 3, 7, 31];
 
 /// Most levels of small problems are to be shared.
 fn amg(text: &str) -> Amg {
@@ -163,7 +163,7 @@ fn check_all(cases: &[Case<'_>]) {
 fn classical_levels_have_the_bits_they_have_without_ranks() {
     check_all(&[
         ("poisson7:9", "coarsening=pmis", RANKS),
-        ("jump7:9,1e6", "coarsening=pmis", &[2, 64]),
+        ("jump7:9,1e6", "coarsening=pmis", &[2, 31]),
         (
             "jump7:9,1e6",
             r#"coarsening=pmis, strength={"kind":"mutual"}"#,
@@ -188,7 +188,7 @@ fn every_choice_of_unknowns_has_the_bits_it_has_without_ranks() {
         ("poisson7:7", "coarsening=hmis", RANKS),
         ("poisson7:9", "coarsening=pmis-aggressive", RANKS),
         ("jump7:8,1e6", mutual, &[7]),
-        ("aniso7:7,0.1", few, &[3, 64]),
+        ("aniso7:7,0.1", few, &[3, 31]),
         ("poisson5:15", affinity, &[2, 7]),
         ("poisson7:7", "coarsening=pmis, coarse-filter=0.9", &[2, 7]),
         (
@@ -207,7 +207,7 @@ fn groups_have_the_bits_they_have_without_ranks() {
     let lower = "coarsening=mis2, energy-steps=2";
     check_all_levels(&[
         ("poisson7:6", "coarsening=pgm", RANKS),
-        ("aniso7:7,0.01", eight, &[3, 64]),
+        ("aniso7:7,0.01", eight, &[3, 31]),
         ("elasticity:6x3x3", "coarsening=pgm, aggregate-size=4", &[7]),
         (
             "poisson5:12",
@@ -236,7 +236,7 @@ fn smoothed_aggregation_and_nodes_have_the_bits_they_have_without_ranks() {
 fn test_vectors_are_interpolated_as_they_are_without_ranks() {
     let few = r#"coarsening=pmis, strength={"kind":"symmetric","threshold":0.01}"#;
     let given = format!("{few}, interpolation=bamg");
-    check_all(&[("elasticity:6x3x3", &given, &[1, 3, 64])]);
+    check_all(&[("elasticity:6x3x3", &given, &[1, 3, 31])]);
     let filtered = format!(r#"{few}, interpolation=fbamg, bamg={{"max-distance":2}}"#);
     let found = r#"interpolation=sbamg, energy-steps=1, test-space={"vectors":2,"steps":5}"#;
     check_all_levels(&[

@@ -13,6 +13,8 @@ use vcycle::vector::Vector;
 
 use super::matrices::{tridiagonal, vector};
 
+/// Of every system.
+const ROWS: usize = 100;
 /// Those that need a Hermitian positive definite matrix.
 const DEFINITE: [&str; 6] = ["cg", "fcg", "pipecg", "minres", "chebyshev", "block-cg"];
 
@@ -34,7 +36,7 @@ fn solver<T: Mixes<T, T>>(
     stop: Stop,
 ) -> Solver<T> {
     let (lower, upper) = if definite { (-1.0, -1.0) } else { (-1.5, -0.5) };
-    let a: Arc<dyn LinOp<T>> = Arc::new(tridiagonal::<T>(executor, 200, lower, upper));
+    let a: Arc<dyn LinOp<T>> = Arc::new(tridiagonal::<T>(executor, ROWS, lower, upper));
     let factory = SolverFactory {
         method: Arc::clone(method),
         preconditioner: Some(Arc::new(Jacobi::default())),
@@ -46,7 +48,7 @@ fn solver<T: Mixes<T, T>>(
 /// Solves for a solution that is known; returns the largest error and the outcome.
 fn error_of<T: Mixes<T, T>>(solver: &Solver<T>, cols: usize) -> (f64, Outcome) {
     let executor = solver.matrix().executor().clone();
-    let known: Vector<T> = vector(&executor, 200, cols, 11);
+    let known: Vector<T> = vector(&executor, ROWS, cols, 11);
     let mut b = Vector::zeros_like(&known).unwrap();
     let ws = Default::default();
     solver.matrix().apply(&known, &mut b, &ws).unwrap();
@@ -82,8 +84,8 @@ pub fn columns_stop_individually(executor: &Executor) {
     for (method, definite) in methods::<f64>() {
         let solver = solver(executor, &method, definite, Stop::relative(1e-10));
         // The first column is zero and needs no iteration, the second needs many.
-        let mut values = vec![0.0; 400];
-        values[201] = 1.0;
+        let mut values = vec![0.0; 2 * ROWS];
+        values[ROWS + 1] = 1.0;
         let b = Vector::from_rows(executor, 2, values).unwrap();
         let mut x = Vector::zeros_like(&b).unwrap();
         let outcome = solver.solve(&b, &mut x).unwrap();
