@@ -218,15 +218,31 @@ fn store_sums<A: Field, X: Scalar, Y: Scalar>(
     (row, column): (usize, usize),
     y: &mut [Y],
 ) {
+    // Registers of AVX2 hold four large numbers or eight small ones, and kernels on registers store one at a time.
+    match const { size_of::<A>() > size_of::<f32>() } {
+        true => store_chunks::<A, X, Y, 4>(vectors, by, sums, (row, column), y),
+        false => store_chunks::<A, X, Y, 8>(vectors, by, sums, (row, column), y),
+    }
+}
+
+/// So many at once, and what is left one by one.
+#[inline(always)]
+fn store_chunks<A: Field, X: Scalar, Y: Scalar, const N: usize>(
+    vectors: &Operands<'_, X, Y>,
+    by: &Combination<A>,
+    sums: &[A],
+    (row, column): (usize, usize),
+    y: &mut [Y],
+) {
     let place = |count: usize| match vectors.cols {
         1 => (row + count, 0),
         _ => (row, column + count),
     };
-    let (eights, rest) = y.as_chunks_mut::<8>();
-    let (eights_of_sums, rest_of_sums) = sums.as_chunks::<8>();
-    let done = 8 * eights.len();
-    for (index, (y, sums)) in eights.iter_mut().zip(eights_of_sums).enumerate() {
-        vectors.store(by, *sums, place(8 * index), y);
+    let (chunks, rest) = y.as_chunks_mut::<N>();
+    let (chunks_of_sums, rest_of_sums) = sums.as_chunks::<N>();
+    let done = N * chunks.len();
+    for (index, (y, sums)) in chunks.iter_mut().zip(chunks_of_sums).enumerate() {
+        vectors.store(by, *sums, place(N * index), y);
     }
     for (index, (y, sum)) in rest.iter_mut().zip(rest_of_sums).enumerate() {
         let y = std::array::from_mut(y);
