@@ -5,9 +5,9 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Combination, Product, store_all};
+use super::{Combination, Product, WAITING, store_all};
 use crate::cpu::stencil::Vectors;
-use crate::scalar::{Scalar, convert};
+use crate::scalar::Scalar;
 use crate::simd::Simd;
 
 /// Bytes between what is read and what is asked for.
@@ -33,28 +33,12 @@ pub(super) struct Rows<'p, A, M, X, Y: Scalar> {
 }
 
 impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
-    /// Stores the combinations of the sums in a register, from the lane `skipped` on, one for each of `y`, which begins with
-    /// a `row`.
+    /// Stores what the first sums become, one for each of `y`, which begins with a `row`. A call for many rows costs less than
+    /// one for every register.
     #[inline(always)]
-    pub(super) unsafe fn store<S: Simd<Real = A>, const LANES: usize>(
-        &self,
-        (register, skipped): (S::Register, usize),
-        row: usize,
-        y: &mut [Y],
-    ) {
-        let mut sums = [A::from_f64(0.0); LANES];
-        S::store(register, &mut sums);
-        match <&mut [Y; LANES]>::try_from(&mut *y) {
-            Ok(y) if self.by.plain => {
-                for lane in 0..LANES {
-                    y[lane] = convert(sums[lane]);
-                }
-            }
-            _ => {
-                let sums = &sums[skipped..skipped + y.len()];
-                store_all(&self.product.vectors, self.by, sums, (row, 0), y);
-            }
-        }
+    pub(super) unsafe fn store(&self, sums: &[A], row: usize, y: &mut [Y]) {
+        let sums = &sums[..y.len()];
+        store_all(&self.product.vectors, self.by, sums, (row, 0), y);
     }
 }
 
@@ -66,18 +50,26 @@ impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
         let (columns, _) = product.row(first);
         let start = product.a.offsets[first];
         let all = y.len();
-        for (block, y) in y.chunks_mut(LANES).enumerate() {
-            let lead = block * LANES;
-            // The last rows once more, of which the first are there already.
-            let (from, count) = match y.len() < LANES && all > LANES {
-                true => (all - LANES, LANES),
-                false => (lead, y.len()),
-            };
-            // Rows are as long as the first, which they repeat, so the values of one begin there.
-            let values = product.a.values.as_ptr().add(start + from * columns.len());
-            let x = product.vectors.x.as_ptr().add(from);
-            let sums = moved_sums::<S, M, X, LANES>(columns, values, x, count);
-            self.store::<S, LANES>((sums, count - y.len()), first + lead, y);
+        let mut sums = [A::from_f64(0.0); WAITING];
+        for (batch, y) in y.chunks_mut(WAITING).enumerate() {
+            let before = batch * WAITING;
+            for lead in (0..y.len()).step_by(LANES) {
+                let own = LANES.min(y.len() - lead);
+                // The last rows once more, of which the first are there already.
+                let (from, count) = match own < LANES && all > LANES {
+                    true => (all - LANES, LANES),
+                    false => (before + lead, own),
+                };
+                // Rows are as long as the first, which they repeat, so the values of one begin there.
+                let values = product.a.values.as_ptr().add(start + from * columns.len());
+                let x = product.vectors.x.as_ptr().add(from);
+                let register = moved_sums::<S, M, X, LANES>(columns, values, x, count);
+                S::store(register, &mut sums[lead..lead + LANES]);
+                if own < count {
+                    sums.copy_within(lead + count - own..lead + count, lead);
+                }
+            }
+            self.store(&sums, first + before, y);
         }
     }
 }
@@ -207,9 +199,11 @@ impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
                     rows[row / LANES][row % LANES] = lanes;
                 }
             }
-            for (square, (rows, y)) in rows.iter_mut().zip(y.chunks_mut(LANES)).enumerate() {
-                self.store::<S, LANES>((S::sums(rows), 0), first + square * LANES, y);
+            let mut sums = [[A::from_f64(0.0); LANES]; SAME];
+            for (rows, sums) in rows.iter_mut().zip(&mut sums) {
+                S::store(S::sums(rows), sums);
             }
+            self.store(sums.as_flattened(), first, y);
         }
     }
 

@@ -33,16 +33,17 @@ impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
     #[inline(always)]
     unsafe fn blocks<S: Simd<Real = A>, const LANES: usize>(&self, y: &mut [Y]) {
         let mut products = [A::from_f64(0.0); ROWS * SHORT + WIDEST];
+        let mut sums = [A::from_f64(0.0); ROWS];
         for (block, y) in y.chunks_mut(ROWS).enumerate() {
             let first = self.first + block * ROWS;
             let offsets = &self.product.a.offsets[first..=first + y.len()];
             self.multiply::<S>(offsets[0]..offsets[y.len()], &mut products);
-            for (square, y) in y.chunks_mut(LANES).enumerate() {
-                let row = square * LANES;
-                let ends = &offsets[row..=row + y.len()];
-                let sums = sums_of::<S, LANES>(ends, offsets[0], &products);
-                self.store::<S, LANES>((sums, 0), first + row, y);
+            for row in (0..y.len()).step_by(LANES) {
+                let ends = &offsets[row..=y.len().min(row + LANES)];
+                let register = sums_of::<S, LANES>(ends, offsets[0], &products);
+                S::store(register, &mut sums[row..row + LANES]);
             }
+            self.store(&sums, first, y);
         }
     }
 

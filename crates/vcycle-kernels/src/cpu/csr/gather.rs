@@ -3,6 +3,7 @@
 //! Rows that repeat the row above, moved by one column, lie across the lanes: the vector is read
 //! in order and columns not at all. Values of the vector for other rows are gathered.
 
+use super::WAITING;
 use super::alike::{Rows, prefetch};
 use super::column::{LONG, RowSum, long_sum};
 use crate::cpu::stencil::Vectors;
@@ -47,24 +48,27 @@ impl<A: Vectors, M: Scalar, X: Scalar, Y: Scalar> Rows<'_, A, M, X, Y> {
         sum: RowSum<'_, M, A>,
     ) {
         let offsets = self.product.a.offsets;
-        for (group, y) in y.chunks_mut(LANES).enumerate() {
-            let row = self.first + group * LANES;
-            if offsets[row + y.len()] - offsets[row] > LONG {
-                self.one_by_one(row, y, sum);
-                continue;
+        let mut sums = [A::from_f64(0.0); WAITING];
+        for (batch, y) in y.chunks_mut(WAITING).enumerate() {
+            let first = self.first + batch * WAITING;
+            for group in (0..y.len()).step_by(LANES) {
+                let (row, count) = (first + group, LANES.min(y.len() - group));
+                let sums = &mut sums[group..group + LANES];
+                match offsets[row + count] - offsets[row] > LONG {
+                    true => self.one_by_one(row, &mut sums[..count], sum),
+                    false => S::store(self.gathered::<S, LANES>(row, count), sums),
+                }
             }
-            let sums = self.gathered::<S, LANES>(row, y.len());
-            self.store::<S, LANES>((sums, 0), row, y);
+            self.store(&sums, first, y);
         }
     }
 
-    /// Rows of which at least one may be long.
+    /// The sums of rows of which at least one may be long.
     #[cold]
-    fn one_by_one(&self, first: usize, y: &mut [Y], sum: RowSum<'_, M, A>) {
-        for (row, y) in (first..).zip(y) {
+    fn one_by_one(&self, first: usize, sums: &mut [A], sum: RowSum<'_, M, A>) {
+        for (row, to) in (first..).zip(sums) {
             let (columns, values) = self.product.row(row);
-            let (value, y) = (long_sum(columns, values, sum), std::array::from_mut(y));
-            self.product.vectors.store(self.by, [value], (row, 0), y);
+            *to = long_sum(columns, values, sum);
         }
     }
 
