@@ -1,4 +1,4 @@
-//! Observers: what happens in a run, reported to whoever wants to know.
+//! Logging: observers are called when a stage or an iteration of a run begins or ends.
 //!
 //! Algorithms carry no printing and no clocks. They open a named stage
 //! ([`Workspace::stage`](crate::executor::Workspace::stage)) and announce iterations; observers

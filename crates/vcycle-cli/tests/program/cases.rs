@@ -221,8 +221,8 @@ impl Case {
         }
         self.command(2, &format!("solve {arguments} --json"))?;
         let object = self.object()?;
-        let message = object["error"].as_str().unwrap_or_default();
-        match object["status"] == "error" && message.contains(message) {
+        let error = object["error"].as_str().unwrap_or_default();
+        match object["status"] == "error" && error.contains(message) {
             true => Ok(()),
             false => Err(self.report()),
         }

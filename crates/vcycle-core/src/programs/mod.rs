@@ -123,8 +123,8 @@ mod tests {
         }
     }
 
-    /// Files of which no program has been listed on a GPU since they are there. A new file belongs into `FURTHER` of
-    /// `vcycle kernels list`, or among these.
+    /// Files of which no program has been listed on a GPU since they are there. A solve that needs a new file belongs into
+    /// `commands/kernels.txt` of the program, or the file among these.
     const UNLISTED: &[&str] = &[
         "batch_narrow.c",
         "columns.c",

@@ -47,8 +47,8 @@ pub struct MemoryNeed {
 
 impl MemoryNeed {
     /// What a configuration needs for a matrix of which the size alone is known, and so many right-hand sides. Where
-    /// it leaves the choice open this is the least that would be chosen: `MemoryNeed::of` is exact once the matrix is
-    /// known.
+    /// it leaves the choice open this is the least that would be chosen: `MemoryNeed::of` estimates what is chosen once the
+    /// matrix is known.
     pub fn expected(config: &Config, extent: Extent, columns: usize, executor: &Executor) -> Self {
         let open = config.preconditioner.is_auto();
         let chosen = [
@@ -78,7 +78,7 @@ impl MemoryNeed {
         least.expect("there is a choice")
     }
 
-    /// What an attempt needs for a matrix of that size; `known` has how many unknowns a node has. Factors of the
+    /// What an attempt needs for a matrix of that size; `known` says how many unknowns a node has. Factors of the
     /// direct solver are not counted: their size shows when it orders the unknowns, and is compared then.
     pub fn of(
         attempt: &Attempt,

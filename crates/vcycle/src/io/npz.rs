@@ -146,8 +146,11 @@ fn indices(found: &[i64], axis: &'static str, limit: usize) -> Result<Vec<u32>, 
         let inside = narrow.filter(|&index| (index as usize) < limit);
         inside.ok_or_else(|| wrong(format!("{axis} index {index} is outside 0..{limit}")))
     };
-    drop(reserve::<u32>(found.len())?);
-    found.iter().map(inside).collect()
+    let mut indices = reserve(found.len())?;
+    for index in found {
+        indices.push(inside(index)?);
+    }
+    Ok(indices)
 }
 
 fn triplets<T: NpyElement>(

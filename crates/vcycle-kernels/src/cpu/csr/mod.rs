@@ -218,7 +218,7 @@ fn store_sums<A: Field, X: Scalar, Y: Scalar>(
     (row, column): (usize, usize),
     y: &mut [Y],
 ) {
-    // Registers of AVX2 hold four large numbers or eight small ones, and kernels on registers store one at a time.
+    // Registers of AVX2 hold four large numbers or eight small ones; kernels of several columns store one register at a time.
     match const { size_of::<A>() > size_of::<f32>() } {
         true => store_chunks::<A, X, Y, 4>(vectors, by, sums, (row, column), y),
         false => store_chunks::<A, X, Y, 8>(vectors, by, sums, (row, column), y),
