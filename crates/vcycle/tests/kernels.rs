@@ -1,7 +1,6 @@
 //! What runs on one device compiles for all: the programs that solves need on an OpenCL device are
 //! compiled for NVIDIA's and AMD's GPUs. Skips where there is no such device or no such compiler.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use vcycle::batch::{BatchDense, BatchMethod, BatchPreconditioner, BatchSolver};
@@ -255,20 +254,6 @@ fn one_of_each_file(programs: &[Source]) -> Vec<Source> {
     once
 }
 
-/// Those that differ in types and switches, not in numbers such as the threads of a row and the sizes of tables.
-fn of_each_kind(programs: &[Source]) -> Vec<Source> {
-    let kind = |define: &String| match define.split_once('=') {
-        Some((name, value)) if value.parse().is_ok_and(|number: u64| number > 1) => name.to_owned(),
-        _ => define.clone(),
-    };
-    let mut seen = HashSet::new();
-    let kinds = programs.iter().filter(|program| {
-        let defines: Vec<String> = program.defines.iter().map(kind).collect();
-        seen.insert((&program.file, defines))
-    });
-    kinds.cloned().collect()
-}
-
 /// Those of a file.
 fn of_file(programs: &[Source], file: &str) -> Vec<Source> {
     let own = programs.iter().filter(|program| program.file == file);
@@ -311,7 +296,7 @@ fn programs_of_one_device_compile_for_all() {
     let has = |variable: &str| std::env::var_os(variable).is_some();
     // What differs between teams, chips and vendors is seen in one program of a file.
     let once = one_of_each_file(&programs);
-    let all = [of_each_kind(&programs), of_wider_teams(&once)].concat();
+    let all = [&programs[..], &of_wider_teams(&once)].concat();
     let in_blocks = of_file(&programs, "sliced_blocks.c");
     let targets = [
         ("VCYCLE_NVRTC", "sm_80", 32, &once),
