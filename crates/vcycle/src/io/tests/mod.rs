@@ -216,6 +216,7 @@ fn streams_cut_short_are_reported() {
     }
 }
 
+#[cfg(feature = "gzip")]
 #[test]
 fn joined_gzip_streams_are_one_text() {
     use std::io::Write;
