@@ -42,6 +42,8 @@ mod properties;
 mod proxy;
 mod readback;
 mod sync;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod times;
 mod transfer;
 #[cfg(feature = "gpu")]

@@ -7,7 +7,8 @@ use std::process::Command;
 use std::sync::{Arc, Barrier, OnceLock};
 use std::{env, fs, thread};
 
-use vcycle_gpu::{Argument, Device, Error, Kernel, Memory, Result, Shape, Source, discover};
+use vcycle_gpu::testing::devices;
+use vcycle_gpu::{Argument, Device, Error, Kernel, Memory, Result, Shape, Source};
 
 const TEXT: &str = r#"
 #ifdef __OPENCL_VERSION__
@@ -39,23 +40,6 @@ const SHAPE: Shape = Shape {
     threads: 128,
 };
 
-fn names() -> Vec<String> {
-    if let Ok(names) = env::var("VCYCLE_TEST_DEVICES") {
-        return names
-            .split(',')
-            .map(|name| name.trim().to_owned())
-            .collect();
-    }
-    let devices = discover()
-        .into_iter()
-        .filter(|found| found.driver == "opencl");
-    let devices = devices.filter_map(|found| found.devices.ok()).flatten();
-    devices
-        .filter(|device| device.is_cpu)
-        .map(|device| device.name)
-        .collect()
-}
-
 /// The environment before a device was asked for: loaders of OpenCL cut the list of drivers in
 /// `OCL_ICD_FILENAMES` where it stands, and processes begun after that know the first one only.
 fn environment() -> &'static [(OsString, OsString)] {
@@ -65,11 +49,7 @@ fn environment() -> &'static [(OsString, OsString)] {
 
 fn on_every_device(test: impl Fn(&Arc<Device>)) {
     environment();
-    let names = names();
-    if names.is_empty() {
-        eprintln!("skipped: no OpenCL processor was found (scripts/opencl-cpu sets one up)");
-    }
-    for name in names {
+    for name in devices() {
         test(&Device::open(&name).unwrap());
     }
 }
@@ -111,7 +91,7 @@ fn floats(device: &Device, memory: &Memory) -> Vec<f32> {
 fn properties_make_sense() {
     on_every_device(|device| {
         let properties = device.properties();
-        assert!(names().contains(&properties.name));
+        assert!(devices().contains(&properties.name));
         assert!(!properties.model.is_empty() && !properties.driver.is_empty());
         assert!(properties.memory > 1 << 20 && properties.compute_units > 0);
         assert!(properties.max_block >= 128 && properties.local_memory >= 16 << 10);

@@ -16,6 +16,7 @@ use vcycle::multigrid::{
 };
 use vcycle::structured::StructMg;
 use vcycle::vector::Vector;
+use vcycle_gpu::testing::{names_compiler, skip};
 use vcycle_gpu::{Device, Source, compile_only, discover};
 
 /// Configurations that together use most files of kernels, in all precisions.
@@ -288,12 +289,10 @@ fn compile_all(programs: &[Source], target: &str, width: usize) {
 #[test]
 fn programs_of_one_device_compile_for_all() {
     let Some(device) = first_opencl_device() else {
-        eprintln!("skipped: there is no OpenCL device (see scripts/opencl-cpu)");
-        return;
+        return skip("opencl");
     };
     let programs = programs(&device);
     assert_all_files(&programs);
-    let has = |variable: &str| std::env::var_os(variable).is_some();
     // What differs between teams, chips and vendors is seen in one program of a file.
     let once = one_of_each_file(&programs);
     let all = [&programs[..], &of_wider_teams(&once)].concat();
@@ -306,9 +305,8 @@ fn programs_of_one_device_compile_for_all() {
     ];
     std::thread::scope(|scope| {
         for (variable, target, width, programs) in targets {
-            match has(variable) {
-                true => drop(scope.spawn(move || compile_all(programs, target, width))),
-                false => eprintln!("skipped: {variable} names no compiler for {target}"),
+            if names_compiler(variable) {
+                scope.spawn(move || compile_all(programs, target, width));
             }
         }
     });

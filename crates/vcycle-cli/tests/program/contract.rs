@@ -8,16 +8,9 @@ use vcycle::io::{self, AnyMatrix, AnyVector};
 use vcycle::matrix::Csr;
 use vcycle::scalar::c64;
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
-
 /// A file of the collection, if there is one.
 fn shared(name: &str) -> Option<PathBuf> {
-    let path = Path::new(FOLDER).join(format!("{name}.mtx.xz"));
-    if !path.exists() {
-        eprintln!("skipped: no shared matrix {name}");
-        return None;
-    }
-    Some(path)
+    vcycle_gpu::testing::shared(&format!("matrices/{name}.mtx.xz"))
 }
 
 /// A matrix, in complex numbers.

@@ -421,13 +421,9 @@ mod tests {
 
     #[test]
     fn one_pass_advances_as_three_do() {
-        let found = vcycle_gpu::discover().into_iter();
-        let devices = found.filter_map(|found| found.devices.ok()).flatten();
-        let Some(device) = devices.into_iter().find(|device| device.is_cpu) else {
-            eprintln!("skipped: no OpenCL processor here");
+        let Some(executor) = crate::testing::device() else {
             return;
         };
-        let executor = Executor::gpu(&device.name).unwrap();
         check::<f64>(&executor);
         check::<f32>(&executor);
         check::<f16>(&executor);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::names_compiler;
 
 fn source(text: &str) -> Source {
     Source {
@@ -13,15 +14,6 @@ const SCALE: &str = "extern \"C\" __global__ void scale(double *x, int n) {
     if (i < n) x[i] *= FACTOR;
 }";
 
-/// Whether the compiler that the environment names is to be tested.
-fn is_set(variable: &str) -> bool {
-    let set = std::env::var_os(variable).is_some();
-    if !set {
-        eprintln!("skipped: {variable} names no compiler (see scripts/nvrtc)");
-    }
-    set
-}
-
 #[test]
 fn targets_of_other_vendors_are_refused() {
     let message = compile_only("x86", &source(SCALE)).unwrap_err().to_string();
@@ -33,7 +25,7 @@ fn targets_of_other_vendors_are_refused() {
 
 #[test]
 fn nvrtc_compiles_without_a_device() {
-    if !is_set("VCYCLE_NVRTC") {
+    if !names_compiler("VCYCLE_NVRTC") {
         return;
     }
     for target in ["sm_80", "sm_90", "sm_100"] {
@@ -44,7 +36,7 @@ fn nvrtc_compiles_without_a_device() {
 
 #[test]
 fn devices_newer_than_nvrtc_get_intermediate_code() {
-    if !is_set("VCYCLE_NVRTC") {
+    if !names_compiler("VCYCLE_NVRTC") {
         return;
     }
     let code = compile_only("sm_999", &source(SCALE)).unwrap();
@@ -57,7 +49,7 @@ fn devices_newer_than_nvrtc_get_intermediate_code() {
 
 #[test]
 fn the_compilers_log_names_file_and_line() {
-    if !is_set("VCYCLE_NVRTC") {
+    if !names_compiler("VCYCLE_NVRTC") {
         return;
     }
     let wrong = source("extern \"C\" __global__ void wrong() {\n  missing = 1;\n}");
@@ -74,7 +66,7 @@ fn the_compilers_log_names_file_and_line() {
 
 #[test]
 fn hiprtc_compiles_without_a_device() {
-    if !is_set("VCYCLE_HIPRTC") {
+    if !names_compiler("VCYCLE_HIPRTC") {
         return;
     }
     let code = compile_only("gfx90a", &source(SCALE)).unwrap();

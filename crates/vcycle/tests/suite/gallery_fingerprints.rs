@@ -4,18 +4,11 @@ use serde_json::Value;
 use vcycle::executor::Executor;
 use vcycle::gallery::{self, Problem};
 use vcycle::matrix::Csr;
+use vcycle_gpu::testing::shared;
 
-const FILE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../../shared/fingerprints.json"
-);
-
-/// The figures of `spec`, or of one of its `variant`s; `None`, said aloud, without the file.
+/// The figures of `spec`, or of one of its `variant`s; `None` without the file.
 fn fingerprint(spec: &str, variant: Option<&str>) -> Option<Value> {
-    let Ok(text) = std::fs::read_to_string(FILE) else {
-        eprintln!("skipped: no fingerprints at {FILE}");
-        return None;
-    };
+    let text = std::fs::read_to_string(shared("fingerprints.json")?).unwrap();
     let all: Value = serde_json::from_str(&text).unwrap();
     let figures = &all[spec];
     Some(variant.map_or(figures, |name| &figures[name]).clone())

@@ -140,11 +140,10 @@ mod tests {
     #[test]
     fn measured_fields_are_read_and_others_refused() {
         assert!(Permeability::read("nowhere", &SPE10).is_err());
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/grids");
-        if !Path::new(folder).join(SPE10.files[0]).exists() {
-            eprintln!("no {folder}: skipped");
+        let Some(folder) = vcycle_core::testing::shared("grids") else {
             return;
-        }
+        };
+        let folder = folder.to_str().unwrap();
         let field = Permeability::read(folder, &SPE10).unwrap();
         assert_eq!(field.at([0, 0, 0])[0], 0.064542);
         assert_eq!(field.at([119, 439, 3]), field.at([0, 0, 0]));

@@ -1,4 +1,3 @@
-use std::path::Path;
 use std::sync::Arc;
 
 use super::super::testing::{
@@ -222,11 +221,10 @@ fn no_scalar_problem_is_taken_for_one_with_nodes() {
 
 #[test]
 fn matrices_of_structures_have_nodes_and_others_have_none() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/matrices");
-    let Ok(files) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: no matrices beside the checkout");
+    let Some(folder) = vcycle_core::testing::shared("matrices") else {
         return;
     };
+    let files = std::fs::read_dir(&folder).unwrap();
     let expected = [
         ("LF10", 2),
         ("bcsstk02", 3),

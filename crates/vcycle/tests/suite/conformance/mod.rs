@@ -18,24 +18,10 @@ use vcycle::config::{self, Config};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::matrix::Csr;
 use vcycle::vector::Vector;
-
-/// Devices the suite runs on: those of `VCYCLE_TEST_DEVICES` (separated by commas), or all OpenCL processors where that is not
-/// set.
-fn names() -> Vec<String> {
-    if let Ok(names) = std::env::var("VCYCLE_TEST_DEVICES") {
-        return names.split(',').map(|n| n.trim().to_owned()).collect();
-    }
-    let found = vcycle_gpu::discover().into_iter();
-    let devices = found.filter_map(|found| found.devices.ok()).flatten();
-    devices.filter(|d| d.is_cpu).map(|d| d.name).collect()
-}
+use vcycle_gpu::testing::devices;
 
 fn on_each(case: fn(&Executor)) {
-    let names = names();
-    if names.is_empty() {
-        eprintln!("skipped: no OpenCL processor here, and VCYCLE_TEST_DEVICES names no device");
-    }
-    for name in names {
+    for name in devices() {
         eprintln!("on {name}");
         case(&Executor::gpu(&name).unwrap());
     }
