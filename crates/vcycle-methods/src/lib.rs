@@ -5,6 +5,7 @@
 //! an operation runs. The library `vcycle` is the interface for users; this crate may change with every version.
 
 pub mod batch;
+pub mod counts;
 mod dense;
 pub mod eigen;
 pub mod gallery;

@@ -42,16 +42,19 @@ impl std::fmt::Debug for Threads {
     }
 }
 
+/// Threads of a team are fewer. No machine has as many cores, and a system runs out of memory for their stacks in ways that end a process.
+pub const MOST_THREADS: usize = 4096;
+
 impl Threads {
     /// So many threads, the calling one among them.
     ///
     /// # Errors
-    /// For no thread at all, and when threads cannot be started.
+    /// For no thread at all, for [`MOST_THREADS`] and more, and when threads cannot be started.
     pub fn new(count: usize) -> Result<Self, Refusal> {
         match count {
-            0 => Err(Refusal::Parameter {
+            0 | MOST_THREADS.. => Err(Refusal::Parameter {
                 parameter: "threads",
-                reason: "must be at least 1".to_owned(),
+                reason: format!("must be at least 1 and below {MOST_THREADS}"),
             }),
             1 => Ok(Self::alone()),
             _ => Self::start(count),

@@ -112,8 +112,11 @@ impl NearNullspace {
         }
     }
 
-    /// Fails if they are not for a matrix of so many rows.
-    pub(super) fn check(&self, rows: usize) -> Result<()> {
+    /// Whether they are for a matrix of so many rows.
+    ///
+    /// # Errors
+    /// For vectors of another length, and rows that are not whole nodes.
+    pub fn check(&self, rows: usize) -> Result<()> {
         for vector in self.vectors.iter() {
             let (expected, found) = (Size::new(rows, 1), Size::new(vector.len(), 1));
             check_size("near-nullspace", expected, found)?;

@@ -4,8 +4,10 @@ use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use vcycle_methods::counts;
 
 use super::reader::{ParameterError, ParameterReader};
+
 use crate::error::{ConfigError, nearest};
 
 pub(super) type Table = Map<String, Value>;
@@ -17,6 +19,7 @@ where
 {
     let read = |table: Table| P::deserialize(ParameterReader(Value::Object(table)));
     for (key, value) in &table {
+        check_counts(place, key, value)?;
         // One key at a time, because an error does not name it.
         let alone = Table::from_iter([(key.clone(), value.clone())]);
         read(alone).map_err(|error| match error {
@@ -30,6 +33,24 @@ where
         })?;
     }
     read(table).map_err(|error| bad_value(place, "", &Value::Null, error.to_string()))
+}
+
+/// Fails for counts that nothing bounds.
+fn check_counts(place: &str, key: &str, value: &Value) -> Result<(), ConfigError> {
+    let refused = |reason| bad_value(place, key, value, reason);
+    let inner = |(key, value): (&String, &Value)| check_counts(place, key, value);
+    match value {
+        Value::Number(number) => {
+            let count = number.as_u64().unwrap_or(0);
+            counts::check(key, count).map_err(refused)
+        }
+        Value::Object(table) => table.iter().try_for_each(inner),
+        Value::Array(tables) => {
+            let tables = tables.iter().filter_map(Value::as_object);
+            tables.flatten().try_for_each(inner)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The keys of a parameter struct, as serde knows them.

@@ -95,8 +95,8 @@ macro_rules! smoothers {
             /// Sets the parameter from text.
             fn set(&mut self, text: &str) -> Result<(), String> {
                 match self {
-                    $(Self::$variant { $parameter } => *$parameter = number(text)?,)*
-                    Self::Solver { iterations, .. } => *iterations = number(text)?,
+                    $(Self::$variant { $parameter } => *$parameter = number(stringify!($parameter), text)?,)*
+                    Self::Solver { iterations, .. } => *iterations = number("iterations", text)?,
                     Self::Auto | Self::Own(_) => return Err("it has no parameter".to_owned()),
                 }
                 Ok(())
@@ -289,6 +289,9 @@ mod tests {
             let smoother: Smoother = name.parse().unwrap();
             assert_eq!(smoother.to_string().parse::<Smoother>().unwrap(), smoother);
         }
+        let endless = "chebyshev:9223372036854775807".parse::<Smoother>();
+        let message = endless.unwrap_err().to_string();
+        assert!(message.contains("at most 100000"), "{message}");
         let half: Smoother = "jacobi:0.5".parse().unwrap();
         assert_eq!(half, Smoother::Jacobi { weight: 0.5 });
     }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::counts;
 use crate::linop::AnyFactory;
 use crate::multigrid::own::limits;
 use crate::operations::HostStage;
@@ -90,7 +91,10 @@ impl SmootherEntry {
     }
 }
 
-/// The number of a smoother, from text.
-pub(super) fn number<N: FromStr<Err: Display>>(text: &str) -> Result<N, String> {
+/// The parameter of a smoother, from text.
+pub(super) fn number<N: FromStr<Err: Display>>(parameter: &str, text: &str) -> Result<N, String> {
+    if let Ok(count) = text.parse() {
+        counts::check(parameter, count)?;
+    }
     text.parse().map_err(|error: N::Err| error.to_string())
 }

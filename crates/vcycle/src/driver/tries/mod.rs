@@ -61,6 +61,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         }
         let stop = config.stop.stop()?;
         let near = system.near_nullspace.as_ref();
+        a.agree(near.map_or(Ok(()), |near| near.check(a.rows())))?;
         let stencil = a.stencil(config);
         let nullspace = Projection::of(config.nullspace, a, near)?;
         // What else is to be known of a matrix takes time, and matters where a factorisation is a choice.
