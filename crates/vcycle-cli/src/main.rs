@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod error;
 mod input;
+mod interrupt;
 mod output;
 
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use args::{Cli, Command, DevicesArgs, InfoArgs};
 use clap::{CommandFactory, Parser};
 use console::style;
 use error::{CliError, Result};
-use output::print;
+use output::{check_printed, complain, print, printed};
 use vcycle::communicator::mpi;
 use vcycle::executor::Executor;
 use vcycle::memory::LargePages;
@@ -27,6 +28,7 @@ const BAD_INPUT: u8 = 2;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
+    interrupt::survive_large_files();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return refuse_arguments(&error),
@@ -34,7 +36,8 @@ fn main() -> ExitCode {
     open_few_queues(&cli.command);
     let json = wants_json(&cli.command);
     let unmatched = refuses_matching(&cli.command);
-    let status = run(cli.command).unwrap_or_else(|error| refuse(&error, json, unmatched));
+    let status = run(cli.command).and_then(|status| check_printed().map(|()| status));
+    let status = status.unwrap_or_else(|error| refuse(&error, json, unmatched));
     vcycle_gpu::finish();
     mpi::finish();
     status
@@ -91,11 +94,12 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && json {
         print_json_error(error.to_string().trim_end(), None);
     }
-    // Nothing can be done where even the complaint cannot be printed.
-    let _ = error.print();
-    match error.use_stderr() {
-        true => ExitCode::from(BAD_INPUT),
-        false => ExitCode::SUCCESS,
+    printed(error.print());
+    match (error.use_stderr(), check_printed()) {
+        (false, Ok(())) => ExitCode::SUCCESS,
+        (false, Err(error)) => refuse(&error, json, false),
+        // Nothing can be done where even the complaint cannot be printed.
+        (true, _) => ExitCode::from(BAD_INPUT),
     }
 }
 
@@ -115,10 +119,10 @@ fn refuse(error: &CliError, json: bool, unmatched: bool) -> ExitCode {
     }
     let whose = mpi::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
     let begin = style("error:").red().bold().for_stderr();
-    eprintln!("{begin} {whose}{error}");
+    complain(&format!("{begin} {whose}{error}"));
     if let Some(hint) = hint {
         let begin = style("hint:").yellow().bold().for_stderr();
-        eprintln!("{begin} {hint}");
+        complain(&format!("{begin} {hint}"));
     }
     if mpi::rank().is_some() {
         // The launcher has to pass it on before it ends all ranks, which may wait for this one.

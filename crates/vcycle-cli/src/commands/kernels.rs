@@ -14,8 +14,8 @@ use vcycle_gpu::{Compiled, Device, Source, compile_only, write_archive};
 
 use crate::args::KernelsCommand;
 use crate::error::{CliError, Result};
-use crate::output::print;
 use crate::output::progress::Progress;
+use crate::output::{complain, print};
 
 /// What is solved to see which programs are needed.
 const SOLVES: &str = include_str!("kernels.txt");
@@ -118,7 +118,7 @@ fn list(device: &str) -> Result<()> {
     let mut seen = HashSet::new();
     for (problem, text) in solves() {
         if let Err(error) = solve(problem, &configuration(text)?, &executor) {
-            eprintln!("{problem}, {text}: {error}");
+            complain(&format!("{problem}, {text}: {error}"));
         }
         let lines = device.programs();
         for line in lines.iter().filter_map(programs::line) {

@@ -50,7 +50,8 @@ pub fn fed(command: &mut Command, bytes: &[u8]) -> Run {
     ended(child.wait_with_output().expect("the program ends"))
 }
 
-fn ended(output: Output) -> Run {
+/// What a program that has ended left behind.
+pub fn ended(output: Output) -> Run {
     Run {
         status: output.status.code().expect("the program exits by itself"),
         stdout: String::from_utf8(output.stdout).expect("stdout is text"),

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::common::{ok, run, scratch, vcycle};
+use crate::common::{ended, ok, run, scratch, vcycle};
 
 /// `script` gives its command a terminal; without it there is nothing to test.
 #[test]
@@ -88,4 +88,106 @@ fn what_info_advises_works() {
             ok(&arguments.replace("report.html", &report));
         }
     }
+}
+
+/// What is lost on its way out is an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = || {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    let lost = "standard output: cannot be written: No space left";
+    for arguments in [
+        "solve poisson5:8 --json",
+        "info poisson5:8",
+        "config",
+        "problems",
+        "--help",
+        "completions bash",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vcycle"));
+        let command = command
+            .args(arguments.split(' '))
+            .stdout(full())
+            .stderr(Stdio::piped());
+        let run = ended(command.spawn().unwrap().wait_with_output().unwrap());
+        assert!(
+            run.status == 2 && run.stderr.contains(lost),
+            "{arguments}: {}",
+            run.stderr
+        );
+    }
+    for option in ["--trace", "--report", "--precond amg --plot-coarsening"] {
+        let run = vcycle(&format!("solve poisson5:40 -q {option} /dev/full"));
+        assert!(
+            run.status == 2 && run.stderr.contains("/dev/full: cannot be written"),
+            "{option}: {}",
+            run.stderr
+        );
+    }
+}
+
+/// Beyond the size that files may have here, the old one stays.
+#[cfg(unix)]
+#[test]
+fn a_file_that_grows_too_large_leaves_the_old_one() {
+    let path = scratch("limited.mtx");
+    std::fs::write(&path, "old").unwrap();
+    let program = env!("CARGO_BIN_EXE_vcycle");
+    let script = format!(
+        "ulimit -f 1; {program} gen poisson5:60 -o {}",
+        path.display()
+    );
+    let run = run(Command::new("sh").args(["-c", &script]));
+    assert!(
+        run.status == 2 && run.stderr.contains("File too large"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), b"old");
+}
+
+/// Whether a process handles SIGINT, which vcycle does once iterations have begun.
+#[cfg(target_os = "linux")]
+fn handles_interrupts(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    u64::from_str_radix(caught.unwrap().trim(), 16).unwrap() & 2 != 0
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_solve_writes_its_best_iterate() {
+    let path = scratch("interrupted.mtx");
+    let trace = scratch("interrupted.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vcycle"));
+    let options =
+        "solve poisson5:200 --solver cg --precond none --rtol 0 --max-iters 1000000 --json -o";
+    command
+        .args(options.split(' '))
+        .arg(&path)
+        .arg("--trace")
+        .arg(&trace);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !handles_interrupts(child.id()) {
+        std::thread::yield_now();
+    }
+    let id = child.id().to_string();
+    Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let run = ended(child.wait_with_output().unwrap());
+    assert_eq!(
+        (run.status, run.json()["status"].as_str()),
+        (1, Some("interrupted")),
+        "{}",
+        run.stderr
+    );
+    assert!(path.exists() && trace.exists());
 }

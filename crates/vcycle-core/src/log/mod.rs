@@ -52,6 +52,10 @@ pub trait Observer {
     fn wants_stop(&self) -> bool {
         false
     }
+    /// Whether stages are of interest. Where no observer wants them, they cost nothing.
+    fn watches_stages(&self) -> bool {
+        true
+    }
     /// Whether to measure the time of stages. On a device this takes time: the host then waits for each stage
     /// to end.
     fn times_stages(&self) -> bool {
@@ -84,6 +88,9 @@ impl<O: Observer> Observer for Rc<RefCell<O>> {
     fn wants_stop(&self) -> bool {
         self.borrow().wants_stop()
     }
+    fn watches_stages(&self) -> bool {
+        self.borrow().watches_stages()
+    }
     fn times_stages(&self) -> bool {
         self.borrow().times_stages()
     }
@@ -95,6 +102,8 @@ pub struct Log {
     observers: RefCell<Vec<Box<dyn Observer>>>,
     device: RefCell<Option<Executor>>,
     memory: Option<Listening>,
+    /// Whether an observer wants the stages.
+    stages: bool,
 }
 
 impl Log {
@@ -109,13 +118,9 @@ impl Log {
         if observer.watches_memory() && self.memory.is_none() {
             self.memory = Some(Listening::begin());
         }
+        self.stages |= observer.watches_stages();
         self.observers.borrow_mut().push(Box::new(observer));
         self
-    }
-
-    /// Whether there are no observers.
-    pub fn is_empty(&self) -> bool {
-        self.observers.borrow().is_empty()
     }
 
     /// Whether an observer measures the time of stages.
@@ -145,15 +150,15 @@ impl Log {
         }
     }
 
-    /// Begins a stage that ends with the guard; its bytes are counted only if there are observers.
+    /// Begins a stage that ends with the guard; its bytes are counted only if an observer wants them.
     pub fn stage_of(&self, name: &str, bytes: impl FnOnce() -> usize) -> StageGuard<'_> {
-        let bytes = if self.is_empty() { 0 } else { bytes() };
+        let bytes = if self.stages { bytes() } else { 0 };
         self.stage(name, bytes)
     }
 
     /// Begins a stage that ends with the guard.
     pub fn stage(&self, name: &str, bytes: usize) -> StageGuard<'_> {
-        if self.is_empty() {
+        if !self.stages {
             return StageGuard { open: None };
         }
         self.catch_up();

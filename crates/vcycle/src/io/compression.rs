@@ -4,11 +4,12 @@
 use std::fs::File;
 #[cfg(any(feature = "gzip", feature = "xz"))]
 use std::io::BufReader;
-use std::io::{BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::new_file::NewFile;
 use crate::error::Problem;
 
 /// How a stream is compressed.
@@ -212,9 +213,9 @@ pub(super) fn create(
     fill: impl FnOnce(&mut dyn Write) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
     let codec = compression.codec()?;
-    let mut file = BufWriter::new(File::create(path).map_err(Problem::Unwritable)?);
+    let mut file = NewFile::create(path).map_err(Problem::Unwritable)?;
     (codec.encode)(&mut file, Box::new(fill))?;
-    Ok(file.flush()?)
+    Ok(file.finish()?)
 }
 
 #[cfg(test)]

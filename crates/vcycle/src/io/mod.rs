@@ -29,6 +29,7 @@
 mod compression;
 mod matrix_market;
 mod memory;
+mod new_file;
 mod npy;
 mod npz;
 mod stream;
@@ -42,6 +43,7 @@ use crate::error::{Fault, in_file};
 pub use crate::error::{FileError, Place, Problem};
 use compression::Compression;
 use memory::Admission;
+pub use new_file::NewFile;
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;

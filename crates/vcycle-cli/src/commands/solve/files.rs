@@ -1,8 +1,7 @@
 //! The files a solve writes, and what is recorded for them while it runs.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::BufWriter;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,10 +14,11 @@ use vcycle::matrix::Csr;
 use crate::args::SolveArgs;
 use crate::error::{CliError, Result};
 use crate::input::Source;
+use crate::interrupt::Interrupt;
 use crate::output::progress::Progress;
 use crate::output::report::HtmlReport;
 use crate::output::summary::Summary;
-use crate::output::{picture, spy};
+use crate::output::{picture, spy, write_file};
 
 /// Fails where a file could not be written after a long solve, for want of its folder.
 pub fn check_folders(args: &SolveArgs) -> Result<()> {
@@ -62,9 +62,7 @@ impl<T: Wide> Answer<T> {
             picture::write(path, amg, source, a)?;
         }
         if let Some(path) = &args.trace {
-            let file = File::create(path).map(BufWriter::new);
-            let written = file.and_then(|file| self.trace.write_to(file));
-            written.map_err(CliError::writing(path))?;
+            write_file(path, |out| self.trace.write_to(out))?;
         }
         if let Some(path) = &args.report {
             let report = HtmlReport {
@@ -74,7 +72,7 @@ impl<T: Wide> Answer<T> {
                 spy: spy::svg(a.pattern()),
                 tolerance: config.stop.rtol,
             };
-            std::fs::write(path, report.html()).map_err(CliError::writing(path))?;
+            write_file(path, |out| out.write_all(report.html().as_bytes()))?;
         }
         Ok(())
     }
@@ -98,9 +96,9 @@ pub struct Records {
 }
 
 impl Records {
-    /// Observers cost a little in every iteration: only those whose output is asked for.
+    /// Observers of stages cost a little in every iteration: only those whose output is asked for.
     pub fn log(&self, args: &SolveArgs, progress: &Progress) -> Log {
-        let mut log = Log::new();
+        let mut log = Log::new().with(Interrupt::default());
         if progress.is_shown() {
             log = log.with(progress.clone());
         }

@@ -74,6 +74,9 @@ impl Task<'_> {
         let mut summary = self.solve_one(first, reading, kept, 1)?;
         show(self.args, &overview(&summary), &summary);
         for (number, source) in (2..).zip(then) {
+            if summary.then.last().unwrap_or(&summary).status == "interrupted" {
+                break;
+            }
             let (system, reading) = self.read(source)?;
             let system = system.of::<T>().ok_or_else(|| mixed(source))?;
             let next = self.solve_one(system, reading, Some(&mut steps), number)?;

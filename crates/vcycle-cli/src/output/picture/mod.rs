@@ -4,6 +4,7 @@ mod groups;
 mod lattice;
 
 use std::fmt::Write;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use vcycle_plot::escape;
 use self::groups::Key;
 use self::lattice::Lattice;
 use super::format::count;
+use super::write_file;
 use crate::error::{CliError, Result};
 use crate::input::Source;
 
@@ -46,7 +48,7 @@ pub fn write<T: Wide>(path: &Path, amg: &Amg, source: &Source, a: &Arc<Csr<T>>) 
         )));
     }
     let svg = svg(&source.name, points, &maps);
-    std::fs::write(path, svg).map_err(CliError::writing(path))
+    write_file(path, |out| out.write_all(svg.as_bytes()))
 }
 
 /// The points of a system, if they can be drawn.
