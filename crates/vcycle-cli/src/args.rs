@@ -200,7 +200,7 @@ pub struct SolveArgs {
     /// Iterations to allow [default: 10000]
     #[arg(long, value_name = "N")]
     pub max_iters: Option<usize>,
-    /// Seconds to allow for the iterations
+    /// Seconds to allow for set-up and iterations
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub time_limit: Option<f64>,
     /// Write the solution; those of further matrices are numbered: x.mtx, x-2.mtx, x-3.mtx...

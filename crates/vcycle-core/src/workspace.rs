@@ -1,12 +1,13 @@
 //! Scratch memory and observers of one solve.
 
 use std::any::{Any, TypeId};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
+use std::time::Instant;
 
 use crate::arrays::{Scalars, Vector};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::log::{Log, StageGuard};
 use crate::scalar::Scalar;
@@ -32,6 +33,8 @@ pub struct Workspace {
     pool: RefCell<HashMap<Key, Vec<Box<dyn Any>>>>,
     log: Log,
     watchful: bool,
+    /// From when on no product begins.
+    end: Cell<Option<Instant>>,
 }
 
 /// Scratch is interchangeable when type, shape and executor are the same.
@@ -89,6 +92,25 @@ impl Workspace {
     /// Whether operators are to look for infinities.
     pub fn is_watchful(&self) -> bool {
         self.watchful
+    }
+
+    /// From `end` on products and steps of set-ups fail, until the guard is dropped: a single application of an operator may take
+    /// longer than the time that is allowed. An earlier end stays in force.
+    #[must_use = "the end is taken back when this is dropped"]
+    pub fn end_by(&self, end: Option<Instant>) -> EndGuard<'_> {
+        let before = self.end.get();
+        let ends = [before, end].into_iter().flatten();
+        self.end.set(ends.min());
+        EndGuard { ws: self, before }
+    }
+
+    /// Fails once the time allowed is used up.
+    #[inline]
+    pub fn check_time(&self) -> Result<()> {
+        match self.end.get() {
+            Some(end) if Instant::now() >= end => Err(Error::OutOfTime),
+            _ => Ok(()),
+        }
     }
 
     /// The observers of the run.
@@ -166,6 +188,18 @@ impl Workspace {
     }
 }
 
+/// An end of [`Workspace::end_by`], in force until this is dropped.
+pub struct EndGuard<'w> {
+    ws: &'w Workspace,
+    before: Option<Instant>,
+}
+
+impl Drop for EndGuard<'_> {
+    fn drop(&mut self) {
+        self.ws.end.set(self.before);
+    }
+}
+
 /// Scratch lent by a [`Workspace`]; goes back when dropped.
 pub struct Scratch<'w, P: Pooled> {
     item: Option<Box<P>>,
@@ -209,5 +243,15 @@ mod tests {
         assert_eq!(again.host().unwrap().as_ptr(), address);
         let another = ws.vector::<f64>(&cpu, 10, 2).unwrap();
         assert_ne!(another.host().unwrap().as_ptr(), address);
+    }
+
+    #[test]
+    fn the_earlier_end_counts_until_it_is_taken_back() {
+        let ws = Workspace::new();
+        let outer = ws.end_by(Some(Instant::now()));
+        drop(ws.end_by(None));
+        assert!(matches!(ws.check_time(), Err(Error::OutOfTime)));
+        drop(outer);
+        ws.check_time().unwrap();
     }
 }

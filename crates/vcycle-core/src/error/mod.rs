@@ -64,6 +64,9 @@ pub enum Error {
     /// Ranks do not get together, or MPI refuses.
     #[error("{0}")]
     Team(String),
+    /// The time allowed was used up before there was anything to return.
+    #[error("the time allowed was used up before there was a solution")]
+    OutOfTime,
     /// An operator that has no entries was given to a component that needs them.
     #[error("{component} needs the entries of a matrix, but this operator is matrix-free")]
     NeedsEntries { component: &'static str },

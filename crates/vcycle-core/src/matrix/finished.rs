@@ -33,6 +33,7 @@ macro_rules! finished_products {
             y: &mut $crate::vector::Vector<$y>,
             ws: &$crate::workspace::Workspace,
         ) -> $crate::error::Result<()> {
+            ws.check_time()?;
             self.finished(x, &$crate::operations::Finish::Apply, y, ws)
         }
 
@@ -44,6 +45,7 @@ macro_rules! finished_products {
             y: &mut $crate::vector::Vector<$y>,
             ws: &$crate::workspace::Workspace,
         ) -> $crate::error::Result<()> {
+            ws.check_time()?;
             let z = None;
             let finish = $crate::operations::Finish::Combine { alpha, beta, z };
             self.finished(x, &finish, y, ws)
@@ -56,6 +58,7 @@ macro_rules! finished_products {
             r: &mut $crate::vector::Vector<$y>,
             ws: &$crate::workspace::Workspace,
         ) -> $crate::error::Result<()> {
+            ws.check_time()?;
             self.finished(x, &$crate::operations::Finish::residual(b), r, ws)
         }
     };
@@ -72,6 +75,7 @@ macro_rules! finished_products {
         where
             $y: $crate::scalar::Mixes<$y, $y>,
         {
+            ws.check_time()?;
             self.finished(x, &$crate::operations::Finish::Relax(sweep), y, ws)
         }
     };

@@ -15,6 +15,8 @@ pub use column::is_rounding;
 pub use criterion::{Criterion, Progress};
 pub use monitor::Monitor;
 #[doc(hidden)]
+pub use monitor::late;
+#[doc(hidden)]
 pub use narrow::Wide;
 pub use outcome::{ColumnOutcome, Outcome, Part, Status};
 

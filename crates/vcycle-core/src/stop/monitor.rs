@@ -1,6 +1,6 @@
 //! The judge of a running solve: which columns go on, and why the others ended.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use num_traits::{One, Zero};
 
@@ -56,6 +56,11 @@ pub(super) struct Deferred {
     pub judge: Judge,
     /// Whether the device checks convergence.
     pub on: bool,
+}
+
+/// How late the end of an iteration may be before its products are cut short.
+pub fn late(limit: Duration) -> Duration {
+    (limit / 20).max(Duration::from_millis(250))
 }
 
 impl<T: Scalar> Monitor<T> {
@@ -145,6 +150,14 @@ impl<T: Scalar> Monitor<T> {
     /// Ends one column, if it has not ended yet.
     pub fn end(&mut self, column: usize, status: Status) -> Result<()> {
         self.columns[column].end(status, self.iteration);
+        self.activate()
+    }
+
+    /// Ends the columns that have not ended yet.
+    pub fn end_all(&mut self, status: Status) -> Result<()> {
+        let iteration = self.iteration;
+        let columns = self.columns.iter_mut();
+        columns.for_each(|column| column.end(status, iteration));
         self.activate()
     }
 
@@ -270,6 +283,14 @@ impl<T: Scalar> Monitor<T> {
             None if self.stop.time.is_none() => Ok(false),
             None => self.active.executor().any(self.is_late()),
         }
+    }
+
+    /// From when on no product begins: an iteration that ends a little late still counts. Ranks look at the time between iterations
+    /// alone, where they decide together.
+    pub fn end_of_products(&self) -> Option<Instant> {
+        let end = |limit: Duration| self.start.checked_add(limit + late(limit));
+        let alone = self.active.executor().team().is_none();
+        self.stop.time.filter(|_| alone).and_then(end)
     }
 
     pub(super) fn is_late(&self) -> bool {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::report::{Report, StageTime};
+use crate::error::Result;
 use crate::executor::{Executor, Moment, Workspace};
 use crate::log::StageGuard;
 use crate::operations::HostStages;
@@ -49,10 +50,11 @@ impl<'w> Clock<'w> {
         }
     }
 
-    /// Begins a stage of `level` that ends with the guard.
-    pub fn stage(&self, level: usize, name: &'static str) -> Ticking<'_> {
+    /// Begins a stage of `level` that ends with the guard; fails once the time allowed is used up.
+    pub fn stage(&self, level: usize, name: &'static str) -> Result<Ticking<'_>> {
+        self.ws.check_time()?;
         let outer = self.ws.stage(&format!("level {level}"), 0);
-        Ticking {
+        Ok(Ticking {
             clock: self,
             level,
             name,
@@ -60,7 +62,7 @@ impl<'w> Clock<'w> {
             moment: self.executor.moment(),
             _inner: self.ws.stage(name, 0),
             _outer: outer,
-        }
+        })
     }
 
     /// Keeps something to be said.

@@ -99,7 +99,7 @@ impl<T: Scalar> Hierarchy<T> {
         let rows = all_rows(&set);
         let precisions = for_level::precisions(&amg, rows.iter().copied(), Unit::of(T::KIND))?;
         let symmetric = {
-            let _stage = clock.stage(0, "analysis");
+            let _stage = clock.stage(0, "analysis")?;
             let alone = set.levels.first().filter(|_| set.gathered.is_none());
             match alone {
                 Some(finest) if amg.has_one_way_sweeps() => finest.a.symmetric_and_positive()?[0],
@@ -152,7 +152,7 @@ impl<T: Scalar> Hierarchy<T> {
         }
         let [cycle, full] = made?;
         if a.executor().is_device() && !ready {
-            let _stage = clock.stage(0, "first cycle");
+            let _stage = clock.stage(0, "first cycle")?;
             first_cycle(cycle.as_ref())?;
         }
         clock.report(&mut report);

@@ -58,7 +58,7 @@ impl Amg {
         if is_there == a.local().executor().is_device() {
             return Ok(a);
         }
-        let _stage = clock.stage(number, "copy");
+        let _stage = clock.stage(number, "copy")?;
         let moved = match is_there {
             true => shared.on(rank).and_then(|shared| shared.with_rows_there()),
             false => shared.on(&rank.on_host()),

@@ -266,7 +266,7 @@ impl Setup {
 
     fn updated<T: Scalar>(&self, a: &Arc<dyn LinOp<T>>, clock: &Clock<'_>) -> Result<Levels> {
         let finest = {
-            let _stage = clock.stage(0, "analysis");
+            let _stage = clock.stage(0, "analysis")?;
             let finest = finest(self.amg.host_rows_needed(), a)?;
             finest.agree(self.check(&finest))?;
             finest
@@ -323,7 +323,7 @@ impl Setup {
             level.a = self
                 .amg
                 .shared_there(number, level.a.clone(), rank, clock)?;
-            let _stage = clock.stage(number, "galerkin");
+            let _stage = clock.stage(number, "galerkin")?;
             let coarse = step.coarse(&level.a, &self.amg)?;
             level.radius = step.measured.then(|| level.a.radius()).transpose()?;
             level.transfer = Some(step.transfer.clone());

@@ -71,7 +71,7 @@ pub(super) fn analysed<T: Scalar, V: Wide>(
     near_nullspace: &NearNullspace,
     clock: &Clock<'_>,
 ) -> Result<(Amg, LevelMatrix<V>, Unknowns)> {
-    let _stage = clock.stage(0, "analysis");
+    let _stage = clock.stage(0, "analysis")?;
     if V::KIND.is_complex() {
         amg.check_complex(near_nullspace)?;
     }
@@ -155,7 +155,7 @@ pub(super) fn coarsen<V: Wide>(
         return Ok(());
     };
     let (whole, mut of_all) = {
-        let _stage = clock.stage(number, "gathering");
+        let _stage = clock.stage(number, "gathering")?;
         let host = a.executor().alone();
         let whole = a.gathered()?.map(|whole| whole.into_executor(&host));
         (a.team().agree(whole.transpose())?, unknowns.gathered(&a)?)
@@ -199,19 +199,19 @@ fn step<V: Wide>(
     let strength = is_used.then_some(amg.strength);
     let block = unknowns.node_rows(amg, level);
     let near = {
-        let _stage = a.is_of_ranks().then(|| stage("overlap"));
+        let _stage = a.is_of_ranks().then(|| stage("overlap")).transpose()?;
         a.near(amg.rings(interpolation), block)?
     };
     let mut here = unknowns.near(&near.rows)?;
     let seen = a.agree(magnitudes(&near.matrix))?;
     let view = {
-        let _stage = stage("strength");
+        let _stage = stage("strength")?;
         let rows = (seen.as_ref(), &near.rows);
         a.agree(View::new(amg, strength, rows, &here))?
     };
     let stalls = |count: usize| count as f64 > STALLED * rows as f64;
     let mut choice = {
-        let _stage = stage("coarsening");
+        let _stage = stage("coarsening")?;
         let graph = Graph {
             a: view.matrix(),
             strength: view.strength(),
@@ -241,7 +241,7 @@ fn step<V: Wide>(
     };
     let mut fit = None;
     if interpolation.fits_vectors() {
-        let _stage = stage("interpolation");
+        let _stage = stage("interpolation")?;
         (choice, fit) = fitted(&stages, choice, &view, &mut here)?;
     }
     let count = view.coarse_rows(choice.count(), &here);
@@ -263,7 +263,7 @@ fn step<V: Wide>(
         ..stages
     };
     let (own, made) = {
-        let _stage = stage("interpolation");
+        let _stage = stage("interpolation")?;
         (
             stages.own_restriction(&choice.coarse, &here)?,
             stages.prolongation(&choice.coarse, fit, view, &mut here)?,
@@ -279,7 +279,7 @@ fn step<V: Wide>(
         true => here.own(columns, grouped || interpolation.fits_vectors()),
         false => here,
     };
-    let _stage = stage("galerkin");
+    let _stage = stage("galerkin")?;
     // Restrictions of their own are not made of the same blocks.
     let block = own.as_ref().map_or(block, |_| Size::square(1));
     let restriction = match own {

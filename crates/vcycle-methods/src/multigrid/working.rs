@@ -103,7 +103,7 @@ where
     C: Working + Stores<W> + SetUpIn<Wide = W::Wide>,
 {
     let below = C::cycles(plan, level + 1)?;
-    let _stage = plan.clock.stage(level, "smoothers");
+    let _stage = plan.clock.stage(level, "smoothers")?;
     let LevelParts {
         a,
         restrict,
@@ -178,7 +178,7 @@ where
     f32: Mixes<W, W>,
     f64: Mixes<W, W>,
 {
-    let _stage = plan.clock.stage(level, "coarsest solver");
+    let _stage = plan.clock.stage(level, "coarsest solver")?;
     let matrices = plan.take();
     let (a, whole) = (plan.operator::<W>(&matrices.a, level)?, matrices.a.local());
     let amg = plan.amg.for_level(level, a.size().rows);

@@ -99,7 +99,7 @@ use crate::linop::{
     Factory, Footprint, Identity, LinOp, Size, check_apply, check_size, check_square,
 };
 use crate::scalar::Scalar;
-use crate::stop::{Monitor, Outcome, Stop};
+use crate::stop::{Monitor, Outcome, Status, Stop};
 use crate::vector::{Coefficient, Vector};
 
 /// Restarts from the true residual when the recurrence converged and the residual did not.
@@ -283,7 +283,8 @@ impl<T: Scalar> Solver<T> {
         monitor: &mut Monitor<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        self.method.iterate(&mut Run {
+        let limited = ws.end_by(monitor.end_of_products());
+        let ended = self.method.iterate(&mut Run {
             a: self.a.as_ref(),
             preconditioner: self.preconditioner.as_ref(),
             b,
@@ -291,7 +292,12 @@ impl<T: Scalar> Solver<T> {
             zero_guess,
             monitor,
             ws,
-        })
+        });
+        drop(limited);
+        match ended {
+            Err(Error::OutOfTime) => monitor.end_all(Status::TimeLimit),
+            ended => ended,
+        }
     }
 
     /// `r = b - A x` and its norms.

@@ -211,6 +211,43 @@ fn limits_hold() {
     }
 }
 
+/// Multiplies without an end.
+#[derive(Debug)]
+struct Endless(Arc<Csr<f64>>);
+
+impl LinOp<f64> for Endless {
+    fn size(&self) -> Size {
+        LinOp::<f64>::size(self.0.as_ref())
+    }
+    fn executor(&self) -> &Executor {
+        self.0.executor()
+    }
+    fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        loop {
+            self.0.apply(r, z, ws)?;
+        }
+    }
+}
+
+#[test]
+fn a_limit_of_time_ends_sweeps() {
+    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 4);
+    let b = ones(&a, 1);
+    let solver = Solver::<f64>::new(Cg::default(), a.clone()).unwrap();
+    let solver = solver.with_preconditioner(Arc::new(Endless(a))).unwrap();
+    let stop = Stop::default().max_time(Duration::from_millis(1));
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let outcome = solver
+        .solve_in(&b, &mut x, &stop, &Workspace::new())
+        .unwrap();
+    let found = (
+        outcome.status,
+        outcome.iterations,
+        outcome.relative_residual,
+    );
+    assert_eq!(found, (Status::TimeLimit, 0, 1.0));
+}
+
 /// Counts iterations, and wants an end after so many.
 #[derive(Default)]
 struct Watcher {

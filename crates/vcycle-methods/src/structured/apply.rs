@@ -33,6 +33,7 @@ impl<M: Storage> StencilMatrix<M> {
     }
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
+        ws.check_time()?;
         if self.operand().product_of_rows(false, x, y, ws)?.is_some() {
             return Ok(());
         }
@@ -97,6 +98,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> LinOp<V> for StencilMatrix<M> {
         r: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
+        ws.check_time()?;
         check_apply("stencil residual", self.size(), self.executor(), x, r)?;
         check_apply("stencil residual", self.size(), self.executor(), x, b)?;
         if !self.is_plain(x) {
@@ -114,6 +116,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> LinOp<V> for StencilMatrix<M> {
         y: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
+        ws.check_time()?;
         if !self.is_plain(x) {
             let residual = |r: &mut Vector<V>| self.residual(sweep.b, x, r, ws);
             return sweep.compose(self.size(), &residual, x, y, ws);

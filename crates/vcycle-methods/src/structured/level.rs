@@ -157,6 +157,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
+        ws.check_time()?;
         self.smoothing.smooth(&self.a, sweep, b, x, ws)?;
         match &self.exchange {
             Some(exchange) => exchange.refresh(x, ws),

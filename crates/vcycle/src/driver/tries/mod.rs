@@ -148,9 +148,13 @@ impl<'d, T: Wide> Tries<'d, T> {
 
     fn try_from(mut self, mut next: Option<usize>, b: &Vector<T>) -> Result<Solution<T>> {
         while let Some(from) = next {
-            next = match self.set_up_from(from)? {
-                Some((place, made)) => self.run(place, &made, false, b)?,
-                None => None,
+            next = match self.set_up_from(from) {
+                // There is an answer, even if not a good one.
+                Err(Error::OutOfTime) if self.best.is_some() => None,
+                made => match made? {
+                    Some((place, made)) => self.run(place, &made, false, b)?,
+                    None => None,
+                },
             };
         }
         match self.best.take() {
@@ -255,8 +259,9 @@ impl<'d, T: Wide> Tries<'d, T> {
         x: &mut Vector<T>,
     ) -> Result<Outcome> {
         let mut stop = self.chain.stop(place, &self.setting.stop);
-        let solving = self.begin.elapsed().saturating_sub(self.setup);
-        stop.time = stop.time.map(|time| time.saturating_sub(solving));
+        stop.time = stop
+            .time
+            .map(|time| time.saturating_sub(self.begin.elapsed()));
         let (a, before) = (
             &self.setting.system.matrix,
             self.setting.system.matrix.traffic(),

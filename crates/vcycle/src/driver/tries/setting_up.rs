@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use vcycle_core::operations::HostStages;
+use vcycle_core::stop::late;
 
 use super::super::Wide;
 use super::super::attempt::Attempt;
@@ -64,11 +65,20 @@ impl<T: Wide> Tries<'_, T> {
         Ok(None)
     }
 
+    /// Until when a set-up may go on. Ranks would not end it together.
+    fn end_of_setup(&self) -> Option<Instant> {
+        let alone = self.setting.system.matrix.shared().is_none();
+        let limit = self.setting.stop.time.filter(|_| alone)?;
+        self.begin.checked_add(limit + late(limit))
+    }
+
     fn set_up(&mut self, attempt: &Attempt) -> Result<Made<T>> {
         let begin = Instant::now();
         let _stage = self.setting.ws.stage("set-up", 0);
         let host_stages = HostStages::watch();
+        let limited = self.setting.ws.end_by(self.end_of_setup());
         let made = T::set_up(&mut self.setting, attempt, &mut self.messages);
+        drop(limited);
         let made = self.setting.system.matrix.agree(made);
         report_once(
             &mut self.messages,
@@ -78,11 +88,12 @@ impl<T: Wide> Tries<'_, T> {
         made
     }
 
-    /// Whether another attempt may be set up after one that failed. Ranks go on where the matrix is the cause on one of them,
+    /// Whether another attempt may be set up after one that failed, but for want of time. Ranks go on where the matrix is the cause on one of them,
     /// not the lack of memory or of a rank.
     fn may_go_on_after(&self, error: &Error) -> Result<bool> {
         let a = &self.setting.system.matrix;
-        a.any(a.shared().is_none() || is_of_matrix(error))
+        let is_late = matches!(error, Error::OutOfTime);
+        a.any(a.shared().is_none() && !is_late || is_of_matrix(error))
     }
 
     /// The attempt to go on with after a set-up that failed: the same after matching where that may help, else the next one.
