@@ -98,17 +98,31 @@ impl<T: Scalar> Csr<T> {
     ) -> Result<Self> {
         pattern::check_arrays(size, &offsets, &columns, values.len())?;
         if pattern::is_canonical(&offsets, &columns) {
-            let made = Self::from_canonical(executor, size, offsets, columns, values);
-            return Ok(made);
+            return Ok(Self::of_checked(executor, size, offsets, columns, values));
         }
         pattern::sort_rows(executor, &offsets, &mut columns, &mut values);
         let offsets = pattern::merge_duplicates(offsets, &mut columns, &mut values, duplicates)?;
-        Ok(Self::from_canonical(
-            executor, size, offsets, columns, values,
-        ))
+        Ok(Self::of_checked(executor, size, offsets, columns, values))
     }
 
     /// Takes over arrays known to be in range, sorted and without duplicates.
+    fn of_checked(
+        executor: &Executor,
+        size: Size,
+        offsets: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<T>,
+    ) -> Self {
+        let offsets = Buffer::from_vec(executor, offsets);
+        let columns = Buffer::from_vec(executor, columns);
+        let pattern = Arc::new(Pattern::of_buffers(size, offsets, columns));
+        Self::of_buffers(&pattern, Buffer::from_vec(executor, values))
+    }
+
+    /// Takes over arrays known to be sorted and without duplicates.
+    ///
+    /// # Panics
+    /// When offsets or columns are out of range, and for another number of values.
     #[doc(hidden)]
     pub fn from_canonical(
         executor: &Executor,
@@ -117,7 +131,6 @@ impl<T: Scalar> Csr<T> {
         columns: Vec<u32>,
         values: Vec<T>,
     ) -> Self {
-        debug_assert!(pattern::check_arrays(size, &offsets, &columns, values.len()).is_ok());
         debug_assert!(pattern::is_canonical(&offsets, &columns));
         let pattern = Arc::new(Pattern::new(executor, size, offsets, columns));
         Self::of_buffers(&pattern, Buffer::from_vec(executor, values))
@@ -174,9 +187,12 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// A matrix of values that are on the executor of the pattern, one for each of its entries.
+    ///
+    /// # Panics
+    /// For another number of values.
     #[doc(hidden)]
     pub fn of_buffers(pattern: &Arc<Pattern>, values: Buffer<T>) -> Self {
-        debug_assert_eq!(values.len(), pattern.nonzeros());
+        assert_eq!(values.len(), pattern.nonzeros(), "a value for every entry");
         Self {
             pattern: Arc::clone(pattern),
             values,
