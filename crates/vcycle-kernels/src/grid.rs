@@ -49,10 +49,11 @@ impl Grid {
         self.size
     }
 
-    /// Cells in all.
+    /// Cells in all; the largest number there is where they are more.
     #[inline]
     pub fn cells(self) -> usize {
-        self.size.iter().product()
+        let [nx, ny, nz] = self.size;
+        nx.saturating_mul(ny).saturating_mul(nz)
     }
 
     /// Lines along x.

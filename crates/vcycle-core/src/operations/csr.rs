@@ -93,7 +93,11 @@ fn multiply_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
             if product.goes_by_runs() {
                 (runs, product.nodes) = (&a.pattern().runs().list, &a.pattern().runs().nodes);
             }
-            product.run(threads, a.pattern().pieces(), runs, y.host_mut()?);
+            let (size, pieces) = (a.size(), a.pattern().pieces());
+            assert!((x.rows(), y.rows(), x.cols()) == (size.cols, size.rows, y.cols()));
+            // SAFETY: a pattern has columns below those of the matrix, and runs and pieces of its own; the vectors fit, as
+            // was just checked.
+            unsafe { product.run(threads, pieces, runs, y.host_mut()?) };
             Ok(())
         }
         Executor::Gpu(gpu) => {

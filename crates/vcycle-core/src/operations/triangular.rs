@@ -36,18 +36,37 @@ pub struct Kept(OnceLock<DeviceLevels>);
 
 /// A triangular matrix with rows in the order of their steps.
 pub struct Triangle<'a, T: Scalar> {
-    /// The row of every step.
-    pub order: &'a [u32],
-    /// Steps at the same time; on a device by levels.
-    pub groups: &'a Groups,
-    /// Step by step.
-    pub off_diagonal: &'a Csr<T>,
-    /// Ones without.
-    pub inverse_diagonal: Option<&'a Buffer<T::Arith>>,
-    /// Whether it is the conjugate matrix that is solved with.
-    pub conjugate: bool,
-    /// For a device.
-    pub kept: &'a Kept,
+    order: &'a [u32],
+    groups: &'a Groups,
+    off_diagonal: &'a Csr<T>,
+    inverse_diagonal: Option<&'a Buffer<T::Arith>>,
+    conjugate: bool,
+    kept: &'a Kept,
+}
+
+impl<'a, T: Scalar> Triangle<'a, T> {
+    /// The triangle with these entries off the diagonal, step by step, and ones on it where no inverse of it is given, or
+    /// its conjugate. `order` has the row of every step; on a device groups are levels.
+    ///
+    /// # Safety
+    /// Every row has one step. It depends on rows of earlier levels alone, where groups are levels, and on rows of earlier
+    /// steps of its block, where they are blocks.
+    pub unsafe fn new(
+        (order, groups): (&'a [u32], &'a Groups),
+        off_diagonal: &'a Csr<T>,
+        inverse_diagonal: Option<&'a Buffer<T::Arith>>,
+        conjugate: bool,
+        kept: &'a Kept,
+    ) -> Self {
+        Self {
+            order,
+            groups,
+            off_diagonal,
+            inverse_diagonal,
+            conjugate,
+            kept,
+        }
+    }
 }
 
 /// Which triangles stand on a pattern.
@@ -140,10 +159,12 @@ compiled_fn! {
         let (b, y) = (b.host()?, y.host_mut()?);
         match (executor, a.groups) {
             (Executor::Cpu(threads), Groups::Levels(bounds)) => {
-                cpu::triangular::solve(threads, bounds, arrays, b, y, cols);
+                // SAFETY: the levels are those of the triangle, as whoever made it has promised.
+                unsafe { cpu::triangular::solve(threads, bounds, arrays, b, y, cols) };
             }
             (Executor::Cpu(threads), Groups::Blocks(bounds)) => {
-                cpu::triangular::solve_blocks(threads, bounds, arrays, b, y, cols);
+                // SAFETY: the blocks are those of the triangle, as whoever made it has promised.
+                unsafe { cpu::triangular::solve_blocks(threads, bounds, arrays, b, y, cols) };
             }
             _ => reference::triangular::solve(arrays, b, y, cols),
         }

@@ -133,7 +133,8 @@ impl Threads {
         bytes: usize,
         work: Work<'_, T>,
     ) {
-        assert!(bounds.is_sorted() && bounds.last().is_some_and(|end| end * cols <= y.len()));
+        let end = bounds.last().and_then(|end| end.checked_mul(cols));
+        assert!(bounds.is_sorted() && end.is_some_and(|end| end <= y.len()));
         let y = Shared(y.as_mut_ptr());
         self.for_each(bounds.len() - 1, bytes, &|index| {
             let range = bounds[index] * cols..bounds[index + 1] * cols;
@@ -174,5 +175,27 @@ impl<T> Shared<T> {
         // SAFETY: the range lies inside the values, and no other slice of them that is alive overlaps it,
         // conditions of this function.
         unsafe { std::slice::from_raw_parts_mut(self.0.add(range.start), range.len()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn row_ranges_beyond_the_values_are_refused() {
+        let threads = Threads::alone();
+        for (bounds, cols) in [
+            (vec![0, 3], 1),
+            (vec![0, 1 << 63], 2),
+            (vec![2, 1], 1),
+            (vec![], 1),
+        ] {
+            let work = || threads.for_row_ranges(&bounds, &mut [0; 2], cols, 0, &|_, _| ());
+            let attempt = catch_unwind(AssertUnwindSafe(work));
+            assert!(attempt.is_err(), "{bounds:?}");
+        }
     }
 }

@@ -174,6 +174,7 @@ pub fn combine_both<T: Scalar>(
     (z, w): (&mut [T], &mut [T]),
     cols: usize,
 ) {
+    assert_eq!(z.len(), w.len());
     let whole = Shared(w.as_mut_ptr());
     threads.for_pieces(z, piece(cols), &|start, z| {
         // SAFETY: pieces of `z` do not overlap, and `w` has as many numbers.
@@ -199,6 +200,7 @@ pub fn step<T: Scalar>(
     (z, w): (&mut [T], &mut [T]),
     next: &mut [T],
 ) {
+    assert!(w.len() == z.len() && next.len() == z.len());
     let (w, next) = (Shared(w.as_mut_ptr()), Shared(next.as_mut_ptr()));
     threads.for_pieces(z, piece(factors.len()), &|start, z| {
         let range = start..start + z.len();
@@ -231,7 +233,8 @@ pub fn largest<T: Scalar>(threads: &Threads, w: &[T], largest: &mut [T::Arith]) 
         let parts = Shared(most.as_mut_ptr());
         threads.for_each(w.len().div_ceil(step), size_of_val(w), &|index| {
             let range = index * step..((index + 1) * step).min(w.len());
-            // SAFETY: there are at most `MOST_PIECES` pieces, each given to one call.
+            assert!(index < MOST_PIECES);
+            // SAFETY: the index is one of `most`, and each is given to one call.
             unsafe { parts.slice(index..index + 1)[0] = largest_of(&w[range], column, cols) };
         });
         *largest = T::Arith::from_real(most.into_iter().fold(Zero::zero(), Float::max));
@@ -255,6 +258,7 @@ pub fn pack<S: Code, T: Scalar>(
     w: &mut [T],
     codes: &mut [S],
 ) {
+    assert_eq!(codes.len(), w.len());
     let whole = Shared(codes.as_mut_ptr());
     threads.for_pieces(w, piece(packing.scales.len()), &|start, w| {
         // SAFETY: pieces of `w` do not overlap, and the codes are as many as its numbers.

@@ -98,7 +98,10 @@ fn sort_by_level(rows: impl Iterator<Item = u32>, levels: &[u32], bounds: &[usiz
 
 /// `A y = b`; `bounds` are those of the levels. Each row's sum has its fixed order, so the bits
 /// are those of the serial solve.
-pub fn solve<T: Scalar>(
+///
+/// # Safety
+/// Every row is solved by one step, and depends on rows of earlier levels alone.
+pub unsafe fn solve<T: Scalar>(
     threads: &Threads,
     bounds: &[usize],
     a: TriangleArrays<'_, T>,
@@ -123,7 +126,10 @@ pub fn solve<T: Scalar>(
 }
 
 /// `A y = b` where the steps between consecutive `bounds` depend on each other alone.
-pub fn solve_blocks<T: Scalar>(
+///
+/// # Safety
+/// Every row is solved by one step, and depends on rows of earlier steps of its block alone.
+pub unsafe fn solve_blocks<T: Scalar>(
     threads: &Threads,
     bounds: &[usize],
     a: TriangleArrays<'_, T>,
@@ -158,8 +164,8 @@ fn solve_step<T: Scalar>(
         y.pointer().wrapping_add(place)
     };
     for column in 0..cols {
-        // SAFETY: `y` has as many numbers as `b`. The rows read belong to earlier levels, which are complete, or to earlier steps
-        // of the same block, which one thread makes; the row written is that of this step alone.
+        // SAFETY: `y` has as many numbers as `b`. By the conditions of the callers, the rows read belong to earlier levels, which
+        // are complete, or to earlier steps of the same block, which one thread makes; the row written is that of this step alone.
         unsafe {
             let value = a.solution(step, b, |place| *at(place), column, cols);
             *at(a.place(step, column, cols)) = value;

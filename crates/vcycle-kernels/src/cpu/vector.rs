@@ -237,6 +237,7 @@ pub fn dot2<T: Scalar>(threads: &Threads, x: &[T], y: &[T], z: &[T]) -> [T::Arit
 
 /// `y = y + a x` of one column, and the square of its norm.
 pub fn axpy_square<T: Scalar>(threads: &Threads, a: T::Arith, x: &[T], y: &mut [T]) -> T::Arith {
+    assert_eq!(y.len(), x.len());
     let whole = Shared(y.as_mut_ptr());
     let [square] = reduce(threads, x, 1, |start, x| {
         // SAFETY: the pieces of a reduction do not overlap, and each is given to one call.
@@ -285,7 +286,8 @@ pub(super) fn reduce_ranges<T: Scalar, const N: usize>(
     let parts = Shared(sums.as_mut_ptr());
     threads.for_each(length.div_ceil(step), length * size_of::<T>(), &|index| {
         let range = index * step..((index + 1) * step).min(length);
-        // SAFETY: there are at most `PARTIAL_SUMS` pieces, each given to one call.
+        assert!(index < PARTIAL_SUMS);
+        // SAFETY: the index is one of `sums`, and each is given to one call.
         unsafe { parts.slice(index..index + 1)[0] = part(range) };
     });
     std::array::from_fn(|lane| sums.iter().map(|sum| sum[lane]).sum())

@@ -125,13 +125,11 @@ impl<T: Scalar> Triangle<T> {
     /// `A y = b`, or with the conjugate of `A`.
     fn solve(&self, conjugate: bool, b: &Vector<T>, y: &mut Vector<T>) -> Result<()> {
         check_apply("triangular solve", self.size(), self.executor(), b, y)?;
-        let a = triangular::Triangle {
-            order: &self.schedule.order,
-            groups: &self.schedule.groups,
-            off_diagonal: &self.off_diagonal,
-            inverse_diagonal: self.inverse_diagonal.as_ref(),
-            conjugate,
-            kept: &self.kept,
+        let steps = (&self.schedule.order[..], &self.schedule.groups);
+        let inverse = self.inverse_diagonal.as_ref();
+        // SAFETY: a schedule is made of the rows of its triangle, which are stored in its order.
+        let a = unsafe {
+            triangular::Triangle::new(steps, &self.off_diagonal, inverse, conjugate, &self.kept)
         };
         triangular::solve(&a, b, y)
     }

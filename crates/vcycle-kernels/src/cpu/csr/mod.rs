@@ -40,7 +40,7 @@ const WAITING: usize = 64;
 ///
 /// Kernels look places up unchecked. They rely on what patterns and `check_apply` have made sure of: `offsets` increases
 /// up to the number of entries, every column is below `x.len() / cols`, and rows of `y` are rows of the matrix. Runs are those of its
-/// pattern, and `nodes` those of the runs.
+/// pattern, and `nodes` those of the runs. Whoever calls [`run`](Self::run) promises that.
 #[derive(Clone, Copy)]
 pub struct Product<'a, M, X, Y: Scalar> {
     /// The matrix.
@@ -62,7 +62,10 @@ impl<M: Scalar, X: Scalar, Y: Scalar> Product<'_, M, X, Y> {
     }
 
     /// Runs it on row ranges of about equal work, with runs of rows that are alike.
-    pub fn run(&self, threads: &Threads, pieces: &[usize], runs: &[Run], y: &mut [Y])
+    ///
+    /// # Safety
+    /// What [`Product`] says holds, and `pieces` end with the rows of the matrix.
+    pub unsafe fn run(&self, threads: &Threads, pieces: &[usize], runs: &[Run], y: &mut [Y])
     where
         M: Mixes<X, Y>,
     {

@@ -27,8 +27,12 @@ pub fn apply_transposed<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 ) {
     let bytes = size_of_val(a.values) + size_of_val(a.columns);
     let parts = Shared(sums.as_mut_ptr());
-    let last = &slices[slices.len() - 1];
-    assert!((last.start + last.columns.len()) * cols <= sums.len());
+    let mut end = 0;
+    for slice in slices {
+        assert_eq!(slice.start, end, "slices follow each other");
+        end += slice.columns.len();
+    }
+    assert!(end.checked_mul(cols).is_some_and(|end| end <= sums.len()));
     threads.for_each(slices.len(), bytes, &|index| {
         let slice = &slices[index];
         let range = slice.start * cols..(slice.start + slice.columns.len()) * cols;

@@ -8,8 +8,10 @@ use crate::reference::stencil::{Direction, StencilArrays};
 use crate::scalar::Scalar;
 use crate::simd::Simd;
 
-/// Entries of a row of the largest stencil with four unknowns a cell.
-const POINTS: usize = 4 * 27;
+/// Unknowns of a cell, at most.
+const MOST_UNKNOWNS: usize = 4;
+/// Entries of a row of the largest stencil with as many.
+const POINTS: usize = MOST_UNKNOWNS * 27;
 /// Registers that are summed up side by side, so that additions need not wait for each other.
 const MANY: usize = 8;
 const SOME: usize = 4;
@@ -101,8 +103,12 @@ pub(super) struct Streams<'a, M> {
 
 impl<'a, M: Scalar> Streams<'a, M> {
     pub(super) fn new(matrix: StencilArrays<'a, M>, part: Part) -> Self {
-        let (rows, r) = (matrix.grid.cells() * matrix.unknowns, matrix.unknowns);
-        assert!(matrix.values.len() == rows * matrix.offsets.len() * r);
+        let (cells, r) = (matrix.grid.cells(), matrix.unknowns);
+        // Kernels look beside a line by one cell, and there is one for each number of unknowns.
+        let is_beside = |step: &i8| step.unsigned_abs() <= 1;
+        assert!((1..=MOST_UNKNOWNS).contains(&r));
+        assert!(matrix.offsets.as_flattened().iter().all(is_beside));
+        assert!(Some(matrix.values.len()) == cells.checked_mul(matrix.offsets.len() * r * r));
         Self {
             matrix,
             part,

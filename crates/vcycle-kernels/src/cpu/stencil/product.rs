@@ -30,7 +30,7 @@ compiled_fn! {
             return reference::stencil::product(a, form, x, y);
         }
         let (length, lines) = (a.grid.length(), a.grid.lines());
-        assert!(x.len() == length * lines * a.unknowns && y.len() == x.len());
+        assert!(Some(x.len()) == a.grid.cells().checked_mul(a.unknowns) && y.len() == x.len());
         if let Form::Residual { b } | Form::Relaxed { b, .. } = form {
             assert!(b.len() == y.len());
         }

@@ -84,7 +84,7 @@ compiled_fn! {
         scratch: &mut [V],
     ) -> V {
         let cut = Cut::new(a.grid, a.unknowns);
-        assert!(x.len() == a.grid.cells() * a.unknowns && y.len() == x.len());
+        assert!(Some(x.len()) == a.grid.cells().checked_mul(a.unknowns) && y.len() == x.len());
         assert!(scratch.len() >= rows_scratch(a.grid, a.unknowns));
         let (bytes, of_y, share) = (size_of_val(a.values), size_of_val(y), cut.share());
         let mut dots = vec![V::zero(); cut.tasks()];

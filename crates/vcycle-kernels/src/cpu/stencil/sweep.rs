@@ -53,7 +53,7 @@ compiled_fn! {
             return reference::stencil::gauss_seidel(a, (order, start), b, x);
         }
         let (grid, share) = (a.grid, a.unknowns * a.grid.length());
-        assert!(x.len() == grid.cells() * a.unknowns && b.len() == x.len());
+        assert!(Some(x.len()) == grid.cells().checked_mul(a.unknowns) && b.len() == x.len());
         assert!(scratch.len() >= scratch_length(grid, a.unknowns));
         if start == Start::Zero {
             clear_ends(grid.lines_per_plane() * grid.length(), x);
