@@ -14,6 +14,7 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
+mod calls;
 pub mod mpi;
 mod patience;
 pub mod threads;
@@ -22,12 +23,14 @@ mod traffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use calls::Call;
 pub use traffic::{Counters, Traffic};
 
 use crate::error::{Error, Result};
 use crate::scalar::bytes;
 
-/// One rank of a team, with the operations that connect it with the others.
+/// One rank of a team. What connects it with the others are the methods of `dyn Communicator`, which count messages, and
+/// compare what ranks call where that is asked for. The methods of the trait are what a kind of ranks implements.
 pub trait Communicator: Debug + Send + Sync {
     /// The number of this rank, from 0.
     fn rank(&self) -> usize;
@@ -35,42 +38,39 @@ pub trait Communicator: Debug + Send + Sync {
     /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in an order that depends
-    /// on the number of ranks alone, which for small teams is that of the ranks.
-    fn sum(&self, values: &mut [f64]) -> Result<()>;
+    /// The counters of this rank.
+    fn counters(&self) -> &Counters;
 
-    /// [`sum`](Self::sum) that calls `meanwhile` while the values are in transit if it can, else before. It counts as
-    /// one sum.
-    fn sum_while(
-        &self,
-        values: &mut [f64],
-        meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        meanwhile()?;
-        self.sum(values)
+    /// Records what this rank is about to call. True where ranks compare their calls before they begin.
+    fn begins(&self, _call: Call) -> bool {
+        false
     }
 
-    /// Sends and receives messages, and calls `meanwhile` while they are in transit. The receiving rank has to expect each message in its
-    /// own call, with the same length.
-    fn exchange(
-        &self,
-        messages: &mut Messages<'_>,
-        meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        let sent = messages.sent.iter().map(|(rank, bytes)| Span {
-            rank: *rank,
-            address: bytes.as_ptr() as u64,
-            bytes: bytes.len(),
-        });
-        let received = messages.received.iter_mut().map(|(rank, out)| Span {
-            rank: *rank,
-            address: out.as_mut_ptr() as u64,
-            bytes: out.len(),
-        });
-        let (sent, received): (Vec<_>, Vec<_>) = (sent.collect(), received.collect());
-        // SAFETY: the slices are borrowed until it returns, those that are received mutably.
-        unsafe { self.exchange_spans(&sent, &received, meanwhile) }
+    /// Ends all ranks, as they do not call the same operations or wait in vain.
+    fn give_up(&self, reason: String) -> Error {
+        Error::Team(reason)
     }
+
+    /// [`sum_while`](dyn Communicator::sum_while), uncounted and without a comparison of calls, as all that follow.
+    fn add(&self, values: &mut [f64], meanwhile: Option<Meanwhile<'_>>) -> Result<()>;
+
+    /// [`exchange_spans`](dyn Communicator::exchange_spans).
+    ///
+    /// # Safety
+    /// Every span is valid memory of its length, of the host or of a device that [`check_driver`](Self::check_driver) allows.
+    /// Nobody else writes to it during the call. Spans for received messages do not overlap others, and nobody reads them during the call.
+    unsafe fn transfer(
+        &self,
+        sent: &[Span],
+        received: &[Span],
+        meanwhile: Meanwhile<'_>,
+    ) -> Result<()>;
+
+    /// [`all_to_all`](dyn Communicator::all_to_all).
+    fn swap(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
+
+    /// [`split`](dyn Communicator::split).
+    fn part(&self, colour: usize) -> Result<Arc<dyn Communicator>>;
 
     /// Fails if messages may not be in device memory of a driver (`cuda`, `hip`), as far as is known without a trial
     /// message.
@@ -79,32 +79,14 @@ pub trait Communicator: Debug + Send + Sync {
         Err(Error::Team(reason))
     }
 
-    /// [`exchange`](Self::exchange) of messages by their addresses.
-    ///
-    /// # Safety
-    /// Every span is valid memory of its length, of the host or of a device that [`check_driver`](Self::check_driver) allows.
-    /// Nobody else writes to it during the call. Spans for received messages do not overlap others, and nobody reads them during the call.
-    unsafe fn exchange_spans(
-        &self,
-        sent: &[Span],
-        received: &[Span],
-        meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()>;
-
     /// Whether threads other than the one that made it may use it, one at a time.
     fn serves_threads(&self) -> bool {
         true
     }
-
-    /// Sends bytes to every rank, of any length, and returns what each has sent.
-    fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
-
-    /// Splits the team: ranks of the same colour form a team, in their order.
-    fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>>;
-
-    /// The messages and the waiting time of this rank so far.
-    fn traffic(&self) -> Traffic;
 }
+
+/// What a rank does while messages are in transit.
+pub type Meanwhile<'w> = &'w mut dyn FnMut() -> Result<()>;
 
 /// A message by the address of its memory.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +106,23 @@ pub struct Messages<'m> {
     pub sent: Vec<(usize, &'m [u8])>,
     /// Where what is received goes.
     pub received: Vec<(usize, &'m mut [u8])>,
+}
+
+impl Messages<'_> {
+    /// What is sent and received, by addresses.
+    fn spans(&mut self) -> (Vec<Span>, Vec<Span>) {
+        let sent = self.sent.iter().map(|(rank, bytes)| Span {
+            rank: *rank,
+            address: bytes.as_ptr() as u64,
+            bytes: bytes.len(),
+        });
+        let received = self.received.iter_mut().map(|(rank, out)| Span {
+            rank: *rank,
+            address: out.as_mut_ptr() as u64,
+            bytes: out.len(),
+        });
+        (sent.collect(), received.collect())
+    }
 }
 
 /// Two splittings of a team such that sums over the parts of one and then of the other are sums over all: a sum in the order of the
@@ -157,12 +156,78 @@ pub(crate) fn machine() -> Vec<u8> {
 }
 
 impl dyn Communicator + '_ {
+    /// Replaces every value by its sum over all ranks. Every rank gets the same bits: the values are added in an order that depends
+    /// on the number of ranks alone, which for small teams is that of the ranks.
+    #[track_caller]
+    pub fn sum(&self, values: &mut [f64]) -> Result<()> {
+        self.counters().summed();
+        self.together(Call::sum(values.len()))?;
+        self.add(values, None)
+    }
+
+    /// [`sum`](Self::sum) that calls `meanwhile` while the values are in transit if it can, else before. It counts as
+    /// one sum.
+    #[track_caller]
+    pub fn sum_while(&self, values: &mut [f64], meanwhile: Meanwhile<'_>) -> Result<()> {
+        self.counters().summed();
+        self.together(Call::sum(values.len()))?;
+        self.add(values, Some(meanwhile))
+    }
+
+    /// Sends and receives messages, and calls `meanwhile` while they are in transit. The receiving rank has to expect each message in its
+    /// own call, with the same length.
+    #[track_caller]
+    pub fn exchange(&self, messages: &mut Messages<'_>, meanwhile: Meanwhile<'_>) -> Result<()> {
+        let (sent, received) = messages.spans();
+        // SAFETY: the slices are borrowed until it returns, those that are received mutably.
+        unsafe { self.exchange_spans(&sent, &received, meanwhile) }
+    }
+
+    /// [`exchange`](Self::exchange) of messages by their addresses.
+    ///
+    /// # Safety
+    /// The conditions of [`Communicator::transfer`].
+    #[track_caller]
+    pub unsafe fn exchange_spans(
+        &self,
+        sent: &[Span],
+        received: &[Span],
+        meanwhile: Meanwhile<'_>,
+    ) -> Result<()> {
+        sent.iter()
+            .for_each(|span| self.counters().sent(span.bytes));
+        self.beside(Call::exchange(), sent, received)?;
+        // SAFETY: the conditions of this function.
+        unsafe { self.transfer(sent, received, meanwhile) }
+    }
+
+    /// Sends bytes to every rank, of any length, and returns what each has sent.
+    #[track_caller]
+    pub fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        self.together(Call::all_to_all())?;
+        self.swap(bytes)
+    }
+
+    /// Splits the team: ranks of the same colour form a team, in their order.
+    #[track_caller]
+    pub fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>> {
+        self.together(Call::split())?;
+        self.part(colour)
+    }
+
+    /// The messages and the waiting time of this rank so far.
+    pub fn traffic(&self) -> Traffic {
+        self.counters().read()
+    }
+
     /// Sends the same bytes to every rank, and returns those of all ranks.
+    #[track_caller]
     pub fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.all_to_all(vec![bytes.to_vec(); self.size()])
     }
 
     /// Sends numbers to every rank, any count of them, and returns what each has sent.
+    #[track_caller]
     pub fn all_to_all_numbers(&self, numbers: Vec<Vec<u64>>) -> Result<Vec<Vec<u64>>> {
         let sent = numbers.iter().map(|numbers| bytes(numbers).to_vec());
         let number = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
@@ -172,6 +237,7 @@ impl dyn Communicator + '_ {
     }
 
     /// Gathers one number of every rank.
+    #[track_caller]
     pub fn all_numbers(&self, number: u64) -> Result<Vec<u64>> {
         let all = self.all_gather(&number.to_ne_bytes())?;
         let number = |bytes: Vec<u8>| bytes.try_into().map(u64::from_ne_bytes);
@@ -180,11 +246,13 @@ impl dyn Communicator + '_ {
     }
 
     /// The total of whole numbers, exact.
+    #[track_caller]
     pub fn total(&self, number: u64) -> Result<u64> {
         Ok(self.all_numbers(number)?.iter().sum())
     }
 
     /// The largest number of all ranks.
+    #[track_caller]
     pub fn largest(&self, number: f64) -> Result<f64> {
         let all = self.all_numbers(number.to_bits())?;
         let larger = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
@@ -192,6 +260,7 @@ impl dyn Communicator + '_ {
     }
 
     /// Whether it holds on any rank; every rank gets the same answer.
+    #[track_caller]
     pub fn any(&self, holds: bool) -> Result<bool> {
         let mut count = [f64::from(u8::from(holds))];
         self.sum(&mut count)?;
@@ -203,12 +272,14 @@ impl dyn Communicator + '_ {
     ///
     /// # Errors
     /// The error of this rank, or [`Error::OtherRank`].
+    #[track_caller]
     pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
         self.check_others(result.as_ref().err())?;
         result
     }
 
     /// Fails where another rank was the first to fail, given the error of this one.
+    #[track_caller]
     fn check_others(&self, error: Option<&Error>) -> Result<()> {
         if !self.any(error.is_some())? {
             return Ok(());
@@ -230,11 +301,13 @@ impl dyn Communicator + '_ {
     }
 
     /// The number of this rank among those of its machine, and their count; machines are distinguished by their names.
+    #[track_caller]
     pub fn on_this_machine(&self) -> Result<(usize, usize)> {
         self.alike(&machine())
     }
 
     /// The number of this rank among those that send the same bytes, and their count.
+    #[track_caller]
     pub fn alike(&self, bytes: &[u8]) -> Result<(usize, usize)> {
         let all = self.all_gather(bytes)?;
         let count = |ranks: &[Vec<u8>]| ranks.iter().filter(|other| *other == bytes).count();
@@ -243,6 +316,7 @@ impl dyn Communicator + '_ {
 
     /// The cores of this rank alone, at least one: launchers bind processes to cores, and processes that are bound to the same
     /// cores share them.
+    #[track_caller]
     pub fn own_cores(&self) -> Result<usize> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut place = machine();
@@ -256,6 +330,7 @@ impl dyn Communicator + '_ {
     }
 
     /// Waits until all ranks call it.
+    #[track_caller]
     pub fn barrier(&self) -> Result<()> {
         self.sum(&mut [0.0])
     }

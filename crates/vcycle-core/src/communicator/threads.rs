@@ -2,10 +2,15 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::thread::ScopedJoinHandle;
 
-use super::patience::{lock, looks, pause};
-use super::{Communicator, Counters, Span, Traffic, check_recording};
+use super::calls::{Call, are_compared};
+use super::patience::{Wait, Watch, lock};
+use super::{Communicator, Counters, Meanwhile, Span, check_recording};
 use crate::error::{Error, Result};
+
+/// Most ranks of a team, as many as threads of an executor.
+const MOST_RANKS: usize = 4096;
 
 /// Runs `work` on a number of ranks, each a thread, and returns their results in order. If ranks fail, the others stop
 /// at their next operation.
@@ -19,27 +24,38 @@ pub fn run<R: Send>(
     if ranks == 0 {
         return Err(Error::bad_parameter("ranks", "must be at least 1"));
     }
-    let shared = Arc::new(Shared::new(ranks));
+    if ranks > MOST_RANKS {
+        let reason = format!("{ranks} ranks that are threads; there may be {MOST_RANKS}");
+        return Err(Error::bad_parameter("ranks", reason));
+    }
+    let watch = Arc::new(Watch::new(ranks));
+    let shared = Arc::new(Shared::new(ranks, &watch));
     let one = |rank: usize| {
         let end = End(rank, &shared);
-        let team = Rank::of(rank, &shared);
-        let result = work(team);
+        let result = work(Rank::of(rank, &shared, rank, &shared));
         if let Err(error) = &result {
             shared.fail(rank, &error.to_string());
         }
+        watch.ends(rank);
         std::mem::forget(end);
         result
     };
     let results: Vec<Result<R>> = std::thread::scope(|scope| {
         let one = &one;
-        let threads: Vec<_> = (0..ranks)
-            .map(|rank| scope.spawn(move || one(rank)))
-            .collect();
+        let begin = |rank: usize| {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, move || one(rank));
+            thread.map_err(|error| {
+                let reason = format!("no thread for rank {rank}: {error}");
+                shared.fail(rank, &reason);
+                Error::Team(reason)
+            })
+        };
+        let threads: Vec<_> = (0..ranks).map(begin).collect();
         let panicked = |_| Err(Error::Team("a rank has panicked".to_owned()));
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .map(|result| result.unwrap_or_else(panicked))
-            .collect()
+        let end = |thread: Result<ScopedJoinHandle<'_, Result<R>>>| {
+            thread?.join().unwrap_or_else(panicked)
+        };
+        threads.into_iter().map(end).collect()
     });
     first_cause(results)
 }
@@ -74,8 +90,8 @@ struct Shared {
     met: Condvar,
     /// Teams split from this one, by the number of the split and the colour.
     parts: Mutex<HashMap<(u64, usize), Weak<Shared>>>,
-    /// How often a rank checks for what it waits for before it sleeps.
-    looks: usize,
+    /// Of all ranks of the whole team.
+    watch: Arc<Watch>,
 }
 
 #[derive(Debug, Default)]
@@ -118,7 +134,7 @@ fn check(failed: &Option<Failure>) -> Result<()> {
 }
 
 impl Shared {
-    fn new(ranks: usize) -> Self {
+    fn new(ranks: usize, watch: &Arc<Watch>) -> Self {
         Self {
             boxes: (0..ranks).map(|_| Mailbox::default()).collect(),
             meeting: Mutex::new(Meeting {
@@ -127,7 +143,7 @@ impl Shared {
             }),
             met: Condvar::new(),
             parts: Mutex::default(),
-            looks: looks(ranks),
+            watch: Arc::clone(watch),
         }
     }
 
@@ -148,12 +164,11 @@ impl Shared {
     }
 
     /// Every rank contributes numbers, and adds those of all when they are complete, in the order of the ranks.
-    fn sum(&self, rank: usize, values: &mut [f64]) -> Result<()> {
+    fn sum(&self, rank: usize, values: &mut [f64], mut wait: Wait<'_>) -> Result<()> {
         let mut meeting = lock(&self.meeting);
-        let mut looks = self.looks;
         // The previous exchange is complete when all ranks have read it.
         while meeting.leaving > 0 && meeting.failed.is_none() {
-            meeting = pause(&mut looks, &self.meeting, meeting, &self.met);
+            meeting = wait.pause(&self.meeting, meeting, &self.met)?;
         }
         check(&meeting.failed)?;
         let place = &mut meeting.brought[rank];
@@ -167,7 +182,7 @@ impl Shared {
             self.met.notify_all();
         }
         while meeting.number == number && meeting.failed.is_none() {
-            meeting = pause(&mut looks, &self.meeting, meeting, &self.met);
+            meeting = wait.pause(&self.meeting, meeting, &self.met)?;
         }
         if meeting.number == number {
             check(&meeting.failed)?;
@@ -195,19 +210,19 @@ impl Mailbox {
         self.arrived.notify_one();
     }
 
-    fn take(&self, from: usize, mut looks: usize) -> Result<Vec<u8>> {
+    fn take(&self, from: usize, mut wait: Wait<'_>) -> Result<Vec<u8>> {
         let mut mail = lock(&self.mail);
         loop {
             if let Some(message) = mail.from.get_mut(&from).and_then(VecDeque::pop_front) {
                 return Ok(message);
             }
             check(&mail.failed)?;
-            mail = pause(&mut looks, &self.mail, mail, &self.arrived);
+            mail = wait.pause(&self.mail, mail, &self.arrived)?;
         }
     }
 
-    fn read(&self, from: usize, out: &mut [u8], looks: usize) -> Result<()> {
-        let message = self.take(from, looks)?;
+    fn read(&self, from: usize, out: &mut [u8], wait: Wait<'_>) -> Result<()> {
+        let message = self.take(from, wait)?;
         if message.len() != out.len() {
             let (sent, wanted) = (message.len(), out.len());
             let reason = format!("rank {from} sent {sent} bytes, {wanted} are expected");
@@ -224,18 +239,37 @@ impl Mailbox {
 struct Rank {
     rank: usize,
     shared: Arc<Shared>,
+    /// The number of this rank in the whole team, and that team.
+    number: usize,
+    whole: Arc<Shared>,
     counters: Counters,
     /// How often the team was split.
     cuts: Mutex<u64>,
 }
 
 impl Rank {
-    fn of(rank: usize, shared: &Arc<Shared>) -> Arc<dyn Communicator> {
+    fn of(
+        rank: usize,
+        shared: &Arc<Shared>,
+        number: usize,
+        whole: &Arc<Shared>,
+    ) -> Arc<dyn Communicator> {
         Arc::new(Self {
             rank,
             shared: Arc::clone(shared),
+            number,
+            whole: Arc::clone(whole),
             counters: Counters::default(),
             cuts: Mutex::default(),
+        })
+    }
+
+    /// Does what waits for other ranks. What fails here ends all of them: they are out of step.
+    fn waits<R>(&self, work: impl FnOnce(Wait<'_>) -> Result<R>) -> Result<R> {
+        let wait = || work(self.shared.watch.wait(self.number));
+        self.counters.waits(wait).map_err(|error| match error {
+            Error::Team(reason) => self.give_up(reason),
+            other => other,
         })
     }
 }
@@ -249,24 +283,37 @@ impl Communicator for Rank {
         self.shared.boxes.len()
     }
 
-    fn sum(&self, values: &mut [f64]) -> Result<()> {
-        check_recording()?;
-        self.counters.summed();
-        if self.size() == 1 {
-            return Ok(());
-        }
-        self.counters.waits(|| self.shared.sum(self.rank, values))
+    fn counters(&self) -> &Counters {
+        &self.counters
     }
 
-    unsafe fn exchange_spans(
+    fn begins(&self, call: Call) -> bool {
+        self.shared.watch.begins(self.number, call);
+        are_compared(self.size())
+    }
+
+    fn give_up(&self, reason: String) -> Error {
+        self.whole.fail(self.number, &reason);
+        Error::Team(reason)
+    }
+
+    fn add(&self, values: &mut [f64], meanwhile: Option<Meanwhile<'_>>) -> Result<()> {
+        check_recording()?;
+        meanwhile.map_or(Ok(()), |work| work())?;
+        match self.size() {
+            1 => Ok(()),
+            _ => self.waits(|wait| self.shared.sum(self.rank, values, wait)),
+        }
+    }
+
+    unsafe fn transfer(
         &self,
         sent: &[Span],
         received: &[Span],
-        meanwhile: &mut dyn FnMut() -> Result<()>,
+        meanwhile: Meanwhile<'_>,
     ) -> Result<()> {
         check_recording()?;
         for span in sent {
-            self.counters.sent(span.bytes);
             let from = span.address as *const u8;
             // SAFETY: memory of the host, as no driver is allowed, that nobody writes to meanwhile.
             let bytes = unsafe { std::slice::from_raw_parts(from, span.bytes) };
@@ -274,30 +321,25 @@ impl Communicator for Rank {
         }
         meanwhile()?;
         let mine = &self.shared.boxes[self.rank];
-        let take = |span: &Span| {
+        received.iter().try_for_each(|span| {
             let to = span.address as *mut u8;
             // SAFETY: memory of the host that nobody else touches meanwhile.
             let out = unsafe { std::slice::from_raw_parts_mut(to, span.bytes) };
-            mine.read(span.rank, out, self.shared.looks)
-        };
-        self.counters.waits(|| received.iter().try_for_each(take))
+            self.waits(|wait| mine.read(span.rank, out, wait))
+        })
     }
 
-    fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+    fn swap(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         check_recording()?;
         for (mailbox, message) in self.shared.boxes.iter().zip(&bytes) {
             mailbox.put(self.rank, message);
         }
-        let (mine, looks) = (&self.shared.boxes[self.rank], self.shared.looks);
-        let from_all = || {
-            (0..self.size())
-                .map(|from| mine.take(from, looks))
-                .collect()
-        };
-        self.counters.waits(from_all)
+        let mine = &self.shared.boxes[self.rank];
+        let from = |from| self.waits(|wait| mine.take(from, wait));
+        (0..self.size()).map(from).collect()
     }
 
-    fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>> {
+    fn part(&self, colour: usize) -> Result<Arc<dyn Communicator>> {
         let team: &dyn Communicator = self;
         let colours = team.all_numbers(colour as u64)?;
         let is_same = |other: &&u64| **other == colour as u64;
@@ -311,17 +353,13 @@ impl Communicator for Rank {
         let part = {
             let mut parts = lock(&self.shared.parts);
             let known = parts.get(&(number, colour)).and_then(Weak::upgrade);
-            let part = known.unwrap_or_else(|| Arc::new(Shared::new(ranks)));
+            let part = known.unwrap_or_else(|| Arc::new(Shared::new(ranks, &self.shared.watch)));
             parts.insert((number, colour), Arc::downgrade(&part));
             part
         };
         // Every rank has its part before the first one may be dropped.
         team.barrier()?;
-        Ok(Rank::of(rank, &part))
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.counters.read()
+        Ok(Rank::of(rank, &part, self.number, &self.whole))
     }
 }
 

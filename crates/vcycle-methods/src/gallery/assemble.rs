@@ -123,7 +123,7 @@ fn fill(matrix: &impl Rows, (rows, columns, values): RowsOf<'_, f64>) {
 mod tests {
     use std::sync::Arc;
 
-    use vcycle_core::communicator::{Communicator, Span, Traffic};
+    use vcycle_core::communicator::{Communicator, Counters, Meanwhile, Span};
 
     use crate::error::Result;
     use crate::executor::Executor;
@@ -135,6 +135,7 @@ mod tests {
         rank: usize,
         ranks: usize,
         rows: u64,
+        counters: Counters,
     }
 
     impl OneOfMany {
@@ -155,20 +156,24 @@ mod tests {
             self.ranks
         }
 
-        fn sum(&self, _values: &mut [f64]) -> Result<()> {
+        fn counters(&self) -> &Counters {
+            &self.counters
+        }
+
+        fn add(&self, _values: &mut [f64], _meanwhile: Option<Meanwhile<'_>>) -> Result<()> {
             Ok(())
         }
 
-        unsafe fn exchange_spans(
+        unsafe fn transfer(
             &self,
             _sent: &[Span],
             _received: &[Span],
-            meanwhile: &mut dyn FnMut() -> Result<()>,
+            meanwhile: Meanwhile<'_>,
         ) -> Result<()> {
             meanwhile()
         }
 
-        fn all_to_all(&self, mut bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        fn swap(&self, mut bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
             if bytes[0] != bytes[self.rank] || bytes[self.rank].is_empty() {
                 let [before, after] = [self.rank - 1, self.rank + 1];
                 let asked = self.shifted(&bytes[after], self.rows.wrapping_neg());
@@ -178,12 +183,8 @@ mod tests {
             Ok(bytes)
         }
 
-        fn split(&self, _colour: usize) -> Result<Arc<dyn Communicator>> {
+        fn part(&self, _colour: usize) -> Result<Arc<dyn Communicator>> {
             unreachable!("no team is cut")
-        }
-
-        fn traffic(&self) -> Traffic {
-            Traffic::default()
         }
     }
 
@@ -191,7 +192,12 @@ mod tests {
     fn rows_beyond_32_bits_are_made_by_their_rank() {
         let (ranks, rows) = (1 << 18, 20_480);
         let rank = ranks - 100;
-        let team: Arc<dyn Communicator> = Arc::new(OneOfMany { rank, ranks, rows });
+        let team: Arc<dyn Communicator> = Arc::new(OneOfMany {
+            rank,
+            ranks,
+            rows,
+            counters: Counters::default(),
+        });
         let rank = Executor::cpu_with_threads(1).unwrap();
         let rank = rank.with_team(&team).unwrap();
         let (a, b) = build_part("poisson7:32x32x5242880", &rank)

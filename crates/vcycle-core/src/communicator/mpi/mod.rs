@@ -7,7 +7,8 @@ mod api;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::{Communicator, Counters, Messages, Span, Traffic, check_recording, stages};
+use super::calls::{Call, are_compared};
+use super::{Communicator, Counters, Meanwhile, Messages, Span, check_recording, stages};
 use crate::error::{Error, Result};
 use api::{Api, Comm, Requests};
 
@@ -159,41 +160,36 @@ impl Communicator for Team {
         self.size
     }
 
-    fn sum(&self, values: &mut [f64]) -> Result<()> {
-        check_recording()?;
-        self.counters.summed();
-        if self.size == 1 {
-            return Ok(());
-        }
-        if let Some([first, second]) = &self.stages {
-            let both = || first.sum(values).and_then(|()| second.sum(values));
-            return self.counters.waits(both);
-        }
-        let mut brought = self.gather_buffer(values.len());
-        self.counters
-            .waits(|| self.api.all_gather(self.comm, values, &mut brought))?;
-        self.add_up(brought, values);
-        Ok(())
+    fn counters(&self) -> &Counters {
+        &self.counters
     }
 
-    fn sum_while(
-        &self,
-        values: &mut [f64],
-        meanwhile: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
+    fn begins(&self, _call: Call) -> bool {
+        are_compared(self.size)
+    }
+
+    fn add(&self, values: &mut [f64], meanwhile: Option<Meanwhile<'_>>) -> Result<()> {
         check_recording()?;
-        self.counters.summed();
         if self.size == 1 {
-            return meanwhile();
+            return meanwhile.map_or(Ok(()), |work| work());
         }
         if let Some([first, second]) = &self.stages {
-            first.sum_while(values, meanwhile)?;
+            match meanwhile {
+                Some(work) => first.sum_while(values, work)?,
+                None => self.counters.waits(|| first.sum(values))?,
+            }
             return self.counters.waits(|| second.sum(values));
         }
         let mut brought = self.gather_buffer(values.len());
+        let Some(work) = meanwhile else {
+            let gather = || self.api.all_gather(self.comm, values, &mut brought);
+            self.counters.waits(gather)?;
+            self.add_up(brought, values);
+            return Ok(());
+        };
         let mut request = Requests::new(self.api);
         request.all_gather(self.comm, values, &mut brought)?;
-        let done = meanwhile();
+        let done = work();
         // MPI uses the buffers until it has finished, whatever failed before.
         self.counters.waits(|| request.wait())?;
         self.add_up(brought, values);
@@ -208,11 +204,11 @@ impl Communicator for Team {
         self.api.check_driver(driver)
     }
 
-    unsafe fn exchange_spans(
+    unsafe fn transfer(
         &self,
         sent: &[Span],
         received: &[Span],
-        meanwhile: &mut dyn FnMut() -> Result<()>,
+        meanwhile: Meanwhile<'_>,
     ) -> Result<()> {
         check_recording()?;
         let requests = self.requests.lock();
@@ -222,7 +218,6 @@ impl Communicator for Team {
             unsafe { requests.receive(self.comm, piece) }?;
         }
         for span in sent {
-            self.counters.sent(span.bytes);
             for piece in pieces(span) {
                 // SAFETY: memory that nobody writes to before this function returns, one of its conditions.
                 unsafe { requests.send(self.comm, piece) }?;
@@ -234,7 +229,7 @@ impl Communicator for Team {
         done
     }
 
-    fn all_to_all(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+    fn swap(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
         check_recording()?;
         let lengths: Vec<u64> = bytes.iter().map(|message| message.len() as u64).collect();
         let mut expected = vec![0; self.size];
@@ -252,15 +247,13 @@ impl Communicator for Team {
                 .filter(|(rank, m)| not_own(rank, m.len()))
                 .collect(),
         };
-        self.exchange(&mut messages, &mut || Ok(()))?;
+        let (sent, received) = messages.spans();
+        // SAFETY: what is sent and received is here until it returns.
+        unsafe { self.transfer(&sent, &received, &mut || Ok(())) }?;
         Ok(all)
     }
 
-    fn split(&self, colour: usize) -> Result<Arc<dyn Communicator>> {
+    fn part(&self, colour: usize) -> Result<Arc<dyn Communicator>> {
         Self::of(self.api, self.api.split(self.comm, colour, self.rank)?)
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.counters.read()
     }
 }

@@ -76,3 +76,59 @@ fn a_rank_that_fails_ends_all_of_them() {
     });
     assert!(panicked.is_err());
 }
+
+#[test]
+fn ranks_that_call_different_operations_end_with_the_names_of_both() {
+    let apart = run(3, |team| match team.rank() {
+        2 => team.all_gather(&[1, 2]).map(|_| ()),
+        _ => team.sum(&mut [0.0; 8]),
+    });
+    let message = apart.unwrap_err().to_string();
+    let [first, second] = ["adds 8 numbers at", "rank 2 gathers messages at"];
+    assert!(
+        message.contains(first) && message.contains(second),
+        "{message}"
+    );
+    assert!(message.contains("tests.rs:"), "{message}");
+    // The one waits for a message, the other for a sum.
+    let apart = run(2, |team| {
+        let mut out = [0; 5];
+        let mut messages = Messages::default();
+        if team.rank() == 0 {
+            messages.received.push((1, &mut out));
+            return team.exchange(&mut messages, &mut || Ok(()));
+        }
+        team.barrier()
+    });
+    let message = apart.unwrap_err().to_string();
+    assert!(message.contains("exchanges 5 bytes at"), "{message}");
+}
+
+#[test]
+fn there_is_a_bound_on_ranks() {
+    let refused = run(100_000, |_| Ok(())).unwrap_err().to_string();
+    assert!(
+        refused.contains("100000") && refused.contains("4096"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn ranks_that_wait_in_vain_end_with_what_they_do() {
+    // A message that nobody sends, and a rank that has ended.
+    let ended = run(2, |team| {
+        let mut out = [0; 5];
+        if team.rank() == 0 {
+            let span = Span {
+                rank: 1,
+                address: out.as_mut_ptr() as u64,
+                bytes: 5,
+            };
+            // SAFETY: an array that outlives the call.
+            return unsafe { team.transfer(&[], &[span], &mut || Ok(())) };
+        }
+        Ok(())
+    });
+    let message = ended.unwrap_err().to_string();
+    assert!(message.contains("rank 1 has ended"), "{message}");
+}
