@@ -160,23 +160,28 @@ impl<T: Scalar> Distributed<T> {
         requested.resize(team.size(), Vec::new());
         let sent = self.packed_rows(requested)?;
         let received = team.all_to_all(sent)?;
-        if team.rank() != 0 {
-            team.agree(Ok(()))?;
-            return Ok(None);
-        }
+        let leads = team.rank() == 0;
+        let first = leads.then(|| self.of_rows(&received)).transpose();
+        team.agree(first)
+    }
+
+    /// A matrix of rows that ranks have sent.
+    fn of_rows(&self, received: &[Vec<u8>]) -> Result<Csr<T>> {
         let mut all = Rows::new();
         received.iter().for_each(|bytes| all.read(bytes));
         let too_large = |_| Error::Team("too many columns for one rank".to_owned());
         let columns = all.columns.iter().map(|&column| u32::try_from(column));
         let columns: std::result::Result<Vec<u32>, _> = columns.collect();
-        let columns = team.agree(columns.map_err(too_large))?;
         let columns_of_all = self.columns.partition().total() as usize;
-        let (size, alone) = (
-            Size::new(all.offsets.len() - 1, columns_of_all),
-            self.executor.alone(),
-        );
-        let first = Csr::from_canonical(&alone, size, all.offsets, columns, all.values);
-        Ok(Some(first))
+        let size = Size::new(all.offsets.len() - 1, columns_of_all);
+        let (alone, columns) = (self.executor.alone(), columns.map_err(too_large)?);
+        Ok(Csr::from_canonical(
+            &alone,
+            size,
+            all.offsets,
+            columns,
+            all.values,
+        ))
     }
 
     /// The own ones of values that rank 0 has for all rows, `cols` for each.
