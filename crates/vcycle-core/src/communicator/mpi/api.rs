@@ -4,19 +4,17 @@
 //! as 64 bits, of which MPICH reads the lower half; only arrays of requests differ.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::communicator::Span;
+use super::library::open;
 use crate::error::{Error, Result};
 
 /// A communicator as the library knows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Comm(usize);
+pub(super) struct Comm(pub(super) usize);
 
-/// The tag of all messages: those between two ranks keep their order.
-const TAG: c_int = 21;
 /// Several threads may call, one at a time.
 const SERIALIZED: c_int = 2;
 
@@ -28,11 +26,23 @@ const MPICH_STATUSES_IGNORE: usize = 1;
 /// Bytes of the longest version text: `MPI_MAX_LIBRARY_VERSION_STRING` of MPICH.
 const VERSION_BYTES: usize = 8192;
 
+/// What MPI calls where a communicator with an attribute is duplicated, and where it is freed.
+type CopyAttribute = unsafe extern "C" fn(
+    comm: usize,
+    key: c_int,
+    extra: *mut c_void,
+    from: *mut c_void,
+    to: *mut c_void,
+    flag: *mut c_int,
+) -> c_int;
+type DeleteAttribute =
+    unsafe extern "C" fn(comm: usize, key: c_int, value: *mut c_void, extra: *mut c_void) -> c_int;
+
 macro_rules! functions {
     ($($field:ident $name:literal ($($argument:ident: $type:ty),*);)*) => {
         /// The functions, by their names in lower case.
         #[derive(Debug)]
-        struct Functions {
+        pub(super) struct Functions {
             $($field: unsafe extern "C" fn($($type),*) -> c_int,)*
         }
 
@@ -50,7 +60,7 @@ macro_rules! functions {
             $(
                 /// # Safety
                 /// That of the MPI standard: pointers are to as many items as the function reads or writes.
-                unsafe fn $field(&self, $($argument: $type),*) -> Result<()> {
+                pub(super) unsafe fn $field(&self, $($argument: $type),*) -> Result<()> {
                     // SAFETY: a condition of this function.
                     match unsafe { (self.$field)($($argument),*) } {
                         0 => Ok(()),
@@ -77,19 +87,26 @@ functions! {
     waitall "MPI_Waitall"(count: c_int, requests: *mut c_void, statuses: usize);
     allgather "MPI_Allgather"(own: *const c_void, sent: c_int, kind: usize, all: *mut c_void, received: c_int, kinds: usize, comm: usize);
     iallgather "MPI_Iallgather"(own: *const c_void, sent: c_int, kind: usize, all: *mut c_void, received: c_int, kinds: usize, comm: usize, request: *mut c_void);
-    alltoall "MPI_Alltoall"(from: *const c_void, sent: c_int, kind: usize, to: *mut c_void, received: c_int, kinds: usize, comm: usize);
+    ialltoall "MPI_Ialltoall"(from: *const c_void, sent: c_int, kind: usize, to: *mut c_void, received: c_int, kinds: usize, comm: usize, request: *mut c_void);
+    testall "MPI_Testall"(count: c_int, requests: *mut c_void, flag: *mut c_int, statuses: usize);
+    comm_free "MPI_Comm_free"(comm: *mut usize);
+    create_keyval "MPI_Comm_create_keyval"(copy: CopyAttribute, delete: DeleteAttribute, key: *mut c_int, extra: *mut c_void);
+    set_attribute "MPI_Comm_set_attr"(comm: usize, key: c_int, value: *mut c_void);
+    get_attribute "MPI_Comm_get_attr"(comm: usize, key: c_int, value: *mut *mut c_void, flag: *mut c_int);
     version "MPI_Get_library_version"(text: *mut c_char, length: *mut c_int);
 }
 
 /// A library of MPI.
 #[derive(Debug)]
 pub(super) struct Api {
-    functions: Functions,
+    pub(super) functions: Functions,
     world: usize,
-    byte: usize,
-    statuses_ignore: usize,
+    pub(super) byte: usize,
+    pub(super) statuses_ignore: usize,
     /// Bytes of a request.
-    request: usize,
+    pub(super) request: usize,
+    /// The key of what is kept with communicators.
+    key: OnceLock<c_int>,
     /// Its functions are valid while it is loaded.
     _library: Library,
 }
@@ -121,6 +138,7 @@ impl Api {
             byte,
             statuses_ignore,
             request,
+            key: OnceLock::new(),
             _library: library,
         })
     }
@@ -205,6 +223,12 @@ impl Api {
         }
     }
 
+    /// Ends all ranks with a message.
+    pub fn give_up(&self, reason: &str) {
+        eprintln!("error: {reason}");
+        self.abort(1);
+    }
+
     pub fn world(&self) -> Comm {
         Comm(self.world)
     }
@@ -261,133 +285,77 @@ impl Api {
         unsafe { functions.allgather(own, bytes, kind, all, bytes, kind, comm.0) }
     }
 
-    /// Sends one number to every rank, and receives one from each.
-    pub fn all_to_all(&self, comm: Comm, sent: &[u64], received: &mut [u64]) -> Result<()> {
-        let bytes = size_of::<u64>() as c_int;
-        let (sent, received) = (sent.as_ptr().cast(), received.as_mut_ptr().cast());
-        let (functions, kind) = (&self.functions, self.byte);
-        // SAFETY: both have a number for every rank.
-        unsafe { functions.alltoall(sent, bytes, kind, received, bytes, kind, comm.0) }
-    }
-}
-
-/// Messages in transit.
-#[derive(Debug)]
-pub(super) struct Requests {
-    api: &'static Api,
-    /// The requests as the library stores them, in words that are aligned for both forms.
-    stored: Vec<usize>,
-    count: usize,
-}
-
-impl Requests {
-    pub fn new(api: &'static Api) -> Self {
-        Self {
-            api,
-            stored: Vec::new(),
-            count: 0,
-        }
-    }
-
-    /// Memory for one more request. MPI allows that requests are moved.
-    fn next(&mut self) -> *mut c_void {
-        let place = self.count * self.api.request;
-        self.count += 1;
-        let words = (self.count * self.api.request).div_ceil(size_of::<usize>());
-        self.stored.resize(words.max(self.stored.len()), 0);
-        // SAFETY: the words contain it.
-        unsafe { self.stored.as_mut_ptr().byte_add(place).cast() }
-    }
-
-    /// Begins to send.
-    ///
-    /// # Safety
-    /// The span is memory that MPI may read until [`wait`](Self::wait) has returned; nobody writes to it.
-    pub unsafe fn send(&mut self, comm: Comm, span: Span) -> Result<()> {
-        let (request, api) = (self.next(), self.api);
-        let (count, rank) = (span.bytes as c_int, span.rank as c_int);
-        let from = span.address as *const c_void;
-        // SAFETY: the conditions of this function.
+    /// Frees a communicator that [`split`](Self::split) has made, unless MPI has ended. MPI has all ranks call it, but neither Open MPI nor
+    /// MPICH waits for them.
+    pub fn free(&self, comm: Comm) {
+        let (mut ended, mut handle) = (0, comm.0);
+        // SAFETY: pointers to variables; a communicator of this library that is not used any more.
         unsafe {
-            let functions = &api.functions;
-            functions.isend(from, count, api.byte, rank, TAG, comm.0, request)
+            if self.functions.finalized(&mut ended).is_ok() && ended == 0 {
+                let _ = self.functions.comm_free(&mut handle);
+            }
         }
     }
 
-    /// Begins to receive.
-    ///
-    /// # Safety
-    /// The span is memory that only MPI accesses until [`wait`](Self::wait) has returned.
-    pub unsafe fn receive(&mut self, comm: Comm, span: Span) -> Result<()> {
-        let (request, api) = (self.next(), self.api);
-        let (count, rank) = (span.bytes as c_int, span.rank as c_int);
-        let to = span.address as *mut c_void;
-        // SAFETY: the conditions of this function.
+    /// What was [kept](Self::keep) with a communicator.
+    pub fn kept<K: Clone>(&self, comm: Comm) -> Result<Option<K>> {
+        let (mut value, mut found) = (std::ptr::null_mut::<c_void>(), 0);
+        let key = self.key::<K>()?;
+        // SAFETY: a communicator and a key of this library, pointers to variables.
         unsafe {
-            let functions = &api.functions;
-            functions.irecv(to, count, api.byte, rank, TAG, comm.0, request)
+            self.functions
+                .get_attribute(comm.0, key, &mut value, &mut found)
+        }?;
+        // SAFETY: `keep` has stored it, and it is there until MPI frees the communicator.
+        Ok((found != 0).then(|| unsafe { (*value.cast::<K>()).clone() }))
+    }
+
+    /// Keeps a value with a communicator until that is freed.
+    pub fn keep<K: Clone>(&self, comm: Comm, value: K) -> Result<()> {
+        let value = Box::into_raw(Box::new(value)).cast();
+        // SAFETY: as above; MPI passes the value to `forget` alone.
+        unsafe {
+            self.functions
+                .set_attribute(comm.0, self.key::<K>()?, value)
         }
     }
 
-    /// Begins to gather the values of all ranks, as [`Api::all_gather`]; both arrays must not move until
-    /// [`wait`](Self::wait) has returned.
-    pub fn all_gather(&mut self, comm: Comm, own: &[f64], all: &mut [f64]) -> Result<()> {
-        let (request, api) = (self.next(), self.api);
-        let bytes = size_of_val(own) as c_int;
-        let (own, all) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
-        // SAFETY: `all` is as long as `own` times the number of ranks; the caller waits before they are accessed.
-        unsafe {
-            let (functions, kind) = (&api.functions, api.byte);
-            functions.iallgather(own, bytes, kind, all, bytes, kind, comm.0, request)
+    /// The key of what is kept with communicators, which is of one type.
+    fn key<K>(&self) -> Result<c_int> {
+        if let Some(&key) = self.key.get() {
+            return Ok(key);
         }
-    }
-
-    /// Waits until all have arrived.
-    pub fn wait(&mut self) -> Result<()> {
-        let (count, requests) = (self.count as c_int, self.stored.as_mut_ptr().cast());
-        self.count = 0;
-        // SAFETY: this is the number of requests.
+        let (mut key, none) = (0, std::ptr::null_mut());
+        // SAFETY: a pointer to a variable, and functions of the types that MPI asks for.
         unsafe {
-            let functions = &self.api.functions;
-            functions.waitall(count, requests, self.api.statuses_ignore)
-        }
+            self.functions
+                .create_keyval(not_copied, forget::<K>, &mut key, none)
+        }?;
+        Ok(*self.key.get_or_init(|| key))
     }
 }
 
-/// Opens the library that `VCYCLE_MPI` names, or the first of the usual ones, that of the launcher before others.
-fn open() -> Result<Library> {
-    const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.dylib"];
-    const MPICH: [&str; 3] = ["libmpich.so.12", "libmpi.so.12", "libmpich.so"];
-    let named = std::env::var_os("VCYCLE_MPI").map(PathBuf::from);
-    let mut names: Vec<PathBuf> = OPEN_MPI.iter().chain(&MPICH).map(PathBuf::from).collect();
-    let is_mpich = std::env::var_os("PMI_RANK").is_some() || std::env::var_os("PMI_SIZE").is_some();
-    if is_mpich && std::env::var_os("OMPI_COMM_WORLD_SIZE").is_none() {
-        names.rotate_left(OPEN_MPI.len());
-    }
-    let names = named.map_or(names, |name| vec![name]);
-    let mut reasons = Vec::new();
-    for name in names {
-        match load(&name) {
-            Ok(library) => return Ok(library),
-            Err(error) => reasons.push(error.to_string()),
-        }
-    }
-    Err(Error::Team(format!(
-        "no library of MPI was found; install Open MPI or MPICH, or name the file in VCYCLE_MPI ({})",
-        reasons.join("; ")
-    )))
+/// A duplicate of a communicator does not get what is kept with it.
+unsafe extern "C" fn not_copied(
+    _comm: usize,
+    _key: c_int,
+    _extra: *mut c_void,
+    _from: *mut c_void,
+    _to: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI passes a pointer to a variable.
+    unsafe { *flag = 0 };
+    0
 }
 
-/// Loads a library so that its own plug-ins find its symbols: those of Open MPI require that.
-#[cfg(unix)]
-fn load(name: &Path) -> std::result::Result<Library, libloading::Error> {
-    use libloading::os::unix::{self, RTLD_GLOBAL, RTLD_NOW};
-    // SAFETY: loading a library of MPI has no side effects that matter.
-    unsafe { unix::Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map(Library::from)
-}
-
-#[cfg(not(unix))]
-fn load(name: &Path) -> std::result::Result<Library, libloading::Error> {
-    // SAFETY: loading a library of MPI has no side effects that matter.
-    unsafe { Library::new(name) }
+unsafe extern "C" fn forget<K>(
+    _comm: usize,
+    _key: c_int,
+    value: *mut c_void,
+    _extra: *mut c_void,
+) -> c_int {
+    // SAFETY: `Api::keep` has stored a box of this type, and MPI calls this once.
+    drop(unsafe { Box::from_raw(value.cast::<K>()) });
+    0
 }
