@@ -7,10 +7,8 @@ use std::thread::ScopedJoinHandle;
 use super::calls::{Call, are_compared};
 use super::patience::{Wait, Watch, lock};
 use super::{Communicator, Counters, Meanwhile, Span, check_recording};
+use crate::cpu::MOST_THREADS;
 use crate::error::{Error, Result};
-
-/// Most ranks of a team, as many as threads of an executor.
-const MOST_RANKS: usize = 4096;
 
 /// Runs `work` on a number of ranks, each a thread, and returns their results in order. If ranks fail, the others stop
 /// at their next operation.
@@ -21,11 +19,8 @@ pub fn run<R: Send>(
     ranks: usize,
     work: impl Fn(Arc<dyn Communicator>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    if ranks == 0 {
-        return Err(Error::bad_parameter("ranks", "must be at least 1"));
-    }
-    if ranks > MOST_RANKS {
-        let reason = format!("{ranks} ranks that are threads; there may be {MOST_RANKS}");
+    if matches!(ranks, 0 | MOST_THREADS..) {
+        let reason = format!("must be at least 1 and below {MOST_THREADS}, not {ranks}");
         return Err(Error::bad_parameter("ranks", reason));
     }
     let watch = Arc::new(Watch::new(ranks));

@@ -198,11 +198,13 @@ impl MatrixReader {
 }
 
 /// Whether ranks can read a file [in parts](MatrixReader::read_in_parts): a Matrix Market file that is not compressed, of a sparse,
-/// real and square matrix.
+/// real and square matrix. What is no file on a disk, as a pipe, can be read only once.
 pub fn is_read_in_parts(path: &Path) -> bool {
-    let is_plain = FileFormat::of(path)
-        .is_ok_and(|format| format == FileFormat::MatrixMarket(Compression::None));
-    is_plain && matrix_market::part::is_read_in_parts(path)
+    let is_plain = || {
+        FileFormat::of(path)
+            .is_ok_and(|format| format == FileFormat::MatrixMarket(Compression::None))
+    };
+    path.is_file() && is_plain() && matrix_market::part::is_read_in_parts(path)
 }
 
 /// Reads a matrix and reports progress; an entry given twice is an error.
