@@ -31,6 +31,8 @@ pub struct Summary {
     /// Held by matrix and preconditioner.
     pub bytes: usize,
     pub peak_memory_bytes: Option<usize>,
+    /// What was estimated before the set-up.
+    pub estimated_memory_bytes: usize,
     pub device: String,
     /// Programs of kernels that the device was given so far: how many were compiled or loaded, from an archive or from the
     /// disk, and the seconds of all threads together; `null` on the processor.
@@ -104,6 +106,7 @@ impl Summary {
             },
             bytes: solution.bytes,
             peak_memory_bytes: peak_memory(),
+            estimated_memory_bytes: solution.estimated_bytes,
             device: executor.name().to_owned(),
             kernels: executor.device().map_or(Value::Null, |device| {
                 let builds = device.builds();

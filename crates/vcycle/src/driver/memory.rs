@@ -151,12 +151,12 @@ impl MemoryNeed {
     }
 }
 
-/// Fails where the set-up and the vectors of an attempt do not fit beside the matrix. Ranks of one machine share its memory.
-pub(super) fn check_attempt<T: Scalar>(
+/// What an attempt needs for the rows of a system that are here.
+pub(super) fn need_of<T: Scalar>(
     attempt: &Attempt,
     system: &System<T>,
     columns: usize,
-) -> Result<()> {
+) -> MemoryNeed {
     let a = &system.matrix;
     let extent = Extent {
         rows: a.rows(),
@@ -164,7 +164,17 @@ pub(super) fn check_attempt<T: Scalar>(
         value_bytes: size_of::<T>(),
     };
     let near = system.near_nullspace.as_ref();
-    let need = MemoryNeed::of(attempt, extent, columns, near, a.executor());
+    MemoryNeed::of(attempt, extent, columns, near, a.executor())
+}
+
+/// Fails where the set-up and the vectors of an attempt do not fit beside the matrix. Ranks of one machine share its memory.
+pub(super) fn check_attempt<T: Scalar>(
+    attempt: &Attempt,
+    system: &System<T>,
+    columns: usize,
+) -> Result<()> {
+    let a = &system.matrix;
+    let need = need_of(attempt, system, columns);
     let (solver, preconditioner) = (attempt.solver.name(), attempt.preconditioner.name());
     let what = || match preconditioner {
         "none" => format!("solver `{solver}`"),

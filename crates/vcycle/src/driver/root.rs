@@ -148,6 +148,7 @@ impl<T: Wide> SolvedOnRoot<T> {
             setup: Duration::ZERO,
             solving: begin.elapsed(),
             bytes: summary.bytes,
+            estimated_bytes: solved.as_ref().map_or(0, |solved| solved.estimated_bytes),
             multigrid: solved.and_then(|solved| solved.multigrid),
             traffic: None,
         })

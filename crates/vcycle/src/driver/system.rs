@@ -151,6 +151,8 @@ pub struct Solution<T> {
     pub solving: Duration,
     /// Bytes of the stored matrix and of the preconditioner.
     pub bytes: usize,
+    /// Bytes that this attempt was estimated to take at most, with the matrix and the program itself.
+    pub estimated_bytes: usize,
     /// The levels, where the preconditioner is multigrid.
     pub multigrid: Option<Report>,
     /// What this rank has sent in all set-ups and in all iterations, where ranks share the system.

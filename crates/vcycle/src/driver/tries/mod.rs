@@ -11,6 +11,7 @@ use super::chain::{
     Chain, FACTORISED_FOR_ACCURACY, ending, has_ended_well, is_better, is_worth_going_on,
 };
 use super::kept::Kept;
+use super::memory::need_of;
 use super::projection::Projection;
 use super::ready::{Made, Ready, is_finite};
 use super::set_up::{Setting, check_for_ranks};
@@ -207,6 +208,7 @@ impl<'d, T: Wide> Tries<'d, T> {
             setup: Duration::ZERO,
             solving: Duration::ZERO,
             bytes: made.bytes,
+            estimated_bytes: need_of(&attempt, self.setting.system, b.cols()).total(),
             multigrid: made.multigrid.clone(),
             traffic: None,
         };
