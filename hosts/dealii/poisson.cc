@@ -89,5 +89,19 @@ int main(int argc, char **argv) {
     y = 0.0;
     cg.solve(a, y, b, cycle);
     y *= 2.0;
-    return differs(y) ? 1 : 0;
+    if (differs(y)) return 1;
+    // A symmetric cycle is its own transpose; that of another matrix is refused.
+    cycle.Tvmult(y, b);
+    for (unsigned int row = 0; row < a.m(); row++) {
+        for (auto entry = a.begin(row); entry != a.end(row); ++entry) {
+            if (entry->column() > row) entry->value() *= 0.1;
+        }
+    }
+    cycle.initialize(a);
+    try {
+        cycle.Tvmult(y, b);
+    } catch (const ExceptionBase &) {
+        return 0;
+    }
+    return 1;
 }
