@@ -17,7 +17,7 @@ module vcycle
       vcycle_error_state = 7, vcycle_error_unsupported = 8, vcycle_error_setup = 9, vcycle_error_internal = 10
    integer(c_int32_t), parameter, public :: vcycle_converged = 0, vcycle_iteration_limit = 1, vcycle_time_limit = 2, &
       vcycle_interrupted = 3, vcycle_accuracy_limit = 4, vcycle_stagnated = 5, vcycle_diverged = 6, &
-      vcycle_non_finite = 7, vcycle_indefinite = 8, vcycle_breakdown = 9
+      vcycle_non_finite = 7, vcycle_indefinite = 8, vcycle_breakdown = 9, vcycle_inconsistent = 10
 
    type, bind(c) :: csr_type
       integer(c_size_t) :: size = 0
@@ -42,6 +42,7 @@ module vcycle
       real(c_double) :: relative_residual = 0, backward_error = 0, setup_seconds = 0, solve_seconds = 0
       real(c_double) :: operator_complexity = 0, grid_complexity = 0
       integer(c_int64_t) :: bytes = 0
+      real(c_double) :: outside_range = 0
    end type
 
    !> A solver. Call free when it is no longer needed.

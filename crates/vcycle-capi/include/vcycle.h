@@ -104,6 +104,9 @@
 // Status: the method divided by zero.
 #define VCYCLE_BREAKDOWN 9
 
+// Status: no x solves the system, as a component of b is outside the range of the matrix; x is a least-squares solution.
+#define VCYCLE_INCONSISTENT 10
+
 // A solver: options, a matrix and its set-up.
 typedef struct vcycle_solver vcycle_solver;
 
@@ -176,6 +179,8 @@ typedef struct vcycle_report {
     double grid_complexity;
     // Bytes of the stored matrix and the preconditioner.
     uint64_t bytes;
+    // The largest component of the columns that is known to be outside the range of the matrix, relative to the right-hand side.
+    double outside_range;
 } vcycle_report;
 
 // A level of multigrid.

@@ -66,6 +66,7 @@ unsafe fn set_up<N: Number>(
     let a = Distributed::from_rows(&executor, offsets, columns, values, Duplicates::Sum)?;
     let places = given_order.places(|row, column| a.place(row, column));
     let mut system = System::new(Arc::new(a));
+    system.single = N::SINGLE;
     system.near_nullspace = near;
     let prepared = Prepared::new(state.config.clone(), system, &Workspace::new())?;
     Ok(Matrix {

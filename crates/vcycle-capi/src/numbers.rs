@@ -58,6 +58,8 @@ impl Numbers {
 pub(crate) trait Number: Copy + Default + Send + Sync + 'static {
     /// What it is computed with.
     type Wide: OfSystems;
+    /// Whether it has less than double precision.
+    const SINGLE: bool = size_of::<Self>() < size_of::<Self::Wide>();
     fn wide(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
 }

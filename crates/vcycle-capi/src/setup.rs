@@ -53,6 +53,7 @@ unsafe fn set_up<N: Number>(state: &State, given: &Given) -> Result<Matrix, Fail
     // SAFETY: a condition of this function.
     let (a, places) = unsafe { given.csr::<N>(&executor) }?;
     let mut system = System::new(Arc::new(a));
+    system.single = N::SINGLE;
     system.near_nullspace = state.known.near_nullspace(given.rows)?;
     let prepared = Prepared::new(state.config.clone(), system, &Workspace::new())?;
     made.places = places;

@@ -56,6 +56,8 @@ pub struct vcycle_report {
     pub grid_complexity: f64,
     /// Bytes of the stored matrix and the preconditioner.
     pub bytes: u64,
+    /// The largest component of the columns that is known to be outside the range of the matrix, relative to the right-hand side.
+    pub outside_range: f64,
 }
 
 impl vcycle_report {
@@ -83,6 +85,7 @@ impl vcycle_report {
             operator_complexity: multigrid.map_or(0.0, |report| report.operator_complexity()),
             grid_complexity: multigrid.map_or(0.0, |report| report.grid_complexity()),
             bytes: solution.bytes as u64,
+            outside_range: outcome.outside_range,
         }
     }
 

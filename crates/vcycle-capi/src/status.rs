@@ -25,8 +25,11 @@ pub const VCYCLE_INDEFINITE: i32 = 8;
 /// Status: the method divided by zero.
 pub const VCYCLE_BREAKDOWN: i32 = 9;
 
+/// Status: no x solves the system, as a component of b is outside the range of the matrix; x is a least-squares solution.
+pub const VCYCLE_INCONSISTENT: i32 = 10;
+
 /// Names by number, for C.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "converged\0",
     "iteration-limit\0",
     "time-limit\0",
@@ -37,6 +40,7 @@ const NAMES: [&str; 10] = [
     "non-finite\0",
     "indefinite\0",
     "breakdown\0",
+    "inconsistent\0",
 ];
 
 /// The number of a status; those that later versions of the library know end as stagnated.
@@ -73,6 +77,7 @@ mod tests {
             (Status::NonFinite, VCYCLE_NON_FINITE),
             (Status::Indefinite(Part::Operator), VCYCLE_INDEFINITE),
             (Status::Breakdown, VCYCLE_BREAKDOWN),
+            (Status::Inconsistent, VCYCLE_INCONSISTENT),
         ];
         for (status, expected) in all {
             assert_eq!(number(status), expected, "{status}");

@@ -166,6 +166,10 @@ pub struct SolveArgs {
     /// Format of the stored matrix: csr, ell, sellp, hybrid, coo, dense, bsr, mbsr or auto [default: csr; devices choose between csr and bsr]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
+    /// What a singular matrix annihilates: constant, near-nullspace, none or auto. The system is solved without a component of
+    /// the right-hand side in a null space that is named; else it is inconsistent [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub nullspace: Option<String>,
     /// Before the preconditioner is made, move large entries to the diagonal: mc64, none or auto [default: auto]
     #[arg(long = "match", value_name = "NAME")]
     pub matching: Option<String>,

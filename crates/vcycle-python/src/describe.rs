@@ -27,6 +27,7 @@ pub fn outcome(outcome: &Outcome, config: &Config) -> Value {
         "recurrence_residual": outcome.recurrence_residual,
         "backward_error": outcome.backward_error,
         "condition": outcome.condition,
+        "outside_range": outcome.outside_range,
         "columns": outcome.columns.iter().map(column).collect::<Vec<_>>(),
         "history": outcome.history,
         "setup_seconds": 0.0,
@@ -44,6 +45,7 @@ fn column(column: &ColumnOutcome) -> Value {
         "iterations": column.iterations,
         "relative_residual": column.relative_residual,
         "backward_error": column.backward_error,
+        "outside_range": column.outside_range,
     })
 }
 

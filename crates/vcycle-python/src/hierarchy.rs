@@ -6,7 +6,8 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use serde_json::json;
 use vcycle::config::{
-    AnySystem, Config, PreconditionerConfig, Projection, SolverConfig, System, Unit, attempts,
+    AnySystem, Config, PreconditionerConfig, Projection, RightHandSide, SolverConfig, System, Unit,
+    attempts,
 };
 use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
@@ -22,7 +23,7 @@ use crate::describe;
 use crate::error::{OrRaise, parsed};
 use crate::matrix::Matrix;
 use crate::operator::{applied, matrix_operator};
-use crate::solve::{like, vector};
+use crate::solve::{like, of, vector};
 use crate::watch::watched;
 
 /// The arrays of a matrix, and its rows and columns.
@@ -109,6 +110,7 @@ impl Hierarchy {
     }
 
     /// The solution and the outcome as JSON; by the solver and criteria of a configuration.
+    #[pyo3(signature = (b, guess, config, callback, single))]
     fn solve<'py>(
         &self,
         py: Python<'py>,
@@ -116,6 +118,7 @@ impl Hierarchy {
         guess: Option<Bound<'py, PyAny>>,
         config: &str,
         callback: Option<Py<PyAny>>,
+        single: bool,
     ) -> PyResult<(Bound<'py, PyAny>, String)> {
         let asked = parsed(config)?;
         let mut config = self.config.clone();
@@ -126,8 +129,9 @@ impl Hierarchy {
         let executor = self.system.matrix.executor();
         let rhs = vector::<f64>(&b, executor)?;
         let guess = guess.map(|guess| vector(&guess, executor)).transpose()?;
-        let (x, outcome, messages) =
-            watched(py, callback, |ws| self.iterate(&config, &rhs, guess, ws))?;
+        let (x, outcome, messages) = watched(py, callback, |ws| {
+            self.iterate(&config, &rhs, guess, single, ws)
+        })?;
         let mut text = describe::outcome(&outcome, &config);
         text["messages"] = json!(messages);
         text["hierarchy"] = describe::report(self.levels.report());
@@ -235,26 +239,22 @@ impl Hierarchy {
         config: &Config,
         b: &Vector<f64>,
         guess: Option<Vector<f64>>,
+        single: bool,
         ws: &Workspace,
     ) -> vcycle::Result<(Vector<f64>, Outcome, Vec<String>)> {
         let solver = self.solver(&config.solver, ws)?;
         let stop = config.stop.stop()?;
-        let mut messages = Vec::new();
-        let mut b = b.clone();
-        if let Some(nullspace) = &self.nullspace {
-            let (consistent, told) = nullspace.consistent(&b)?;
-            b = consistent;
-            messages.push(told);
-        }
+        let (b, message) = RightHandSide::new(b, self.nullspace.as_ref(), config.nullspace)?;
         let mut x = match guess {
             Some(guess) => guess,
-            None => self.start(&b, ws)?,
+            None => self.start(b.solvable(), ws)?,
         };
-        let outcome = solver.solve_in(&b, &mut x, &stop, ws)?;
+        let mut outcome = solver.solve_in(b.solvable(), &mut x, &stop, ws)?;
         if let Some(nullspace) = &self.nullspace {
             nullspace.project(&mut x)?;
         }
-        Ok((x, outcome, messages))
+        b.judge(&of(&self.system, single), &mut x, &stop, &mut outcome, ws)?;
+        Ok((x, outcome, Vec::from_iter(message)))
     }
 
     fn solver(&self, chosen: &SolverConfig, ws: &Workspace) -> vcycle::Result<Solver<f64>> {

@@ -13,9 +13,9 @@ use crate::matrix::Matrix;
 use crate::watch::watched;
 
 /// The solution, row after row, and the outcome as JSON. `b` has one or many columns; iterations
-/// start from `guess`, or zero.
+/// start from `guess`, or zero. The solution is rounded to `single` precision where the caller returns it so.
 #[pyfunction]
-#[pyo3(signature = (matrix, b, guess, config, callback))]
+#[pyo3(signature = (matrix, b, guess, config, callback, single))]
 pub fn solve<'py>(
     py: Python<'py>,
     matrix: &Matrix,
@@ -23,29 +23,38 @@ pub fn solve<'py>(
     guess: Option<Bound<'py, PyAny>>,
     config: &str,
     callback: Option<Py<PyAny>>,
+    single: bool,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
     let config = parsed(config)?;
     match &matrix.any {
-        AnySystem::Real(system) => solve_as::<f64>(py, system, &b, guess, &config, callback),
+        AnySystem::Real(system) => {
+            solve_as::<f64>(py, of(system, single), &b, guess, &config, callback)
+        }
         AnySystem::Complex(system) => {
-            solve_as::<Complex64>(py, system, &b, guess, &config, callback)
+            solve_as::<Complex64>(py, of(system, single), &b, guess, &config, callback)
         }
     }
 }
 
+/// The system with solutions in this precision.
+pub fn of<T: Clone>(system: &System<T>, single: bool) -> System<T> {
+    let mut system = system.clone();
+    system.single = single;
+    system
+}
+
 fn solve_as<'py, T: OnDevice + numpy::Element>(
     py: Python<'py>,
-    system: &System<T>,
+    mut system: System<T>,
     b: &Bound<'py, PyAny>,
     guess: Option<Bound<'py, PyAny>>,
     config: &Config,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
-    let executor = system.matrix.executor();
-    let rhs = vector::<T>(b, executor)?;
-    let mut system = system.clone();
+    let executor = system.matrix.executor().clone();
+    let rhs = vector::<T>(b, &executor)?;
     if let Some(guess) = guess {
-        system = system.with_guess(vector(&guess, executor)?);
+        system = system.with_guess(vector(&guess, &executor)?);
     }
     let solution = watched(py, callback, |ws| solve_system(config, &system, &rhs, ws))?;
     let text = describe::solution(&solution);

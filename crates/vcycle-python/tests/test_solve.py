@@ -1,6 +1,7 @@
 """`vcycle.solve`: formats, types, right-hand sides, options, outcomes."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def test_matrices_and_arrays_are_alike(poisson, residual, kind):
 def test_every_type_is_solved(poisson, residual, index, value):
     A = poisson.A.astype(value)
     A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)
-    x = vcycle.solve(A, poisson.b.astype(value))
+    x = vcycle.solve(A, poisson.b.astype(value), rtol=1e-3 if value in (np.float32, np.complex64) else 1e-8)
     assert x.dtype == (np.float64 if value is np.longdouble else value)
     assert residual(poisson.A, x, poisson.b) < (1e-3 if value in (np.float32, np.complex64) else 1e-8)
 
@@ -218,6 +219,46 @@ def test_a_singular_system_is_solved_up_to_constants(residual):
     assert residual(A, x, b) < 1e-7 and abs(x.mean()) < 1e-10
     ml = vcycle.amg(A)
     assert residual(A, ml.solve(b), b) < 1e-7
+    with pytest.warns(vcycle.Inconsistent):
+        ml.solve(b + 1)
+
+
+@pytest.mark.parametrize("A, b, outside", [
+    ([[1, -1], [-1, 1]], [1, 1], 1.0),
+    ([[1, 1], [1, 1]], [1, 0], np.sqrt(0.5)),
+    ([[0]], [2], 1.0),
+])
+def test_what_no_x_solves_is_inconsistent(A, b, outside):
+    A, b = sp.csr_array(np.array(A, dtype=float)), np.array(b, dtype=float)
+    with pytest.warns(vcycle.Inconsistent, match="outside the range"):
+        x, outcome = vcycle.solve(A, b, return_outcome=True)
+    assert outcome.status == "inconsistent" and not outcome.converged
+    assert outcome.outside_range == pytest.approx(outside) == outcome.relative_residual
+    assert np.allclose(x, np.linalg.pinv(A.toarray()) @ b)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", vcycle.Inconsistent)
+        with pytest.raises(vcycle.Inconsistent):
+            vcycle.solve(A, b)
+
+
+def test_a_null_space_that_is_named_is_left_out():
+    A = sp.csr_array([[1.0, -1.0], [-1.0, 1.0]])
+    x, outcome = vcycle.solve(A, np.array([3.0, 1.0]), nullspace="constant", return_outcome=True)
+    assert outcome.converged and outcome.outside_range == pytest.approx(np.sqrt(0.8)) and np.allclose(x, [0.5, -0.5])
+
+
+@pytest.mark.parametrize("value", [np.float32, np.complex64])
+def test_the_outcome_is_that_of_the_rounded_solution(poisson, residual, value):
+    A, b = poisson.A.astype(value), poisson.b.astype(value)
+    with pytest.warns(vcycle.AccuracyLimit):
+        x, outcome = vcycle.solve(A, b, return_outcome=True)
+    wide = [array.astype(np.complex128) for array in (A, x, b)]
+    assert x.dtype == value and residual(*wide) > 1e-8
+    assert outcome.relative_residual == pytest.approx(residual(*wide), rel=1e-6)
+    assert vcycle.solve(A, b, rtol=1e-3, return_outcome=True)[1].converged
+    if value is np.float32:
+        with pytest.warns(vcycle.AccuracyLimit):
+            vcycle.amg(A).solve(b)
 
 
 def test_elasticity_knows_its_rigid_bodies(elasticity, residual):

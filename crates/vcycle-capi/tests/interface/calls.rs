@@ -108,8 +108,10 @@ fn numbers_of_all_types_are_solved_with() {
     setup(&solver, &given);
     let (x, report) = solve(&solver, &vec![1.0f32; a.rows()]);
     let x: Vec<f64> = x.iter().map(|&x| x.into()).collect();
-    assert_eq!(report.status, VCYCLE_CONVERGED);
-    assert!(a.residual(&vec![1.0; a.rows()], &x) < 1e-4);
+    // The residual is that of the rounded solution, for which the tolerance of 1e-8 is too small.
+    assert_eq!(report.status, VCYCLE_ACCURACY_LIMIT);
+    let residual = a.residual(&vec![1.0; a.rows()], &x);
+    assert!(residual < 1e-4 && report.relative_residual > 1e-8);
 
     // i A x = i b has the same solution.
     let rotated: Vec<[f64; 2]> = a.values.iter().map(|&value| [0.0, value]).collect();

@@ -80,7 +80,7 @@ pub fn verdict(summary: &Summary) -> String {
     let status = style(summary.status).bold();
     let status = match summary.status {
         "converged" => status.green(),
-        "accuracy-limit" | "iteration-limit" | "time-limit" => status.yellow(),
+        "accuracy-limit" | "inconsistent" | "iteration-limit" | "time-limit" => status.yellow(),
         _ => status.red(),
     };
     let recurrence = match summary.relative_residual > 2.0 * summary.recurrence_residual {

@@ -20,6 +20,8 @@ pub struct Summary {
     pub recurrence_residual: f64,
     /// Normwise, or more.
     pub backward_error: f64,
+    /// The norm of the component of b that is known to be outside the range of the matrix, relative to that of b.
+    pub outside_range: f64,
     pub read_seconds: f64,
     pub setup_seconds: f64,
     pub solve_seconds: f64,
@@ -84,6 +86,7 @@ impl Summary {
             relative_residual: outcome.relative_residual,
             recurrence_residual: outcome.recurrence_residual,
             backward_error: outcome.backward_error,
+            outside_range: outcome.outside_range,
             read_seconds: reading.as_secs_f64(),
             setup_seconds: solution.setup.as_secs_f64(),
             solve_seconds: solution.solving.as_secs_f64(),

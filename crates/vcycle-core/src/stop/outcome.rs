@@ -21,6 +21,9 @@ pub enum Status {
     Interrupted,
     /// The residual consists of rounding errors: no method gets further in this precision.
     AccuracyLimit,
+    /// No `x` solves the system: a component of the right-hand side larger than the tolerance is outside the range of the
+    /// matrix. `x` is a least-squares solution.
+    Inconsistent,
     /// The residual no longer falls.
     Stagnated,
     /// The residual grew beyond bounds.
@@ -45,7 +48,7 @@ pub enum Part {
 
 impl Status {
     /// The name for scripts: `converged`, `iteration-limit`, `time-limit`, `interrupted`,
-    /// `accuracy-limit`, `stagnated`, `diverged`, `non-finite`, `indefinite`, `breakdown`.
+    /// `accuracy-limit`, `inconsistent`, `stagnated`, `diverged`, `non-finite`, `indefinite`, `breakdown`.
     pub fn name(self) -> &'static str {
         match self {
             Status::Converged => "converged",
@@ -53,6 +56,7 @@ impl Status {
             Status::TimeLimit => "time-limit",
             Status::Interrupted => "interrupted",
             Status::AccuracyLimit => "accuracy-limit",
+            Status::Inconsistent => "inconsistent",
             Status::Stagnated => "stagnated",
             Status::Diverged => "diverged",
             Status::NonFinite => "non-finite",
@@ -73,6 +77,9 @@ impl Status {
             Status::AccuracyLimit => {
                 "the residual is that of rounding, and the tolerance is below it; no method gets further in this precision"
             }
+            Status::Inconsistent => {
+                "a component of b is outside the range of A, so that no x solves the system: x is a least-squares solution; to solve without that component, name the null space (option nullspace)"
+            }
             Status::Stagnated => {
                 "the residual no longer falls; ask for a looser tolerance, a stronger preconditioner or the direct solver"
             }
@@ -87,7 +94,7 @@ impl Status {
                 "the preconditioner is not positive definite; use another one, or gmres or bicgstab"
             }
             Status::Breakdown => {
-                "the recurrence broke down (division by zero): the matrix may be singular; choose another method or preconditioner, or the direct solver"
+                "the recurrence broke down (division by zero): the matrix may be singular; choose another method or preconditioner"
             }
         }
     }
@@ -115,6 +122,10 @@ pub struct ColumnOutcome {
     pub backward_error: f64,
     /// The rounding error of `A x` divided by that of the right-hand side, a lower bound of the condition number.
     pub condition: f64,
+    /// The norm of the component of the right-hand side that is known to be outside the range of the matrix, divided by that of
+    /// the right-hand side. Where the caller names the null space the system is solved without that component, and the
+    /// residual is that of what is left.
+    pub outside_range: f64,
 }
 
 /// The outcome of a solve.
@@ -133,6 +144,8 @@ pub struct Outcome {
     pub backward_error: f64,
     /// The largest [bound of the condition number](ColumnOutcome::condition) of the columns.
     pub condition: f64,
+    /// The largest [component outside the range of the matrix](ColumnOutcome::outside_range) of the columns.
+    pub outside_range: f64,
     /// The outcome of each column.
     pub columns: Vec<ColumnOutcome>,
     /// Largest relative residual after 0, 1, 2... iterations, by the recurrence.
@@ -160,6 +173,10 @@ impl Outcome {
                 "{explanation} (backward error {:.1e}, condition number at least {:.0e})",
                 self.backward_error, self.condition
             ),
+            Status::Inconsistent => format!(
+                "{explanation} (the component is {:.1e} of the norm of b)",
+                self.outside_range
+            ),
             _ => explanation.to_owned(),
         }
     }
@@ -167,6 +184,26 @@ impl Outcome {
     /// The outcome of a solve from those of its columns: the first that failed, the largest residuals.
     #[doc(hidden)]
     pub fn from_columns(columns: Vec<ColumnOutcome>, history: Vec<f64>, elapsed: Duration) -> Self {
+        let mut outcome = Self {
+            status: Status::Converged,
+            iterations: 0,
+            relative_residual: 0.0,
+            recurrence_residual: 0.0,
+            backward_error: 0.0,
+            condition: 0.0,
+            outside_range: 0.0,
+            columns,
+            history,
+            elapsed,
+        };
+        outcome.summarise();
+        outcome
+    }
+
+    /// Makes the outcome that of its columns.
+    #[doc(hidden)]
+    pub fn summarise(&mut self) {
+        let columns = &self.columns;
         let failed = columns.iter().find(|c| c.status != Status::Converged);
         let largest = |part: fn(&ColumnOutcome) -> f64| {
             // NaN counts as the largest residual.
@@ -178,17 +215,13 @@ impl Outcome {
                 }
             })
         };
-        Self {
-            status: failed.map_or(Status::Converged, |column| column.status),
-            iterations: columns.iter().map(|c| c.iterations).max().unwrap_or(0),
-            relative_residual: largest(|c| c.relative_residual),
-            recurrence_residual: largest(|c| c.recurrence_residual),
-            backward_error: largest(|c| c.backward_error),
-            condition: largest(|c| c.condition),
-            columns,
-            history,
-            elapsed,
-        }
+        self.status = failed.map_or(Status::Converged, |column| column.status);
+        self.iterations = columns.iter().map(|c| c.iterations).max().unwrap_or(0);
+        self.relative_residual = largest(|c| c.relative_residual);
+        self.recurrence_residual = largest(|c| c.recurrence_residual);
+        self.backward_error = largest(|c| c.backward_error);
+        self.condition = largest(|c| c.condition);
+        self.outside_range = largest(|c| c.outside_range);
     }
 }
 

@@ -29,6 +29,7 @@ impl<T: Scalar> Monitor<T> {
             recurrence_residual: state.relative(state.norm),
             backward_error: if norm > 0.0 { norm / level } else { norm },
             condition: state.relative(level),
+            outside_range: 0.0,
         }
     }
 

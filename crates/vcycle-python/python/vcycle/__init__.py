@@ -18,7 +18,7 @@ from ._assembly import Assembly
 from ._core import DeviceError, VcycleError, __version__, devices, use_kernels
 from ._hierarchy import Hierarchy, Level, amg
 from ._options import options
-from ._outcome import AccuracyLimit, Column, NotConverged, Outcome
+from ._outcome import AccuracyLimit, Column, Inconsistent, NotConverged, Outcome
 from ._preconditioner import preconditioner
 from ._solve import solve
 from ._summary import LevelSummary
@@ -29,6 +29,7 @@ __all__ = [
     "Column",
     "DeviceError",
     "Hierarchy",
+    "Inconsistent",
     "Level",
     "LevelSummary",
     "NotConverged",

@@ -99,6 +99,7 @@ class Hierarchy:
         guess: Any,
         config: str,
         callback: Callable[[int, float], object] | None,
+        single: bool,
     ) -> tuple[Any, str]: ...
     def apply(self, b: Any) -> Any: ...
     def matrices(
@@ -119,6 +120,7 @@ def solve(
     guess: Any,
     config: str,
     callback: Callable[[int, float], object] | None,
+    single: bool,
 ) -> tuple[Any, str]: ...
 def batch_solve(
     rows: int,

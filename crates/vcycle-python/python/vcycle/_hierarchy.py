@@ -18,7 +18,7 @@ from ._device import DeviceMatrix, contiguous, device_matrix, library_of, settle
 from ._options import _STOP, as_json, configuration, renamed, unknown
 from ._outcome import Outcome
 from ._preconditioner import applied, operator_of
-from ._solve import Callback, finished, kind, operands, returned
+from ._solve import Callback, finished, is_single, kind, operands, returned
 from ._summary import LevelSummary, levels_of
 
 if TYPE_CHECKING:
@@ -141,8 +141,9 @@ class Hierarchy:
         rhs, guess = operands(b, x0, self.shape[0], self.device)
         for what, array in (("b", rhs), ("x0", guess)):
             _check_real(array, what)
-        x, text = self._native.solve(rhs, guess, as_json(config), callback)
-        return finished(returned(x, b, self._type), text, check, return_outcome)
+        single = is_single(b, self._type)
+        x, text = self._native.solve(rhs, guess, as_json(config), callback, single)
+        return finished(returned(x, b, single), text, check, return_outcome)
 
     def update(self, A: Any) -> Hierarchy:
         """Sets up for new values in the same pattern; keeps the transfer operators, or the grids of `struct-mg`.

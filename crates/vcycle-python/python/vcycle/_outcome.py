@@ -24,6 +24,7 @@ class Column:
     iterations: int
     relative_residual: float
     backward_error: float = float("nan")
+    outside_range: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Outcome:
     x: NDArray[Any] = field(repr=False)
     """The solution, or the best guess if it did not converge."""
     status: str
-    """`converged`, `accuracy-limit`, `iteration-limit`, `time-limit`, `stagnated`, `diverged`, `non-finite`,
-    `indefinite` or `breakdown`."""
+    """`converged`, `accuracy-limit`, `inconsistent`, `iteration-limit`, `time-limit`, `stagnated`, `diverged`,
+    `non-finite`, `indefinite` or `breakdown`."""
     explanation: str = field(repr=False)
     """The status in a sentence, with what to try."""
     iterations: int
@@ -55,6 +56,8 @@ class Outcome:
     """At most: the relative change of matrix and right-hand side for which `x` would be exact."""
     condition: float = field(repr=False)
     """A lower bound of the condition number."""
+    outside_range: float = field(repr=False)
+    """The norm of the component of `b` that is known to be outside the range of the matrix, relative to that of `b`."""
     history: NDArray[np.float64] = field(repr=False)
     """Largest relative residual after 0, 1, 2... iterations."""
     columns: tuple[Column, ...] = field(repr=False)
@@ -100,6 +103,20 @@ class AccuracyLimit(UserWarning):
     """
 
 
+class Inconsistent(UserWarning):
+    """No `x` solves the system: a component of `b` is outside the range of the matrix. `x` is a least-squares solution.
+
+    >>> import numpy as np, scipy.sparse, vcycle, warnings
+    >>> A = scipy.sparse.csr_array([[1.0, -1.0], [-1.0, 1.0]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     x, outcome = vcycle.solve(A, np.array([3.0, 1.0]), return_outcome=True)
+    >>> outcome.status, round(outcome.outside_range, 3), caught[0].category.__name__
+    ('inconsistent', 0.894, 'Inconsistent')
+    >>> x = vcycle.solve(A, np.array([3.0, 1.0]), nullspace="constant")  # without that component: no warning
+    """
+
+
 class NotConverged(RuntimeError):
     """A solve that did not converge; `outcome` says how it ended and has the best guess.
 
@@ -138,9 +155,16 @@ def outcome_of(x: NDArray[Any], text: str) -> Outcome:
         recurrence_residual=number(data["recurrence_residual"]),
         backward_error=number(data["backward_error"]),
         condition=number(data["condition"]),
+        outside_range=number(data["outside_range"]),
         history=np.array([number(value) for value in data["history"]]),
         columns=tuple(
-            Column(c["status"], c["iterations"], number(c["relative_residual"]), number(c["backward_error"]))
+            Column(
+                c["status"],
+                c["iterations"],
+                number(c["relative_residual"]),
+                number(c["backward_error"]),
+                number(c["outside_range"]),
+            )
             for c in data["columns"]
         ),
         messages=tuple(data["messages"]),

@@ -13,7 +13,7 @@ from . import _core
 from ._arrays import like, native_matrix, on_host, vector_for
 from ._device import device_matrix, dtype_of, settle
 from ._options import as_json, configuration
-from ._outcome import AccuracyLimit, NotConverged, Outcome, outcome_of
+from ._outcome import AccuracyLimit, Inconsistent, NotConverged, Outcome, outcome_of
 
 Callback = Callable[[int, float], object]
 
@@ -90,9 +90,9 @@ def solve(
     callback : function of the iteration and the largest relative residual, optional
         Called after every iteration, and before the first. An exception it raises ends the solve.
     check : bool
-        Whether a solve that does not converge raises `NotConverged`, and a tolerance below the limit of accuracy
-        causes the
-        warning `AccuracyLimit` (``warnings.simplefilter("error", vcycle.AccuracyLimit)`` makes it an exception).
+        Whether a solve that does not converge raises `NotConverged`. A tolerance below the limit of accuracy
+        causes the warning `AccuracyLimit` instead, a system that no `x` solves the warning `Inconsistent`
+        (``warnings.simplefilter("error", vcycle.Inconsistent)`` makes it an exception).
     return_outcome : bool
         Whether ``(x, outcome)`` is returned.
     **options
@@ -116,14 +116,15 @@ def solve(
     matrix, shape, dtype = native_matrix(A, on_device, config, known, share=True)
     rhs, guess = operands(b, x0, shape[0], "cpu" if matrix.is_complex else config["run"].get("device", "cpu"))
     of_complex = "c" in (kind(rhs), kind(guess))
+    single = is_single(b, dtype)
     if of_complex and not matrix.is_complex:
-        x, text = _in_parts(matrix, rhs, guess, as_json(config), callback)
+        x, text = _in_parts(matrix, rhs, guess, as_json(config), callback, single)
     else:
         if matrix.is_complex:
             rhs = rhs.astype(np.complex128)
             guess = None if guess is None else guess.astype(np.complex128)
-        x, text = _core.solve(matrix, rhs, guess, as_json(config), callback)
-    return finished(returned(x, b, dtype), text, check, return_outcome)
+        x, text = _core.solve(matrix, rhs, guess, as_json(config), callback, single)
+    return finished(returned(x, b, single), text, check, return_outcome)
 
 
 def operands(b: Any, x0: Any, rows: int, device: str) -> tuple[Any, Any]:
@@ -142,7 +143,12 @@ def kind(array: Any) -> str:
 
 
 def _in_parts(
-    matrix: _core.Matrix, b: NDArray[Any], x0: NDArray[Any] | None, config: str, callback: Callback | None
+    matrix: _core.Matrix,
+    b: NDArray[Any],
+    x0: NDArray[Any] | None,
+    config: str,
+    callback: Callback | None,
+    single: bool,
 ) -> tuple[NDArray[Any], str]:
     """A real matrix with a complex right-hand side or guess: solves for real and imaginary parts."""
 
@@ -150,29 +156,32 @@ def _in_parts(
         columns = np.asarray(on_host(array)).reshape(len(array), -1)
         return np.hstack([columns.real, columns.imag], dtype=np.float64)
 
-    x, text = _core.solve(matrix, parts(b), None if x0 is None else parts(x0), config, callback)
+    x, text = _core.solve(matrix, parts(b), None if x0 is None else parts(x0), config, callback, single)
     half = x.shape[1] // 2
     return (x[:, :half] + 1j * x[:, half:]).reshape(b.shape), text
 
 
-def returned(x: Any, b: Any, dtype: np.dtype[Any]) -> Any:
-    """The solution for the caller: of the library and shape of the right-hand side, in the type SciPy would return."""
+def is_single(b: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether the solution for a matrix of this type is returned in single precision, as SciPy would."""
     of_b = dtype_of(b)
-    # Solved in double precision, returned in single if the arguments are in single.
-    wanted = np.result_type(dtype, of_b if of_b.kind in "fc" else np.float64)
-    single = wanted.name in ("float32", "complex64")
+    return np.result_type(dtype, of_b if of_b.kind in "fc" else np.float64).name in ("float32", "complex64")
+
+
+def returned(x: Any, b: Any, single: bool) -> Any:
+    """The solution for the caller: of the library and shape of the right-hand side."""
     if isinstance(x, _core.DeviceArray):
         return like(x.single() if single else x, b)
     x = x.reshape(np.shape(b))
-    return like(x.astype(wanted, copy=False) if single else x, b)
+    return like(x.astype("c8" if np.iscomplexobj(x) else "f4") if single else x, b)
 
 
 def finished(solution: Any, text: str, check: bool, return_outcome: bool) -> Any:
     """What a solve returns or raises."""
     outcome = outcome_of(solution, text)
-    if check and outcome.status == "accuracy-limit":
+    warning = {"accuracy-limit": AccuracyLimit, "inconsistent": Inconsistent}.get(outcome.status)
+    if check and warning is not None:
         # The level of the caller of `solve`.
-        warnings.warn(str(outcome), AccuracyLimit, stacklevel=3)
+        warnings.warn(str(outcome), warning, stacklevel=3)
     elif check and not outcome.converged:
         raise NotConverged(outcome)
     return (solution, outcome) if return_outcome else solution

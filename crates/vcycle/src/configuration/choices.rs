@@ -51,7 +51,9 @@ pub enum Nullspace {
     None,
     /// The constants of the connected parts of the matrix whose rows and columns sum to zero:
     /// pure Neumann conditions. They are taken out of the right-hand side, so that there is a
-    /// solution, and out of the solution.
+    /// solution, and out of the solution. The status may then be `converged`, and `outside_range`
+    /// in the outcome is what was taken out; by `auto` a right-hand side with such a component is
+    /// `inconsistent`.
     Constant,
     /// Those vectors of the near-nullspace that the matrix and its transpose annihilate (the
     /// rigid-body modes of a body that nothing holds), or, without vectors, the constants of the

@@ -274,6 +274,7 @@ fn numbered<T: Scalar>(
             None => None,
             Some(guess) => Some(nodes.gather(guess)?),
         },
+        single: system.single,
     })
 }
 

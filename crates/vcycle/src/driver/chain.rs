@@ -18,7 +18,7 @@ const ERRATIC_TRIAL: usize = 2000;
 /// So many times a trial is looked at: whether it has a chance to end in time.
 const LOOKS: usize = 4;
 /// From this condition number on a residual tells little: rows may be wrong that it does not show.
-const ILL_CONDITIONED: f64 = 1e7;
+pub(super) const ILL_CONDITIONED: f64 = 1e7;
 /// Up to this many rows an ill-conditioned matrix is factorised as well, for an answer that is accurate in every row.
 pub(super) const FACTORISED_FOR_ACCURACY: usize = 20_000;
 
@@ -87,6 +87,7 @@ impl Chain {
             Status::Indefinite(Part::Operator) => true,
             Status::Indefinite(Part::Preconditioner) => false,
             Status::IterationLimit
+            | Status::Inconsistent
             | Status::Stagnated
             | Status::Diverged
             | Status::NonFinite

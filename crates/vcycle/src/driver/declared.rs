@@ -56,7 +56,10 @@ fn solve_over_ranks(solver: &SolverConfig, preconditioner: &PreconditionerConfig
 fn what_takes_rows_of_several_ranks_does_and_the_rest_says_what_does() {
     let none = PreconditionerConfig::None(Default::default());
     let fgmres: SolverConfig = "fgmres".parse().unwrap();
-    let solvers = SolverConfig::all().into_iter().map(|one| {
+    // Rank 0 factorises for all: only as a preconditioner the direct solver is one of the rows of a rank.
+    let mut solvers = SolverConfig::all();
+    solvers.retain(|one| one.name() != "direct");
+    let solvers = solvers.into_iter().map(|one| {
         let solved = solve_over_ranks(&one, &none);
         (one.registration(), solved)
     });

@@ -8,12 +8,14 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod analysis;
+mod asked;
 mod attempt;
 mod auto;
 mod chain;
 #[cfg(test)]
 mod declared;
 mod facts;
+mod inconsistent;
 mod kept;
 mod local_setup;
 mod matrix;
@@ -35,6 +37,7 @@ mod testing;
 mod tries;
 
 pub use analysis::Analysis;
+pub use asked::RightHandSide;
 pub use attempt::Attempt;
 pub use auto::attempts;
 pub use facts::Findings;

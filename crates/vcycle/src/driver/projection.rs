@@ -9,8 +9,8 @@ use crate::configuration::Nullspace;
 use crate::error::{ConfigError, Result};
 use crate::matrix::{Csr, Distributed};
 use crate::multigrid::NearNullspace;
-use crate::scalar::{Real, Scalar, c64};
-use crate::vector::Vector;
+use crate::scalar::{Field, Real, Scalar, c64};
+use crate::vector::{Coefficient, Scalars, Vector};
 
 /// A row or column sums to zero if its sum is less than this, relative to the sum of its moduli.
 const ZERO_SUM: f64 = 1e-11;
@@ -196,22 +196,34 @@ impl Projection {
         }
     }
 
-    /// The part of `b` that has a solution, and a message on the rest.
-    ///
-    /// # Errors
-    /// When memory is short, a device or another rank fails.
-    pub fn consistent<T: Scalar>(&self, b: &Vector<T>) -> Result<(Vector<T>, String)> {
+    /// The part of `b` that has a solution, the norm of the rest of every column, and a message on that.
+    pub(super) fn consistent<T: Scalar>(
+        &self,
+        b: &Vector<T>,
+    ) -> Result<(Vector<T>, Vec<f64>, String)> {
         let mut left = b.clone();
         self.project(&mut left)?;
-        let of = |v: &Vector<T>| -> Result<f64> {
-            let squares = v.norms()?.into_iter().map(|norm| norm.to_f64().powi(2));
-            Ok(squares.sum::<f64>().sqrt())
+        let mut rest = b.clone();
+        rest.axpy(Coefficient::real(-1.0), &left)?;
+        let norms = |v: &Vector<T>| -> Result<Vec<f64>> {
+            Ok(v.norms()?.into_iter().map(Real::to_f64).collect())
         };
-        let (all, kept) = (of(b)?, of(&left)?);
-        if kept <= NOTHING_LEFT * all {
-            left.fill(T::default())?;
-        }
-        let share = (1.0 - (kept / all).powi(2)).max(0.0).sqrt();
+        let (all, removed) = (norms(b)?, norms(&rest)?);
+        // What rounding leaves of a column.
+        let factors = norms(&left)?.into_iter().zip(&all);
+        let factors = factors.map(|(kept, all)| f64::from(kept > NOTHING_LEFT * all));
+        let factors: Vec<_> = factors.map(T::Arith::from_f64).collect();
+        let mut scalars = Scalars::filled(b.executor(), b.cols(), T::Arith::from_f64(1.0))?;
+        scalars.write(&factors)?;
+        left.scale(Coefficient::of(&scalars))?;
+        let message = self.report(&all, &removed);
+        Ok((left, removed, message))
+    }
+
+    /// What is said about columns of these norms, of which so much was removed.
+    fn report(&self, all: &[f64], removed: &[f64]) -> String {
+        let size = |norms: &[f64]| norms.iter().map(|norm| norm.powi(2)).sum::<f64>().sqrt();
+        let share = size(removed) / size(all);
         let rest = match (share > 1e-7, 100.0 * share) {
             (false, _) => "b has no component in the null space".to_owned(),
             (true, percent) => {
@@ -225,9 +237,7 @@ impl Projection {
             }
         };
         let what = self.annihilated();
-        let message =
-            format!("singular: A annihilates {what}; {rest}; x is orthogonal to the null space");
-        Ok((left, message))
+        format!("singular: A annihilates {what}; {rest}; x is orthogonal to the null space")
     }
 
     /// In words.
@@ -314,10 +324,11 @@ fn is_zero_sum(sum: &VanishingSum) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{assert_has, matrix, neumann, solved, system, triplets};
+    use super::super::testing::{assert_has, matrix, neumann, solve, solved, system, triplets};
     use super::*;
     use crate::executor::Executor;
     use crate::gallery;
+    use crate::stop::{ColumnOutcome, Status};
 
     /// Two lines of three and two points with Neumann ends, and one point by itself.
     fn lines() -> Csr<f64> {
@@ -362,7 +373,8 @@ mod tests {
     fn a_right_hand_side_of_constants_becomes_zero() {
         let b = vec![0.1, 0.1, 0.1, 0.3, 0.3, 0.0];
         let b = Vector::from_column(&Executor::reference(), b);
-        let (left, message) = constants().consistent(&b).unwrap();
+        let (left, removed, message) = constants().consistent(&b).unwrap();
+        assert!((removed[0] - 0.21f64.sqrt()).abs() < 1e-15);
         assert_eq!(left.to_vec(), [0.0; 6]);
         assert_has(message, "2 parts|(100 % of its norm)");
     }
@@ -372,7 +384,10 @@ mod tests {
         let a = system(neumann(40));
         let solve = |b: Vec<f64>| {
             let b = Vector::from_column(&Executor::cpu(), b);
-            solved("solver=cg preconditioner=amg", &a, &b)
+            let options = "solver=cg preconditioner=amg nullspace=constant";
+            let solution = solved(options, &a, &b);
+            assert!(solution.outcome.outside_range > 0.5);
+            solution
         };
         let solution = solve((0..1600).map(|row| (row % 13) as f64).collect());
         assert!(solution.outcome.iterations <= 16);
@@ -384,6 +399,33 @@ mod tests {
         let nothing = solve(vec![0.1; 1600]);
         assert_eq!(nothing.outcome.iterations, 0);
         assert_eq!(nothing.x.to_vec(), [0.0; 1600]);
+    }
+
+    #[test]
+    fn what_no_x_solves_is_inconsistent_unless_the_null_space_was_named() {
+        let a = system(triplets(
+            2,
+            &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)],
+        ));
+        let columns = vec![1.0, 1.0, 3.0, 1.0, -1.0, 1.0];
+        let b = Vector::from_rows(&Executor::cpu(), 3, columns).unwrap();
+        let found = solve("", &a, &b).unwrap();
+        assert_eq!(found.outcome.status, Status::Inconsistent);
+        let of = |part: fn(&ColumnOutcome) -> f64| {
+            Vec::from_iter(found.outcome.columns.iter().map(part))
+        };
+        let [all, some] = [1.0, 0.8f64.sqrt()];
+        for (found, expected) in of(|c| c.outside_range).iter().zip([all, 0.0, some]) {
+            assert!((found - expected).abs() < 1e-15);
+        }
+        assert_eq!(of(|c| c.outside_range), of(|c| c.relative_residual));
+        let statuses = found.outcome.columns.iter().map(|c| c.status.name());
+        let expected = ["inconsistent", "converged", "inconsistent"];
+        assert_eq!(statuses.collect::<Vec<_>>(), expected);
+        assert_has(found.outcome, "name the null space|is 1.0e0 of the norm");
+        let named = solved("nullspace=constant", &a, &b);
+        assert_eq!(named.x.to_vec(), found.x.to_vec());
+        assert_eq!(named.outcome.outside_range, 1.0);
     }
 
     /// Springs between the points of a square lattice, to the right, up and along both diagonals,
@@ -418,7 +460,10 @@ mod tests {
         let b = Vector::from_column(a.executor(), b);
         let system = system(a).with_near_nullspace(near.clone());
         for options in ["", "solver=cg nullspace=near-nullspace"] {
-            let solution = solved(&format!("preconditioner=amg {options}"), &system, &b);
+            let solution = solve(&format!("preconditioner=amg {options}"), &system, &b).unwrap();
+            let is_named = solution.outcome.converged();
+            assert_eq!(is_named, !options.is_empty(), "{}", solution.outcome);
+            assert!(solution.outcome.outside_range > 0.8);
             assert!(solution.outcome.iterations <= 25, "{}", solution.outcome);
             assert!(solution.multigrid.unwrap().levels.len() > 1);
             let start = "singular: A annihilates 3 vectors of the near-nullspace;";

@@ -13,6 +13,7 @@ use crate::linop::LinOp;
 use crate::matrix::{Csr, Distributed, Partition};
 use crate::multigrid::NearNullspace;
 use crate::scalar::Real;
+use crate::stop::Status;
 use crate::vector::Vector;
 
 fn rank_of(team: &Arc<dyn crate::communicator::Communicator>) -> Result<Executor> {
@@ -165,9 +166,14 @@ fn the_null_space_is_removed_over_ranks() {
             let a = system.matrix.shared().expect("rows of a rank");
             let own = a.rows().range(team.rank());
             let b = Vector::from_column(&rank, own.map(|row| row as f64 / 100.0).collect());
-            let solution = solve_system(&Config::default(), &system, &b, &Workspace::new())?;
-            assert!(solution.outcome.converged(), "{}", solution.outcome);
-            let messages = &solution.messages;
+            let ws = Workspace::new();
+            let named = config("nullspace=constant");
+            assert!(solve_system(&named, &system, &b, &ws)?.outcome.converged());
+            let solution = solve_system(&Config::default(), &system, &b, &ws)?;
+            let (outcome, messages) = (&solution.outcome, &solution.messages);
+            assert_eq!(outcome.status, Status::Inconsistent, "{outcome}");
+            assert!((outcome.relative_residual - 3f64.sqrt() / 2.0).abs() < 1e-2);
+            assert!((outcome.relative_residual - outcome.outside_range).abs() < 1e-8);
             assert_has(
                 &messages[0],
                 "singular: A annihilates constants; b has a component",
@@ -182,6 +188,18 @@ fn the_null_space_is_removed_over_ranks() {
     }
     let near = |count: &usize| count.abs_diff(iterations[0]) <= 1;
     assert!(iterations.iter().all(near), "{iterations:?}");
+}
+
+#[cfg(feature = "direct")]
+#[test]
+fn rank_0_factorises_for_all() {
+    let whole = matrix("convdiff7:6,20");
+    let expected = alone(&config("solver=direct"), &whole);
+    let solution = by_ranks(&config("solver=direct"), &whole, 1, 3);
+    assert_eq!(chosen(&solution.config), "direct+none");
+    assert_eq!(solution.outcome.iterations, expected.outcome.iterations);
+    assert_has(&solution.messages[0], "direct: rank 0 of 3 solves for all");
+    assert!(solution.multigrid.is_none());
 }
 
 #[test]

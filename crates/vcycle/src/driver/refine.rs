@@ -213,6 +213,7 @@ impl<'r, T: WorkingScalar> Refinement<'r, T> {
             recurrence_residual: self.history.last().copied().unwrap_or(1.0),
             backward_error: if norm > 0.0 { norm / level } else { norm },
             condition: self.relative(index, level),
+            outside_range: 0.0,
         };
         let columns = norms.iter().zip(&levels).enumerate().map(column).collect();
         let history = self.history.clone();

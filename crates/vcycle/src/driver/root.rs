@@ -1,4 +1,5 @@
-//! Systems that rank 0 solves for all: ranks that use the same device gain nothing from sharing the work.
+//! Systems that rank 0 solves for all: ranks that use the same device gain nothing from sharing the work, and the direct
+//! solver factorises on one rank.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::local_setup::LocalSetup;
 use super::{Solution, System, SystemMatrix, Wide};
 use crate::communicator::Communicator;
-use crate::configuration::{Config, StopConfig};
+use crate::configuration::{Config, SolverConfig, StopConfig};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::matrix::Distributed;
@@ -34,8 +35,8 @@ pub(super) struct Summary {
     pub messages: Vec<String>,
     pub bytes: usize,
     pub time: Duration,
-    /// Of a solve: status, iterations, and the four numbers of each column.
-    columns: Vec<(Status, usize, [u64; 4])>,
+    /// Of a solve: status, iterations, and the numbers of each column.
+    columns: Vec<(Status, usize, [u64; 5])>,
     history: Vec<u64>,
 }
 
@@ -47,9 +48,13 @@ pub(super) fn gathering<'a, T: Wide>(
     let is_small = |a: &&Arc<_>| u32::try_from(Distributed::rows(a).total()).is_ok();
     let may_be = matrix.shared().filter(is_small);
     match may_be.filter(|_| config.gathers_on_one_device()) {
-        Some(a) if a.executor().is_device_of_all()? => Ok(Some(a)),
+        Some(a) if is_direct(config) || a.executor().is_device_of_all()? => Ok(Some(a)),
         _ => Ok(None),
     }
+}
+
+fn is_direct(config: &Config) -> bool {
+    matches!(config.solver, SolverConfig::Direct(_))
 }
 
 /// Sets up and solves.
@@ -88,6 +93,7 @@ impl<T: Wide> SolvedOnRoot<T> {
         let made = a.gathered()?.map(|matrix| {
             let mut system = System::new(Arc::new(matrix.into_executor(&place)?));
             system.near_nullspace = near;
+            system.single = given.single;
             let local = LocalSetup::new(config.clone(), &system, Default::default(), 1, ws)?;
             Ok((system, local))
         });
@@ -204,7 +210,10 @@ impl<T: Wide> SolvedOnRoot<T> {
 /// The first message, where there are several ranks.
 fn sharing<T: Wide>(a: &Distributed<T>) -> Option<String> {
     let (ranks, device) = (a.team().size(), a.executor().name());
-    (ranks > 1).then(|| format!("{ranks} ranks share {device}: rank 0 solves for all"))
+    (ranks > 1).then(|| match a.executor().is_device() {
+        true => format!("{ranks} ranks share {device}: rank 0 solves for all"),
+        false => format!("direct: rank 0 of {ranks} solves for all"),
+    })
 }
 
 impl Summary {
@@ -242,6 +251,7 @@ impl Summary {
                 column.recurrence_residual,
                 column.backward_error,
                 column.condition,
+                column.outside_range,
             ];
             (column.status, column.iterations, numbers.map(f64::to_bits))
         };
@@ -258,7 +268,7 @@ impl Summary {
     }
 
     fn outcome(&self) -> Outcome {
-        let column = |&(status, iterations, numbers): &(Status, usize, [u64; 4])| {
+        let column = |&(status, iterations, numbers): &(Status, usize, [u64; 5])| {
             let numbers = numbers.map(f64::from_bits);
             ColumnOutcome {
                 status,
@@ -267,6 +277,7 @@ impl Summary {
                 recurrence_residual: numbers[1],
                 backward_error: numbers[2],
                 condition: numbers[3],
+                outside_range: numbers[4],
             }
         };
         let columns = self.columns.iter().map(column).collect();

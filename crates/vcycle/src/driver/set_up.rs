@@ -24,6 +24,7 @@ use crate::scalar::{Kind, c32, c64};
 use crate::solver::{Solver, SolverFactory};
 use crate::stop::Stop;
 use crate::structured::{StencilMatrix, StructMg};
+use crate::vector::Vector;
 
 /// What attempts are set up for.
 pub struct Setting<'d, T> {
@@ -75,6 +76,10 @@ pub trait Wide: WorkingScalar<Wide = Self> {
         attempt: &Attempt,
         messages: &mut Vec<String>,
     ) -> Result<Made<Self>>;
+
+    /// Rounds numbers to single precision.
+    #[doc(hidden)]
+    fn round_to_single(x: &mut Vector<Self>) -> Result<()>;
 }
 
 macro_rules! wide {
@@ -96,6 +101,12 @@ macro_rules! wide {
                     true => InPrecision::<Self, $narrow>::new(setting)?.set_up(attempt, messages),
                     false => InPrecision::<Self, Self>::new(setting)?.set_up(attempt, messages),
                 }
+            }
+
+            fn round_to_single(x: &mut Vector<Self>) -> Result<()> {
+                let mut single = Vector::<$narrow>::zeros_like(x)?;
+                single.copy_from(x)?;
+                x.copy_from(&single)
             }
         }
     )*};

@@ -70,6 +70,9 @@ pub struct System<T = f64> {
     pub near_nullspace: Option<NearNullspace>,
     /// Where iterations start, if not from zero.
     pub guess: Option<Vector<T>>,
+    /// Whether solutions are rounded to single precision, because the caller has no room for more. The outcome is that of the
+    /// rounded solution.
+    pub single: bool,
 }
 
 impl<T> System<T> {
@@ -80,6 +83,7 @@ impl<T> System<T> {
             matrix: matrix.into(),
             near_nullspace: None,
             guess: None,
+            single: false,
         }
     }
 
@@ -129,6 +133,7 @@ impl From<Problem> for System<f64> {
             matrix: Arc::new(problem.matrix).into(),
             near_nullspace: problem.near_nullspace,
             guess: None,
+            single: false,
         }
     }
 }

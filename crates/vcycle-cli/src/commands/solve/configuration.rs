@@ -27,6 +27,7 @@ pub fn configuration(args: &SolveArgs) -> Result<Config> {
     if let Some(text) = &args.format {
         config.format = Some(text.parse()?);
     }
+    set(&args.nullspace, &mut config.nullspace)?;
     open(&args.equilibrate, &mut config.equilibrate)?;
     open(&args.matching, &mut config.matching)?;
     open(&args.reorder, &mut config.reorder)?;

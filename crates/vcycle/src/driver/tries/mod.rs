@@ -5,6 +5,7 @@ mod setting_up;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use super::asked::RightHandSide;
 use super::attempt::Attempt;
 use super::auto::try_attempts;
 use super::chain::{
@@ -122,8 +123,8 @@ impl<'d, T: Wide> Tries<'d, T> {
 
     pub fn solve(mut self, b: &Vector<T>) -> Result<Solution<T>> {
         self.check_memory(b.cols())?;
-        let consistent = self.consistent(b)?;
-        self.try_from(Some(0), consistent.as_ref().unwrap_or(b))
+        let b = self.right_hand_side(b)?;
+        self.try_from(Some(0), &b)
     }
 
     /// Solves with what is ready, and goes on where that does not converge: with the next attempt, or with the same set up
@@ -136,30 +137,33 @@ impl<'d, T: Wide> Tries<'d, T> {
         b: &Vector<T>,
     ) -> Result<(usize, Solution<T>)> {
         self.count = 1;
-        let consistent = self.consistent(b)?;
-        let b = consistent.as_ref().unwrap_or(b);
-        let next = self.run(ready.place, &ready.made, is_reused, b)?;
+        let b = self.right_hand_side(b)?;
+        let next = self.run(ready.place, &ready.made, is_reused, b.solvable())?;
         let (_, first) = self.best.as_ref().expect("it was run");
         let iterations = match next == Some(ready.place) {
             true => usize::MAX,
             false => first.outcome.iterations,
         };
-        Ok((iterations, self.try_from(next, b)?))
+        Ok((iterations, self.try_from(next, &b)?))
     }
 
-    fn try_from(mut self, mut next: Option<usize>, b: &Vector<T>) -> Result<Solution<T>> {
+    fn try_from(
+        mut self,
+        mut next: Option<usize>,
+        b: &RightHandSide<'_, T>,
+    ) -> Result<Solution<T>> {
         while let Some(from) = next {
             next = match self.set_up_from(from) {
                 // There is an answer, even if not a good one.
                 Err(Error::OutOfTime) if self.best.is_some() => None,
                 made => match made? {
-                    Some((place, made)) => self.run(place, &made, false, b)?,
+                    Some((place, made)) => self.run(place, &made, false, b.solvable())?,
                     None => None,
                 },
             };
         }
         match self.best.take() {
-            Some((place, best)) => Ok(self.finish(place, best)),
+            Some((place, best)) => self.finish(place, best, b),
             None => Err(self.failed()),
         }
     }
@@ -221,14 +225,11 @@ impl<'d, T: Wide> Tries<'d, T> {
         Ok(next)
     }
 
-    /// Of a singular system the part of `b` that has a solution.
-    fn consistent(&mut self, b: &Vector<T>) -> Result<Option<Vector<T>>> {
-        let Some(nullspace) = &self.setting.nullspace else {
-            return Ok(None);
-        };
-        let (consistent, message) = nullspace.consistent(b)?;
-        self.messages.push(message);
-        Ok(Some(consistent))
+    fn right_hand_side<'b>(&mut self, b: &'b Vector<T>) -> Result<RightHandSide<'b, T>> {
+        let nullspace = self.setting.nullspace.as_deref();
+        let (b, message) = RightHandSide::new(b, nullspace, self.setting.config.nullspace)?;
+        self.messages.extend(message);
+        Ok(b)
     }
 
     /// What an earlier attempt has reached, or was given, or what full multigrid finds, or zero; and whether it is full
@@ -295,7 +296,22 @@ impl<'d, T: Wide> Tries<'d, T> {
         Ok(())
     }
 
-    fn finish(mut self, place: usize, best: Solution<T>) -> Solution<T> {
+    fn finish(
+        mut self,
+        place: usize,
+        mut best: Solution<T>,
+        b: &RightHandSide<'_, T>,
+    ) -> Result<Solution<T>> {
+        let (system, mut stop) = (self.setting.system, self.setting.stop.clone());
+        let spent = self.begin.elapsed().saturating_sub(self.setup);
+        stop.time = stop.time.map(|time| time.saturating_sub(spent));
+        b.judge(
+            system,
+            &mut best.x,
+            &stop,
+            &mut best.outcome,
+            self.setting.ws,
+        )?;
         if self.count > 1 {
             let outcome = &best.outcome;
             self.messages.push(format!(
@@ -308,12 +324,12 @@ impl<'d, T: Wide> Tries<'d, T> {
         let a = &self.setting.system.matrix;
         let sent = a.traffic().since(&self.before);
         let traffic = a.shared();
-        Solution {
+        Ok(Solution {
             messages: self.messages,
             setup: self.setup,
             solving: self.begin.elapsed().saturating_sub(self.setup),
             traffic: traffic.map(|_| [sent.since(&self.iterations), self.iterations]),
             ..best
-        }
+        })
     }
 }

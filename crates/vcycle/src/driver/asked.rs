@@ -1,0 +1,255 @@
+//! What a solve was asked for: residuals are those of the right-hand side as it was given and of the solution as it is
+//! returned.
+
+use super::chain::ILL_CONDITIONED;
+use super::inconsistent::{least_squares, outside_range, replace_columns};
+use super::projection::Projection;
+use super::{System, SystemMatrix, Wide};
+use crate::configuration::Nullspace;
+use crate::error::Result;
+use crate::executor::Workspace;
+use crate::scalar::{Real, Scalar};
+use crate::solver::rounding_levels;
+use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
+use crate::vector::Vector;
+use vcycle_core::stop::is_rounding;
+
+/// From this part of the residual on it is the component outside the range that keeps the residual above the tolerance.
+const DECISIVE: f64 = 0.3;
+
+/// A right-hand side as it was given, and what iterations solve for.
+#[derive(Debug)]
+pub struct RightHandSide<'b, T: Scalar> {
+    given: &'b Vector<T>,
+    norms: Vec<f64>,
+    /// Of a singular matrix the part in its range, and of every column the norm of the rest.
+    consistent: Option<(Vector<T>, Vec<f64>)>,
+    /// Whether the caller has named the null space: then the part in the range is all that was asked for.
+    named: bool,
+}
+
+/// The norms of a column: what was asked for and what was solved for, and so on.
+struct Sizes {
+    asked: f64,
+    solved: f64,
+    removed: f64,
+    residual: f64,
+    /// Of rounding.
+    level: f64,
+    target: f64,
+}
+
+impl<'b, T: Wide> RightHandSide<'b, T> {
+    /// Takes out of `b` what has no solution, where the null space is known; and a message on that. Ranks call it together.
+    ///
+    /// # Errors
+    /// When memory is short, a device or another rank fails.
+    pub fn new(
+        b: &'b Vector<T>,
+        nullspace: Option<&Projection>,
+        option: Nullspace,
+    ) -> Result<(Self, Option<String>)> {
+        let found = nullspace.map(|one| one.consistent(b)).transpose()?;
+        let (consistent, message) = found.map(|(b, removed, said)| ((b, removed), said)).unzip();
+        let made = Self {
+            given: b,
+            norms: norms(b)?,
+            consistent,
+            named: option != Nullspace::Auto,
+        };
+        Ok((made, message))
+    }
+
+    /// What iterations solve for.
+    pub fn solvable(&self) -> &Vector<T> {
+        self.consistent.as_ref().map_or(self.given, |(b, _)| b)
+    }
+
+    /// What was asked for.
+    pub(super) fn asked(&self) -> &Vector<T> {
+        if self.named {
+            self.solvable()
+        } else {
+            self.given
+        }
+    }
+
+    /// Makes of the outcome of iterations for [`solvable`](Self::solvable) that of what was asked for, with the residual of
+    /// `x` as it is returned: rounded, and a least-squares solution where there is no other. Ranks call it together.
+    ///
+    /// # Errors
+    /// When memory is short, a device or another rank fails.
+    pub fn judge(
+        &self,
+        system: &System<T>,
+        x: &mut Vector<T>,
+        stop: &Stop,
+        outcome: &mut Outcome,
+        ws: &Workspace,
+    ) -> Result<()> {
+        let asked = norms(self.asked())?;
+        let first = outcome.history.first().copied().unwrap_or(1.0);
+        let target = |&norm: &f64| stop.target(norm, first * norm).unwrap_or(0.0);
+        let targets: Vec<_> = asked.iter().map(target).collect();
+        let is_changed = self.look_for_proof(system, x, stop, &targets, outcome, ws)?;
+        if self.consistent.is_none() && !system.single && !is_changed {
+            return Ok(());
+        }
+        if system.single {
+            T::round_to_single(x)?;
+        }
+        let (a, b) = (system.matrix.operator(), self.asked());
+        let mut r = Vector::zeros_like(b)?;
+        a.residual(b, x, &mut r, ws)?;
+        let (residuals, levels) = (norms(&r)?, rounding_levels::<T>(a, b, x, ws)?);
+        let solved = norms(self.solvable())?;
+        for (place, column) in outcome.columns.iter_mut().enumerate() {
+            let sizes = Sizes {
+                asked: asked[place],
+                solved: solved[place],
+                removed: self.removed(place),
+                residual: residuals[place],
+                level: levels[place],
+                target: targets[place],
+            };
+            if let Some((_, removed)) = &self.consistent {
+                let known = relative(removed[place], self.norms[place]);
+                column.outside_range = column.outside_range.max(known);
+            }
+            sizes.correct(column);
+            if !stop.trust_recurrence {
+                sizes.correct_status::<T>(system.single, column);
+            }
+        }
+        outcome.summarise();
+        Ok(())
+    }
+
+    /// The norm of what was taken out of a column although it was asked for.
+    fn removed(&self, place: usize) -> f64 {
+        let consistent = self.consistent.as_ref().filter(|_| !self.named);
+        consistent.map_or(0.0, |(_, removed)| removed[place])
+    }
+
+    /// Looks for a proof that columns that failed have no solution, which least squares may find. Returns whether some of them
+    /// have another outcome now.
+    fn look_for_proof(
+        &self,
+        system: &System<T>,
+        x: &mut Vector<T>,
+        stop: &Stop,
+        targets: &[f64],
+        outcome: &mut Outcome,
+        ws: &Workspace,
+    ) -> Result<bool> {
+        let (a, b) = (&system.matrix, self.asked());
+        let may_go_on =
+            |column: &ColumnOutcome| is_doubtful(column) && column.iterations < stop.iterations;
+        let mut is_changed = false;
+        if outcome.columns.iter().any(may_go_on)
+            && let Some(best) = least_squares(a, b, stop, ws)?
+        {
+            let changed = self.note_proofs(a, &best, targets, outcome, ws)?;
+            is_changed = changed.contains(&true);
+            replace_columns(x, &best, &changed)?;
+        }
+        if outcome.columns.iter().any(is_doubtful) {
+            let changed = self.note_proofs(a, x, targets, outcome, ws)?;
+            is_changed |= changed.contains(&true);
+        }
+        Ok(is_changed)
+    }
+
+    /// Which of the columns that failed `x` proves to have no solution, or solves although the matrix is singular.
+    fn note_proofs(
+        &self,
+        a: &SystemMatrix<T>,
+        x: &Vector<T>,
+        targets: &[f64],
+        outcome: &mut Outcome,
+        ws: &Workspace,
+    ) -> Result<Vec<bool>> {
+        let b = self.asked();
+        let mut r = Vector::zeros_like(b)?;
+        a.operator().residual(b, x, &mut r, ws)?;
+        let (found, residuals) = (outside_range(a, b, &r, x, ws)?, norms(&r)?);
+        let columns = &mut outcome.columns;
+        let is_outside = |place: usize| found[place] > targets[place];
+        // Only of a singular matrix: a regular one is solved as the caller wants it solved.
+        let is_singular = (0..targets.len()).any(is_outside);
+        let mut changed = vec![false; targets.len()];
+        for (place, column) in columns
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, c)| is_doubtful(c))
+        {
+            let is_solved = residuals[place] <= targets[place];
+            changed[place] = is_singular && (is_solved || is_outside(place));
+            if changed[place] && is_solved {
+                column.status = Status::Converged;
+            } else if changed[place] {
+                column.status = Status::Inconsistent;
+                column.outside_range = relative(found[place], self.norms[place]);
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// Whether a column has failed, as one without a solution does. Where `x` is huge everything is rounding.
+fn is_doubtful(column: &ColumnOutcome) -> bool {
+    match column.status {
+        Status::Converged | Status::Inconsistent | Status::TimeLimit | Status::Interrupted => false,
+        Status::AccuracyLimit => column.condition > ILL_CONDITIONED,
+        Status::IterationLimit
+        | Status::Stagnated
+        | Status::Diverged
+        | Status::NonFinite
+        | Status::Indefinite(_)
+        | Status::Breakdown
+        | _ => true,
+    }
+}
+
+impl Sizes {
+    /// Sets the numbers of a column.
+    fn correct(&self, column: &mut ColumnOutcome) {
+        let recurrence = (column.recurrence_residual * self.solved).hypot(self.removed);
+        column.relative_residual = relative(self.residual, self.asked);
+        column.recurrence_residual = match column.status == Status::Inconsistent {
+            true => column.relative_residual,
+            false => relative(recurrence, self.asked),
+        };
+        column.condition = relative(self.level, self.asked);
+        column.backward_error = match self.residual > 0.0 {
+            true => self.residual / self.level,
+            false => self.residual,
+        };
+    }
+
+    /// Sets the status of a column that has converged as far as iterations know.
+    fn correct_status<T: Scalar>(&self, single: bool, column: &mut ColumnOutcome) {
+        let ended = matches!(column.status, Status::Converged | Status::AccuracyLimit);
+        if !ended || self.residual <= self.target {
+            return;
+        }
+        let is_in_range = is_rounding::<T>(self.removed, self.level, self.asked);
+        if self.removed > DECISIVE * self.residual && !is_in_range {
+            column.status = Status::Inconsistent;
+        } else if single {
+            column.status = match is_rounding::<f32>(self.residual, self.level, self.asked) {
+                true => Status::AccuracyLimit,
+                false => Status::Stagnated,
+            };
+        }
+    }
+}
+
+/// The norm of every column.
+fn norms<T: Scalar>(v: &Vector<T>) -> Result<Vec<f64>> {
+    Ok(v.norms()?.into_iter().map(Real::to_f64).collect())
+}
+
+fn relative(norm: f64, to: f64) -> f64 {
+    if to > 0.0 { norm / to } else { norm }
+}
