@@ -191,3 +191,23 @@ fn an_interrupted_solve_writes_its_best_iterate() {
     );
     assert!(path.exists() && trace.exists());
 }
+
+/// What the program itself takes is left out on both sides: an unoptimised one takes more.
+#[cfg(target_os = "linux")]
+#[test]
+fn estimates_of_memory_are_near_what_is_held() {
+    let memory = |options: &str| {
+        let found = vcycle(&format!("solve {options} --rtol 0 --max-iters 60 --json")).json();
+        ["estimated", "peak"].map(|what| found[format!("{what}_memory_bytes")].as_f64().unwrap())
+    };
+    let nothing = memory("poisson5:2 --solver cg --precond none");
+    for options in [
+        "poisson7:60 --solver cg --precond struct-mg",
+        "poisson5:300 --solver cg --precond amg:pmis",
+        "poisson7:40 --solver gmres:50 --precond ilu0",
+    ] {
+        let [estimated, held] = memory(options);
+        let ratio = (estimated - nothing[0]) / (held - nothing[1]);
+        assert!((0.7..1.3).contains(&ratio), "{options}: {ratio}");
+    }
+}
