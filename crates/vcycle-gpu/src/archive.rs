@@ -1,7 +1,7 @@
 //! Kernels compiled ahead of time: a zip archive of many programs, for several architectures.
 //!
-//! A member is named after the hash of a program's source and target, and has its code. Lengths and checksums are checked when
-//! it is read: a file that is missing or damaged costs compilations, nothing else.
+//! A member is named after its key, the hash of a program's source and target, and has this once more and then the code. Keys,
+//! lengths and checksums are checked when it is read: a file that is missing, damaged or renamed costs compilations, nothing else.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -57,12 +57,14 @@ pub fn write_archive(path: &Path, programs: &[Compiled]) -> io::Result<()> {
 fn write_members(path: &Path, programs: &[Compiled]) -> io::Result<()> {
     let mut archive = ZipArchiveWriter::new(BufWriter::new(File::create(path)?));
     for program in programs {
-        let name = format!("{:032x}", key(&program.source, &program.target));
+        let key = key(&program.source, &program.target);
+        let name = format!("{key:032x}");
         let member = archive.new_file(&name);
         let member = member.compression_method(CompressionMethod::DEFLATE);
         let (mut entry, config) = member.start().map_err(io::Error::other)?;
         let encoder = DeflateEncoder::new(&mut entry, Compression::best());
         let mut data = config.wrap(encoder);
+        data.write_all(&key.to_le_bytes())?;
         data.write_all(&program.code)?;
         let (encoder, descriptor) = data.finish().map_err(io::Error::other)?;
         encoder.finish()?;
@@ -171,8 +173,12 @@ impl Archive {
         let entry = self.zip.get_entry(*self.places.get(&key)?).ok()?;
         let mut code = Vec::new();
         let inflated = DeflateDecoder::new(entry.reader());
-        let read = entry.verifying_reader(inflated).read_to_end(&mut code);
-        read.is_ok().then_some(code)
+        entry
+            .verifying_reader(inflated)
+            .read_to_end(&mut code)
+            .ok()?;
+        let code = code.strip_prefix(key.to_le_bytes().as_slice())?;
+        Some(code.to_vec())
     }
 }
 
@@ -245,6 +251,27 @@ mod tests {
             fs::write(&path, &whole[..length]).unwrap();
             let code = Archive::open(&path).ok().and_then(|it| it.code(key));
             assert_eq!(code, None, "{length} bytes");
+        }
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn members_under_other_names_are_ignored() {
+        let path = written("renamed.kernels");
+        let mut bytes = fs::read(&path).unwrap();
+        let [one, other] =
+            ["sm_80", "sm_90"].map(|target| format!("{:032x}", key(&source("A=1"), target)));
+        for at in 0..bytes.len() - 32 {
+            if bytes[at..at + 32] == *one.as_bytes() {
+                bytes[at..at + 32].copy_from_slice(other.as_bytes());
+            } else if bytes[at..at + 32] == *other.as_bytes() {
+                bytes[at..at + 32].copy_from_slice(one.as_bytes());
+            }
+        }
+        fs::write(&path, bytes).unwrap();
+        let archive = Archive::open(&path).unwrap();
+        for target in ["sm_80", "sm_90"] {
+            assert_eq!(archive.code(key(&source("A=1"), target)), None);
         }
         fs::remove_file(path).unwrap();
     }

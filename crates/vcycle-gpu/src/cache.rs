@@ -1,7 +1,7 @@
 //! Compiled kernels, kept on disk.
 //!
-//! One file per program, named after a hash of all that decides what the compiler makes of it. A
-//! file that cannot be read, was cut short or is refused by the driver is written anew; a disk that
+//! One file per program, named after its key: a hash of all that decides what the compiler makes of it. A
+//! file that cannot be read, has another key, was cut short or is refused by the driver is written anew; a disk that
 //! cannot be written costs a compilation the next time, nothing else.
 
 use std::ffi::OsString;
@@ -21,8 +21,8 @@ use crate::kernel::{Handle, Source};
 use crate::properties::Properties;
 use crate::sync::lock;
 
-const MAGIC: &[u8; 8] = b"vcycleK3";
-const HEADER: usize = MAGIC.len() + size_of::<u128>();
+const MAGIC: &[u8; 8] = b"vcycleK4";
+const HEADER: usize = MAGIC.len() + 2 * size_of::<u128>();
 
 /// Programs that a device was given, and the time it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,8 +48,7 @@ pub(crate) fn load(
     }
     let begin = Instant::now();
     before_compiling();
-    let path = path(driver.properties(), source);
-    let module = compile(driver, source, path.as_deref())?;
+    let module = compile(driver, source)?;
     let mut builds = lock(builds);
     builds.compiled += 1;
     builds.seconds += begin.elapsed().as_secs_f64();
@@ -65,7 +64,7 @@ pub(crate) fn load_kept(
     let begin = Instant::now();
     let archived = archive::find(source, &driver.properties().architecture);
     let usable = |code: Vec<u8>| driver.load(&code, source).ok();
-    let kept = || read(&path(driver.properties(), source)?);
+    let kept = || read(&File::of_program(driver.properties(), source)?);
     let loaded = archived
         .and_then(usable)
         .or_else(|| kept().and_then(usable));
@@ -77,28 +76,45 @@ pub(crate) fn load_kept(
 
 /// What was kept under a name.
 pub(crate) fn read_text(properties: &Properties, name: &str) -> Option<String> {
-    let bytes = read(&folder()?.join(text_name(properties, name)))?;
+    let bytes = read(&File::of_text(properties, name)?)?;
     String::from_utf8(bytes).ok()
 }
 
 /// Keeps a text under a name.
 pub(crate) fn write_text(properties: &Properties, name: &str, text: &str) {
-    if let Some(folder) = folder() {
+    if let Some(file) = File::of_text(properties, name) {
         // See above: a disk that is full or read-only is no error.
-        let _ = write(&folder.join(text_name(properties, name)), text.as_bytes());
+        let _ = write(&file, text.as_bytes());
     }
 }
 
-fn text_name(properties: &Properties, name: &str) -> String {
-    let all = [env!("CARGO_PKG_VERSION"), name].into_iter();
-    format!(
-        "{:032x}.requests",
-        hash::of_parts(all.chain(identity(properties)))
-    )
+/// A file and the key that it has to have.
+struct File {
+    path: PathBuf,
+    key: u128,
 }
 
-fn path(properties: &Properties, source: &Source) -> Option<PathBuf> {
-    Some(folder()?.join(file_name(properties, source)))
+impl File {
+    fn of_program(properties: &Properties, source: &Source) -> Option<Self> {
+        Some(Self::new(&folder()?, key(properties, source), "kernel"))
+    }
+
+    fn of_text(properties: &Properties, name: &str) -> Option<Self> {
+        let all = [env!("CARGO_PKG_VERSION"), name].into_iter();
+        let key = hash::of_parts(all.chain(identity(properties)));
+        Some(Self::new(&folder()?, key, "requests"))
+    }
+
+    fn new(folder: &Path, key: u128, kind: &str) -> Self {
+        let path = folder.join(format!("{key:032x}.{kind}"));
+        Self { path, key }
+    }
+
+    /// What it begins with, before these contents.
+    fn header(&self, contents: &[u8]) -> Vec<u8> {
+        let numbers = [self.key, xxh3_128(contents)].map(u128::to_le_bytes);
+        [MAGIC.as_slice(), numbers.as_flattened()].concat()
+    }
 }
 
 /// What compiled programs are for.
@@ -110,11 +126,11 @@ fn identity(properties: &Properties) -> [&str; 3] {
     ]
 }
 
-fn compile(driver: &dyn Driver, source: &Source, path: Option<&Path>) -> Result<Handle> {
+fn compile(driver: &dyn Driver, source: &Source) -> Result<Handle> {
     let code = driver.compile(source)?;
-    if let Some(path) = path {
+    if let Some(file) = File::of_program(driver.properties(), source) {
         // See above: a disk that is full or read-only is no error.
-        let _ = write(path, &code);
+        let _ = write(&file, &code);
     }
     driver.load(&code, source)
 }
@@ -141,17 +157,17 @@ fn folder_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     caches.map(|caches| caches.join("vcycle"))
 }
 
-fn file_name(properties: &Properties, source: &Source) -> String {
+fn key(properties: &Properties, source: &Source) -> u128 {
     let fixed = [env!("CARGO_PKG_VERSION"), &source.file, &source.text];
     let defines = source.defines.iter().map(String::as_str);
     let all = fixed.into_iter().chain(identity(properties));
-    format!("{:032x}.kernel", hash::of_parts(all.chain(defines)))
+    hash::of_parts(all.chain(defines))
 }
 
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = fs::read(path).ok()?;
-    let code = bytes.get(HEADER..)?;
-    if bytes[..HEADER] != header(code) {
+fn read(file: &File) -> Option<Vec<u8>> {
+    let mut bytes = fs::read(&file.path).ok()?;
+    let contents = bytes.get(HEADER..)?;
+    if bytes[..HEADER] != file.header(contents) {
         return None;
     }
     bytes.drain(..HEADER);
@@ -159,24 +175,20 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Under a name of its own first, so that nobody reads half a file.
-fn write(path: &Path, code: &[u8]) -> std::io::Result<()> {
+fn write(file: &File, contents: &[u8]) -> std::io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let path = &file.path;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let own = path.with_extension(format!("{}-{number}", std::process::id()));
-    let written =
-        fs::write(&own, [&header(code), code].concat()).and_then(|()| fs::rename(&own, path));
+    let whole = [&file.header(contents), contents].concat();
+    let written = fs::write(&own, whole).and_then(|()| fs::rename(&own, path));
     if written.is_err() {
         let _ = fs::remove_file(&own);
     }
     written
-}
-
-/// What a file with this code begins with.
-fn header(code: &[u8]) -> Vec<u8> {
-    [MAGIC.as_slice(), &xxh3_128(code).to_le_bytes()].concat()
 }
 
 #[cfg(test)]
@@ -198,19 +210,19 @@ mod tests {
     }
 
     #[test]
-    fn all_that_matters_changes_the_name() {
+    fn all_that_matters_changes_the_key() {
         let plain = Properties::default();
-        let before = file_name(&plain, &source());
-        assert_eq!(before, file_name(&plain, &source()));
+        let before = key(&plain, &source());
+        assert_eq!(before, key(&plain, &source()));
         let device = |change: fn(&mut Properties)| {
             let mut properties = Properties::default();
             change(&mut properties);
-            file_name(&properties, &source())
+            key(&properties, &source())
         };
         let text = |change: fn(&mut Source)| {
             let mut source = source();
             change(&mut source);
-            file_name(&plain, &source)
+            key(&plain, &source)
         };
         let changed = [
             device(|properties| properties.model.push('x')),
@@ -219,15 +231,15 @@ mod tests {
             text(|source| source.text = "other".into()),
             text(|source| source.defines = vec!["A=1B=2".into()]),
         ];
-        assert!(changed.iter().all(|name| *name != before));
+        assert!(changed.iter().all(|key| *key != before));
     }
 
     #[test]
     fn what_was_written_is_read() {
         let folder = scratch("whole");
-        let path = folder.join("below/a.kernel");
-        write(&path, b"code").unwrap();
-        assert_eq!(read(&path).unwrap(), b"code");
+        let file = File::new(&folder.join("below"), 1, "kernel");
+        write(&file, b"code").unwrap();
+        assert_eq!(read(&file).unwrap(), b"code");
         assert_eq!(fs::read_dir(folder.join("below")).unwrap().count(), 1);
         fs::remove_dir_all(folder).unwrap();
     }
@@ -235,19 +247,41 @@ mod tests {
     #[test]
     fn damaged_files_are_ignored() {
         let folder = scratch("damaged");
-        let path = folder.join("a.kernel");
-        write(&path, b"code").unwrap();
-        let whole = fs::read(&path).unwrap();
+        let file = File::new(&folder, 1, "kernel");
+        write(&file, b"code").unwrap();
+        let whole = fs::read(&file.path).unwrap();
         for damaged in [
             &whole[..whole.len() - 1],
             &whole[..5],
             b"",
             &[&whole[..], b"x"].concat(),
         ] {
-            fs::write(&path, damaged).unwrap();
-            assert!(read(&path).is_none());
+            fs::write(&file.path, damaged).unwrap();
+            assert!(read(&file).is_none());
         }
-        assert!(read(&folder.join("missing.kernel")).is_none());
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(&file.path, damaged).unwrap();
+            assert!(read(&file).is_none(), "byte {at}");
+        }
+        assert!(read(&File::new(&folder, 2, "kernel")).is_none());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn files_that_were_swapped_are_ignored() {
+        let folder = scratch("swapped");
+        let [one, other] = [1, 2].map(|key| File::new(&folder, key, "kernel"));
+        write(&one, b"one").unwrap();
+        write(&other, b"other").unwrap();
+        let aside = folder.join("aside");
+        fs::rename(&one.path, &aside).unwrap();
+        fs::rename(&other.path, &one.path).unwrap();
+        fs::rename(&aside, &other.path).unwrap();
+        assert!(read(&one).is_none() && read(&other).is_none());
+        write(&one, b"one").unwrap();
+        assert_eq!(read(&one).unwrap(), b"one");
         fs::remove_dir_all(folder).unwrap();
     }
 
