@@ -13,12 +13,13 @@ use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::kernel::{Argument, Handle, Kernel, Requests, Shape, Source};
+use crate::kernel::{Address, Argument, Handle, Kernel, Requests, Shape, Source};
 use crate::pool::{Pinned, Pool, Staging};
 use crate::precompile::Precompiler;
 use crate::properties::Properties;
 use crate::proxy::Proxy;
 use crate::sync::lock;
+use crate::uses::GraphUses;
 
 /// Kernels with the events before and after them, while kernels are timed.
 pub(crate) type Profile = Option<Vec<(Arc<str>, [Handle; 2])>>;
@@ -42,6 +43,7 @@ pub struct Device {
     /// Blocks of former readbacks: to pin memory takes as long as a short iteration.
     pub(crate) pinned: Mutex<Vec<Pinned>>,
     pub(crate) capturing: Mutex<()>,
+    pub(crate) graphs: Mutex<GraphUses>,
     /// Runs host tasks for the stream, once there are any.
     pub(crate) proxy: Mutex<Option<Arc<Proxy>>>,
     pub(crate) counters: Counters,
@@ -87,7 +89,7 @@ impl Device {
         Ok(Arc::new_cyclic(|own| Self::new(driver, Weak::clone(own))))
     }
 
-    fn new(driver: Box<dyn Driver>, own: Weak<Self>) -> Self {
+    pub(crate) fn new(driver: Box<dyn Driver>, own: Weak<Self>) -> Self {
         Self {
             driver,
             own,
@@ -99,6 +101,7 @@ impl Device {
             staging: Mutex::default(),
             pinned: Mutex::default(),
             capturing: Mutex::default(),
+            graphs: Mutex::default(),
             proxy: Mutex::default(),
             counters: Counters::default(),
             builds: Mutex::default(),
@@ -139,13 +142,19 @@ impl Device {
 
     /// What is queued here from now on waits for what is in another stream now: a `CUstream` or
     /// `hipStream_t`.
-    pub fn wait_for(&self, stream: u64) -> Result<()> {
+    ///
+    /// # Safety
+    /// The stream is one of this device's vendor.
+    pub unsafe fn wait_for(&self, stream: u64) -> Result<()> {
         self.check_recording("waiting for another stream")?;
         self.driver.order(Some(stream), None)
     }
 
     /// What is queued in another stream from now on waits for what is queued here now.
-    pub fn hold_up(&self, stream: u64) -> Result<()> {
+    ///
+    /// # Safety
+    /// As for [`wait_for`](Self::wait_for).
+    pub unsafe fn hold_up(&self, stream: u64) -> Result<()> {
         self.check_recording("waiting for another stream")?;
         self.driver.order(None, Some(stream))
     }
@@ -240,16 +249,33 @@ impl Device {
     ///
     /// # Errors
     /// When the device refuses it. A later call reports what goes wrong while it runs.
-    pub fn launch(&self, kernel: &Kernel, shape: Shape, arguments: &[Argument]) -> Result<()> {
+    ///
+    /// # Safety
+    /// The kernel is one of this device and has these arguments. What it reads and writes for them is memory of this device, or
+    /// a block of the host that it reaches, which nobody has dropped and nobody else uses.
+    pub unsafe fn launch(
+        &self,
+        kernel: &Kernel,
+        shape: Shape,
+        arguments: &[Argument],
+    ) -> Result<()> {
         if shape.blocks == 0 {
             return Ok(());
         }
+        self.note_use(arguments.iter().filter_map(Argument::address));
         let launch = || self.driver.launch(kernel.handle, shape, arguments);
         if count_recorded() {
             return launch();
         }
         add(&self.counters.launches, 1);
         self.profiled(&kernel.name, launch)
+    }
+
+    /// Notes addresses that what is queued uses, if it is recorded.
+    pub(crate) fn note_use(&self, addresses: impl IntoIterator<Item = Address>) {
+        if is_recording() {
+            lock(&self.graphs).note(addresses);
+        }
     }
 
     /// Waits until everything queued is done.

@@ -10,7 +10,7 @@ use crate::sync::lock;
 
 /// Launches and copies recorded once by [`Device::capture`], queued again as one.
 ///
-/// The memory they use has to live as long as the graph is replayed.
+/// A graph keeps the memory that its launches and copies were given the addresses of.
 #[derive(Debug)]
 pub struct Graph {
     device: Arc<Device>,
@@ -19,6 +19,15 @@ pub struct Graph {
     pub launches: u64,
     /// Host tasks of the host in it.
     pub host_tasks: u64,
+    /// Dropped after the graph itself.
+    _uses: Kept,
+}
+
+/// What a graph uses, by its number.
+#[derive(Debug)]
+struct Kept {
+    device: Arc<Device>,
+    number: u64,
 }
 
 impl Device {
@@ -33,12 +42,18 @@ impl Device {
     ) -> Result<Graph, E> {
         let _alone = lock(&self.capturing);
         self.driver().begin_capture()?;
+        let uses = Kept {
+            device: Arc::clone(self),
+            number: lock(&self.graphs).begin(),
+        };
         let (worked, recorded) = recorded(work);
+        lock(&self.graphs).end();
         let ended = self.driver().end_capture().map(|handle| Graph {
             device: Arc::clone(self),
             handle,
             launches: recorded.launches,
             host_tasks: recorded.host_tasks,
+            _uses: uses,
         });
         worked?;
         let graph = ended?;
@@ -50,8 +65,15 @@ impl Device {
     }
 
     /// Queues recorded work.
+    ///
+    /// # Errors
+    /// For a graph of another device, and while this thread records.
     pub fn replay(&self, graph: &Graph) -> Result<()> {
         self.check_recording("replaying")?;
+        if !std::ptr::eq(&*graph.device, self) {
+            let what = "replaying what another device has recorded";
+            return Err(Error::unsupported(self.properties(), what));
+        }
         add(&self.counters.replays, 1);
         add(&self.counters.replayed, graph.launches as usize);
         if graph.host_tasks > 0 {
@@ -64,5 +86,12 @@ impl Device {
 impl Drop for Graph {
     fn drop(&mut self) {
         self.device.driver().free_graph(self.handle);
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let uses = lock(&self.device.graphs).forget(self.number);
+        drop(uses);
     }
 }

@@ -50,6 +50,16 @@ pub enum Argument {
     C64([f64; 2]),
 }
 
+impl Argument {
+    /// Where it points to, if it is a pointer.
+    pub(crate) fn address(&self) -> Option<Address> {
+        match self {
+            Self::Address(address) => Some(*address),
+            _ => None,
+        }
+    }
+}
+
 /// How many blocks of how many threads. Local memory is declared by kernels themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {

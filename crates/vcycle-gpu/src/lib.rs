@@ -10,7 +10,8 @@
 //! let memory = device.allocate(1024)?;
 //! let source = Source { file: "one.c".into(), text: "...".into(), defines: vec![] };
 //! let kernel = device.kernel(&source, "one")?;
-//! device.launch(&kernel, Shape { blocks: 1, threads: 128 }, &[Argument::from(&memory)])?;
+//! // SAFETY: the kernel has one argument, and uses 1024 bytes there.
+//! unsafe { device.launch(&kernel, Shape { blocks: 1, threads: 128 }, &[Argument::from(&memory)]) }?;
 //! # Ok::<(), vcycle_gpu::Error>(())
 //! ```
 
@@ -46,6 +47,7 @@ mod sync;
 pub mod testing;
 mod times;
 mod transfer;
+mod uses;
 #[cfg(feature = "gpu")]
 mod vendors;
 
@@ -60,10 +62,11 @@ pub use error::{Error, Result};
 pub use graph::Graph;
 pub use host_block::HostBlock;
 pub use kernel::{Address, Argument, Kernel, Requests, Shape, Source};
-pub use memory::{Memory, Owner};
+pub use memory::Memory;
 pub use precompile::finish;
 pub use properties::Properties;
 pub use proxy::HostTask;
 pub use proxy::Work;
 pub use readback::Readback;
 pub use times::{KernelTime, Moment};
+pub use uses::Owner;

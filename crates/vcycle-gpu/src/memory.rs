@@ -1,6 +1,5 @@
 //! Memory of a device.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use crate::counters::add;
@@ -9,61 +8,75 @@ use crate::error::{Error, Result};
 use crate::kernel::{Address, Argument};
 use crate::pool::Pool;
 use crate::sync::lock;
+use crate::uses::Owner;
 
-/// Whatever keeps memory of others alive.
-pub type Owner = Box<dyn Any + Send + Sync>;
-
-/// Device memory; goes back to the device's pool, or to its owner, when dropped.
+/// Device memory; goes back to the device's pool, or to its owner, when it was dropped and no graph uses it any more.
 ///
 /// Work is queued in order, so memory may be dropped while kernels that use it are still queued.
 #[derive(Debug)]
 pub struct Memory {
-    pub(crate) device: Arc<Device>,
-    pub(crate) address: Address,
-    pub(crate) bytes: usize,
+    block: Arc<Block>,
+}
+
+/// What graphs may keep.
+#[derive(Debug)]
+struct Block {
+    device: Arc<Device>,
+    address: Address,
+    bytes: usize,
     /// None for memory of the pool.
-    pub(crate) owner: Option<Owner>,
+    owner: Option<Owner>,
 }
 
 impl Memory {
     /// Where it is on the device.
     pub fn address(&self) -> Address {
-        self.address
+        self.block.address
     }
 
     /// How many bytes it has.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.block.bytes
     }
 
     /// Whether another library owns it, which does not expect it to be written to.
     pub fn is_adopted(&self) -> bool {
-        self.owner.is_some()
+        self.block.owner.is_some()
     }
 
     /// The device it is on.
     pub fn device(&self) -> &Arc<Device> {
-        &self.device
+        &self.block.device
     }
 }
 
 impl From<&Memory> for Argument {
     fn from(memory: &Memory) -> Self {
-        Argument::Address(memory.address)
+        Argument::Address(memory.address())
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        match self.owner {
-            None => {
-                let size = Pool::rounded(self.bytes);
-                let mut pool = lock(&self.device.pool);
-                pool.end_use(size);
-                pool.give(size, self.address);
-            }
-            // Its owner knows nothing of what is queued here. A failure cannot be reported here.
-            Some(_) => drop(self.device.synchronize()),
+        let (first, bytes) = (self.address(), self.bytes().max(1));
+        let device = self.device();
+        lock(&device.graphs).keep(first..first + bytes as u64, &self.block);
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.owner.is_none() {
+            let size = Pool::rounded(self.bytes);
+            let mut pool = lock(&self.device.pool);
+            pool.end_use(size);
+            pool.give(size, self.address);
+            return;
+        }
+        // Its owner knows nothing of what is queued here. A failure cannot be reported here.
+        let owner = &mut self.owner;
+        if !lock(&self.device.graphs).keep_while_recording(|| Box::new(owner.take())) {
+            drop(self.device.synchronize());
         }
     }
 }
@@ -86,12 +99,7 @@ impl Device {
                 return Err(error);
             }
         };
-        Ok(Memory {
-            device: Arc::clone(self),
-            address,
-            bytes,
-            owner: None,
-        })
+        Ok(self.memory(address, bytes, None))
     }
 
     /// Memory of this device that another library has allocated; it is released, when all that is
@@ -111,12 +119,32 @@ impl Device {
         if bytes > 0 {
             self.driver().check_address(address)?;
         }
-        Ok(Memory {
-            device: Arc::clone(self),
-            address,
-            bytes,
-            owner: Some(owner),
-        })
+        Ok(self.memory(address, bytes, Some(owner)))
+    }
+
+    fn memory(self: &Arc<Self>, address: Address, bytes: usize, owner: Option<Owner>) -> Memory {
+        let device = Arc::clone(self);
+        Memory {
+            block: Arc::new(Block {
+                device,
+                address,
+                bytes,
+                owner,
+            }),
+        }
+    }
+
+    /// The address of memory that something is about to be queued for.
+    ///
+    /// # Panics
+    /// When it is of another device.
+    pub(crate) fn place(&self, memory: &Memory) -> Address {
+        assert!(
+            std::ptr::eq(&**memory.device(), self),
+            "memory of another device"
+        );
+        self.note_use([memory.address()]);
+        memory.address()
     }
 
     fn allocate_new(&self, size: usize) -> Result<u64> {
@@ -167,7 +195,10 @@ impl Device {
         kept.into_iter()
             .for_each(|address| self.driver().free(address));
         for block in lock(&self.pinned).split_off(0) {
-            self.driver().free_pinned(block.pointer);
+            // One that the device may still write to is never used again.
+            if self.finish(block.last_use).is_ok() {
+                self.driver().free_pinned(block.pointer);
+            }
         }
     }
 

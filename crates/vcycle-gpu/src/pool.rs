@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::kernel::Address;
+use crate::kernel::{Address, Handle};
 
 /// Free memory by size. Sizes are rounded up, so that nearly equal requests share.
 #[derive(Debug, Default)]
@@ -71,14 +71,16 @@ impl Pool {
     }
 }
 
-/// A block for the results of one readback.
-#[derive(Clone, Copy, Debug)]
+/// Memory of the host that the device copies to and from.
+#[derive(Debug)]
 pub(crate) struct Pinned {
     pub(crate) pointer: *mut u8,
     pub(crate) capacity: usize,
+    /// An event after which no queued work uses it any more; none where there is no such work.
+    pub(crate) last_use: Option<Handle>,
 }
 
-// SAFETY: a block is kept by the device or belongs to one readback.
+// SAFETY: a block is kept by the device or belongs to one owner.
 unsafe impl Send for Pinned {}
 
 /// Two pinned blocks: one is filled while the other travels.

@@ -32,7 +32,11 @@ impl Device {
         }
         for &capacity in &likely.pinned {
             if let Ok(pointer) = self.driver().allocate_pinned(capacity) {
-                lock(&self.pinned).push(Pinned { pointer, capacity });
+                lock(&self.pinned).push(Pinned {
+                    pointer,
+                    capacity,
+                    last_use: None,
+                });
             }
         }
         let all: usize = likely.memory.iter().sum();

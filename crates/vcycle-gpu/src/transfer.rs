@@ -50,24 +50,25 @@ impl Device {
     /// The same from byte `first` of the memory on.
     pub fn upload_part(&self, to: &Memory, first: usize, from: &[u8]) -> Result<()> {
         assert!(
-            first + from.len() <= to.bytes,
+            first + from.len() <= to.bytes(),
             "more bytes than the memory has"
         );
         self.check_recording("copies from the host")?;
         add(&self.counters.uploaded, from.len());
+        let to = self.place(to) + first as u64;
         let mut staging = lock(&self.staging);
         let blocks = self.staging(&mut staging)?;
         let mut events = [None, None];
         for (number, part) in from.chunks(STAGE).enumerate() {
             let turn = number % 2;
             self.finish(events[turn].take())?;
-            let to = to.address + (first + number * STAGE) as u64;
+            let to = to + (number * STAGE) as u64;
             // SAFETY: the block is pinned, as large as a part, and no copy uses it any more.
             unsafe {
                 copy_by_threads(slice::from_raw_parts_mut(blocks[turn], part.len()), part);
                 self.driver().upload(to, blocks[turn], part.len())?;
             }
-            events[turn] = Some(self.driver().record()?);
+            events[turn] = Some(self.mark()?);
         }
         events.into_iter().try_for_each(|event| self.finish(event))
     }
@@ -80,21 +81,21 @@ impl Device {
     /// Copies what stands from byte `first` on to the host, waiting for what was queued before.
     pub fn download_part(&self, to: &mut [u8], from: &Memory, first: usize) -> Result<()> {
         assert!(
-            first + to.len() <= from.bytes,
+            first + to.len() <= from.bytes(),
             "more bytes than the memory has"
         );
         self.check_recording("waiting")?;
         add(&self.counters.downloaded, to.len());
         add(&self.counters.synchronizations, 1);
+        let from = self.place(from) + first as u64;
         let mut staging = lock(&self.staging);
         let [block, _] = self.staging(&mut staging)?;
         for (number, part) in to.chunks_mut(STAGE).enumerate() {
-            let from = from.address + (first + number * STAGE) as u64;
+            let from = from + (number * STAGE) as u64;
             // SAFETY: the block is pinned and as large as a part; the copy is done when it is read.
             unsafe {
                 self.driver().download(block, from, part.len())?;
-                let event = self.driver().record()?;
-                self.finish(Some(event))?;
+                self.finish(Some(self.mark()?))?;
                 copy_by_threads(part, slice::from_raw_parts(block, part.len()));
             }
         }
@@ -112,7 +113,8 @@ impl Device {
         Ok(blocks)
     }
 
-    fn finish(&self, event: Option<Handle>) -> Result<()> {
+    /// Waits for an event and forgets it.
+    pub(crate) fn finish(&self, event: Option<Handle>) -> Result<()> {
         let Some(event) = event else { return Ok(()) };
         let waited = self.driver().wait(event);
         self.driver().free_event(event);
@@ -122,17 +124,18 @@ impl Device {
     /// Queues a copy within the device.
     pub fn copy(&self, to: &Memory, from: &Memory, bytes: usize) -> Result<()> {
         assert!(
-            bytes <= to.bytes.min(from.bytes),
+            bytes <= to.bytes().min(from.bytes()),
             "more bytes than the memory has"
         );
-        self.driver().copy(to.address, from.address, bytes)
+        let (to, from) = (self.place(to), self.place(from));
+        self.driver().copy(to, from, bytes)
     }
 
     /// Queues setting all bytes to zero.
     pub fn clear(&self, memory: &Memory) -> Result<()> {
-        match memory.bytes {
+        match memory.bytes() {
             0 => Ok(()),
-            bytes => self.driver().clear(memory.address, bytes),
+            bytes => self.driver().clear(self.place(memory), bytes),
         }
     }
 }

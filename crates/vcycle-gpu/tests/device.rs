@@ -69,7 +69,9 @@ fn adder(device: &Device) -> Kernel {
 
 fn add(device: &Device, kernel: &Kernel, to: &Memory, value: f32) -> Result<()> {
     let count = Argument::I32((to.bytes() / 4) as i32);
-    device.launch(kernel, SHAPE, &[to.into(), Argument::F32(value), count])
+    let arguments = [to.into(), Argument::F32(value), count];
+    // SAFETY: the kernel adds to as many numbers as the memory has.
+    unsafe { device.launch(kernel, SHAPE, &arguments) }
 }
 
 fn zeros(device: &Arc<Device>) -> Memory {
@@ -204,7 +206,8 @@ fn kernels_compute() {
         )
         .unwrap();
         let nothing = Shape { blocks: 0, ..SHAPE };
-        device.launch(&adder(device), nothing, &[]).unwrap();
+        // SAFETY: nothing is launched.
+        unsafe { device.launch(&adder(device), nothing, &[]) }.unwrap();
         assert_eq!(floats(device, &memory), vec![3.5; COUNT]);
     });
 }
@@ -227,7 +230,8 @@ fn arguments_of_all_kinds_arrive() {
             Argument::F64(0.25),
         ];
         let kernel = device.kernel(&source("1.0f"), "kinds").unwrap();
-        device.launch(&kernel, SHAPE, &arguments).unwrap();
+        // SAFETY: the kernel has these arguments, and writes eight bytes.
+        unsafe { device.launch(&kernel, SHAPE, &arguments) }.unwrap();
         let mut bytes = [0; 8];
         device.download(&mut bytes, &memory).unwrap();
         let sum = 1.0 - 10.0 + 3e9 - 2_f64.powi(40) + 2_f64.powi(50) + 0.75;
@@ -304,6 +308,94 @@ fn recorded_work_runs_when_replayed() {
         device.clear(&memory).unwrap();
         assert_eq!(floats(device, &copy), vec![9.0; COUNT]);
         assert_eq!(floats(device, &memory), vec![0.0; COUNT]);
+    });
+}
+
+#[test]
+fn a_graph_keeps_the_memory_it_uses() {
+    on_every_device(|device| {
+        // One of its own: the pool has nothing but what this test gives it.
+        let device = &Device::open_again(&device.properties().name).unwrap();
+        let (memory, kernel) = (zeros(device), adder(device));
+        let graph = device.capture(|| add(device, &kernel, &memory, 1.0));
+        let graph = graph.unwrap();
+        let used = memory.address();
+        drop(memory);
+        let other = zeros(device);
+        assert_ne!(other.address(), used);
+        device.replay(&graph).unwrap();
+        assert_eq!(floats(device, &other), vec![0.0; COUNT]);
+        drop(graph);
+        assert_eq!(device.allocate(4 * COUNT).unwrap().address(), used);
+    });
+}
+
+#[test]
+fn memory_that_is_dropped_while_it_is_recorded_stays() {
+    on_every_device(|device| {
+        let kernel = adder(device);
+        let (count, memory) = (Arc::new(()), Arc::new(zeros(device)));
+        let owner = Box::new((Arc::clone(&count), Arc::clone(&memory)));
+        // SAFETY: the owner has the memory.
+        let ours = unsafe { device.adopt(memory.address(), memory.bytes(), owner) }.unwrap();
+        let graph = device.capture(|| {
+            add(device, &kernel, &ours, 1.0)?;
+            drop(ours);
+            Ok::<(), Error>(())
+        });
+        let graph = graph.unwrap();
+        assert_eq!(Arc::strong_count(&count), 2);
+        device.replay(&graph).unwrap();
+        drop(graph);
+        assert_eq!(Arc::strong_count(&count), 1);
+        assert_eq!(floats(device, &memory), vec![1.0; COUNT]);
+    });
+}
+
+#[test]
+fn graphs_of_other_devices_are_refused() {
+    on_every_device(|device| {
+        let other = Device::open_again(&device.properties().name).unwrap();
+        let (memory, kernel) = (zeros(&other), adder(&other));
+        let graph = other.capture(|| add(&other, &kernel, &memory, 1.0));
+        let refused = device.replay(&graph.unwrap());
+        assert!(
+            matches!(refused, Err(Error::Unsupported { .. })),
+            "{refused:?}"
+        );
+    });
+}
+
+#[test]
+#[should_panic(expected = "memory of another device")]
+fn memory_of_other_devices_is_refused() {
+    environment();
+    let Some(name) = devices().into_iter().next() else {
+        panic!("memory of another device: there is none")
+    };
+    let device = Device::open(&name).unwrap();
+    let other = Device::open_again(&name).unwrap();
+    drop(device.clear(&zeros(&other)));
+}
+
+#[test]
+fn a_block_is_used_again_after_its_copies() {
+    on_every_device(|device| {
+        let device = &Device::open_again(&device.properties().name).unwrap();
+        let (memory, kernel) = (zeros(device), adder(device));
+        let block = device.host_block(4 * COUNT).unwrap();
+        for _ in 0..300 {
+            add(device, &kernel, &memory, 1.0).unwrap();
+        }
+        // SAFETY: the memory has as many bytes, and nobody else has the block.
+        unsafe { device.copy_out(&block, 0, memory.address(), 4 * COUNT) }.unwrap();
+        drop(block);
+        let next = device.host_block(4 * COUNT).unwrap();
+        // SAFETY: nobody else has the block.
+        let bytes = unsafe { next.bytes() };
+        bytes.fill(7);
+        device.synchronize().unwrap();
+        assert!(bytes.iter().all(|&byte| byte == 7));
     });
 }
 
@@ -449,12 +541,16 @@ fn streams_of_others_are_waited_for() {
     on_every_device(|device| match device.vendor_stream().unwrap() {
         // Ours stands for another's: what counts here is that both orders are accepted.
         Some(stream) => {
-            device.wait_for(stream).unwrap();
-            device.hold_up(stream).unwrap();
+            // SAFETY: a stream of the device.
+            unsafe {
+                device.wait_for(stream).unwrap();
+                device.hold_up(stream).unwrap();
+            }
             device.synchronize_all().unwrap();
         }
         None => {
-            let refused = device.wait_for(1);
+            // SAFETY: refused.
+            let refused = unsafe { device.wait_for(1) };
             assert!(
                 matches!(refused, Err(Error::Unsupported { .. })),
                 "{refused:?}"

@@ -178,7 +178,8 @@ fn interface(array: &Bound<'_, PyAny>, device: &Device) -> PyResult<Described> {
     let waited = match stream {
         None => Ok(()),
         Some(0) => device.synchronize_all(),
-        Some(stream) => device.wait_for(stream),
+        // SAFETY: a stream of the device's vendor, as the interface has it.
+        Some(stream) => unsafe { device.wait_for(stream) },
     };
     checked(waited)?;
     Ok(Described {
@@ -319,7 +320,8 @@ impl DeviceArray {
         let address = this.address()?;
         if stream != Some(-1) {
             let stream = stream.map_or(LEGACY_STREAM, |stream| stream as u64);
-            checked(this.device.hold_up(stream))?;
+            // SAFETY: a stream of the device's vendor, as the protocol has it.
+            checked(unsafe { this.device.hold_up(stream) })?;
         }
         dlpack::capsule(
             this.place(),

@@ -49,7 +49,9 @@ impl Launch {
             blocks: blocks.min(i32::MAX as usize) as u32,
             threads: self.file.block,
         };
-        Ok(gpu.device.launch(&kernel, shape, &self.arguments)?)
+        // SAFETY: the functions that are generated from the sources give a kernel the arguments it has. Addresses are those of
+        // arrays that whoever makes a launch holds, of the lengths that it says.
+        Ok(unsafe { gpu.device.launch(&kernel, shape, &self.arguments) }?)
     }
 
     /// With those that the file has for launches that say nothing; a name there stands for another definition.

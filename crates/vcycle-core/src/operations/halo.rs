@@ -66,8 +66,14 @@ fn by_pieces(
             .address()
             .map(|block| block + place as Address)
         {
-            None if is_written => gpu.device().copy_out(buffer.block(), place, there, bytes)?,
-            None => gpu.device().copy_in(there, buffer.block(), place, bytes)?,
+            // SAFETY: pieces are of arrays that the caller holds. What sends the messages waits for the device, and the device
+            // for it.
+            None => unsafe {
+                match is_written {
+                    true => gpu.device().copy_out(buffer.block(), place, there, bytes)?,
+                    false => gpu.device().copy_in(there, buffer.block(), place, bytes)?,
+                }
+            },
             Some(here) => {
                 let (from, to) = if is_written {
                     (there, here)
