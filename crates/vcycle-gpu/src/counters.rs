@@ -53,10 +53,10 @@ pub(crate) fn add(counter: &AtomicU64, amount: usize) {
     counter.fetch_add(amount as u64, Ordering::Relaxed);
 }
 
-/// Streams that can wait for the host, of all devices.
+/// Open streams that can wait for the host, of all devices.
 static STREAMS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many streams this process has opened that can wait for the host, closed ones among them. Those beyond the queues of the hardware
+/// How many streams this process has open that can wait for the host. Those beyond the queues of the hardware
 /// share one with another, and do not run while that waits.
 pub fn streams_opened() -> usize {
     STREAMS.load(Ordering::Relaxed)
@@ -66,6 +66,12 @@ pub fn streams_opened() -> usize {
 #[cfg(feature = "gpu")]
 pub(crate) fn count_stream() {
     STREAMS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts a stream that was closed.
+#[cfg(feature = "gpu")]
+pub(crate) fn count_closed_stream() {
+    STREAMS.fetch_sub(1, Ordering::Relaxed);
 }
 
 thread_local! {

@@ -294,3 +294,18 @@ impl Device {
         self.driver.synchronize_all()
     }
 }
+
+impl Drop for Device {
+    /// Gives back all that it keeps; the driver gives back what it has made. A failure cannot be reported here.
+    fn drop(&mut self) {
+        let _ = self.driver.synchronize();
+        self.release_pool();
+        let staging = lock(&self.staging).take();
+        let staging = staging.map(|staging| staging.blocks);
+        let proxy = lock(&self.proxy).take();
+        let flags = proxy.and_then(|proxy| proxy.end());
+        for pointer in staging.into_iter().flatten().chain(flags) {
+            self.driver.free_pinned(pointer);
+        }
+    }
+}

@@ -7,7 +7,8 @@ use crate::kernel::{Address, Argument, Handle, Shape, Source};
 use crate::properties::Properties;
 use crate::proxy::{HostTask, HostTaskMethod};
 
-/// One device of one vendor. Work is queued in one stream, in order, and runs asynchronously.
+/// One device of one vendor. Work is queued in one stream, in order, and runs asynchronously. Dropped, it gives back all that it
+/// has made but memory, which is its user's.
 ///
 /// Any thread may call any method. Between [`begin_capture`](Self::begin_capture) and
 /// [`end_capture`](Self::end_capture) what the capturing thread queues is recorded, not run;
@@ -67,7 +68,7 @@ pub(crate) trait Driver: Debug + Send + Sync {
 
     /// Compiles to the device's own code, to be kept on disk.
     fn compile(&self, source: &Source) -> Result<Vec<u8>>;
-    /// Loads what [`compile`](Self::compile) made; the module is never unloaded.
+    /// Loads what [`compile`](Self::compile) made; the module is there as long as the driver.
     fn load(&self, code: &[u8], source: &Source) -> Result<Handle>;
     /// A kernel of a module; `None` where there is none of that name.
     fn kernel(&self, module: Handle, name: &str) -> Result<Option<Handle>>;

@@ -44,7 +44,11 @@ impl Device {
     }
 
     /// Queues the begin of a task.
+    ///
+    /// # Errors
+    /// For a task of another device.
     pub fn begin_host_task(&self, task: &HostTask) -> Result<()> {
+        self.check_task(task)?;
         if !count_host_task() {
             self.announce_host_tasks(1);
         }
@@ -53,7 +57,17 @@ impl Device {
 
     /// Queues waiting for the end of a task.
     pub fn end_host_task(&self, task: &HostTask) -> Result<()> {
+        self.check_task(task)?;
         self.driver().end_host_task(task)
+    }
+
+    /// Fails for a task of another device, whose flags are no concern of this one.
+    fn check_task(&self, task: &HostTask) -> Result<()> {
+        let own = lock(&self.proxy).as_ref().map(Arc::as_ptr);
+        match own == task.proxy.as_ref().map(Arc::as_ptr) {
+            true => Ok(()),
+            false => Err(self.driver().lacks_host_tasks(task)),
+        }
     }
 
     /// Wakes the proxy for so many host tasks that are about to be queued.
@@ -69,7 +83,8 @@ impl Device {
             return Ok(Arc::clone(proxy));
         }
         let room = self.driver().allocate_pinned(Flags::BYTES)?;
-        // SAFETY: memory of that size, aligned to more than a cache line, which is never given back.
+        // SAFETY: memory of that size, aligned to more than a cache line, which is given back after the proxy has ended and the
+        // stream is idle.
         let made = Proxy::start(unsafe { Flags::new(room) });
         Ok(Arc::clone(proxy.insert(made)))
     }

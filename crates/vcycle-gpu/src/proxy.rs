@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, Thread};
+use std::thread::{self, JoinHandle};
 
 use crate::sync::lock;
 
@@ -33,7 +33,7 @@ impl Flags {
     /// Sets both to zero.
     ///
     /// # Safety
-    /// So many [`BYTES`](Self::BYTES), aligned to four, that are never given back.
+    /// So many [`BYTES`](Self::BYTES), aligned to four, that are there as long as anyone looks at the numbers.
     pub unsafe fn new(room: *mut u8) -> Self {
         let flags = Self { first: room.cast() };
         flags.begun().store(0, Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl Flags {
 
     /// The number of the task that is to begin; zero for none.
     pub fn begun(&self) -> &AtomicU32 {
-        // SAFETY: memory that is never given back, a condition of `new`.
+        // SAFETY: memory that is there as long as anyone looks, a condition of `new`.
         unsafe { &*self.first }
     }
 
@@ -52,13 +52,18 @@ impl Flags {
         // SAFETY: as above, within the bytes.
         unsafe { &*self.first.byte_add(Self::APART) }
     }
+
+    /// The memory of both.
+    pub fn room(self) -> *mut u8 {
+        self.first.cast()
+    }
 }
 
 /// The thread and what it knows. It sleeps while nothing is expected.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
-    thread: Thread,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Shared {
@@ -84,8 +89,31 @@ impl Proxy {
             ends: AtomicBool::new(false),
         });
         let own = Arc::clone(&shared);
-        let thread = thread::spawn(move || own.serve()).thread().clone();
+        let thread = Mutex::new(Some(thread::spawn(move || own.serve())));
         Arc::new(Self { shared, thread })
+    }
+
+    /// Ends the thread; the memory of the flags, which nobody looks at any more. None where this is the thread itself.
+    pub fn end(&self) -> Option<*mut u8> {
+        self.wake_to_end();
+        let thread = lock(&self.thread).take()?;
+        if thread.thread().id() == thread::current().id() {
+            return None;
+        }
+        // It has caught nothing that it could report.
+        let _ = thread.join();
+        Some(self.shared.flags.room())
+    }
+
+    fn wake_to_end(&self) {
+        self.shared.ends.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = lock(&self.thread).as_ref() {
+            thread.thread().unpark();
+        }
     }
 
     #[cfg(feature = "gpu")]
@@ -113,14 +141,13 @@ impl Proxy {
     /// Wakes the thread for so many more host tasks.
     pub fn expect(&self, count: u64) {
         self.shared.expected.fetch_add(count, Ordering::Release);
-        self.thread.unpark();
+        self.wake();
     }
 }
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.shared.ends.store(true, Ordering::Release);
-        self.thread.unpark();
+        self.wake_to_end();
     }
 }
 

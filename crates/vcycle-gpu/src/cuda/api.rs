@@ -66,11 +66,13 @@ table! {
     copy(Address, Address, usize, Opaque) = "cuMemcpyDtoDAsync_v2" | "hipMemcpyDtoDAsync";
     fill(Address, u8, usize, Opaque) = "cuMemsetD8Async" | "hipMemsetD8Async";
     module_load(*mut Opaque, *const c_void) = "cuModuleLoadData" | "hipModuleLoadData";
+    module_unload(Opaque) = "cuModuleUnload" | "hipModuleUnload";
     module_function(*mut Opaque, Opaque, *const c_char) =
         "cuModuleGetFunction" | "hipModuleGetFunction";
     launch(Opaque, u32, u32, u32, u32, u32, u32, u32, Opaque, *mut Opaque, *mut Opaque) =
         "cuLaunchKernel" | "hipModuleLaunchKernel";
     stream_create(*mut Opaque, u32) = "cuStreamCreate" | "hipStreamCreateWithFlags";
+    stream_free(Opaque) = "cuStreamDestroy_v2" | "hipStreamDestroy";
     stream_wait(Opaque) = "cuStreamSynchronize" | "hipStreamSynchronize";
     stream_follow(Opaque, Opaque, u32) = "cuStreamWaitEvent" | "hipStreamWaitEvent";
     all_wait() = "cuCtxSynchronize" | "hipDeviceSynchronize";
@@ -85,6 +87,7 @@ table! {
     graph_launch(Opaque, Opaque) = "cuGraphLaunch" | "hipGraphLaunch";
     graph_exec_free(Opaque) = "cuGraphExecDestroy" | "hipGraphExecDestroy";
     event_create(*mut Opaque, u32) = "cuEventCreate" | "hipEventCreateWithFlags";
+    event_free(Opaque) = "cuEventDestroy_v2" | "hipEventDestroy";
     event_record(Opaque, Opaque) = "cuEventRecord" | "hipEventRecord";
     event_wait(Opaque) = "cuEventSynchronize" | "hipEventSynchronize";
     event_elapsed(*mut f32, Opaque, Opaque) = "cuEventElapsedTime" | "hipEventElapsedTime";
@@ -107,6 +110,7 @@ pub(super) use call;
 pub(super) enum Current {
     Cuda {
         retain: Function<unsafe extern "system" fn(*mut Opaque, i32) -> i32>,
+        release: Function<unsafe extern "system" fn(i32) -> i32>,
         set: Function<unsafe extern "system" fn(Opaque) -> i32>,
         /// Says how threads wait; none in old libraries.
         waiting: Option<Function<unsafe extern "system" fn(i32, u32) -> i32>>,
@@ -125,6 +129,7 @@ impl Current {
             Ok(match vendor {
                 Vendor::Cuda => Self::Cuda {
                     retain: wanted.function(library, "cuDevicePrimaryCtxRetain")?,
+                    release: wanted.function(library, "cuDevicePrimaryCtxRelease_v2")?,
                     set: wanted.function(library, "cuCtxSetCurrent")?,
                     waiting: wanted
                         .function(library, "cuDevicePrimaryCtxSetFlags_v2")
@@ -143,7 +148,7 @@ impl Current {
     /// Makes a device the current one of this thread, by its context or by its number.
     pub fn enter(&self, context: Opaque, device: i32) -> (&'static str, i32) {
         match self {
-            // SAFETY: the context was retained and is never released.
+            // SAFETY: the context was retained, and is released when nobody enters it any more.
             Current::Cuda { set, .. } => (set.name, unsafe { (set.pointer)(context) }),
             // SAFETY: the number of an existing device.
             Current::Hip { set, .. } => (set.name, unsafe { (set.pointer)(device) }),
@@ -152,6 +157,16 @@ impl Current {
 }
 
 impl CudaApi {
+    /// Releases what [`context`](Self::context) has given.
+    pub fn release_context(&self, context: Opaque, device: i32) {
+        if let Current::Cuda { release, .. } = &self.current
+            && !context.is_null()
+        {
+            // SAFETY: the number of a device whose context was retained. Its code reports bugs of ours only.
+            unsafe { (release.pointer)(device) };
+        }
+    }
+
     /// The context that all users of a device in this process share; none of HIP, which takes part in it by itself.
     pub fn context(&self, name: &str, device: i32) -> Result<Opaque> {
         let mut context = ptr::null_mut();

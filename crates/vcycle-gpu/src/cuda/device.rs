@@ -5,7 +5,7 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
-use crate::counters::count_stream;
+use crate::counters::{count_closed_stream, count_stream};
 use crate::cuda::api::{self, CudaApi, call};
 use crate::cuda::compiler::Compiler;
 use crate::cuda::flags::{FlagFunctions, FlagOperation};
@@ -45,6 +45,8 @@ pub(super) struct CudaGpu {
     recording: Opaque,
     /// Unused events, to be used again.
     events: Mutex<Vec<Handle>>,
+    /// All that were loaded.
+    modules: Mutex<Vec<Handle>>,
 }
 
 // SAFETY: the pointers are handles of the driver, which any thread may use at any time.
@@ -70,6 +72,7 @@ impl CudaGpu {
             stream: ptr::null_mut(),
             recording: ptr::null_mut(),
             events: Mutex::default(),
+            modules: Mutex::default(),
         };
         gpu.context = api.context(&gpu.properties.name, gpu.device)?;
         on!(gpu, stream_create(&mut gpu.stream, NON_BLOCKING))?;
@@ -120,7 +123,7 @@ impl CudaGpu {
         self.enter()?;
         let batch = &self.flags().batch;
         let (queue, operations) = (self.queue(), operations.as_mut_ptr());
-        // SAFETY: numbers in pinned memory that is never given back, and as many operations as it says.
+        // SAFETY: numbers in pinned memory that is given back when the stream is idle, and as many operations as it says.
         let code = unsafe { (batch.pointer)(queue, N as u32, operations, 0) };
         self.api.check(&self.properties.name, batch.name, code)
     }
@@ -132,6 +135,25 @@ impl CudaGpu {
         let mut event = ptr::null_mut();
         on!(self, event_create(&mut event, 0))?;
         Ok(event as Handle)
+    }
+}
+
+impl Drop for CudaGpu {
+    /// Gives back all that was made. Failures cannot be reported here; after the end of the driver all calls fail.
+    fn drop(&mut self) {
+        for &event in lock(&self.events).iter() {
+            let _ = on!(self, event_free(pointer(event)));
+        }
+        for &module in lock(&self.modules).iter() {
+            let _ = on!(self, module_unload(pointer(module)));
+        }
+        for stream in [self.stream, self.recording] {
+            if !stream.is_null() {
+                let _ = on!(self, stream_free(stream));
+                count_closed_stream();
+            }
+        }
+        self.api.release_context(self.context, self.device);
     }
 }
 
@@ -255,6 +277,7 @@ impl Driver for CudaGpu {
     fn load(&self, code: &[u8], _source: &Source) -> Result<Handle> {
         let mut module = ptr::null_mut();
         self.aside(|| on!(self, module_load(&mut module, code.as_ptr().cast())))?;
+        lock(&self.modules).push(module as Handle);
         Ok(module as Handle)
     }
 

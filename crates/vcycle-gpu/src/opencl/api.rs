@@ -10,8 +10,8 @@ use crate::library::Wanted;
 
 /// Any of OpenCL's objects.
 pub(crate) type Object = *mut c_void;
-type Callback = *const c_void;
-type Text = *const c_char;
+pub(super) type Callback = *const c_void;
+pub(super) type Text = *const c_char;
 
 pub(crate) const SUCCESS: i32 = 0;
 pub(crate) const DEVICE_NOT_FOUND: i32 = -1;
@@ -58,7 +58,7 @@ macro_rules! functions {
         }
 
         impl OpenClApi {
-            fn load(wanted: &Wanted) -> Result<Self> {
+            pub(super) fn load(wanted: &Wanted) -> Result<Self> {
                 let library = wanted.load(&[])?;
                 // SAFETY: the types are those of the C header.
                 unsafe {
@@ -81,6 +81,8 @@ functions! {
         fn(*const isize, u32, *const Object, Callback, *mut c_void, *mut i32) -> Object;
     create_queue = "clCreateCommandQueueWithProperties":
         fn(Object, Object, *const u64, *mut i32) -> Object;
+    release_context = "clReleaseContext": fn(Object) -> i32;
+    release_queue = "clReleaseCommandQueue": fn(Object) -> i32;
     flush = "clFlush": fn(Object) -> i32;
     finish = "clFinish": fn(Object) -> i32;
 
@@ -103,6 +105,7 @@ functions! {
     release_program = "clReleaseProgram": fn(Object) -> i32;
 
     create_kernel = "clCreateKernel": fn(Object, Text, *mut i32) -> Object;
+    release_kernel = "clReleaseKernel": fn(Object) -> i32;
     clone_kernel = "clCloneKernel": fn(Object, *mut i32) -> Object;
     set_kernel_arg = "clSetKernelArg": fn(Object, u32, usize, *const c_void) -> i32;
     set_kernel_arg_svm_pointer = "clSetKernelArgSVMPointer": fn(Object, u32, *const c_void) -> i32;
@@ -116,7 +119,7 @@ functions! {
     release_event = "clReleaseEvent": fn(Object) -> i32;
 }
 
-const LOADER: Wanted = Wanted {
+pub(super) const LOADER: Wanted = Wanted {
     driver: "opencl",
     names: if cfg!(windows) {
         &["OpenCL.dll"]

@@ -9,6 +9,7 @@ use super::status::check;
 use crate::error::{Error, Result};
 use crate::kernel::Handle;
 use crate::properties::Properties;
+use crate::sync::lock;
 
 /// One device with its context and its queue.
 #[derive(Debug)]
@@ -27,6 +28,9 @@ pub(super) struct OpenCl {
     pub(super) queueing: Mutex<Kernels>,
     pub(super) recording: Mutex<Option<Recording>>,
     pub(super) graphs: Mutex<Graphs>,
+    /// All that were made, to be released at the end.
+    pub(super) programs: Mutex<Vec<Handle>>,
+    pub(super) kernels: Mutex<Vec<Handle>>,
     /// The place that the next task of the host waits for.
     pub(super) marked: Mutex<Option<Handle>>,
 }
@@ -54,11 +58,15 @@ impl OpenCl {
             });
         }
         let context = create_context(api, platform, device, &properties.name)?;
+        let queue = create_queue(api, context, device, &properties.name).inspect_err(|_| {
+            // SAFETY: a context that nobody else has.
+            unsafe { (api.release_context)(context) };
+        })?;
         Ok(Self {
             api,
             device,
             context,
-            queue: create_queue(api, context, device, &properties.name)?,
+            queue,
             properties,
             largest: ask.number::<u64>(api::DEVICE_MAX_MEM_ALLOC_SIZE)? as usize,
             allocations: Mutex::default(),
@@ -66,12 +74,39 @@ impl OpenCl {
             queueing: Mutex::default(),
             recording: Mutex::default(),
             graphs: Mutex::default(),
+            programs: Mutex::default(),
+            kernels: Mutex::default(),
             marked: Mutex::default(),
         })
     }
 
     pub(super) fn check(&self, call: &'static str, code: i32) -> Result<()> {
         check(&self.properties.name, call, code)
+    }
+}
+
+impl Drop for OpenCl {
+    /// Releases all that was made. Codes report bugs of ours only.
+    fn drop(&mut self) {
+        let _ = self.finish();
+        #[cfg(test)]
+        super::tests::note_left(lock(&self.pinned).len());
+        if let Some(event) = lock(&self.marked).take() {
+            self.forget_event(event);
+        }
+        let (own, clones) = (lock(&self.kernels), lock(&self.queueing));
+        for &kernel in own.iter().chain(clones.values()) {
+            // SAFETY: a kernel that nobody launches any more, released once.
+            unsafe { (self.api.release_kernel)(kernel as Object) };
+        }
+        for &program in lock(&self.programs).iter() {
+            self.release(program as Object);
+        }
+        // SAFETY: nobody else has the queue, which is idle, and the context, each released once.
+        unsafe {
+            (self.api.release_queue)(self.queue);
+            (self.api.release_context)(self.context);
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! OpenCL 3, or 2 with shared virtual memory: Intel, and any other device that has a driver.
 //!
 //! Memory is coarse-grained shared virtual memory, so that addresses are plain pointers as with the
-//! other vendors. A device lives as long as the process; nothing of it is ever released but memory,
-//! events and graphs.
+//! other vendors.
 
 mod api;
 mod device;
@@ -11,13 +10,15 @@ mod platform;
 mod program;
 mod queue;
 mod status;
+#[cfg(test)]
+mod tests;
 
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::CString;
 use std::sync::Arc;
 use std::thread;
 
-use self::api::{Object, api};
+use self::api::{Object, OpenClApi, api};
 use self::device::OpenCl;
 use self::kept::{Called, QueueCommand, Recording};
 use crate::driver::Driver;
@@ -40,13 +41,16 @@ pub(crate) fn devices() -> Result<Vec<Properties>> {
 
 /// A device by its number in [`devices`].
 pub(crate) fn open(index: usize) -> Result<Box<dyn Driver>> {
-    let api = api()?;
+    Ok(Box::new(opened(api()?, index)?))
+}
+
+fn opened(api: &'static OpenClApi, index: usize) -> Result<OpenCl> {
     let listed = platform::list(api)?.into_iter().nth(index);
     let listed = listed.ok_or_else(|| Error::NoDevice {
         name: format!("opencl:{index}"),
         known: "it is no longer listed".to_owned(),
     })?;
-    Ok(Box::new(OpenCl::new(api, listed)?))
+    OpenCl::new(api, listed)
 }
 
 impl Driver for OpenCl {
@@ -117,7 +121,7 @@ impl Driver for OpenCl {
         };
         let layout = Layout::from_size_align(bytes.max(1), PAGE).map_err(|_| refused())?;
         // SAFETY: the size is not zero.
-        let pointer = unsafe { alloc(layout) };
+        let pointer = unsafe { alloc_zeroed(layout) };
         if pointer.is_null() {
             return Err(refused());
         }
@@ -164,10 +168,12 @@ impl Driver for OpenCl {
     }
 
     fn load(&self, code: &[u8], source: &Source) -> Result<Handle> {
-        match self.program_of_binary(code) {
-            Some(program) => Ok(program as Handle),
-            None => Ok(self.program_of_source(source)? as Handle),
-        }
+        let program = match self.program_of_binary(code) {
+            Some(program) => program,
+            None => self.program_of_source(source)?,
+        };
+        lock(&self.programs).push(program as Handle);
+        Ok(program as Handle)
     }
 
     fn kernel(&self, module: Handle, name: &str) -> Result<Option<Handle>> {
@@ -182,6 +188,7 @@ impl Driver for OpenCl {
             return Ok(None);
         }
         self.check("clCreateKernel", code)?;
+        lock(&self.kernels).push(kernel as Handle);
         Ok(Some(kernel as Handle))
     }
 
