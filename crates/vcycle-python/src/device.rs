@@ -165,7 +165,10 @@ fn interface(array: &Bound<'_, PyAny>, device: &Device) -> PyResult<Described> {
     };
     let (address, _): (u64, bool) = wanted("data")?.extract()?;
     let kind: String = wanted("typestr")?.extract()?;
-    let item = kind[2..].parse::<i64>().unwrap_or(1).max(1);
+    let item = kind.get(2..).and_then(|bytes| bytes.parse::<i64>().ok());
+    let Some(item) = item.filter(|&item| item > 0 && !kind.starts_with('>')) else {
+        return Err(PyValueError::new_err(format!("an array of type `{kind}`")));
+    };
     let strides: Option<Vec<i64>> = match facts.get_item("strides")? {
         Some(strides) => strides.extract()?,
         None => None,
@@ -182,13 +185,12 @@ fn interface(array: &Bound<'_, PyAny>, device: &Device) -> PyResult<Described> {
         Some(stream) => unsafe { device.wait_for(stream) },
     };
     checked(waited)?;
-    Ok(Described {
-        address,
-        shape: wanted("shape")?.extract()?,
-        strides: strides.map(|steps| steps.iter().map(|step| step / item).collect()),
-        kind: kind[1..].to_owned(),
-        owner: array.clone().unbind(),
-    })
+    // No array is contiguous where a step is part of an item.
+    let items = |step: i64| if step % item == 0 { step / item } else { 0 };
+    let strides = strides.map(|steps| steps.into_iter().map(items).collect());
+    let lengths: Vec<i64> = wanted("shape")?.extract()?;
+    let (kind, owner) = (kind[1..].to_owned(), array.clone().unbind());
+    Described::new(address, &lengths, strides, kind, owner)
 }
 
 enum DeviceValues {

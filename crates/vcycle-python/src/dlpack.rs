@@ -17,6 +17,9 @@ pub const INTEGER: u8 = 0;
 pub const FLOAT: u8 = 2;
 pub const COMPLEX: u8 = 5;
 
+/// Bytes of an item, at most.
+const MOST_BYTES: usize = 16;
+
 /// `DLTensor`.
 #[repr(C)]
 struct Tensor {
@@ -52,6 +55,40 @@ pub struct Described {
 }
 
 impl Described {
+    /// An array of items of a kind at an address.
+    ///
+    /// # Errors
+    /// For lengths that are negative or too many items, and for another number of strides.
+    pub fn new(
+        address: u64,
+        lengths: &[i64],
+        strides: Option<Vec<i64>>,
+        kind: String,
+        owner: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let shape: Option<Vec<usize>> = lengths
+            .iter()
+            .map(|&len| usize::try_from(len).ok())
+            .collect();
+        let items = shape.as_ref().and_then(|shape| {
+            let mut lengths = shape.iter();
+            lengths.try_fold(MOST_BYTES, |items: usize, &len| items.checked_mul(len))
+        });
+        let fits = |steps: &Vec<i64>| steps.len() == lengths.len();
+        match (shape, items) {
+            (Some(shape), Some(_)) if strides.as_ref().is_none_or(fits) => Ok(Self {
+                address,
+                shape,
+                strides,
+                kind,
+                owner,
+            }),
+            _ => Err(PyValueError::new_err(format!(
+                "an array of shape {lengths:?} and strides {strides:?} is none"
+            ))),
+        }
+    }
+
     /// How many items there are.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
@@ -63,11 +100,12 @@ impl Described {
             return true;
         };
         let mut expected = 1;
-        self.shape.iter().zip(strides).rev().all(|(&len, &stride)| {
+        let mut fits = |(&len, &stride): (&usize, &i64)| {
             let fits = len == 1 || stride == expected;
             expected *= len as i64;
             fits
-        }) || self.len() == 0
+        };
+        self.len() == 0 || self.shape.iter().zip(strides).rev().all(&mut fits)
     }
 }
 
@@ -80,19 +118,24 @@ pub fn read(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Described> {
     let managed = capsule.pointer_checked(Some(NAME))?.cast::<Managed>();
     // SAFETY: a capsule of that name holds one, for as long as the capsule lives, which frees it.
     let tensor = unsafe { &managed.as_ref().tensor };
-    let dimensions = tensor.dimensions as usize;
+    let dimensions = usize::try_from(tensor.dimensions).ok();
     let numbers = |place: *mut i64| {
-        // SAFETY: as many numbers as there are dimensions, or null.
-        (!place.is_null()).then(|| unsafe { std::slice::from_raw_parts(place, dimensions) })
+        let count = dimensions.filter(|_| !place.is_null())?;
+        // SAFETY: as many numbers as there are dimensions.
+        Some(unsafe { std::slice::from_raw_parts(place, count) })
     };
-    let shape = numbers(tensor.shape).unwrap_or_default();
-    Ok(Described {
-        address: tensor.data as u64 + tensor.byte_offset,
-        shape: shape.iter().map(|&len| len as usize).collect(),
-        strides: numbers(tensor.strides).map(<[i64]>::to_vec),
-        kind: kind(tensor)?,
-        owner: capsule.into_any().unbind(),
-    })
+    let shape = numbers(tensor.shape).or((dimensions == Some(0)).then_some(&[]));
+    let Some(shape) = shape else {
+        let text = format!(
+            "an array of {} dimensions without lengths",
+            tensor.dimensions
+        );
+        return Err(PyValueError::new_err(text));
+    };
+    let address = (tensor.data as u64).wrapping_add(tensor.byte_offset);
+    let strides = numbers(tensor.strides).map(<[i64]>::to_vec);
+    let kind = kind(tensor)?;
+    Described::new(address, shape, strides, kind, capsule.into_any().unbind())
 }
 
 fn kind(tensor: &Tensor) -> PyResult<String> {

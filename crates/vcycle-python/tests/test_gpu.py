@@ -208,8 +208,12 @@ def test_bad_arrays_are_refused(A, b):
     host = np.ones(A.shape[0])
     with pytest.raises(ValueError, match="is not of cuda"):
         vcycle.solve(A, Interface(b, data=(host.ctypes.data, False)), **QUICK)
-    with pytest.raises(ValueError, match="not contiguous"):
-        vcycle.solve(A, Interface(b, strides=(16,)), **QUICK)
+    for strides in (16,), (-8,), (12,):
+        with pytest.raises(ValueError, match="not contiguous"):
+            vcycle.solve(A, Interface(b, strides=strides), **QUICK)
+    for changed in {"strides": (8, 8)}, {"shape": (-len(b),)}, {"typestr": "f"}, {"typestr": ">f8"}:
+        with pytest.raises(ValueError, match="shape|of type"):
+            vcycle.solve(A, Interface(b, **changed), **QUICK)
     with pytest.raises(ValueError, match="b has the shape"):
         vcycle.solve(A, b[:-1], **QUICK)
     with pytest.raises(TypeError, match="float32 or float64 is needed"):
