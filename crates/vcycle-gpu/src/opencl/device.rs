@@ -1,6 +1,8 @@
 //! A device: its context and its queue.
 
 use std::sync::Mutex;
+#[cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::api::{self, Object, OpenClApi, library_error};
 use super::kept::{Allocations, Graphs, HostBlocks, Kernels, Recording};
@@ -10,6 +12,10 @@ use crate::error::{Error, Result};
 use crate::kernel::Handle;
 use crate::properties::Properties;
 use crate::sync::lock;
+
+/// Blocks of the host that devices had left when they were closed.
+#[cfg(test)]
+pub(super) static BLOCKS_LEFT: AtomicUsize = AtomicUsize::new(0);
 
 /// One device with its context and its queue.
 #[derive(Debug)]
@@ -90,7 +96,7 @@ impl Drop for OpenCl {
     fn drop(&mut self) {
         let _ = self.finish();
         #[cfg(test)]
-        super::tests::note_left(lock(&self.pinned).len());
+        BLOCKS_LEFT.fetch_add(lock(&self.pinned).len(), Ordering::SeqCst);
         if let Some(event) = lock(&self.marked).take() {
             self.forget_event(event);
         }

@@ -44,7 +44,7 @@ pub(super) fn outside_range<T: Wide>(
     if a.total_rows() > ROWS && !nearly_cancels(a, &y, ws)? {
         return Ok(nothing);
     }
-    let moduli = a.moduli()?;
+    let moduli = entry_moduli(a)?;
     drop_solved_rows(&moduli, b, x, &mut y, ws)?;
     let sums = adjoint(a, &y, ws)?.to_vec();
     let terms = adjoint(&moduli, &moduli_of(&y)?, ws)?.to_vec();
@@ -160,14 +160,22 @@ fn adjoint<T: Wide>(a: &SystemMatrix<T>, y: &Vector<T>, ws: &Workspace) -> Resul
     Ok(product)
 }
 
-fn moduli_of<T: Wide>(x: &Vector<T>) -> Result<Vector<T>> {
-    let moduli = x.to_vec().iter().map(modulus).collect();
-    Vector::from_rows(x.executor(), x.cols(), moduli)
+/// The moduli of the entries, at the same places.
+fn entry_moduli<T: Wide>(a: &SystemMatrix<T>) -> Result<SystemMatrix<T>> {
+    a.with_values(moduli(match a {
+        SystemMatrix::Whole(a) => a.values(),
+        SystemMatrix::Shared(a) => a.local().values(),
+    }))
 }
 
-/// The modulus as a number of the same type.
-pub(super) fn modulus<T: Wide>(value: &T) -> T {
-    T::from_c64(c64::new(size(value), 0.0))
+fn moduli_of<T: Wide>(x: &Vector<T>) -> Result<Vector<T>> {
+    Vector::from_rows(x.executor(), x.cols(), moduli(&x.to_vec()))
+}
+
+/// The moduli as numbers of the same type.
+fn moduli<T: Wide>(values: &[T]) -> Vec<T> {
+    let modulus = |value| T::from_c64(c64::new(size(value), 0.0));
+    values.iter().map(modulus).collect()
 }
 
 fn size<T: Wide>(value: &T) -> f64 {

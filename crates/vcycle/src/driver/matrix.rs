@@ -3,9 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::Wide;
 use super::facts;
-use super::inconsistent::modulus;
 use super::modes;
 use crate::communicator::{Communicator, Traffic};
 use crate::configuration::{Config, MatrixFormat, Sort};
@@ -123,7 +121,7 @@ impl<T: Scalar> SystemMatrix<T> {
         }
     }
 
-    fn team(&self) -> Option<&Arc<dyn Communicator>> {
+    pub(super) fn team(&self) -> Option<&Arc<dyn Communicator>> {
         self.shared().map(|a| a.team())
     }
 
@@ -204,18 +202,6 @@ impl<T: Scalar> SystemMatrix<T> {
             Self::Whole(a) => Self::Whole(Arc::new(a.scale(minus)?)),
             Self::Shared(a) => Self::Shared(Arc::new(a.team().agree(a.scale(minus))?)),
         })
-    }
-
-    /// The moduli of the entries, at the same places.
-    pub(super) fn moduli(&self) -> Result<Self>
-    where
-        T: Wide,
-    {
-        let values = match self {
-            Self::Whole(a) => a.values(),
-            Self::Shared(a) => a.local().values(),
-        };
-        self.with_values(values.iter().map(modulus).collect())
     }
 
     /// What is wrong with the diagonal, a sentence each, where the host has all of it.

@@ -8,7 +8,6 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod analysis;
-mod asked;
 mod attempt;
 mod auto;
 mod chain;
@@ -27,6 +26,7 @@ mod projection;
 mod rank_tests;
 mod ready;
 mod refine;
+mod right_hand_side;
 mod root;
 mod rules;
 mod set_up;
@@ -37,7 +37,6 @@ mod testing;
 mod tries;
 
 pub use analysis::Analysis;
-pub use asked::RightHandSide;
 pub use attempt::Attempt;
 pub use auto::attempts;
 pub use facts::Findings;
@@ -45,6 +44,7 @@ pub use matrix::SystemMatrix;
 pub use memory::MemoryNeed;
 pub use prepared::{Prepared, Sequence};
 pub use projection::Projection;
+pub use right_hand_side::RightHandSide;
 pub use set_up::Wide;
 pub use solve::{solve, solve_system};
 pub use system::{AnySystem, Solution, System};

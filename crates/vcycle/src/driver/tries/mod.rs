@@ -5,7 +5,6 @@ mod setting_up;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use super::asked::RightHandSide;
 use super::attempt::Attempt;
 use super::auto::try_attempts;
 use super::chain::{
@@ -15,6 +14,7 @@ use super::kept::Kept;
 use super::memory::need_of;
 use super::projection::Projection;
 use super::ready::{Made, Ready, is_finite};
+use super::right_hand_side::RightHandSide;
 use super::set_up::{Setting, check_for_ranks};
 use super::{Findings, Solution, System, Wide};
 use crate::communicator::Traffic;
