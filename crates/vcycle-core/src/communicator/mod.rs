@@ -314,6 +314,21 @@ impl dyn Communicator + '_ {
         Ok((count(&all[..self.rank()]), count(&all)))
     }
 
+    /// Fails on all ranks where they have different numbers of something.
+    ///
+    /// # Errors
+    /// What they have different numbers of.
+    #[track_caller]
+    pub fn check_same(&self, what: &str, numbers: &[usize]) -> Result<()> {
+        let own = numbers.iter().flat_map(|number| number.to_ne_bytes());
+        match self.alike(&own.collect::<Vec<_>>())?.1 == self.size() {
+            true => Ok(()),
+            false => Err(Error::Team(format!(
+                "ranks have different numbers of {what}"
+            ))),
+        }
+    }
+
     /// The cores of this rank alone, at least one: launchers bind processes to cores, and processes that are bound to the same
     /// cores share them.
     #[track_caller]

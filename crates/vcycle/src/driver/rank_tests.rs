@@ -305,7 +305,7 @@ fn structured_multigrid_takes_other_values_on_the_devices_of_ranks() {
 }
 
 #[test]
-fn vectors_of_another_length_on_one_rank_are_refused_on_all() {
+fn other_vectors_on_one_rank_are_refused_on_all() {
     let whole = matrix("poisson5:8");
     let devices = vcycle_core::testing::device();
     let places = [Executor::cpu_with_threads(1).unwrap()].into_iter();
@@ -321,6 +321,17 @@ fn vectors_of_another_length_on_one_rank_are_refused_on_all() {
             assert!(prepared.apply(&of(32)?, &mut of(short)?, &ws).is_err());
             let stop = &prepared.config().stop;
             assert!(prepared.solve(&of(short)?, None, stop, &ws).is_err());
+            let (one, several) = (of(32)?, Vector::filled(&rank, 32, 1 + team.rank(), 1.0)?);
+            let guess = Some(&one).filter(|_| team.rank() == 0);
+            for refused in [
+                prepared.solve(&several, None, stop, &ws),
+                prepared.solve(&one, guess, stop, &ws),
+            ] {
+                assert_has(
+                    refused.unwrap_err(),
+                    "ranks have different numbers of right-hand sides",
+                );
+            }
             prepared.apply(&of(32)?, &mut of(32)?, &ws)
         })
         .unwrap();

@@ -302,11 +302,8 @@ fn gathered_near<T: Wide>(
     let team = a.team();
     let vectors = own.map_or(&[][..], NearNullspace::vectors);
     let block = own.map_or(0, NearNullspace::block_size);
-    let known = [block, vectors.len()].map(|count| (count as u64).to_ne_bytes());
-    if team.alike(known.as_flattened())?.1 < team.size() {
-        let reason = "ranks have different numbers of near-nullspace vectors or unknowns per node";
-        return Err(Error::Team(reason.to_owned()));
-    }
+    let what = "near-nullspace vectors or unknowns per node";
+    team.check_same(what, &[block, vectors.len()])?;
     let gathered = vectors.iter().map(|vector| a.gathered_values(vector));
     let all = gathered.collect::<Result<Vec<_>>>()?;
     let is_known = own.is_some() && team.rank() == 0;

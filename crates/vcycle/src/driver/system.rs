@@ -115,7 +115,7 @@ impl<T: Scalar> System<T> {
         self.matrix.facts(self.near_nullspace.as_ref())
     }
 
-    /// Fails for operands of another size than the matrix, on any rank.
+    /// Fails for operands of another size than the matrix, on any rank, and for other operands on some.
     pub(super) fn check(&self, b: &Vector<T>, guess: Option<&Vector<T>>) -> Result<()> {
         let fitting = Size::new(self.matrix.rows(), b.cols());
         let checked = check_size("right-hand side", fitting, b.size()).and_then(|()| {
@@ -123,7 +123,12 @@ impl<T: Scalar> System<T> {
             b.executor().check_same(guess.executor(), "initial guess")?;
             check_size("initial guess", fitting, guess.size())
         });
-        self.matrix.agree(checked)
+        self.matrix.agree(checked)?;
+        let Some(team) = self.matrix.team() else {
+            return Ok(());
+        };
+        let numbers = [b.cols(), usize::from(guess.is_some())];
+        team.check_same("right-hand sides or initial guesses", &numbers)
     }
 }
 
