@@ -18,7 +18,7 @@ from ._device import DeviceMatrix, contiguous, device_matrix, library_of, settle
 from ._options import _STOP, as_json, configuration, renamed, unknown
 from ._outcome import Outcome
 from ._preconditioner import applied, operator_of
-from ._solve import Callback, finished, is_single, kind, operands, returned
+from ._solve import Callback, finished, is_single, kind, limit_of, operands, returned
 from ._summary import LevelSummary, levels_of
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Hierarchy:
             _check_real(array, what)
         single = is_single(b, self._type)
         x, text = self._native.solve(rhs, guess, as_json(config), callback, single)
-        return finished(returned(x, b, single), text, check, return_outcome)
+        return finished(returned(x, b, single), text, check, return_outcome, expected=limit_of(single, config))
 
     def update(self, A: Any) -> Hierarchy:
         """Sets up for new values in the same pattern; keeps the transfer operators, or the grids of `struct-mg`.
