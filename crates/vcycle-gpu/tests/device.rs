@@ -4,7 +4,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, OnceLock};
+use std::time::Duration;
 use std::{env, fs, thread};
 
 use vcycle_gpu::testing::devices;
@@ -538,25 +540,49 @@ fn memory_of_the_host_is_not_adopted() {
 
 #[test]
 fn streams_of_others_are_waited_for() {
-    on_every_device(|device| match device.vendor_stream().unwrap() {
-        // Ours stands for another's: what counts here is that both orders are accepted.
-        Some(stream) => {
-            // SAFETY: a stream of the device.
-            unsafe {
-                device.wait_for(stream).unwrap();
-                device.hold_up(stream).unwrap();
-            }
-            device.synchronize_all().unwrap();
-        }
-        None => {
+    environment();
+    for name in devices() {
+        let [ours, other] = [(); 2].map(|()| Device::open_again(&name).unwrap());
+        let Some(stream) = other.vendor_stream().unwrap() else {
             // SAFETY: refused.
-            let refused = unsafe { device.wait_for(1) };
+            let refused = unsafe { ours.wait_for(1) };
             assert!(
                 matches!(refused, Err(Error::Unsupported { .. })),
                 "{refused:?}"
             );
-        }
-    });
+            continue;
+        };
+        // SAFETY: a stream of the device, which is there until the end.
+        assert_order(&other, &ours, || unsafe { ours.wait_for(stream) });
+        // SAFETY: as before.
+        assert_order(&ours, &other, || unsafe { ours.hold_up(stream) });
+        ours.synchronize_all().unwrap();
+    }
+}
+
+/// That what is queued second waits for the first, which the host keeps busy where it can.
+fn assert_order(first: &Arc<Device>, second: &Arc<Device>, order: impl Fn() -> Result<()>) {
+    if !first.has_host_tasks() {
+        return order().unwrap();
+    }
+    let [is_done, was_done] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let (done, before) = (Arc::clone(&is_done), Arc::clone(&was_done));
+    let work = move || {
+        thread::sleep(Duration::from_millis(100));
+        done.store(true, SeqCst);
+    };
+    let look = move || before.store(is_done.load(SeqCst), SeqCst);
+    let work = first.host_task(Arc::new(work)).unwrap();
+    let look = second.host_task(Arc::new(look)).unwrap();
+    let queue = |device: &Device, task| {
+        device.begin_host_task(task)?;
+        device.end_host_task(task)
+    };
+    queue(first, &work).unwrap();
+    order().unwrap();
+    queue(second, &look).unwrap();
+    second.synchronize().unwrap();
+    assert!(was_done.load(SeqCst));
 }
 
 /// Counts are of the whole device: a process of its own sees no other test's.
