@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._arrays import like, on_host
 from ._device import DeviceMatrix, contiguous, device_matrix, device_of, dtype_of, settle, shared, stacked
-from ._solve import returned
+from ._solve import is_single, returned
 
 __all__ = ["NotAllConverged", "SystemOutcome", "solve"]
 
@@ -154,7 +154,7 @@ def _solve_there(there: _Batch, b: Any, x0: Any, options: str, place: str) -> tu
         guess = contiguous(x0)
     values, right = contiguous(there.values), contiguous(b)
     x, text = _core.batch_solve_on_device(there.rows, there.structure, values, right, guess, options, place)
-    return returned(x, b, dtype_of(values)), text
+    return returned(x, b, is_single(b, dtype_of(values))), text
 
 
 def _solve_from_host(
