@@ -246,7 +246,7 @@ impl Hierarchy {
         let stop = config.stop.stop()?;
         let (b, message) = RightHandSide::new(b, self.nullspace.as_ref(), config.nullspace)?;
         let mut x = match guess {
-            Some(guess) => guess,
+            Some(guess) => b.guess(guess)?,
             None => self.start(b.solvable(), ws)?,
         };
         let mut outcome = solver.solve_in(b.solvable(), &mut x, &stop, ws)?;

@@ -1,5 +1,8 @@
 //! What a solve was asked for: residuals are those of the right-hand side as it was given and of the solution as it is
-//! returned.
+//! returned. Where squares of its entries overflow or vanish it is a multiple that is solved for.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use super::chain::ILL_CONDITIONED;
 use super::inconsistent::{least_squares, outside_range, replace_columns};
@@ -8,7 +11,7 @@ use super::{System, SystemMatrix, Wide};
 use crate::configuration::Nullspace;
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::scalar::{Real, Scalar};
+use crate::scalar::{Field, Real, Scalar};
 use crate::solver::rounding_levels;
 use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
 use crate::vector::Vector;
@@ -17,11 +20,17 @@ use vcycle_core::stop::is_rounding;
 /// From this part of the residual on it is the component outside the range that keeps the residual above the tolerance.
 const DECISIVE: f64 = 0.3;
 
+/// Squares of larger and smaller norms, and their products, may not be numbers.
+const ORDINARY: RangeInclusive<f64> = 1e-140..=1e140;
+
 /// A right-hand side as it was given, and what iterations solve for.
 #[derive(Debug)]
 pub struct RightHandSide<'b, T: Scalar> {
-    given: &'b Vector<T>,
+    /// Multiplied by the factors, if there are any.
+    given: Cow<'b, Vector<T>>,
     norms: Vec<f64>,
+    /// Powers of two for the columns, where the norm of one is not ordinary.
+    factors: Option<Vec<f64>>,
     /// Of a singular matrix the part in its range, and of every column the norm of the rest.
     consistent: Option<(Vector<T>, Vec<f64>)>,
     /// Whether the caller has named the null space: then the part in the range is all that was asked for.
@@ -49,11 +58,18 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
         nullspace: Option<&Projection>,
         option: Nullspace,
     ) -> Result<(Self, Option<String>)> {
-        let found = nullspace.map(|one| one.consistent(b)).transpose()?;
+        let (mut given, mut sizes) = (Cow::Borrowed(b), norms(b)?);
+        let factors = factors(b, &sizes)?;
+        if let Some(factors) = &factors {
+            multiply_columns(given.to_mut(), |place| factors[place])?;
+            sizes = norms(&given)?;
+        }
+        let found = nullspace.map(|one| one.consistent(&given)).transpose()?;
         let (consistent, message) = found.map(|(b, removed, said)| ((b, removed), said)).unzip();
         let made = Self {
-            given: b,
-            norms: norms(b)?,
+            given,
+            norms: sizes,
+            factors,
             consistent,
             named: option != Nullspace::Auto,
         };
@@ -62,7 +78,18 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
 
     /// What iterations solve for.
     pub fn solvable(&self) -> &Vector<T> {
-        self.consistent.as_ref().map_or(self.given, |(b, _)| b)
+        self.consistent.as_ref().map_or(&self.given, |(b, _)| b)
+    }
+
+    /// Where iterations start for a guess of the solution.
+    ///
+    /// # Errors
+    /// When memory is short or a device fails.
+    pub fn guess(&self, mut x: Vector<T>) -> Result<Vector<T>> {
+        if let Some(factors) = &self.factors {
+            multiply_columns(&mut x, |place| factors[place])?;
+        }
+        Ok(x)
     }
 
     /// What was asked for.
@@ -70,16 +97,39 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
         if self.named {
             self.solvable()
         } else {
-            self.given
+            &self.given
         }
     }
 
-    /// Makes of the outcome of iterations for [`solvable`](Self::solvable) that of what was asked for, with the residual of
-    /// `x` as it is returned: rounded, and a least-squares solution where there is no other. Ranks call it together.
+    /// Makes of the solution and the outcome of iterations for [`solvable`](Self::solvable) those of what was asked for, with
+    /// the residual of `x` as it is returned: rounded, and a least-squares solution where there is no other. Ranks call it
+    /// together.
     ///
     /// # Errors
     /// When memory is short, a device or another rank fails.
     pub fn judge(
+        &self,
+        system: &System<T>,
+        x: &mut Vector<T>,
+        stop: &Stop,
+        outcome: &mut Outcome,
+        ws: &Workspace,
+    ) -> Result<()> {
+        self.correct(system, x, stop, outcome, ws)?;
+        let Some(factors) = &self.factors else {
+            return Ok(());
+        };
+        multiply_columns(x, |place| factors[place].recip())?;
+        for (column, largest) in outcome.columns.iter_mut().zip(largest(x)?) {
+            if !largest.is_finite() && column.status == Status::Converged {
+                column.status = Status::NonFinite;
+            }
+        }
+        outcome.summarise();
+        Ok(())
+    }
+
+    fn correct(
         &self,
         system: &System<T>,
         x: &mut Vector<T>,
@@ -245,6 +295,44 @@ impl Sizes {
     }
 }
 
+/// What makes ordinary the columns whose norms are not; none if all are.
+fn factors<T: Wide>(b: &Vector<T>, norms: &[f64]) -> Result<Option<Vec<f64>>> {
+    if norms.iter().all(|norm| ORDINARY.contains(norm)) {
+        return Ok(None);
+    }
+    let factor = |largest: f64| match largest > 0.0 && largest < f64::INFINITY {
+        true => (-largest.log2().floor()).min(1000.0).exp2(),
+        false => 1.0,
+    };
+    let factors: Vec<f64> = largest(b)?.into_iter().map(factor).collect();
+    Ok(factors
+        .iter()
+        .any(|&factor| factor != 1.0)
+        .then_some(factors))
+}
+
+/// The largest modulus of every column.
+fn largest<T: Wide>(x: &Vector<T>) -> Result<Vec<f64>> {
+    let mut largest = vec![0.0f64; x.cols()];
+    for (place, value) in x.to_vec().iter().enumerate() {
+        let largest = &mut largest[place % x.cols()];
+        *largest = value.to_c64().modulus().max(*largest);
+    }
+    if let Some(team) = x.executor().team() {
+        for largest in &mut largest {
+            *largest = team.largest(*largest)?;
+        }
+    }
+    Ok(largest)
+}
+
+/// Multiplies every column by a factor.
+fn multiply_columns<T: Wide>(x: &mut Vector<T>, factor: impl Fn(usize) -> f64) -> Result<()> {
+    let (cols, values) = (x.cols(), x.to_vec().into_iter().enumerate());
+    let product = |(place, value): (usize, T)| T::from_c64(value.to_c64() * factor(place % cols));
+    x.write(&values.map(product).collect::<Vec<_>>())
+}
+
 /// The norm of every column.
 fn norms<T: Scalar>(v: &Vector<T>) -> Result<Vec<f64>> {
     Ok(v.norms()?.into_iter().map(Real::to_f64).collect())
@@ -252,4 +340,56 @@ fn norms<T: Scalar>(v: &Vector<T>) -> Result<Vec<f64>> {
 
 fn relative(norm: f64, to: f64) -> f64 {
     if to > 0.0 { norm / to } else { norm }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{neumann, solve, solved, system, triplets};
+    use super::*;
+    use crate::executor::Executor;
+
+    #[test]
+    fn squares_of_entries_need_not_be_numbers() {
+        let line = |entry: f64| {
+            let near = |row: usize| [(row, row + 1, -entry), (row + 1, row, -entry)];
+            let mut entries: Vec<_> = (0..20).map(|row| (row, row, 2.0 * entry)).collect();
+            entries.extend((0..19).flat_map(near));
+            system(triplets(20, &entries))
+        };
+        let sizes = [1.0, 1e-170, 5e-324, 1e200, 0.0];
+        let b = (0..20).flat_map(|_| sizes).collect();
+        let b = Vector::from_rows(&Executor::cpu(), sizes.len(), b).unwrap();
+        for options in [
+            "",
+            "solver=cg preconditioner=none",
+            "solver=gmres preconditioner=amg",
+        ] {
+            let solution = solved(options, &line(1.0), &b);
+            let x = solution.x.to_vec();
+            for (column, size) in sizes.iter().enumerate() {
+                let found = x[10 * sizes.len() + column];
+                assert!(
+                    (found - 55.0 * size).abs() <= 1e-6 * found.abs(),
+                    "{options}: {x:?}"
+                );
+            }
+            let guess = solution.x.clone();
+            let again = solved(options, &line(1.0).with_guess(guess), &b);
+            assert_eq!(again.outcome.iterations, 0);
+        }
+        let b = Vector::from_column(&Executor::cpu(), vec![1e300; 20]);
+        let found = solve("solver=cg preconditioner=none", &line(1e-300), &b).unwrap();
+        assert!(!found.outcome.converged(), "{}", found.outcome);
+    }
+
+    #[test]
+    fn a_part_outside_the_range_is_found_in_any_size() {
+        let a = system(neumann(3));
+        for size in [1.0, 1e-200, 1e200] {
+            let b = Vector::from_column(&Executor::cpu(), vec![size; 9]);
+            let outcome = solve("", &a, &b).unwrap().outcome;
+            assert_eq!(outcome.status, Status::Inconsistent, "{outcome}");
+            assert!((outcome.outside_range - 1.0).abs() < 1e-12, "{outcome}");
+        }
+    }
 }

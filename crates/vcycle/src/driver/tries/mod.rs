@@ -138,7 +138,7 @@ impl<'d, T: Wide> Tries<'d, T> {
     ) -> Result<(usize, Solution<T>)> {
         self.count = 1;
         let b = self.right_hand_side(b)?;
-        let next = self.run(ready.place, &ready.made, is_reused, b.solvable())?;
+        let next = self.run(ready.place, &ready.made, is_reused, &b)?;
         let (_, first) = self.best.as_ref().expect("it was run");
         let iterations = match next == Some(ready.place) {
             true => usize::MAX,
@@ -157,7 +157,7 @@ impl<'d, T: Wide> Tries<'d, T> {
                 // There is an answer, even if not a good one.
                 Err(Error::OutOfTime) if self.best.is_some() => None,
                 made => match made? {
-                    Some((place, made)) => self.run(place, &made, false, b.solvable())?,
+                    Some((place, made)) => self.run(place, &made, false, b)?,
                     None => None,
                 },
             };
@@ -179,10 +179,11 @@ impl<'d, T: Wide> Tries<'d, T> {
         place: usize,
         made: &Made<T>,
         may_be_stale: bool,
-        b: &Vector<T>,
+        given: &RightHandSide<'_, T>,
     ) -> Result<Option<usize>> {
         let attempt = self.chain.attempts[place].clone();
-        let (mut x, is_full_multigrid) = self.guess(made, b)?;
+        let b = given.solvable();
+        let (mut x, is_full_multigrid) = self.guess(made, given)?;
         let outcome = self.iterate(place, made, b, &mut x)?;
         if let (true, Some(first)) = (is_full_multigrid, outcome.history.first()) {
             self.messages.push(format!(
@@ -234,7 +235,7 @@ impl<'d, T: Wide> Tries<'d, T> {
 
     /// What an earlier attempt has reached, or was given, or what full multigrid finds, or zero; and whether it is full
     /// multigrid's.
-    fn guess(&mut self, made: &Made<T>, b: &Vector<T>) -> Result<(Vector<T>, bool)> {
+    fn guess(&mut self, made: &Made<T>, b: &RightHandSide<'_, T>) -> Result<(Vector<T>, bool)> {
         // What is relative to the residual of the guess must not get another guess.
         let may_go_on = self.setting.stop.initial_tolerance.is_none();
         let best = self.best.as_ref().filter(|_| may_go_on);
@@ -242,16 +243,16 @@ impl<'d, T: Wide> Tries<'d, T> {
             return Ok((best.x.clone(), false));
         }
         if let Some(guess) = self.guess {
-            return Ok((guess.clone(), false));
+            return Ok((b.guess(guess.clone())?, false));
         }
-        if let Some(x) = made.iteration.start(b, self.setting.ws)? {
+        if let Some(x) = made.iteration.start(b.solvable(), self.setting.ws)? {
             if is_finite(&x)? {
                 return Ok((x, true));
             }
             let message = "full multigrid start: not finite, starting from zero";
             self.messages.push(message.to_owned());
         }
-        Ok((Vector::zeros_like(b)?, false))
+        Ok((Vector::zeros_like(b.solvable())?, false))
     }
 
     fn iterate(
