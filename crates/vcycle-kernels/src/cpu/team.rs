@@ -8,14 +8,20 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
+
+#[cfg(shuttle)]
+use shuttle::{sync, thread};
+#[cfg(not(shuttle))]
+use std::{sync, thread};
+use sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use sync::{Arc, Condvar, Mutex, MutexGuard};
+use thread::JoinHandle;
 
 /// How long a thread that waits stays awake. It does not yield in that time: where others want the core, it
 /// would be back much later than after a short sleep.
-const AWAKE: Duration = Duration::from_micros(60);
+const AWAKE: Duration = Duration::from_micros(if cfg!(shuttle) { 0 } else { 60 });
 /// Looks before the clock is asked.
 const LOOKS: usize = 100;
 /// Set in the number of helpers at work when none may begin any more.
@@ -50,7 +56,7 @@ impl Team {
         };
         for number in 1..count {
             let shared = Arc::clone(&team.shared);
-            let builder = std::thread::Builder::new().name(format!("vcycle-{number}"));
+            let builder = thread::Builder::new().name(format!("vcycle-{number}"));
             team.helpers
                 .push(builder.spawn(move || shared.help(number))?);
         }
@@ -266,16 +272,38 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How often `for_each` calls for every index.
 #[cfg(test)]
-mod tests {
+fn calls(team: &Team, count: usize) -> Vec<usize> {
+    let calls: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+    team.for_each(count, &|index| _ = calls[index].fetch_add(1, SeqCst));
+    calls.iter().map(|calls| calls.load(SeqCst)).collect()
+}
+
+/// In orders of threads that shuttle draws: `scripts/sanitize orders`.
+#[cfg(all(test, shuttle))]
+mod orders {
     use super::*;
 
-    /// How often `for_each` calls for every index.
-    fn calls(team: &Team, count: usize) -> Vec<usize> {
-        let calls: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
-        team.for_each(count, &|index| _ = calls[index].fetch_add(1, SeqCst));
-        calls.into_iter().map(AtomicUsize::into_inner).collect()
+    #[test]
+    fn every_index_is_worked_on_once_and_nobody_waits_for_ever() {
+        let job = || {
+            let team = Arc::new(Team::new(3).unwrap());
+            let shared = Arc::clone(&team);
+            let other = thread::spawn(move || calls(&shared, 4));
+            for count in [1, 5, 2] {
+                assert_eq!(calls(&team, count), vec![1; count]);
+            }
+            assert_eq!(other.join().unwrap(), [1; 4]);
+        };
+        shuttle::check_random(job, 20_000);
+        shuttle::check_pct(job, 20_000, 3);
     }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
 
     #[test]
     fn every_index_is_worked_on_once() {
