@@ -1,5 +1,6 @@
 //! The proof that a system has no solution, and its least-squares solution.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::{SystemMatrix, Wide};
@@ -17,6 +18,8 @@ const SOLVED: f64 = 1e-13;
 const CANCELS: f64 = 1e-13;
 /// The same of all sums together, before a closer look.
 const NEARLY: f64 = 1e-6;
+/// Sums of larger and smaller terms may have overflowed or vanished.
+const NUMBERS: RangeInclusive<f64> = 1e-250..=1e250;
 /// Least squares take the square of the condition number: they are for systems of at most so many rows...
 const ROWS: usize = 20_000;
 /// ... and so many iterations, twice: the second time to refine.
@@ -39,18 +42,20 @@ pub(super) fn outside_range<T: Wide>(
     x: &Vector<T>,
     ws: &Workspace,
 ) -> Result<Vec<f64>> {
-    let mut y = residual.clone();
     let nothing = vec![0.0; b.cols()];
-    if a.total_rows() > ROWS && !nearly_cancels(a, &y, ws)? {
+    if a.total_rows() > ROWS && !nearly_cancels(a, residual, ws)? {
         return Ok(nothing);
     }
+    let mut y = residual.clone();
     let moduli = entry_moduli(a)?;
     drop_solved_rows(&moduli, b, x, &mut y, ws)?;
     let sums = adjoint(a, &y, ws)?.to_vec();
     let terms = adjoint(&moduli, &moduli_of(&y)?, ws)?.to_vec();
     let mut cancels = vec![true; b.cols()];
     for (place, (sum, terms)) in sums.iter().zip(&terms).enumerate() {
-        cancels[place % b.cols()] &= size(sum) <= CANCELS * size(terms);
+        let terms = size(terms);
+        let is_number = terms == 0.0 || NUMBERS.contains(&terms);
+        cancels[place % b.cols()] &= is_number && size(sum) <= CANCELS * terms;
     }
     let mut along = Scalars::filled(b.executor(), b.cols(), T::Arith::from_f64(0.0))?;
     y.dot(b, &mut along)?;
@@ -66,10 +71,15 @@ pub(super) fn outside_range<T: Wide>(
 
 /// Whether `A^H y` is small, as it is for most residuals of least squares: a test without the memory for another matrix.
 fn nearly_cancels<T: Wide>(a: &SystemMatrix<T>, y: &Vector<T>, ws: &Workspace) -> Result<bool> {
-    let mut flipped = Vector::zeros_like(y)?;
+    let (mut flipped, mut product) = (ws.vector_like(y)?, ws.vector_like(y)?);
+    let mut adjoint_norms = |y: &Vector<T>| {
+        let conjugate = Transpose::Conjugate;
+        a.operator()
+            .apply_transposed(conjugate, y, &mut product, ws)?;
+        product.norms()
+    };
     flipped.flip_signs(y)?;
-    let sums = adjoint(a, y, ws)?.norms()?;
-    let terms = adjoint(a, &flipped, ws)?.norms()?;
+    let (sums, terms) = (adjoint_norms(y)?, adjoint_norms(&flipped)?);
     let mut both = sums.into_iter().zip(terms);
     Ok(both.any(|(sum, terms)| sum.to_f64() <= NEARLY * terms.to_f64()))
 }
@@ -83,8 +93,7 @@ fn drop_solved_rows<T: Wide>(
     ws: &Workspace,
 ) -> Result<()> {
     let mut terms = moduli_of(b)?;
-    let (a, x) = (moduli.operator(), moduli_of(x)?);
-    a.apply_advanced(Coefficient::one(), &x, Coefficient::one(), &mut terms, ws)?;
+    add_terms(moduli, x, &mut terms, ws)?;
     let mut left = y.to_vec();
     for (value, terms) in left.iter_mut().zip(&terms.to_vec()) {
         if size(value) <= SOLVED * size(terms) {
@@ -92,6 +101,28 @@ fn drop_solved_rows<T: Wide>(
         }
     }
     y.write(&left)
+}
+
+/// The norm of `|A| |x|` for every column, the size of the terms of `A x`.
+pub(super) fn norms_of_terms<T: Wide>(
+    a: &SystemMatrix<T>,
+    x: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Vec<f64>> {
+    let mut terms = Vector::zeros_like(x)?;
+    add_terms(&entry_moduli(a)?, x, &mut terms, ws)?;
+    Ok(terms.norms()?.into_iter().map(Real::to_f64).collect())
+}
+
+/// Adds `|A| |x|`.
+fn add_terms<T: Wide>(
+    moduli: &SystemMatrix<T>,
+    x: &Vector<T>,
+    terms: &mut Vector<T>,
+    ws: &Workspace,
+) -> Result<()> {
+    let (a, x, one) = (moduli.operator(), moduli_of(x)?, Coefficient::one());
+    a.apply_advanced(one, &x, Coefficient::one(), terms, ws)
 }
 
 /// The least-squares solution of least norm, as far as conjugate gradients find it; none where that takes too long.
@@ -277,6 +308,16 @@ mod tests {
                 "{}",
                 found.outcome
             );
+        }
+    }
+
+    #[test]
+    fn sums_that_overflow_prove_nothing() {
+        for size in [1e300, 1e-300] {
+            let a = system(triplets(2, &[(0, 0, size), (1, 1, -size)]));
+            let found = solve("solver=ir rtol=0", &a, &of_column(&[size, size])).unwrap();
+            let status = found.outcome.status;
+            assert_ne!(status, Status::Inconsistent, "{}", found.outcome);
         }
     }
 

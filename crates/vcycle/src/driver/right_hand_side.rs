@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use super::chain::ILL_CONDITIONED;
-use super::inconsistent::{least_squares, outside_range, replace_columns};
+use super::inconsistent::{least_squares, norms_of_terms, outside_range, replace_columns};
 use super::projection::Projection;
 use super::{System, SystemMatrix, Wide};
 use crate::configuration::Nullspace;
@@ -22,6 +22,11 @@ const DECISIVE: f64 = 0.3;
 
 /// Squares of larger and smaller norms, and their products, may not be numbers.
 const ORDINARY: RangeInclusive<f64> = 1e-140..=1e140;
+
+/// Up to so many rows the terms of `A x` are added.
+const FEW: usize = 100;
+/// The part of the right-hand side that rounding of `A x` has to be for a small residual to be an accident.
+const ACCIDENT: f64 = 0.1;
 
 /// A right-hand side as it was given, and what iterations solve for.
 #[derive(Debug)]
@@ -138,6 +143,9 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
         ws: &Workspace,
     ) -> Result<()> {
         let asked = norms(self.asked())?;
+        if !stop.trust_recurrence {
+            doubt(&system.matrix, x, &asked, outcome, ws)?;
+        }
         let first = outcome.history.first().copied().unwrap_or(1.0);
         let target = |&norm: &f64| stop.target(norm, first * norm).unwrap_or(0.0);
         let targets: Vec<_> = asked.iter().map(target).collect();
@@ -149,7 +157,7 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
             T::round_to_single(x)?;
         }
         let (a, b) = (system.matrix.operator(), self.asked());
-        let mut r = Vector::zeros_like(b)?;
+        let mut r = ws.vector_like(b)?;
         a.residual(b, x, &mut r, ws)?;
         let (residuals, levels) = (norms(&r)?, rounding_levels::<T>(a, b, x, ws)?);
         let solved = norms(self.solvable())?;
@@ -220,7 +228,7 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
         ws: &Workspace,
     ) -> Result<Vec<bool>> {
         let b = self.asked();
-        let mut r = Vector::zeros_like(b)?;
+        let mut r = ws.vector_like(b)?;
         a.operator().residual(b, x, &mut r, ws)?;
         let (found, residuals) = (outside_range(a, b, &r, x, ws)?, norms(&r)?);
         let columns = &mut outcome.columns;
@@ -244,6 +252,38 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
         }
         Ok(changed)
     }
+}
+
+/// Where rounding of `A x` is as large as the right-hand side, a small residual is an accident: singular matrices have that.
+/// Random signs may hide it in systems of a few rows, whose terms are added.
+fn doubt<T: Wide>(
+    a: &SystemMatrix<T>,
+    x: &Vector<T>,
+    asked: &[f64],
+    outcome: &mut Outcome,
+    ws: &Workspace,
+) -> Result<()> {
+    let converged = |column: &ColumnOutcome| column.status == Status::Converged;
+    if !outcome.columns.iter().any(converged) {
+        return Ok(());
+    }
+    if a.total_rows() <= FEW && !a.executor().is_device() {
+        let columns = outcome.columns.iter_mut().zip(asked);
+        for ((column, &asked), terms) in columns.zip(norms_of_terms(a, x, ws)?) {
+            column.condition = column.condition.max(relative(terms, asked));
+        }
+    }
+    for column in outcome
+        .columns
+        .iter_mut()
+        .filter(|column| converged(column))
+    {
+        if column.condition * f64::EPSILON > ACCIDENT {
+            column.status = Status::AccuracyLimit;
+        }
+    }
+    outcome.summarise();
+    Ok(())
 }
 
 /// Whether a column has failed, as one without a solution does. Where `x` is huge everything is rounding.
@@ -380,6 +420,20 @@ mod tests {
         let b = Vector::from_column(&Executor::cpu(), vec![1e300; 20]);
         let found = solve("solver=cg preconditioner=none", &line(1e-300), &b).unwrap();
         assert!(!found.outcome.converged(), "{}", found.outcome);
+    }
+
+    #[test]
+    fn a_small_residual_of_a_huge_solution_is_an_accident() {
+        // Of rank one but for rounding.
+        let rows = [
+            [5.877997303875788e-1, -8.1960464782486e-1],
+            [-7.812805752716038e-1, 1.0893866697177006],
+        ];
+        let entry = |place: usize| (place / 2, place % 2, rows[place / 2][place % 2]);
+        let a = system(triplets(2, &(0..4).map(entry).collect::<Vec<_>>()));
+        let b = Vector::from_column(&Executor::cpu(), vec![1.0, 0.0]);
+        let outcome = solve("", &a, &b).unwrap().outcome;
+        assert!(!outcome.converged(), "{outcome}");
     }
 
     #[test]
