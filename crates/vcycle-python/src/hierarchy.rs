@@ -243,8 +243,8 @@ impl Hierarchy {
         ws: &Workspace,
     ) -> vcycle::Result<(Vector<f64>, Outcome, Vec<String>)> {
         let solver = self.solver(&config.solver, ws)?;
-        let stop = config.stop.stop()?;
         let (b, message) = RightHandSide::new(b, self.nullspace.as_ref(), config.nullspace)?;
+        let stop = b.stop(config.stop.stop()?);
         let mut x = match guess {
             Some(guess) => b.guess(guess)?,
             None => self.start(b.solvable(), ws)?,

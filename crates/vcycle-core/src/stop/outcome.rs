@@ -200,6 +200,17 @@ impl Outcome {
         outcome
     }
 
+    /// Takes back that columns have converged whose solutions have entries too large for a number, given the largest of each.
+    #[doc(hidden)]
+    pub fn check_finite(&mut self, largest: &[f64]) {
+        for (column, largest) in self.columns.iter_mut().zip(largest) {
+            if !largest.is_finite() && column.status == Status::Converged {
+                column.status = Status::NonFinite;
+            }
+        }
+        self.summarise();
+    }
+
     /// Makes the outcome that of its columns.
     #[doc(hidden)]
     pub fn summarise(&mut self) {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use vcycle_core::matrix::WorkingScalar;
 
 use super::modes;
+use super::right_hand_side::largest;
 use super::{Solution, System};
 use crate::configuration::{Config, Sort};
 use crate::error::Result;
@@ -18,7 +19,8 @@ use crate::vector::{Coefficient, Vector};
 
 /// A system as the automatic choice solves it.
 ///
-/// Where the solver or the preconditioner is `auto`:
+/// Where entries are larger than 1e30 or smaller than 1e-30, the matrix is multiplied by a power of two. Where the solver or the
+/// preconditioner is `auto`:
 /// - `A x = b` is solved as `-A x = -b` where every diagonal entry is negative, as those of a negative definite matrix are.
 /// - The unknowns of a node are [found](Nodes::find), or taken from the vectors of the near-nullspace, and
 ///   numbered node by node.
@@ -52,14 +54,16 @@ pub(super) struct SystemTransform {
     /// Whether solver or preconditioner is `auto`.
     automatic: bool,
     negated: bool,
+    /// What the matrix is multiplied by.
+    factor: Option<f64>,
     /// How the unknowns are numbered anew.
     nodes: Option<Nodes>,
 }
 
 impl SystemTransform {
-    /// Whether the unknowns are numbered anew.
-    pub fn renumbers(&self) -> bool {
-        self.nodes.is_some()
+    /// Whether solutions are those of the system that was given.
+    pub fn keeps_solutions(&self) -> bool {
+        self.nodes.is_none() && self.factor.is_none()
     }
 
     /// A right-hand side.
@@ -67,7 +71,7 @@ impl SystemTransform {
         &self,
         b: &'b Vector<T>,
     ) -> Result<Cow<'b, Vector<T>>> {
-        let mut b = self.guess(b)?;
+        let mut b = self.gathered(b)?;
         if self.negated {
             b.to_mut().scale(-Coefficient::one())?;
         }
@@ -76,6 +80,14 @@ impl SystemTransform {
 
     /// An initial guess.
     pub fn guess<'x, T: WorkingScalar>(&self, x: &'x Vector<T>) -> Result<Cow<'x, Vector<T>>> {
+        let mut x = self.gathered(x)?;
+        if let Some(factor) = self.factor {
+            x.to_mut().scale(Coefficient::real(factor.recip()))?;
+        }
+        Ok(x)
+    }
+
+    fn gathered<'x, T: WorkingScalar>(&self, x: &'x Vector<T>) -> Result<Cow<'x, Vector<T>>> {
         Ok(match &self.nodes {
             None => Cow::Borrowed(x),
             Some(nodes) => Cow::Owned(nodes.gather(x)?),
@@ -84,10 +96,14 @@ impl SystemTransform {
 
     /// A solution of the system that was given.
     pub fn solution<T: WorkingScalar>(&self, x: Vector<T>) -> Result<Vector<T>> {
-        match &self.nodes {
-            None => Ok(x),
-            Some(nodes) => nodes.scatter(&x),
+        let mut x = match &self.nodes {
+            None => x,
+            Some(nodes) => nodes.scatter(&x)?,
+        };
+        if let Some(factor) = self.factor {
+            x.scale(Coefficient::real(factor))?;
         }
+        Ok(x)
     }
 
     /// The solution of the system that was given, and what is wrong with that where it was not found.
@@ -97,6 +113,9 @@ impl SystemTransform {
         mut solution: Solution<T>,
     ) -> Result<Solution<T>> {
         solution.x = self.solution(solution.x)?;
+        if self.factor.is_some() {
+            solution.outcome.check_finite(&largest(&solution.x)?);
+        }
         let indefinite = matches!(solution.outcome.status, Status::Indefinite(_));
         if !self.automatic && indefinite && given.matrix.is_negative()? {
             let why = "every diagonal entry of the matrix is negative: solve -A x = -b, as is done where solver or \
@@ -130,6 +149,7 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
             messages: Vec::new(),
             time: Duration::ZERO,
         };
+        analysis.look_for_size()?;
         let size = given.matrix.size();
         if analysis.transform.automatic && size.rows == size.cols {
             analysis.look_for_signs()?;
@@ -153,18 +173,41 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
         &self.messages
     }
 
+    /// Multiplies the matrix by a power of two, which changes no digit, where entries are so large or small that products of
+    /// them may be no numbers.
+    fn look_for_size(&mut self) -> Result<()> {
+        let Some(largest) = self.given.matrix.extreme_entry()? else {
+            return Ok(());
+        };
+        let factor = (-largest.log2().floor()).clamp(-1000.0, 1000.0).exp2();
+        self.transform.factor = Some(factor);
+        let guess = self.given.guess.as_ref();
+        let guess = guess.map(|guess| self.transform.guess(guess)).transpose()?;
+        self.better = Some(System {
+            matrix: self.given.matrix.scaled(factor)?,
+            guess: guess.map(Cow::into_owned),
+            ..self.given.clone()
+        });
+        let message =
+            format!("entries of up to {largest:.0e}: the matrix is multiplied by a power of two");
+        self.messages.push(message);
+        Ok(())
+    }
+
     fn look_for_signs(&mut self) -> Result<()> {
-        let a = &self.given.matrix;
+        let system = self.system();
+        let a = &system.matrix;
         if a.is_negative()? {
             let minus = System {
-                matrix: a.negated()?,
-                ..self.given.clone()
+                matrix: a.scaled(-1.0)?,
+                ..system.clone()
             };
             (self.better, self.transform.negated) = (Some(minus), true);
             let message = "every diagonal entry is negative: solved as -A x = -b";
             self.messages.push(message.to_owned());
         } else if !a.executor().is_device() {
-            self.messages.extend(a.defects());
+            let defects = a.defects();
+            self.messages.extend(defects);
         }
         Ok(())
     }

@@ -108,7 +108,7 @@ impl<T: Wide> LocalSetup<T> {
         }
         let r = self.transform.right_hand_side(r)?;
         let (iteration, nullspace) = (&self.ready.made.iteration, &self.ready.nullspace);
-        if nullspace.is_none() && !self.transform.renumbers() {
+        if nullspace.is_none() && self.transform.keeps_solutions() {
             return iteration.precondition(&r, z, ws);
         }
         let mut inner = Vector::zeros_like(&r)?;

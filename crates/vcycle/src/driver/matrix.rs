@@ -1,6 +1,7 @@
 //! The matrix of a system, whose rows are on one rank or on many.
 
 use std::any::Any;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::facts;
@@ -16,6 +17,9 @@ use crate::scalar::{Field, Kind, Scalar};
 use crate::structured::{StencilMatrix, StructMg};
 use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
 use vcycle_methods::precision::{Unit, bad_precision};
+
+/// Products with larger and smaller entries may be no numbers, in single precision at least.
+const ORDINARY: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// The rows that this rank has of a matrix: all of them, or a part. Ranks that share a matrix call everything together.
 #[derive(Clone, Debug)]
@@ -195,13 +199,33 @@ impl<T: Scalar> SystemMatrix<T> {
         }
     }
 
-    /// `-A`.
-    pub(super) fn negated(&self) -> Result<Self> {
-        let minus = T::Arith::from_f64(-1.0);
+    /// A multiple of the matrix.
+    pub(super) fn scaled(&self, factor: f64) -> Result<Self> {
+        let factor = T::Arith::from_f64(factor);
         Ok(match self {
-            Self::Whole(a) => Self::Whole(Arc::new(a.scale(minus)?)),
-            Self::Shared(a) => Self::Shared(Arc::new(a.team().agree(a.scale(minus))?)),
+            Self::Whole(a) => Self::Whole(Arc::new(a.scale(factor)?)),
+            Self::Shared(a) => Self::Shared(Arc::new(a.team().agree(a.scale(factor))?)),
         })
+    }
+
+    /// The largest modulus of an entry where that of the first one is not ordinary.
+    pub(super) fn extreme_entry(&self) -> Result<Option<f64>> {
+        let own = match self {
+            Self::Whole(a) => a.as_ref(),
+            Self::Shared(a) => a.local(),
+        };
+        let values = if own.is_at_hand() { own.values() } else { &[] };
+        let mut moduli = values.iter().map(|value| value.to_c64().modulus());
+        let first = moduli.find(|&modulus| modulus > 0.0);
+        if !self.any(first.is_some_and(|first| !ORDINARY.contains(&first)))? {
+            return Ok(None);
+        }
+        let largest = moduli.fold(first.unwrap_or(0.0), f64::max);
+        let largest = match self.team() {
+            None => largest,
+            Some(team) => team.largest(largest)?,
+        };
+        Ok((largest > 0.0 && largest < f64::INFINITY).then_some(largest))
     }
 
     /// What is wrong with the diagonal, a sentence each, where the host has all of it.

@@ -86,6 +86,14 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
         self.consistent.as_ref().map_or(&self.given, |(b, _)| b)
     }
 
+    /// The criterion for [`solvable`](Self::solvable).
+    pub fn stop(&self, mut stop: Stop) -> Stop {
+        let factors = self.factors.iter().flatten().copied();
+        let least = factors.reduce(f64::min).unwrap_or(1.0);
+        stop.absolute_tolerance = stop.absolute_tolerance.map(|one| least * one);
+        stop
+    }
+
     /// Where iterations start for a guess of the solution.
     ///
     /// # Errors
@@ -125,12 +133,7 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
             return Ok(());
         };
         multiply_columns(x, |place| factors[place].recip())?;
-        for (column, largest) in outcome.columns.iter_mut().zip(largest(x)?) {
-            if !largest.is_finite() && column.status == Status::Converged {
-                column.status = Status::NonFinite;
-            }
-        }
-        outcome.summarise();
+        outcome.check_finite(&largest(x)?);
         Ok(())
     }
 
@@ -352,7 +355,7 @@ fn factors<T: Wide>(b: &Vector<T>, norms: &[f64]) -> Result<Option<Vec<f64>>> {
 }
 
 /// The largest modulus of every column.
-fn largest<T: Wide>(x: &Vector<T>) -> Result<Vec<f64>> {
+pub(super) fn largest<T: Scalar>(x: &Vector<T>) -> Result<Vec<f64>> {
     let mut largest = vec![0.0f64; x.cols()];
     for (place, value) in x.to_vec().iter().enumerate() {
         let largest = &mut largest[place % x.cols()];
@@ -416,6 +419,18 @@ mod tests {
             let guess = solution.x.clone();
             let again = solved(options, &line(1.0).with_guess(guess), &b);
             assert_eq!(again.outcome.iterations, 0);
+        }
+        for (entry, size) in [(1e-300, 1e-300), (1e300, 1e300), (1e-40, 1e9), (1e200, 1.0)] {
+            let b = Vector::from_column(&Executor::cpu(), vec![size; 20]);
+            let absolute = format!("atol={:e} rtol=0", 1e-9 * size);
+            for options in ["", "solver=cg preconditioner=none", &absolute] {
+                let x = solved(options, &line(entry), &b).x.to_vec()[10];
+                let expected = 55.0 * size / entry;
+                assert!(
+                    (x / expected - 1.0).abs() < 1e-6,
+                    "{options}: {x}, {expected}"
+                );
+            }
         }
         let b = Vector::from_column(&Executor::cpu(), vec![1e300; 20]);
         let found = solve("solver=cg preconditioner=none", &line(1e-300), &b).unwrap();

@@ -230,6 +230,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         let nullspace = self.setting.nullspace.as_deref();
         let (b, message) = RightHandSide::new(b, nullspace, self.setting.config.nullspace)?;
         self.messages.extend(message);
+        self.setting.stop = b.stop(self.setting.stop.clone());
         Ok(b)
     }
 
