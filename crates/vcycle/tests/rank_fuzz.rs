@@ -28,7 +28,7 @@ use vcycle::vector::Vector;
 use vcycle::{Error, Result};
 
 /// Cases of a test.
-const CASES: u64 = 400;
+const CASES: u64 = 200;
 /// Most time of a case: no rank waits for another for so long, and no system is so large.
 const LONGEST: Duration = Duration::from_secs(60);
 /// How much larger than its tolerance the residual of a converged solve may be: rounding.
