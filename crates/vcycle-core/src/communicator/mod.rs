@@ -51,10 +51,10 @@ pub trait Communicator: Debug + Send + Sync {
         Error::Team(reason)
     }
 
-    /// [`sum_while`](dyn Communicator::sum_while), uncounted and without a comparison of calls, as all that follow.
+    /// `sum_while`, uncounted and without a comparison of calls, as all that follow.
     fn add(&self, values: &mut [f64], meanwhile: Option<Meanwhile<'_>>) -> Result<()>;
 
-    /// [`exchange_spans`](dyn Communicator::exchange_spans).
+    /// `exchange_spans`.
     ///
     /// # Safety
     /// Every span is valid memory of its length, of the host or of a device that [`check_driver`](Self::check_driver) allows.
@@ -66,10 +66,10 @@ pub trait Communicator: Debug + Send + Sync {
         meanwhile: Meanwhile<'_>,
     ) -> Result<()>;
 
-    /// [`all_to_all`](dyn Communicator::all_to_all).
+    /// `all_to_all`.
     fn swap(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
 
-    /// [`split`](dyn Communicator::split).
+    /// `split`.
     fn part(&self, colour: usize) -> Result<Arc<dyn Communicator>>;
 
     /// Fails if messages may not be in device memory of a driver (`cuda`, `hip`), as far as is known without a trial
@@ -165,7 +165,7 @@ impl dyn Communicator + '_ {
         self.add(values, None)
     }
 
-    /// [`sum`](Self::sum) that calls `meanwhile` while the values are in transit if it can, else before. It counts as
+    /// `sum` that calls `meanwhile` while the values are in transit if it can, else before. It counts as
     /// one sum.
     #[track_caller]
     pub fn sum_while(&self, values: &mut [f64], meanwhile: Meanwhile<'_>) -> Result<()> {
@@ -183,7 +183,7 @@ impl dyn Communicator + '_ {
         unsafe { self.exchange_spans(&sent, &received, meanwhile) }
     }
 
-    /// [`exchange`](Self::exchange) of messages by their addresses.
+    /// `exchange` of messages by their addresses.
     ///
     /// # Safety
     /// The conditions of [`Communicator::transfer`].
