@@ -51,10 +51,10 @@ pub trait Communicator: Debug + Send + Sync {
         Error::Team(reason)
     }
 
-    /// `sum_while`, uncounted and without a comparison of calls, as all that follow.
+    /// What `sum_while` does, uncounted and without a comparison of calls, as all that follow.
     fn add(&self, values: &mut [f64], meanwhile: Option<Meanwhile<'_>>) -> Result<()>;
 
-    /// `exchange_spans`.
+    /// What `exchange_spans` does.
     ///
     /// # Safety
     /// Every span is valid memory of its length, of the host or of a device that [`check_driver`](Self::check_driver) allows.
@@ -66,10 +66,10 @@ pub trait Communicator: Debug + Send + Sync {
         meanwhile: Meanwhile<'_>,
     ) -> Result<()>;
 
-    /// `all_to_all`.
+    /// What `all_to_all` does.
     fn swap(&self, bytes: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>>;
 
-    /// `split`.
+    /// What `split` does.
     fn part(&self, colour: usize) -> Result<Arc<dyn Communicator>>;
 
     /// Fails if messages may not be in device memory of a driver (`cuda`, `hip`), as far as is known without a trial
@@ -320,10 +320,13 @@ impl dyn Communicator + '_ {
     /// What they have different numbers of.
     #[track_caller]
     pub fn check_same(&self, what: &str, numbers: &[usize]) -> Result<()> {
-        let own = numbers.iter().flat_map(|number| number.to_ne_bytes());
-        match self.alike(&own.collect::<Vec<_>>())?.1 == self.size() {
-            true => Ok(()),
-            false => Err(Error::Team(format!(
+        let own: Vec<f64> = numbers.iter().map(|&number| number as f64).collect();
+        let mut sums = own.clone();
+        self.sum(&mut sums)?;
+        let ranks = self.size() as f64;
+        match self.any(own.iter().zip(&sums).any(|(own, sum)| own * ranks != *sum))? {
+            false => Ok(()),
+            true => Err(Error::Team(format!(
                 "ranks have different numbers of {what}"
             ))),
         }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use vcycle_core::matrix::WorkingScalar;
 
+use super::matrix::power_of_two_below;
 use super::modes;
 use super::right_hand_side::largest;
 use super::{Solution, System};
@@ -179,7 +180,7 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
         let Some(largest) = self.given.matrix.extreme_entry()? else {
             return Ok(());
         };
-        let factor = (-largest.log2().floor()).clamp(-1000.0, 1000.0).exp2();
+        let factor = power_of_two_below(largest).recip();
         self.transform.factor = Some(factor);
         let guess = self.given.guess.as_ref();
         let guess = guess.map(|guess| self.transform.guess(guess)).transpose()?;

@@ -367,6 +367,11 @@ pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFor
     }
 }
 
+/// The largest power of two below a positive number, but for those without a reciprocal.
+pub(super) fn power_of_two_below(number: f64) -> f64 {
+    number.log2().floor().clamp(-1000.0, 1000.0).exp2()
+}
+
 fn another_pattern() -> Error {
     Error::InvalidStructure {
         format: "csr",

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use super::chain::ILL_CONDITIONED;
 use super::inconsistent::{least_squares, norms_of_terms, outside_range, replace_columns};
+use super::matrix::power_of_two_below;
 use super::projection::Projection;
 use super::{System, SystemMatrix, Wide};
 use crate::configuration::Nullspace;
@@ -128,34 +129,41 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
         outcome: &mut Outcome,
         ws: &Workspace,
     ) -> Result<()> {
-        self.correct(system, x, stop, outcome, ws)?;
-        let Some(factors) = &self.factors else {
-            return Ok(());
-        };
-        multiply_columns(x, |place| factors[place].recip())?;
-        outcome.check_finite(&largest(x)?);
-        Ok(())
-    }
-
-    fn correct(
-        &self,
-        system: &System<T>,
-        x: &mut Vector<T>,
-        stop: &Stop,
-        outcome: &mut Outcome,
-        ws: &Workspace,
-    ) -> Result<()> {
         let asked = norms(self.asked())?;
-        if !stop.trust_recurrence {
+        if !stop.trust_recurrence && stop.criteria.is_empty() {
             doubt(&system.matrix, x, &asked, outcome, ws)?;
         }
         let first = outcome.history.first().copied().unwrap_or(1.0);
         let target = |&norm: &f64| stop.target(norm, first * norm).unwrap_or(0.0);
         let targets: Vec<_> = asked.iter().map(target).collect();
         let is_changed = self.look_for_proof(system, x, stop, &targets, outcome, ws)?;
-        if self.consistent.is_none() && !system.single && !is_changed {
-            return Ok(());
+        if self.consistent.is_some() || system.single || is_changed {
+            self.correct(
+                system,
+                x,
+                (&asked, &targets),
+                stop.trust_recurrence,
+                outcome,
+                ws,
+            )?;
         }
+        if let Some(factors) = &self.factors {
+            multiply_columns(x, |place| factors[place].recip())?;
+            outcome.check_finite(&largest(x)?);
+        }
+        Ok(())
+    }
+
+    /// Sets numbers and statuses by the residual of `x` as it is returned.
+    fn correct(
+        &self,
+        system: &System<T>,
+        x: &mut Vector<T>,
+        (asked, targets): (&[f64], &[f64]),
+        trust_recurrence: bool,
+        outcome: &mut Outcome,
+        ws: &Workspace,
+    ) -> Result<()> {
         if system.single {
             T::round_to_single(x)?;
         }
@@ -178,7 +186,7 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
                 column.outside_range = column.outside_range.max(known);
             }
             sizes.correct(column);
-            if !stop.trust_recurrence {
+            if !trust_recurrence {
                 sizes.correct_status::<T>(system.single, column);
             }
         }
@@ -344,7 +352,7 @@ fn factors<T: Wide>(b: &Vector<T>, norms: &[f64]) -> Result<Option<Vec<f64>>> {
         return Ok(None);
     }
     let factor = |largest: f64| match largest > 0.0 && largest < f64::INFINITY {
-        true => (-largest.log2().floor()).min(1000.0).exp2(),
+        true => power_of_two_below(largest).recip(),
         false => 1.0,
     };
     let factors: Vec<f64> = largest(b)?.into_iter().map(factor).collect();
