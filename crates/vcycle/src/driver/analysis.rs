@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use vcycle_core::matrix::WorkingScalar;
 
-use super::matrix::power_of_two_below;
+use super::entries::power_of_two_below;
 use super::modes;
 use super::right_hand_side::largest;
 use super::{Solution, System};

@@ -1,9 +1,9 @@
 //! The matrix of a system, whose rows are on one rank or on many.
 
 use std::any::Any;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::entries::{Moduli, has_sign, is_negative};
 use super::facts;
 use super::modes;
 use crate::communicator::{Communicator, Traffic};
@@ -17,9 +17,6 @@ use crate::scalar::{Field, Kind, Scalar};
 use crate::structured::{StencilMatrix, StructMg};
 use vcycle_core::matrix::{Arrangement, StoredMatrix, WorkingScalar};
 use vcycle_methods::precision::{Unit, bad_precision};
-
-/// Products with larger and smaller entries may be no numbers, in single precision at least.
-const ORDINARY: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// The rows that this rank has of a matrix: all of them, or a part. Ranks that share a matrix call everything together.
 #[derive(Clone, Debug)]
@@ -214,13 +211,11 @@ impl<T: Scalar> SystemMatrix<T> {
             Self::Whole(a) => a.as_ref(),
             Self::Shared(a) => a.local(),
         };
-        let values = if own.is_at_hand() { own.values() } else { &[] };
-        let mut moduli = values.iter().map(|value| value.to_c64().modulus());
-        let first = moduli.find(|&modulus| modulus > 0.0);
-        if !self.any(first.is_some_and(|first| !ORDINARY.contains(&first)))? {
+        let entries = Moduli::of(own);
+        if !self.any(entries.begin_extreme())? {
             return Ok(None);
         }
-        let largest = moduli.fold(first.unwrap_or(0.0), f64::max);
+        let largest = entries.largest();
         let largest = match self.team() {
             None => largest,
             Some(team) => team.largest(largest)?,
@@ -367,38 +362,9 @@ pub(super) fn format_of<W: WorkingScalar>(matrix: &StoredMatrix<W>) -> MatrixFor
     }
 }
 
-/// The largest power of two below a positive number, but for those without a reciprocal.
-pub(super) fn power_of_two_below(number: f64) -> f64 {
-    number.log2().floor().clamp(-1000.0, 1000.0).exp2()
-}
-
 fn another_pattern() -> Error {
     Error::InvalidStructure {
         format: "csr",
         reason: "update of values: the pattern is not that of the set-up".to_owned(),
     }
-}
-
-fn has_sign<T: Scalar>(value: &T) -> bool {
-    value.to_c64().re.abs() > 0.0
-}
-
-fn is_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
-    if !begins_negative(a)? {
-        return Ok(false);
-    }
-    if a.is_at_hand() {
-        return Ok(a.diagonal().iter().all(|value| value.to_c64().re < 0.0));
-    }
-    let minus = a.scale(T::Arith::from_f64(-1.0))?;
-    Ok(minus.symmetric_and_positive()?[1])
-}
-
-/// Whether the first diagonal entry is negative; of a matrix on a device nothing else is copied.
-fn begins_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
-    let (offsets, columns) = a.pattern().buffers();
-    if a.size().rows == 0 || offsets.get(1)? == 0 || columns.get(0)? != 0 {
-        return Ok(false);
-    }
-    Ok(a.values_buffer().get(0)?.to_c64().re < 0.0)
 }

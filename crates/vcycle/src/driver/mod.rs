@@ -13,6 +13,7 @@ mod auto;
 mod chain;
 #[cfg(test)]
 mod declared;
+mod entries;
 mod facts;
 mod inconsistent;
 mod kept;

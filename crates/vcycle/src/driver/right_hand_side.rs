@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use super::chain::ILL_CONDITIONED;
+use super::entries::power_of_two_below;
 use super::inconsistent::{least_squares, norms_of_terms, outside_range, replace_columns};
-use super::matrix::power_of_two_below;
 use super::projection::Projection;
 use super::{System, SystemMatrix, Wide};
 use crate::configuration::Nullspace;
