@@ -4,9 +4,11 @@ use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::arrays::{Scalars, Vector};
+use crate::communicator::{Communicator, SharedClock};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::log::{Log, StageGuard};
@@ -35,7 +37,14 @@ pub struct Workspace {
     watchful: bool,
     /// From when on no product begins.
     end: Cell<Option<Instant>>,
+    /// When observers were asked last whether to go on, where they are.
+    asked: Cell<Option<Instant>>,
+    /// How ranks find out together that the end has come.
+    clock: RefCell<Option<SharedClock>>,
 }
+
+/// So much time passes before observers are asked again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Scratch is interchangeable when type, shape and executor are the same.
 type Key = (TypeId, usize, usize);
@@ -94,23 +103,69 @@ impl Workspace {
         self.watchful
     }
 
-    /// From `end` on products and steps of set-ups fail, until the guard is dropped: a single application of an operator may take
-    /// longer than the time that is allowed. An earlier end stays in force.
+    /// From `end` on products and steps of set-ups fail, until the guard is dropped: a single application of an operator may
+    /// take longer than the time that is allowed. An earlier end stays in force. The ranks of a team call it together.
     #[must_use = "the end is taken back when this is dropped"]
-    pub fn end_by(&self, end: Option<Instant>) -> EndGuard<'_> {
-        let before = self.end.get();
-        let ends = [before, end].into_iter().flatten();
+    pub fn end_by(
+        &self,
+        end: Option<Instant>,
+        team: Option<&Arc<dyn Communicator>>,
+    ) -> EndGuard<'_> {
+        let before = (self.end.get(), self.asked.get());
+        let ends = [before.0, end].into_iter().flatten();
         self.end.set(ends.min());
+        if before.0.is_none() && end.is_some() {
+            *self.clock.borrow_mut() = team.map(SharedClock::new);
+        }
         EndGuard { ws: self, before }
     }
 
-    /// Fails once the time allowed is used up.
+    /// [`end_by`](Self::end_by) for iterations, where products also fail once an observer requests the end. Ranks without a limit of
+    /// time see such requests between iterations alone.
+    #[must_use = "the end is taken back when this is dropped"]
+    pub fn iterations_end_by(
+        &self,
+        end: Option<Instant>,
+        team: Option<&Arc<dyn Communicator>>,
+    ) -> EndGuard<'_> {
+        let limited = self.end_by(end, team);
+        if team.is_none() || end.is_some() {
+            self.asked.set(Some(Instant::now()));
+        }
+        limited
+    }
+
+    /// Fails once the time allowed is used up or the end is requested, before a product or a step of a set-up. The ranks of a team
+    /// that take it together fail together; what one does alone meanwhile does not fail, since the others would wait for it.
     #[inline]
-    pub fn check_time(&self) -> Result<()> {
-        match self.end.get() {
-            Some(end) if Instant::now() >= end => Err(Error::OutOfTime),
+    pub fn check_end(&self, team: Option<&Arc<dyn Communicator>>) -> Result<()> {
+        match self.end.get().is_none() && self.asked.get().is_none() {
+            true => Ok(()),
+            false => self.look_for_end(team),
+        }
+    }
+
+    fn look_for_end(&self, team: Option<&Arc<dyn Communicator>>) -> Result<()> {
+        match (self.clock.borrow_mut().as_mut(), team) {
+            (Some(clock), Some(team)) => clock.count(team, &|now| self.is_over(now)),
+            (None, None) if self.is_over(Instant::now()) => Err(Error::OutOfTime),
             _ => Ok(()),
         }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let is_late = self.end.get().is_some_and(|end| now >= end);
+        is_late || self.is_requested(now)
+    }
+
+    /// Whether an observer requests the end; they are asked ten times a second.
+    fn is_requested(&self, now: Instant) -> bool {
+        let is_time = |asked| now.duration_since(asked) >= PAUSE;
+        if !self.asked.get().is_some_and(is_time) {
+            return false;
+        }
+        self.asked.set(Some(now));
+        self.log.wants_stop()
     }
 
     /// The observers of the run.
@@ -191,12 +246,17 @@ impl Workspace {
 /// An end of [`Workspace::end_by`], in force until this is dropped.
 pub struct EndGuard<'w> {
     ws: &'w Workspace,
-    before: Option<Instant>,
+    before: (Option<Instant>, Option<Instant>),
 }
 
 impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
-        self.ws.end.set(self.before);
+        let (end, asked) = self.before;
+        self.ws.end.set(end);
+        self.ws.asked.set(asked);
+        if end.is_none() {
+            *self.ws.clock.borrow_mut() = None;
+        }
     }
 }
 
@@ -248,10 +308,10 @@ mod tests {
     #[test]
     fn the_earlier_end_counts_until_it_is_taken_back() {
         let ws = Workspace::new();
-        let outer = ws.end_by(Some(Instant::now()));
-        drop(ws.end_by(None));
-        assert!(matches!(ws.check_time(), Err(Error::OutOfTime)));
+        let outer = ws.end_by(Some(Instant::now()), None);
+        drop(ws.end_by(None, None));
+        assert!(matches!(ws.check_end(None), Err(Error::OutOfTime)));
         drop(outer);
-        ws.check_time().unwrap();
+        ws.check_end(None).unwrap();
     }
 }

@@ -33,7 +33,7 @@ macro_rules! finished_products {
             y: &mut $crate::vector::Vector<$y>,
             ws: &$crate::workspace::Workspace,
         ) -> $crate::error::Result<()> {
-            ws.check_time()?;
+            ws.check_end(self.executor().team())?;
             self.finished(x, &$crate::operations::Finish::Apply, y, ws)
         }
 
@@ -45,7 +45,7 @@ macro_rules! finished_products {
             y: &mut $crate::vector::Vector<$y>,
             ws: &$crate::workspace::Workspace,
         ) -> $crate::error::Result<()> {
-            ws.check_time()?;
+            ws.check_end(self.executor().team())?;
             let z = None;
             let finish = $crate::operations::Finish::Combine { alpha, beta, z };
             self.finished(x, &finish, y, ws)
@@ -58,7 +58,7 @@ macro_rules! finished_products {
             r: &mut $crate::vector::Vector<$y>,
             ws: &$crate::workspace::Workspace,
         ) -> $crate::error::Result<()> {
-            ws.check_time()?;
+            ws.check_end(self.executor().team())?;
             self.finished(x, &$crate::operations::Finish::residual(b), r, ws)
         }
     };
@@ -75,7 +75,7 @@ macro_rules! finished_products {
         where
             $y: $crate::scalar::Mixes<$y, $y>,
         {
-            ws.check_time()?;
+            ws.check_end(self.executor().team())?;
             self.finished(x, &$crate::operations::Finish::Relax(sweep), y, ws)
         }
     };

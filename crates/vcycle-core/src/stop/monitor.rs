@@ -285,12 +285,10 @@ impl<T: Scalar> Monitor<T> {
         }
     }
 
-    /// From when on no product begins: an iteration that ends a little late still counts. Ranks look at the time between iterations
-    /// alone, where they decide together.
+    /// From when on no product begins: an iteration that ends a little late still counts.
     pub fn end_of_products(&self) -> Option<Instant> {
-        let end = |limit: Duration| self.start.checked_add(limit + late(limit));
-        let alone = self.active.executor().team().is_none();
-        self.stop.time.filter(|_| alone).and_then(end)
+        let limit = self.stop.time?;
+        self.start.checked_add(limit + late(limit))
     }
 
     pub(super) fn is_late(&self) -> bool {

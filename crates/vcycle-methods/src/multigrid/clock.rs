@@ -50,9 +50,9 @@ impl<'w> Clock<'w> {
         }
     }
 
-    /// Begins a stage of `level` that ends with the guard; fails once the time allowed is used up.
+    /// Begins a stage of `level` that ends with the guard; fails once the time that a process alone is allowed is used up.
     pub fn stage(&self, level: usize, name: &'static str) -> Result<Ticking<'_>> {
-        self.ws.check_time()?;
+        self.ws.check_end(None)?;
         let outer = self.ws.stage(&format!("level {level}"), 0);
         Ok(Ticking {
             clock: self,

@@ -323,6 +323,7 @@ impl Setup {
             level.a = self
                 .amg
                 .shared_there(number, level.a.clone(), rank, clock)?;
+            clock.ws.check_end(level.a.executor().team())?;
             let _stage = clock.stage(number, "galerkin")?;
             let coarse = step.coarse(&level.a, &self.amg)?;
             level.radius = step.measured.then(|| level.a.radius()).transpose()?;

@@ -188,6 +188,7 @@ fn step<V: Wide>(
     clock: &Clock<'_>,
     records: Option<&mut Vec<Record>>,
 ) -> Result<Result<Step<V>, String>> {
+    clock.ws.check_end(a.executor().team())?;
     let stage = |name| clock.stage(level, name);
     let rows = a.rows();
     let mut amg = amg.for_level(level, rows);

@@ -283,7 +283,7 @@ impl<T: Scalar> Solver<T> {
         monitor: &mut Monitor<T>,
         ws: &Workspace,
     ) -> Result<()> {
-        let limited = ws.end_by(monitor.end_of_products());
+        let limited = ws.iterations_end_by(monitor.end_of_products(), self.a.executor().team());
         let ended = self.method.iterate(&mut Run {
             a: self.a.as_ref(),
             preconditioner: self.preconditioner.as_ref(),
@@ -295,7 +295,13 @@ impl<T: Scalar> Solver<T> {
         });
         drop(limited);
         match ended {
-            Err(Error::OutOfTime) => monitor.end_all(Status::TimeLimit),
+            Err(Error::OutOfTime) => {
+                let is_requested = self.a.executor().any(ws.log().wants_stop())?;
+                monitor.end_all(match is_requested {
+                    true => Status::Interrupted,
+                    false => Status::TimeLimit,
+                })
+            }
             ended => ended,
         }
     }

@@ -1,6 +1,7 @@
 //! Methods over ranks with rows of different numbers, some of them without any: all ranks have to decide alike.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::testing::{self, all};
 use super::*;
@@ -89,4 +90,25 @@ fn a_value_that_is_not_finite_on_one_rank_is_refused_by_all() {
     let is_named = |error: &Error| matches!(error, Error::NonFiniteVector { row: 3, .. });
     assert!(is_named(&refused[1]), "{}", refused[1]);
     assert!(refused[0].to_string().starts_with("rank 1: "));
+}
+
+#[test]
+fn a_limit_of_time_ends_sweeps_on_all_ranks() {
+    let outcomes = threads::run(3, |team| {
+        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        let whole = gallery::build("poisson5:4", &rank)?.matrix;
+        let rows = Partition::even(whole.size().rows as u64, 1, 3);
+        let a = Arc::new(Distributed::part_of(&rank, &whole, rows)?);
+        let b = Vector::filled(&rank, a.size().rows, 1, 1.0)?;
+        let endless = Arc::new(testing::Endless(a.clone()));
+        let solver = Solver::<f64>::new(Cg::default(), a)?.with_preconditioner(endless)?;
+        // The time of one rank is used up first.
+        let limit = Duration::from_millis(if team.rank() == 1 { 1 } else { 100_000 });
+        let stop = Stop::default().max_time(limit);
+        solver.solve_in(&b, &mut Vector::zeros_like(&b)?, &stop, &Workspace::new())
+    });
+    for outcome in outcomes.unwrap() {
+        assert_eq!(outcome.status, Status::TimeLimit);
+        assert_eq!((outcome.iterations, outcome.relative_residual), (0, 1.0));
+    }
 }

@@ -7,8 +7,9 @@ use super::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
     Ir, Method, Minres, Numbers, PipeCg, PipeGmres, Recycling, Solver,
 };
+use crate::error::Result;
 use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, MatrixFree};
+use crate::linop::{LinOp, MatrixFree, Size};
 use crate::matrix::Csr;
 use crate::precond::testing::{five_points, from_entries, real};
 use crate::scalar::{Scalar, c64};
@@ -210,4 +211,22 @@ pub(super) fn in_single(solver: Solver<f32>) -> MatrixFree<f64> {
         solver.apply(&narrow_x, &mut narrow_y, ws)?;
         y.copy_from(&*narrow_y)
     })
+}
+
+/// Multiplies without an end.
+#[derive(Debug)]
+pub struct Endless(pub Arc<dyn LinOp<f64>>);
+
+impl LinOp<f64> for Endless {
+    fn size(&self) -> Size {
+        self.0.size()
+    }
+    fn executor(&self) -> &Executor {
+        self.0.executor()
+    }
+    fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
+        loop {
+            self.0.apply(r, z, ws)?;
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Requirements of every method, and tests of the driver around them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -211,41 +211,41 @@ fn limits_hold() {
     }
 }
 
-/// Multiplies without an end.
-#[derive(Debug)]
-struct Endless(Arc<Csr<f64>>);
-
-impl LinOp<f64> for Endless {
-    fn size(&self) -> Size {
-        LinOp::<f64>::size(self.0.as_ref())
-    }
-    fn executor(&self) -> &Executor {
-        self.0.executor()
-    }
-    fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
-        loop {
-            self.0.apply(r, z, ws)?;
-        }
-    }
+/// The status and the residual of a solve whose preconditioner ends for want of time alone, or on request.
+fn of_endless(stop: &Stop, log: Log) -> (Status, f64) {
+    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 4);
+    let b = ones(&a, 1);
+    let solver = Solver::<f64>::new(Cg::default(), a.clone()).unwrap();
+    let endless = Arc::new(testing::Endless(a));
+    let solver = solver.with_preconditioner(endless).unwrap();
+    let mut x = Vector::zeros_like(&b).unwrap();
+    let ws = Workspace::with_log(log);
+    let outcome = solver.solve_in(&b, &mut x, stop, &ws).unwrap();
+    assert_eq!(outcome.iterations, 0);
+    (outcome.status, outcome.relative_residual)
 }
 
 #[test]
 fn a_limit_of_time_ends_sweeps() {
-    let a = testing::laplacian_2d::<f64>(&Executor::reference(), 4);
-    let b = ones(&a, 1);
-    let solver = Solver::<f64>::new(Cg::default(), a.clone()).unwrap();
-    let solver = solver.with_preconditioner(Arc::new(Endless(a))).unwrap();
     let stop = Stop::default().max_time(Duration::from_millis(1));
-    let mut x = Vector::zeros_like(&b).unwrap();
-    let outcome = solver
-        .solve_in(&b, &mut x, &stop, &Workspace::new())
-        .unwrap();
-    let found = (
-        outcome.status,
-        outcome.iterations,
-        outcome.relative_residual,
-    );
-    assert_eq!(found, (Status::TimeLimit, 0, 1.0));
+    assert_eq!(of_endless(&stop, Log::new()), (Status::TimeLimit, 1.0));
+}
+
+/// Wants an end when it is asked for the second time.
+#[derive(Default)]
+struct Hesitant(Cell<bool>);
+
+impl Observer for Hesitant {
+    fn wants_stop(&self) -> bool {
+        self.0.replace(true)
+    }
+}
+
+#[test]
+fn observers_may_end_sweeps() {
+    let log = Log::new().with(Hesitant::default());
+    let stop = Stop::default();
+    assert_eq!(of_endless(&stop, log), (Status::Interrupted, 1.0));
 }
 
 /// Counts iterations, and wants an end after so many.

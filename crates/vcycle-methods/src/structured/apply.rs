@@ -33,7 +33,7 @@ impl<M: Storage> StencilMatrix<M> {
     }
 
     fn product<V: Vectors>(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
-        ws.check_time()?;
+        ws.check_end(self.part().map(|part| part.team()))?;
         if self.operand().product_of_rows(false, x, y, ws)?.is_some() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> LinOp<V> for StencilMatrix<M> {
         r: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        ws.check_time()?;
+        ws.check_end(self.part().map(|part| part.team()))?;
         check_apply("stencil residual", self.size(), self.executor(), x, r)?;
         check_apply("stencil residual", self.size(), self.executor(), x, b)?;
         if !self.is_plain(x) {
@@ -116,7 +116,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> LinOp<V> for StencilMatrix<M> {
         y: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        ws.check_time()?;
+        ws.check_end(self.part().map(|part| part.team()))?;
         if !self.is_plain(x) {
             let residual = |r: &mut Vector<V>| self.residual(sweep.b, x, r, ws);
             return sweep.compose(self.size(), &residual, x, y, ws);

@@ -157,7 +157,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Stored<M, V> {
         x: &mut Vector<V>,
         ws: &Workspace,
     ) -> Result<()> {
-        ws.check_time()?;
+        ws.check_end(self.a.part().map(|part| part.team()))?;
         self.smoothing.smooth(&self.a, sweep, b, x, ws)?;
         match &self.exchange {
             Some(exchange) => exchange.refresh(x, ws),

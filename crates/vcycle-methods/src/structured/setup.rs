@@ -42,7 +42,7 @@ fn made_levels<'a>(
     let gathered_cells = parameters.gathered_cells(executor);
     let (mut levels, mut above): (Vec<Made<'a>>, _) = (Vec::new(), None);
     loop {
-        ws.check_time()?;
+        ws.check_end(a.part().map(|part| part.team()))?;
         let begin = Instant::now();
         let _stage = ws.stage("galerkin products", 0);
         if let Some(kind) = rounded {

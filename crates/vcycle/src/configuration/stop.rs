@@ -24,7 +24,7 @@ pub struct StopConfig {
     pub trust_recurrence: bool,
     /// At most this many iterations.
     pub max_iterations: usize,
-    /// At most this many seconds for set-up and iterations. Ranks look at the time between iterations alone.
+    /// At most this many seconds for set-up and iterations.
     pub time_limit: Option<f64>,
 }
 

@@ -1,9 +1,10 @@
 //! Levels over ranks beside the same without.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::*;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gallery::Problem;
 use crate::matrix::{Csr, Distributed, Partition};
 use crate::multigrid::clock::Clock;
@@ -421,4 +422,19 @@ fn waves_are_solved_over_ranks_in_both_precisions() {
     assert!(iterations::<c64>(2, "dp-sp", 1e-8).abs_diff(alone) <= 2);
     let single = iterations::<c32>(1, "sp", 1e-4);
     assert!(iterations::<c32>(3, "sp", 1e-4).abs_diff(single) <= 1);
+}
+
+#[test]
+fn set_ups_end_on_all_ranks_when_the_time_of_one_is_used_up() {
+    let ended = threads::run(3, |team| {
+        let rank = one_thread().with_team(&team)?;
+        let problem = gallery::build("poisson5:30", &rank)?;
+        let (a, near, _) = part(&rank, &problem)?;
+        let ws = Workspace::new();
+        let hour = Duration::from_secs(if team.rank() == 1 { 0 } else { 3600 });
+        let _limited = ws.end_by(Some(Instant::now() + hour), Some(&team));
+        let made = amg("coarsening=pmis").hierarchy_with(&a, &near, &ws);
+        Ok(matches!(made, Err(Error::OutOfTime)))
+    });
+    assert_eq!(ended.unwrap(), [true; 3]);
 }

@@ -65,10 +65,9 @@ impl<T: Wide> Tries<'_, T> {
         Ok(None)
     }
 
-    /// Until when a set-up may go on. Ranks would not end it together.
+    /// Until when a set-up may go on.
     fn end_of_setup(&self) -> Option<Instant> {
-        let alone = self.setting.system.matrix.shared().is_none();
-        let limit = self.setting.stop.time.filter(|_| alone)?;
+        let limit = self.setting.stop.time?;
         self.begin.checked_add(limit + late(limit))
     }
 
@@ -76,7 +75,8 @@ impl<T: Wide> Tries<'_, T> {
         let begin = Instant::now();
         let _stage = self.setting.ws.stage("set-up", 0);
         let host_stages = HostStages::watch();
-        let limited = self.setting.ws.end_by(self.end_of_setup());
+        let team = self.setting.system.matrix.executor().team();
+        let limited = self.setting.ws.end_by(self.end_of_setup(), team);
         let made = T::set_up(&mut self.setting, attempt, &mut self.messages);
         drop(limited);
         let made = self.setting.system.matrix.agree(made);
