@@ -110,12 +110,12 @@ fn refuse(error: &CliError, json: bool, unmatched: bool) -> ExitCode {
         mpi::abort(BAD_INPUT);
     }
     let hint = error.hint(unmatched);
-    if json {
-        print_json_error(&error.to_string(), hint.as_deref());
-    }
     if let Some(rank @ 1..) = mpi::rank() {
         // Where all ranks fail alike, the first of them ends the others before they say so, too.
         std::thread::sleep(LAST_WORDS / 4 + rank.min(100) as u32 * LAST_WORDS / 100);
+    }
+    if json {
+        print_json_error(&error.to_string(), hint.as_deref());
     }
     let whose = mpi::rank().map_or(String::new(), |rank| format!("rank {rank}: "));
     let begin = style("error:").red().bold().for_stderr();
