@@ -108,7 +108,7 @@ impl Summary {
                 })],
             },
             bytes: solution.bytes,
-            peak_memory_bytes: peak_memory(),
+            peak_memory_bytes: peak_memory(executor),
             estimated_memory_bytes: solution.estimated_bytes,
             device: executor.name().to_owned(),
             kernels: executor.device().map_or(Value::Null, |device| {
@@ -146,8 +146,11 @@ fn name(unit: Unit, complex: bool) -> &'static str {
     unit.kind(complex).map_or("", |kind| kind.name())
 }
 
-/// The most memory the process has held, where the system says so.
-fn peak_memory() -> Option<usize> {
+/// The most memory the process has held: that of its device, or of the host where the system says so.
+fn peak_memory(executor: &Executor) -> Option<usize> {
+    if let Some(device) = executor.device() {
+        return Some(device.memory_use().1);
+    }
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
