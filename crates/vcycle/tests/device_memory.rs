@@ -27,10 +27,6 @@ fn alone(test: impl FnOnce(&Executor, &Device)) {
     }
 }
 
-fn is_out_of_memory(error: &Error) -> bool {
-    matches!(error, Error::Device(vcycle_gpu::Error::OutOfMemory { .. }))
-}
-
 #[test]
 fn a_matrix_too_large_is_refused_before_it_travels() {
     alone(|executor, device| {
@@ -71,13 +67,37 @@ fn a_set_up_without_memory_fails_and_the_next_one_works() {
             for eighths in 0..8 {
                 device.limit_memory(Some(before + needed * eighths / 8));
                 let refused = set_up().unwrap_err();
-                assert!(is_out_of_memory(&refused), "{refused}");
+                assert!(refused.is_out_of_memory(), "{refused}");
                 let left = device.memory_use().0;
                 assert_eq!(left, before, "{coarsening}, {eighths} eighths");
             }
             device.limit_memory(None);
             assert_eq!(set_up().unwrap().report().levels.len(), levels);
         }
+    });
+}
+
+#[test]
+fn what_was_reached_is_returned_where_there_is_no_memory_for_a_proof() {
+    alone(|executor, device| {
+        let problem = gallery::build("poisson7:28", &Executor::cpu()).unwrap();
+        let b = Vector::from_column(&Executor::cpu(), problem.rhs);
+        let b = b.copy_to(executor).unwrap();
+        let mut config: Config = "solver=cg preconditioner=none".parse().unwrap();
+        config.stop.max_iterations = 2;
+        // A matrix keeps what products with it are made of.
+        let solve = || {
+            let a = Arc::new(problem.matrix.copy_to(executor)?);
+            config::solve(&config, &a, &b, &Workspace::new())
+        };
+        device.forget_peak();
+        let expected = solve().unwrap();
+        device.limit_memory(Some(device.memory_use().1 - problem.matrix.bytes() / 2));
+        let found = solve();
+        device.limit_memory(None);
+        let found = found.unwrap();
+        assert_eq!(found.outcome.status, expected.outcome.status);
+        assert_eq!(found.x.to_vec(), expected.x.to_vec());
     });
 }
 
@@ -121,7 +141,7 @@ fn refuse_each(device: &Device, what: &str, work: &dyn Fn() -> vcycle::Result<f6
                 let apart = (found - expected).abs();
                 assert!(apart < 1e-6 * expected, "{what}, request {place}: {apart}");
             }
-            Err(error) => assert!(is_out_of_memory(&error), "{what}, request {place}: {error}"),
+            Err(error) => assert!(error.is_out_of_memory(), "{what}, request {place}: {error}"),
         }
         assert_eq!(device.memory_use().0, before, "{what}, request {place}");
         if is_done {

@@ -206,6 +206,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether there was no memory, on the host or on a device.
+    pub fn is_out_of_memory(&self) -> bool {
+        let on_device = matches!(self, Self::Device(vcycle_gpu::Error::OutOfMemory { .. }));
+        on_device || matches!(self, Self::OutOfMemory { .. })
+    }
+
     /// A [`BadParameter`](Self::BadParameter): its name and what would be right.
     pub fn bad_parameter(parameter: &'static str, reason: impl Into<String>) -> Self {
         Self::BadParameter {

@@ -32,10 +32,25 @@ const WORTH_A_STEP: f64 = 1e-3;
 /// For every column the norm of a component of `b` that is outside the range of `A`, if the residual of `x` proves that
 /// there is one; zero if it does not. Ranks call it together.
 ///
+/// Nothing is proved where a process has no memory for it: the solution is there without. Devices transpose the matrix for it.
+///
 /// `A x = b` has no solution if there is a `y` with `A^H y = 0` and `y^H b` other than zero (Fredholm's alternative), as the
 /// residual of a least-squares solution is. Every entry of `A^H y` has to cancel by itself, so how rows and columns are
 /// scaled does not count, and a regular matrix passes only if it is singular but for rounding.
 pub(super) fn outside_range<T: Wide>(
+    a: &SystemMatrix<T>,
+    b: &Vector<T>,
+    residual: &Vector<T>,
+    x: &Vector<T>,
+    ws: &Workspace,
+) -> Result<Vec<f64>> {
+    match proved_outside(a, b, residual, x, ws) {
+        Err(error) if error.is_out_of_memory() && a.shared().is_none() => Ok(vec![0.0; b.cols()]),
+        found => found,
+    }
+}
+
+fn proved_outside<T: Wide>(
     a: &SystemMatrix<T>,
     b: &Vector<T>,
     residual: &Vector<T>,
