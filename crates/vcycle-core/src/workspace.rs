@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::arrays::{Scalars, Vector};
-use crate::communicator::{Communicator, SharedClock};
+use crate::communicator::{Communicator, PAUSE, SharedClock};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::log::{Log, StageGuard};
@@ -42,9 +42,6 @@ pub struct Workspace {
     /// How ranks find out together that the end has come.
     clock: RefCell<Option<SharedClock>>,
 }
-
-/// So much time passes before observers are asked again.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Scratch is interchangeable when type, shape and executor are the same.
 type Key = (TypeId, usize, usize);

@@ -1,13 +1,13 @@
 //! Ranks that run out of time together.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Communicator;
 use crate::error::{Error, Result};
 
-/// So many seconds may pass before ranks look at the time again.
-const PAUSE: f64 = 0.1;
+/// So much time passes before ranks look at the time again, and observers are asked.
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
 /// Tells ranks when they compare their times. Each counts what all of them do together, products for instance, and after a comparison they
 /// know how many of these take about a tenth of a second.
@@ -54,7 +54,7 @@ impl SharedClock {
         let done = self.done as f64;
         let each = sums[1] / (team.size() as f64 * done);
         // At most as many as before: the next ones may take longer.
-        self.next += (PAUSE / each).clamp(1.0, done) as u64;
+        self.next += (PAUSE.as_secs_f64() / each).clamp(1.0, done) as u64;
         Ok(())
     }
 }

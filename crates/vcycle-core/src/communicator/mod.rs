@@ -25,7 +25,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use calls::Call;
-pub(crate) use clock::SharedClock;
+pub(crate) use clock::{PAUSE, SharedClock};
 pub use traffic::{Counters, Traffic};
 
 use crate::error::{Error, Result};
