@@ -7,10 +7,10 @@ mod api;
 mod library;
 mod requests;
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use super::calls::{Call, are_compared};
-use super::patience::{limit, lock};
+use super::patience::{Mutex, limit, lock};
 use super::{Communicator, Counters, Meanwhile, Messages, Span, check_recording, stages};
 use crate::error::{Error, Result};
 use api::{Api, Comm};
@@ -316,7 +316,7 @@ impl Communicator for Team {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::MutexGuard;
+    use crate::communicator::patience::MutexGuard;
 
     use super::*;
 
