@@ -235,9 +235,8 @@ pub trait Component {
         Self::REGISTRATION.symmetry
     }
 
-    /// The memory it takes with these parameters. The factors are measured: the peak of a whole process (`/usr/bin/time -v
-    /// vcycle solve`), or what `nvidia-smi` says is in use, less the matrix and the vectors, for problems of 5 to 80
-    /// entries a row.
+    /// The memory it takes with these parameters. The factors are measured: `peak_memory_bytes` of `vcycle solve --json`, less the
+    /// matrix and the vectors, for problems of 5 to 80 entries a row.
     fn memory(&self, _of: MemoryOf) -> Memory {
         Self::REGISTRATION.memory
     }

@@ -334,7 +334,7 @@ impl Component for Amg {
 
     fn memory(&self, of: MemoryOf) -> Memory {
         let aggregates = match self.coarsening {
-            Coarsening::Auto => of.symmetric || of.on_device,
+            Coarsening::Auto => of.symmetric,
             given => given.aggregates(),
         };
         let of_nodes = of.nodes && (of.on_device || aggregates);
@@ -342,8 +342,9 @@ impl Component for Amg {
             (false, true, _) => Memory::per(34, 112),
             (false, false, true) => Memory::per(8, 112),
             (false, false, false) => Memory::per(2, 340),
-            (true, true, _) => Memory::per(26, 395),
-            (true, false, true) => Memory::per(11, 395),
+            (true, true, _) => Memory::per(14, 395),
+            (true, false, true) => Memory::per(4, 250),
+            (true, false, false) if of.symmetric => Memory::per(8, 480),
             (true, false, false) => Memory::per(11, 780),
         };
         Memory {

@@ -181,7 +181,7 @@ impl Component for StructMg {
     fn memory(&self, of: MemoryOf) -> Memory {
         let memory = match of.on_device {
             false => Memory::per(11, 30),
-            true => Memory::per(2, 33),
+            true => Memory::per(13, 55),
         };
         Memory {
             made_on_host: true,
