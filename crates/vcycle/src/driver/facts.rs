@@ -1,5 +1,7 @@
 //! The facts that a method is chosen by, of all rows of a system.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::Size;
@@ -45,6 +47,28 @@ pub(super) fn of_whole<T: Scalar>(a: &Csr<T>, near: Option<&NearNullspace>) -> F
     let mut facts = definite::<T>(a.size(), a.nonzeros(), a.executor().is_device());
     facts.jumps = near.is_none() && a.has_jumps().unwrap_or(false);
     facts
+}
+
+/// The matrix with the symmetry that it has but for rounding, and a message, where it is on the host.
+pub(super) fn symmetrised<T: Scalar>(
+    a: &Csr<T>,
+    facts: &Facts,
+) -> Result<Option<(Arc<Csr<T>>, String)>> {
+    if !facts.rounded || a.executor().is_device() {
+        return Ok(None);
+    }
+    let opposite = match facts.complex && facts.hermitian {
+        true => "A^H",
+        false => "A^T",
+    };
+    let mean = a.symmetrised(facts.hermitian)?;
+    Ok(mean.map(|(mean, apart)| {
+        let part = apart / facts.largest;
+        let message = format!(
+            "entries differ from those opposite by up to {part:.0e} of the largest: solved as (A + {opposite})/2"
+        );
+        (Arc::new(mean), message)
+    }))
 }
 
 /// What counts of a matrix that is known to be symmetric with a positive diagonal.

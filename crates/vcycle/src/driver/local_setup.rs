@@ -89,6 +89,7 @@ impl<T: Wide> LocalSetup<T> {
         let (ready, chain) = (&self.ready, Cow::Borrowed(&self.ready.chain));
         let setting = Setting {
             nullspace: ready.nullspace.as_ref().map(Cow::Borrowed),
+            symmetrised: ready.symmetrised.clone(),
             ..Setting::new(&self.asked, &self.system, stop.stop()?, ws)
         };
         let mut tries = Tries::begun(setting, chain);

@@ -14,6 +14,7 @@ use crate::configuration::{Config, Precision};
 use crate::error::Result;
 use crate::executor::Workspace;
 use crate::linop::LinOp;
+use crate::matrix::Csr;
 use crate::multigrid::Report;
 use crate::scalar::Real;
 use crate::solver::Solver;
@@ -34,6 +35,8 @@ pub struct Made<T> {
 #[derive(Debug)]
 pub(super) struct Ready<T> {
     pub made: Made<T>,
+    /// The matrix without the rounding that costs it its symmetry.
+    pub symmetrised: Option<Arc<Csr<T>>>,
     pub chain: Chain,
     /// Which of the attempts it is.
     pub place: usize,

@@ -13,11 +13,12 @@ use super::projection::Projection;
 use super::ready::{Made, SolverIn};
 use super::{System, SystemMatrix};
 use crate::configuration::{
-    Config, Nullspace, PreconditionerConfig, Preprocessing, RunConfig, Unit,
+    Config, MatrixFormat, Nullspace, PreconditionerConfig, Preprocessing, RunConfig, Unit,
 };
 use crate::error::{ConfigError, Error, Result};
 use crate::executor::Workspace;
 use crate::linop::LinOp;
+use crate::matrix::Csr;
 use crate::multigrid::{Amg, LevelPrecisions, NearNullspace, Report};
 use crate::precond::Preprocessed;
 use crate::scalar::{Kind, c32, c64};
@@ -35,6 +36,9 @@ pub struct Setting<'d, T> {
     /// The matrix as a stencil, where that had to be known to choose a solver.
     pub(super) stencil: Option<StencilMatrix<f64>>,
     pub(super) kept: Option<&'d mut Kept>,
+    /// The matrix without the rounding that costs it its symmetry: what preconditioners and factors are made of. Products and
+    /// residuals are those of the system.
+    pub(super) symmetrised: Option<Arc<Csr<T>>>,
     pub(super) stop: Stop,
     pub(super) ws: &'d Workspace,
     /// The matrix for products, a `StoredMatrix` in the precision of the attempts, once it is made.
@@ -55,6 +59,7 @@ impl<'d, T> Setting<'d, T> {
             nullspace: None,
             stencil: None,
             kept: None,
+            symmetrised: None,
             stop,
             ws,
             stored: None,
@@ -131,7 +136,12 @@ fn stored<T: WorkingScalar, W: WorkingScalar<Wide = T>>(
     let near = system.near_nullspace.as_ref();
     let block_size = near.map_or(1, NearNullspace::block_size);
     let unit = config.precision.unwrap_or_default().matrix;
-    let made = system.matrix.stored::<W>(unit, config.format, block_size)?;
+    let mut made = system.matrix.stored::<W>(unit, config.format, block_size)?;
+    if let Some(symmetrised) = &setting.symmetrised {
+        let symmetrised = SystemMatrix::Whole(Arc::clone(symmetrised));
+        let rows = symmetrised.stored::<W>(unit, Some(MatrixFormat::Csr), block_size)?;
+        made.entries = rows.entries;
+    }
     setting.stored = Some(Box::new(made.clone()));
     Ok(made)
 }

@@ -115,6 +115,33 @@ mod tests {
     }
 
     #[test]
+    fn rounding_costs_no_symmetry() {
+        let mut rounded = matrix("poisson5:50");
+        rounded.values_mut()[1] *= 1.0 + 4e-16;
+        let exact = system(matrix("poisson5:50"));
+        let b = ones(&exact.matrix);
+        let rounded = system(rounded);
+        for options in ["", "solver=direct", "preconditioner=amg"] {
+            let [exact, found] = [&exact, &rounded].map(|system| solved(options, system, &b));
+            assert_eq!(found.config, exact.config);
+            assert_eq!(found.outcome.iterations, exact.outcome.iterations);
+            // Factors without symmetry are twice as large.
+            let matrix = rounded.matrix.whole().unwrap().bytes();
+            assert!(found.bytes <= exact.bytes + matrix, "{options}");
+            let messages = found.messages.join("\n");
+            assert_has(
+                messages,
+                "opposite by up to 1e-16 of the largest: solved as (A + A^T)/2",
+            );
+        }
+        assert!(
+            solved("solver=cg preconditioner=amg", &rounded, &b)
+                .messages
+                .is_empty()
+        );
+    }
+
+    #[test]
     fn zeros_on_the_diagonal_are_moved_away() {
         let a = system(cycle(24));
         let b = ones(&a.matrix);

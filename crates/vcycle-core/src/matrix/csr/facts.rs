@@ -7,7 +7,7 @@ use vcycle_kernels::compiled;
 use serde::Serialize;
 
 use super::norms::modulus;
-use super::seen::{CANCELLED, SYMMETRY_TOLERANCE, Seen, mirrored, rounding, sizes};
+use super::seen::{CANCELLED, RowSizes, SYMMETRY_TOLERANCE, Seen, mirrored, sizes};
 use super::{Csr, Pattern};
 use crate::error::{Result, check_square};
 use crate::operations::entries;
@@ -40,14 +40,17 @@ pub struct Facts {
     pub row_max: usize,
     /// Rows without an entry.
     pub empty_rows: usize,
-    /// Whether the matrix is square and an entry is stored opposite to every stored entry.
+    /// Whether the matrix is square and an entry is stored opposite to every stored entry that is more than rounding.
     pub symmetric_pattern: bool,
-    /// `A = A^T`, to rounding: 1e-10 of an entry, or 1e-12 of `sqrt(a_ii a_jj)`.
+    /// `A = A^T`, to rounding: 1e-10 of an entry, or 1e-12 of the geometric mean of the largest entries of both rows.
     pub symmetric: bool,
     /// `A = A^H`, to rounding; the same as symmetric for real matrices.
     pub hermitian: bool,
     /// The largest absolute value of an entry of `A - A^H`, of square matrices.
     pub asymmetry: f64,
+    /// Whether the symmetry found is one to rounding only.
+    #[serde(skip)]
+    pub rounded: bool,
     /// Diagonal entries not stored.
     pub missing_diagonal: usize,
     /// Diagonal entries stored and zero.
@@ -152,12 +155,16 @@ impl<T: Scalar> Csr<T> {
             let parts = self.map_pieces(part).into_iter();
             parts.fold(Seen::default(), Seen::join)
         };
-        let mut seen = see(&|rows| self.see_rows(rows));
+        let sizes = &RowSizes::of(self.at_hand());
+        let mut seen = see(&|rows| self.see_rows(rows, sizes));
         let size = self.size();
         let square = size.rows == size.cols;
         if square && seen.matched != seen.below {
-            seen = seen.join(see(&|rows| self.see_alone(rows)));
+            seen = seen.join(see(&|rows| self.see_alone(rows, sizes)));
         }
+        let [symmetric, hermitian] =
+            [seen.not_symmetric, seen.not_hermitian].map(|count| square && count == 0);
+        let differs = |apart: f64| apart > 0.0 || seen.unmatched > 0;
         Facts {
             rows: size.rows,
             columns: size.cols,
@@ -170,9 +177,13 @@ impl<T: Scalar> Csr<T> {
             row_max: seen.row_max,
             empty_rows: seen.empty_rows,
             symmetric_pattern: square && seen.alone == 0,
-            symmetric: square && seen.not_symmetric == 0,
-            hermitian: square && seen.not_hermitian == 0,
-            asymmetry: seen.asymmetry,
+            symmetric,
+            hermitian,
+            asymmetry: seen.apart[1],
+            rounded: match hermitian {
+                true => differs(seen.apart[1]),
+                false => symmetric && differs(seen.apart[0]),
+            },
             missing_diagonal: seen.missing_diagonal,
             zero_diagonal: seen.zero_diagonal,
             negative_diagonal: seen.negative_diagonal,
@@ -213,7 +224,7 @@ impl<T: Scalar> Csr<T> {
         Ok([facts.hermitian, facts.positive_diagonal()])
     }
 
-    fn see_rows(&self, rows: Range<usize>) -> Seen {
+    fn see_rows(&self, rows: Range<usize>, largest: &RowSizes<'_, T>) -> Seen {
         let size = self.size();
         let arrays = self.at_hand();
         let entries = arrays.offsets[rows.start]..arrays.offsets[rows.end];
@@ -228,7 +239,7 @@ impl<T: Scalar> Csr<T> {
                     true => diagonal = Some((value.to_c64().re, modulus)),
                     false => beside += modulus,
                 }
-                let rounding = || rounding(&arrays, row, column as usize);
+                let rounding = || largest.rounding(row, column as usize);
                 if size.rows == size.cols && column as usize > row {
                     let opposite = mirrored(&arrays, row, place, column as usize);
                     seen.opposite(value, opposite, rounding);
@@ -248,7 +259,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The entries below the diagonal that have none at the mirrored position.
-    fn see_alone(&self, rows: Range<usize>) -> Seen {
+    fn see_alone(&self, rows: Range<usize>, sizes: &RowSizes<'_, T>) -> Seen {
         let mut seen = Seen::default();
         let arrays = self.at_hand();
         for row in rows {
@@ -256,7 +267,7 @@ impl<T: Scalar> Csr<T> {
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
                 let below = (column as usize) < row;
                 if below && mirrored(&arrays, row, place, column as usize).is_none() {
-                    seen.opposite(value, None, || rounding(&arrays, row, column as usize));
+                    seen.opposite(value, None, || sizes.rounding(row, column as usize));
                 }
             }
         }

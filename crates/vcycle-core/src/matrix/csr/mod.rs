@@ -30,6 +30,7 @@ mod rcm;
 mod search;
 mod seen;
 mod spgemm;
+mod symmetrise;
 #[cfg(test)]
 pub(in crate::matrix) mod testing;
 #[cfg(test)]
@@ -57,11 +58,11 @@ pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
 pub(super) use nodes::{Evidence, LARGEST, Labels};
 pub use nodes::{Nodes, Numbering};
-pub(crate) use norms::modulus;
+pub(crate) use norms::{largest, modulus};
 pub use permute::Permutation;
 pub(super) use permute::copy_rows;
 pub use rcm::reverse_cuthill_mckee;
-pub(crate) use seen::{Seen, entry_of, rounding_of};
+pub(crate) use seen::{RowSizes, Seen, entry_of, rounding_of};
 pub use spgemm::SpGemm;
 pub use spgemm::check_product;
 pub use triplets::{compress, offsets};

@@ -29,7 +29,7 @@ fn larger(a: f64, b: f64) -> f64 {
 }
 
 /// The largest absolute value; several are compared side by side.
-fn largest<T: Scalar>(values: &[T]) -> f64 {
+pub(crate) fn largest<T: Scalar>(values: &[T]) -> f64 {
     let (body, tail) = values.as_chunks::<8>();
     let mut lanes = [0.0; 8];
     for values in body {

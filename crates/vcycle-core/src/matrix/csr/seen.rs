@@ -1,6 +1,8 @@
 //! What is counted in the entries of a matrix, and when two entries are opposite to each other.
 
-use super::norms::modulus;
+use std::sync::OnceLock;
+
+use super::norms::{largest, modulus};
 use crate::multiversion;
 use crate::reference::csr::CsrArrays;
 use crate::scalar::{Field, Real, Scalar};
@@ -8,8 +10,8 @@ use crate::scalar::{Field, Real, Scalar};
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
 pub(super) const SYMMETRY_TOLERANCE: f64 = 1e-10;
 
-/// And so do those that differ by less than this beside `sqrt(a_ii a_jj)`: where larger numbers cancel
-/// each other in assembly, all of what is left may be rounding.
+/// And so do those that differ by less than this beside the geometric mean of the largest entries of both rows: where larger
+/// numbers cancel each other in assembly, all of what is left may be rounding.
 pub(super) const CANCELLED: f64 = 1e-12;
 
 /// The entry at (`column`, `row`).
@@ -41,30 +43,48 @@ pub(crate) fn entry_of<C: Ord + Copy, T: Copy>(
     }
 }
 
-/// What assembly may have rounded off at (`row`, `column`), as the diagonal has it.
-pub(super) fn rounding<T: Scalar>(a: &CsrArrays<'_, T>, row: usize, column: usize) -> f64 {
-    let own = |row: usize| entry_of(a.row(row), row as u32, 0);
-    rounding_of(own(row), own(column))
+/// The largest absolute value of each row, found when it is first asked for: assembly may have rounded off a part of that.
+pub(crate) struct RowSizes<'a, T> {
+    rows: CsrArrays<'a, T>,
+    sizes: OnceLock<Vec<f64>>,
 }
 
-/// What assembly may have rounded off beside these entries of the diagonal.
-pub(crate) fn rounding_of<T: Scalar>(one: Option<T>, other: Option<T>) -> f64 {
-    let size = |own: Option<T>| own.map_or(0.0, modulus).sqrt();
-    CANCELLED * size(one) * size(other)
+impl<'a, T: Scalar> RowSizes<'a, T> {
+    pub fn of(rows: CsrArrays<'a, T>) -> Self {
+        let sizes = OnceLock::new();
+        Self { rows, sizes }
+    }
+
+    pub fn get(&self, row: usize) -> f64 {
+        self.sizes.get_or_init(|| {
+            let count = self.rows.offsets.len() - 1;
+            (0..count)
+                .map(|row| largest(self.rows.row(row).1))
+                .collect()
+        })[row]
+    }
+
+    /// What assembly may have rounded off at (`row`, `column`).
+    pub fn rounding(&self, row: usize, column: usize) -> f64 {
+        rounding_of(self.get(row), self.get(column))
+    }
 }
 
-/// Whether two entries are equal and whether they are conjugates of each other, `rounding` apart at most, and how far they are
-/// from the latter.
-fn compared<T: Scalar>(value: T, opposite: T, rounding: impl FnOnce() -> f64) -> (bool, bool, f64) {
+/// What assembly may have rounded off where a row and a column with these largest entries meet.
+pub(crate) fn rounding_of(one: f64, other: f64) -> f64 {
+    CANCELLED * one.sqrt() * other.sqrt()
+}
+
+/// How far two opposite entries are from being equal and from being conjugates of each other, and how far rounding may be.
+fn compared<T: Scalar>(value: T, opposite: T, rounding: impl FnOnce() -> f64) -> ([f64; 2], f64) {
     let (value, opposite) = (value.load(), opposite.load());
     let size = |value: T::Arith| value.modulus().to_f64();
-    let asymmetry = size(value - opposite.conj());
+    let apart = [size(value - opposite), size(value - opposite.conj())];
     let mut tolerance = SYMMETRY_TOLERANCE * size(value).max(size(opposite));
-    if asymmetry.min(size(value - opposite)) > tolerance {
+    if apart[0].min(apart[1]) > tolerance {
         tolerance = tolerance.max(rounding());
     }
-    let symmetric = size(value - opposite) <= tolerance;
-    (symmetric, asymmetry <= tolerance, asymmetry)
+    (apart, tolerance)
 }
 
 /// What is smaller rounds to less than the smallest normal number of half precision, `2^-14`.
@@ -90,11 +110,14 @@ pub(crate) struct Seen {
     pub below: usize,
     /// Entries not below the diagonal with one at the mirrored position.
     pub matched: usize,
-    /// Entries without.
+    /// Entries without, those too that may be rounding.
+    pub unmatched: usize,
+    /// Entries without that are no rounding.
     pub alone: usize,
     pub not_symmetric: usize,
     pub not_hermitian: usize,
-    pub asymmetry: f64,
+    /// The largest entries of `A - A^T` and of `A - A^H`.
+    pub apart: [f64; 2],
 }
 
 /// Values looked at side by side.
@@ -155,16 +178,19 @@ impl Seen {
         opposite: Option<T>,
         rounding: impl FnOnce() -> f64,
     ) {
-        self.alone += usize::from(opposite.is_none());
-        self.matched += usize::from(opposite.is_some());
+        let is_alone = opposite.is_none();
+        self.unmatched += usize::from(is_alone);
+        self.matched += usize::from(!is_alone);
         if opposite == Some(value) && !T::KIND.is_complex() {
             return;
         }
         let opposite = opposite.unwrap_or_default();
-        let (symmetric, hermitian, asymmetry) = compared(value, opposite, rounding);
-        self.not_symmetric += usize::from(!symmetric);
-        self.not_hermitian += usize::from(!hermitian);
-        self.asymmetry = self.asymmetry.max(asymmetry);
+        let (apart, tolerance) = compared(value, opposite, rounding);
+        let differs = apart.map(|apart| apart > tolerance || apart.is_nan());
+        self.alone += usize::from(is_alone && differs != [false; 2]);
+        self.not_symmetric += usize::from(differs[0]);
+        self.not_hermitian += usize::from(differs[1]);
+        self.apart = largest_of(self.apart, apart);
     }
 
     pub fn join(self, other: Self) -> Self {
@@ -184,12 +210,17 @@ impl Seen {
             strongly_dominant: self.strongly_dominant + other.strongly_dominant,
             below: self.below + other.below,
             matched: self.matched + other.matched,
+            unmatched: self.unmatched + other.unmatched,
             alone: self.alone + other.alone,
             not_symmetric: self.not_symmetric + other.not_symmetric,
             not_hermitian: self.not_hermitian + other.not_hermitian,
-            asymmetry: self.asymmetry.max(other.asymmetry),
+            apart: largest_of(self.apart, other.apart),
         }
     }
+}
+
+fn largest_of(one: [f64; 2], other: [f64; 2]) -> [f64; 2] {
+    [one[0].max(other[0]), one[1].max(other[1])]
 }
 
 /// The smaller of those there are.

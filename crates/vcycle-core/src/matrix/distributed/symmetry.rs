@@ -8,7 +8,7 @@ use super::Distributed;
 use super::halo::Halo;
 use super::rows::Fetched;
 use crate::error::Result;
-use crate::matrix::csr::{Seen, entry_of, modulus, rounding_of};
+use crate::matrix::csr::{RowSizes, Seen, entry_of, largest, modulus, rounding_of};
 use crate::reference::csr::CsrArrays;
 use crate::scalar::Scalar;
 
@@ -28,6 +28,7 @@ impl<T: Scalar> Distributed<T> {
     fn find_symmetric_and_positive(&self) -> Result<[bool; 2]> {
         let own = OwnRows {
             a: self.local.at_hand(),
+            sizes: RowSizes::of(self.local.at_hand()),
             halo: &self.columns,
             near: &self.fetch(self.columns.others())?,
         };
@@ -54,6 +55,7 @@ impl<T: Scalar> Distributed<T> {
 /// Own rows and those that they refer to.
 struct OwnRows<'a, T> {
     a: CsrArrays<'a, T>,
+    sizes: RowSizes<'a, T>,
     halo: &'a Halo,
     near: &'a Fetched<T>,
 }
@@ -75,12 +77,20 @@ impl<T: Scalar> OwnRows<'_, T> {
                 seen.below += usize::from(column <= first + row);
                 if is_seen(first + row, column) {
                     let opposite = self.entry(column, first + row, place);
-                    let rounding = || rounding_of(diagonal, self.entry(column, column, 0));
+                    let rounding = || rounding_of(self.sizes.get(row), self.size(column));
                     seen.opposite(value, opposite, rounding);
                 }
             }
         }
         seen
+    }
+
+    /// The largest absolute value of a row by its local number.
+    fn size(&self, row: usize) -> f64 {
+        match self.halo.own_or_other(row) {
+            Ok(own) => self.sizes.get(own),
+            Err(other) => largest(self.near.row(other).1),
+        }
     }
 
     /// The entry at the local numbers of a row and a column; `place` is that of the opposite one.

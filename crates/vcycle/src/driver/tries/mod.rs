@@ -10,6 +10,7 @@ use super::auto::try_attempts;
 use super::chain::{
     Chain, FACTORISED_FOR_ACCURACY, ending, has_ended_well, is_better, is_worth_going_on,
 };
+use super::facts::symmetrised;
 use super::kept::Kept;
 use super::memory::need_of;
 use super::projection::Projection;
@@ -71,23 +72,32 @@ impl<'d, T: Wide> Tries<'d, T> {
         let is_definite = |stencil: &StencilMatrix<f64>| {
             is_large && matches!(stencil.is_symmetric_and_positive(), Ok(true))
         };
+        let mut known = None;
         let attempts = try_attempts(config, near, || {
+            let facts = match stencil.as_ref().is_some_and(is_definite) {
+                true => a.definite_facts()?,
+                false => system.facts()?,
+            };
             Ok(Findings {
-                facts: match stencil.as_ref().is_some_and(is_definite) {
-                    true => a.definite_facts()?,
-                    false => system.facts()?,
-                },
+                facts: known.insert(facts).clone(),
                 stencil: stencil.is_some(),
                 singular: nullspace.is_some(),
                 ranks,
             })
         })?;
+        if known.is_none() && attempts[0].is_direct() {
+            known = Some(system.facts()?);
+        }
+        let whole = a.whole().ok().zip(known);
+        let symmetrised = whole.map_or(Ok(None), |(a, facts)| symmetrised(a, &facts))?;
+        let (symmetrised, message) = symmetrised.unzip();
         let is_used =
             |attempt: &Attempt| matches!(attempt.preconditioner, PreconditionerConfig::StructMg(_));
         let has_memory = kept.as_ref().is_some_and(|kept| !kept.is_empty());
         let mut setting = Setting {
             nullspace: nullspace.map(Cow::Owned),
             stencil: stencil.filter(|_| attempts.iter().any(is_used)),
+            symmetrised,
             kept,
             ..Setting::new(config, system, stop, ws)
         };
@@ -97,6 +107,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         Ok(Self {
             has_memory,
             begin,
+            messages: message.into_iter().collect(),
             setup: begin.elapsed(),
             before,
             ..Self::begun(setting, chain)

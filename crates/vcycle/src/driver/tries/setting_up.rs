@@ -24,6 +24,7 @@ impl<T: Wide> Tries<'_, T> {
         };
         Ok(Ready {
             made,
+            symmetrised: self.setting.symmetrised,
             chain: self.chain.into_owned(),
             place,
             nullspace: self.setting.nullspace.map(Cow::into_owned),
