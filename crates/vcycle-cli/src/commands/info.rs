@@ -316,5 +316,9 @@ fn list(tries: &[Attempt]) -> String {
             _ => format!("{solver}+{}+{preconditioner}", t.preprocessing),
         }
     };
+    let named = |t: &Attempt| match t.preset {
+        None => named(t),
+        Some(preset) => format!("{} ({preset})", named(t)),
+    };
     tries.iter().map(named).collect::<Vec<_>>().join(", ")
 }

@@ -81,7 +81,7 @@ impl Status {
                 "a component of b is outside the range of A, so that no x solves the system: x is a least-squares solution; to solve without that component, name the null space (option nullspace)"
             }
             Status::Stagnated => {
-                "the residual no longer falls; ask for a looser tolerance, a stronger preconditioner or the direct solver"
+                "the residual no longer falls, or too slowly; ask for a looser tolerance, a stronger preconditioner or the direct solver"
             }
             Status::Diverged => {
                 "the residual grew beyond bounds; choose another method or preconditioner"

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::facts::Findings;
 use crate::configuration::{
     Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig, Sort,
+    Unit,
 };
 use crate::linop::Factory;
+use crate::multigrid::LevelPrecisions;
 use crate::registration::{Need, Symmetry};
 use crate::scalar::Mixes;
 
@@ -20,6 +22,8 @@ pub struct Attempt {
     pub preconditioner: PreconditionerConfig,
     /// What is done to the matrix before the preconditioner is made.
     pub preprocessing: Preprocessing,
+    /// The preset that the parameters of the preconditioner are from, if they are.
+    pub preset: Option<&'static str>,
     /// Why, for a message; empty where the user chose both.
     pub reason: String,
 }
@@ -62,11 +66,21 @@ impl Attempt {
     pub(super) fn matched(&self) -> Option<Self> {
         let mut matched = self.clone();
         matched.preprocessing.matching = MatchingKind::Mc64;
-        matched.reason = format!("matching tried: {} again", matched.name());
+        matched.reason = format!("{} again, after matching", self.name());
         let is_symmetric = self.solver.has_need(Need::SymmetricPreconditioner)
             || self.preconditioner.has_need(Need::DefiniteMatrix);
         let may_help = self.preprocessing.keeps_symmetry() && !is_symmetric;
         (may_help && matched.check().is_ok()).then_some(matched)
+    }
+
+    /// The same with cycles of multigrid in double precision.
+    pub(super) fn in_double(&self) -> Self {
+        let mut doubled = self.clone();
+        if let PreconditionerConfig::Amg(amg) = &mut doubled.preconditioner {
+            amg.precision = LevelPrecisions::uniform(Unit::Double);
+        }
+        doubled.reason = format!("{} again, in double precision", self.name());
+        doubled
     }
 
     /// Whether it is a factorisation.
@@ -96,8 +110,9 @@ impl Attempt {
         mut self,
         found: &Findings,
         because: &str,
-        preset: Option<&str>,
+        preset: Option<&'static str>,
     ) -> Self {
+        self.preset = preset;
         let facts = &found.facts;
         let symmetry = match (facts.hermitian, facts.complex, facts.symmetric) {
             (true, true, _) => "Hermitian",
@@ -123,7 +138,7 @@ impl Attempt {
             }
         };
         let with = with + &after(self.preprocessing);
-        let preset = preset.map_or(String::new(), |name| format!(" (preset {name})"));
+        let preset = self.of_preset();
         let because = match because {
             "" => String::new(),
             because => format!(", {because}"),
@@ -147,10 +162,25 @@ impl Attempt {
         match self.preconditioner.name() {
             "none" => self.solver.name().to_owned(),
             preconditioner => format!(
-                "{} with {preconditioner}{}",
+                "{} with {preconditioner}{}{}",
                 self.solver.name(),
-                after(self.preprocessing)
+                after(self.preprocessing),
+                self.of_preset()
             ),
+        }
+    }
+
+    /// The preset in words that follow the name.
+    fn of_preset(&self) -> String {
+        let preset = self.preset.iter();
+        preset.map(|name| format!(" (preset {name})")).collect()
+    }
+
+    /// Why it is made, as the first of some tries or a later one; empty where the user chose both.
+    pub(super) fn announcement(&self, count: usize) -> String {
+        match count {
+            1 => self.reason.clone(),
+            _ => self.reason.replacen("auto:", &format!("try {count}:"), 1),
         }
     }
 

@@ -93,6 +93,7 @@ fn chosen(config: &Config) -> Attempt {
         solver: config.solver.clone(),
         preconditioner: config.preconditioner.clone(),
         preprocessing: config.preprocessing(Preprocessing::default()),
+        preset: None,
         reason: warning(config),
     }
 }

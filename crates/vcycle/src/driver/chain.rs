@@ -150,6 +150,14 @@ pub(super) fn has_ended_well(status: Status) -> bool {
     )
 }
 
+/// Whether a set-up that failed so may succeed in a wider precision.
+pub(super) fn wants_digits(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::BadPivot { .. } | Error::LostPivot { .. } | Error::LevelOverflow { .. }
+    )
+}
+
 /// Whether a set-up failed for want of an entry on the diagonal, or of a pivot.
 pub(super) fn wants_matching(error: &Error) -> bool {
     matches!(error, Error::ZeroDiagonal { .. } | Error::BadPivot { .. })
@@ -163,8 +171,23 @@ pub(super) fn worth_reporting(before: Option<Error>, error: Error) -> Error {
     }
 }
 
+/// Whether an attempt was given up before the iterations that the caller allows.
+pub(super) fn is_given_up(outcome: &Outcome, stop: &Stop) -> bool {
+    outcome.status == Status::IterationLimit && outcome.iterations < stop.iterations
+}
+
+/// The outcome of an attempt that was given up is not that of the limit of the caller.
+pub(super) fn set_given_up(outcome: &mut Outcome) {
+    for column in &mut outcome.columns {
+        if column.status == Status::IterationLimit {
+            column.status = Status::Stagnated;
+        }
+    }
+    outcome.summarise();
+}
+
 /// How an attempt ended that is not the last, in a sentence.
-pub(super) fn ending(attempt: &Attempt, outcome: &Outcome) -> String {
+pub(super) fn ending(attempt: &Attempt, outcome: &Outcome, stop: &Stop) -> String {
     let (count, residual) = (outcome.iterations, outcome.relative_residual);
     let doubt = match rank(outcome) < 2 {
         true => format!(
@@ -173,9 +196,65 @@ pub(super) fn ending(attempt: &Attempt, outcome: &Outcome) -> String {
         ),
         false => String::new(),
     };
+    let status = match is_given_up(outcome, stop) {
+        true => "too slow, given up",
+        false => outcome.status.name(),
+    };
     format!(
-        "{}: {} after {count} iterations, residual {residual:.1e}{doubt}",
-        attempt.name(),
-        outcome.status
+        "{}: {status} after {count} iterations, residual {residual:.1e}{doubt}",
+        attempt.name()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::testing::{assert_has, config};
+    use super::*;
+    use crate::config::attempts;
+    use crate::executor::Executor;
+    use crate::matrix::Csr;
+    use crate::stop::ColumnOutcome;
+
+    /// The outcome of so many iterations that end at a limit.
+    fn limited(iterations: usize) -> Outcome {
+        let column = ColumnOutcome {
+            status: Status::IterationLimit,
+            iterations,
+            relative_residual: 0.5,
+            recurrence_residual: 0.5,
+            backward_error: 0.5,
+            condition: 1.0,
+            outside_range: 0.0,
+        };
+        Outcome::from_columns(vec![column], vec![1.0, 0.5], Duration::ZERO)
+    }
+
+    #[test]
+    fn what_is_given_up_has_not_reached_the_limit_of_the_caller() {
+        let facts = || {
+            let mut facts = Csr::diagonal_matrix(&Executor::reference(), vec![1.0]).facts();
+            (facts.rows, facts.strongly_dominant_rows) = (100_000, 0.0);
+            facts
+        };
+        let tries = attempts(&config(""), None, facts);
+        let stop = Stop::default().max_iterations(50);
+        let mut outcome = limited(50);
+        let ended = |outcome: &Outcome, attempt| ending(attempt, outcome, &stop);
+        assert_has(
+            ended(&outcome, &tries[0]),
+            "cg with amg: iteration-limit after 50 iterations",
+        );
+        outcome.columns[0].iterations = 20;
+        outcome.summarise();
+        let message = ended(&outcome, &tries[1]);
+        assert_has(
+            message,
+            "cg with amg (preset flow): too slow, given up after 20 iterations, residual 5.0e-1",
+        );
+        set_given_up(&mut outcome);
+        assert_eq!(outcome.status, Status::Stagnated);
+        assert_has(tries[1].announcement(2), "try 2: 100000 rows");
+    }
 }

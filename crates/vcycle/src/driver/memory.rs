@@ -70,6 +70,7 @@ impl MemoryNeed {
                 solver: solver.clone(),
                 preconditioner,
                 preprocessing: Default::default(),
+                preset: None,
                 reason,
             };
             Self::of(&attempt, extent, columns, None, executor)
@@ -201,6 +202,7 @@ mod tests {
             solver: solver.parse().unwrap(),
             preconditioner: preconditioner.parse().unwrap(),
             preprocessing: Default::default(),
+            preset: None,
             reason: String::new(),
         }
     }

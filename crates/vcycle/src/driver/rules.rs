@@ -101,9 +101,9 @@ rules! { RULES, case:
     case.is_definite() => "cg" + Amg, "multigrid takes time in proportion to the size";
     // xenon1 of the collection, 48,600 rows.
     case.is_definite() && case.is_expensive_to_factorise() =>
-        "cg" + Named("ic0"), "a full diagonal, and expensive to factorise";
+        "cg" + Named("ic0"), "incomplete factors take less time than complete ones";
     case.is_definite() && case.can_factorise(MEDIUM) =>
-        "direct" + Named("none"), "small enough to be factorised";
+        "direct" + Named("none"), "small enough for complete factors";
     // What multigrid fails on without knowing more; bcsstk24 and bcsstk26 of the collection.
     case.has_nodes() && case.is_real_definite() =>
         "cg" + Preset("mechanics"), "several unknowns per node";
@@ -117,10 +117,10 @@ rules! { RULES, case:
     case.facts().hermitian => "minres" + Named("l1-jacobi"), "perhaps indefinite";
     // c-62 of the collection, 41,731 rows: 1.9 s, factorised 11.9.
     !case.is_definite() && case.facts().hermitian && case.is_expensive_to_factorise() =>
-        "bicgstab" + Named("ilu0"), "a full diagonal, and expensive to factorise";
+        "bicgstab" + Named("ilu0"), "incomplete factors take less time than complete ones";
     // pyamg_helmholtz_2D of the collection.
     !case.is_definite() && case.facts().hermitian && case.can_factorise(MEDIUM) =>
-        "direct" + Named("none"), "small enough to be factorised";
+        "direct" + Named("none"), "small enough for complete factors";
     case.facts().hermitian => "minres" + Named("none"), "perhaps indefinite";
     // convdiff7:40,10 19 iterations, with gmres 24: cycles are rounded to single precision and so no fixed operator.
     case.is_dominant() && case.has_full_diagonal() => "fgmres" + Amg, "diagonally dominant rows";
@@ -134,9 +134,9 @@ rules! { RULES, case:
     case.has_full_diagonal() => "gmres" + Named("ilu0"), "a full diagonal";
     // xenon1 of the collection, 48,600 rows: factorised in 3.0 s.
     !case.facts().hermitian && case.is_expensive_to_factorise() =>
-        "bicgstab" + Named("ilu0"), "a full diagonal, and expensive to factorise";
+        "bicgstab" + Named("ilu0"), "incomplete factors take less time than complete ones";
     !case.facts().hermitian && case.can_factorise(MEDIUM) =>
-        "direct" + Named("none"), "small enough to be factorised";
+        "direct" + Named("none"), "small enough for complete factors";
     // With --solver gmres: xenon1 39 iterations, young1c 31, with ilu0 none after 2000 and 365.
     !case.is_definite() => "gmres" + MatchedIlut, "incomplete factors with fill";
     case.has_full_diagonal() => "gmres" + Named("jacobi"), "a full diagonal";
@@ -319,6 +319,7 @@ impl Rule {
                 "direct" => Preprocessing::default(),
                 _ => case.config.preprocessing(own),
             },
+            preset: None,
             reason: String::new(),
         };
         Some(attempt.explained(case.found, self.because, preset))

@@ -29,7 +29,7 @@ use crate::vector::Vector;
 
 /// What attempts are set up for.
 pub struct Setting<'d, T> {
-    pub(super) config: &'d Config,
+    pub(super) config: Cow<'d, Config>,
     pub(super) system: &'d System<T>,
     /// What is taken out of vectors, of a singular matrix.
     pub(super) nullspace: Option<Cow<'d, Projection>>,
@@ -54,7 +54,7 @@ impl<'d, T> Setting<'d, T> {
         ws: &'d Workspace,
     ) -> Self {
         Self {
-            config,
+            config: Cow::Borrowed(config),
             system,
             nullspace: None,
             stencil: None,
@@ -91,7 +91,7 @@ macro_rules! wide {
     ($($wide:ty, $narrow:ty;)*) => {$(
         impl Wide for $wide {
             fn store_system(setting: &mut Setting<'_, Self>) -> Result<()> {
-                match is_narrow(setting.config) {
+                match is_narrow(&setting.config) {
                     true => stored::<Self, $narrow>(setting).map(drop),
                     false => stored::<Self, Self>(setting).map(drop),
                 }
@@ -102,7 +102,7 @@ macro_rules! wide {
                 attempt: &Attempt,
                 messages: &mut Vec<String>,
             ) -> Result<Made<Self>> {
-                match is_narrow(setting.config) {
+                match is_narrow(&setting.config) {
                     true => InPrecision::<Self, $narrow>::new(setting)?.set_up(attempt, messages),
                     false => InPrecision::<Self, Self>::new(setting)?.set_up(attempt, messages),
                 }
@@ -132,7 +132,7 @@ fn stored<T: WorkingScalar, W: WorkingScalar<Wide = T>>(
     if let Some(known) = known.and_then(|known| known.downcast_ref::<StoredMatrix<W>>()) {
         return Ok(known.clone());
     }
-    let (config, system) = (setting.config, setting.system);
+    let (config, system) = (&setting.config, setting.system);
     let near = system.near_nullspace.as_ref();
     let block_size = near.map_or(1, NearNullspace::block_size);
     let unit = config.precision.unwrap_or_default().matrix;
@@ -184,7 +184,7 @@ impl<'s, 'd, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'s, 'd, T
 
     /// The configuration with every `auto` decided.
     fn decided_config(&self, attempt: &Attempt, decided: Option<PreconditionerConfig>) -> Config {
-        let mut config = self.setting.config.clone();
+        let mut config = self.setting.config.clone().into_owned();
         attempt.configure(&mut config);
         if let Some(decided) = decided {
             config.preconditioner = decided;

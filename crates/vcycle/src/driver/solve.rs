@@ -75,7 +75,7 @@ pub fn solve_system<T: Wide>(
 mod tests {
     use super::super::testing::{
         assert_has, blocks, chosen, config, counted, cycle, device, matrix, ones, solve, solved,
-        system,
+        system, triplets,
     };
     use super::*;
     use crate::error::Error;
@@ -139,6 +139,22 @@ mod tests {
                 .messages
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn a_set_up_that_lacks_digits_is_repeated_in_double() {
+        let a = system(triplets(2, &[(0, 0, 1.0), (1, 1, 1e-39)]));
+        let options = "solver=cg preconditioner=jacobi precision=sp";
+        let solution = solved(options, &a, &ones(&a.matrix));
+        let expected =
+            "cg with jacobi: set-up failed|not finite|cg with jacobi again, in double precision";
+        assert_has(solution.messages.join("\n"), expected);
+        let precision = solution.config.precision;
+        assert!(precision.is_some_and(|precision| precision.is_double()));
+        let indefinite = system(triplets(2, &[(0, 0, 1.0), (1, 1, -1.0)]));
+        let options = "solver=cg preconditioner=ic0 precision=sp";
+        let refused = solve(options, &indefinite, &ones(&a.matrix)).unwrap_err();
+        assert!(matches!(refused, Error::BadPivot { .. }));
     }
 
     #[test]

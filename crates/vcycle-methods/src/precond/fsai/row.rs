@@ -30,7 +30,8 @@ impl<A: Field> Problem<'_, A> {
     }
 }
 
-pub(super) const NOT_POSITIVE: &str = "not positive: the matrix is not positive definite";
+pub(super) const NOT_POSITIVE: &str =
+    "not positive: the matrix is not positive definite in this precision";
 
 /// Row `i` of the factor before scaling: `g` with `g_i = 1` that minimises `psi = g A g^H` over a
 /// pattern. The Kaporin number of `G A G^H` is the geometric mean of all `psi`, up to a constant.

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use super::attempt::Attempt;
 use super::auto::try_attempts;
 use super::chain::{
-    Chain, FACTORISED_FOR_ACCURACY, ending, has_ended_well, is_better, is_worth_going_on,
+    Chain, FACTORISED_FOR_ACCURACY, ending, has_ended_well, is_better, is_given_up,
+    is_worth_going_on, set_given_up,
 };
 use super::facts::symmetrised;
 use super::kept::Kept;
@@ -195,7 +196,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         let attempt = self.chain.attempts[place].clone();
         let b = given.solvable();
         let (mut x, is_full_multigrid) = self.guess(made, given)?;
-        let outcome = self.iterate(place, made, b, &mut x)?;
+        let mut outcome = self.iterate(place, made, b, &mut x)?;
         if let (true, Some(first)) = (is_full_multigrid, outcome.history.first()) {
             self.messages.push(format!(
                 "full multigrid start: relative residual {first:.1e}"
@@ -213,8 +214,14 @@ impl<'d, T: Wide> Tries<'d, T> {
             false => self.chain.next(place, &outcome),
         };
         match next {
-            Some(_) => self.messages.push(ending(&attempt, &outcome)),
+            Some(_) => {
+                let message = ending(&attempt, &outcome, &self.setting.stop);
+                self.messages.push(message);
+            }
             None => self.explain(&attempt, outcome.status)?,
+        }
+        if is_given_up(&outcome, &self.setting.stop) {
+            set_given_up(&mut outcome);
         }
         let tried = Solution {
             x,

@@ -8,7 +8,7 @@ use vcycle_core::stop::late;
 
 use super::super::Wide;
 use super::super::attempt::Attempt;
-use super::super::chain::{is_of_matrix, wants_matching, worth_reporting};
+use super::super::chain::{is_of_matrix, wants_digits, wants_matching, worth_reporting};
 use super::super::memory::check_attempt;
 use super::super::ready::{Made, Ready};
 use super::super::set_up::report_once;
@@ -49,7 +49,7 @@ impl<T: Wide> Tries<'_, T> {
             last = next;
             let attempt = self.chain.attempts[place].clone();
             if !attempt.reason.is_empty() {
-                self.messages.push(attempt.reason.clone());
+                self.messages.push(attempt.announcement(self.count));
             }
             match self.set_up(&attempt) {
                 Ok(made) => return Ok(Some((place, made))),
@@ -57,7 +57,7 @@ impl<T: Wide> Tries<'_, T> {
                     if !self.may_go_on_after(&error)? {
                         return Err(error);
                     }
-                    next = self.after_failure(place, &error);
+                    next = self.after_failure(place, &error)?;
                     let before = self.failure.take();
                     self.failure = Some(worth_reporting(before, error));
                 }
@@ -97,20 +97,42 @@ impl<T: Wide> Tries<'_, T> {
         a.any(a.shared().is_none() && !is_late || is_of_matrix(error))
     }
 
-    /// The attempt to go on with after a set-up that failed: the same after matching where that may help, else the next one.
-    fn after_failure(&mut self, place: usize, error: &Error) -> Option<usize> {
-        self.messages.push(format!("set-up failed: {error}"));
-        let may_match = self.setting.system.matrix.shared().is_none()
+    /// The attempt to go on with after a set-up that failed: the same in double precision or after matching where that may help,
+    /// else the next one.
+    fn after_failure(&mut self, place: usize, error: &Error) -> Result<Option<usize>> {
+        let attempt = &self.chain.attempts[place];
+        let name = attempt.name();
+        self.messages
+            .push(format!("{name}: set-up failed: {error}"));
+        let system = self.setting.system;
+        let may_match = system.matrix.shared().is_none()
             && !self.setting.config.preconditioner.is_auto()
             && self.setting.config.matching.is_none()
             && wants_matching(error);
-        let matched = self.chain.attempts[place].matched();
-        match matched.filter(|_| may_match) {
-            Some(matched) => {
-                self.chain.to_mut().attempts[place] = matched;
+        let matched = attempt.matched().filter(|_| may_match);
+        let again = match system.matrix.any(wants_digits(error))? {
+            true => self.in_double(place).or(matched),
+            false => matched,
+        };
+        Ok(match again {
+            Some(again) => {
+                self.chain.to_mut().attempts[place] = again;
                 Some(place)
             }
             None => Some(place + 1).filter(|&next| next < self.chain.attempts.len()),
+        })
+    }
+
+    /// An attempt with all numbers in double precision, if they were not.
+    fn in_double(&mut self, place: usize) -> Option<Attempt> {
+        let attempt = &self.chain.attempts[place];
+        let doubled = attempt.in_double();
+        let precision = self.setting.config.precision;
+        let is_narrow = precision.is_some_and(|precision| !precision.is_double());
+        if is_narrow {
+            self.setting.config.to_mut().precision = None;
+            self.setting.stored = None;
         }
+        (is_narrow || doubled.what() != attempt.what()).then_some(doubled)
     }
 }
