@@ -1,15 +1,17 @@
 //! What the entries of a matrix show beyond what was given, and the system that is solved for it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vcycle_core::matrix::WorkingScalar;
 
-use super::entries::power_of_two_below;
+use super::entries::{largest, power_of_two_below};
 use super::modes;
-use super::right_hand_side::largest;
-use super::{Solution, System};
-use crate::configuration::{Config, Sort};
+use super::reduction::Reduction;
+use super::rules::SMALL;
+use super::{Solution, System, SystemMatrix, Wide};
+use crate::configuration::{Config, Nullspace, SolverConfig, Sort};
 use crate::error::Result;
 use crate::matrix::{Nodes, Numbering};
 use crate::multigrid::NearNullspace;
@@ -23,6 +25,7 @@ use crate::vector::{Coefficient, Vector};
 /// Where entries are larger than 1e30 or smaller than 1e-30, the matrix is multiplied by a power of two. Where the solver or the
 /// preconditioner is `auto`:
 /// - `A x = b` is solved as `-A x = -b` where every diagonal entry is negative, as those of a negative definite matrix are.
+/// - Rows and columns with one entry are solved by substitution, and taken out with rows and columns of zeros.
 /// - The unknowns of a node are [found](Nodes::find), or taken from the vectors of the near-nullspace, and
 ///   numbered node by node.
 ///
@@ -45,6 +48,8 @@ pub struct Analysis<'s, T> {
     /// What takes its place.
     better: Option<System<T>>,
     pub(super) transform: SystemTransform,
+    /// What is substituted before all else.
+    pub(super) reduction: Option<Arc<Reduction<T>>>,
     messages: Vec<String>,
     pub(super) time: Duration,
 }
@@ -132,7 +137,7 @@ impl SystemTransform {
     }
 }
 
-impl<'s, T: WorkingScalar> Analysis<'s, T> {
+impl<'s, T: Wide> Analysis<'s, T> {
     /// Looks at a system that is solved as `config` says.
     ///
     /// # Errors
@@ -147,9 +152,13 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
                 automatic: config.solver.is_auto() || config.preconditioner.is_auto(),
                 ..SystemTransform::default()
             },
+            reduction: None,
             messages: Vec::new(),
             time: Duration::ZERO,
         };
+        if may_reduce(config, given) {
+            analysis.look_for_single_entries(config)?;
+        }
         analysis.look_for_size()?;
         let size = given.matrix.size();
         if analysis.transform.automatic && size.rows == size.cols {
@@ -174,21 +183,43 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
         &self.messages
     }
 
+    /// Takes out rows and columns with one entry, unless a stencil would be lost by it.
+    fn look_for_single_entries(&mut self, config: &Config) -> Result<()> {
+        let given = self.given;
+        let Some(reduction) = Reduction::find(given.matrix.whole()?)? else {
+            return Ok(());
+        };
+        let is_needed = reduction.has_zeros();
+        if !is_needed && given.matrix.rows() <= SMALL {
+            return Ok(());
+        }
+        let better = reduction.system(given)?;
+        let is_stencil = |system: &System<T>| system.matrix.stencil(config).is_some();
+        if !is_needed && is_stencil(given) && !is_stencil(&better) {
+            return Ok(());
+        }
+        self.messages.extend(reduction.messages());
+        (self.better, self.reduction) = (Some(better), Some(Arc::new(reduction)));
+        Ok(())
+    }
+
     /// Multiplies the matrix by a power of two, which changes no digit, where entries are so large or small that products of
     /// them may be no numbers.
     fn look_for_size(&mut self) -> Result<()> {
-        let Some(largest) = self.given.matrix.extreme_entry()? else {
+        let system = self.system();
+        let Some(largest) = system.matrix.extreme_entry()? else {
             return Ok(());
         };
         let factor = power_of_two_below(largest).recip();
+        let mut better = System {
+            matrix: system.matrix.scaled(factor)?,
+            ..system.clone()
+        };
         self.transform.factor = Some(factor);
-        let guess = self.given.guess.as_ref();
+        let guess = better.guess.as_ref();
         let guess = guess.map(|guess| self.transform.guess(guess)).transpose()?;
-        self.better = Some(System {
-            matrix: self.given.matrix.scaled(factor)?,
-            guess: guess.map(Cow::into_owned),
-            ..self.given.clone()
-        });
+        better.guess = guess.map(Cow::into_owned);
+        self.better = Some(better);
         let message =
             format!("entries of up to {largest:.0e}: the matrix is multiplied by a power of two");
         self.messages.push(message);
@@ -260,13 +291,25 @@ impl<'s, T: WorkingScalar> Analysis<'s, T> {
         Ok(())
     }
 
-    /// The solution of the system that was given.
-    pub(super) fn undo(self, solution: Solution<T>) -> Result<Solution<T>> {
-        let mut solution = self.transform.undo(self.given, solution)?;
+    /// Adds the messages and the time to those of the solution.
+    pub(super) fn report(self, solution: &mut Solution<T>) {
         solution.messages.splice(..0, self.messages);
         solution.setup += self.time;
-        Ok(solution)
     }
+}
+
+/// Whether rows and columns may be taken out: where the host has all of them, and nothing that was given is for the matrix as
+/// it is.
+fn may_reduce<T: Scalar>(config: &Config, given: &System<T>) -> bool {
+    let SystemMatrix::Whole(a) = &given.matrix else {
+        return false;
+    };
+    let near = given.near_nullspace.as_ref();
+    let fits = near.is_none_or(|near| near.block_size() == 1 && fits(near, a.size().rows));
+    let is_open =
+        config.preconditioner.is_auto() && !matches!(config.solver, SolverConfig::Direct(_));
+    let is_square = a.size().rows == a.size().cols;
+    is_open && config.nullspace == Nullspace::Auto && fits && is_square && !a.executor().is_device()
 }
 
 /// Whether the preconditioner may be multigrid for nodes.

@@ -1,10 +1,11 @@
-//! Signs and sizes of the entries of a matrix.
+//! Signs and sizes of the entries of matrices and vectors.
 
 use std::ops::RangeInclusive;
 
 use crate::error::Result;
 use crate::matrix::Csr;
-use crate::scalar::{Field, Scalar};
+use crate::scalar::{Field, Real, Scalar};
+use crate::vector::Vector;
 
 /// Products with larger and smaller entries may be no numbers, in single precision at least.
 const ORDINARY: RangeInclusive<f64> = 1e-30..=1e30;
@@ -65,4 +66,24 @@ fn begins_negative<T: Scalar>(a: &Csr<T>) -> Result<bool> {
         return Ok(false);
     }
     Ok(a.values_buffer().get(0)?.to_c64().re < 0.0)
+}
+
+/// The largest modulus of every column.
+pub(super) fn largest<T: Scalar>(x: &Vector<T>) -> Result<Vec<f64>> {
+    let mut largest = vec![0.0f64; x.cols()];
+    for (place, value) in x.to_vec().iter().enumerate() {
+        let largest = &mut largest[place % x.cols()];
+        *largest = value.to_c64().modulus().max(*largest);
+    }
+    if let Some(team) = x.executor().team() {
+        for largest in &mut largest {
+            *largest = team.largest(*largest)?;
+        }
+    }
+    Ok(largest)
+}
+
+/// The norm of every column.
+pub(super) fn norms<T: Scalar>(v: &Vector<T>) -> Result<Vec<f64>> {
+    Ok(v.norms()?.into_iter().map(Real::to_f64).collect())
 }

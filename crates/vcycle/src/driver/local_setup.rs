@@ -1,10 +1,12 @@
 //! A set-up of the rows of this rank, and what it leaves for the next matrix.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::analysis::{Analysis, SystemTransform};
 use super::kept::{Kept, Staleness};
 use super::ready::Ready;
+use super::reduction::{Reduction, around};
 use super::set_up::Setting;
 use super::tries::Tries;
 use super::{Solution, System, Wide};
@@ -12,6 +14,7 @@ use crate::configuration::{Config, StopConfig};
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
 use crate::registration::Symmetry;
+use crate::stop::Stop;
 use crate::vector::Vector;
 
 /// A set-up of the rows of this rank.
@@ -21,6 +24,7 @@ pub(super) struct LocalSetup<T: Wide> {
     /// The system that is solved, where the analysis has found a better one than was given.
     system: System<T>,
     transform: SystemTransform,
+    reduction: Option<Arc<Reduction<T>>>,
     pub ready: Ready<T>,
     kept: Kept,
     staleness: Staleness,
@@ -43,11 +47,13 @@ impl<T: Wide> LocalSetup<T> {
             .splice(..0, analysis.messages().iter().cloned());
         ready.setup += analysis.time;
         let (system, transform) = (analysis.system().clone(), analysis.transform.clone());
+        let reduction = analysis.reduction.clone();
         let fresh = if kept.reused() { fresh } else { 0 };
         Ok(Self {
             asked,
             system,
             transform,
+            reduction,
             ready,
             kept,
             staleness: Staleness::new(fresh),
@@ -84,13 +90,31 @@ impl<T: Wide> LocalSetup<T> {
         stop: &StopConfig,
         ws: &Workspace,
     ) -> Result<Solution<T>> {
+        let reduction = self.reduction.as_deref();
+        let left = reduction.zip(guess).map(|(one, guess)| one.gather(guess));
+        let left = left.transpose()?;
+        let guess = left.as_ref().or(guess);
+        around(reduction, given, b, stop.stop()?, ws, |b, stop| {
+            self.solve_left(given, b, guess, stop, ws)
+        })
+    }
+
+    /// Solves for the rows that are left where some are substituted.
+    fn solve_left(
+        &self,
+        given: &System<T>,
+        b: &Vector<T>,
+        guess: Option<&Vector<T>>,
+        stop: Stop,
+        ws: &Workspace,
+    ) -> Result<Solution<T>> {
         let b = self.transform.right_hand_side(b)?;
         let guess = guess.map(|guess| self.transform.guess(guess)).transpose()?;
         let (ready, chain) = (&self.ready, Cow::Borrowed(&self.ready.chain));
         let setting = Setting {
             nullspace: ready.nullspace.as_ref().map(Cow::Borrowed),
             symmetrised: ready.symmetrised.clone(),
-            ..Setting::new(&self.asked, &self.system, stop.stop()?, ws)
+            ..Setting::new(&self.asked, &self.system, stop, ws)
         };
         let mut tries = Tries::begun(setting, chain);
         tries.guess = guess.as_deref();
@@ -107,6 +131,18 @@ impl<T: Wide> LocalSetup<T> {
                 operation: "being applied by another program: it varies".to_owned(),
             });
         }
+        let Some(reduction) = &self.reduction else {
+            return self.apply_left(r, z, ws);
+        };
+        let part = reduction.right_hand_side(r, ws)?;
+        let mut left = Vector::zeros_like(&part.b)?;
+        self.apply_left(&part.b, &mut left, ws)?;
+        *z = reduction.expand(r, &part, &left)?;
+        Ok(())
+    }
+
+    /// Applies the preconditioner to the rows that are left where some are substituted.
+    fn apply_left(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let r = self.transform.right_hand_side(r)?;
         let (iteration, nullspace) = (&self.ready.made.iteration, &self.ready.nullspace);
         if nullspace.is_none() && self.transform.keeps_solutions() {

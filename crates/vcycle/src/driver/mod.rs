@@ -26,6 +26,7 @@ mod projection;
 #[cfg(test)]
 mod rank_tests;
 mod ready;
+mod reduction;
 mod refine;
 mod right_hand_side;
 mod root;

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use super::chain::ILL_CONDITIONED;
-use super::entries::power_of_two_below;
+use super::entries::{largest, norms, power_of_two_below};
 use super::inconsistent::{least_squares, norms_of_terms, outside_range, replace_columns};
 use super::projection::Projection;
 use super::{System, SystemMatrix, Wide};
 use crate::configuration::Nullspace;
 use crate::error::Result;
 use crate::executor::Workspace;
-use crate::scalar::{Field, Real, Scalar};
+use crate::scalar::Scalar;
 use crate::solver::rounding_levels;
 use crate::stop::{ColumnOutcome, Outcome, Status, Stop};
 use crate::vector::Vector;
@@ -80,6 +80,24 @@ impl<'b, T: Wide> RightHandSide<'b, T> {
             named: option != Nullspace::Auto,
         };
         Ok((made, message))
+    }
+
+    /// What was asked for where another right-hand side was solved for, and of every column the norm of what has no solution.
+    ///
+    /// # Errors
+    /// When a device fails.
+    pub(super) fn in_place_of(
+        given: &'b Vector<T>,
+        solved: Vector<T>,
+        removed: Vec<f64>,
+    ) -> Result<Self> {
+        Ok(Self {
+            given: Cow::Borrowed(given),
+            norms: norms(given)?,
+            factors: None,
+            consistent: Some((solved, removed)),
+            named: false,
+        })
     }
 
     /// What iterations solve for.
@@ -362,31 +380,11 @@ fn factors<T: Wide>(b: &Vector<T>, norms: &[f64]) -> Result<Option<Vec<f64>>> {
         .then_some(factors))
 }
 
-/// The largest modulus of every column.
-pub(super) fn largest<T: Scalar>(x: &Vector<T>) -> Result<Vec<f64>> {
-    let mut largest = vec![0.0f64; x.cols()];
-    for (place, value) in x.to_vec().iter().enumerate() {
-        let largest = &mut largest[place % x.cols()];
-        *largest = value.to_c64().modulus().max(*largest);
-    }
-    if let Some(team) = x.executor().team() {
-        for largest in &mut largest {
-            *largest = team.largest(*largest)?;
-        }
-    }
-    Ok(largest)
-}
-
 /// Multiplies every column by a factor.
 fn multiply_columns<T: Wide>(x: &mut Vector<T>, factor: impl Fn(usize) -> f64) -> Result<()> {
     let (cols, values) = (x.cols(), x.to_vec().into_iter().enumerate());
     let product = |(place, value): (usize, T)| T::from_c64(value.to_c64() * factor(place % cols));
     x.write(&values.map(product).collect::<Vec<_>>())
-}
-
-/// The norm of every column.
-fn norms<T: Scalar>(v: &Vector<T>) -> Result<Vec<f64>> {
-    Ok(v.norms()?.into_iter().map(Real::to_f64).collect())
 }
 
 fn relative(norm: f64, to: f64) -> f64 {

@@ -22,7 +22,7 @@ const DOMINANT: f64 = 0.9;
 /// This part of the rows has to be strongly dominant for its diagonal to be preconditioner enough.
 const NEARLY_ALL: f64 = 0.99;
 /// Up to this many rows a factorisation is quicker than any analysis.
-const SMALL: usize = 2_000;
+pub(super) const SMALL: usize = 2_000;
 /// Up to this many rows a matrix that looks ill-conditioned is factorised.
 const DOUBTFUL: usize = 10_000;
 /// Entries so many times others make a matrix look ill-conditioned.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::analysis::Analysis;
+use super::reduction::around;
 use super::root;
 use super::tries::Tries;
 use super::{Solution, System, Wide};
@@ -65,10 +66,16 @@ pub fn solve_system<T: Wide>(
         return root::solve(config, system, a, b, ws);
     }
     let analysis = Analysis::new(config, system)?;
-    let tries = Tries::new(config, analysis.system(), None, ws)?;
-    let b = analysis.transform.right_hand_side(b)?;
-    let solution = tries.solve(&b)?;
-    analysis.undo(solution)
+    let mut tries = Tries::new(config, analysis.system(), None, ws)?;
+    let (stop, transform) = (tries.setting.stop.clone(), &analysis.transform);
+    let reduction = analysis.reduction.as_deref();
+    let mut solution = around(reduction, system, b, stop, ws, |b, stop| {
+        tries.setting.stop = stop;
+        let b = transform.right_hand_side(b)?;
+        transform.undo(system, tries.solve(&b)?)
+    })?;
+    analysis.report(&mut solution);
+    Ok(solution)
 }
 
 #[cfg(test)]
