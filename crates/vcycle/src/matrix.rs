@@ -14,16 +14,16 @@
 //! # Ok::<(), vcycle::Error>(())
 //! ```
 
-#[doc(hidden)]
-#[cfg(feature = "metis")]
-#[doc(inline)]
-pub use vcycle_core::matrix::recursive_bisection;
 #[doc(inline)]
 pub use vcycle_core::matrix::{
     Assembly, Bsr, Coo, Csr, Defects, Dense, Distributed, Duplicates, Ell, Equilibrated, Facts,
     Format, FormatCosts, Galerkin, GridOrder, Hybrid, Matching, Mbsr, Nodes, Numbering, Partition,
     Pattern, Permutation, Scaling, SellP, SpGemm, choose_format, convert_to, galerkin,
-    nested_dissection, reverse_cuthill_mckee,
+    reverse_cuthill_mckee,
 };
+#[doc(hidden)]
+#[cfg(feature = "metis")]
+#[doc(inline)]
+pub use vcycle_core::matrix::{nested_dissection, recursive_bisection};
 #[doc(inline)]
 pub use vcycle_core::size::Extent;

@@ -23,16 +23,16 @@ mod tests;
 pub(crate) use self::csr::testing::of_rows;
 pub use bsr::Bsr;
 pub use coo::Coo;
-#[cfg(feature = "metis")]
-pub use csr::recursive_bisection;
 pub use csr::{
     Accumulator, Rows, RowsOf, ShortRow, balance, build, check_product, cut_rows, fill_rows,
     fill_rows_with, ranges, zeroed,
 };
 pub use csr::{
     Assembly, Csr, Defects, Duplicates, Equilibrated, Facts, Galerkin, Matching, Nodes, Numbering,
-    Pattern, Permutation, Scaling, SpGemm, galerkin, nested_dissection, reverse_cuthill_mckee,
+    Pattern, Permutation, Scaling, SpGemm, galerkin, reverse_cuthill_mckee,
 };
+#[cfg(feature = "metis")]
+pub use csr::{dissect, nested_dissection, recursive_bisection};
 pub use dense::Dense;
 pub use distributed::{
     CellBox, CellMoves, CellOrder, DeviceHalo, Distributed, Gathered, GridOrder, GridPart, Halo,

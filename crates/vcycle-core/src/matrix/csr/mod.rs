@@ -4,12 +4,9 @@ mod accumulator;
 mod add;
 mod apply;
 mod assembly;
-#[cfg(feature = "metis")]
-mod bisection;
 mod build;
 mod copies;
 mod defects;
-mod dissection;
 mod equilibrate;
 mod factor;
 mod facts;
@@ -19,6 +16,8 @@ mod in_blocks;
 #[cfg(test)]
 mod kernel_tests;
 mod matching;
+#[cfg(feature = "metis")]
+mod metis;
 mod nodes;
 mod norms;
 #[cfg(test)]
@@ -45,17 +44,16 @@ pub use crate::arrays::{Csr, Pattern};
 pub use crate::cut::balance;
 pub use accumulator::{Accumulator, ShortRow};
 pub use assembly::Assembly;
-#[cfg(feature = "metis")]
-pub use bisection::recursive_bisection;
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub use defects::Defects;
-pub use dissection::nested_dissection;
 pub use equilibrate::{Equilibrated, Scaling};
 pub(crate) use factor::Stacked;
 pub use facts::Facts;
 pub(crate) use galerkin::galerkin_stacked;
 pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
+#[cfg(feature = "metis")]
+pub use metis::{dissect, nested_dissection, recursive_bisection};
 pub(super) use nodes::{Evidence, LARGEST, Labels};
 pub use nodes::{Nodes, Numbering};
 pub(crate) use norms::{largest, modulus};

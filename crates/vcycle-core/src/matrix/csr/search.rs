@@ -43,21 +43,11 @@ impl Search {
         self.graph.range(vertex as usize).len()
     }
 
-    /// Forgets the vertices met before and meets these.
-    pub fn meet(&mut self, vertices: &[u32]) {
-        self.searches += 1;
-        for &vertex in vertices {
-            self.met[vertex as usize] = self.searches;
-        }
-    }
-
-    pub fn has_met(&self, vertex: u32) -> bool {
-        self.met[vertex as usize] == self.searches
-    }
-
     /// The vertices that can be reached by way of those inside.
     fn levels(&mut self, start: u32, is_inside: impl Fn(u32) -> bool) -> Levels {
-        self.meet(&[start]);
+        // Vertices met before are forgotten.
+        self.searches += 1;
+        self.met[start as usize] = self.searches;
         let (mut found, mut levels, mut next) = (vec![start], vec![0], 0);
         while next < found.len() {
             let end = found.len();

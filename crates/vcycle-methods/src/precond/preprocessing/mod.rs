@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::executor::Workspace;
 use crate::host_stages::PREPROCESSING;
 use crate::linop::{Factory, LinOp, Product, Size};
-use crate::matrix::{Csr, Pattern, Permutation, Scaling, nested_dissection, reverse_cuthill_mckee};
+use crate::matrix::{Csr, Pattern, Permutation, Scaling, reverse_cuthill_mckee};
 use crate::operations::on_host;
 use crate::scalar::{Field, Mixes, Scalar};
 use crate::text;
@@ -300,6 +300,17 @@ fn order(reorder: Reorder, pattern: &Arc<Pattern>) -> Result<Permutation> {
 
 #[cfg(feature = "direct")]
 use crate::solver::minimum_degree;
+
+#[cfg(feature = "metis")]
+use crate::matrix::nested_dissection;
+
+#[cfg(not(feature = "metis"))]
+fn nested_dissection(_: &Pattern) -> Result<Permutation> {
+    Err(Error::Unsupported {
+        component: "this build, which has no METIS,".to_owned(),
+        operation: "reordering by nd".to_owned(),
+    })
+}
 
 #[cfg(not(feature = "direct"))]
 fn minimum_degree(_: &Pattern) -> Result<Permutation> {

@@ -87,6 +87,26 @@ impl Quality {
     }
 }
 
+/// The relative residual of a system that has a solution, one of random numbers.
+pub(super) fn solution_error<F: Field>(
+    inverse: &dyn LinOp<F>,
+    a: &Csr<F>,
+    ws: &Workspace,
+) -> Result<f64> {
+    let mut numbers = Numbers(2);
+    let n = a.size().rows;
+    let known: Vec<F> = (0..n).map(|_| F::from_f64(numbers.next())).collect();
+    let given: Vec<F> = (0..n).map(|row| product(a, row, &known)).collect();
+    let b = Vector::from_column(inverse.executor(), given.clone());
+    let mut x = Vector::<F>::zeros_like(&b)?;
+    inverse.apply(&b, &mut x, ws)?;
+    let solution = x.to_vec();
+    let residuals: Vec<F> = (0..n)
+        .map(|row| given[row] - product(a, row, &solution))
+        .collect();
+    Ok(norm(&residuals) / norm(&given).max(f64::MIN_POSITIVE))
+}
+
 /// Fails for a row or column without entries.
 pub(super) fn check_no_empty_line<F: Field>(a: &Csr<F>) -> Result<()> {
     let n = a.size().rows;
@@ -113,17 +133,6 @@ pub(super) fn check_no_empty_line<F: Field>(a: &Csr<F>) -> Result<()> {
         None => Ok(()),
         Some(column) => Err(empty("column", column)),
     }
-}
-
-/// Whether a matrix is its own adjoint.
-pub(super) fn is_hermitian<F: Field>(a: &Csr<F>) -> bool {
-    (0..a.size().rows).all(|row| {
-        let (columns, values) = a.row(row);
-        columns.iter().zip(values).all(|(&column, value)| {
-            a.entry(column as usize, row)
-                .is_some_and(|mirrored| mirrored == value.conj())
-        })
-    })
 }
 
 /// The norm of the terms of `A x` in a row.

@@ -1,26 +1,33 @@
-//! The inverse of a matrix by its factors: dense fronts on a device, those of the crate `faer` on the host.
+//! The inverse of a matrix by its factors, on the host or on a device.
 
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
-use vcycle_direct::{Failure, Memory, Number, Rows, System};
+use vcycle_direct::{Method, Number};
 
-use super::checks::Quality;
+use super::WHAT;
+use super::checks::{Quality, solution_error};
+use super::host::{HostFactors, Plan};
+use super::preparation::Structure;
 use super::tree::tree;
 use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor, Pooled, Workspace};
+use crate::executor::{Buffer, Executor, Workspace};
 use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
 use crate::matrix::Csr;
 use crate::operations::multifrontal::{self, Fronts};
+use crate::operations::remark;
 use crate::scalar::{Field, Scalar};
 use crate::vector::Vector;
 
-const WHAT: &str = "the factorisation of solver `direct`";
+/// Pivots of this size are zero but for rounding, in a matrix whose rows and columns have entries of about one.
+const ZERO: f64 = 1e-13;
+/// Up to this relative residual a system that has a solution is solved.
+const SOLVED: f64 = 1e-6;
 
 /// What is known of a matrix whatever its values are.
 #[derive(Clone, Debug)]
 pub(super) enum Symbolic {
-    Host(vcycle_direct::Symbolic),
+    Host(Plan),
     Device(Arc<Fronts>),
 }
 
@@ -29,17 +36,18 @@ pub(super) struct Inverse<F> {
     executor: Executor,
     n: usize,
     factors: Factors<F>,
+    symbolic: Symbolic,
 }
 
 enum Factors<F> {
-    Host(Box<dyn vcycle_direct::Factors<F>>, usize),
+    Host(HostFactors<F>),
     Device(Arc<Fronts>, Buffer<F>),
 }
 
-impl<F> Debug for Inverse<F> {
+impl<F: Field + Number> Debug for Inverse<F> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let method = match &self.factors {
-            Factors::Host(factors, _) => factors.method(),
+            Factors::Host(factors) => factors.method().name(),
             Factors::Device(..) => "fronts",
         };
         write!(f, "direct solver ({method}, {} rows)", self.n)
@@ -47,11 +55,12 @@ impl<F> Debug for Inverse<F> {
 }
 
 impl<F: Field + Number> Inverse<F> {
-    fn new(a: &Csr<F>, factors: Factors<F>) -> Self {
+    fn new(a: &Csr<F>, factors: Factors<F>, symbolic: Symbolic) -> Self {
         Self {
             executor: a.executor().clone(),
             n: a.size().rows,
             factors,
+            symbolic,
         }
     }
 
@@ -61,28 +70,65 @@ impl<F: Field + Number> Inverse<F> {
     /// For a singular matrix, and when memory is short.
     pub fn by_host(
         a: &Csr<F>,
-        hermitian: bool,
+        structure: Structure,
         known: Option<&Symbolic>,
         ws: &Workspace,
     ) -> Result<Self> {
-        let known = match known {
-            Some(Symbolic::Host(symbolic)) => Some(symbolic),
-            Some(Symbolic::Device(_)) | None => None,
+        if let Some(Symbolic::Host(plan)) = known
+            && let Ok(Some(made)) = Self::by_plan(a, plan, ws)
+            && Quality::of(&made, a, ws)?.is_good()
+        {
+            return Ok(made);
+        }
+        let mut plan = Plan::new(a, structure, ws)?;
+        let mut made = Self::by_plan(a, &plan, ws)?;
+        if made.is_none() {
+            plan = plan.indefinite();
+            made = Self::by_plan(a, &plan, ws)?;
+        }
+        if let Some(made) = made {
+            let quality = Quality::of(&made, a, ws)?;
+            quality.check_regular()?;
+            if quality.is_good() || plan.method() == Method::Lu {
+                return Ok(made);
+            }
+        }
+        Self::by_host(a, Structure::General, None, ws)
+    }
+
+    /// Of a matrix some of whose rows depend on others, by the host.
+    ///
+    /// # Errors
+    /// Where the factors do not solve systems that have a solution, and when memory is short.
+    pub fn of_singular(a: &Csr<F>, structure: Structure, ws: &Workspace) -> Result<Self> {
+        let plan = Plan::of_singular(a, structure, ws)?;
+        let singular = |reason| Error::Singular {
+            component: "direct",
+            reason,
         };
-        let columns: Vec<usize> = a.columns().iter().map(|&column| column as usize).collect();
-        let rows = Rows {
-            offsets: a.offsets(),
-            columns: &columns,
-            values: a.values(),
-            hermitian,
-            memory: a.executor().on_host().available_memory(),
+        let Some(factors) = plan.factorise(a, Some(ZERO), ws)? else {
+            return Err(singular("no factors".to_owned()));
         };
-        let factors = on_threads(a.executor(), |threads| F::factorise(rows, known, threads))
-            .map_err(|failure| named(failure, a))?;
-        let bytes = factors.bytes().max(a.bytes());
-        let made = Self::new(a, Factors::Host(factors, bytes));
-        Quality::of(&made, a, ws)?.check_regular()?;
+        let dependent = factors.dependent();
+        let made = Self::new(a, Factors::Host(factors), Symbolic::Host(plan));
+        let error = solution_error(&made, a, ws)?;
+        if error > SOLVED || error.is_nan() {
+            let reason = format!("{dependent} of its rows depend on others up to rounding");
+            return Err(singular(reason));
+        }
+        if dependent > 0 {
+            remark(format!(
+                "direct: the matrix is singular, {dependent} of its rows depend on others: their unknowns are set to zero, which is \
+                 one of many solutions where there is any"
+            ));
+        }
         Ok(made)
+    }
+
+    fn by_plan(a: &Csr<F>, plan: &Plan, ws: &Workspace) -> Result<Option<Self>> {
+        let made = plan.factorise(a, None, ws)?;
+        let symbolic = || Symbolic::Host(plan.clone());
+        Ok(made.map(|factors| Self::new(a, Factors::Host(factors), symbolic())))
     }
 
     /// Of a matrix on a device, with the fronts of another one of the same pattern. None where pivots are too small.
@@ -91,7 +137,7 @@ impl<F: Field + Number> Inverse<F> {
     /// For a matrix that is singular whatever its values are, and when memory is short.
     pub fn by_device(
         a: &Csr<F>,
-        hermitian: bool,
+        structure: Structure,
         known: Option<&Symbolic>,
         ws: &Workspace,
     ) -> Result<Option<Self>> {
@@ -103,7 +149,7 @@ impl<F: Field + Number> Inverse<F> {
         // Other values may need another matching.
         let tree = {
             let _stage = ws.stage("order and fill", 0);
-            tree(&a.copy_to(&a.executor().on_host())?, hermitian)?
+            tree(&a.copy_to(&a.executor().on_host())?, structure)?
         };
         let executor = a.executor();
         let bytes = tree.values().saturating_mul(size_of::<F>());
@@ -122,17 +168,15 @@ impl<F: Field + Number> Inverse<F> {
         let Some(values) = values else {
             return Ok(None);
         };
-        let made = Self::new(a, Factors::Device(fronts, values));
+        let symbolic = Symbolic::Device(Arc::clone(&fronts));
+        let made = Self::new(a, Factors::Device(fronts, values), symbolic);
         let is_good = Quality::of::<F>(&made, a, ws)?.is_good();
         Ok(is_good.then_some(made))
     }
 
     /// What matrices of the same pattern share.
     pub fn symbolic(&self) -> Symbolic {
-        match &self.factors {
-            Factors::Host(factors, _) => Symbolic::Host(factors.symbolic()),
-            Factors::Device(fronts, _) => Symbolic::Device(Arc::clone(fronts)),
-        }
+        self.symbolic.clone()
     }
 
     /// `x = A^-1 b`, or with a transpose of `A`.
@@ -156,40 +200,15 @@ impl<F: Field + Number> Inverse<F> {
                 fronts.solve(values, transposed, &work, scratch, &mut solution)?;
                 return x.copy_from(&*solution);
             }
-            Factors::Host(factors, _) if self.executor.is_device() => {
+            Factors::Host(factors) if self.executor.is_device() => {
                 let mut here = ws.vector::<F>(&self.executor.on_host(), b.rows(), b.cols())?;
                 work.read(here.host_mut()?)?;
-                self.solve_in_place(factors.as_ref(), transposed, &mut here, ws)?;
+                factors.solve(transposed, &mut here, ws)?;
                 work.write(here.host()?)?;
             }
-            Factors::Host(factors, _) => {
-                self.solve_in_place(factors.as_ref(), transposed, &mut work, ws)?;
-            }
+            Factors::Host(factors) => factors.solve(transposed, &mut work, ws)?,
         }
         x.copy_from(&*work)
-    }
-
-    /// Replaces right-hand sides on the host by solutions.
-    fn solve_in_place(
-        &self,
-        factors: &dyn vcycle_direct::Factors<F>,
-        transposed: Option<Transpose>,
-        b: &mut Vector<F>,
-        ws: &Workspace,
-    ) -> Result<()> {
-        let system = match transposed {
-            None => System::Plain,
-            Some(Transpose::Plain) => System::Transposed,
-            Some(Transpose::Conjugate) => System::Adjoint,
-        };
-        let (cols, host) = (b.cols(), self.executor.on_host());
-        let need = factors.memory(cols, host.threads());
-        let mut stack = ws.take::<Stack>(&host, need, 1)?;
-        let (values, memory) = (b.host_mut()?, &mut stack.memory);
-        on_threads(&host, |threads| {
-            factors.solve(system, values, cols, threads, memory);
-        });
-        Ok(())
     }
 }
 
@@ -218,71 +237,12 @@ impl<F: Field + Number, T: Scalar> LinOp<T> for Inverse<F> {
 
     fn footprint(&self) -> Footprint {
         let (moved, more) = match &self.factors {
-            Factors::Host(_, bytes) => (*bytes, 0),
+            Factors::Host(factors) => (factors.bytes(), 0),
             Factors::Device(fronts, values) => (values.bytes(), fronts.bytes()),
         };
         Footprint {
             held: moved + more,
             moved,
         }
-    }
-}
-
-/// Why there are no factors, as an error of this library.
-fn named<F: Field>(failure: Failure, a: &Csr<F>) -> Error {
-    match failure {
-        Failure::NoPivot { .. } => Error::Singular {
-            component: "direct",
-            reason: failure.to_string(),
-        },
-        Failure::OutOfMemory { bytes } => {
-            let host = a.executor().on_host();
-            let (needed, available) = (bytes.unwrap_or_else(|| a.bytes()), host.available_memory());
-            let executor = host.name().to_owned();
-            match available {
-                Some(available) if needed > available => Error::NotEnoughMemory {
-                    what: WHAT.to_owned(),
-                    needed,
-                    available,
-                    executor,
-                },
-                // The system refused what it seemed to have.
-                _ => Error::OutOfMemory {
-                    bytes: needed,
-                    executor,
-                },
-            }
-        }
-    }
-}
-
-/// Runs `work` on the threads of the executor, or of the host of a device.
-fn on_threads<R: Send>(executor: &Executor, work: impl FnOnce(usize) -> R + Send) -> R {
-    let executor = executor.on_host();
-    let threads = executor.threads();
-    match executor.pool() {
-        Some(pool) => pool.install(|| work(threads)),
-        None => work(threads),
-    }
-}
-
-/// Memory for faer's solves.
-struct Stack {
-    executor: Executor,
-    memory: Memory,
-}
-
-impl Pooled for Stack {
-    fn allocate(executor: &Executor, bytes: usize, _cols: usize) -> Result<Self> {
-        Ok(Self {
-            executor: executor.clone(),
-            memory: Memory::new(bytes).ok_or_else(|| Error::OutOfMemory {
-                bytes,
-                executor: executor.name().to_owned(),
-            })?,
-        })
-    }
-    fn executor(&self) -> &Executor {
-        &self.executor
     }
 }

@@ -1,8 +1,9 @@
 //! Sparse direct factorisation.
 
 mod checks;
-mod elimination;
+mod host;
 mod inverse;
+mod preparation;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -19,21 +20,23 @@ use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::registration::preconditioner;
 use crate::scalar::{Field, Kind, Scalar, c64};
-use checks::{check_no_empty_line, is_hermitian};
+use checks::check_no_empty_line;
 use inverse::{Inverse, Symbolic};
+use preparation::Structure;
 pub(crate) use tree::minimum_degree;
 
 preconditioner! {
     /// A sparse direct factorisation as an operator: `x = A^-1 b` up to rounding.
     ///
-    /// Hermitian matrices are factorised by Cholesky with an approximate minimum degree ordering;
-    /// others, and those that turn out not to be positive definite, by LU with column ordering and
-    /// partial pivoting. The work is done by the crate `faer`, on the threads of the executor, in double precision
-    /// whatever the matrix is stored in.
+    /// Unknowns are ordered by approximate minimum degree or, where METIS is compiled in, by nested dissection, whatever
+    /// leads to fewer operations. Hermitian matrices are factorised by Cholesky if they are positive definite and by `L D L^H`
+    /// with pivots of one and two rows if not, complex symmetric ones by `L D L^T`, all others by LU. Fronts are dense
+    /// matrices (Duff and Reid 1983); a pivot that is too small for its column is left for a later one. Where diagonal entries
+    /// are small, large ones are matched to the diagonal and the matrix is scaled before (Duff and Koster 2001). The work is
+    /// done on the threads of the executor, in double precision whatever the matrix is stored in.
     ///
-    /// On a device the host finds order and fill, and the device factorises and solves: by LU on dense fronts
-    /// (Duff and Reid 1983), with rows matched and scaled before so that large entries stand on the diagonal. Pivots are taken
-    /// as they come then. Where they turn out to be too small for that the host factorises, and a message says so.
+    /// On a device the host finds order and fill, and the device factorises and solves, by LU. Pivots are taken
+    /// as they come. Where they turn out to be too small for that the host factorises, and a message says so.
     ///
     /// [`setup`](Self::setup) keeps order and fill for matrices with other values.
     ///
@@ -53,7 +56,11 @@ preconditioner! {
     /// assert_eq!(solver.solve(&b, &mut x)?.iterations, 1);
     /// # Ok::<(), vcycle::Error>(())
     /// ```
-    pub struct Direct {}
+    pub struct Direct {
+        /// Whether a singular matrix is factorised, too, by the host: unknowns without a pivot become zero, and `x` solves
+        /// `A x = b` for every `b` that allows a solution. Otherwise it is an error.
+        pub singular: bool = true,
+    }
     // The size of factors shows when the unknowns are ordered, and is compared with what is free then.
     name: "direct", summary: "A factorisation, refined.", after_colon: &[], needs: &[Entries],
     support: Support::own_rows(&[PIVOTS]), symmetry: Symmetric, memory: Memory::vectors(2),
@@ -80,7 +87,7 @@ impl Direct {
     /// ```
     ///
     /// # Errors
-    /// For matrices that are singular, not square or not finite, and where the factors do not fit in memory.
+    /// For matrices that are singular unless that is allowed, not square or not finite, and where the factors do not fit in memory.
     pub fn setup<T: Scalar>(
         &self,
         a: &Arc<dyn LinOp<T>>,
@@ -88,9 +95,13 @@ impl Direct {
     ) -> Result<(DirectSetup, Arc<dyn LinOp<T>>)> {
         let _stage = ws.stage("direct set-up", 0);
         let a = square(a.as_ref())?;
-        let (symbolic, inverse) = factorised(&a, None, ws)?;
-        let pattern = Arc::clone(a.pattern());
-        Ok((DirectSetup { pattern, symbolic }, inverse))
+        let (symbolic, inverse) = factorised(&a, None, self.singular, ws)?;
+        let setup = DirectSetup {
+            pattern: Arc::clone(a.pattern()),
+            singular: self.singular,
+            symbolic,
+        };
+        Ok((setup, inverse))
     }
 }
 
@@ -99,6 +110,7 @@ impl Direct {
 #[derive(Clone, Debug)]
 pub struct DirectSetup {
     pattern: Arc<Pattern>,
+    singular: bool,
     symbolic: Symbolic,
 }
 
@@ -130,7 +142,7 @@ impl DirectSetup {
                 reason: "the matrix has not the pattern of the one that was set up".to_owned(),
             });
         }
-        let (symbolic, inverse) = factorised(&a, Some(&self.symbolic), ws)?;
+        let (symbolic, inverse) = factorised(&a, Some(&self.symbolic), self.singular, ws)?;
         self.symbolic = symbolic;
         Ok(inverse)
     }
@@ -141,15 +153,22 @@ fn square<T: Scalar>(a: &dyn LinOp<T>) -> Result<std::borrow::Cow<'_, Csr<T>>> {
     entries(a, "direct")
 }
 
+const WHAT: &str = "the factorisation of solver `direct`";
+
 /// What is known of a matrix whatever its values are, and its inverse.
 type Made<T> = (Symbolic, Arc<dyn LinOp<T>>);
 
-fn factorised<T: Scalar>(a: &Csr<T>, known: Option<&Symbolic>, ws: &Workspace) -> Result<Made<T>> {
+fn factorised<T: Scalar>(
+    a: &Csr<T>,
+    known: Option<&Symbolic>,
+    singular: bool,
+    ws: &Workspace,
+) -> Result<Made<T>> {
     // Constants: only one of the branches is compiled for a type.
     if const { matches!(T::KIND, Kind::F64 | Kind::F32) } {
-        factors::<f64, T>(&a.convert()?, known, ws)
+        factors::<f64, T>(&a.convert()?, known, singular, ws)
     } else if const { T::KIND.is_complex() } {
-        factors::<c64, T>(&a.convert()?, known, ws)
+        factors::<c64, T>(&a.convert()?, known, singular, ws)
     } else {
         Err(Error::Unsupported {
             component: "direct".to_owned(),
@@ -161,21 +180,33 @@ fn factorised<T: Scalar>(a: &Csr<T>, known: Option<&Symbolic>, ws: &Workspace) -
 fn factors<F: Field + Number, T: Scalar>(
     a: &Csr<F>,
     known: Option<&Symbolic>,
+    singular: bool,
     ws: &Workspace,
 ) -> Result<Made<T>> {
     a.check_finite()?;
+    let structure = Structure::of(a);
+    let made = match regular(a, structure, known, ws) {
+        Err(Error::Singular { .. }) if singular => Inverse::of_singular(a, structure, ws),
+        made => made,
+    };
+    let inverse = made?;
+    Ok((inverse.symbolic(), Arc::new(inverse)))
+}
+
+fn regular<F: Field + Number>(
+    a: &Csr<F>,
+    structure: Structure,
+    known: Option<&Symbolic>,
+    ws: &Workspace,
+) -> Result<Inverse<F>> {
     check_no_empty_line(a)?;
-    let is_hermitian = is_hermitian(a);
     let by_device = match a.executor().is_device() {
-        true => Inverse::by_device(a, is_hermitian, known, ws)?,
+        true => Inverse::by_device(a, structure, known, ws)?,
         false => None,
     };
-    let inverse = match by_device {
-        Some(inverse) => inverse,
-        None => {
-            on_host(a.executor(), PIVOTS);
-            Inverse::by_host(a, is_hermitian, known, ws)?
-        }
-    };
-    Ok((inverse.symbolic(), Arc::new(inverse)))
+    if let Some(inverse) = by_device {
+        return Ok(inverse);
+    }
+    on_host(a.executor(), PIVOTS);
+    Inverse::by_host(a, structure, known, ws)
 }

@@ -1,22 +1,22 @@
-//! The elimination tree of a symmetric pattern, and which of its columns are eliminated together.
+//! The elimination tree of a symmetric graph, and which of its columns are eliminated together.
 
 use std::ops::Range;
 
-use crate::matrix::Pattern;
+use crate::graph::Graph;
 
 /// No vertex.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 /// Subtrees of so few columns are eliminated together, whatever fill that adds.
-const SMALL: usize = 32;
+const SMALL: usize = 16;
 /// Up to so many columns a group may have this share of zeros; the last one is for all others.
-const ZEROS: [(usize, f64); 3] = [(32, 0.5), (128, 0.2), (usize::MAX, 0.05)];
+const ZEROS: [(usize, f64); 4] = [(16, 0.6), (32, 0.4), (96, 0.15), (usize::MAX, 0.05)];
 
-/// How a symmetric pattern is eliminated in an order of its vertices (Liu 1990).
+/// How a symmetric graph is eliminated in an order of its vertices (Liu 1990).
 ///
 /// The order is changed to a postorder of the tree, which does not change the fill: a subtree then has consecutive
 /// columns.
 #[derive(Debug)]
-pub(super) struct Elimination {
+pub(crate) struct Elimination {
     /// The vertex of every column.
     pub order: Vec<u32>,
     /// The column of every vertex.
@@ -29,18 +29,15 @@ pub(super) struct Elimination {
 
 /// Consecutive columns that are eliminated together.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// The columns.
     pub columns: Range<usize>,
     /// Rows below that their elimination changes.
     pub below: usize,
-    /// The first of them, in whose group they are next.
-    pub next: Option<usize>,
 }
 
 impl Elimination {
-    /// Of a pattern that is symmetric.
-    pub fn new(graph: &Pattern, order: &[u32]) -> Self {
+    pub fn new(graph: &Graph, order: &[u32]) -> Self {
         let places = inverse(order);
         let parents = parents(graph, order, &places);
         let post = postorder(&parents);
@@ -59,6 +56,14 @@ impl Elimination {
             parents,
             counts,
         }
+    }
+
+    /// Multiplications and additions of a symmetric factorisation, about.
+    pub fn operations(&self) -> f64 {
+        self.counts
+            .iter()
+            .map(|&count| f64::from(count).powi(2))
+            .sum()
     }
 
     /// The groups of columns, the first ones first.
@@ -86,14 +91,9 @@ impl Elimination {
             }
             groups.push(next);
         }
-        let group = |columns: Range<usize>| {
-            let last = columns.end - 1;
-            let next = self.parents[last];
-            Group {
-                below: self.below(last),
-                next: (next != NONE).then_some(next as usize),
-                columns,
-            }
+        let group = |columns: Range<usize>| Group {
+            below: self.below(columns.end - 1),
+            columns,
         };
         groups.into_iter().map(group).collect()
     }
@@ -133,7 +133,7 @@ impl Elimination {
     }
 }
 
-fn inverse(order: &[u32]) -> Vec<u32> {
+pub(crate) fn inverse(order: &[u32]) -> Vec<u32> {
     let mut places = vec![0; order.len()];
     for (place, &vertex) in order.iter().enumerate() {
         places[vertex as usize] = place as u32;
@@ -141,26 +141,23 @@ fn inverse(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// The columns before each that it has an entry with.
-fn before<'a>(
-    graph: &'a Pattern,
+/// The columns of the neighbours of a column.
+fn coupled<'a>(
+    graph: &'a Graph,
     order: &'a [u32],
     places: &'a [u32],
     column: usize,
 ) -> impl Iterator<Item = usize> + 'a {
-    let neighbours = &graph.columns()[graph.range(order[column] as usize)];
-    let columns = neighbours
-        .iter()
-        .map(|&vertex| places[vertex as usize] as usize);
-    columns.filter(move |&other| other < column)
+    let neighbours = graph.of(order[column] as usize).iter();
+    neighbours.map(|&vertex| places[vertex as usize] as usize)
 }
 
 /// The elimination tree, by paths that are shortened as they are walked.
-fn parents(graph: &Pattern, order: &[u32], places: &[u32]) -> Vec<u32> {
+fn parents(graph: &Graph, order: &[u32], places: &[u32]) -> Vec<u32> {
     let n = order.len();
     let (mut parents, mut ancestors) = (vec![NONE; n], vec![NONE; n]);
     for column in 0..n {
-        for mut at in before(graph, order, places, column) {
+        for mut at in coupled(graph, order, places, column).filter(|&other| other < column) {
             while at < column {
                 let next = std::mem::replace(&mut ancestors[at], column as u32);
                 if next == NONE {
@@ -201,53 +198,112 @@ fn postorder(parents: &[u32]) -> Vec<u32> {
     order
 }
 
-/// Entries of the columns of `L`: row `i` has one in every column on the ways from its entries to `i`.
-fn counts(graph: &Pattern, order: &[u32], places: &[u32], parents: &[u32]) -> Vec<u32> {
+/// Entries of the columns of `L` in time that hardly exceeds that of looking at the graph (Gilbert, Ng and Peyton 1994).
+///
+/// Row `i` of `L` is the subtree that leads from the neighbours of `i` to `i`. A column counts the leaves of such subtrees
+/// below it, less those of them that meet.
+fn counts(graph: &Graph, order: &[u32], places: &[u32], parents: &[u32]) -> Vec<u32> {
     let n = order.len();
-    let (mut counts, mut seen) = (vec![1; n], vec![NONE; n]);
-    for row in 0..n {
-        seen[row] = row as u32;
-        for mut at in before(graph, order, places, row) {
-            while seen[at] != row as u32 {
-                seen[at] = row as u32;
-                counts[at] += 1;
-                at = parents[at] as usize;
-            }
+    let mut first: Vec<u32> = (0..n as u32).collect();
+    let mut changes = vec![1_i64; n];
+    for column in 0..n {
+        if parents[column] != NONE {
+            let parent = parents[column] as usize;
+            first[parent] = first[parent].min(first[column]);
+            changes[parent] = 0;
         }
     }
-    counts
+    // The last leaf that was seen of a row's subtree, and the first descendant of the leaves seen so far.
+    let (mut leaves, mut seen) = (vec![NONE; n], vec![NONE; n]);
+    let mut ancestors: Vec<u32> = (0..n as u32).collect();
+    for column in 0..n {
+        if parents[column] != NONE {
+            changes[parents[column] as usize] -= 1;
+        }
+        for row in coupled(graph, order, places, column).filter(|&row| row > column) {
+            if seen[row] != NONE && first[column] <= seen[row] {
+                continue;
+            }
+            seen[row] = first[column];
+            changes[column] += 1;
+            let before = std::mem::replace(&mut leaves[row], column as u32);
+            if before != NONE {
+                changes[root(&mut ancestors, before)] -= 1;
+            }
+        }
+        if parents[column] != NONE {
+            ancestors[column] = parents[column];
+        }
+    }
+    for column in 0..n {
+        if parents[column] != NONE {
+            changes[parents[column] as usize] += changes[column];
+        }
+    }
+    changes.into_iter().map(|count| count as u32).collect()
+}
+
+/// The root of the tree that a column is in by now; paths are halved on the way.
+fn root(ancestors: &mut [u32], mut column: u32) -> usize {
+    while ancestors[column as usize] != column {
+        let next = ancestors[ancestors[column as usize] as usize];
+        ancestors[column as usize] = next;
+        column = next;
+    }
+    column as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
-    use crate::matrix::nested_dissection;
-    use crate::solver::testing;
+    use crate::testing::{grid, natural};
 
-    #[test]
-    fn groups_cover_all_columns_and_lead_to_the_root() {
-        let a = testing::laplacian_2d::<f64>(&Executor::reference(), 20);
-        let order = nested_dissection(a.pattern()).unwrap();
-        let groups = Elimination::new(a.pattern(), order.order()).groups();
-        let mut end = 0;
-        for group in &groups {
-            assert_eq!(group.columns.start, end);
-            end = group.columns.end;
-            assert!(group.next.is_none_or(|next| next >= end));
-            assert_eq!(group.next.is_none(), group.below == 0);
+    /// Counts by the definition: every row marks the columns on the ways from its entries.
+    fn counted(graph: &Graph, elimination: &Elimination) -> Vec<u32> {
+        let n = graph.len();
+        let (mut counts, mut seen) = (vec![1; n], vec![NONE; n]);
+        for row in 0..n {
+            seen[row] = row as u32;
+            let entries = coupled(graph, &elimination.order, &elimination.places, row);
+            for mut at in entries.filter(|&other| other < row) {
+                while seen[at] != row as u32 {
+                    seen[at] = row as u32;
+                    counts[at] += 1;
+                    at = elimination.parents[at] as usize;
+                }
+            }
         }
-        assert_eq!(end, 400);
-        assert!(groups.len() < 40, "{}", groups.len());
+        counts
     }
 
     #[test]
     fn columns_are_counted() {
+        let graph = grid(12, 9).graph();
+        for order in [
+            natural(graph.len()),
+            crate::order::minimum_degree(&graph).unwrap(),
+        ] {
+            let elimination = Elimination::new(&graph, &order);
+            assert_eq!(elimination.counts, counted(&graph, &elimination));
+        }
         // A chain in its order: every column has one entry below.
-        let a = testing::laplacian_1d::<f64>(&Executor::reference(), 5);
-        let order: Vec<u32> = (0..5).collect();
-        let elimination = Elimination::new(a.pattern(), &order);
+        let chain = grid(5, 1).graph();
+        let elimination = Elimination::new(&chain, &natural(5));
         assert_eq!(elimination.counts, [2, 2, 2, 2, 1]);
         assert_eq!(elimination.parents, [1, 2, 3, 4, NONE]);
+    }
+
+    #[test]
+    fn groups_cover_all_columns() {
+        let graph = grid(20, 20).graph();
+        let order = crate::order::minimum_degree(&graph).unwrap();
+        let groups = Elimination::new(&graph, &order).groups();
+        let mut end = 0;
+        for group in &groups {
+            assert_eq!(group.columns.start, end);
+            end = group.columns.end;
+        }
+        assert_eq!(end, 400);
+        assert!(groups.len() < 80, "{}", groups.len());
     }
 }
