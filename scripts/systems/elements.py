@@ -28,7 +28,6 @@ from skfem import (
     MeshQuad,
     MeshTet,
     MeshTri,
-    asm,
     condense,
     enforce,
 )

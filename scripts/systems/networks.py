@@ -139,7 +139,7 @@ def graph_roads(quick):
 
 @system
 def pagerank(quick):
-    """Ranks of pages of a directed graph with hubs, damped by 0.99: not symmetric, with pages that link nowhere."""
+    """Ranks of pages of a directed graph with hubs, damped by 0.99, with pages that link nowhere."""
     size, draw = (500 if quick else 60000), np.random.default_rng(7)
     to = np.minimum(size * draw.power(3.0, 6 * size), size - 1).astype(int)
     source = draw.integers(0, size, 6 * size)
@@ -191,7 +191,6 @@ def circuit_transistors(quick):
                               draw.uniform(-12, -9, stages), draw.uniform(-5, -3, stages), draw.uniform(-4, 0, stages), draw.uniform(-6, -4, len(node[::10]))])
     conductances = grounded_laplacian(i[i != j], j[i != j], g[i != j], size, 1e-12)
     gain = 10 ** draw.uniform(-3, 0, stages)
-    one = np.arange(stages)
     to_ground = sparse.coo_array((10 ** draw.uniform(-4, -2, stages), (emitter, emitter)), shape=(size, size))
     controlled = [(collector, base, gain), (collector, emitter, -gain), (emitter, base, -gain), (emitter, emitter, gain)]
     conductances = conductances + to_ground + sum(sparse.coo_array((v, (r, c)), shape=(size, size)) for r, c, v in controlled)
@@ -199,7 +198,8 @@ def circuit_transistors(quick):
     coils = node[::5]
     across = base[coils // 4]
     ones = np.ones(len(coils))
-    incidence = sparse.coo_array((np.concatenate([ones, -ones]), (np.concatenate([coils, across]), np.tile(np.arange(len(coils)), 2))), shape=(size, len(coils)))
+    ends, numbers = np.concatenate([coils, across]), np.tile(np.arange(len(coils)), 2)
+    incidence = sparse.coo_array((np.concatenate([ones, -ones]), (ends, numbers)), shape=(size, len(coils)))
     source = sparse.coo_array((np.ones(2), ([supply, base[0]], [0, 1])), shape=(size, 2))
     b = sparse.hstack([incidence, source])
     impedance = sparse.diags_array(np.append(-(10 ** draw.uniform(-3, 0, len(coils))), [0.0, 0.0]))
@@ -350,7 +350,7 @@ def reaction_diffusion(quick):
 
 @system
 def surface_fairing(quick):
-    """Smoothing of a bumpy closed surface: the squared cotangent Laplacian plus the mass, a thousand triangles around."""
+    """Smoothing of a bumpy closed surface: the squared cotangent Laplacian plus the mass."""
     size = 500 if quick else 25000
     turn = np.arange(size) * np.pi * (3 - 5**0.5)
     height = 1 - 2 * (np.arange(size) + 0.5) / size

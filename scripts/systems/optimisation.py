@@ -37,7 +37,7 @@ def kkt_predictive_control(quick):
 
 @system
 def kkt_lasso(quick):
-    """Lasso: min |Ax - b|^2 + l |x|_1 with a sparse A, as a quadratic program with bounds on both sides, late in the iteration."""
+    """Lasso, least squares with a penalty on absolute values, as a quadratic program with bounds on both sides, late in the iteration."""
     n, m, draw = (60 if quick else 6000), (120 if quick else 12000), np.random.default_rng(22)
     data = sparse.random_array((m, n), density=3 / n, rng=draw, data_sampler=draw.standard_normal)
     hessian = sparse.block_diag([sparse.csr_array((n, n)), sparse.eye_array(m), sparse.csr_array((n, n))])
