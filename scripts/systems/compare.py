@@ -6,6 +6,7 @@ solve are. The residual is that of the solution, computed here. A solve over in 
 
 import argparse
 import fnmatch
+import glob
 import json
 import os
 import subprocess
@@ -122,7 +123,7 @@ class Runner:
         command = [sys.executable]
         if not peer.startswith("pardiso"):
             kind = "complex" if system.complex else "real"
-            petsc = f"/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-{kind}"
+            petsc = max(glob.glob(f"/usr/lib/petscdir/petsc*/*-{kind}"), default="")
             environment |= {"PETSC_DIR": petsc, "PYTHONPATH": f"{petsc}/lib/python3/dist-packages:/usr/lib/python3/dist-packages"}
             command = ["/usr/bin/python3"]
         if peer.startswith("boomeramg"):
