@@ -25,9 +25,13 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 RTOL = 1e-8
 # The solution is written in full, but its residual is summed in another order here.
 ACCEPTED = 1.01 * RTOL
+# Where 1e-8 is out of reach of double precision: the backward error of a solution that is as good as rounded numbers can be.
+ROUNDING = 1e-15
 REPEATED_BELOW, REPEATS = 2.0, 3
 # Bytes that a process may ask for, so that a factorisation with too much fill leaves the machine alone.
 MEMORY = 10 << 30
+
+DONE = ["solved", "rounding"]
 
 ILUT = ["--solver", "gmres", "--precond", "ilut:5,1e-4", "--match", "mc64", "--reorder", "amd"]
 DEFINITE = ["amg", "amg:pmis", "amg:hmis", "ic0", "fsai", "jacobi"]
@@ -50,9 +54,15 @@ class System:
         diagonal = self.matrix.diagonal()
         self.maybe_definite = self.symmetric and not self.complex and bool(np.all(diagonal > 0))
 
-    def residual(self, x):
-        x = np.asarray(x).ravel()
-        return float(np.linalg.norm(self.rhs - self.matrix @ x) / np.linalg.norm(self.rhs)) if len(x) == len(self.rhs) else np.inf
+    def judge(self, path):
+        """Of the solution in a file: the relative residual, and `solved`, `rounding` or nothing."""
+        if not os.path.exists(path):
+            return np.inf, None
+        x = np.asarray(np.load(path) if path.endswith(".npy") else io.mmread(path)).ravel()
+        residual = self.rhs - self.matrix @ x
+        relative = float(np.linalg.norm(residual) / np.linalg.norm(self.rhs))
+        scale = abs(self.matrix).sum(axis=1).max() * abs(x).max() + abs(self.rhs).max()
+        return relative, "solved" if relative <= ACCEPTED else "rounding" if abs(residual).max() <= ROUNDING * scale else None
 
     def for_peers(self, path):
         matrix = self.matrix
@@ -88,7 +98,7 @@ class Runner:
         """The fastest of several solves, where they take little time."""
         best = once()
         for _ in range(REPEATS - 1):
-            if best["status"] == "solved" and best["seconds"] < REPEATED_BELOW and not self.given.once:
+            if best["status"] in DONE and best["seconds"] < REPEATED_BELOW and not self.given.once:
                 best = min(best, once(), key=lambda found: found["seconds"])
         return best
 
@@ -107,9 +117,13 @@ class Runner:
             return record(system, method, "killed" if code < 0 else "refused", note=reason)
         if found.get("setup_seconds") is None:
             return record(system, method, "refused", note=str(found.get("error", ""))[:200])
-        residual = system.residual(io.mmread(path)) if os.path.exists(path) else np.inf
+        residual, status = system.judge(path)
         seconds = found["setup_seconds"] + found["solve_seconds"]
-        status = found["status"] if found["status"] != "converged" else "solved" if residual <= ACCEPTED else "wrong"
+        # A solve that was stopped did not find out by itself that its solution cannot be improved.
+        if found["status"] == "converged":
+            status = "solved" if status == "solved" else "wrong"
+        elif found["status"] != "accuracy-limit" or not status:
+            status = found["status"]
         config, messages = found["config"], found["messages"]
         chosen = config["solver"]["name"] + ("+" + config["preconditioner"]["name"] if config["preconditioner"]["name"] != "none" else "")
         times = {"setup": found["setup_seconds"], "solve": found["solve_seconds"], "cpu": cpu, "memory": found["peak_memory_bytes"]}
@@ -138,10 +152,9 @@ class Runner:
             found = json.loads(output.strip().splitlines()[-1])
         except (ValueError, IndexError):
             return record(system, peer, "killed" if code == -9 else "failed", note=(errors.strip().splitlines() or [""])[-1][:200])
-        seconds, residual = found["analysis"] + found["factor"] + found["solve"], system.residual(np.load(path))
+        seconds, (residual, status) = found["analysis"] + found["factor"] + found["solve"], system.judge(path)
         times = {"analysis": found["analysis"], "setup": found["analysis"] + found["factor"], "solve": found["solve"], "cpu": cpu}
-        status = "solved" if residual <= ACCEPTED else "inaccurate"
-        return record(system, peer, status, seconds, residual=residual, iterations=found["iterations"], memory=found["memory"], **times)
+        return record(system, peer, status or "inaccurate", seconds, residual=residual, iterations=found["iterations"], memory=found["memory"], **times)
 
 
 def by_hand(system):
@@ -180,7 +193,7 @@ def measure(runner, system, given):
         # A choice that takes twice as long as the best so far cannot be the best.
         limit = min(given.limit, max(1.0, 2 * best)) if name != "direct" else given.limit
         found.append(runner.best_of(lambda: runner.vcycle(system, name, options, limit)))
-        if found[-1]["status"] == "solved":
+        if found[-1]["status"] in DONE:
             best = min(best, found[-1]["seconds"])
     for name in filter(is_wanted, peers(system, given.direct)):
         found.append(runner.best_of(lambda: runner.peer(system, name)))
@@ -198,7 +211,7 @@ def as_text(value):
 
 
 def fastest(rows):
-    solved = [row for row in rows if row["status"] == "solved"]
+    solved = [row for row in rows if row["status"] in DONE]
     return min(solved, key=lambda row: row["seconds"]) if solved else None
 
 
@@ -208,7 +221,7 @@ def cell(row):
 
 def ratio(row, other):
     """How many times longer one took than the other, where both solved the system."""
-    return row["seconds"] / other["seconds"] if row and other and row["status"] == other["status"] == "solved" else None
+    return row["seconds"] / other["seconds"] if row and other and row["status"] in DONE and other["status"] in DONE else None
 
 
 def geometric_mean(values):
@@ -234,7 +247,7 @@ def summary(results):
         start = f"| {auto['system']} | {auto['rows']:,} | {auto['nonzeros']:,} | {auto.get('chosen', '')} | {auto['status']} | {auto.get('tries', '')}"
         lines.append(f"{start} | {auto['seconds']:.3f} | {cell(hand)} | {cell(peer)} | {shown(pair[0])} | {shown(pair[1])} |")
     means = [geometric_mean(column) for column in zip(*ratios)]
-    failed = [rows[0]["system"] for rows in results if rows[0]["status"] != "solved"]
+    failed = [rows[0]["system"] for rows in results if rows[0]["status"] not in DONE]
     lines += ["", f"Geometric mean of the seconds with nothing said over those of the best choice by hand: {means[0]}; over the best peer: {means[1]}."]
     lines += [f"Geometric mean of the best choice by hand over the best peer: {means[2]}."]
     lines += [f"Not solved with nothing said: {len(failed)} of {len(results)}" + (f" ({', '.join(failed)})." if failed else ".")]
@@ -244,7 +257,7 @@ def summary(results):
 
 def parts(row):
     """Set-up and solve in seconds, and memory in MB; the reason where a method failed."""
-    if not row or row["status"] != "solved":
+    if not row or row["status"] not in DONE:
         return f"{row['status'] if row else ''} | | "
     analysis = f"{row['analysis']:.3f} + {row['setup'] - row['analysis']:.3f}" if "analysis" in row else f"{row['setup']:.3f}"
     return f"{analysis} | {row['solve']:.3f} | {row['memory'] / 1e6:.0f}"
@@ -266,7 +279,7 @@ def direct_summary(results):
             ratios[name].append(ratio(own, best[name]))
         cells = " | ".join(parts(row) for row in [own, *best.values()])
         lines.append(f"| {own['system']} | {own['rows']:,} | {own['nonzeros']:,} | {cells} | {shown(overall)} |")
-    failed = {rows[0]["system"] for rows in results if rows[0]["status"] != "solved"}
+    failed = {rows[0]["system"] for rows in results if rows[0]["status"] not in DONE}
     lines += ["", "Geometric means of vcycle's seconds over those of: " + ", ".join(f"{name} {geometric_mean(found)}" for name, found in ratios.items()) + "."]
     return lines + [f"Not solved by vcycle: {len(failed)} of {len(results)}" + (f" ({', '.join(sorted(failed))})." if failed else ".")]
 

@@ -62,7 +62,7 @@ class Petsc:
             found["pc_hypre_boomeramg_strong_threshold"] = float(self.peer.partition(":")[2] or 0.25)
         else:
             symmetric = system["symmetric"] and self.peer != "umfpack"
-            found = {"ksp_type": "richardson", "ksp_max_it": 10, "pc_type": "cholesky" if symmetric else "lu"}
+            found = {"ksp_type": "richardson", "ksp_max_it": 3, "ksp_norm_type": "unpreconditioned", "pc_type": "cholesky" if symmetric else "lu"}
             found["pc_factor_mat_solver_type"] = self.peer.split("-")[0]
             # More room for delayed pivots, and rows without a pivot are found.
             found |= {"mat_mumps_icntl_14": 100, "mat_mumps_icntl_24": 1} if self.peer.startswith("mumps") else {}
@@ -118,7 +118,7 @@ class Pardiso:
             self.phase(number, self.zero)
             times.append(time.perf_counter())
         residual, sweep = self.rhs, 0
-        while sweep < 4 and not np.linalg.norm(residual) <= RTOL * np.linalg.norm(self.rhs):
+        while sweep < 3 and not np.linalg.norm(residual) <= RTOL * np.linalg.norm(self.rhs):
             self.x, sweep = self.x + self.phase(33, residual), sweep + 1
             residual = self.rhs - self.matrix @ self.x
         times.append(time.perf_counter())
