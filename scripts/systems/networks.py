@@ -124,7 +124,7 @@ def graph_grid_random(quick):
 
 @system
 def graph_roads(quick):
-    """A road network: a Delaunay graph of towns in clusters, lengths as resistances, one long edge in three removed."""
+    """A road network: a Delaunay graph of towns in clusters, lengths as resistances, one long edge in three removed; the largest connected part."""
     draw = np.random.default_rng(6)
     size = 500 if quick else 60000
     points = draw.normal(0, 0.03, (size, 2)) + draw.uniform(0, 1, (200, 2))[draw.integers(0, 200, size)]
@@ -132,9 +132,12 @@ def graph_roads(quick):
     edges = np.unique(np.sort(np.concatenate([cells[:, [0, 1]], cells[:, [1, 2]], cells[:, [0, 2]]]), axis=1), axis=0)
     length = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
     kept = (length < np.quantile(length, 0.5)) | (draw.uniform(size=len(edges)) > 1 / 3)
-    rhs = np.zeros(size)
+    matrix = grounded_laplacian(*edges[kept].T, 1 / length[kept], size, (np.arange(size) % 1000 == 0) * 1.0)
+    parts = sparse.csgraph.connected_components(matrix)[1]
+    reached = np.flatnonzero(parts == np.bincount(parts).argmax())
+    rhs = np.zeros(len(reached))
     rhs[[0, -1]] = 1.0, -1.0
-    return grounded_laplacian(*edges[kept].T, 1 / length[kept], size, (np.arange(size) % 1000 == 0) * 1.0), rhs
+    return matrix[reached][:, reached], rhs
 
 
 @system
