@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use vcycle::config::{
     Analysis, AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig, System, Wide,
-    attempts,
+    attempts_of,
 };
 use vcycle::executor::{Executor, Workspace};
 use vcycle::linop::LinOp;
@@ -85,7 +85,7 @@ fn show<T: Wide>(
             let a = solved.matrix.whole()?;
             let mut found = Findings::from(a.facts());
             found.stencil = find_stencil(a).is_ok();
-            attempts(&config, solved.near_nullspace.as_ref(), || found)
+            attempts_of(&config, solved.near_nullspace.as_ref(), found, a)
         }
         false => Vec::new(),
     };
@@ -307,6 +307,12 @@ fn print_advice(tries: &[Attempt], advice: &[Advice]) {
     }
 }
 
+/// Digits after the point that show a time.
+fn digits(seconds: f64) -> usize {
+    if seconds < 0.1 { 2 } else { 1 }
+}
+
+/// The tries by name, with the seconds that they are predicted to take.
 fn list(tries: &[Attempt]) -> String {
     let named = |t: &Attempt| {
         let (solver, preconditioner) = (t.solver.name(), t.preconditioner.name());
@@ -319,6 +325,10 @@ fn list(tries: &[Attempt]) -> String {
     let named = |t: &Attempt| match t.preset {
         None => named(t),
         Some(preset) => format!("{} ({preset})", named(t)),
+    };
+    let named = |t: &Attempt| match t.seconds {
+        None => named(t),
+        Some(seconds) => format!("{} (about {seconds:.1$} s)", named(t), digits(seconds)),
     };
     tries.iter().map(named).collect::<Vec<_>>().join(", ")
 }

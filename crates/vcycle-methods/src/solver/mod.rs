@@ -75,7 +75,7 @@ use checks::{check_finite, clear_solved, prepare_guess, spread_non_finite};
 #[cfg(feature = "direct")]
 pub(crate) use direct::minimum_degree;
 #[cfg(feature = "direct")]
-pub use direct::{Direct, DirectSetup};
+pub use direct::{Direct, DirectSetup, FactorCost};
 pub use factory::SolverFactory;
 pub use fcg::Fcg;
 pub use gcr::Gcr;

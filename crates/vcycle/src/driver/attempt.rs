@@ -26,6 +26,10 @@ pub struct Attempt {
     pub preset: Option<&'static str>,
     /// Why, for a message; empty where the user chose both.
     pub reason: String,
+    /// Seconds that it is predicted to take on two threads, where that was compared with others.
+    pub seconds: Option<f64>,
+    /// Iterations after which it is given up for a factorisation that is predicted to take as long.
+    pub(super) most_iterations: Option<usize>,
 }
 
 impl Attempt {

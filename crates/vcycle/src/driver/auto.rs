@@ -1,14 +1,17 @@
 //! What `auto` tries, in order, and why.
 
 use super::attempt::Attempt;
+use super::costs::analysis;
 use super::facts::Findings;
 use super::rules::{Case, SHORT_FGMRES, combinations, named};
 use crate::configuration::{
     Config, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig, Sort,
 };
-use crate::matrix::Facts;
+use crate::executor::Workspace;
+use crate::matrix::{Csr, Facts};
 use crate::multigrid::{Cycle, NearNullspace};
 use crate::registration::{Need, Symmetry};
+use crate::scalar::Scalar;
 
 /// What a configuration means for a matrix: the combinations to try, best first.
 ///
@@ -36,6 +39,20 @@ pub fn attempts<F: Into<Findings>>(
 ) -> Vec<Attempt> {
     let found = try_attempts(config, known, || Ok(find().into()));
     found.expect("what is found does not fail")
+}
+
+/// The same for a matrix, the order and fill of whose factors are looked for where they may matter.
+pub fn attempts_of<T: Scalar>(
+    config: &Config,
+    known: Option<&NearNullspace>,
+    mut found: Findings,
+    a: &Csr<T>,
+) -> Vec<Attempt> {
+    let all = attempts(config, known, || found.clone());
+    match analysis(config, known, &mut found, &all[0], a, &Workspace::new()) {
+        Some(_) => attempts(config, known, || found),
+        None => all,
+    }
 }
 
 /// The same where finding may fail.
@@ -95,6 +112,8 @@ fn chosen(config: &Config) -> Attempt {
         preprocessing: config.preprocessing(Preprocessing::default()),
         preset: None,
         reason: warning(config),
+        seconds: None,
+        most_iterations: None,
     }
 }
 

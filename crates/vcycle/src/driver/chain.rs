@@ -40,7 +40,8 @@ impl Chain {
     /// When an attempt ends, if it is not to be longer than `stop` says.
     pub fn stop(&self, place: usize, stop: &Stop) -> Stop {
         let mut stop = stop.clone();
-        if let Some(trial) = self.trial(place) {
+        let most = self.attempts[place].most_iterations.unwrap_or(usize::MAX);
+        if let Some(trial) = self.trial(place).map(|trial| trial.min(most)) {
             stop.iterations = stop.iterations.min(trial);
             stop.forecast = (!self.is_erratic(place)).then_some(trial / LOOKS);
         }

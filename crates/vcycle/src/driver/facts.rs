@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::costs::Factorisation;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::Size;
@@ -24,6 +25,8 @@ pub struct Findings {
     pub singular: bool,
     /// Whether ranks share its rows.
     pub ranks: bool,
+    /// What a factorisation takes, where that was looked for.
+    pub factorisation: Option<Factorisation>,
 }
 
 impl From<Facts> for Findings {
@@ -33,6 +36,7 @@ impl From<Facts> for Findings {
             stencil: false,
             singular: false,
             ranks: false,
+            factorisation: None,
         }
     }
 }

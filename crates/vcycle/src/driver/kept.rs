@@ -11,9 +11,9 @@ use crate::executor::Workspace;
 use crate::linop::LinOp;
 use crate::multigrid::{Amg, Hierarchy, NearNullspace, Report, Setup};
 use crate::scalar::{Mixes, Scalar};
-use crate::solver::Method;
 #[cfg(feature = "direct")]
-use crate::solver::{Direct, DirectSetup};
+use crate::solver::DirectSetup;
+use crate::solver::Method;
 use crate::structured::{Generated, GridSetup, StencilMatrix, StructMg};
 
 /// The multigrid set-up that later matrices may share.
@@ -88,13 +88,12 @@ impl Kept {
     #[cfg(feature = "direct")]
     pub(super) fn factors<W: Scalar>(
         &mut self,
-        direct: &Direct,
+        make: impl FnOnce() -> Result<(DirectSetup, Arc<dyn LinOp<W>>)>,
         a: &Arc<dyn LinOp<W>>,
         ws: &Workspace,
     ) -> Result<(Arc<dyn LinOp<W>>, Option<String>)> {
         self.reused = false;
         let update = |known: &mut DirectSetup| known.update_values(a, ws);
-        let make = || direct.setup(a, ws);
         let (inverse, renewal) = renewed("direct", &mut self.factors, update, make)?;
         let reused = || "direct: order and fill of an earlier set-up reused".to_owned();
         Ok((inverse, renewal.unwrap_or_else(|| Some(reused()))))

@@ -72,6 +72,8 @@ impl MemoryNeed {
                 preprocessing: Default::default(),
                 preset: None,
                 reason,
+                seconds: None,
+                most_iterations: None,
             };
             Self::of(&attempt, extent, columns, None, executor)
         };
@@ -204,6 +206,8 @@ mod tests {
             preprocessing: Default::default(),
             preset: None,
             reason: String::new(),
+            seconds: None,
+            most_iterations: None,
         }
     }
 

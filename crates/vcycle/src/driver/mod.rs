@@ -11,6 +11,7 @@ mod analysis;
 mod attempt;
 mod auto;
 mod chain;
+mod costs;
 #[cfg(test)]
 mod declared;
 mod entries;
@@ -40,7 +41,8 @@ mod tries;
 
 pub use analysis::Analysis;
 pub use attempt::Attempt;
-pub use auto::attempts;
+pub use auto::{attempts, attempts_of};
+pub use costs::Factorisation;
 pub use facts::Findings;
 pub use matrix::SystemMatrix;
 pub use memory::MemoryNeed;

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use Use::{Amg, MatchedIlut, Named, Preset};
 
 use super::attempt::Attempt;
+use super::costs::arrange;
 use super::facts::Findings;
 use crate::configuration::{
     Config, ConfigError, MatchingKind, PreconditionerConfig, Preprocessing, Reorder, SolverConfig,
@@ -198,7 +199,7 @@ impl Case<'_> {
         self.facts().full_diagonal() || asked != MatchingKind::None
     }
 
-    fn is_dominant(&self) -> bool {
+    pub fn is_dominant(&self) -> bool {
         let facts = self.facts();
         facts.symmetric_pattern && facts.dominant_rows >= DOMINANT
     }
@@ -212,7 +213,7 @@ impl Case<'_> {
     }
 
     /// Whether that holds but for a few rows, which cost a few iterations more.
-    fn is_strongly_dominant(&self) -> bool {
+    pub fn is_strongly_dominant(&self) -> bool {
         self.facts().strongly_dominant_rows >= NEARLY_ALL
     }
 
@@ -221,7 +222,7 @@ impl Case<'_> {
     }
 
     /// Whether several unknowns a node are all that is known.
-    fn has_nodes(&self) -> bool {
+    pub fn has_nodes(&self) -> bool {
         self.known.is_some_and(|known| known.block_size() > 1) && !self.has_rigid_bodies()
     }
 }
@@ -245,8 +246,23 @@ pub(super) fn combinations(case: &Case<'_>, given: Option<&SolverConfig>) -> Vec
         let rules = LAST.iter().filter(|rule| (rule.when)(case));
         all.extend(rules.filter_map(|rule| rule.choose(case, given)));
     }
+    if let (None, Some(factorisation)) = (given, &case.found.factorisation) {
+        let because = factorisation.to_string();
+        let direct = FACTORISED.choose_because(case, None, &because);
+        if let Some(direct) = direct.filter(|direct| bears_preprocessing(direct, case)) {
+            arrange(&mut all, case, direct);
+        }
+    }
     all
 }
+
+/// Where the order and fill of factors are known.
+const FACTORISED: Rule = Rule {
+    when: |_| true,
+    solver: "direct",
+    preconditioner: Named("none"),
+    because: "",
+};
 
 /// Whether solver and preconditioner allow the preprocessing that the user asks for.
 fn bears_preprocessing(chosen: &Attempt, case: &Case<'_>) -> bool {
@@ -300,6 +316,15 @@ impl Family {
 impl Rule {
     /// What it chooses, for a solver that was given or its own; nothing where that is not for rows that ranks share.
     fn choose(&self, case: &Case<'_>, given: Option<&SolverConfig>) -> Option<Attempt> {
+        self.choose_because(case, given, self.because)
+    }
+
+    fn choose_because(
+        &self,
+        case: &Case<'_>,
+        given: Option<&SolverConfig>,
+        because: &str,
+    ) -> Option<Attempt> {
         let (preset, preconditioner) = match self.preconditioner {
             Use::MatchedIlut if case.found.ranks => return None,
             Use::MatchedIlut => (None, named("ilut:fill=5,threshold=1e-4")),
@@ -321,8 +346,10 @@ impl Rule {
             },
             preset: None,
             reason: String::new(),
+            seconds: None,
+            most_iterations: None,
         };
-        Some(attempt.explained(case.found, self.because, preset))
+        Some(attempt.explained(case.found, because, preset))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 
 use super::attempt::Attempt;
+use super::costs::Analysed;
 use super::kept::Kept;
 use super::matrix::format_of;
 use super::projection::Projection;
@@ -39,6 +40,8 @@ pub struct Setting<'d, T> {
     /// The matrix without the rounding that costs it its symmetry: what preconditioners and factors are made of. Products and
     /// residuals are those of the system.
     pub(super) symmetrised: Option<Arc<Csr<T>>>,
+    /// Order and fill of factors, where they are known.
+    pub(super) analysed: Option<Analysed>,
     pub(super) stop: Stop,
     pub(super) ws: &'d Workspace,
     /// The matrix for products, a `StoredMatrix` in the precision of the attempts, once it is made.
@@ -60,6 +63,7 @@ impl<'d, T> Setting<'d, T> {
             stencil: None,
             kept: None,
             symmetrised: None,
+            analysed: None,
             stop,
             ws,
             stored: None,
@@ -233,19 +237,31 @@ impl<'s, 'd, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'s, 'd, T
         Ok((solver.with_preconditioner(inverse)?, None, None))
     }
 
-    /// The inverse of the direct solver, where earlier matrices may have left an order for it.
+    /// The inverse of the direct solver; the analysis or earlier matrices may have left an order for it.
     #[cfg(feature = "direct")]
     fn factors(
         &mut self,
         attempt: &Attempt,
         messages: &mut Vec<String>,
     ) -> Result<Option<Arc<dyn LinOp<W>>>> {
-        let (Some(kept), crate::configuration::SolverConfig::Direct(direct)) =
-            (&mut self.setting.kept, &attempt.solver)
-        else {
+        let crate::configuration::SolverConfig::Direct(direct) = &attempt.solver else {
             return Ok(None);
         };
-        let (inverse, reused) = kept.factors(direct, &self.matrix.entries, self.setting.ws)?;
+        let (a, ws) = (&self.matrix.entries, self.setting.ws);
+        let analysed = self.setting.analysed.take();
+        let make = || {
+            if let Some(mut known) = analysed {
+                let made = known.update_values(a, ws);
+                if !matches!(made, Err(Error::InvalidStructure { .. })) {
+                    return made.map(|inverse| (known, inverse));
+                }
+            }
+            direct.setup(a, ws)
+        };
+        let Some(kept) = &mut self.setting.kept else {
+            return Ok(Some(make()?.1));
+        };
+        let (inverse, reused) = kept.factors(make, a, ws)?;
         messages.extend(reused);
         Ok(Some(inverse))
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use vcycle_direct::{Factors, Failure, Method, Number, Order, Symbolic, System};
 
-use super::WHAT;
 use super::preparation::{Matched, Structure, dissection};
+use super::{FactorCost, WHAT};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::Transpose;
@@ -76,6 +76,25 @@ impl Plan {
 
     pub fn method(&self) -> Method {
         self.method
+    }
+
+    /// Whether matrices of this structure have such factors.
+    pub fn suits(&self, structure: Structure) -> bool {
+        let is_hermitian = matches!(structure, Structure::PerhapsDefinite | Structure::Hermitian);
+        match self.method {
+            Method::Cholesky => structure == Structure::PerhapsDefinite,
+            Method::Ldl { hermitian: true } => is_hermitian,
+            Method::Ldl { hermitian: false } => structure == Structure::Symmetric,
+            Method::Lu => true,
+        }
+    }
+
+    pub fn cost(&self) -> FactorCost {
+        FactorCost {
+            operations: self.symbolic.operations(),
+            fill: self.symbolic.fill(),
+            bytes: self.symbolic.peak().saturating_mul(size_of::<f64>()),
+        }
     }
 
     /// The factors of a matrix; none where it is not positive definite, though it was to be. Pivots of at most `zero` are

@@ -74,20 +74,24 @@ impl<F: Field + Number> Inverse<F> {
         known: Option<&Symbolic>,
         ws: &Workspace,
     ) -> Result<Self> {
-        if let Some(Symbolic::Host(plan)) = known
-            && let Ok(Some(made)) = Self::by_plan(a, plan, ws)
-            && Quality::of(&made, a, ws)?.is_good()
-        {
-            return Ok(made);
-        }
-        let mut plan = Plan::new(a, structure, ws)?;
-        let mut made = Self::by_plan(a, &plan, ws)?;
-        if made.is_none() {
+        let (mut plan, is_known) = match known {
+            Some(Symbolic::Host(plan)) if plan.suits(structure) => (plan.clone(), true),
+            _ => (Plan::new(a, structure, ws)?, false),
+        };
+        let mut made = Self::by_plan(a, &plan, ws);
+        if let Ok(None) = made {
             plan = plan.indefinite();
-            made = Self::by_plan(a, &plan, ws)?;
+            made = Self::by_plan(a, &plan, ws);
         }
-        if let Some(made) = made {
+        // Other values may need another matching.
+        if is_known && matches!(made, Err(Error::Singular { .. })) {
+            return Self::by_host(a, structure, None, ws);
+        }
+        if let Some(made) = made? {
             let quality = Quality::of(&made, a, ws)?;
+            if is_known && !quality.is_good() {
+                return Self::by_host(a, structure, None, ws);
+            }
             quality.check_regular()?;
             if quality.is_good() || plan.method() == Method::Lu {
                 return Ok(made);

@@ -21,6 +21,7 @@ use crate::operations::on_host;
 use crate::registration::preconditioner;
 use crate::scalar::{Field, Kind, Scalar, c64};
 use checks::check_no_empty_line;
+use host::Plan;
 use inverse::{Inverse, Symbolic};
 use preparation::Structure;
 pub(crate) use tree::minimum_degree;
@@ -105,6 +106,55 @@ impl Direct {
     }
 }
 
+impl Direct {
+    /// Finds the order of the unknowns and the places of the entries of factors, which tells what a factorisation by the
+    /// host takes, and factorises nothing. [`DirectSetup::update_values`] does that.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::{Executor, Workspace}, gallery, solver::Direct};
+    /// let a = gallery::build("poisson5:20", &Executor::cpu())?.matrix;
+    /// let setup = Direct::default().analyse(&a, &Workspace::new())?;
+    /// let cost = setup.cost().unwrap();
+    /// assert!(cost.fill > a.nonzeros() / 2 && cost.operations > cost.fill as f64);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For matrices whose pattern is singular, and when memory is short.
+    pub fn analyse<T: Scalar>(&self, a: &Csr<T>, ws: &Workspace) -> Result<DirectSetup> {
+        let _stage = ws.stage("direct analysis", 0);
+        let plan = if const { matches!(T::KIND, Kind::F64 | Kind::F32) } {
+            plan::<f64>(&a.convert()?, ws)?
+        } else {
+            plan::<c64>(&a.convert()?, ws)?
+        };
+        Ok(DirectSetup {
+            pattern: Arc::clone(a.pattern()),
+            singular: self.singular,
+            symbolic: Symbolic::Host(plan),
+        })
+    }
+}
+
+fn plan<F: Field + Number>(a: &Csr<F>, ws: &Workspace) -> Result<Plan> {
+    crate::error::check_square("direct", a.size())?;
+    a.check_finite()?;
+    Plan::new(a, Structure::of(a), ws)
+}
+
+/// What a factorisation takes, as far as no pivots are left for later.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct FactorCost {
+    /// Multiplications, each with an addition.
+    pub operations: f64,
+    /// Numbers that the factors hold.
+    pub fill: usize,
+    /// Bytes that are held at once, the factors among them.
+    pub bytes: usize,
+}
+
 /// What the factorisations of all matrices of one pattern share: the order of the unknowns and the places of the
 /// entries of factors. [`Direct::setup`] makes it.
 #[derive(Clone, Debug)]
@@ -115,6 +165,14 @@ pub struct DirectSetup {
 }
 
 impl DirectSetup {
+    /// What a factorisation by the host takes; none where a device factorises.
+    pub fn cost(&self) -> Option<FactorCost> {
+        match &self.symbolic {
+            Symbolic::Host(plan) => Some(plan.cost()),
+            Symbolic::Device(_) => None,
+        }
+    }
+
     /// Whether a matrix has the pattern that this is for, in the same place.
     pub fn fits<T: Scalar>(&self, a: &Csr<T>) -> bool {
         let kept = self.pattern.executor();

@@ -11,6 +11,7 @@ use super::chain::{
     Chain, FACTORISED_FOR_ACCURACY, ending, has_ended_well, is_better, is_given_up,
     is_worth_going_on, set_given_up,
 };
+use super::costs::analysis;
 use super::facts::symmetrised;
 use super::kept::Kept;
 use super::memory::need_of;
@@ -74,24 +75,33 @@ impl<'d, T: Wide> Tries<'d, T> {
             is_large && matches!(stencil.is_symmetric_and_positive(), Ok(true))
         };
         let mut known = None;
-        let attempts = try_attempts(config, near, || {
+        let mut attempts = try_attempts(config, near, || {
             let facts = match stencil.as_ref().is_some_and(is_definite) {
                 true => a.definite_facts()?,
                 false => system.facts()?,
             };
-            Ok(Findings {
-                facts: known.insert(facts).clone(),
+            let found = Findings {
+                facts,
                 stencil: stencil.is_some(),
                 singular: nullspace.is_some(),
                 ranks,
-            })
+                factorisation: None,
+            };
+            Ok(known.insert(found).clone())
         })?;
         if known.is_none() && attempts[0].is_direct() {
-            known = Some(system.facts()?);
+            known = Some(system.facts()?.into());
         }
-        let whole = a.whole().ok().zip(known);
-        let symmetrised = whole.map_or(Ok(None), |(a, facts)| symmetrised(a, &facts))?;
-        let (symmetrised, message) = symmetrised.unzip();
+        let (mut rounding, mut analysed) = (None, None);
+        if let (Ok(a), Some(found)) = (a.whole(), &mut known) {
+            rounding = symmetrised(a, &found.facts)?;
+            let mean = rounding.as_ref().map(|(mean, _)| mean.as_ref());
+            analysed = analysis(config, near, found, &attempts[0], mean.unwrap_or(a), ws);
+            if analysed.is_some() {
+                attempts = try_attempts(config, near, || Ok(found.clone()))?;
+            }
+        }
+        let (symmetrised, message) = rounding.unzip();
         let is_used =
             |attempt: &Attempt| matches!(attempt.preconditioner, PreconditionerConfig::StructMg(_));
         let has_memory = kept.as_ref().is_some_and(|kept| !kept.is_empty());
@@ -99,6 +109,7 @@ impl<'d, T: Wide> Tries<'d, T> {
             nullspace: nullspace.map(Cow::Owned),
             stencil: stencil.filter(|_| attempts.iter().any(is_used)),
             symmetrised,
+            analysed,
             kept,
             ..Setting::new(config, system, stop, ws)
         };

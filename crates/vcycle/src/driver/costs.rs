@@ -1,0 +1,249 @@
+//! What attempts are predicted to take, which decides when a matrix is factorised.
+//!
+//! Multigrid takes time in proportion to the entries where it works, and nobody knows before how many iterations that is. A
+//! factorisation nearly always works, and its order and fill tell what it takes. So it comes before the first attempt whose
+//! predicted time, divided by its chance, is longer.
+//!
+//! The constants are seconds of two threads, measured with `scripts/compare-systems`. The choice depends on them, never on a
+//! clock: it is the same on every machine.
+
+use std::fmt::{Display, Formatter};
+
+use super::attempt::Attempt;
+use super::facts::Findings;
+use super::rules::Case;
+use crate::configuration::{Config, PreconditionerConfig, Sort};
+use crate::executor::Workspace;
+use crate::matrix::{Csr, Pattern};
+use crate::multigrid::NearNullspace;
+use crate::scalar::Scalar;
+
+#[cfg(feature = "direct")]
+pub(super) type Analysed = crate::solver::DirectSetup;
+/// Without the direct solver there is none.
+#[cfg(not(feature = "direct"))]
+pub(super) enum Analysed {}
+
+/// Finding an order and fill: seconds for every entry and row.
+const ORDERING: (f64, f64) = (7e-8, 6e-7);
+/// Factorising and solving: seconds for every multiplication, and for every number of the factors.
+const FACTORS: (f64, f64) = (4e-11, 1.2e-8);
+/// Multiplications of a factorisation where the graph is this wide, for every cube of its width: about the same for meshes of
+/// two and three dimensions.
+const WIDE: f64 = 10.0;
+/// An order is looked for where it may be worth so many times the other attempt.
+const WORTH_A_LOOK: f64 = 3.0;
+/// Iterations that every attempt has before a factorisation takes its place.
+const FEWEST: usize = 30;
+
+/// What a factorisation takes, in seconds, by its operations and the numbers of its factors.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Factorisation {
+    /// Multiplications.
+    pub operations: f64,
+    /// Numbers that the factors hold.
+    pub fill: usize,
+}
+
+impl Factorisation {
+    /// Seconds that it takes for a matrix of so many entries and rows, order and fill included.
+    fn seconds(&self, found: &Findings) -> f64 {
+        let facts = &found.facts;
+        let factors = FACTORS.0 * self.operations + FACTORS.1 * self.fill as f64;
+        // Multiplications of complex numbers take four times as long.
+        let factor = if facts.complex { 3.0 } else { 1.0 };
+        ordering(found) + factor * factors
+    }
+}
+
+fn ordering(found: &Findings) -> f64 {
+    ORDERING.0 * found.facts.nonzeros as f64 + ORDERING.1 * found.facts.rows as f64
+}
+
+impl Display for Factorisation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (operations, fill) = (self.operations, self.fill as f64);
+        write!(
+            f,
+            "factors of {fill:.1e} numbers by {operations:.0e} multiplications are predicted to be the quickest"
+        )
+    }
+}
+
+/// What an attempt takes where it works, and how often it does.
+#[derive(Clone, Copy, Debug)]
+struct Prediction {
+    setup: f64,
+    iteration: f64,
+    iterations: f64,
+    chance: f64,
+}
+
+impl Prediction {
+    fn seconds(&self) -> f64 {
+        self.setup + self.iterations * self.iteration
+    }
+}
+
+/// Of an attempt that is no factorisation.
+fn predict(attempt: &Attempt, case: &Case<'_>) -> Prediction {
+    let facts = case.facts();
+    // Seconds for every entry: of the set-up, and of an iteration.
+    let (setup, iteration, iterations, chance) = match attempt.preconditioner.sort() {
+        Sort::StructMg(_) => (5e-8, 3e-9, 20.0, 0.95),
+        Sort::Amg(_) if attempt.preset.is_some() && !case.has_rigid_bodies() => {
+            (1e-6, 5e-9, 80.0, 0.5)
+        }
+        Sort::Amg(_) => match (
+            case.has_rigid_bodies(),
+            case.is_dominant(),
+            case.has_nodes(),
+        ) {
+            (true, ..) => (1.2e-7, 3e-9, 30.0, 0.95),
+            (_, true, _) => (1.2e-7, 3e-9, 20.0, 0.95),
+            (_, _, true) => (1.2e-7, 3e-9, 50.0, 0.8),
+            _ => (1.2e-7, 3e-9, 60.0, 0.6),
+        },
+        _ if case.is_strongly_dominant() => (0.0, 2e-9, 40.0, 0.99),
+        Sort::Auto | Sort::None | Sort::Iterations | Sort::OfEntries => {
+            match &attempt.preconditioner {
+                PreconditionerConfig::Ilut(_) => (1.2e-6, 6e-9, 50.0, 0.4),
+                _ if !facts.hermitian => (8e-8, 4e-9, 150.0, 0.4),
+                _ if facts.positive_diagonal() => (8e-8, 4e-9, 300.0, 0.4),
+                _ => (1e-8, 2e-9, 500.0, 0.15),
+            }
+        }
+    };
+    let entries = facts.nonzeros as f64;
+    Prediction {
+        setup: setup * entries,
+        iteration: iteration * entries,
+        iterations,
+        chance,
+    }
+}
+
+/// Finds order and fill of the factors of a matrix where they may be worth it, and adds to what is found what they take.
+///
+/// They are not looked for where solver or preconditioner are given, on devices, and where the nullspace is known.
+#[cfg(feature = "direct")]
+pub(super) fn analysis<T: Scalar>(
+    config: &Config,
+    known: Option<&NearNullspace>,
+    found: &mut Findings,
+    first: &Attempt,
+    a: &Csr<T>,
+    ws: &Workspace,
+) -> Option<Analysed> {
+    let case = Case {
+        config,
+        known,
+        found,
+    };
+    let is_open = config.solver.is_auto() && config.preconditioner.is_auto();
+    if !is_open
+        || found.singular
+        || a.executor().is_device()
+        || !may_factorise(first, &case, a.pattern())
+    {
+        return None;
+    }
+    // Where there is no order, the attempts go on without.
+    let analysed = crate::solver::Direct::default().analyse(a, ws).ok()?;
+    let cost = analysed.cost()?;
+    let what = || "the factors".to_owned();
+    a.executor().check_need(what, cost.bytes).ok()?;
+    found.factorisation = Some(Factorisation {
+        operations: cost.operations,
+        fill: cost.fill,
+    });
+    Some(analysed)
+}
+
+#[cfg(not(feature = "direct"))]
+pub(super) fn analysis<T: Scalar>(
+    _: &Config,
+    _: Option<&NearNullspace>,
+    _: &mut Findings,
+    _: &Attempt,
+    _: &Csr<T>,
+    _: &Workspace,
+) -> Option<Analysed> {
+    None
+}
+
+/// Whether it may be worth while to look for an order and the fill of factors, before which this would be the first attempt.
+fn may_factorise(first: &Attempt, case: &Case<'_>, pattern: &Pattern) -> bool {
+    let other = predict(first, case);
+    let limit = WORTH_A_LOOK * other.seconds() / other.chance;
+    let ordering = ordering(case.found);
+    if first.is_direct() || ordering > limit {
+        return false;
+    }
+    let width = width(pattern) as f64;
+    ordering + FACTORS.0 * WIDE * width.powi(3) <= limit
+}
+
+/// Puts the factorisation before the first attempt that is predicted to take longer, given its chance; others before it have
+/// a number of iterations that takes as long.
+pub(super) fn arrange(attempts: &mut Vec<Attempt>, case: &Case<'_>, direct: Attempt) {
+    let Some(factorisation) = &case.found.factorisation else {
+        return;
+    };
+    let seconds = factorisation.seconds(case.found);
+    let is_longer = |attempt: &Attempt| {
+        let other = predict(attempt, case);
+        attempt.is_direct() || other.chance * seconds <= other.seconds()
+    };
+    let place = attempts.iter().position(is_longer);
+    attempts.retain(|attempt| !attempt.is_direct());
+    let place = place.unwrap_or(attempts.len()).min(attempts.len());
+    for (number, attempt) in attempts.iter_mut().enumerate() {
+        let own = predict(attempt, case);
+        attempt.seconds = Some(own.seconds());
+        let most = (seconds.max(2.0 * own.seconds()) - own.setup) / own.iteration;
+        attempt.most_iterations = (number < place).then_some((most as usize).max(FEWEST));
+    }
+    let direct = Attempt {
+        seconds: Some(seconds),
+        ..direct
+    };
+    attempts.insert(place, direct);
+}
+
+/// Vertices of the widest level of a search of the graph, from a vertex far from the first one.
+fn width(pattern: &Pattern) -> usize {
+    let (far, _) = search(pattern, 0);
+    search(pattern, far).1
+}
+
+/// The last vertex that a search of all parts of a graph reaches in the part of the first one, and the size of its widest level.
+fn search(pattern: &Pattern, start: usize) -> (usize, usize) {
+    let n = pattern.size().rows;
+    let mut met = vec![false; n];
+    let (mut last, mut widest) = (None, 0);
+    for first in std::iter::once(start).chain(0..n) {
+        if n == 0 || std::mem::replace(&mut met[first], true) {
+            continue;
+        }
+        let mut level = vec![first];
+        let mut next = Vec::new();
+        while !level.is_empty() {
+            widest = widest.max(level.len());
+            for &vertex in &level {
+                for &other in &pattern.columns()[pattern.range(vertex)] {
+                    if !std::mem::replace(&mut met[other as usize], true) {
+                        next.push(other as usize);
+                    }
+                }
+            }
+            if next.is_empty() {
+                last.get_or_insert(level[0]);
+            }
+            (level, next) = (next, level);
+            next.clear();
+        }
+    }
+    (last.unwrap_or(start), widest)
+}
