@@ -132,6 +132,11 @@ impl Workspace {
         limited
     }
 
+    /// When the time allowed is used up, for stages on threads of their own.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.end.get()
+    }
+
     /// Fails once the time allowed is used up or the end is requested, before a product or a step of a set-up. The ranks of a team
     /// that take it together fail together; what one does alone meanwhile does not fail, since the others would wait for it.
     #[inline]

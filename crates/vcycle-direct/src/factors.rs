@@ -1,6 +1,7 @@
 //! The factors of a matrix, front after front.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use faer::Par;
 use rayon::prelude::*;
@@ -14,6 +15,16 @@ use crate::{Failure, Method};
 
 /// Operations of a front that several threads share.
 const SHARED: f64 = 2e6;
+
+/// Limits of a factorisation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Pivots that are not larger are none. Without this, a row without pivot is an error; with it, its unknown
+    /// is zero in solutions, which are those of a singular system where the right-hand side allows any.
+    pub zero: Option<f64>,
+    /// When to end, ready or not.
+    pub until: Option<Instant>,
+}
 
 /// The factors of a matrix.
 #[derive(Debug)]
@@ -29,16 +40,13 @@ pub struct Factors<F> {
 impl<F: Number> Factors<F> {
     /// Factorises the matrix of these values, in the places that `symbolic` was made of.
     ///
-    /// Pivots of at most `zero` are none. Without it, a matrix that has a row without pivot is an error; with it, the unknown of
-    /// such a row is zero in solutions, which are those of a singular system where its right-hand side allows any.
-    ///
     /// # Errors
-    /// Where a pivot is not positive or all are zero, and when memory is short.
+    /// Where a pivot is not positive or all are zero, and when memory or time is short.
     pub fn new(
         symbolic: &Arc<Symbolic>,
         values: &[F],
         method: Method,
-        zero: Option<f64>,
+        limits: Limits,
         threads: usize,
     ) -> Result<Self, Failure> {
         assert_eq!(values.len(), symbolic.nonzeros, "a value for every entry");
@@ -48,7 +56,8 @@ impl<F: Number> Factors<F> {
             symbolic,
             values,
             method,
-            zero: zero.unwrap_or(-1.0),
+            zero: limits.zero.unwrap_or(-1.0),
+            until: limits.until,
         };
         let blocks = factorised(&task, &schedule, threads)?;
         let mut starts = vec![0];

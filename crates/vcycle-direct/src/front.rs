@@ -1,5 +1,7 @@
 //! One front: it is added up, its pivots are eliminated, and the rest is left for its parent.
 
+use std::time::Instant;
+
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place_with_conj;
@@ -66,6 +68,8 @@ pub(crate) struct Task<'t, F> {
     pub method: Method,
     /// Pivots that are not larger count as zero, and rows without others as dependent; none do where it is negative.
     pub zero: f64,
+    /// When to end, ready or not.
+    pub until: Option<Instant>,
 }
 
 impl<F: Number> Task<'_, F> {
@@ -76,6 +80,9 @@ impl<F: Number> Task<'_, F> {
         children: &[(usize, Rest<F>)],
         parallel: Par,
     ) -> Result<(Block<F>, Rest<F>, Vec<Targets>), Failure> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(Failure::OutOfTime);
+        }
         let first = self.first_targets(front, children);
         let mut work = self.assembled(front, children, &first)?;
         let natural: Vec<u32> = (0..work.columns as u32).collect();

@@ -25,7 +25,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use factors::Factors;
+pub use factors::{Factors, Limits};
 pub use graph::Graph;
 pub use number::{Number, c64};
 pub use order::{Dissection, Order};
@@ -91,6 +91,9 @@ pub enum Failure {
     /// The factors do not fit in memory.
     #[error("the factors do not fit in memory")]
     OutOfMemory,
+    /// The time is used up.
+    #[error("the time is used up")]
+    OutOfTime,
     /// The matrix has no Cholesky factors.
     #[error("the matrix is not positive definite")]
     NotPositive,

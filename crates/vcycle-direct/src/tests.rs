@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::testing::{Matrix, grid, natural};
-use crate::{Factors, Failure, Graph, Method, Number, Order, Symbolic, System, c64};
+use crate::{Factors, Failure, Graph, Limits, Method, Number, Order, Symbolic, System, c64};
 
 /// Numbers between -1 and 1 that look random and are not.
 fn number(seed: usize) -> f64 {
@@ -41,9 +41,10 @@ fn factorised_up_to<F: Number>(
 ) -> Result<Factors<F>, Failure> {
     let is_symmetric = method != Method::Lu;
     let symbolic = Symbolic::new(a.pattern(), &natural(a.len()), is_symmetric, order)?;
+    let limits = Limits { zero, until: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = pool.build().unwrap();
-    pool.install(|| Factors::new(&Arc::new(symbolic), &a.values, method, zero, threads))
+    pool.install(|| Factors::new(&Arc::new(symbolic), &a.values, method, limits, threads))
 }
 
 /// The largest error of solutions of two systems at once with the matrix, its transpose and its adjoint.
@@ -265,6 +266,18 @@ fn dependent_rows_are_counted_and_their_unknowns_are_zero() {
         }
         assert!(x.iter().all(|value| value.abs() < 100.0));
     }
+}
+
+#[test]
+fn a_factorisation_ends_in_time() {
+    let a = grid(9, 9);
+    let symbolic = Symbolic::new(a.pattern(), &natural(81), true, Order::Degree).unwrap();
+    let limits = Limits {
+        zero: None,
+        until: Some(std::time::Instant::now()),
+    };
+    let made = Factors::new(&Arc::new(symbolic), &a.values, Method::Cholesky, limits, 1);
+    assert_eq!(made.err(), Some(Failure::OutOfTime));
 }
 
 #[test]

@@ -25,14 +25,19 @@ pub(super) type Analysed = crate::solver::DirectSetup;
 pub(super) enum Analysed {}
 
 /// Finding an order and fill: seconds for every entry and row.
-const ORDERING: (f64, f64) = (7e-8, 6e-7);
+const ORDERING: (f64, f64) = (9e-8, 8e-7);
 /// Factorising and solving: seconds for every multiplication, and for every number of the factors.
-const FACTORS: (f64, f64) = (4e-11, 1.2e-8);
-/// Multiplications of a factorisation where the graph is this wide, for every cube of its width: about the same for meshes of
-/// two and three dimensions.
-const WIDE: f64 = 10.0;
-/// An order is looked for where it may be worth so many times the other attempt.
-const WORTH_A_LOOK: f64 = 3.0;
+const FACTORS: (f64, f64) = (5e-11, 1.5e-8);
+/// So many times more that takes for complex numbers, and where entries are missing on the diagonal: rows are matched then,
+/// and pivots left for later.
+const COMPLEX: f64 = 3.0;
+const UNMATCHED: f64 = 2.5;
+/// An attempt with less chance is compared with a factorisation whatever the graph looks like.
+const LIKELY: f64 = 0.5;
+/// Part of the time of a factorisation that an attempt before it may take, and of its own predicted time.
+const PARTS: (f64, f64) = (0.3, 1.5);
+/// Diffusion has positive entries beside the diagonal in less than this part of the rows.
+const FEW: f64 = 0.3;
 /// Iterations that every attempt has before a factorisation takes its place.
 const FEWEST: usize = 30;
 
@@ -51,9 +56,13 @@ impl Factorisation {
     fn seconds(&self, found: &Findings) -> f64 {
         let facts = &found.facts;
         let factors = FACTORS.0 * self.operations + FACTORS.1 * self.fill as f64;
-        // Multiplications of complex numbers take four times as long.
-        let factor = if facts.complex { 3.0 } else { 1.0 };
-        ordering(found) + factor * factors
+        let complex = if facts.complex { COMPLEX } else { 1.0 };
+        let unmatched = if facts.full_diagonal() {
+            1.0
+        } else {
+            UNMATCHED
+        };
+        unmatched * (ordering(found) + complex * factors)
     }
 }
 
@@ -91,27 +100,24 @@ fn predict(attempt: &Attempt, case: &Case<'_>) -> Prediction {
     let facts = case.facts();
     // Seconds for every entry: of the set-up, and of an iteration.
     let (setup, iteration, iterations, chance) = match attempt.preconditioner.sort() {
-        Sort::StructMg(_) => (5e-8, 3e-9, 20.0, 0.95),
+        Sort::StructMg(_) if case.is_dominant() => (5e-8, 3e-9, 20.0, 0.95),
+        Sort::StructMg(_) => (5e-8, 3e-9, 30.0, 0.7),
         Sort::Amg(_) if attempt.preset.is_some() && !case.has_rigid_bodies() => {
             (1e-6, 5e-9, 80.0, 0.5)
         }
-        Sort::Amg(_) => match (
-            case.has_rigid_bodies(),
-            case.is_dominant(),
-            case.has_nodes(),
-        ) {
-            (true, ..) => (1.2e-7, 3e-9, 30.0, 0.95),
-            (_, true, _) => (1.2e-7, 3e-9, 20.0, 0.95),
-            (_, _, true) => (1.2e-7, 3e-9, 50.0, 0.8),
-            _ => (1.2e-7, 3e-9, 60.0, 0.6),
-        },
+        Sort::Amg(_) if !facts.hermitian => (1.2e-7, 4e-9, 30.0, 0.7),
+        Sort::Amg(_) if case.has_rigid_bodies() => (1.2e-7, 3e-9, 30.0, 0.95),
+        Sort::Amg(_) if case.is_dominant() => (1.2e-7, 3e-9, 20.0, 0.95),
+        Sort::Amg(_) if case.has_nodes() => (1.2e-7, 3e-9, 50.0, 0.8),
+        Sort::Amg(_) if facts.positive_rows < FEW => (1.2e-7, 3e-9, 40.0, 0.8),
+        Sort::Amg(_) => (1.2e-7, 3e-9, 80.0, 0.45),
         _ if case.is_strongly_dominant() => (0.0, 2e-9, 40.0, 0.99),
         Sort::Auto | Sort::None | Sort::Iterations | Sort::OfEntries => {
             match &attempt.preconditioner {
                 PreconditionerConfig::Ilut(_) => (1.2e-6, 6e-9, 50.0, 0.4),
                 _ if !facts.hermitian => (8e-8, 4e-9, 150.0, 0.4),
                 _ if facts.positive_diagonal() => (8e-8, 4e-9, 300.0, 0.4),
-                _ => (1e-8, 2e-9, 500.0, 0.15),
+                _ => (1e-8, 2e-9, 500.0, 0.1),
             }
         }
     };
@@ -176,13 +182,13 @@ pub(super) fn analysis<T: Scalar>(
 /// Whether it may be worth while to look for an order and the fill of factors, before which this would be the first attempt.
 fn may_factorise(first: &Attempt, case: &Case<'_>, pattern: &Pattern) -> bool {
     let other = predict(first, case);
-    let limit = WORTH_A_LOOK * other.seconds() / other.chance;
-    let ordering = ordering(case.found);
+    let (limit, ordering) = (other.seconds() / other.chance, ordering(case.found));
     if first.is_direct() || ordering > limit {
         return false;
     }
-    let width = width(pattern) as f64;
-    ordering + FACTORS.0 * WIDE * width.powi(3) <= limit
+    // The widest level of a search separates the graph, and factors have about the operations of its cube.
+    let width = || width(pattern) as f64;
+    other.chance < LIKELY || ordering + FACTORS.0 * width().powi(3) <= limit
 }
 
 /// Puts the factorisation before the first attempt that is predicted to take longer, given its chance; others before it have
@@ -202,7 +208,8 @@ pub(super) fn arrange(attempts: &mut Vec<Attempt>, case: &Case<'_>, direct: Atte
     for (number, attempt) in attempts.iter_mut().enumerate() {
         let own = predict(attempt, case);
         attempt.seconds = Some(own.seconds());
-        let most = (seconds.max(2.0 * own.seconds()) - own.setup) / own.iteration;
+        let longest = (PARTS.0 * seconds).max(PARTS.1 * own.seconds());
+        let most = (longest - own.setup) / own.iteration;
         attempt.most_iterations = (number < place).then_some((most as usize).max(FEWEST));
     }
     let direct = Attempt {

@@ -250,7 +250,7 @@ impl<'s, 'd, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'s, 'd, T
         let (a, ws) = (&self.matrix.entries, self.setting.ws);
         let analysed = self.setting.analysed.take();
         let make = || {
-            if let Some(mut known) = analysed {
+            if let Some(mut known) = analysed.filter(|known| !known.may_be_improved()) {
                 let made = known.update_values(a, ws);
                 if !matches!(made, Err(Error::InvalidStructure { .. })) {
                     return made.map(|inverse| (known, inverse));

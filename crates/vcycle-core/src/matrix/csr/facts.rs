@@ -13,6 +13,10 @@ use crate::error::{Result, check_square};
 use crate::operations::entries;
 use crate::scalar::{Scalar, f16};
 
+/// Sums of entries may differ by this part of them and count as equal.
+const ROUNDING: f64 = 1e-12;
+/// Positive entries that are together larger than this part of the diagonal entry count.
+const NOTABLE: f64 = 0.05;
 /// Beside a strongly dominant diagonal entry is at most this part of it.
 const STRONG: f64 = 0.8;
 
@@ -61,6 +65,8 @@ pub struct Facts {
     pub dominant_rows: f64,
     /// Share of rows in which the sum of the absolute values beside the diagonal is at most 0.8 of it.
     pub strongly_dominant_rows: f64,
+    /// Share of rows with positive entries beside the diagonal that are more than rounding, as diffusion has few of.
+    pub positive_rows: f64,
     /// Smallest absolute value that is not zero; 0 without any.
     pub smallest: f64,
     /// Largest absolute value.
@@ -189,6 +195,7 @@ impl<T: Scalar> Csr<T> {
             negative_diagonal: seen.negative_diagonal,
             dominant_rows: seen.dominant as f64 / size.rows.max(1) as f64,
             strongly_dominant_rows: seen.strongly_dominant as f64 / size.rows.max(1) as f64,
+            positive_rows: seen.positive as f64 / size.rows.max(1) as f64,
             smallest: seen.smallest.unwrap_or(0.0),
             largest: seen.largest,
             bandwidth: self.pattern.bandwidth(),
@@ -232,12 +239,15 @@ impl<T: Scalar> Csr<T> {
         for row in rows {
             let (columns, values) = arrays.row(row);
             seen.length(columns.len());
-            let (mut diagonal, mut beside) = (None, 0.0);
+            let (mut diagonal, mut beside, mut positive) = (None, 0.0, 0.0);
             for (place, (&column, &value)) in columns.iter().zip(values).enumerate() {
                 let modulus = modulus(value);
                 match column as usize == row {
                     true => diagonal = Some((value.to_c64().re, modulus)),
-                    false => beside += modulus,
+                    false => {
+                        beside += modulus;
+                        positive += value.to_c64().re.max(0.0);
+                    }
                 }
                 let rounding = || largest.rounding(row, column as usize);
                 if size.rows == size.cols && column as usize > row {
@@ -252,7 +262,8 @@ impl<T: Scalar> Csr<T> {
                 seen.diagonal(diagonal);
             }
             let diagonal = diagonal.map_or(0.0, |(_, modulus)| modulus);
-            seen.dominant += usize::from(diagonal >= beside);
+            seen.dominant += usize::from(diagonal * (1.0 + ROUNDING) >= beside);
+            seen.positive += usize::from(positive > NOTABLE * diagonal);
             seen.strongly_dominant += usize::from(STRONG * diagonal >= beside);
         }
         seen

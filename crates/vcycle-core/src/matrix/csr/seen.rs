@@ -106,6 +106,8 @@ pub(crate) struct Seen {
     pub negative_diagonal: usize,
     pub dominant: usize,
     pub strongly_dominant: usize,
+    /// Rows with positive entries beside the diagonal.
+    pub positive: usize,
     /// Entries not above the diagonal.
     pub below: usize,
     /// Entries not below the diagonal with one at the mirrored position.
@@ -208,6 +210,7 @@ impl Seen {
             negative_diagonal: self.negative_diagonal + other.negative_diagonal,
             dominant: self.dominant + other.dominant,
             strongly_dominant: self.strongly_dominant + other.strongly_dominant,
+            positive: self.positive + other.positive,
             below: self.below + other.below,
             matched: self.matched + other.matched,
             unmatched: self.unmatched + other.unmatched,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use vcycle_direct::{Factors, Failure, Method, Number, Order, Symbolic, System};
+use vcycle_direct::{
+    Dissection, Factors, Failure, Limits, Method, Number, Order, Symbolic, System,
+};
 
 use super::preparation::{Matched, Structure, dissection};
 use super::{FactorCost, WHAT};
@@ -27,6 +29,23 @@ impl Plan {
     /// # Errors
     /// For a matrix whose pattern is singular, and when memory is short.
     pub fn new<F: Field>(a: &Csr<F>, structure: Structure, ws: &Workspace) -> Result<Self> {
+        Self::ordered(a, structure, &dissection, ws)
+    }
+
+    /// The same by minimum degree, which is found in less time.
+    ///
+    /// # Errors
+    /// As those of [`new`](Self::new).
+    pub fn quick<F: Field>(a: &Csr<F>, structure: Structure, ws: &Workspace) -> Result<Self> {
+        Self::ordered(a, structure, &|_| None, ws)
+    }
+
+    fn ordered<F: Field>(
+        a: &Csr<F>,
+        structure: Structure,
+        dissection: Dissection<'_>,
+        ws: &Workspace,
+    ) -> Result<Self> {
         let _stage = ws.stage("order and fill", 0);
         let matched = Matched::of(a, structure)?;
         let method = structure.method();
@@ -36,8 +55,8 @@ impl Plan {
             false => (matched, None),
         };
         let order = match &pairs {
-            Some(pairs) => Order::InPairs(pairs, &dissection),
-            None => Order::Best(&dissection),
+            Some(pairs) => Order::InPairs(pairs, dissection),
+            None => Order::Best(dissection),
         };
         Ok(Self {
             symbolic: Arc::new(matched.symbolic(a.pattern(), is_symmetric, order)?),
@@ -114,8 +133,12 @@ impl Plan {
         host.check_need(|| WHAT.to_owned(), needed)?;
         let scaled = self.matched.scaling().map(|scales| scaled(a, scales));
         let values = scaled.as_deref().unwrap_or(a.values());
+        let limits = Limits {
+            zero,
+            until: ws.deadline(),
+        };
         let made = on_threads(&host, |threads| {
-            Factors::new(&self.symbolic, values, self.method, zero, threads)
+            Factors::new(&self.symbolic, values, self.method, limits, threads)
         });
         match made {
             Ok(factors) => Ok(Some(HostFactors {
@@ -123,6 +146,7 @@ impl Plan {
                 matched: Arc::clone(&self.matched),
             })),
             Err(Failure::NotPositive) => Ok(None),
+            Err(Failure::OutOfTime) => Err(Error::OutOfTime),
             Err(failure @ Failure::NoPivot { .. }) => Err(Error::Singular {
                 component: "direct",
                 reason: failure.to_string(),

@@ -107,8 +107,9 @@ impl Direct {
 }
 
 impl Direct {
-    /// Finds the order of the unknowns and the places of the entries of factors, which tells what a factorisation by the
-    /// host takes, and factorises nothing. [`DirectSetup::update_values`] does that.
+    /// Finds an order of the unknowns and the places of the entries of factors, which tells what a factorisation by the
+    /// host takes at most, and factorises nothing. [`DirectSetup::update_values`] does that. Where there are so many operations
+    /// that nested dissection may save some of them, [`setup`](Self::setup) may find a better order.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -140,7 +141,7 @@ impl Direct {
 fn plan<F: Field + Number>(a: &Csr<F>, ws: &Workspace) -> Result<Plan> {
     crate::error::check_square("direct", a.size())?;
     a.check_finite()?;
-    Plan::new(a, Structure::of(a), ws)
+    Plan::quick(a, Structure::of(a), ws)
 }
 
 /// What a factorisation takes, as far as no pivots are left for later.
@@ -165,6 +166,13 @@ pub struct DirectSetup {
 }
 
 impl DirectSetup {
+    /// Whether a better order may be worth its time, where the one that is known was found quickly.
+    pub fn may_be_improved(&self) -> bool {
+        let entries = self.pattern.nonzeros() as f64;
+        let is_long = |cost: FactorCost| cost.operations > OPERATIONS_FOR_ENTRY * entries;
+        cfg!(feature = "metis") && self.cost().is_some_and(is_long)
+    }
+
     /// What a factorisation by the host takes; none where a device factorises.
     pub fn cost(&self) -> Option<FactorCost> {
         match &self.symbolic {
@@ -210,6 +218,9 @@ fn square<T: Scalar>(a: &dyn LinOp<T>) -> Result<std::borrow::Cow<'_, Csr<T>>> {
     check_square(a, "direct")?;
     entries(a, "direct")
 }
+
+/// Nested dissection may save more than it takes where minimum degree leads to so many operations for every entry.
+const OPERATIONS_FOR_ENTRY: f64 = 2e4;
 
 const WHAT: &str = "the factorisation of solver `direct`";
 
