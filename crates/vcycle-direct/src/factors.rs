@@ -7,10 +7,11 @@ use faer::Par;
 use rayon::prelude::*;
 
 use crate::elimination::NONE;
-use crate::front::{Block, Rest, Targets, Task};
+use crate::front::{Block, Targets, Task};
 use crate::number::Number;
 use crate::schedule::Schedule;
 use crate::symbolic::Symbolic;
+use crate::work::Rest;
 use crate::{Failure, Method};
 
 /// Operations of a front that several threads share.

@@ -24,6 +24,7 @@ mod symbolic;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use factors::{Factors, Limits};
 pub use graph::Graph;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use vcycle_core::matrix::WorkingScalar;
 
+use super::case::SMALL;
 use super::entries::{largest, power_of_two_below};
 use super::modes;
 use super::reduction::Reduction;
-use super::rules::SMALL;
 use super::{Solution, System, SystemMatrix, Wide};
 use crate::configuration::{Config, Nullspace, SolverConfig, Sort};
 use crate::error::Result;

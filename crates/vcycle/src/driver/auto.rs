@@ -1,9 +1,10 @@
 //! What `auto` tries, in order, and why.
 
 use super::attempt::Attempt;
+use super::case::Case;
 use super::costs::analysis;
 use super::facts::Findings;
-use super::rules::{Case, SHORT_FGMRES, combinations, named};
+use super::rules::{SHORT_FGMRES, combinations, named};
 use crate::configuration::{
     Config, MatchingKind, PreconditionerConfig, Preprocessing, SolverConfig, Sort,
 };

@@ -7,22 +7,15 @@
 //! The constants are seconds of two threads, measured with `scripts/compare-systems`. The choice depends on them, never on a
 //! clock: it is the same on every machine.
 
-use std::fmt::{Display, Formatter};
-
 use super::attempt::Attempt;
-use super::facts::Findings;
-use super::rules::Case;
+use super::case::Case;
+use super::factors::{Analysed, analysed};
+use super::facts::{Factorisation, Findings};
 use crate::configuration::{Config, PreconditionerConfig, Sort};
 use crate::executor::Workspace;
 use crate::matrix::{Csr, Pattern};
 use crate::multigrid::NearNullspace;
 use crate::scalar::Scalar;
-
-#[cfg(feature = "direct")]
-pub(super) type Analysed = crate::solver::DirectSetup;
-/// Without the direct solver there is none.
-#[cfg(not(feature = "direct"))]
-pub(super) enum Analysed {}
 
 /// Finding an order and fill: seconds for every entry and row.
 const ORDERING: (f64, f64) = (9e-8, 8e-7);
@@ -41,43 +34,21 @@ const FEW: f64 = 0.3;
 /// Iterations that every attempt has before a factorisation takes its place.
 const FEWEST: usize = 30;
 
-/// What a factorisation takes, in seconds, by its operations and the numbers of its factors.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Factorisation {
-    /// Multiplications.
-    pub operations: f64,
-    /// Numbers that the factors hold.
-    pub fill: usize,
-}
-
-impl Factorisation {
-    /// Seconds that it takes for a matrix of so many entries and rows, order and fill included.
-    fn seconds(&self, found: &Findings) -> f64 {
-        let facts = &found.facts;
-        let factors = FACTORS.0 * self.operations + FACTORS.1 * self.fill as f64;
-        let complex = if facts.complex { COMPLEX } else { 1.0 };
-        let unmatched = if facts.full_diagonal() {
-            1.0
-        } else {
-            UNMATCHED
-        };
-        unmatched * (ordering(found) + complex * factors)
-    }
+/// Seconds of a factorisation, order and fill included.
+fn seconds(factorisation: &Factorisation, found: &Findings) -> f64 {
+    let facts = &found.facts;
+    let factors = FACTORS.0 * factorisation.operations + FACTORS.1 * factorisation.fill as f64;
+    let complex = if facts.complex { COMPLEX } else { 1.0 };
+    let unmatched = if facts.full_diagonal() {
+        1.0
+    } else {
+        UNMATCHED
+    };
+    unmatched * (ordering(found) + complex * factors)
 }
 
 fn ordering(found: &Findings) -> f64 {
     ORDERING.0 * found.facts.nonzeros as f64 + ORDERING.1 * found.facts.rows as f64
-}
-
-impl Display for Factorisation {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let (operations, fill) = (self.operations, self.fill as f64);
-        write!(
-            f,
-            "factors of {fill:.1e} numbers by {operations:.0e} multiplications are predicted to be the quickest"
-        )
-    }
 }
 
 /// What an attempt takes where it works, and how often it does.
@@ -111,13 +82,15 @@ fn predict(attempt: &Attempt, case: &Case<'_>) -> Prediction {
         Sort::Amg(_) if case.has_nodes() => (1.2e-7, 3e-9, 50.0, 0.8),
         Sort::Amg(_) if facts.positive_rows < FEW => (1.2e-7, 3e-9, 40.0, 0.8),
         Sort::Amg(_) => (1.2e-7, 3e-9, 80.0, 0.45),
-        _ if case.is_strongly_dominant() => (0.0, 2e-9, 40.0, 0.99),
         Sort::Auto | Sort::None | Sort::Iterations | Sort::OfEntries => {
-            match &attempt.preconditioner {
-                PreconditionerConfig::Ilut(_) => (1.2e-6, 6e-9, 50.0, 0.4),
-                _ if !facts.hermitian => (8e-8, 4e-9, 150.0, 0.4),
-                _ if facts.positive_diagonal() => (8e-8, 4e-9, 300.0, 0.4),
-                _ => (1e-8, 2e-9, 500.0, 0.1),
+            let is_ilut = matches!(attempt.preconditioner, PreconditionerConfig::Ilut(_));
+            let is_definite = facts.hermitian && facts.positive_diagonal();
+            match (case.is_strongly_dominant(), is_ilut) {
+                (true, _) => (0.0, 2e-9, 40.0, 0.99),
+                (false, true) => (1.2e-6, 6e-9, 50.0, 0.4),
+                (false, false) if is_definite => (8e-8, 4e-9, 300.0, 0.4),
+                (false, false) if facts.hermitian => (1e-8, 2e-9, 500.0, 0.1),
+                (false, false) => (8e-8, 4e-9, 150.0, 0.4),
             }
         }
     };
@@ -133,7 +106,6 @@ fn predict(attempt: &Attempt, case: &Case<'_>) -> Prediction {
 /// Finds order and fill of the factors of a matrix where they may be worth it, and adds to what is found what they take.
 ///
 /// They are not looked for where solver or preconditioner are given, on devices, and where the nullspace is known.
-#[cfg(feature = "direct")]
 pub(super) fn analysis<T: Scalar>(
     config: &Config,
     known: Option<&NearNullspace>,
@@ -156,27 +128,12 @@ pub(super) fn analysis<T: Scalar>(
         return None;
     }
     // Where there is no order, the attempts go on without.
-    let analysed = crate::solver::Direct::default().analyse(a, ws).ok()?;
-    let cost = analysed.cost()?;
-    let what = || "the factors".to_owned();
-    a.executor().check_need(what, cost.bytes).ok()?;
-    found.factorisation = Some(Factorisation {
-        operations: cost.operations,
-        fill: cost.fill,
-    });
+    let (analysed, factorisation, bytes) = analysed(a, ws)?;
+    a.executor()
+        .check_need(|| "the factors".to_owned(), bytes)
+        .ok()?;
+    found.factorisation = Some(factorisation);
     Some(analysed)
-}
-
-#[cfg(not(feature = "direct"))]
-pub(super) fn analysis<T: Scalar>(
-    _: &Config,
-    _: Option<&NearNullspace>,
-    _: &mut Findings,
-    _: &Attempt,
-    _: &Csr<T>,
-    _: &Workspace,
-) -> Option<Analysed> {
-    None
 }
 
 /// Whether it may be worth while to look for an order and the fill of factors, before which this would be the first attempt.
@@ -197,7 +154,7 @@ pub(super) fn arrange(attempts: &mut Vec<Attempt>, case: &Case<'_>, direct: Atte
     let Some(factorisation) = &case.found.factorisation else {
         return;
     };
-    let seconds = factorisation.seconds(case.found);
+    let seconds = seconds(factorisation, case.found);
     let is_longer = |attempt: &Attempt| {
         let other = predict(attempt, case);
         attempt.is_direct() || other.chance * seconds <= other.seconds()

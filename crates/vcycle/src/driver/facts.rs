@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::costs::Factorisation;
+use std::fmt::{Display, Formatter};
+
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::linop::Size;
@@ -12,6 +13,26 @@ use crate::scalar::{Field, Scalar, c64};
 
 /// Beside a strongly dominant diagonal entry is at most this part of it.
 const STRONG: f64 = 0.8;
+
+/// What a factorisation takes.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Factorisation {
+    /// Multiplications.
+    pub operations: f64,
+    /// Numbers that the factors hold.
+    pub fill: usize,
+}
+
+impl Display for Factorisation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let (operations, fill) = (self.operations, self.fill as f64);
+        write!(
+            f,
+            "factors of {fill:.1e} numbers by {operations:.0e} multiplications are predicted to be the quickest"
+        )
+    }
+}
 
 /// What is known of a matrix when a method is chosen for it.
 #[derive(Clone, Debug)]

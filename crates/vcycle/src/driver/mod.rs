@@ -10,11 +10,13 @@
 mod analysis;
 mod attempt;
 mod auto;
+mod case;
 mod chain;
 mod costs;
 #[cfg(test)]
 mod declared;
 mod entries;
+mod factors;
 mod facts;
 mod inconsistent;
 mod kept;
@@ -42,8 +44,7 @@ mod tries;
 pub use analysis::Analysis;
 pub use attempt::Attempt;
 pub use auto::{attempts, attempts_of};
-pub use costs::Factorisation;
-pub use facts::Findings;
+pub use facts::{Factorisation, Findings};
 pub use matrix::SystemMatrix;
 pub use memory::MemoryNeed;
 pub use prepared::{Prepared, Sequence};

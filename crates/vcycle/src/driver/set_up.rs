@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vcycle_core::matrix::{StoredMatrix, WorkingScalar};
 
 use super::attempt::Attempt;
-use super::costs::Analysed;
+use super::factors::{Analysed, Known, factors};
 use super::kept::Kept;
 use super::matrix::format_of;
 use super::projection::Projection;
@@ -222,7 +222,13 @@ impl<'s, 'd, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'s, 'd, T
         let Some(preconditioner) = preconditioner else {
             return Ok((solver, None, None));
         };
-        if let Some(inverse) = self.factors(attempt, messages)? {
+        let known = Known {
+            analysed: self.setting.analysed.take(),
+            kept: self.setting.kept.as_deref_mut(),
+        };
+        let made = factors(attempt, &self.matrix.entries, known, self.setting.ws)?;
+        if let Some((inverse, message)) = made {
+            messages.extend(message);
             return Ok((solver.with_preconditioner(inverse)?, None, None));
         }
         let prepared = self.prepared(attempt, messages)?;
@@ -235,40 +241,6 @@ impl<'s, 'd, T: WorkingScalar, W: WorkingScalar<Wide = T>> InPrecision<'s, 'd, T
         let made = preconditioner.generate(a, self.setting.ws)?;
         let inverse = undone(prepared.as_ref(), made)?;
         Ok((solver.with_preconditioner(inverse)?, None, None))
-    }
-
-    /// The inverse of the direct solver; the analysis or earlier matrices may have left an order for it.
-    #[cfg(feature = "direct")]
-    fn factors(
-        &mut self,
-        attempt: &Attempt,
-        messages: &mut Vec<String>,
-    ) -> Result<Option<Arc<dyn LinOp<W>>>> {
-        let crate::configuration::SolverConfig::Direct(direct) = &attempt.solver else {
-            return Ok(None);
-        };
-        let (a, ws) = (&self.matrix.entries, self.setting.ws);
-        let analysed = self.setting.analysed.take();
-        let make = || {
-            if let Some(mut known) = analysed.filter(|known| !known.may_be_improved()) {
-                let made = known.update_values(a, ws);
-                if !matches!(made, Err(Error::InvalidStructure { .. })) {
-                    return made.map(|inverse| (known, inverse));
-                }
-            }
-            direct.setup(a, ws)
-        };
-        let Some(kept) = &mut self.setting.kept else {
-            return Ok(Some(make()?.1));
-        };
-        let (inverse, reused) = kept.factors(make, a, ws)?;
-        messages.extend(reused);
-        Ok(Some(inverse))
-    }
-
-    #[cfg(not(feature = "direct"))]
-    fn factors(&mut self, _: &Attempt, _: &mut Vec<String>) -> Result<Option<Arc<dyn LinOp<W>>>> {
-        Ok(None)
     }
 
     /// What the preconditioner is made of, where that is not the matrix itself.

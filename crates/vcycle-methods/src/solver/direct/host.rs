@@ -7,13 +7,27 @@ use vcycle_direct::{
 };
 
 use super::preparation::{Matched, Structure, dissection};
-use super::{FactorCost, WHAT};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::Transpose;
 use crate::matrix::Csr;
 use crate::scalar::Field;
 use crate::vector::Vector;
+
+/// What is named where memory is short.
+pub(super) const WHAT: &str = "the factorisation of solver `direct`";
+
+/// What a factorisation takes, as far as no pivots are left for later.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct FactorCost {
+    /// Multiplications, each with an addition.
+    pub operations: f64,
+    /// Numbers that the factors hold.
+    pub fill: usize,
+    /// Bytes that are held at once, the factors among them.
+    pub bytes: usize,
+}
 
 /// How matrices of one pattern are factorised.
 #[derive(Clone, Debug)]

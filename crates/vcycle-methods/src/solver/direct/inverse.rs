@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use vcycle_direct::{Method, Number};
 
-use super::WHAT;
 use super::checks::{Quality, solution_error};
-use super::host::{HostFactors, Plan};
+use super::host::{HostFactors, Plan, WHAT};
 use super::preparation::Structure;
 use super::tree::tree;
 use crate::error::{Error, Result};

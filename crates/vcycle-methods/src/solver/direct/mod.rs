@@ -21,6 +21,7 @@ use crate::operations::on_host;
 use crate::registration::preconditioner;
 use crate::scalar::{Field, Kind, Scalar, c64};
 use checks::check_no_empty_line;
+pub use host::FactorCost;
 use host::Plan;
 use inverse::{Inverse, Symbolic};
 use preparation::Structure;
@@ -144,18 +145,6 @@ fn plan<F: Field + Number>(a: &Csr<F>, ws: &Workspace) -> Result<Plan> {
     Plan::quick(a, Structure::of(a), ws)
 }
 
-/// What a factorisation takes, as far as no pivots are left for later.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct FactorCost {
-    /// Multiplications, each with an addition.
-    pub operations: f64,
-    /// Numbers that the factors hold.
-    pub fill: usize,
-    /// Bytes that are held at once, the factors among them.
-    pub bytes: usize,
-}
-
 /// What the factorisations of all matrices of one pattern share: the order of the unknowns and the places of the
 /// entries of factors. [`Direct::setup`] makes it.
 #[derive(Clone, Debug)]
@@ -221,8 +210,6 @@ fn square<T: Scalar>(a: &dyn LinOp<T>) -> Result<std::borrow::Cow<'_, Csr<T>>> {
 
 /// Nested dissection may save more than it takes where minimum degree leads to so many operations for every entry.
 const OPERATIONS_FOR_ENTRY: f64 = 2e4;
-
-const WHAT: &str = "the factorisation of solver `direct`";
 
 /// What is known of a matrix whatever its values are, and its inverse.
 type Made<T> = (Symbolic, Arc<dyn LinOp<T>>);

@@ -1,0 +1,284 @@
+//! The dense matrix of a front, and the elimination of its pivots.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place_with_conj;
+use faer::{Conj, Par};
+
+use crate::dense::{part, part_mut, subtract, subtract_lower};
+use crate::ldl::{self, Diagonal, Limits};
+use crate::lu;
+use crate::number::Number;
+use crate::{Failure, NO_MEMORY};
+
+/// A pivot is at least so large a part of the largest entry of its column. Larger parts keep more digits, and leave more
+/// unknowns to parents, whose fronts grow.
+const THRESHOLD: f64 = 0.01;
+/// What takes the place of a pivot that is zero. Its square is no infinity.
+const HUGE: f64 = 1e150;
+/// Columns of `L D` that are made at once.
+const CHUNK: usize = 256;
+
+/// What is left of a front for its parent: a square matrix.
+#[derive(Debug)]
+pub(crate) struct Rest<F> {
+    /// The places of rows and columns that found no pivot, the first ones.
+    pub delayed_rows: Vec<u32>,
+    pub delayed_columns: Vec<u32>,
+    pub size: usize,
+    pub values: Vec<F>,
+}
+
+pub(crate) fn zeros<F: Number>(count: usize) -> Result<Vec<F>, Failure> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| NO_MEMORY)?;
+    values.resize(count, F::ZERO);
+    Ok(values)
+}
+
+/// A front that is being added up.
+pub(crate) struct Work<F> {
+    /// Rows and columns that may be eliminated, and others.
+    pub columns: usize,
+    pub others: usize,
+    /// The former columns with all rows.
+    pub panel: Vec<F>,
+    /// Of a general matrix the former rows with all other columns, row after row.
+    pub right: Vec<F>,
+    /// All other rows and columns.
+    pub square: Vec<F>,
+}
+
+impl<F: Number> Work<F> {
+    fn rows(&self) -> usize {
+        self.columns + self.others
+    }
+
+    /// Adds the lower half of what a child has left.
+    pub fn add_lower(&mut self, rest: &Rest<F>, targets: &[u32], is_hermitian: bool) {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        for (column, &own) in targets.iter().enumerate() {
+            let values = &rest.values[column * rest.size + column..(column + 1) * rest.size];
+            let own = own as usize;
+            if rest.delayed_rows.is_empty() {
+                // Rows increase.
+                let (to, shift) = match own < columns {
+                    true => (&mut self.panel[own * rows..(own + 1) * rows], 0),
+                    false => {
+                        let column = own - columns;
+                        (
+                            &mut self.square[column * others..(column + 1) * others],
+                            columns,
+                        )
+                    }
+                };
+                for (&row, &value) in targets[column..].iter().zip(values) {
+                    let at = &mut to[row as usize - shift];
+                    *at = *at + value;
+                }
+                continue;
+            }
+            for (&row, &value) in targets[column..].iter().zip(values) {
+                let (low, high) = (own.min(row as usize), own.max(row as usize));
+                let is_mirrored = is_hermitian && (row as usize) < own;
+                let at = match low < columns {
+                    true => &mut self.panel[low * rows + high],
+                    false => &mut self.square[(low - columns) * others + high - columns],
+                };
+                *at = *at
+                    + if is_mirrored {
+                        value.conjugate()
+                    } else {
+                        value
+                    };
+            }
+        }
+    }
+
+    /// Adds what a child has left.
+    pub fn add(&mut self, rest: &Rest<F>, targets: &[u32]) {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        for (column, &own) in targets.iter().enumerate() {
+            let values = &rest.values[column * rest.size..(column + 1) * rest.size];
+            let own = own as usize;
+            if own < columns {
+                let to = &mut self.panel[own * rows..(own + 1) * rows];
+                for (&row, &value) in targets.iter().zip(values) {
+                    to[row as usize] = to[row as usize] + value;
+                }
+                continue;
+            }
+            let column = own - columns;
+            let to = &mut self.square[column * others..(column + 1) * others];
+            for (&row, &value) in targets.iter().zip(values) {
+                let at = match (row as usize).checked_sub(columns) {
+                    None => &mut self.right[row as usize * others + column],
+                    Some(row) => &mut to[row],
+                };
+                *at = *at + value;
+            }
+        }
+    }
+
+    pub fn cholesky(&mut self, parallel: Par) -> Result<(), Failure> {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        let need = cholesky_in_place_scratch::<F>(columns, parallel, Default::default());
+        let mut memory = MemBuffer::try_new(need).map_err(|_| NO_MEMORY)?;
+        let panel = part_mut(&mut self.panel, rows, rows, columns);
+        let (mut upper, lower) = panel.split_at_row_mut(columns);
+        let stack = MemStack::new(&mut memory);
+        let (regularisation, parameters) = (Default::default(), Default::default());
+        cholesky_in_place(upper.as_mut(), regularisation, parallel, stack, parameters)
+            .map_err(|_| Failure::NotPositive)?;
+        let mut lower = lower;
+        solve_lower_triangular_in_place_with_conj(
+            upper.as_ref(),
+            Conj::Yes,
+            lower.as_mut().transpose_mut(),
+            parallel,
+        );
+        let square = part_mut(&mut self.square, others, others, others);
+        let l = lower.as_ref();
+        subtract_lower(square, l, l.transpose(), Conj::Yes, parallel);
+        Ok(())
+    }
+
+    /// Pivots of one and two rows.
+    pub fn ldl(
+        &mut self,
+        hermitian: bool,
+        zero: f64,
+        unknowns: &mut [u32],
+        diagonal: &mut Diagonal<F>,
+        parallel: Par,
+    ) {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        let mut threshold = THRESHOLD;
+        loop {
+            let mut panel = ldl::Panel {
+                values: &mut self.panel,
+                rows,
+                columns,
+                unknowns,
+            };
+            let limits = Limits {
+                threshold,
+                zero,
+                hermitian,
+            };
+            ldl::eliminate(&mut panel, limits, diagonal, parallel);
+            // The last front has no parent to leave anything for.
+            if others > 0 || diagonal.values.len() == columns || threshold == 0.0 {
+                break;
+            }
+            threshold = if threshold > 1e-8 {
+                0.1 * threshold
+            } else {
+                0.0
+            };
+        }
+        let conjugate = if hermitian { Conj::Yes } else { Conj::No };
+        let count = diagonal.values.len();
+        let mut start = 0;
+        while start < count && others > 0 {
+            let mut end = count.min(start + CHUNK);
+            // A pivot of two rows stays in one piece.
+            end += usize::from(diagonal.below[end - 1] != F::ZERO);
+            let l = part(
+                &self.panel[start * rows + columns..],
+                rows,
+                others,
+                end - start,
+            );
+            let products = diagonal.products(
+                start..end,
+                hermitian,
+                |row, column| self.panel[column * rows + columns + row],
+                others,
+            );
+            let w = part(&products, others, others, end - start);
+            let square = part_mut(&mut self.square, others, others, others);
+            subtract_lower(square, l, w.transpose(), conjugate, parallel);
+            start = end;
+        }
+    }
+
+    /// Pivots that are large enough in their columns; says how many.
+    pub fn lu(
+        &mut self,
+        zero: f64,
+        row_unknowns: &mut [u32],
+        column_unknowns: &mut [u32],
+        parallel: Par,
+    ) -> usize {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        let mut panel = lu::Panel {
+            values: &mut self.panel,
+            right: &mut self.right,
+            rows,
+            columns,
+            row_unknowns,
+            column_unknowns,
+        };
+        let pivots = lu::eliminate(&mut panel, (THRESHOLD, zero), parallel);
+        if pivots > 0 && others > 0 {
+            let l = part(&self.panel[columns..], rows, others, pivots);
+            let u = part(&self.right, others, others, pivots);
+            let square = part_mut(&mut self.square, others, others, others);
+            subtract(square, l, u.transpose(), Conj::No, parallel);
+        }
+        pivots
+    }
+
+    /// Makes the unknowns zero that found no pivot in a front without parent: they are divided by something huge.
+    pub fn neglect(&mut self, pivots: usize, diagonal: &mut Diagonal<F>) {
+        let rows = self.rows();
+        for column in pivots..self.columns {
+            self.panel[column * rows + pivots..(column + 1) * rows].fill(F::ZERO);
+            self.panel[column * rows + column] = F::real(HUGE);
+            diagonal.values.push(F::real(HUGE));
+            diagonal.below.push(F::ZERO);
+        }
+    }
+
+    /// What is left: rows and columns without pivots, and all others.
+    pub fn rest(&mut self, pivots: usize) -> Result<Vec<F>, Failure> {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        let square = std::mem::take(&mut self.square);
+        if pivots == columns {
+            return Ok(square);
+        }
+        let size = rows - pivots;
+        let mut rest = zeros(size * size)?;
+        for column in pivots..columns {
+            let to = &mut rest[(column - pivots) * size..(column - pivots + 1) * size];
+            to.copy_from_slice(&self.panel[column * rows + pivots..(column + 1) * rows]);
+        }
+        let late = columns - pivots;
+        for column in 0..others {
+            let to = &mut rest[(late + column) * size..(late + column + 1) * size];
+            to[late..].copy_from_slice(&square[column * others..(column + 1) * others]);
+            if !self.right.is_empty() {
+                for row in 0..late {
+                    to[row] = self.right[(pivots + row) * others + column];
+                }
+            }
+        }
+        Ok(rest)
+    }
+
+    /// The eliminated rows of `U` right of the pivots.
+    pub fn upper(&mut self, pivots: usize) -> Vec<F> {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        let right = std::mem::take(&mut self.right);
+        if pivots == columns || right.is_empty() && others > 0 {
+            return right;
+        }
+        let mut upper = Vec::with_capacity(pivots * (rows - pivots));
+        for row in 0..pivots {
+            upper.extend((pivots..columns).map(|column| self.panel[column * rows + row]));
+            upper.extend_from_slice(&right[row * others..(row + 1) * others]);
+        }
+        upper
+    }
+}
