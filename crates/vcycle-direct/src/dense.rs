@@ -95,7 +95,7 @@ pub(crate) fn two_columns<F>(
 #[inline]
 pub(crate) fn subtract_multiple<F: Number>(y: &mut [F], alpha: F, x: &[F]) {
     for (y, &x) in y.iter_mut().zip(x) {
-        *y = *y - alpha * x;
+        *y -= alpha * x;
     }
 }
 

@@ -113,6 +113,8 @@ impl<F: Number> Factors<F> {
 }
 
 type Made<F> = (Vec<Block<F>>, Vec<(usize, Rest<F>)>);
+/// A front, and what its children have left.
+type Ready<F> = (usize, Vec<(usize, Rest<F>)>);
 
 fn factorised<F: Number>(
     task: &Task<'_, F>,
@@ -139,11 +141,11 @@ fn factorised<F: Number>(
         }
     }
     for level in &schedule.levels {
-        let ready: Vec<(usize, Vec<(usize, Rest<F>)>)> = level
+        let ready: Vec<Ready<F>> = level
             .iter()
             .map(|&number| (number, std::mem::take(&mut waiting[number])))
             .collect();
-        let work = |(number, mut children): (usize, Vec<(usize, Rest<F>)>)| {
+        let work = |(number, mut children): Ready<F>| {
             children.sort_unstable_by_key(|(child, _)| *child);
             let front = &fronts[number];
             let size = front.rows() as f64;

@@ -39,6 +39,9 @@ pub(crate) struct Targets {
     pub columns: Vec<u32>,
 }
 
+/// The factors of a front, what it leaves, and where the rest of each child was added.
+pub(crate) type Made<F> = (Block<F>, Rest<F>, Vec<Targets>);
+
 /// The values of a matrix, and what it is factorised by.
 pub(crate) struct Task<'t, F> {
     pub symbolic: &'t Symbolic,
@@ -57,7 +60,7 @@ impl<F: Number> Task<'_, F> {
         front: &Front,
         children: &[(usize, Rest<F>)],
         parallel: Par,
-    ) -> Result<(Block<F>, Rest<F>, Vec<Targets>), Failure> {
+    ) -> Result<Made<F>, Failure> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(Failure::OutOfTime);
         }
@@ -201,12 +204,11 @@ impl<F: Number> Task<'_, F> {
                 (false, true) => &mut work.panel[column * rows + shifted(entry.row)],
                 (false, false) => &mut work.right[row * others + column - pivots],
             };
-            *at = *at
-                + if is_hermitian {
-                    value.conjugate()
-                } else {
-                    value
-                };
+            *at += if is_hermitian {
+                value.conjugate()
+            } else {
+                value
+            };
         }
         for ((_, rest), targets) in children.iter().zip(targets) {
             match self.symbolic.symmetric {

@@ -57,10 +57,10 @@ impl<F: Number> Diagonal<F> {
             let value = |row| {
                 let mut sum = l(row, column) * own;
                 if after != F::ZERO {
-                    sum = sum + l(row, column + 1) * after;
+                    sum += l(row, column + 1) * after;
                 }
                 if before != F::ZERO {
-                    sum = sum + l(row, column - 1) * before;
+                    sum += l(row, column - 1) * before;
                 }
                 sum
             };
@@ -361,7 +361,7 @@ impl<F: Number> Diagonal<F> {
             let (a, b) = (as_meant(self.values[place]), as_meant(self.below[place]));
             if b == F::ZERO {
                 for value in &mut rows[place * cols..(place + 1) * cols] {
-                    *value = *value / a;
+                    *value /= a;
                 }
                 place += 1;
                 continue;

@@ -94,7 +94,7 @@ fn eliminate_window<F: Number>(
             }
             let inverse = F::ONE / column[place];
             for value in &mut column[place + 1..] {
-                *value = *value * inverse;
+                *value *= inverse;
             }
             panel.values[at * rows + window.start..(at + 1) * rows].copy_from_slice(&column);
             at += 1;

@@ -57,7 +57,7 @@ impl Schedule {
     /// Of one thread.
     fn whole(fronts: usize) -> Self {
         Self {
-            subtrees: vec![0..fronts],
+            subtrees: std::iter::once(0..fronts).collect(),
             levels: Vec::new(),
         }
     }

@@ -29,6 +29,9 @@ struct Half {
     is_column: bool,
 }
 
+/// The rest of a front, its parent and what follows, and the rows of the parent that the rest belongs to.
+type WithParent<'s, F> = (&'s mut [F], &'s mut [F], &'s [u32]);
+
 /// The fronts' part of right-hand sides and solutions, row after row.
 struct Scratch<'s, F> {
     values: &'s mut [F],
@@ -244,7 +247,7 @@ impl<F: Number> Factors<F> {
         half: Half,
         number: usize,
         scratch: &'s mut Scratch<'_, F>,
-    ) -> Option<(&'s mut [F], &'s mut [F], &'s [u32])> {
+    ) -> Option<WithParent<'s, F>> {
         let block = &self.blocks[number];
         if block.rest == 0 {
             return None;
@@ -263,7 +266,7 @@ impl<F: Number> Factors<F> {
             for (from, &row) in rest.chunks_exact(cols).zip(targets) {
                 let to = &mut parent[row as usize * cols..(row as usize + 1) * cols];
                 for (to, &from) in to.iter_mut().zip(from) {
-                    *to = *to + from;
+                    *to += from;
                 }
             }
         }

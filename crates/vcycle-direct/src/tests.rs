@@ -63,7 +63,7 @@ fn error<F: Number>(a: &Matrix<F>, factors: &Factors<F>) -> f64 {
                     System::Adjoint => (column, row, value.conjugate()),
                 };
                 for col in 0..cols {
-                    b[to * cols + col] = b[to * cols + col] + value * known[from * cols + col];
+                    b[to * cols + col] += value * known[from * cols + col];
                 }
             }
         }

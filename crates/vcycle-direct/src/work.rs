@@ -74,7 +74,7 @@ impl<F: Number> Work<F> {
                 };
                 for (&row, &value) in targets[column..].iter().zip(values) {
                     let at = &mut to[row as usize - shift];
-                    *at = *at + value;
+                    *at += value;
                 }
                 continue;
             }
@@ -85,12 +85,11 @@ impl<F: Number> Work<F> {
                     true => &mut self.panel[low * rows + high],
                     false => &mut self.square[(low - columns) * others + high - columns],
                 };
-                *at = *at
-                    + if is_mirrored {
-                        value.conjugate()
-                    } else {
-                        value
-                    };
+                *at += if is_mirrored {
+                    value.conjugate()
+                } else {
+                    value
+                };
             }
         }
     }
@@ -104,7 +103,7 @@ impl<F: Number> Work<F> {
             if own < columns {
                 let to = &mut self.panel[own * rows..(own + 1) * rows];
                 for (&row, &value) in targets.iter().zip(values) {
-                    to[row as usize] = to[row as usize] + value;
+                    to[row as usize] += value;
                 }
                 continue;
             }
@@ -115,7 +114,7 @@ impl<F: Number> Work<F> {
                     None => &mut self.right[row as usize * others + column],
                     Some(row) => &mut to[row],
                 };
-                *at = *at + value;
+                *at += value;
             }
         }
     }

@@ -49,6 +49,9 @@ pub(super) struct Known<'k> {
     pub kept: Option<&'k mut Kept>,
 }
 
+/// An inverse, and a message.
+type Inverse<W> = (Arc<dyn LinOp<W>>, Option<String>);
+
 /// The inverse of the direct solver, and a message; none where the attempt is another solver.
 #[cfg(feature = "direct")]
 pub(super) fn factors<W: Scalar>(
@@ -56,7 +59,7 @@ pub(super) fn factors<W: Scalar>(
     a: &Arc<dyn LinOp<W>>,
     known: Known<'_>,
     ws: &Workspace,
-) -> Result<Option<(Arc<dyn LinOp<W>>, Option<String>)>> {
+) -> Result<Option<Inverse<W>>> {
     use crate::configuration::SolverConfig;
     use crate::error::Error;
 
@@ -87,6 +90,6 @@ pub(super) fn factors<W: Scalar>(
     _: &Arc<dyn LinOp<W>>,
     _: Known<'_>,
     _: &Workspace,
-) -> Result<Option<(Arc<dyn LinOp<W>>, Option<String>)>> {
+) -> Result<Option<Inverse<W>>> {
     Ok(None)
 }

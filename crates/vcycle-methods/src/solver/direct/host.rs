@@ -239,7 +239,7 @@ impl<F: Field + Number> HostFactors<F> {
         if let Some(scales) = self.matched.scaling() {
             for (row, &scale) in values.chunks_exact_mut(cols).zip(&scales[side]) {
                 for value in row {
-                    *value = *value * F::from_f64(scale);
+                    *value *= F::from_f64(scale);
                 }
             }
         }

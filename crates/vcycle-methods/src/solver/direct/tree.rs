@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use vcycle_direct::{Graph, Order, Symbolic};
+use vcycle_direct::{Order, Symbolic};
 
 use super::preparation::{Matched, Structure, dissection};
 use crate::error::{Error, Result};
@@ -11,26 +11,12 @@ use crate::matrix::{Csr, Pattern, Permutation};
 use crate::operations::multifrontal::FrontTree;
 use crate::scalar::Field;
 
-/// Pivots that a device eliminates between two launches, seconds of such a launch, and operations a second: which of two
-/// orders is the faster one does not depend on them much.
-const PANEL: usize = 32;
-const LAUNCH: f64 = 5e-6;
-const RATE: f64 = 5e11;
-
 /// The tree of fronts of a matrix on the host.
 ///
-/// Rows are moved and scaled by a matching where entries on the diagonal are small: there are no other pivots. Of nested
-/// dissection and minimum degree the order is taken that a device needs less time with.
+/// Rows are moved and scaled by a matching where entries on the diagonal are small: there are no other pivots.
 pub(super) fn tree<F: Field>(a: &Csr<F>, structure: Structure) -> Result<FrontTree> {
     let matched = Matched::of(a, structure)?;
-    let symbolic = |order| matched.symbolic(a.pattern(), false, order);
-    let degree = symbolic(Order::Degree)?;
-    let dissected = |graph: &Graph| dissection(graph);
-    let dissected = symbolic(Order::Dissection(&dissected))?;
-    let best = [degree, dissected]
-        .into_iter()
-        .min_by(|one, other| cost(one).total_cmp(&cost(other)));
-    let symbolic = best.expect("there are two orders");
+    let symbolic = matched.symbolic(a.pattern(), false, Order::Best(&dissection))?;
     Ok(Numbered::new(&symbolic).tree(a.pattern(), &matched))
 }
 
@@ -53,21 +39,6 @@ fn heights(symbolic: &Symbolic) -> Vec<usize> {
         }
     }
     heights
-}
-
-/// Seconds that a device is thought to take.
-fn cost(symbolic: &Symbolic) -> f64 {
-    let heights = heights(symbolic);
-    let mut most = vec![0; heights.iter().max().map_or(0, |height| height + 1)];
-    let mut operations = 0.0;
-    for (front, &height) in symbolic.fronts().iter().zip(&heights) {
-        let pivots = front.pivots.len();
-        most[height] = pivots.max(most[height]);
-        operations += 2.0 * pivots as f64 * (front.rows() as f64).powi(2);
-    }
-    let launches = |&most: &usize| 3 + 3 * most.div_ceil(PANEL);
-    let launches: usize = most.iter().map(launches).sum();
-    LAUNCH * launches as f64 + operations / RATE
 }
 
 /// Fronts in the order of a device: level after level, in each the largest first.
