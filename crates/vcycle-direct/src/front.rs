@@ -8,7 +8,7 @@ use crate::elimination::inverse;
 use crate::ldl::Diagonal;
 use crate::number::Number;
 use crate::symbolic::{Front, Symbolic};
-use crate::work::{Rest, Work, zeros};
+use crate::work::{Added, Rest, Symmetry, Work, zeros};
 use crate::{Failure, Method};
 
 /// The factors of a front.
@@ -65,7 +65,7 @@ impl<F: Number> Task<'_, F> {
             return Err(Failure::OutOfTime);
         }
         let first = self.first_targets(front, children);
-        let mut work = self.assembled(front, children, &first)?;
+        let mut work = self.assembled(front, children, &first, parallel)?;
         let natural: Vec<u32> = (0..work.columns as u32).collect();
         let (mut rows, mut columns) = (natural.clone(), Vec::new());
         let mut diagonal = Diagonal::new();
@@ -173,6 +173,7 @@ impl<F: Number> Task<'_, F> {
         front: &Front,
         children: &[(usize, Rest<F>)],
         targets: &[Vec<u32>],
+        parallel: Par,
     ) -> Result<Work<F>, Failure> {
         let delayed: usize = children
             .iter()
@@ -210,12 +211,14 @@ impl<F: Number> Task<'_, F> {
                 value
             };
         }
-        for ((_, rest), targets) in children.iter().zip(targets) {
-            match self.symbolic.symmetric {
-                true => work.add_lower(rest, targets, is_hermitian),
-                false => work.add(rest, targets),
-            }
-        }
+        let symmetry = match self.symbolic.symmetric {
+            true if is_hermitian => Some(Symmetry::Hermitian),
+            true => Some(Symmetry::Transposed),
+            false => None,
+        };
+        let added = children.iter().zip(targets);
+        let added = added.map(|((_, rest), targets)| Added { rest, targets });
+        work.add(&added.collect::<Vec<_>>(), symmetry, parallel);
         Ok(work)
     }
 }

@@ -1,9 +1,11 @@
 //! The dense matrix of a front, and the elimination of its pivots.
 
+use bytemuck::allocation::try_zeroed_vec;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place_with_conj;
 use faer::{Conj, Par};
+use rayon::prelude::*;
 
 use crate::dense::{part, part_mut, subtract, subtract_lower};
 use crate::ldl::{self, Diagonal, Limits};
@@ -29,11 +31,68 @@ pub(crate) struct Rest<F> {
     pub values: Vec<F>,
 }
 
+/// Zeros. Large pieces of memory come from the system as zeros, page by page when they are first used.
 pub(crate) fn zeros<F: Number>(count: usize) -> Result<Vec<F>, Failure> {
-    let mut values = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| NO_MEMORY)?;
-    values.resize(count, F::ZERO);
-    Ok(values)
+    try_zeroed_vec(count).map_err(|()| NO_MEMORY)
+}
+
+/// How the halves of a matrix are related of which one is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Symmetry {
+    Hermitian,
+    Transposed,
+}
+
+/// What a child has left, and the row of the front that each of its rows is added to.
+pub(crate) struct Added<'r, F> {
+    pub rest: &'r Rest<F>,
+    pub targets: &'r [u32],
+}
+
+impl<F: Number> Added<'_, F> {
+    fn is_in_order(&self) -> bool {
+        self.rest.delayed_rows.is_empty()
+    }
+
+    /// Its column that is added to a column of the front, if one is.
+    fn columns(&self, column: usize) -> Option<(&Self, usize)> {
+        let at = self.targets.binary_search(&(column as u32)).ok()?;
+        Some((self, at))
+    }
+
+    /// Its first row that is added to this row of the front or one below.
+    fn first_row(&self, row: usize) -> usize {
+        self.targets
+            .partition_point(|&target| (target as usize) < row)
+    }
+
+    /// Adds a column, from its row `first` on, to one that begins with row `start` of the front.
+    fn add_column(&self, at: usize, first: usize, to: &mut [F], start: usize) {
+        let values = &self.rest.values[at * self.rest.size + first..(at + 1) * self.rest.size];
+        for (&row, &value) in self.targets[first..].iter().zip(values) {
+            to[row as usize - start] += value;
+        }
+    }
+}
+
+/// Works on pieces of this length, several at a time where there are threads for it.
+fn in_pieces<F: Number>(
+    values: &mut [F],
+    length: usize,
+    parallel: Par,
+    work: impl Fn(usize, &mut [F]) + Sync,
+) {
+    let length = length.max(1);
+    match parallel {
+        Par::Seq => {
+            let pieces = values.chunks_exact_mut(length).enumerate();
+            pieces.for_each(|(place, piece)| work(place, piece));
+        }
+        Par::Rayon(_) => {
+            let pieces = values.par_chunks_exact_mut(length).enumerate();
+            pieces.for_each(|(place, piece)| work(place, piece));
+        }
+    }
 }
 
 /// A front that is being added up.
@@ -54,67 +113,80 @@ impl<F: Number> Work<F> {
         self.columns + self.others
     }
 
-    /// Adds the lower half of what a child has left.
-    pub fn add_lower(&mut self, rest: &Rest<F>, targets: &[u32], is_hermitian: bool) {
+    /// Adds what children have left: the lower half of it where that is all there is. Every column of the front belongs to one
+    /// thread.
+    pub fn add(&mut self, children: &[Added<'_, F>], symmetry: Option<Symmetry>, parallel: Par) {
+        let in_order: Vec<&Added<'_, F>> = children
+            .iter()
+            .filter(|child| child.is_in_order())
+            .collect();
         let (rows, columns, others) = (self.rows(), self.columns, self.others);
-        for (column, &own) in targets.iter().enumerate() {
-            let values = &rest.values[column * rest.size + column..(column + 1) * rest.size];
-            let own = own as usize;
-            if rest.delayed_rows.is_empty() {
-                // Rows increase.
-                let (to, shift) = match own < columns {
-                    true => (&mut self.panel[own * rows..(own + 1) * rows], 0),
-                    false => {
-                        let column = own - columns;
-                        (
-                            &mut self.square[column * others..(column + 1) * others],
-                            columns,
-                        )
-                    }
-                };
-                for (&row, &value) in targets[column..].iter().zip(values) {
-                    let at = &mut to[row as usize - shift];
-                    *at += value;
-                }
-                continue;
+        let is_lower = symmetry.is_some();
+        in_pieces(&mut self.panel, rows, parallel, |place, to| {
+            for (child, at) in in_order.iter().flat_map(|child| child.columns(place)) {
+                child.add_column(at, if is_lower { at } else { 0 }, to, 0);
             }
-            for (&row, &value) in targets[column..].iter().zip(values) {
-                let (low, high) = (own.min(row as usize), own.max(row as usize));
-                let is_mirrored = is_hermitian && (row as usize) < own;
-                let at = match low < columns {
+        });
+        in_pieces(&mut self.square, others, parallel, |place, to| {
+            for (child, at) in in_order
+                .iter()
+                .flat_map(|child| child.columns(place + columns))
+            {
+                let first = if is_lower {
+                    at
+                } else {
+                    child.first_row(columns)
+                };
+                child.add_column(at, first, to, columns);
+            }
+        });
+        in_pieces(&mut self.right, others, parallel, |place, to| {
+            for (child, row) in in_order.iter().flat_map(|child| child.columns(place)) {
+                for at in child.first_row(columns)..child.targets.len() {
+                    to[child.targets[at] as usize - columns] +=
+                        child.rest.values[at * child.rest.size + row];
+                }
+            }
+        });
+        for child in children.iter().filter(|child| !child.is_in_order()) {
+            match symmetry {
+                Some(symmetry) => self.add_lower_of_any(child, symmetry),
+                None => self.add_of_any(child),
+            }
+        }
+    }
+
+    /// The same of a child whose rows are not in order, since some were left by its own children.
+    fn add_lower_of_any(&mut self, child: &Added<'_, F>, symmetry: Symmetry) {
+        let (rows, columns, others) = (self.rows(), self.columns, self.others);
+        for (at, &own) in child.targets.iter().enumerate() {
+            let values = &child.rest.values[at * child.rest.size + at..(at + 1) * child.rest.size];
+            for (&row, &value) in child.targets[at..].iter().zip(values) {
+                let (low, high) = (own.min(row) as usize, own.max(row) as usize);
+                let to = match low < columns {
                     true => &mut self.panel[low * rows + high],
                     false => &mut self.square[(low - columns) * others + high - columns],
                 };
-                *at += if is_mirrored {
-                    value.conjugate()
-                } else {
-                    value
+                *to += match symmetry {
+                    Symmetry::Hermitian if row < own => value.conjugate(),
+                    Symmetry::Hermitian | Symmetry::Transposed => value,
                 };
             }
         }
     }
 
-    /// Adds what a child has left.
-    pub fn add(&mut self, rest: &Rest<F>, targets: &[u32]) {
+    fn add_of_any(&mut self, child: &Added<'_, F>) {
         let (rows, columns, others) = (self.rows(), self.columns, self.others);
-        for (column, &own) in targets.iter().enumerate() {
-            let values = &rest.values[column * rest.size..(column + 1) * rest.size];
-            let own = own as usize;
-            if own < columns {
-                let to = &mut self.panel[own * rows..(own + 1) * rows];
-                for (&row, &value) in targets.iter().zip(values) {
-                    to[row as usize] += value;
-                }
-                continue;
-            }
-            let column = own - columns;
-            let to = &mut self.square[column * others..(column + 1) * others];
-            for (&row, &value) in targets.iter().zip(values) {
-                let at = match (row as usize).checked_sub(columns) {
-                    None => &mut self.right[row as usize * others + column],
-                    Some(row) => &mut to[row],
+        for (at, &own) in child.targets.iter().enumerate() {
+            let values = &child.rest.values[at * child.rest.size..(at + 1) * child.rest.size];
+            for (&row, &value) in child.targets.iter().zip(values) {
+                let (row, own) = (row as usize, own as usize);
+                let to = match (row < columns, own < columns) {
+                    (_, true) => &mut self.panel[own * rows + row],
+                    (true, false) => &mut self.right[row * others + own - columns],
+                    (false, false) => &mut self.square[(own - columns) * others + row - columns],
                 };
-                *at += value;
+                *to += value;
             }
         }
     }

@@ -6,8 +6,8 @@ the whole matrix has, and its own rows of vectors::
     from mpi4py import MPI
     x = vcycle.distributed.solve(MPI.COMM_WORLD, rows, b)     # own rows of A, b and x
 
-The processes call everything together, with the same options. mpi4py and vcycle have to use the same library of MPI; if
-vcycle finds another one, set ``VCYCLE_MPI`` to the file.
+The processes call everything together, with the same options. vcycle uses the library of MPI that mpi4py has loaded. If it
+is not found by its usual name, set ``VCYCLE_MPI`` to the file.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ use crate::stop::{Outcome, Part, Status, Stop};
 
 /// Iterations after which multigrid that has not converged is given up, if there is a choice.
 const MULTIGRID_TRIAL: usize = 200;
+/// Refinements after which a factorisation is given up: those of a regular matrix need two or three.
+const REFINEMENTS: usize = 20;
 /// Iterations after which anything else is given up if a factorisation, or one with much fill, can be tried.
 const TRIAL: usize = 1000;
 /// The same for methods whose residuals go up and down and foretell nothing. c-62 of the collection converges in
@@ -51,6 +53,9 @@ impl Chain {
     /// How many iterations an attempt has before the next one is tried instead.
     fn trial(&self, place: usize) -> Option<usize> {
         let (tried, later) = (&self.attempts[place], self.attempts.get(place + 1..)?);
+        if tried.is_direct() {
+            return Some(REFINEMENTS);
+        }
         let is_multigrid = matches!(
             tried.preconditioner.sort(),
             Sort::Amg(_) | Sort::StructMg(_)

@@ -306,7 +306,7 @@ mod tests {
         let found = solve("", &jordan, &of_column(&[1.0, 1.0])).unwrap();
         assert_inconsistent(&found, half, &[0.0, 0.5]);
         let messages = solve("", &zero, &of_column(&[1.0])).unwrap().messages;
-        assert_has(messages.concat(), "row 0 has no entry");
+        assert_has(messages.concat(), "singular: 1 row of zeros");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use libloading::Library;
 
 use crate::error::{Error, Result};
 
-/// Opens the library that `VCYCLE_MPI` names, or the first of the usual ones, that of the launcher before others.
+/// Opens the library that `VCYCLE_MPI` names, or the one that the process uses already (mpi4py's, say), or the first of the
+/// usual ones, that of the launcher before others.
 pub(super) fn open() -> Result<Library> {
     const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.dylib"];
     const MPICH: [&str; 3] = ["libmpich.so.12", "libmpi.so.12", "libmpich.so"];
@@ -17,6 +18,9 @@ pub(super) fn open() -> Result<Library> {
         names.rotate_left(OPEN_MPI.len());
     }
     let names = named.map_or(names, |name| vec![name]);
+    if let Some(library) = names.iter().find_map(|name| loaded(name)) {
+        return Ok(library);
+    }
     let mut reasons = Vec::new();
     for name in names {
         match load(&name) {
@@ -36,6 +40,22 @@ fn load(name: &Path) -> std::result::Result<Library, libloading::Error> {
     use libloading::os::unix::{self, RTLD_GLOBAL, RTLD_NOW};
     // SAFETY: loading a library of MPI has no side effects that matter.
     unsafe { unix::Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map(Library::from)
+}
+
+/// A library that the process has loaded before.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn loaded(name: &Path) -> Option<Library> {
+    use libloading::os::unix::{self, RTLD_GLOBAL, RTLD_NOW};
+    // Nothing is loaded with this flag.
+    const RTLD_NOLOAD: std::ffi::c_int = if cfg!(target_os = "linux") { 0x4 } else { 0x10 };
+    // SAFETY: a library that is there already is opened once more, which runs none of its code.
+    let library = unsafe { unix::Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) };
+    library.ok().map(Library::from)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn loaded(_: &Path) -> Option<Library> {
+    None
 }
 
 #[cfg(not(unix))]
