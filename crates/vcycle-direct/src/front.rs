@@ -184,12 +184,12 @@ impl<F: Number> Task<'_, F> {
         let mut work = Work {
             columns,
             others,
-            panel: zeros((columns + others) * columns)?,
+            panel: zeros((columns + others) * columns, parallel)?,
             right: match self.symbolic.symmetric {
                 true => Vec::new(),
-                false => zeros(others * columns)?,
+                false => zeros(others * columns, parallel)?,
             },
-            square: zeros(others * others)?,
+            square: zeros(others * others, parallel)?,
         };
         let rows = columns + others;
         let shifted = |row: u32| match (row as usize) < pivots {

@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use bytemuck::Zeroable;
 use faer::traits::ComplexField;
 
 pub use faer::c64;
@@ -11,7 +10,6 @@ pub use faer::c64;
 /// What matrices are factorised in: `f64` or [`c64`].
 pub trait Number:
     ComplexField
-    + Zeroable
     + Copy
     + Debug
     + PartialEq

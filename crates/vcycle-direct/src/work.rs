@@ -1,6 +1,5 @@
 //! The dense matrix of a front, and the elimination of its pivots.
 
-use bytemuck::allocation::try_zeroed_vec;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place_with_conj;
@@ -31,9 +30,21 @@ pub(crate) struct Rest<F> {
     pub values: Vec<F>,
 }
 
-/// Zeros. Large pieces of memory come from the system as zeros, page by page when they are first used.
-pub(crate) fn zeros<F: Number>(count: usize) -> Result<Vec<F>, Failure> {
-    try_zeroed_vec(count).map_err(|()| NO_MEMORY)
+/// Numbers that a thread writes at once, at least.
+const PIECE: usize = 1 << 16;
+
+/// Zeros, written here: pages that the system hands out as zeros when threads first use them took longer.
+pub(crate) fn zeros<F: Number>(count: usize, parallel: Par) -> Result<Vec<F>, Failure> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| NO_MEMORY)?;
+    match parallel {
+        Par::Seq => values.resize(count, F::ZERO),
+        Par::Rayon(_) => {
+            let zeros = (0..count).into_par_iter().with_min_len(PIECE);
+            zeros.map(|_| F::ZERO).collect_into_vec(&mut values);
+        }
+    }
+    Ok(values)
 }
 
 /// How the halves of a matrix are related of which one is stored.
@@ -320,7 +331,7 @@ impl<F: Number> Work<F> {
             return Ok(square);
         }
         let size = rows - pivots;
-        let mut rest = zeros(size * size)?;
+        let mut rest = zeros(size * size, Par::Seq)?;
         for column in pivots..columns {
             let to = &mut rest[(column - pivots) * size..(column - pivots + 1) * size];
             to.copy_from_slice(&self.panel[column * rows + pivots..(column + 1) * rows]);

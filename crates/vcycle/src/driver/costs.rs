@@ -211,3 +211,45 @@ fn search(pattern: &Pattern, start: usize) -> (usize, usize) {
     }
     (last.unwrap_or(start), widest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::auto::attempts;
+    use super::super::testing::matrix;
+    use super::*;
+
+    /// The attempts for a symmetric matrix of 100,000 rows that is no diffusion, whose factors take so much.
+    fn tries(operations: f64, fill: usize) -> Vec<Attempt> {
+        let mut facts = matrix("poisson5:20").facts();
+        (facts.rows, facts.nonzeros) = (100_000, 1_000_000);
+        (facts.dominant_rows, facts.strongly_dominant_rows) = (0.0, 0.0);
+        facts.positive_rows = 1.0;
+        let mut found = Findings::from(facts);
+        found.factorisation = Some(Factorisation { operations, fill });
+        attempts(&Config::default(), None, || found)
+    }
+
+    #[test]
+    fn the_quickest_comes_first() {
+        let few = tries(1e8, 3_000_000);
+        assert!(few[0].is_direct() && few[0].reason.contains("3.0e6 numbers"));
+        assert_eq!(few.iter().filter(|attempt| attempt.is_direct()).count(), 1);
+        assert!(few.iter().all(|attempt| attempt.most_iterations.is_none()));
+        let many = tries(1e12, 1_000_000_000);
+        let place = many.iter().position(Attempt::is_direct).unwrap();
+        assert!(place > 0, "{:?}", many[0].reason);
+        assert!(
+            many[..place]
+                .iter()
+                .all(|attempt| attempt.most_iterations.is_some())
+        );
+        assert!(many.iter().all(|attempt| attempt.seconds.is_some()));
+    }
+
+    #[test]
+    fn graphs_are_as_wide_as_their_widest_level() {
+        assert_eq!(width(matrix("poisson5:30x1").pattern()), 1);
+        let width = width(matrix("poisson5:30x8").pattern());
+        assert!((8..12).contains(&width), "{width}");
+    }
+}

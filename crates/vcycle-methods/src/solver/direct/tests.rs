@@ -105,6 +105,25 @@ fn every_kind_of_matrix_is_inverted() {
 }
 
 #[test]
+fn an_analysis_is_factorised_later() {
+    let ws = Workspace::new();
+    for (a, other) in [
+        (testing::indefinite::<f64>(&host(), 30), 3.0),
+        (testing::laplacian_2d::<f64>(&host(), 12), -1.0), // no longer definite
+        (testing::convection_diffusion::<f64>(&host(), 12), 2.0),
+    ] {
+        let mut setup = Direct::default().analyse(&*a, &ws).unwrap();
+        let cost = setup.cost().unwrap();
+        assert!(cost.bytes >= 8 * cost.fill && !setup.may_be_improved());
+        for factor in [1.0, other] {
+            let a: Arc<dyn LinOp<f64>> = Arc::new(a.scale(factor).unwrap());
+            let inverse = setup.update_values(&a, &ws).unwrap();
+            assert!(error(inverse.as_ref(), a.as_ref()) < 1e-9);
+        }
+    }
+}
+
+#[test]
 fn refinement_polishes_the_solution() {
     let a = testing::convection_diffusion::<f64>(&host(), 20);
     let solver = Solver::<f64>::new(Ir::default(), a).unwrap();
