@@ -29,6 +29,8 @@ const UNMATCHED: f64 = 2.5;
 const LIKELY: f64 = 0.5;
 /// Part of the time of a factorisation that an attempt before it may take, and of its own predicted time.
 const PARTS: (f64, f64) = (0.3, 1.5);
+/// Seconds of the vectors of an iteration for every row.
+const VECTORS: f64 = 5e-9;
 /// Diffusion has positive entries beside the diagonal in less than this part of the rows.
 const FEW: f64 = 0.3;
 /// Iterations that every attempt has before a factorisation takes its place.
@@ -89,15 +91,15 @@ fn predict(attempt: &Attempt, case: &Case<'_>) -> Prediction {
                 (true, _) => (0.0, 2e-9, 40.0, 0.99),
                 (false, true) => (1.2e-6, 6e-9, 50.0, 0.4),
                 (false, false) if is_definite => (8e-8, 4e-9, 300.0, 0.4),
-                (false, false) if facts.hermitian => (1e-8, 2e-9, 500.0, 0.1),
-                (false, false) => (8e-8, 4e-9, 150.0, 0.4),
+                (false, false) if facts.hermitian => (1e-8, 3e-9, 500.0, 0.1),
+                (false, false) => (8e-8, 5e-9, 150.0, 0.4),
             }
         }
     };
     let entries = facts.nonzeros as f64;
     Prediction {
         setup: setup * entries,
-        iteration: iteration * entries,
+        iteration: iteration * entries + VECTORS * facts.rows as f64,
         iterations,
         chance,
     }

@@ -149,14 +149,21 @@ pub(super) fn combinations(case: &Case<'_>, given: Option<&SolverConfig>) -> Vec
         let rules = LAST.iter().filter(|rule| (rule.when)(case));
         all.extend(rules.filter_map(|rule| rule.choose(case, given)));
     }
-    if let (None, Some(factorisation)) = (given, &case.found.factorisation) {
-        let because = factorisation.to_string();
-        let direct = FACTORISED.choose_because(case, None, &because);
-        if let Some(direct) = direct.filter(|direct| bears_preprocessing(direct, case)) {
-            arrange(&mut all, case, direct);
-        }
+    if given.is_none() {
+        include_factorisation(&mut all, case);
     }
     all
+}
+
+/// Puts a factorisation where it belongs by what it takes, if that is known.
+pub(super) fn include_factorisation(attempts: &mut Vec<Attempt>, case: &Case<'_>) {
+    let Some(factorisation) = &case.found.factorisation else {
+        return;
+    };
+    let direct = FACTORISED.choose_because(case, None, &factorisation.to_string());
+    if let Some(direct) = direct.filter(|direct| bears_preprocessing(direct, case)) {
+        arrange(attempts, case, direct);
+    }
 }
 
 /// Where the order and fill of factors are known.

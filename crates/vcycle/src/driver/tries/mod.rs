@@ -34,6 +34,8 @@ pub(super) struct Tries<'d, T: Wide> {
     pub setting: Setting<'d, T>,
     pub guess: Option<&'d Vector<T>>,
     chain: Cow<'d, Chain>,
+    /// What is known of the matrix, where the attempts are chosen and order and fill of factors were not looked for.
+    open: Option<Findings>,
     /// Whether something is kept that has its memory already.
     has_memory: bool,
     messages: Vec<String>,
@@ -118,6 +120,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         let chain = Cow::Owned(Chain::new(attempts, a.total_rows()));
         Ok(Self {
             has_memory,
+            open: known.filter(|found| found.factorisation.is_none()),
             begin,
             messages: message.into_iter().collect(),
             setup: begin.elapsed(),
@@ -131,6 +134,7 @@ impl<'d, T: Wide> Tries<'d, T> {
         Self {
             guess: setting.system.guess.as_ref(),
             chain,
+            open: None,
             has_memory: false,
             messages: Vec::new(),
             begin: Instant::now(),

@@ -8,9 +8,12 @@ use vcycle_core::stop::late;
 
 use super::super::Wide;
 use super::super::attempt::Attempt;
+use super::super::case::Case;
 use super::super::chain::{is_of_matrix, wants_digits, wants_matching, worth_reporting};
+use super::super::costs::analysis;
 use super::super::memory::check_attempt;
 use super::super::ready::{Made, Ready};
+use super::super::rules::include_factorisation;
 use super::super::set_up::report_once;
 use super::Tries;
 use crate::error::{Error, Result};
@@ -45,6 +48,9 @@ impl<T: Wide> Tries<'_, T> {
     pub(super) fn set_up_from(&mut self, from: usize) -> Result<Option<(usize, Made<T>)>> {
         let (mut next, mut last) = (Some(from), None);
         while let Some(place) = next {
+            if self.count > 0 && last != Some(place) {
+                self.reconsider(place);
+            }
             self.count += usize::from(last != Some(place));
             last = next;
             let attempt = self.chain.attempts[place].clone();
@@ -64,6 +70,35 @@ impl<T: Wide> Tries<'_, T> {
             }
         }
         Ok(None)
+    }
+
+    /// Looks for order and fill of factors after an attempt has failed, if that was not worth while before, and puts the
+    /// factorisation where it belongs among the attempts that are left.
+    fn reconsider(&mut self, place: usize) {
+        let (system, config) = (self.setting.system, &*self.setting.config);
+        let (Some(found), Ok(a)) = (&mut self.open, system.matrix.whole()) else {
+            return;
+        };
+        if self.chain.attempts[..place].iter().any(Attempt::is_direct) {
+            return;
+        }
+        let a = self.setting.symmetrised.as_deref().unwrap_or(a);
+        let (begin, near) = (Instant::now(), system.near_nullspace.as_ref());
+        let next = &self.chain.attempts[place];
+        self.setting.analysed = analysis(config, near, found, next, a, self.setting.ws);
+        if self.setting.analysed.is_some() {
+            let case = Case {
+                config,
+                known: near,
+                found,
+            };
+            let attempts = &mut self.chain.to_mut().attempts;
+            let mut left = attempts.split_off(place);
+            include_factorisation(&mut left, &case);
+            attempts.extend(left);
+            self.open = None;
+        }
+        self.setup += begin.elapsed();
     }
 
     /// Until when a set-up may go on.
