@@ -25,20 +25,11 @@ pub(super) enum Structure {
 
 impl Structure {
     pub fn of<F: Field>(a: &Csr<F>) -> Self {
-        let mirrored = |conjugate: fn(F) -> F| {
-            (0..a.size().rows).all(|row| {
-                let (columns, values) = a.row(row);
-                let mut entries = columns.iter().zip(values);
-                entries.all(|(&column, &value)| {
-                    a.entry(column as usize, row) == Some(conjugate(value))
-                })
-            })
-        };
-        match mirrored(|value| value.conj()) {
-            true if is_positive(a) => Self::PerhapsDefinite,
-            true => Self::Hermitian,
-            false if mirrored(|value| value) => Self::Symmetric,
-            false => Self::General,
+        match mirrored(a) {
+            Some([true, _]) if is_positive(a) => Self::PerhapsDefinite,
+            Some([true, _]) => Self::Hermitian,
+            Some([false, true]) => Self::Symmetric,
+            Some([false, false]) | None => Self::General,
         }
     }
 
@@ -51,6 +42,39 @@ impl Structure {
             Self::General => Method::Lu,
         }
     }
+}
+
+/// Whether a matrix is its own adjoint, and its own transpose; none where an entry has no opposite.
+///
+/// Rows are looked at in their order, so the opposite of an entry right of the diagonal is the first one of its row that has not
+/// been met.
+fn mirrored<F: Field>(a: &Csr<F>) -> Option<[bool; 2]> {
+    let mut met: Vec<usize> = vec![0; a.size().rows];
+    let mut equal = [true; 2];
+    for row in 0..a.size().rows {
+        let (columns, values) = a.row(row);
+        let left = columns.partition_point(|&column| (column as usize) < row);
+        if met[row] != left {
+            return None;
+        }
+        for (&column, &value) in columns[left..].iter().zip(&values[left..]) {
+            let opposite = match column as usize == row {
+                true => value,
+                false => {
+                    let (places, values) = a.row(column as usize);
+                    let at = &mut met[column as usize];
+                    if places.get(*at).is_none_or(|&place| place as usize != row) {
+                        return None;
+                    }
+                    *at += 1;
+                    values[*at - 1]
+                }
+            };
+            equal[0] &= opposite == value.conj();
+            equal[1] &= opposite == value;
+        }
+    }
+    Some(equal)
 }
 
 fn is_positive<F: Field>(a: &Csr<F>) -> bool {
@@ -207,5 +231,44 @@ fn out_of_memory(_: Failure, pattern: &Pattern) -> Error {
     Error::OutOfMemory {
         bytes: 16 * pattern.nonzeros(),
         executor: pattern.executor().name().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::Executor;
+    use crate::linop::Size;
+    use crate::matrix::Duplicates;
+    use crate::scalar::c64;
+
+    /// Of two rows, with these entries and zeros that are not stored.
+    fn of<F: Field>(entries: [Option<F>; 4]) -> Structure {
+        let stored = |row: usize| (0..2).filter(move |column| entries[2 * row + column].is_some());
+        let columns: Vec<u32> = (0..2)
+            .flat_map(stored)
+            .map(|column| column as u32)
+            .collect();
+        let offsets = vec![0, stored(0).count(), columns.len()];
+        let values = entries.into_iter().flatten().collect();
+        let (host, size) = (Executor::reference(), Size::square(2));
+        let a = Csr::from_arrays(&host, size, offsets, columns, values, Duplicates::Refuse);
+        Structure::of(&a.unwrap())
+    }
+
+    #[test]
+    fn structures_are_told_apart() {
+        use Structure::*;
+        let one = Some(1.0);
+        assert_eq!(of([one, one, one, one]), PerhapsDefinite);
+        assert_eq!(of([one, one, one, Some(-1.0)]), Hermitian);
+        assert_eq!(of([one, one, one, None]), Hermitian);
+        assert_eq!(of([one, one, Some(2.0), one]), General);
+        assert_eq!(of([one, one, None, one]), General);
+        assert_eq!(of([one, None, one, one]), General);
+        let [one, i] = [(1.0, 0.0), (0.0, 1.0)].map(|(re, im)| Some(c64::new(re, im)));
+        assert_eq!(of([one, i, i, one]), Symmetric);
+        assert_eq!(of([one, i, i.map(|i| i.conj()), one]), PerhapsDefinite);
+        assert_eq!(of([i, one, one, i]), Symmetric);
     }
 }
