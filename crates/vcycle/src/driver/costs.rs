@@ -4,8 +4,8 @@
 //! factorisation nearly always works, and its order and fill tell what it takes. So it comes before the first attempt whose
 //! predicted time, divided by its chance, is longer.
 //!
-//! The constants are seconds of two threads, measured with `scripts/compare-systems`. The choice depends on them, never on a
-//! clock: it is the same on every machine.
+//! The constants are seconds of two threads, fitted to the systems of `scripts/compare-systems`. The choice depends on them,
+//! never on a clock: it is the same on every machine that has the memory for the factors.
 
 use super::attempt::Attempt;
 use super::case::Case;
