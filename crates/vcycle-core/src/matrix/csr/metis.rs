@@ -1,4 +1,4 @@
-//! Orders of graphs by METIS: compact parts one after the other, and little fill.
+//! Graphs cut by METIS (Karypis and Kumar 1998): orders with compact parts one after the other, and separators.
 
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,46 +46,13 @@ pub fn recursive_bisection(pattern: &Arc<Pattern>, block: usize) -> Result<Permu
     Permutation::new(rows.collect())
 }
 
-/// Nested dissection (George 1973) of a square pattern by METIS (Karypis and Kumar 1998).
-///
-/// A few vertices separate the graph of `A + A^T` into parts of about the same size, which are cut again. Separators are
-/// numbered after both sides.
-///
-/// **Choose it** before factorisations with much fill, and where triangular solves are to have few levels: the sides
-/// of a separator do not depend on each other.
-///
-/// ```
-/// use vcycle::{executor::Executor, gallery, matrix::nested_dissection};
-/// let a = gallery::build("poisson5:20", &Executor::cpu())?.matrix;
-/// let order = nested_dissection(a.pattern())?;
-/// assert_eq!(order.len(), 400);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-///
-/// # Errors
-/// When the pattern is not square, or has more entries than METIS can count (2^31), or memory is short.
-pub fn nested_dissection(pattern: &Arc<Pattern>) -> Result<Permutation> {
-    let graph = Graph::new(&*symmetrised(pattern, "nested dissection")?, 1)?;
-    Permutation::new(graph.dissected()?)
-}
-
-/// The same of a symmetric graph without edges from a vertex to itself: the vertex at every place.
-///
-/// # Errors
-/// As those of [`nested_dissection`].
-pub fn dissect(offsets: &[usize], neighbours: &[u32]) -> Result<Vec<u32>> {
-    let narrow = |offset: &usize| i32::try_from(*offset).map_err(|_| too_large());
-    let graph = Graph {
-        offsets: offsets.iter().map(narrow).collect::<Result<_>>()?,
-        neighbours: neighbours.iter().map(|&other| other as i32).collect(),
-    };
-    graph.dissected()
-}
-
-/// The graph of nodes as METIS takes it: symmetric, without edges from a node to itself.
-struct Graph {
-    offsets: Vec<i32>,
-    neighbours: Vec<i32>,
+/// A graph as METIS takes it: symmetric, without edges from a node to itself.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub offsets: Vec<idx_t>,
+    pub neighbours: Vec<idx_t>,
+    /// How many vertices every node stands for.
+    pub weights: Vec<idx_t>,
 }
 
 impl Graph {
@@ -106,9 +73,15 @@ impl Graph {
             offsets.push(i32::try_from(neighbours.len()).map_err(|_| too_large())?);
         }
         Ok(Self {
+            weights: vec![1; offsets.len() - 1],
             offsets,
             neighbours,
         })
+    }
+
+    /// The neighbours of a node.
+    pub fn of(&self, node: usize) -> &[idx_t] {
+        &self.neighbours[self.offsets[node] as usize..self.offsets[node + 1] as usize]
     }
 
     /// The part of every node.
@@ -144,33 +117,36 @@ impl Graph {
         Ok(part)
     }
 
-    /// The node at every place, separators last.
-    fn dissected(mut self) -> Result<Vec<u32>> {
-        let n = self.len();
-        let (mut order, mut places) = (vec![0; n], vec![0; n]);
+    /// Two sides of about the same weight, 0 and 1, and few nodes that separate them, 2.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn separated(&mut self) -> Result<Vec<idx_t>> {
+        let mut sides = vec![0; self.len()];
         // METIS divides by the number of edges.
         if self.neighbours.is_empty() {
-            return Ok((0..n as u32).collect());
+            return Ok(sides);
         }
-        let mut count = n as idx_t;
+        let (mut count, mut size) = (self.len() as idx_t, 0);
         let _alone = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: as above; both results have an entry for every node.
+        // SAFETY: as above; `weights` and `sides` have an entry for every node.
         let status = unsafe {
-            metis_sys::METIS_NodeND(
+            metis_sys::METIS_ComputeVertexSeparator(
                 &mut count,
                 self.offsets.as_mut_ptr(),
                 self.neighbours.as_mut_ptr(),
+                self.weights.as_mut_ptr(),
                 ptr::null_mut(),
-                ptr::null_mut(),
-                order.as_mut_ptr(),
-                places.as_mut_ptr(),
+                &mut size,
+                sides.as_mut_ptr(),
             )
         };
         check(status)?;
-        Ok(order.into_iter().map(|node: idx_t| node as u32).collect())
+        Ok(sides)
     }
 
-    fn len(&self) -> usize {
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 }
@@ -188,7 +164,7 @@ fn check(status: i32) -> Result<()> {
     }
 }
 
-fn too_large() -> Error {
+pub(super) fn too_large() -> Error {
     Error::structure("METIS", "the graph has more than 2^31 edges")
 }
 
@@ -227,37 +203,6 @@ mod tests {
         for pattern in odd_graphs() {
             let rows = pattern.size().rows;
             assert_eq!(recursive_bisection(&pattern, 1).unwrap().len(), rows);
-            assert_eq!(nested_dissection(&pattern).unwrap().len(), rows);
         }
-    }
-
-    /// Entries of the Cholesky factor, by elimination of the graph.
-    fn fill(pattern: &Pattern, order: &Permutation) -> usize {
-        let n = order.len();
-        let place = order.inverse();
-        let neighbours = |old: u32| pattern.columns()[pattern.range(old as usize)].iter();
-        let mut later: Vec<Vec<u32>> = (0..n)
-            .map(|new| {
-                let places = neighbours(order.order()[new]).map(|&old| place.order()[old as usize]);
-                places.filter(|&other| other as usize > new).collect()
-            })
-            .collect();
-        for new in 0..n {
-            later[new].sort_unstable();
-            later[new].dedup();
-            if let Some((&first, rest)) = later[new].clone().split_first() {
-                later[first as usize].extend(rest);
-            }
-        }
-        later.iter().map(Vec::len).sum()
-    }
-
-    #[test]
-    fn separators_save_fill() {
-        let a = grid::<f64>(&Executor::reference(), 40);
-        let order = nested_dissection(a.pattern()).unwrap();
-        let natural = Permutation::identity(1600).unwrap();
-        let (cut, plain) = (fill(a.pattern(), &order), fill(a.pattern(), &natural));
-        assert!(2 * cut < plain, "{cut} {plain}");
     }
 }

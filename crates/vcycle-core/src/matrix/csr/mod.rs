@@ -7,6 +7,8 @@ mod assembly;
 mod build;
 mod copies;
 mod defects;
+#[cfg(feature = "metis")]
+mod dissection;
 mod equilibrate;
 mod factor;
 mod facts;
@@ -46,6 +48,8 @@ pub use accumulator::{Accumulator, ShortRow};
 pub use assembly::Assembly;
 pub use build::{Rows, RowsOf, build, cut_rows, fill_rows, fill_rows_with, ranges, zeroed};
 pub use defects::Defects;
+#[cfg(feature = "metis")]
+pub use dissection::{dissect, nested_dissection};
 pub use equilibrate::{Equilibrated, Scaling};
 pub(crate) use factor::Stacked;
 pub use facts::Facts;
@@ -53,7 +57,7 @@ pub(crate) use galerkin::galerkin_stacked;
 pub use galerkin::{Galerkin, galerkin};
 pub use matching::Matching;
 #[cfg(feature = "metis")]
-pub use metis::{dissect, nested_dissection, recursive_bisection};
+pub use metis::recursive_bisection;
 pub(super) use nodes::{Evidence, LARGEST, Labels};
 pub use nodes::{Nodes, Numbering};
 pub(crate) use norms::{largest, modulus};
