@@ -1,6 +1,8 @@
 //! Checks before a solve begins, how far rounding lets a residual fall, and the outcomes of columns in the end.
 
-use num_traits::{One, Zero};
+use std::borrow::Cow;
+
+use num_traits::{Float, One, Zero};
 
 use crate::error::{Error, Result};
 use crate::executor::Workspace;
@@ -8,6 +10,9 @@ use crate::linop::LinOp;
 use crate::scalar::{Field, Real, Scalar};
 use crate::stop::{Monitor, Status};
 use crate::vector::{Coefficient, Scalars, Vector};
+
+/// What a solve with factors leaves in a row at best, in units of the last place.
+const ROW_ERROR: f64 = 32.0;
 
 /// Checks the initial guess; says whether it is zero.
 pub(super) fn prepare_guess<T: Scalar>(x: &mut Vector<T>, norms: &mut Scalars<T>) -> Result<bool> {
@@ -97,4 +102,37 @@ pub fn rounding_levels<T: Scalar>(
     a.apply(&flipped, &mut product, ws)?;
     let norms = product.norms()?.into_iter().zip(b.norms()?);
     Ok(norms.map(|(a, b)| a.to_f64() + b.to_f64()).collect())
+}
+
+/// Whether a residual is what rounding leaves in every row, where rows can be looked at on the host; false elsewhere.
+///
+/// The level of a row is `|A| |x| + |b|` in it: the residual over that is the componentwise backward error (Oettli and
+/// Prager 1964).
+pub(super) fn is_rounding_in_every_row<T: Scalar>(
+    a: &dyn LinOp<T>,
+    [b, x, residual]: [&Vector<T>; 3],
+) -> Result<bool> {
+    let Some(Cow::Borrowed(a)) = a.csr() else {
+        return Ok(false);
+    };
+    if a.executor().is_device() || a.executor().team().is_some() {
+        return Ok(false);
+    }
+    let (cols, most) = (
+        b.cols(),
+        ROW_ERROR * <T::Arith as Field>::Real::epsilon().to_f64(),
+    );
+    let (b, x, residual) = (b.host()?, x.host()?, residual.host()?);
+    let size = |value: T| value.load().modulus().to_f64();
+    let is_small = |row: usize| {
+        let (columns, values) = a.row(row);
+        (0..cols).all(|col| {
+            let at = |row: usize| row * cols + col;
+            let terms = columns.iter().zip(values);
+            let terms = terms.map(|(&other, &value)| size(value) * size(x[at(other as usize)]));
+            size(residual[at(row)]) <= most * (terms.sum::<f64>() + size(b[at(row)]))
+        })
+    };
+    let pieces = a.map_pieces(|mut rows| rows.all(is_small));
+    Ok(pieces.into_iter().all(|is_small| is_small))
 }

@@ -16,7 +16,7 @@ mod tests;
 
 use num_traits::Zero;
 
-use super::checks::rounding_levels;
+use super::checks::{is_rounding_in_every_row, rounding_levels};
 use crate::error::{Error, Result};
 use crate::executor::{Scratch, Workspace};
 use crate::linop::{LinOp, Transpose};
@@ -66,6 +66,11 @@ impl<'r, T: Scalar> Run<'r, T> {
         }
         let levels = rounding_levels(self.a, self.b, self.x, self.ws)?;
         self.monitor.end_at_limit(&levels)
+    }
+
+    /// Whether `r = b - A x` is what rounding leaves in every row, as far as the host can tell.
+    pub(super) fn is_rounding_in_every_row(&self, r: &Vector<T>) -> Result<bool> {
+        is_rounding_in_every_row(self.a, [self.b, self.x, r])
     }
 
     /// Forms `r = b - A x` of the guess, without a product when that is zero, and announces its
