@@ -81,9 +81,10 @@ impl Elimination {
         };
         let mut groups: Vec<Range<usize>> = Vec::new();
         for mut next in self.fundamental() {
-            // The last group so far may be the end of a subtree below this one.
+            // The last group so far may be the end of a subtree below this one, or lead to the same rows.
             while let Some(last) = groups.last()
-                && self.parents[last.end - 1] as usize == next.start
+                && (self.parents[last.end - 1] as usize == next.start
+                    || self.are_alike(last, &next))
                 && is_full(&(last.start..next.end))
             {
                 next.start = last.start;
@@ -96,6 +97,16 @@ impl Elimination {
             columns,
         };
         groups.into_iter().map(group).collect()
+    }
+
+    /// Whether two groups, the second of which has none below it, change all rows of the same parent and no others.
+    fn are_alike(&self, one: &Range<usize>, other: &Range<usize>) -> bool {
+        let [first, second] = [one, other].map(|group| group.end - 1);
+        let parent = self.parents[first];
+        parent != NONE
+            && parent == self.parents[second]
+            && self.counts[parent as usize] as usize == self.below(first)
+            && self.below(first) == self.below(second)
     }
 
     fn below(&self, column: usize) -> usize {
@@ -305,5 +316,20 @@ mod tests {
         }
         assert_eq!(end, 400);
         assert!(groups.len() < 80, "{}", groups.len());
+    }
+
+    #[test]
+    fn groups_that_lead_to_the_same_rows_are_one() {
+        // Forty unknowns without couplings between them, each with all of eight others.
+        let edges = |vertex: u32| if vertex < 40 { 40..48 } else { 0..40 };
+        let graph = Graph {
+            offsets: (0..=48)
+                .map(|v: usize| 8 * v.min(40) + 40 * v.saturating_sub(40))
+                .collect(),
+            neighbours: (0..48).flat_map(edges).collect(),
+        };
+        let groups = Elimination::new(&graph, &natural(48)).groups();
+        assert!(groups.len() <= 6, "{groups:?}");
+        assert_eq!(groups[0].below, 8);
     }
 }

@@ -1,6 +1,7 @@
 //! The factors of a matrix, front after front.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Instant;
 
 use faer::Par;
@@ -10,12 +11,15 @@ use crate::elimination::NONE;
 use crate::front::{Block, Targets, Task};
 use crate::number::Number;
 use crate::schedule::Schedule;
-use crate::symbolic::Symbolic;
+use crate::symbolic::{Front, Symbolic};
 use crate::work::Rest;
 use crate::{Failure, Method};
 
 /// Operations of a front that several threads share.
 const SHARED: f64 = 2e6;
+
+/// Work, rows times rows times columns of fronts, that a matrix may take whatever was expected.
+const WORK: f64 = 1e6;
 
 /// Limits of a factorisation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +29,8 @@ pub struct Limits {
     pub zero: Option<f64>,
     /// When to end, ready or not.
     pub until: Option<Instant>,
+    /// How many times as large as [`Symbolic`] says fronts may get by rows that find no pivot in those of their children.
+    pub growth: Option<f64>,
 }
 
 /// The factors of a matrix.
@@ -59,6 +65,10 @@ impl<F: Number> Factors<F> {
             method,
             zero: limits.zero.unwrap_or(-1.0),
             until: limits.until,
+            work_left: limits.growth.map(|growth| {
+                let expected = symbolic.fronts.iter().map(Front::work).sum::<f64>();
+                AtomicI64::new((growth * expected + WORK) as i64)
+            }),
         };
         let blocks = factorised(&task, &schedule, threads)?;
         let mut starts = vec![0];
@@ -100,6 +110,26 @@ impl<F: Number> Factors<F> {
     /// How many rows depend on others.
     pub fn dependent(&self) -> usize {
         self.blocks.iter().map(|block| block.dependent).sum()
+    }
+
+    /// The smallest pivot of Cholesky factors, as a part of the entry of its row on this diagonal of the matrix.
+    pub fn smallest_pivot(&self, diagonal: &[F]) -> Option<f64> {
+        if self.method != Method::Cholesky {
+            return None;
+        }
+        let of = |block: &Block<F>| {
+            let rows = block.pivots + block.rest;
+            let pivots = block
+                .row_places
+                .iter()
+                .enumerate()
+                .map(move |(pivot, &place)| {
+                    let row = self.symbolic.rows[place as usize] as usize;
+                    block.lower[pivot * rows + pivot].re().powi(2) / diagonal[row].re()
+                });
+            pivots.fold(f64::INFINITY, f64::min)
+        };
+        Some(self.blocks.iter().map(of).fold(f64::INFINITY, f64::min))
     }
 
     /// How many eigenvalues of a Hermitian matrix are negative: by Sylvester's law as many as of `D`.

@@ -1,5 +1,6 @@
 //! One front: it is added up, its pivots are eliminated, and the rest is left for its parent.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use faer::Par;
@@ -51,6 +52,8 @@ pub(crate) struct Task<'t, F> {
     pub zero: f64,
     /// When to end, ready or not.
     pub until: Option<Instant>,
+    /// How much work fronts may still be, if there is a limit.
+    pub work_left: Option<AtomicI64>,
 }
 
 impl<F: Number> Task<'_, F> {
@@ -61,9 +64,7 @@ impl<F: Number> Task<'_, F> {
         children: &[(usize, Rest<F>)],
         parallel: Par,
     ) -> Result<Made<F>, Failure> {
-        if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Err(Failure::OutOfTime);
-        }
+        self.check_limits(front, children)?;
         let first = self.first_targets(front, children);
         let mut work = self.assembled(front, children, &first, parallel)?;
         let natural: Vec<u32> = (0..work.columns as u32).collect();
@@ -99,7 +100,10 @@ impl<F: Number> Task<'_, F> {
         }
         let targets = first.iter().map(|first| Targets {
             rows: renamed(&rows, first),
-            columns: renamed(&columns, first),
+            columns: match self.method == Method::Lu {
+                true => renamed(&columns, first),
+                false => Vec::new(),
+            },
         });
         let targets = targets.collect();
         let delayed = |places: &mut Vec<u32>| places.split_off(pivots.min(places.len()));
@@ -129,13 +133,27 @@ impl<F: Number> Task<'_, F> {
         Ok((block, rest, targets))
     }
 
+    /// Fails where the time is used up, or the work: the sum of all fronts decides, whatever order they come in.
+    fn check_limits(&self, front: &Front, children: &[(usize, Rest<F>)]) -> Result<(), Failure> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(Failure::OutOfTime);
+        }
+        let Some(left) = &self.work_left else {
+            return Ok(());
+        };
+        let late = delayed(children);
+        let rows = (front.rows() + late) as i64;
+        let work = rows * rows * (front.pivots.len() + late) as i64;
+        match left.fetch_sub(work, Ordering::Relaxed) < work {
+            true => Err(Failure::ManyDelays),
+            false => Ok(()),
+        }
+    }
+
     /// The row of a front that each row of the rest of its children is added to, before pivots are looked for.
     fn first_targets(&self, front: &Front, children: &[(usize, Rest<F>)]) -> Vec<Vec<u32>> {
         let pivots = front.pivots.len() as u32;
-        let delayed: usize = children
-            .iter()
-            .map(|(_, rest)| rest.delayed_rows.len())
-            .sum();
+        let delayed = delayed(children);
         let mut next = pivots;
         let of_child = |(child, rest): &(usize, Rest<F>)| {
             let below = self.symbolic.fronts[*child].below.clone();
@@ -175,10 +193,7 @@ impl<F: Number> Task<'_, F> {
         targets: &[Vec<u32>],
         parallel: Par,
     ) -> Result<Work<F>, Failure> {
-        let delayed: usize = children
-            .iter()
-            .map(|(_, rest)| rest.delayed_rows.len())
-            .sum();
+        let delayed = delayed(children);
         let (pivots, others) = (front.pivots.len(), front.below.len());
         let columns = pivots + delayed;
         let mut work = Work {
@@ -223,11 +238,14 @@ impl<F: Number> Task<'_, F> {
     }
 }
 
+/// Rows that found no pivot in the fronts of children.
+fn delayed<F>(children: &[(usize, Rest<F>)]) -> usize {
+    let rows = children.iter().map(|(_, rest)| rest.delayed_rows.len());
+    rows.sum()
+}
+
 /// Where rows are after those that may be eliminated were put in this order.
 fn renamed(order: &[u32], rows: &[u32]) -> Vec<u32> {
-    if order.is_empty() {
-        return Vec::new();
-    }
     let places = inverse(order);
     let new = |&row: &u32| places.get(row as usize).copied().unwrap_or(row);
     rows.iter().map(new).collect()

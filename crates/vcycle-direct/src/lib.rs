@@ -8,6 +8,7 @@
 //! The algorithms are generic, and every type they are used with is compiled anew. Here they are compiled once,
 //! for double precision, real and complex; crates that depend on this one compile none of them.
 
+mod collectors;
 mod dense;
 mod elimination;
 mod factors;
@@ -95,6 +96,9 @@ pub enum Failure {
     /// The time is used up.
     #[error("the time is used up")]
     OutOfTime,
+    /// Many rows find no pivot in their fronts, which makes those of their parents too large.
+    #[error("many rows find no pivot where the order of elimination has them")]
+    ManyDelays,
     /// The matrix has no Cholesky factors.
     #[error("the matrix is not positive definite")]
     NotPositive,

@@ -56,6 +56,11 @@ impl Front {
         self.pivots.len() + self.below.len()
     }
 
+    /// How much work it is to look for pivots and to eliminate them, about.
+    pub(crate) fn work(&self) -> f64 {
+        (self.rows() as f64).powi(2) * self.pivots.len() as f64
+    }
+
     /// The front that the rest of this one is added to.
     pub fn parent(&self) -> Option<usize> {
         (self.parent != NONE).then_some(self.parent as usize)
@@ -102,6 +107,8 @@ impl Symbolic {
             fronts: Vec::with_capacity(groups.len()),
         };
         symbolic.add_fronts(&graph, &elimination, &groups);
+        symbolic.add_collectors();
+        symbolic.add_targets();
         symbolic.add_entries(pattern, &elimination);
         Ok(symbolic)
     }
@@ -159,7 +166,9 @@ impl Symbolic {
             most = most.max(held);
             let children = waiting.len() - front.children;
             held -= waiting.drain(children..).sum::<usize>();
-            waiting.push(below * below);
+            if front.parent != NONE {
+                waiting.push(below * below);
+            }
         }
         most
     }
@@ -219,14 +228,23 @@ impl Symbolic {
                 operations,
             });
         }
+    }
+
+    /// Finds where the rest of every front is added.
+    fn add_targets(&mut self) {
         self.targets = vec![0; self.below.len()];
         let mut rows = vec![0_u32; self.len()];
-        for number in 0..groups.len() {
+        let mut waiting: Vec<usize> = Vec::new();
+        for number in 0..self.fronts.len() {
             self.number_rows(number, &mut rows);
-            for &child in &children[number] {
-                for place in self.fronts[child as usize].below.clone() {
+            let first = waiting.len() - self.fronts[number].children;
+            for child in waiting.drain(first..) {
+                for place in self.fronts[child].below.clone() {
                     self.targets[place] = rows[self.below[place] as usize];
                 }
+            }
+            if self.fronts[number].parent != NONE {
+                waiting.push(number);
             }
         }
     }

@@ -41,7 +41,10 @@ fn factorised_up_to<F: Number>(
 ) -> Result<Factors<F>, Failure> {
     let is_symmetric = method != Method::Lu;
     let symbolic = Symbolic::new(a.pattern(), &natural(a.len()), is_symmetric, order)?;
-    let limits = Limits { zero, until: None };
+    let limits = Limits {
+        zero,
+        ..Limits::default()
+    };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = pool.build().unwrap();
     pool.install(|| Factors::new(&Arc::new(symbolic), &a.values, method, limits, threads))
@@ -268,13 +271,60 @@ fn dependent_rows_are_counted_and_their_unknowns_are_zero() {
     }
 }
 
+/// Many unknowns, `own` on their diagonal, that are coupled with few of the same others each.
+fn many_for_few(own: impl Fn(usize) -> f64) -> Matrix<f64> {
+    let (few, many) = (24, 600);
+    let chosen = |seed: usize| (12.0 * (number(seed) + 1.0)) as usize;
+    Matrix::new(many + few, |row, column| {
+        let (low, high) = (row.min(column), row.max(column));
+        match (low == high, low < many && high >= many) {
+            (true, _) if low < many => own(low),
+            (true, _) => 600.0 + low as f64,
+            (false, true) if (0..4).any(|draw| many + chosen(4 * low + draw) == high) => {
+                number(low * few + high)
+            }
+            _ => 0.0,
+        }
+    })
+}
+
+#[test]
+fn what_many_small_fronts_leave_is_added_up_on_the_way() {
+    let definite = many_for_few(|row| 9.0 + row as f64);
+    check(&definite, Method::Cholesky, 1e-12);
+    // Some have no pivots of their own.
+    let late = many_for_few(|row| if row % 150 == 0 { 0.0 } else { 5.0 });
+    for (a, method) in [(&definite, Method::Lu), (&late, Method::Lu)] {
+        check(a, method, 1e-6);
+    }
+    check(&late, Method::Ldl { hermitian: true }, 1e-6);
+    let symbolic = Symbolic::new(
+        definite.pattern(),
+        &natural(definite.len()),
+        true,
+        Order::Degree,
+    );
+    let symbolic = symbolic.unwrap();
+    let leaves = symbolic
+        .fronts()
+        .iter()
+        .filter(|front| front.rows() < 10)
+        .count();
+    assert!(
+        leaves > 150 && symbolic.peak() < 3 * symbolic.fill(),
+        "{leaves} {} {}",
+        symbolic.peak(),
+        symbolic.fill()
+    );
+}
+
 #[test]
 fn a_factorisation_ends_in_time() {
     let a = grid(9, 9);
     let symbolic = Symbolic::new(a.pattern(), &natural(81), true, Order::Degree).unwrap();
     let limits = Limits {
-        zero: None,
         until: Some(std::time::Instant::now()),
+        ..Limits::default()
     };
     let made = Factors::new(&Arc::new(symbolic), &a.values, Method::Cholesky, limits, 1);
     assert_eq!(made.err(), Some(Failure::OutOfTime));

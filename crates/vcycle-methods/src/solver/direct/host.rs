@@ -6,7 +6,9 @@ use vcycle_direct::{
     Dissection, Factors, Failure, Limits, Method, Number, Order, Symbolic, System,
 };
 
-use super::preparation::{Matched, Structure, dissection};
+use super::preparation::{
+    Matched, Structure, dissection, equilibration, has_small_pivots, symbolic,
+};
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Workspace};
 use crate::linop::Transpose;
@@ -34,14 +36,24 @@ pub struct FactorCost {
 pub(super) struct Plan {
     symbolic: Arc<Symbolic>,
     method: Method,
-    matched: Arc<Matched>,
+    preparation: Preparation,
+}
+
+/// What is done to a matrix before it is factorised.
+#[derive(Clone, Debug)]
+enum Preparation {
+    Nothing,
+    /// Rows and columns are scaled. Rows with small entries on the diagonal find pivots once others are eliminated.
+    Scaled,
+    /// Large entries are moved to the diagonal, those of symmetric matrices next to it.
+    Matched(Arc<Matched>),
 }
 
 impl Plan {
-    /// The best for a matrix of this structure.
+    /// For a matrix of this structure.
     ///
     /// # Errors
-    /// For a matrix whose pattern is singular, and when memory is short.
+    /// When memory is short.
     pub fn new<F: Field>(a: &Csr<F>, structure: Structure, ws: &Workspace) -> Result<Self> {
         Self::ordered(a, structure, &dissection, ws)
     }
@@ -61,50 +73,90 @@ impl Plan {
         ws: &Workspace,
     ) -> Result<Self> {
         let _stage = ws.stage("order and fill", 0);
-        let matched = Matched::of(a, structure)?;
-        let method = structure.method();
-        let is_symmetric = method != Method::Lu;
-        let (matched, pairs) = match is_symmetric {
-            true => matched.in_pairs(a),
-            false => (matched, None),
+        let preparation = match structure != Structure::PerhapsDefinite && has_small_pivots(a) {
+            true => Preparation::Scaled,
+            false => Preparation::Nothing,
         };
+        let order = Order::Best(dissection);
+        Self::of(a, preparation, structure.method(), order)
+    }
+
+    fn matched<F: Field>(a: &Csr<F>, method: Method, ws: &Workspace) -> Result<Self> {
+        let _stage = ws.stage("order and fill", 0);
+        let (matched, pairs) = Matched::of(a, method)?;
         let order = match &pairs {
-            Some(pairs) => Order::InPairs(pairs, dissection),
-            None => Order::Best(dissection),
+            Some(pairs) => Order::InPairs(pairs, &dissection),
+            None => Order::Best(&dissection),
         };
+        Self::of(a, Preparation::Matched(Arc::new(matched)), method, order)
+    }
+
+    fn of<F: Field>(
+        a: &Csr<F>,
+        preparation: Preparation,
+        method: Method,
+        order: Order<'_>,
+    ) -> Result<Self> {
+        let rows = match &preparation {
+            Preparation::Matched(matched) => matched.rows.clone(),
+            Preparation::Nothing | Preparation::Scaled => (0..a.size().rows as u32).collect(),
+        };
+        let host = a.executor().on_host();
+        let made = on_threads(&host, |_| {
+            symbolic(a.pattern(), &rows, method != Method::Lu, order)
+        });
         Ok(Self {
-            symbolic: Arc::new(matched.symbolic(a.pattern(), is_symmetric, order)?),
+            symbolic: Arc::new(made?),
             method,
-            matched: Arc::new(matched),
+            preparation,
         })
     }
 
-    /// For a matrix that is singular: rows and columns are scaled, and none are moved.
+    /// What comes next where these factors are none, or bad; the last one if nothing does.
+    ///
+    /// # Errors
+    /// For a matrix whose pattern is singular, and when memory is short.
+    pub fn next<F: Field>(&self, a: &Csr<F>, ws: &Workspace) -> Result<Option<Self>> {
+        let method = match (self.method, &self.preparation) {
+            (Method::Cholesky, _) => return Ok(Some(self.indefinite())),
+            (Method::Lu, Preparation::Nothing | Preparation::Matched(_)) => return Ok(None),
+            (method, Preparation::Scaled) if has_small_pivots(a) => method,
+            _ => Method::Lu,
+        };
+        Self::matched(a, method, ws).map(Some)
+    }
+
+    /// The same order for a Hermitian matrix that is not definite, or for a singular matrix.
+    fn indefinite(&self) -> Self {
+        Self {
+            symbolic: Arc::clone(&self.symbolic),
+            method: match self.method {
+                Method::Cholesky => Method::Ldl { hermitian: true },
+                method => method,
+            },
+            preparation: Preparation::Scaled,
+        }
+    }
+
+    /// For the same matrix, which is singular.
     ///
     /// # Errors
     /// When memory is short.
-    pub fn of_singular<F: Field>(a: &Csr<F>, structure: Structure, ws: &Workspace) -> Result<Self> {
-        let _stage = ws.stage("order and fill", 0);
-        let matched = Matched::equilibrated(a);
-        let method = match structure {
-            Structure::PerhapsDefinite => Structure::Hermitian.method(),
-            other => other.method(),
-        };
-        let is_symmetric = method != Method::Lu;
-        let symbolic = matched.symbolic(a.pattern(), is_symmetric, Order::Best(&dissection))?;
-        Ok(Self {
-            symbolic: Arc::new(symbolic),
-            method,
-            matched: Arc::new(matched),
-        })
+    pub fn of_singular<F: Field>(
+        &self,
+        a: &Csr<F>,
+        structure: Structure,
+        ws: &Workspace,
+    ) -> Result<Self> {
+        match &self.preparation {
+            Preparation::Nothing | Preparation::Scaled => Ok(self.indefinite()),
+            Preparation::Matched(_) => Ok(Self::new(a, structure, ws)?.indefinite()),
+        }
     }
 
-    /// The same order for a Hermitian matrix that is not definite.
-    pub fn indefinite(&self) -> Self {
-        Self {
-            method: Method::Ldl { hermitian: true },
-            ..self.clone()
-        }
+    /// Whether rows and columns are scaled so that their entries are about one.
+    pub fn is_scaled(&self) -> bool {
+        matches!(self.preparation, Preparation::Scaled)
     }
 
     pub fn method(&self) -> Method {
@@ -130,36 +182,38 @@ impl Plan {
         }
     }
 
-    /// The factors of a matrix; none where it is not positive definite, though it was to be. Pivots of at most `zero` are
-    /// those of dependent rows.
+    /// The factors of a matrix; none where it is not positive definite, though it was to be, or many rows find no
+    /// pivots. Time is limited by that of the workspace.
     ///
     /// # Errors
     /// For a singular matrix, and when memory is short.
     pub fn factorise<F: Field + Number>(
         &self,
         a: &Csr<F>,
-        zero: Option<f64>,
+        limits: Limits,
         ws: &Workspace,
     ) -> Result<Option<HostFactors<F>>> {
         let _stage = ws.stage("factors", 0);
         let host = a.executor().on_host();
         let needed = self.symbolic.peak().saturating_mul(size_of::<F>());
         host.check_need(|| WHAT.to_owned(), needed)?;
-        let scaled = self.matched.scaling().map(|scales| scaled(a, scales));
+        let scales = match &self.preparation {
+            Preparation::Nothing => None,
+            Preparation::Scaled => Some(Arc::new(equilibration(a, self.symbolic.symmetric))),
+            Preparation::Matched(matched) => Some(Arc::clone(&matched.scales)),
+        };
+        let scaled = scales.as_ref().map(|scales| scaled(a, scales));
         let values = scaled.as_deref().unwrap_or(a.values());
         let limits = Limits {
-            zero,
             until: ws.deadline(),
+            ..limits
         };
         let made = on_threads(&host, |threads| {
             Factors::new(&self.symbolic, values, self.method, limits, threads)
         });
         match made {
-            Ok(factors) => Ok(Some(HostFactors {
-                factors,
-                matched: Arc::clone(&self.matched),
-            })),
-            Err(Failure::NotPositive) => Ok(None),
+            Ok(factors) => Ok(Some(HostFactors { factors, scales })),
+            Err(Failure::NotPositive | Failure::ManyDelays) => Ok(None),
             Err(Failure::OutOfTime) => Err(Error::OutOfTime),
             Err(failure @ Failure::NoPivot { .. }) => Err(Error::Singular {
                 component: "direct",
@@ -190,12 +244,17 @@ fn scaled<F: Field>(a: &Csr<F>, [rows, columns]: &[Vec<f64>; 2]) -> Vec<F> {
 #[derive(Debug)]
 pub(super) struct HostFactors<F> {
     factors: Factors<F>,
-    matched: Arc<Matched>,
+    scales: Option<Arc<[Vec<f64>; 2]>>,
 }
 
 impl<F: Field + Number> HostFactors<F> {
     pub fn method(&self) -> Method {
         self.factors.method()
+    }
+
+    /// The smallest pivot of Cholesky factors as a part of its diagonal entry.
+    pub fn smallest_pivot(&self, a: &Csr<F>) -> Option<f64> {
+        self.factors.smallest_pivot(&a.diagonal())
     }
 
     /// How many rows depend on others.
@@ -236,7 +295,7 @@ impl<F: Field + Number> HostFactors<F> {
     }
 
     fn scale(&self, side: usize, values: &mut [F], cols: usize) {
-        if let Some(scales) = self.matched.scaling() {
+        if let Some(scales) = &self.scales {
             for (row, &scale) in values.chunks_exact_mut(cols).zip(&scales[side]) {
                 for value in row {
                     *value *= F::from_f64(scale);

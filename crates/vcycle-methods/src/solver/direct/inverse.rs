@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
-use vcycle_direct::{Method, Number};
+use vcycle_direct::{Limits, Method, Number};
 
 use super::checks::{Quality, solution_error};
 use super::host::{HostFactors, Plan, WHAT};
@@ -18,8 +18,14 @@ use crate::operations::remark;
 use crate::scalar::{Field, Scalar};
 use crate::vector::Vector;
 
-/// Pivots of this size are zero but for rounding, in a matrix whose rows and columns have entries of about one.
+/// With larger pivots, beside the diagonal, a positive definite matrix is far from a singular one.
+const REGULAR: f64 = 1e-10;
+/// A matrix whose rows and columns have entries of about one is singular to working precision with a pivot of this size.
+const NO_PIVOT: f64 = 10.0 * f64::EPSILON;
+/// Pivots of a matrix that is singular are zero but for rounding up to this size.
 const ZERO: f64 = 1e-13;
+/// Fronts may be so many times as much work as expected before large entries are moved to the diagonal.
+const GROWTH: f64 = 3.0;
 /// Up to this relative residual a system that has a solution is solved.
 const SOLVED: f64 = 1e-6;
 
@@ -66,55 +72,91 @@ impl<F: Field + Number> Inverse<F> {
     /// Of a matrix on any executor, by the host; what is known of one of the same pattern is not found again.
     ///
     /// # Errors
-    /// For a singular matrix, and when memory is short.
+    /// For a singular matrix unless that is allowed, and when memory is short.
     pub fn by_host(
         a: &Csr<F>,
         structure: Structure,
         known: Option<&Symbolic>,
+        singular: bool,
         ws: &Workspace,
     ) -> Result<Self> {
-        let (mut plan, is_known) = match known {
+        let (mut plan, mut is_known) = match known {
             Some(Symbolic::Host(plan)) if plan.suits(structure) => (plan.clone(), true),
             _ => (Plan::new(a, structure, ws)?, false),
         };
-        let mut made = Self::by_plan(a, &plan, ws);
-        if let Ok(None) = made {
-            plan = plan.indefinite();
-            made = Self::by_plan(a, &plan, ws);
+        loop {
+            let next = match Self::by_plan(a, &plan, is_known, singular, ws) {
+                Ok(Some(made)) => return Ok(made),
+                Ok(None) => plan.next(a, ws)?,
+                Err(Error::Singular { .. }) if is_known => None,
+                Err(Error::Singular { .. }) if singular => {
+                    return Self::of_singular(a, &plan.of_singular(a, structure, ws)?, ws);
+                }
+                Err(error) => return Err(error),
+            };
+            (plan, is_known) = match next {
+                Some(next) => (next, is_known),
+                // Other values may need another matching.
+                None => (Plan::new(a, structure, ws)?, false),
+            };
         }
-        // Other values may need another matching.
-        if is_known && matches!(made, Err(Error::Singular { .. })) {
-            return Self::by_host(a, structure, None, ws);
+    }
+
+    /// None where the factors are bad, and others may be better.
+    fn by_plan(
+        a: &Csr<F>,
+        plan: &Plan,
+        is_known: bool,
+        singular: bool,
+        ws: &Workspace,
+    ) -> Result<Option<Self>> {
+        let limits = Limits {
+            zero: (singular && plan.is_scaled()).then_some(NO_PIVOT),
+            growth: plan.is_scaled().then_some(GROWTH),
+            until: None,
+        };
+        let Some(factors) = plan.factorise(a, limits, ws)? else {
+            return Ok(None);
+        };
+        let dependent = factors.dependent();
+        let is_regular = factors
+            .smallest_pivot(a)
+            .is_some_and(|pivot| pivot > REGULAR);
+        let made = Self::new(a, Factors::Host(factors), Symbolic::Host(plan.clone()));
+        if is_regular {
+            return Ok(Some(made));
         }
-        if let Some(made) = made? {
-            let quality = Quality::of(&made, a, ws)?;
-            if is_known && !quality.is_good() {
-                return Self::by_host(a, structure, None, ws);
-            }
-            quality.check_regular()?;
-            if quality.is_good() || plan.method() == Method::Lu {
-                return Ok(made);
-            }
+        if dependent > 0 {
+            return made.check_singular(a, dependent, ws).map(Some);
         }
-        Self::by_host(a, Structure::General, None, ws)
+        let quality = Quality::of(&made, a, ws)?;
+        quality.check_regular()?;
+        let is_last = plan.method() == Method::Lu && !plan.is_scaled() && !is_known;
+        Ok((quality.is_good() || is_last).then_some(made))
     }
 
     /// Of a matrix some of whose rows depend on others, by the host.
     ///
     /// # Errors
     /// Where the factors do not solve systems that have a solution, and when memory is short.
-    pub fn of_singular(a: &Csr<F>, structure: Structure, ws: &Workspace) -> Result<Self> {
-        let plan = Plan::of_singular(a, structure, ws)?;
-        let singular = |reason| Error::Singular {
-            component: "direct",
-            reason,
+    pub fn of_singular(a: &Csr<F>, plan: &Plan, ws: &Workspace) -> Result<Self> {
+        let limits = Limits {
+            zero: Some(ZERO),
+            ..Limits::default()
         };
-        let Some(factors) = plan.factorise(a, Some(ZERO), ws)? else {
-            return Err(singular("no factors".to_owned()));
-        };
-        let dependent = factors.dependent();
-        let made = Self::new(a, Factors::Host(factors), Symbolic::Host(plan));
-        let error = solution_error(&made, a, ws)?;
+        match plan.factorise(a, limits, ws)? {
+            Some(factors) => {
+                let dependent = factors.dependent();
+                let made = Self::new(a, Factors::Host(factors), Symbolic::Host(plan.clone()));
+                made.check_singular(a, dependent, ws)
+            }
+            None => Err(singular("no factors".to_owned())),
+        }
+    }
+
+    /// The same if systems that have a solution are solved.
+    fn check_singular(self, a: &Csr<F>, dependent: usize, ws: &Workspace) -> Result<Self> {
+        let error = solution_error(&self, a, ws)?;
         if error > SOLVED || error.is_nan() {
             let reason = format!("{dependent} of its rows depend on others up to rounding");
             return Err(singular(reason));
@@ -125,13 +167,7 @@ impl<F: Field + Number> Inverse<F> {
                  one of many solutions where there is any"
             ));
         }
-        Ok(made)
-    }
-
-    fn by_plan(a: &Csr<F>, plan: &Plan, ws: &Workspace) -> Result<Option<Self>> {
-        let made = plan.factorise(a, None, ws)?;
-        let symbolic = || Symbolic::Host(plan.clone());
-        Ok(made.map(|factors| Self::new(a, Factors::Host(factors), symbolic())))
+        Ok(self)
     }
 
     /// Of a matrix on a device, with the fronts of another one of the same pattern. None where pivots are too small.
@@ -247,5 +283,12 @@ impl<F: Field + Number, T: Scalar> LinOp<T> for Inverse<F> {
             held: moved + more,
             moved,
         }
+    }
+}
+
+fn singular(reason: String) -> Error {
+    Error::Singular {
+        component: "direct",
+        reason,
     }
 }

@@ -241,8 +241,10 @@ fn factors<F: Field + Number, T: Scalar>(
 ) -> Result<Made<T>> {
     a.check_finite()?;
     let structure = Structure::of(a);
-    let made = match regular(a, structure, known, ws) {
-        Err(Error::Singular { .. }) if singular => Inverse::of_singular(a, structure, ws),
+    let made = match regular(a, structure, known, singular, ws) {
+        Err(Error::Singular { .. }) if singular && a.executor().is_device() => {
+            Inverse::by_host(a, structure, None, true, ws)
+        }
         made => made,
     };
     let inverse = made?;
@@ -253,9 +255,12 @@ fn regular<F: Field + Number>(
     a: &Csr<F>,
     structure: Structure,
     known: Option<&Symbolic>,
+    singular: bool,
     ws: &Workspace,
 ) -> Result<Inverse<F>> {
-    check_no_empty_line(a)?;
+    if !singular {
+        check_no_empty_line(a)?;
+    }
     let by_device = match a.executor().is_device() {
         true => Inverse::by_device(a, structure, known, ws)?,
         false => None,
@@ -264,5 +269,5 @@ fn regular<F: Field + Number>(
         return Ok(inverse);
     }
     on_host(a.executor(), PIVOTS);
-    Inverse::by_host(a, structure, known, ws)
+    Inverse::by_host(a, structure, known, singular, ws)
 }

@@ -1,5 +1,7 @@
 //! What is done to a matrix before it is factorised: large entries are moved to the diagonal, and rows and columns scaled.
 
+use std::sync::Arc;
+
 use vcycle_direct::{Failure, Graph, Method, Order, Symbolic};
 
 use crate::error::{Error, Result};
@@ -83,132 +85,136 @@ fn is_positive<F: Field>(a: &Csr<F>) -> bool {
 }
 
 /// The rows that take the place of others so that large entries are on the diagonal, and what rows and columns are multiplied
-/// by; nothing where the diagonal is good as it is.
-#[derive(Clone, Debug)]
+/// by (Duff and Koster 2001).
+#[derive(Debug)]
 pub(super) struct Matched {
-    rows: Vec<u32>,
-    scales: Option<[Vec<f64>; 2]>,
+    pub rows: Vec<u32>,
+    pub scales: Arc<[Vec<f64>; 2]>,
 }
 
 impl Matched {
-    /// The matrix as it is.
-    pub fn none(n: usize) -> Self {
+    /// Nothing is moved and scaled.
+    pub fn none(rows: usize) -> Self {
         Self {
-            rows: (0..n as u32).collect(),
-            scales: None,
+            rows: (0..rows as u32).collect(),
+            scales: Arc::new([vec![1.0; rows], vec![1.0; rows]]),
         }
     }
 
-    /// Of a matrix.
+    /// Of a matrix that is factorised like this. Rows of symmetric matrices stay in their places: the partner of each is
+    /// said, with which it is to be eliminated.
     ///
     /// # Errors
     /// For a matrix whose pattern is singular.
-    pub fn of<F: Field>(a: &Csr<F>, structure: Structure) -> Result<Self> {
-        if structure == Structure::PerhapsDefinite || !has_small_pivots(a) {
-            return Ok(Self::none(a.size().rows));
-        }
+    pub fn of<F: Field>(a: &Csr<F>, method: Method) -> Result<(Self, Option<Vec<u32>>)> {
         let matching = a.maximum_product_matching()?;
         let over = |divisors: Vec<f64>| divisors.iter().map(|divisor| 1.0 / divisor).collect();
-        Ok(Self {
-            rows: matching.rows.order().to_vec(),
-            scales: Some([over(matching.scaling.rows), over(matching.scaling.columns)]),
-        })
-    }
-
-    /// The same rows, scaled so that the largest entries of rows and columns are about one (Ruiz 2001).
-    pub fn equilibrated<F: Field>(a: &Csr<F>) -> Self {
-        let n = a.size().rows;
-        let (mut rows, mut columns) = (vec![1.0; n], vec![1.0; n]);
-        for _ in 0..SWEEPS {
-            let mut largest = [vec![0.0_f64; n], vec![0.0_f64; n]];
-            for row in 0..n {
-                let (places, values) = a.row(row);
-                for (&column, value) in places.iter().zip(values) {
-                    let column = column as usize;
-                    let size = value.modulus().to_f64() * rows[row] * columns[column];
-                    largest[0][row] = largest[0][row].max(size);
-                    largest[1][column] = largest[1][column].max(size);
-                }
-            }
-            for (scales, largest) in [&mut rows, &mut columns].into_iter().zip(largest) {
-                for (scale, largest) in scales.iter_mut().zip(largest).filter(|(_, l)| *l > 0.0) {
-                    *scale /= largest.sqrt();
-                }
-            }
+        let scales = [over(matching.scaling.rows), over(matching.scaling.columns)];
+        let rows = matching.rows.order().to_vec();
+        if method == Method::Lu {
+            let scales = Arc::new(scales);
+            return Ok((Self { rows, scales }, None));
         }
-        Self {
-            scales: Some([rows, columns]),
-            ..Self::none(n)
-        }
-    }
-
-    /// The same for both halves of a symmetric matrix: unknowns are scaled, and the partner of each is said, with which it is
-    /// to be eliminated (Duff and Pralet 2005). It is the unknown itself where its diagonal entry is large enough.
-    pub fn in_pairs<F: Field>(mut self, a: &Csr<F>) -> (Self, Option<Vec<u32>>) {
-        let Some([rows, columns]) = &self.scales else {
-            return (self, None);
+        let scales = halved(scales);
+        let pairs = pairs(a, &rows, &scales[0]);
+        let matched = Self {
+            rows: natural(a),
+            scales: Arc::new(scales),
         };
-        let both = |(row, column): (&f64, &f64)| (row * column).sqrt().log2().round().exp2();
-        let scales: Vec<f64> = rows.iter().zip(columns).map(both).collect();
-        let is_large = |unknown: u32| {
-            let unknown = unknown as usize;
-            let entry = a.entry(unknown, unknown);
-            entry.is_some_and(|value| value.modulus().to_f64() * scales[unknown].powi(2) > SMALL)
-        };
-        let mut pairs: Vec<u32> = (0..a.size().rows as u32).collect();
-        let mut seen = vec![false; pairs.len()];
-        for first in 0..pairs.len() {
-            let mut at = first;
-            // Along a cycle of the permutation, two and two.
-            while !seen[at] {
-                seen[at] = true;
-                let next = self.rows[at] as usize;
-                if seen[next] {
-                    break;
-                }
-                if is_large(at as u32) && is_large(next as u32) {
-                    at = next;
-                    continue;
-                }
-                seen[next] = true;
-                (pairs[at], pairs[next]) = (next as u32, at as u32);
-                at = self.rows[next] as usize;
-            }
-        }
-        self.rows = Self::none(pairs.len()).rows;
-        self.scales = Some([scales.clone(), scales]);
-        (self, Some(pairs))
-    }
-
-    /// What rows and columns are multiplied by.
-    pub fn scales(&self) -> [Vec<f64>; 2] {
-        let ones = || vec![1.0; self.rows.len()];
-        self.scales.clone().unwrap_or_else(|| [ones(), ones()])
-    }
-
-    /// The same where anything is scaled.
-    pub fn scaling(&self) -> Option<&[Vec<f64>; 2]> {
-        self.scales.as_ref()
-    }
-
-    /// The symbolic factorisation of the rows in their new places.
-    pub fn symbolic(
-        &self,
-        pattern: &Pattern,
-        symmetric: bool,
-        order: Order<'_>,
-    ) -> Result<Symbolic> {
-        let places = vcycle_direct::Pattern {
-            offsets: pattern.offsets(),
-            columns: pattern.columns(),
-        };
-        let made = Symbolic::new(places, &self.rows, symmetric, order);
-        made.map_err(|failure| out_of_memory(failure, pattern))
+        Ok((matched, Some(pairs)))
     }
 }
 
+/// The partner of every unknown of a symmetric matrix after a matching (Duff and Pralet 2005). It is the unknown itself where
+/// its diagonal entry is large enough.
+fn pairs<F: Field>(a: &Csr<F>, rows: &[u32], scales: &[f64]) -> Vec<u32> {
+    let is_large = |unknown: u32| {
+        let unknown = unknown as usize;
+        let entry = a.entry(unknown, unknown);
+        entry.is_some_and(|value| value.modulus().to_f64() * scales[unknown].powi(2) > SMALL)
+    };
+    let mut pairs = natural(a);
+    let mut seen = vec![false; pairs.len()];
+    for first in 0..pairs.len() {
+        let mut at = first;
+        // Along a cycle of the permutation, two and two.
+        while !seen[at] {
+            seen[at] = true;
+            let next = rows[at] as usize;
+            if seen[next] {
+                break;
+            }
+            if is_large(at as u32) && is_large(next as u32) {
+                at = next;
+                continue;
+            }
+            seen[next] = true;
+            (pairs[at], pairs[next]) = (next as u32, at as u32);
+            at = rows[next] as usize;
+        }
+    }
+    pairs
+}
+
+/// The rows of a matrix in their order.
+pub(super) fn natural<F: Field>(a: &Csr<F>) -> Vec<u32> {
+    (0..a.size().rows as u32).collect()
+}
+
+/// What rows and columns are multiplied by so that their largest entries are about one (Ruiz 2001).
+pub(super) fn equilibration<F: Field>(a: &Csr<F>, symmetric: bool) -> [Vec<f64>; 2] {
+    let n = a.size().rows;
+    let (mut rows, mut columns) = (vec![1.0; n], vec![1.0; n]);
+    for _ in 0..SWEEPS {
+        let mut largest = [vec![0.0_f64; n], vec![0.0_f64; n]];
+        for row in 0..n {
+            let (places, values) = a.row(row);
+            for (&column, value) in places.iter().zip(values) {
+                let column = column as usize;
+                let size = value.modulus().to_f64() * rows[row] * columns[column];
+                largest[0][row] = largest[0][row].max(size);
+                largest[1][column] = largest[1][column].max(size);
+            }
+        }
+        for (scales, largest) in [&mut rows, &mut columns].into_iter().zip(largest) {
+            for (scale, largest) in scales.iter_mut().zip(largest).filter(|(_, l)| *l > 0.0) {
+                *scale /= largest.sqrt();
+            }
+        }
+    }
+    match symmetric {
+        true => halved([rows, columns]),
+        false => [rows, columns],
+    }
+}
+
+/// The same numbers for rows and columns, powers of two.
+fn halved([rows, columns]: [Vec<f64>; 2]) -> [Vec<f64>; 2] {
+    let both = |(row, column): (&f64, &f64)| (row * column).sqrt().log2().round().exp2();
+    let scales: Vec<f64> = rows.iter().zip(&columns).map(both).collect();
+    [scales.clone(), scales]
+}
+
+/// The symbolic factorisation of a matrix with its rows in this order.
+///
+/// # Errors
+/// When memory is short.
+pub(super) fn symbolic(
+    pattern: &Pattern,
+    rows: &[u32],
+    symmetric: bool,
+    order: Order<'_>,
+) -> Result<Symbolic> {
+    let places = vcycle_direct::Pattern {
+        offsets: pattern.offsets(),
+        columns: pattern.columns(),
+    };
+    let made = Symbolic::new(places, rows, symmetric, order);
+    made.map_err(|failure| out_of_memory(failure, pattern))
+}
+
 /// Whether some row has little or nothing on the diagonal.
-fn has_small_pivots<F: Field>(a: &Csr<F>) -> bool {
+pub(super) fn has_small_pivots<F: Field>(a: &Csr<F>) -> bool {
     let diagonal = a.diagonal();
     (0..a.size().rows).any(|row| {
         let values = a.row(row).1.iter().map(|value| value.modulus().to_f64());

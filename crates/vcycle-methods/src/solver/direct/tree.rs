@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use vcycle_direct::{Order, Symbolic};
+use vcycle_direct::{Method, Order, Symbolic};
 
-use super::preparation::{Matched, Structure, dissection};
+use super::preparation::{Matched, Structure, dissection, has_small_pivots, symbolic};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Pattern, Permutation};
 use crate::operations::multifrontal::FrontTree;
@@ -15,8 +15,12 @@ use crate::scalar::Field;
 ///
 /// Rows are moved and scaled by a matching where entries on the diagonal are small: there are no other pivots.
 pub(super) fn tree<F: Field>(a: &Csr<F>, structure: Structure) -> Result<FrontTree> {
-    let matched = Matched::of(a, structure)?;
-    let symbolic = matched.symbolic(a.pattern(), false, Order::Best(&dissection))?;
+    let matched = match structure != Structure::PerhapsDefinite && has_small_pivots(a) {
+        true => Matched::of(a, Method::Lu)?.0,
+        false => Matched::none(a.size().rows),
+    };
+    let order = Order::Best(&dissection);
+    let symbolic = symbolic(a.pattern(), &matched.rows, false, order)?;
     Ok(Numbered::new(&symbolic).tree(a.pattern(), &matched))
 }
 
@@ -91,7 +95,7 @@ impl<'s> Numbered<'s> {
         tree.entries = self.entries(a, matched);
         let scales =
             |of: &[u32], scales: &[f64]| of.iter().map(|&at| scales[at as usize]).collect();
-        let [rows, columns] = &matched.scales();
+        let [rows, columns] = &*matched.scales;
         tree.columns = (symbolic.columns.clone(), scales(&symbolic.columns, columns));
         tree.rows = (symbolic.rows.clone(), scales(&symbolic.rows, rows));
         tree
@@ -108,7 +112,7 @@ impl<'s> Numbered<'s> {
             }
             first += size * size;
         }
-        let [rows, columns] = &matched.scales();
+        let [rows, columns] = &*matched.scales;
         let scale = |row: usize| {
             let of_row = a.columns()[a.range(row)].iter();
             of_row.map(move |&column| rows[row] * columns[column as usize])
