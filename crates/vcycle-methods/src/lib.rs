@@ -13,6 +13,7 @@ mod host_stages;
 pub mod multigrid;
 pub mod precision;
 pub mod precond;
+mod prelude;
 pub mod registration;
 pub mod saddle;
 pub mod solver;

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::error::{ConfigError, Result};
-use crate::scalar::Kind;
+use crate::error::ConfigError;
+use crate::prelude::*;
 
 /// `WORKING/MATRIX`: the precision of vectors and preconditioner, and of the stored matrix.
 ///

@@ -4,12 +4,8 @@
 //! refused over ranks and the plan of memory are made of these. Nothing of it has a default: a component that leaves
 //! something out does not compile.
 
-use std::sync::Arc;
-
-use crate::error::{Error, Result};
-use crate::linop::Factory;
 use crate::operations::HostStage;
-use crate::scalar::Mixes;
+use crate::prelude::*;
 
 /// A solver or preconditioner in words; the parameters, their keys and defaults are those of the struct
 /// it belongs to.

@@ -1,18 +1,14 @@
 //! Preconditioners of saddle points: blocks, and an approximate Schur complement.
 
 use std::fmt::{Debug, Formatter};
-use std::sync::Arc;
 
-use crate::error::{ConfigError, Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Sum, check_apply};
-use crate::matrix::Csr;
+use crate::error::ConfigError;
+use crate::linop::{Sum, check_apply};
 use crate::multigrid::Amg;
 use crate::precond::{Ilut, nonzero_diagonal, square_entries};
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, Scalar};
 use crate::text;
-use crate::vector::{Coefficient, Vector};
 
 preconditioner! {
     /// A preconditioner for `[F C; B D]` with a block `D` that is zero or nearly so: flow with pressure, mixed finite

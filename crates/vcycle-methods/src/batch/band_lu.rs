@@ -1,7 +1,7 @@
 //! Small LU factorisations with partial pivoting, in a band.
 
 use super::matrix::BatchMatrix;
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// The factors of a matrix whose entries are at most `below` rows below and `above` columns above the diagonal, as those of
 /// LAPACK's `gbtrf`. A full matrix has the widest band.

@@ -4,7 +4,7 @@ use num_traits::{Float, Zero};
 
 use super::matrix::{One, add, dot, norm};
 use super::precondition::Inverse;
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 use crate::stop::{Part, Status};
 
 /// What the iterations write to.

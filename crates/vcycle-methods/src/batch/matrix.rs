@@ -1,8 +1,7 @@
 //! The matrices of a batch, one system of them, and vectors of it.
 
 pub(super) use crate::dense::norm;
-use crate::error::{Error, Result};
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// Square matrices of one size.
 pub trait BatchMatrix<A>: Send + Sync {

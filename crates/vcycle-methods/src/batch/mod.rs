@@ -40,10 +40,8 @@ use self::band_lu::BandLu;
 use self::iterate::{Iteration, Vectors};
 use self::matrix::{One, add, norm};
 use self::precondition::Inverse;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::linop::{Size, check_size};
-use crate::scalar::Field;
+use crate::linop::check_size;
+use crate::prelude::*;
 use crate::stop::Status;
 
 /// Systems that a thread takes at once.

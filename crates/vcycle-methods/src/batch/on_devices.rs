@@ -2,16 +2,13 @@
 
 use super::matrix::{One, check_dense, check_structure, full_structure};
 use super::{BatchMatrix, BatchMethod, BatchOutcome, BatchPreconditioner, BatchSolver};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
-use crate::linop::{Size, check_size};
+use crate::linop::check_size;
 use crate::operations::batch::{
     self, BatchArrays, BatchEnded, BatchEnding, BatchEndings, BatchInverse, BatchIteration,
     BatchPattern, BatchRun,
 };
-use crate::scalar::Field;
+use crate::prelude::*;
 use crate::stop::{Part, Status};
-use crate::vector::Vector;
 
 /// The matrices of a batch in the memory of a device, for many right-hand sides or without the way from the host.
 ///

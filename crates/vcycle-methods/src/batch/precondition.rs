@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::band_lu::BandLu;
 use super::matrix::{BatchMatrix, One, row_product};
 use super::parameters::BatchPreconditioner;
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// An approximate inverse of the system at hand.
 pub(super) enum Inverse<A> {

@@ -4,11 +4,8 @@ use super::{
     BatchCsr, BatchDense, BatchMatrix, BatchMethod, BatchOutcome, BatchPreconditioner, BatchSolver,
     DeviceBatch,
 };
-use crate::error::Error;
-use crate::executor::{Buffer, Executor};
-use crate::scalar::{Field, Real, c64};
+use crate::prelude::*;
 use crate::stop::Status;
-use crate::vector::Vector;
 use BatchMethod::{Bicgstab, Cg, Direct, Gmres};
 use BatchPreconditioner::{BlockJacobi, Ilu0, Isai, Jacobi, None as Plain};
 use vcycle_core::testing::device;

@@ -1,6 +1,6 @@
 //! Cholesky factors that grow row by row.
 
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// `A = L L^H` and the solution `y` of `L y = b`, to which a row and column of `A` are added at a
 /// time: what was factorised before stays. Numbers are formed in the order of `gpu/kernels/fsai.c`.
@@ -85,7 +85,6 @@ fn without<A: Field>(value: A, x: &[A], y: &[A]) -> A {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::c64;
 
     fn c(re: f64, im: f64) -> c64 {
         c64::new(re, im)

@@ -1,7 +1,7 @@
 //! Elimination: systems, inverses, and factors with pivots near the diagonal, of singular matrices too.
 
 use crate::operations::factor::Pivoting;
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 
 /// Solves `A X = B` by Gauss-Jordan elimination with partial pivoting, leaving `X` in `b`.
 /// `a` (`n` by `n`) and `b` (`n` by `m`) are stored row by row; `a` is destroyed. Says whether `A`

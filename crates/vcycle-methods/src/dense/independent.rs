@@ -1,6 +1,6 @@
 //! Which columns of a Hermitian matrix are independent.
 
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 
 /// Of a Hermitian positive semidefinite matrix, the columns that are independent, and the triangle `L` of their rows and columns,
 /// `L L^H`, row after row.

@@ -3,7 +3,7 @@
 use num_traits::Float;
 
 use super::norm;
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 
 /// Rotations by all pairs of rows; far more than are ever needed.
 const SWEEPS: usize = 60;
@@ -127,7 +127,6 @@ fn orthogonalise<A: Field>(first: &mut (Vec<A>, Vec<A>), second: &mut (Vec<A>, V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::c64;
 
     #[test]
     fn the_spectrum_of_a_line_is_known() {

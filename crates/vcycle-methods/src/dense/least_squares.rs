@@ -3,7 +3,7 @@
 use num_traits::{Float, One, Zero};
 
 use super::norm;
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 
 /// Minimises `|beta e_1 - H y|` for a Hessenberg matrix `H` that grows by a column a step, with
 /// Givens rotations (Saad and Schultz 1986, section 3.2).
@@ -253,7 +253,6 @@ fn reflect<A: Field>(v: &[A], factor: A, x: &mut [A]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::c64;
 
     #[test]
     fn two_complex_columns_are_minimised() {

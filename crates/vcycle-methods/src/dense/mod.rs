@@ -13,7 +13,7 @@ pub(crate) use independent::{Independent, diagonal};
 pub(crate) use jacobi::{eigenpairs, singular_triplets};
 pub(crate) use least_squares::{BlockLeastSquares, LeastSquares};
 
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 
 /// The Euclidean norm.
 pub(crate) fn norm<A: Field>(x: &[A]) -> f64 {

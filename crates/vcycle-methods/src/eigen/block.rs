@@ -2,10 +2,7 @@
 
 use super::Eigenpairs;
 use crate::dense::{Cholesky, eigenpairs};
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
-use crate::linop::LinOp;
-use crate::vector::{Coefficient, Scalars, Vector};
+use crate::prelude::*;
 
 /// A vector of which less than this share is left once it is orthogonal to those before it
 /// depends on them.

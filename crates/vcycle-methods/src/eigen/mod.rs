@@ -18,7 +18,7 @@ pub(crate) use radius::{radius_by, radius_from, row_sum_bound, row_sum_bound_of,
 pub(crate) use radius::{rounded, scattered};
 pub use srqcg::Srqcg;
 
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// Approximate eigenvalues, smallest first, and their vectors, orthonormal.
 #[derive(Clone, Debug)]

@@ -1,12 +1,9 @@
 //! Estimates of the largest eigenvalue of a matrix scaled by its diagonal.
 
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::{LinOp, Sweep, rows_here};
-use crate::matrix::{Csr, zeroed};
+use crate::linop::{Sweep, rows_here};
+use crate::matrix::zeroed;
 use crate::operations;
-use crate::scalar::{Field, Mixes, Real, Scalar};
-use crate::vector::{Coefficient, Vector};
+use crate::prelude::*;
 
 /// Steps of the power method.
 const STEPS: usize = 6;
@@ -188,7 +185,6 @@ fn row_sums<T: Scalar>(a: &Csr<T>, first: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
     use crate::precond::Jacobi;
 

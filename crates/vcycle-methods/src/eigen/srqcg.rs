@@ -2,11 +2,8 @@
 
 use super::block::{Block, dot, subtract};
 use super::{Eigenpairs, orthonormalise};
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::LinOp;
+use crate::prelude::*;
 use crate::registration::parameters;
-use crate::vector::{Coefficient, Vector};
 
 parameters! {
     /// Conjugate gradients for the smallest Rayleigh quotients of a symmetric matrix, those of all
@@ -132,13 +129,8 @@ fn best_length(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::error::Error;
-    use crate::executor::Executor;
     use crate::gallery;
-    use crate::linop::Factory;
     use crate::precond::Fsai;
 
     type Operator = Arc<dyn LinOp<f64>>;

@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use vcycle_core::communicator::Communicator;
 
-use crate::error::Result;
-use crate::executor::{Executor, check_memory};
-use crate::linop::Size;
-use crate::matrix::{Csr, Partition, RowsOf, balance, cut_rows};
+use crate::executor::check_memory;
+use crate::matrix::{Partition, RowsOf, balance, cut_rows};
+use crate::prelude::*;
 
 /// Rows that one task counts.
 const ROWS_PER_TASK: usize = 1024;
@@ -121,13 +120,10 @@ fn fill(matrix: &impl Rows, (rows, columns, values): RowsOf<'_, f64>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use vcycle_core::communicator::{Communicator, Counters, Meanwhile, Span};
 
-    use crate::error::Result;
-    use crate::executor::Executor;
     use crate::gallery::build_part;
+    use crate::prelude::*;
 
     /// A rank in the midst of so many that do the same that nobody has to be asked.
     #[derive(Debug)]

@@ -3,10 +3,7 @@
 use super::entry::{Given, Make};
 use super::problem::Problem;
 use super::stencil;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::matrix::Csr;
-use crate::scalar::c64;
+use crate::prelude::*;
 
 /// `-Laplace(u) - (1 - i absorption) k^2 u` on the unit square with Dirichlet boundary, times the square of the mesh
 /// width `h`: 4 - (1 - i absorption) (k h)^2 on the diagonal and -1 for the four neighbours. With an absorption of a

@@ -5,10 +5,9 @@ use super::entry::Given;
 use super::finite_element::{Basis, Lattice, slopes};
 use super::problem::Problem;
 use super::stencil::coefficient;
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::grid::Grid;
 use crate::multigrid::NearNullspace;
+use crate::prelude::*;
 
 /// Unknowns of a node and of a cell with its eight nodes.
 const COMPONENTS: usize = 3;

@@ -4,9 +4,7 @@ use super::finite_element::{self, Domain};
 use super::grid::{check_rows, size_label};
 use super::problem::Problem;
 use super::spec::{bad, check_range, extents, lettered, part};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::scalar::c64;
+use crate::prelude::*;
 use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 use vcycle_core::size::Extent;
 

@@ -1,8 +1,7 @@
 //! Sizes of grids of points.
 
 use super::spec::bad;
-use crate::error::Result;
-use crate::executor::Executor;
+use crate::prelude::*;
 
 /// The steps along the axes from the first corner of a cell to the opposite one, for its six
 /// tetrahedra (Kuhn 1960).

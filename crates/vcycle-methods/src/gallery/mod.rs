@@ -36,10 +36,8 @@ pub use problem::Problem;
 
 use self::entry::{Given, Make};
 use self::spec::name_of;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::matrix::{Distributed, Duplicates};
-use crate::scalar::c64;
+use crate::matrix::Duplicates;
+use crate::prelude::*;
 use crate::structured::StencilMatrix;
 use vcycle_core::size::Extent;
 

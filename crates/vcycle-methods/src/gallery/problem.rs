@@ -1,8 +1,7 @@
 //! A linear system of the gallery.
 
-use crate::matrix::Csr;
 use crate::multigrid::NearNullspace;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 /// A linear system, with what is known of where it comes from.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The specification of a problem, taken apart.
 
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 /// The name in front of a specification.
 pub(super) fn name_of(text: &str) -> &str {

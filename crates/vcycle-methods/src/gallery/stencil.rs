@@ -1,9 +1,7 @@
 //! Matrices with a row for each point of a grid: one stencil, or finite volumes between two materials.
 
 use super::assemble::{Rows, assemble};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::matrix::Csr;
+use crate::prelude::*;
 use crate::structured::{Grid, Offset, Stencil};
 
 /// A constant stencil of up to 27 points; what would lie outside the grid is left out, as for a

@@ -1,7 +1,7 @@
 //! What problems promise, and what is said of specifications that are wrong.
 
 use super::*;
-use crate::matrix::Csr;
+use crate::prelude::*;
 
 fn host() -> Executor {
     Executor::reference()

@@ -6,9 +6,9 @@ use super::finite_element::Lattice;
 use super::grid::{PATHS, check_rows};
 use super::problem::Problem;
 use super::stencil::coefficient;
-use crate::error::Result;
-use crate::executor::{Executor, check_memory};
+use crate::executor::check_memory;
 use crate::grid::Grid;
+use crate::prelude::*;
 
 /// How far a vertex is moved at most, in widths of a cell. The six tetrahedra of a cube are
 /// `1/sqrt(3)` wide in their narrowest direction: none of them turns over as long as no vertex moves

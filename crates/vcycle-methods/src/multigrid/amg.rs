@@ -14,10 +14,10 @@ use super::smooth::{Smoother, Smoothing};
 use super::strength::{Classical, Mutual, Strength, Symmetric};
 use super::systems::Systems;
 use super::test_space::TestSpaceSearch;
-use crate::error::Result;
 use crate::host_stages;
 use crate::matrix::Facts;
 use crate::precision::Unit;
+use crate::prelude::*;
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, parameters,
     preconditioner,

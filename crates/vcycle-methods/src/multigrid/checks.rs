@@ -10,8 +10,8 @@ use super::scaling::LevelScaling;
 use super::strength::Strength;
 use super::systems::Systems;
 use super::wide::Wide;
-use crate::error::{Error, Result};
 use crate::precision::Unit;
+use crate::prelude::*;
 
 impl Amg {
     /// Whether the parameters go with each other and with the near-nullspace.

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::report::{Report, StageTime};
-use crate::error::Result;
-use crate::executor::{Executor, Moment, Workspace};
+use crate::executor::Moment;
 use crate::log::StageGuard;
 use crate::operations::HostStages;
+use crate::prelude::*;
 
 /// Times every stage for the report of the hierarchy, and tells the observers of the run.
 pub(super) struct Clock<'w> {

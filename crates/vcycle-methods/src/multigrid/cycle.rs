@@ -1,19 +1,15 @@
 //! How often a level visits the next one.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use super::level::Level;
 use super::operations::Operations;
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Converted, Footprint, LinOp, Size};
+use crate::linop::Converted;
+use crate::prelude::*;
 use crate::registration::Symmetry;
-use crate::scalar::Scalar;
 use crate::solver::{Fcg, Solver};
 use crate::stop::Stop;
 use crate::text;
-use crate::vector::{Coefficient, Vector};
 
 /// Iterations of conjugate gradients at each level of a K-cycle.
 const KRYLOV_STEPS: usize = 2;

@@ -1,13 +1,10 @@
 //! The matrix of the finest level, and where each one is set up.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use super::matrices::LevelMatrix;
-use crate::error::{Error, Result};
-use crate::linop::{LinOp, check_square, entries};
-use crate::matrix::{Csr, Distributed};
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::linop::{check_square, entries};
+use crate::prelude::*;
 
 /// The matrix in double precision, checked: the given one itself if it is that already; on the host if ranks share it or
 /// it has less than `host_rows`. `V` is real or complex as `T` is.

@@ -1,7 +1,5 @@
 //! Interpolation of test vectors, which has a say in which unknowns are coarse.
 
-use std::sync::Arc;
-
 use super::coarsen::{Choice, Chosen, CoarseUnknowns, NONE, NextNumbers, Splitting, spread_over};
 use super::interpolate::{
     self, InterpolationMethod, RankLevel, bamg, bamg_rows, energy_minimised,
@@ -9,10 +7,8 @@ use super::interpolate::{
 };
 use super::transfer::{Fit, LevelStages};
 use super::unknowns::{Unknowns, View};
-use crate::error::Result;
-use crate::linop::Size;
-use crate::matrix::{Csr, Distributed, Halo};
-use crate::scalar::{Field, Mixes};
+use crate::matrix::Halo;
+use crate::prelude::*;
 
 /// Damping of the smoothing: rows of this interpolation are not as long as those of groups.
 const SMOOTHING: f64 = 2.0 / 3.0;

@@ -5,8 +5,8 @@ use super::coarsen::Coarsening;
 use super::level_options::LevelOptions;
 use super::precision::{LevelPrecisions, goes_between};
 use super::smooth::{Smoother, Smoothing};
-use crate::error::{Error, Result};
 use crate::precision::{Precision, Unit};
+use crate::prelude::*;
 
 impl Amg {
     /// What it is for a level of so many rows: the options of other levels are left out, and the
@@ -93,12 +93,8 @@ pub(super) fn precisions(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::executor::{Executor, Workspace};
     use crate::gallery;
-    use crate::linop::LinOp;
     use crate::multigrid::strength::Strength;
     use crate::multigrid::{Interpolation, NearNullspace, Report};
 

@@ -1,10 +1,6 @@
 //! The format that devices store the matrices of levels in.
 
-use std::sync::Arc;
-
-use crate::error::Result;
-use crate::matrix::Csr;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 use crate::text;
 
 /// How a device stores matrices, prolongations and restrictions of levels for the cycle. Processors keep compressed rows.

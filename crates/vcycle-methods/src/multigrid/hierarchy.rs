@@ -2,7 +2,6 @@
 //! [`setup`](super::setup) makes.
 
 use std::fmt::{Display, Formatter};
-use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
@@ -20,13 +19,8 @@ use super::setup::{Levels, analysed, coarsen};
 use super::stored::Overflows;
 use super::wide::Wide;
 use super::working::Plan;
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
-use crate::matrix::Csr;
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Scalar, c64};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// All levels of a multigrid method; as an operator one cycle from a zero guess.
 ///

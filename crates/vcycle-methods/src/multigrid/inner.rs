@@ -1,15 +1,13 @@
 //! Solvers and preconditioners inside multigrid: as smoothers, so many iterations, and on the coarsest level.
 
-use std::sync::Arc;
-
 use super::coarsest::SolveCoarsest;
-use crate::linop::{AnyFactory, Factory, InPrecision};
+use crate::linop::{AnyFactory, InPrecision};
 use crate::precond::{
     BlockDirect, BlockJacobi, Fsai, HybridGs, Ic0, Ick, Ilu0, Iluk, Ilut, Isai, Jacobi, L1Jacobi,
     MulticolourGs, ParIc, ParIct, ParIlu, ParIlut, Polynomial, Sor, Ssor,
 };
+use crate::prelude::*;
 use crate::registration::{Component, PreconditionerComponent, Symmetry};
-use crate::scalar::{bf16, c32, c64, f16};
 use crate::solver::{
     Bicg, Bicgstab, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, Gmres, Idr, Ir, Minres, PipeCg,
     PipeGmres, SolverComponent, SolverFactory,

@@ -1,13 +1,8 @@
 //! One level of a hierarchy and all below it, as an operator.
 
-use std::sync::Arc;
-
 use super::operations::{Guess, Operations};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::scalar::{Field, Scalar};
-use crate::vector::Vector;
+use crate::linop::check_apply;
+use crate::prelude::*;
 
 /// A multigrid cycle from this level down: smooth, correct by the coarser level, smooth.
 ///

@@ -1,17 +1,12 @@
 //! Which unknown, or group, of each coarser level an unknown belongs to.
 
-use std::sync::Arc;
-
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsen::NONE;
 use super::finest::not_of_ranks;
 use super::near_nullspace::NearNullspace;
 use super::setup::{Levels, analysed, coarsen};
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::LinOp;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Which unknowns of a level become which of the next, from the finest level down.
 ///

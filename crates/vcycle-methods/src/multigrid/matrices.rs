@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::coarsen::{Nearby, NextNumbers};
 use super::coarsest::KeptFactors;
@@ -10,15 +9,11 @@ use super::format::LevelFormat;
 use super::interpolate::{shared_radius, spectral_radius};
 use super::number::{as_real, in_blocks, of_real};
 use super::report::LevelPart;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{LinOp, Size};
 use crate::matrix::{
-    Bsr, Csr, Distributed, Galerkin, LocalNumbers, Overlap, Pattern, galerkin, galerkin_in_blocks,
-    galerkin_shared,
+    Bsr, Galerkin, LocalNumbers, Overlap, galerkin, galerkin_in_blocks, galerkin_shared,
 };
 use crate::operations::entries::has_empty_rows;
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::prelude::*;
 
 /// A matrix of a set-up: here as a whole, or shared by ranks. All ranks call together what is made of the latter.
 #[derive(Clone, Debug)]

@@ -1,9 +1,7 @@
 //! The near-nullspace: vectors that an operator nearly annihilates.
 
-use std::sync::Arc;
-
-use crate::error::{Error, Result};
-use crate::linop::{Size, check_size};
+use crate::linop::check_size;
+use crate::prelude::*;
 
 /// Vectors that a matrix nearly annihilates, and how many unknowns a node has.
 ///

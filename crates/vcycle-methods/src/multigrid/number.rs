@@ -3,11 +3,9 @@
 use std::any::Any;
 use std::borrow::Cow;
 
-use crate::error::Result;
-use crate::linop::Size;
-use crate::matrix::{Bsr, Csr};
+use crate::matrix::Bsr;
 use crate::operations::entries;
-use crate::scalar::{Scalar, c64};
+use crate::prelude::*;
 
 pub(super) fn as_real<V: Scalar>(a: &Csr<V>) -> Option<&Csr<f64>> {
     (a as &dyn Any).downcast_ref()

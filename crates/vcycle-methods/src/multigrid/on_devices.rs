@@ -2,15 +2,11 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::testing::{self, apply, assert_near, csr, irregular, shape, with};
 use super::{Amg, Hierarchy};
-use crate::error::Error;
-use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
 use crate::log::{Log, Observer};
-use crate::matrix::Csr;
+use crate::prelude::*;
 use vcycle_core::testing::device;
 
 fn matrix(problem: &str, executor: &Executor) -> Arc<dyn LinOp<f64>> {

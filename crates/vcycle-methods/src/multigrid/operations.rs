@@ -1,14 +1,9 @@
 //! What a cycle does on one level.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use super::smooth::Relaxation;
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::{Footprint, LinOp};
-use crate::scalar::{Field, Scalar};
-use crate::vector::{Coefficient, Scalars, Vector};
+use crate::prelude::*;
 
 /// The operations of a [cycle](super::Level) on one level, whose vectors are stored in `W`; those of the
 /// next level are stored in `C`.

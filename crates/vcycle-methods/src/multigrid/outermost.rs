@@ -1,15 +1,11 @@
 //! How the cycles of a hierarchy begin: in the precision of the finest level, for vectors of the solver.
 
-use std::sync::Arc;
-
 use super::cycle::{Cycles, seen_as};
 use super::scaling::Normalised;
 use super::wide::Wide;
 use super::working::{Plan, Working};
-use crate::error::Result;
-use crate::linop::LinOp;
 use crate::precision::Unit;
-use crate::scalar::{Scalar, bf16, c32, c64, f16};
+use crate::prelude::*;
 
 /// A type that levels are set up in, and the types of vectors that their cycles work on.
 pub(super) trait Outermost: Wide {

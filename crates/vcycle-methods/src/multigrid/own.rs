@@ -4,8 +4,9 @@ use std::fmt::{Debug, Display, Formatter};
 use std::ops::Deref;
 use std::sync::{PoisonError, RwLock};
 
-use crate::error::{ConfigError, Error};
+use crate::error::ConfigError;
 use crate::operations::HostStage;
+use crate::prelude::*;
 
 /// A user's own stage, as a plain value: a reference to something that lives as long as the program,
 /// so that parameters can be copied and compared. Two are equal if they are the same object.

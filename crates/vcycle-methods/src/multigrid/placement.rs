@@ -1,7 +1,5 @@
 //! Where levels that ranks share are set up, and which of them one rank gathers.
 
-use std::sync::Arc;
-
 use super::amg::Amg;
 use super::clock::Clock;
 use super::coarsen::Coarsening;
@@ -9,9 +7,7 @@ use super::interpolate::Interpolation;
 use super::level_options::LevelOptions;
 use super::matrices::LevelMatrix;
 use super::wide::Wide;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::matrix::Csr;
+use crate::prelude::*;
 
 /// Devices gather levels of so many times more rows: what they compute takes less time there, messages take more.
 const ON_DEVICES: usize = 20;

@@ -24,13 +24,10 @@ text::named!(Restriction, "restriction": Transposed = "transposed", Own = "own")
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::executor::Workspace;
-    use crate::matrix::Csr;
     use crate::multigrid::LevelMatrices;
     use crate::multigrid::testing::{Matrix, amg, csr, with};
+    use crate::prelude::*;
 
     fn levels(a: Csr<f64>, options: &str) -> Vec<LevelMatrices> {
         let amg = with(&amg("coarsest-rows=20, max-levels=2"), options);

@@ -1,7 +1,5 @@
 //! Set-ups that are kept, and hierarchies made from them for matrices of the same pattern with new values.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled;
 
 use super::amg::Amg;
@@ -15,11 +13,9 @@ use super::precision::LevelPrecisions;
 use super::scaling::LevelScaling;
 use super::setup::{Levels, Record, analysed, coarsen, with_filter};
 use super::unknowns::Unknowns;
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, Size, check_size};
-use crate::matrix::{Csr, Galerkin, Halo, Pattern};
-use crate::scalar::Scalar;
+use crate::linop::check_size;
+use crate::matrix::{Galerkin, Halo};
+use crate::prelude::*;
 
 /// What a hierarchy can share with those of other matrices that have the same pattern.
 ///

@@ -1,17 +1,11 @@
 //! Scaling of levels whose entries leave the range of the precision they are stored in.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use super::matrices::{LevelMatrix, Matrices, Transfer};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size};
-use crate::matrix::Csr;
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Scalar, bf16, f16};
+use crate::prelude::*;
 use crate::text;
-use crate::vector::{Coefficient, Vector};
 
 /// Couplings this much weaker than the smallest diagonal entry still keep all their bits.
 const MARGIN: f64 = 1024.0;

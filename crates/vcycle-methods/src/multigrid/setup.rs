@@ -6,8 +6,6 @@
 //! ranks. Small levels are gathered: the first one that has at most [`gather_rows`](Amg::gather_rows) rows, and all below
 //! it, are set up and visited by rank 0 alone.
 
-use std::sync::Arc;
-
 use super::amg::{Amg, Known};
 use super::clock::Clock;
 use super::coarsen::{Graph, Numbers, spread_over, uniform_near};
@@ -21,11 +19,8 @@ use super::number::{as_real, magnitudes, of_real};
 use super::transfer::{LevelStages, Prolongation};
 use super::unknowns::{Unknowns, View};
 use super::wide::Wide;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{LinOp, Size};
-use crate::matrix::{Distributed, Galerkin, Partition};
-use crate::scalar::Scalar;
+use crate::matrix::{Galerkin, Partition};
+use crate::prelude::*;
 
 /// Coarsening that leaves more than this part of the unknowns is not worth a level.
 const STALLED: f64 = 0.9;

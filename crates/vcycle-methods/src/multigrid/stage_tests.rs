@@ -1,16 +1,11 @@
 //! The stages of multigrid on a CPU OpenCL device, compared with those of the host.
 
-use std::sync::Arc;
-
-use crate::error::Error;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::{LinOp, Size};
-use crate::matrix::{Csr, Pattern};
 use crate::multigrid::Interpolation;
 use crate::multigrid::coarsen::{self, Aggregates, Splitting};
 use crate::multigrid::interpolate::{self, Truncation};
 use crate::multigrid::testing::*;
+use crate::prelude::*;
 use vcycle_core::testing::device;
 
 /// Small problems with even and uneven couplings, of one sign and of both.

@@ -2,17 +2,12 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use super::matrices::LevelMatrix;
 use super::wide::Wide;
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
-use crate::linop::LinOp;
-use crate::matrix::{Csr, Distributed};
 use crate::operations::entries::convert_noting;
 use crate::precision::Unit;
-use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
+use crate::prelude::*;
 
 /// A type of vectors of a level, and the one that its matrices are set up in.
 pub(super) trait SetUpIn: Scalar {

@@ -1,18 +1,12 @@
 //! Test vectors: samples of the error that smoothing leaves.
 
-use std::sync::Arc;
-
 use super::finest::finest;
 use super::near_nullspace::NearNullspace;
 use super::smooth::Smoother;
 use crate::eigen::{Srqcg, are_independent, orthonormalise, rounded, scattered};
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, LinOp};
+use crate::prelude::*;
 use crate::registration::parameters;
-use crate::scalar::Scalar;
 use crate::text;
-use crate::vector::Vector;
 
 const NAME: &str = "test space";
 /// Bits that found vectors keep: more than they are worth, and so few that sums in another order, those of several ranks or
@@ -135,9 +129,7 @@ impl TestSpaceSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
     use crate::gallery;
-    use crate::matrix::Csr;
 
     fn quotient(a: &dyn LinOp<f64>, x: &Vector<f64>) -> f64 {
         let mut ax = Vector::zeros_like(x).unwrap();

@@ -1,21 +1,15 @@
 //! What the tests of multigrid share.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::strength::{Absolute, Classical, Mutual, Strength, Symmetric};
 use super::{Amg, Hierarchy, NearNullspace, Report};
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::{LinOp, Size};
-use crate::matrix::{Csr, Duplicates};
-use crate::scalar::Scalar;
+use crate::matrix::Duplicates;
+use crate::prelude::*;
 use crate::solver::{Cg, Method, Solver};
 use crate::stop::Outcome;
-use crate::vector::Vector;
 
 pub(crate) type Matrix = Arc<dyn LinOp<f64>>;
 

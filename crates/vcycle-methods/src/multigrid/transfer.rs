@@ -1,7 +1,6 @@
 //! The transfer operators of a level: how coarsenings and interpolations combine.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::amg::Amg;
 use super::coarsen::{Aggregates, CoarseUnknowns, NextNumbers, NextOfRanks};
@@ -16,10 +15,10 @@ use super::own::Own;
 use super::restriction::Restriction;
 use super::strength::Strength;
 use super::unknowns::{Unknowns, View};
-use crate::error::{ConfigError, Error, Result};
-use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, LocalNumbers, Pattern};
-use crate::scalar::{Field, Mixes};
+use crate::error::ConfigError;
+use crate::linop::check_size;
+use crate::matrix::LocalNumbers;
+use crate::prelude::*;
 
 /// Damping of the smoothing of a tentative prolongation.
 const SMOOTHING: f64 = 4.0 / 3.0;

@@ -2,19 +2,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::amg::Amg;
 use super::coarsen::{CoarseUnknowns, Nearby, spread_over};
 use super::near_nullspace::NearNullspace;
 use super::strength::{Classical, Strength};
 use super::systems::Systems;
-use crate::error::Result;
 use crate::host_stages::{COMPONENTS, LARGE_NODES};
-use crate::linop::Size;
-use crate::matrix::{Accumulator, Csr, Distributed, Pattern, Rows, balance, build};
+use crate::matrix::{Accumulator, Rows, balance, build};
 use crate::operations::{self, on_host};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// What is known of the unknowns of a level.
 #[derive(Clone, Debug)]

@@ -1,16 +1,13 @@
 //! The types that levels are set up in, and the factorisations of coarsest levels in them.
 
-use std::sync::Arc;
-
 use super::coarsest::DenseLu;
 use super::matrices::Matrices;
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
 use crate::host_stages::COMPLEX_INVERSE;
-use crate::linop::{Converted, LinOp};
-use crate::matrix::{Csr, Dense};
+use crate::linop::Converted;
+use crate::matrix::Dense;
 use crate::operations::on_host;
-use crate::scalar::{Field, Kind, Mixes, Scalar, c64, convert};
+use crate::prelude::*;
+use crate::scalar::convert;
 
 /// A type that levels are set up in: double precision, real or complex.
 pub(super) trait Wide: Field + Mixes<Self, Self> {

@@ -1,7 +1,6 @@
 //! Stores every level in its precision and makes the cycle of it.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use super::amg::Amg;
 use super::clock::Clock;
@@ -16,12 +15,10 @@ use super::setup::GatheredLevel;
 use super::smooth::{Relaxation, Smoothing};
 use super::stored::{Overflows, Rounded, SetUpIn, Stores};
 use super::wide::{Wide, dense, direct};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{LevelScalar, LinOp, Product};
-use crate::matrix::{Csr, Dense, Gathered};
+use crate::linop::{LevelScalar, Product};
+use crate::matrix::{Dense, Gathered};
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
+use crate::prelude::*;
 
 /// Rows up to which a level and all below it are one dense matrix on a device: a product with that
 /// takes less time than the launches of the levels. Never a level much larger than those that the host

@@ -1,14 +1,9 @@
 //! Large diagonal blocks of the matrix, factorised.
 
-use std::sync::Arc;
-
 use super::square_entries;
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
 use crate::host_stages::PIVOTS;
-use crate::linop::{Factory, LinOp};
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::Mixes;
 
 preconditioner! {
     /// `M = B^-1` with blocks `B` of consecutive rows on the diagonal of the matrix, solved exactly by a
@@ -78,7 +73,6 @@ fn factorised<T: Mixes<T, T>>(
 #[cfg(all(test, feature = "direct"))]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::testing::{iterations_of, laplacian};
     use crate::solver::Cg;
 

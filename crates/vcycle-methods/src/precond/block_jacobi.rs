@@ -2,21 +2,18 @@
 
 use std::fmt::{Debug, Formatter};
 use std::ops::Range;
-use std::sync::Arc;
 
 use num_traits::Zero;
 
 use super::{bad_pivot, example, square_entries};
 use crate::dense;
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Sum, Transpose, check_apply};
-use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::linop::{Sum, check_apply};
+use crate::matrix::fill_rows;
 use crate::operations::blocks::{self as operations, DeviceBlocks};
+use crate::prelude::*;
 use crate::reference::blocks::{BlockArrays, LARGEST, Place, Precision, widen};
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, Scalar, convert, f16};
-use crate::vector::Vector;
+use crate::scalar::convert;
 
 /// A stored inverse may be wrong by this much, relative to itself: one digit is right.
 const ACCURACY: f64 = 0.1;

@@ -1,16 +1,11 @@
 //! Chebyshev polynomials: of low degree as smoothers, of high degree as preconditioners.
 
-use std::sync::Arc;
-
 use crate::eigen::{row_sum_bound_of, spectral_radius};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Sweep};
+use crate::linop::Sweep;
 use crate::precond::{Diagonal, Jacobi, L1Jacobi, example};
+use crate::prelude::*;
 use crate::registration::{parameters, preconditioner};
-use crate::scalar::{Mixes, Scalar};
 use crate::text;
-use crate::vector::{Coefficient, Vector};
 
 /// The lower end of the smoothed part of the spectrum, relative to the upper one.
 const CHEBYSHEV_LOWER: f64 = 0.27;

@@ -1,21 +1,15 @@
 //! Requirements of every preconditioner, tested on all of them.
 
-use std::sync::Arc;
-
 use super::Sor;
 use super::power::LONGEST_ROW;
 use super::testing::{
     applied, assemble, convection, error_of, from_dense, from_entries, hermitian, iterations_of,
     laplacian, largest_difference, made, parsed, red_black, values_for, with_messages,
 };
-use crate::error::Error;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::{Factory, LinOp, MatrixFree, Size, Transpose};
-use crate::matrix::Csr;
-use crate::scalar::{Mixes, Scalar, bf16, c32, c64, f16};
+use crate::linop::MatrixFree;
+use crate::prelude::*;
 use crate::solver::Cg;
-use crate::vector::Vector;
 use vcycle_core::testing::device;
 
 type Factories<T> = Vec<Box<dyn Factory<T>>>;

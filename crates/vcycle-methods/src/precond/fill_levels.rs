@@ -2,14 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use num_traits::Zero;
 
 use super::reserve;
-use crate::error::Result;
-use crate::matrix::{Csr, Pattern, fill_rows};
-use crate::scalar::Scalar;
+use crate::matrix::fill_rows;
+use crate::prelude::*;
 
 /// `a` on the pattern of its incomplete factors with fill up to a level (Saad 2003, section 10.3.3): entries have level
 /// 0, and elimination of `k` makes one of level `lev(i, k) + lev(k, j) + 1` at `(i, j)`. Fill is zero.
@@ -139,7 +137,6 @@ impl<V: Copy> WorkingRow<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::testing::laplacian;
 
     #[test]

@@ -5,13 +5,9 @@ use std::sync::OnceLock;
 
 use super::order::{Rows, Side};
 use super::triangular::{invert, off_diagonal};
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, Sweep, Transpose, check_apply};
-use crate::matrix::{Csr, Pattern};
-use crate::scalar::{Field, Mixes, Real, Scalar};
+use crate::linop::{Sweep, check_apply};
+use crate::prelude::*;
 use crate::solver::Numbers;
-use crate::vector::{Coefficient, Vector};
 
 /// The part of a residual that the steps may leave. With 0.4 of it GMRES does not converge on `orsirr_1`, and takes 45
 /// iterations in place of 6 on `convdiff7:30,100`; with 0.2 it takes twice those of substitution at most.

@@ -1,7 +1,6 @@
 //! Incomplete Cholesky factorisation, without fill and with fill up to a level.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use num_traits::{Float, One};
 
@@ -9,15 +8,12 @@ use super::fill_levels::with_fill;
 use super::order::Side;
 use super::triangular::{Triangle, factors, of_device};
 use super::{bad_pivot, check_hermitian, diagonal_places, example, square_entries};
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
 use crate::host_stages::{IC0, TRIANGLES};
-use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern};
 use crate::operations::on_host;
 use crate::operations::triangular::Standing;
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, RealOf, Scalar};
+use crate::scalar::RealOf;
 
 /// The first shift tried after a breakdown; it doubles until the factorisation exists.
 const FIRST_SHIFT: f64 = 1e-3;
@@ -224,7 +220,6 @@ fn factorise<T: Scalar>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::testing::{assemble, from_dense, made, made_of};
 
     #[test]

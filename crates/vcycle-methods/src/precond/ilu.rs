@@ -1,19 +1,14 @@
 //! Incomplete LU factorisation, without fill and with fill up to a level.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::fill_levels::with_fill;
 use super::incomplete::Incomplete;
 use super::{diagonal_places, example, square_entries};
-use crate::error::Result;
-use crate::executor::Workspace;
 use crate::host_stages::{ILU0, TRIANGLES};
-use crate::linop::{Factory, LinOp};
-use crate::matrix::Csr;
 use crate::operations;
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Mixes, Scalar};
 
 preconditioner! {
     /// `M = (L U)^-1` with `L U = A` on the pattern of `A` and no fill outside of it (Meijerink and van
@@ -144,7 +139,6 @@ fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::testing::{convection, error_of, from_dense, matrix_of, with_messages};
 
     #[test]

@@ -1,20 +1,14 @@
 //! Incomplete LU factorisation with a threshold, row after row.
 
-use std::sync::Arc;
-
 use num_traits::Zero;
 
 use super::fill_levels::WorkingRow;
 use super::incomplete::Incomplete;
 use super::{example, reserve, rounding, square_entries};
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
 use crate::host_stages::{ILUT, TRIANGLES};
-use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern};
 use crate::operations::{on_host, remark};
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, Real, Scalar};
 
 /// What takes the place of a pivot that vanishes, of the norm of its row; the threshold comes on top (Saad 1994).
 const LEAST_PIVOT: f64 = 1e-4;

@@ -1,7 +1,5 @@
 //! Incomplete factors `L U` on one pattern, and how to solve with them.
 
-use std::sync::Arc;
-
 use num_traits::One;
 
 use super::fixed_point::FixedPoint;
@@ -9,12 +7,9 @@ use super::isai;
 use super::order::Side;
 use super::power::power_pattern;
 use super::triangular::{entries_of, invert, unit_lower};
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
-use crate::linop::{LinOp, Product};
-use crate::matrix::{Csr, Pattern};
+use crate::linop::Product;
 use crate::operations::remark;
-use crate::scalar::{Mixes, Scalar};
+use crate::prelude::*;
 
 /// `L` with a unit diagonal and `U`, whose entries lie side by side on one pattern.
 pub(super) struct Incomplete<'a, T: Scalar> {

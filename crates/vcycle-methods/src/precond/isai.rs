@@ -1,20 +1,15 @@
 //! Incomplete sparse approximate inverses.
 
-use std::sync::Arc;
-
 use num_traits::{One, Zero};
 
 use super::power::{check_lengths, power_pattern};
 use super::{Fsai, bad_pivot, example, nonzero_diagonal, square_entries};
 use crate::dense;
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
 use crate::host_stages::ISAI;
-use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Pattern, fill_rows};
+use crate::matrix::fill_rows;
 use crate::operations::{self, on_host};
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, Scalar};
 
 preconditioner! {
     /// A sparse matrix `M` on the pattern of a power of `A` that approximates its inverse; every row
@@ -125,7 +120,6 @@ fn solve_row<T: Scalar>(a: &Csr<T>, row: usize, columns: &[u32]) -> Option<Vec<T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::testing::{convection, matrix_of, multiply, to_dense};
 
     #[test]

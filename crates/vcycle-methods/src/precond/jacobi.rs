@@ -1,18 +1,13 @@
 //! Jacobi and l1-Jacobi: the inverted diagonal of the matrix, or its inverted absolute row sums.
 
-use std::sync::Arc;
-
 use num_traits::{One, Zero};
 
 use super::{bad_pivot, example, square_rows};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, Sweep, Transpose};
-use crate::matrix::Csr;
+use crate::linop::Sweep;
 use crate::operations::entries::inverted_for;
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, RealOf, Scalar};
-use crate::vector::{Coefficient, Vector};
+use crate::scalar::RealOf;
 
 preconditioner! {
     /// `M = omega D^-1` with the diagonal `D` of the matrix.
@@ -264,7 +259,6 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
 mod tests {
     use super::*;
     use crate::precond::testing::{from_dense, laplacian, made, matrix_of};
-    use crate::scalar::f16;
 
     #[test]
     fn what_is_too_large_for_a_narrow_type_is_named() {

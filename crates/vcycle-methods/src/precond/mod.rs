@@ -81,11 +81,8 @@ pub use preprocessing::{Equilibration, MatchingKind, Preprocessed, Preprocessing
 pub use schwarz::AdditiveSchwarz;
 pub use sor::{HybridGs, MulticolourGs, Sor, Ssor};
 
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::linop::{LinOp, check_square, entries, rows_here};
-use crate::matrix::{Csr, Pattern};
-use crate::scalar::{Kind, Scalar};
+use crate::linop::{check_square, entries, rows_here};
+use crate::prelude::*;
 
 /// The example of a preconditioner, which differs from others by its name, the solver, the problem and the iterations it is below.
 macro_rules! example {

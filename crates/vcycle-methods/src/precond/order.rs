@@ -1,11 +1,9 @@
 //! Orders in which rows are relaxed: by number, by colour, or by number within blocks.
 
-use crate::error::Result;
 use crate::host_stages::COLOURS;
-use crate::matrix::{Csr, Pattern};
 use crate::operations;
 use crate::operations::triangular::{Groups, levels};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Which triangle of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +155,6 @@ pub(super) fn colours(pattern: &Pattern) -> Result<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
     use crate::precond::testing::{convection, from_dense, red_black};
     use vcycle_core::testing::device;

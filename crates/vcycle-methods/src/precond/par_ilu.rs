@@ -1,7 +1,5 @@
 //! Incomplete factors by fixed-point sweeps, on the pattern of the matrix or on one that is found together with the values.
 
-use std::sync::Arc;
-
 use super::ic::{cholesky, lower_triangle};
 use super::ilut::check_fill;
 use super::incomplete::Incomplete;
@@ -9,13 +7,10 @@ use super::search::Search;
 use super::sweeper::Sweeper;
 use super::triangular::unit_lower;
 use super::{diagonal_places, example, nonzero_diagonal, square_entries};
-use crate::error::Result;
-use crate::executor::Workspace;
 use crate::host_stages::{IC0, ILU0, PARICT, TRIANGLES};
-use crate::linop::{Factory, LinOp};
 use crate::operations::factor::Factorisation;
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::Mixes;
 
 preconditioner! {
     /// The factors of [`Ilu0`](super::Ilu0), approached by sweeps that compute all entries at once
@@ -207,13 +202,11 @@ impl<T: Mixes<T, T>> Factory<T> for ParIct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::testing::{
         convection, error_of, far_from_dominant, hermitian, laplacian, largest_difference,
         matrix_of, parsed, with_messages,
     };
     use crate::precond::{Ic0, Ilu0};
-    use crate::scalar::c64;
 
     #[test]
     fn sweeps_converge_to_the_factors_without_fill() {

@@ -1,9 +1,7 @@
 //! Patterns of powers of a matrix, on which approximate inverses are found.
 
-use std::sync::Arc;
-
-use crate::error::{Error, Result};
-use crate::matrix::{Pattern, SpGemm};
+use crate::matrix::SpGemm;
+use crate::prelude::*;
 
 /// Rows of a pattern longer than this are refused: their dense systems cost the cube of it.
 pub(super) const LONGEST_ROW: usize = 512;

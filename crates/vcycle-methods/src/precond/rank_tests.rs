@@ -1,17 +1,11 @@
 //! Preconditioners over ranks in every type of numbers, beside the same without ranks.
 
-use std::sync::Arc;
-
 use super::{AdditiveSchwarz, ChebyshevPolynomial, Fsai, Ic0, Jacobi, L1Jacobi, Polynomial};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::gallery;
-use crate::linop::{Factory, LinOp};
-use crate::matrix::{Csr, Distributed, Partition};
-use crate::scalar::{Mixes, c32, c64};
+use crate::matrix::Partition;
+use crate::prelude::*;
 use crate::solver::{Cg, Solver};
 use crate::stop::Stop;
-use crate::vector::Vector;
 use vcycle_core::communicator::threads;
 
 /// A Hermitian matrix of 100 rows, real where `T` is.

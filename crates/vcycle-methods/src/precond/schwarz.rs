@@ -1,13 +1,8 @@
 //! Any preconditioner, applied by every rank to the rows it has.
 
-use std::sync::Arc;
-
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, Footprint, LinOp, Size, check_apply};
-use crate::matrix::{Distributed, Halo};
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::Vector;
+use crate::linop::check_apply;
+use crate::matrix::Halo;
+use crate::prelude::*;
 
 /// The largest overlap.
 const MOST_OVERLAP: usize = 8;

@@ -1,18 +1,13 @@
 //! The search for the pattern of incomplete factors, together with their values.
 
-use std::sync::Arc;
-
 use super::diagonal_places;
 use super::fill_levels::{spread, write_entries};
 use super::sweeper::{Sweeper, exact};
 use super::triangular::entries_of;
-use crate::error::Result;
-use crate::executor::Workspace;
 use crate::host_stages::PARICT;
-use crate::matrix::{Csr, Pattern};
 use crate::operations::factor::{Factorisation, Threshold};
 use crate::operations::{self, on_host, remark};
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 
 /// Sweeps on the pattern that is found in the end, after which the residual must be smaller.
 const LAST_SWEEPS: usize = 2;
@@ -196,7 +191,6 @@ struct Candidate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::diagonal_places;
     use crate::precond::testing::from_dense;
 

@@ -1,20 +1,14 @@
 //! Successive over-relaxation and Gauss-Seidel, forwards or forwards and back: row after row, colour after colour, or within blocks.
 
-use std::sync::Arc;
-
 use num_traits::{One, Zero};
 
 use super::order::{Rows, Side, colours};
 use super::triangular::{Triangle, factors};
 use super::{example, nonzero_diagonal, square_entries};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
 use crate::host_stages::{COLOURS, TRIANGLES};
-use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
-use crate::matrix::Csr;
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, RealOf, Scalar};
-use crate::vector::{Coefficient, Vector};
+use crate::scalar::RealOf;
 
 preconditioner! {
     /// Sweeps of successive over-relaxation from a zero guess: `M = (D / omega + L)^-1` for one sweep,
@@ -327,7 +321,6 @@ impl<T: Scalar> LinOp<T> for Sweeps<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::precond::testing::{
         applied, convection, far_from_dominant, from_dense, identity_error, iterations_of,
         laplacian, made, matrix_of, multiply, to_dense, values_for,

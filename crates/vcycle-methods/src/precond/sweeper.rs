@@ -5,12 +5,11 @@ use num_traits::{Float, One, Zero};
 use super::ic::factorise_shifted;
 use super::ilu::in_order;
 use super::rounding;
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::matrix::{Csr, balance, fill_rows, fill_rows_with};
+use crate::matrix::{balance, fill_rows, fill_rows_with};
 use crate::operations::factor::{Factorisation, Sweeping};
 use crate::operations::{self, remark};
-use crate::scalar::{Field, Kind, Real, RealOf, Scalar};
+use crate::prelude::*;
+use crate::scalar::RealOf;
 
 /// A column in which a row has no entry.
 const NOWHERE: usize = usize::MAX;

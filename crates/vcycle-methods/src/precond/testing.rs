@@ -1,15 +1,10 @@
 //! Matrices and dense algebra for the tests of preconditioners.
 
-use std::sync::Arc;
-
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, LinOp, Size, Transpose};
-use crate::matrix::{Csr, Duplicates};
+use crate::matrix::Duplicates;
 use crate::operations::HostStages;
-use crate::scalar::{Field, Mixes, Real, Scalar, c64, convert};
+use crate::prelude::*;
+use crate::scalar::convert;
 use crate::solver::{Method, Solver};
-use crate::vector::Vector;
 
 /// A matrix without the zeros of `dense`, which is given row by row.
 pub(super) fn from_dense<T: Scalar>(executor: &Executor, n: usize, dense: &[T]) -> Csr<T> {

@@ -1,19 +1,15 @@
 //! Triangular matrices ready to be solved with, and products of two of them.
 
 use std::fmt::{Debug, Formatter};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::bad_pivot;
 use super::order::{Rows, Schedule, Side};
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor, Workspace};
 use crate::host_stages::TRIANGLES;
-use crate::linop::{Footprint, LinOp, Product, Size, Transpose, check_apply};
-use crate::matrix::{Csr, Pattern};
+use crate::linop::{Product, check_apply};
 use crate::operations::on_host;
 use crate::operations::triangular::{self, Flaw, Groups, Kept, LevelTriangle, Standing};
-use crate::scalar::{Field, Scalar};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// The inverse of a triangular matrix, applied by substitution.
 ///

@@ -2,10 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::error::Result;
-use crate::executor::{Executor, Pooled, Scratch, Workspace};
-use crate::scalar::{Scalar, c64};
-use crate::vector::{Coefficient, Scalars, Vector};
+use crate::executor::Pooled;
+use crate::prelude::*;
 
 /// Vectors that span a space; their contents are unspecified at first.
 pub(super) struct Basis<T> {

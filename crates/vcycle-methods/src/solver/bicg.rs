@@ -2,9 +2,7 @@
 
 use super::per_column::PerColumn;
 use super::{Run, example, solver};
-use crate::error::{Error, Result};
-use crate::scalar::{Field, Scalar};
-use crate::vector::{Coefficient, Scalars};
+use crate::prelude::*;
 
 solver! {
     /// Biconjugate gradients (Fletcher 1976).

@@ -1,9 +1,7 @@
 //! Stabilised biconjugate gradients.
 
 use super::{Run, example, solver};
-use crate::error::Result;
-use crate::scalar::Scalar;
-use crate::vector::Coefficient;
+use crate::prelude::*;
 
 solver! {
     /// Stabilised biconjugate gradients (van der Vorst 1992), preconditioned from the right.

@@ -3,10 +3,8 @@
 use super::orthonormal::{finite, norms, orthonormal};
 use super::{Run, solver};
 use crate::dense::Independent;
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 use crate::stop::{Part, Status};
-use crate::vector::{Coefficient, Vector};
 
 solver! {
     /// Block conjugate gradients (O'Leary 1980) that do not break down (Ji and Li 2017).

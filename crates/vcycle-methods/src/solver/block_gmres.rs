@@ -3,10 +3,8 @@
 use super::block_space::{CloneIn, Space};
 use super::recycled::Recycled;
 use super::{Run, check_restart, example, solver};
-use crate::error::Result;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 use crate::stop::Status;
-use crate::vector::{Coefficient, Scalars, Vector};
 
 solver! {
     /// Block generalised minimal residuals (Vital 1990), restarted and preconditioned from the right.

@@ -3,10 +3,7 @@
 use super::Run;
 use super::orthonormal::{finite, norms, orthonormal, take_out};
 use crate::dense::BlockLeastSquares;
-use crate::error::Result;
-use crate::executor::Scratch;
-use crate::scalar::{Field, Scalar};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// A basis in blocks, and the projected problem.
 pub(super) struct Space<'w, T: Scalar> {

@@ -1,10 +1,8 @@
 //! Conjugate gradients.
 
 use super::{Run, example, solver};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 use crate::stop::Part;
-use crate::vector::Coefficient;
 
 solver! {
     /// Preconditioned conjugate gradients (Hestenes and Stiefel 1952).

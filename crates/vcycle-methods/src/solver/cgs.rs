@@ -1,9 +1,7 @@
 //! Conjugate gradients squared.
 
 use super::{Run, example, solver};
-use crate::error::Result;
-use crate::scalar::Scalar;
-use crate::vector::Coefficient;
+use crate::prelude::*;
 
 solver! {
     /// Conjugate gradients squared (Sonneveld 1989), preconditioned from the right.

@@ -5,10 +5,9 @@ use num_traits::Zero;
 use super::basis::RandomVectors;
 use super::per_column::PerColumn;
 use super::{Run, example, solver};
-use crate::error::{Error, Result};
-use crate::scalar::{Field, Real, RealOf, Scalar};
+use crate::prelude::*;
+use crate::scalar::RealOf;
 use crate::stop::{Part, Status};
-use crate::vector::Coefficient;
 
 /// An estimate of the largest eigenvalue comes from below, one of the smallest from above.
 const SAFETY: f64 = 1.1;

@@ -4,12 +4,8 @@ use std::borrow::Cow;
 
 use num_traits::{Float, One, Zero};
 
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
-use crate::linop::LinOp;
-use crate::scalar::{Field, Real, Scalar};
+use crate::prelude::*;
 use crate::stop::{Monitor, Status};
-use crate::vector::{Coefficient, Scalars, Vector};
 
 /// What a solve with factors leaves in a row at best, in units of the last place.
 const ROW_ERROR: f64 = 32.0;

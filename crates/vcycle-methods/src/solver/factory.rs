@@ -1,14 +1,9 @@
 //! Solvers as operators that factories make.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled;
 
 use super::{Method, Solver};
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::{Factory, LinOp};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 use crate::stop::Stop;
 
 /// Makes a [`Solver`] of any matrix: a method, a preconditioner's factory and a stopping criterion.

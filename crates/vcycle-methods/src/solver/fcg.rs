@@ -1,10 +1,8 @@
 //! Flexible conjugate gradients.
 
 use super::{Run, example, solver};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 use crate::stop::Part;
-use crate::vector::Coefficient;
 
 solver! {
     /// Flexible conjugate gradients (Notay, *Flexible conjugate gradients*, 2000).

@@ -2,9 +2,7 @@
 
 use super::basis::Basis;
 use super::{Run, check_restart, example, solver};
-use crate::error::Result;
-use crate::scalar::Scalar;
-use crate::vector::Coefficient;
+use crate::prelude::*;
 
 solver! {
     /// Generalised conjugate residuals (Eisenstat, Elman and Schultz 1983), restarted.

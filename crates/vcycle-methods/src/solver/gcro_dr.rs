@@ -1,16 +1,14 @@
 //! Minimal residuals that keep a space from one system to the next.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use vcycle_kernels::compiled;
 
 use super::recycled::Recycled;
 use super::{Method, Run, SolverComponent, block_gmres};
-use crate::error::Result;
+use crate::prelude::*;
 use crate::registration::{Component, component};
-use crate::scalar::Scalar;
-use crate::vector::Vector;
 
 component! {
     /// Generalised conjugate residuals with inner orthogonalisation and deflated restarting, which recycle a space (GCRO-DR: Parks,

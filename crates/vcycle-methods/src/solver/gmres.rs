@@ -3,11 +3,9 @@
 use super::per_column::PerColumn;
 use super::{Run, check_restart, example, solver};
 use crate::dense::LeastSquares;
-use crate::error::Result;
-use crate::executor::Scratch;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 use crate::stop::Status;
-use crate::vector::{Coefficient, Packed, Scalars, Storage, Vector};
+use crate::vector::{Packed, Storage};
 
 solver! {
     /// Generalised minimal residuals (Saad and Schultz 1986), restarted and preconditioned from the

@@ -5,10 +5,7 @@ use num_traits::{Float, Zero};
 use super::basis::{Basis, RandomVectors};
 use super::per_column::PerColumn;
 use super::{Run, example, solver};
-use crate::error::{Error, Result};
-use crate::executor::Scratch;
-use crate::scalar::{Field, Scalar};
-use crate::vector::{Coefficient, Scalars, Vector};
+use crate::prelude::*;
 
 /// The cosine below which the step `omega` is lengthened (Sleijpen and van der Vorst 1995).
 const ANGLE: f64 = 0.7;

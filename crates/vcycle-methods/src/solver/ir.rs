@@ -1,9 +1,7 @@
 //! Iterative refinement.
 
 use super::{Run, solver};
-use crate::error::Result;
-use crate::scalar::Scalar;
-use crate::vector::Coefficient;
+use crate::prelude::*;
 
 solver! {
     /// Iterative refinement, also known as Richardson's iteration:

@@ -1,12 +1,10 @@
 //! What a file of this folder holds: an iteration, and its registration.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use super::Run;
-use crate::error::Result;
+use crate::prelude::*;
 use crate::registration::Component;
-use crate::scalar::Scalar;
 
 /// An iteration for `A x = b`; what a file of this module holds.
 pub trait Method<T: Scalar>: Debug + Send + Sync {

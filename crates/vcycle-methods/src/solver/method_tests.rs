@@ -1,15 +1,11 @@
 //! What single methods promise, beside the requirements of all.
 
-use std::sync::Arc;
-
 use super::testing::{
     self, alternating, definite, in_single, ones, solve_with, solved, solver, without_transpose,
 };
 use super::*;
-use crate::matrix::Csr;
 use crate::multigrid::Amg;
 use crate::precond::{Jacobi, Polynomial};
-use crate::scalar::c64;
 use crate::stop::{Part, Status};
 use crate::structured::StructMg;
 use crate::vector::Storage;

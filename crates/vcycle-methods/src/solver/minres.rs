@@ -4,11 +4,9 @@ use num_traits::Float;
 
 use super::per_column::PerColumn;
 use super::{Run, example, solver};
-use crate::error::Result;
-use crate::executor::Scratch;
-use crate::scalar::{Field, Real, RealOf, Scalar};
+use crate::prelude::*;
+use crate::scalar::RealOf;
 use crate::stop::{Part, Status};
-use crate::vector::{Coefficient, Scalars, Vector};
 
 solver! {
     /// Minimal residuals for symmetric matrices (Paige and Saunders 1975).

@@ -59,7 +59,6 @@ mod testing;
 mod tests;
 
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) use basis::Numbers;
@@ -93,14 +92,9 @@ pub use run::Run;
 use run::check_restart;
 use vcycle_kernels::compiled;
 
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{
-    Factory, Footprint, Identity, LinOp, Size, check_apply, check_size, check_square,
-};
-use crate::scalar::Scalar;
+use crate::linop::{Identity, check_apply, check_size, check_square};
+use crate::prelude::*;
 use crate::stop::{Monitor, Outcome, Status, Stop};
-use crate::vector::{Coefficient, Vector};
 
 /// Restarts from the true residual when the recurrence converged and the residual did not.
 const RESTARTS: usize = 10;

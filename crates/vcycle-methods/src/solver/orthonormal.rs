@@ -1,11 +1,9 @@
 //! Orthonormal columns that span those of a vector.
 
 use crate::dense::{Independent, diagonal};
-use crate::error::Result;
-use crate::executor::{Scratch, Workspace};
-use crate::scalar::{Field, Real, Scalar};
-use crate::vector::Vector;
 use num_traits::Float;
+
+use crate::prelude::*;
 
 /// Of the square of its norm, what has to be left of a column that is made orthonormal together with others: products of columns are as
 /// accurate as rounding squared allows, and a second pass repairs what is left of it.
@@ -117,7 +115,6 @@ pub(super) fn finite(norms: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::solver::testing::values;
 
     #[test]

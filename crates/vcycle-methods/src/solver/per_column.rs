@@ -4,10 +4,8 @@ use std::ops::{Deref, DerefMut};
 
 use num_traits::Zero;
 
-use crate::error::Result;
-use crate::executor::{Executor, Pooled, Scratch, Workspace};
-use crate::scalar::Scalar;
-use crate::vector::{Scalars, Vector};
+use crate::executor::Pooled;
+use crate::prelude::*;
 
 /// One `S` a column, fed from and written to [`Scalars`].
 pub(super) struct PerColumn<T: Scalar, S> {

@@ -4,10 +4,8 @@ use num_traits::Zero;
 
 use super::per_column::PerColumn;
 use super::{Run, example, solver};
-use crate::error::Result;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 use crate::stop::Part;
-use crate::vector::{Coefficient, Scalars};
 
 solver! {
     /// Pipelined conjugate gradients (Ghysels and Vanroose 2014).

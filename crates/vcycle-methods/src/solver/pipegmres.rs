@@ -4,10 +4,8 @@ use super::gmres::Space;
 use super::per_column::PerColumn;
 use super::recurrence::Recurrence;
 use super::{Run, check_restart, example, solver};
-use crate::error::Result;
-use crate::executor::Scratch;
-use crate::scalar::{Field, Scalar};
-use crate::vector::{Coefficient, Storage, Vector};
+use crate::prelude::*;
+use crate::vector::Storage;
 
 solver! {
     /// Pipelined generalised minimal residuals (Ghysels, Ashby, Meerbergen and Vanroose 2013, depth one), restarted and preconditioned
@@ -180,13 +178,8 @@ impl<'w, T: Scalar> Ahead<'w, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::executor::Executor;
-    use crate::matrix::Csr;
     use crate::precond::Jacobi;
-    use crate::scalar::{Mixes, c32, c64};
     use crate::solver::{Gmres, Method, Solver, testing};
     use crate::stop::{Status, Stop};
     use vcycle_core::communicator::threads;

@@ -1,12 +1,11 @@
 //! Methods over ranks with rows of different numbers, some of them without any: all ranks have to decide alike.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::testing::{self, all};
 use super::*;
 use crate::gallery;
-use crate::matrix::{Distributed, Partition};
+use crate::matrix::Partition;
 use vcycle_core::communicator::threads;
 
 /// Iterations and the solution of a system of so many rows and points, all of it or the rows of a rank.

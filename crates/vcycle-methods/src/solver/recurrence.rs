@@ -3,7 +3,7 @@
 use num_traits::{Float, Zero};
 
 use crate::dense::LeastSquares;
-use crate::scalar::{Field, Real};
+use crate::prelude::*;
 
 /// What one right-hand side knows of `h_(k+1) v_(k+1) = z - V taken` with `z = B v_k - V guess`.
 ///

@@ -4,10 +4,7 @@ use super::Run;
 use super::block_space::Space;
 use super::orthonormal::{norms, take_out};
 use crate::dense::{Independent, singular_triplets};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::scalar::{Field, Scalar};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// Of the square of its norm, what has to be left of an image for its vector to be kept.
 const DEPENDENT: f64 = 1e-10;

@@ -17,12 +17,8 @@ mod tests;
 use num_traits::Zero;
 
 use super::checks::{is_rounding_in_every_row, rounding_levels};
-use crate::error::{Error, Result};
-use crate::executor::{Scratch, Workspace};
-use crate::linop::{LinOp, Transpose};
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 use crate::stop::{Monitor, Part, Status};
-use crate::vector::{Coefficient, Scalars, Vector};
 
 /// One run of a [`Method`](super::Method): the problem, the guess to improve and the judge. Its functions fail where an operator, the executor
 /// or memory does.

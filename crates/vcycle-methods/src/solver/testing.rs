@@ -1,20 +1,15 @@
 //! Model problems and odd operators for the tests of the solvers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{
     Bicg, Bicgstab, BlockCg, BlockGmres, Cg, Cgs, Chebyshev, Fcg, Fgmres, Gcr, GcroDr, Gmres, Idr,
     Ir, Method, Minres, Numbers, PipeCg, PipeGmres, Recycling, Solver,
 };
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, MatrixFree, Size};
-use crate::matrix::Csr;
+use crate::linop::MatrixFree;
 use crate::precond::testing::{five_points, from_entries, real};
-use crate::scalar::{Scalar, c64};
+use crate::prelude::*;
 use crate::stop::{Outcome, Stop};
-use crate::vector::Vector;
 
 pub(super) type Methods<T> = Vec<Arc<dyn Method<T>>>;
 

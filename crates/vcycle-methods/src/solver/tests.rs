@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use num_traits::Zero;
@@ -13,9 +12,7 @@ use super::testing::{
 };
 use super::*;
 use crate::log::{IterationEvent, Log, Observer};
-use crate::matrix::Csr;
 use crate::precond::Jacobi;
-use crate::scalar::{Mixes, Real, bf16, c32, c64};
 use crate::stop::Status;
 use crate::vector::Storage;
 

@@ -6,15 +6,11 @@ use super::columns::by_column;
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, Sweep, check_apply};
-use crate::matrix::Csr;
+use crate::linop::{Sweep, check_apply};
 use crate::operations::Finish;
 use crate::operations::reductions::take_sums;
+use crate::prelude::*;
 use crate::reference::stencil::Start;
-use crate::scalar::Mixes;
-use crate::vector::{Coefficient, Scalars, Vector};
 
 impl<M: Storage> StencilMatrix<M> {
     /// One column and what becomes of it; vectors are unknown by unknown.

@@ -8,7 +8,7 @@
 
 use super::lines::{add, made_of_lines};
 use super::{Offset, Stencil, StencilMatrix};
-use crate::error::Result;
+use crate::prelude::*;
 use crate::text;
 
 /// Which neighbours the cells of coarse grids are coupled with.
@@ -178,7 +178,6 @@ fn axes(offset: Offset) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
     use crate::structured::coarsen::coarsened;
 

@@ -5,13 +5,12 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::exchange::LevelExchange;
 use super::halving::{Halving, Lines, widened};
 use super::{StencilMatrix, Transfer};
-use crate::error::Result;
 use crate::matrix::{CellMoves, GridPart, zeroed};
+use crate::prelude::*;
 
 /// Cells that are done at a time, at least.
 const CELLS: usize = 32 * 1024;
@@ -175,7 +174,6 @@ impl<'a> PlaneGroups<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
 
     /// Axis by axis, a whole grid at a time.

@@ -1,10 +1,7 @@
 //! Work on blocks of vectors, one column at a time.
 
-use crate::error::Result;
-use crate::executor::Workspace;
 use crate::operations::strided::copy_columns;
-use crate::scalar::Scalar;
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// `work(x, y)` for every column; one column alone is not copied.
 pub(super) fn by_column<V: Scalar>(

@@ -4,10 +4,9 @@ use super::decode::{ALL, Decoder, ROWS};
 use super::lines::made_of_lines;
 use super::stencil::opposite;
 use super::{Grid, Offset, Stencil, StencilMatrix, Storage, Structure};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, cut};
-use crate::matrix::{Csr, build, zeroed};
-use crate::scalar::Scalar;
+use crate::executor::cut;
+use crate::matrix::{build, zeroed};
+use crate::prelude::*;
 
 /// Cells that tell most grids apart.
 pub(super) const TRIAL: usize = 64 * 1024;

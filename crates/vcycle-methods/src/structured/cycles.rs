@@ -1,7 +1,6 @@
 //! Stores levels in double and single precision, and makes the cycle through all of them.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use super::entrance::Entrance;
 use super::exchange::MovedOperator;
@@ -13,14 +12,10 @@ use super::parameters::OnLevel;
 use super::survey::Survey;
 use super::{StencilMatrix, Storage, StructMg};
 use crate::cpu::stencil::Vectors;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor, Workspace};
-use crate::linop::LinOp;
 use crate::matrix::{CellOrder, GridPart};
 use crate::multigrid::{Cycle, Cycles, DenseLu, Report, seen_as};
 use crate::precision::Unit;
-use crate::scalar::{Kind, Mixes, Scalar};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// The cycles from a level down.
 pub(super) struct Down<V: Scalar> {

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::{Grid, Offset};
-use crate::error::Result;
-use crate::matrix::{Csr, LocalNumbers, ranges};
+use crate::matrix::{LocalNumbers, ranges};
 use crate::multiversion;
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
-use crate::scalar::Scalar;
 
 /// All offsets there can be.
 pub(super) const ALL: [Offset; 27] = {

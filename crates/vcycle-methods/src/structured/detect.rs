@@ -5,12 +5,9 @@ use std::collections::BTreeSet;
 use super::convert::{TRIAL, no_stencil, stencil_on};
 use super::matrix::MOST_UNKNOWNS;
 use super::{Grid, Stencil, StencilMatrix, Storage, Structure};
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::linop::{Size, check_size};
-use crate::matrix::Csr;
+use crate::linop::check_size;
 use crate::operations::stencil_setup::of_rows;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Distances from the diagonal that a stencil of 27 points has at most.
 const DISTANCES: usize = 13;

@@ -1,20 +1,14 @@
 //! What devices make of a set-up beside what the host makes.
 
-use std::sync::Arc;
-
 use vcycle_core::testing::device;
 
 use super::coarsen::coarsened;
 use super::scaling::{in_range, without_root};
 use super::survey::Survey;
 use super::{StencilMatrix, StructMg, Transfer};
-use crate::error::Error;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::LinOp;
 use crate::multigrid::testing::{assert_near, with};
-use crate::scalar::{Kind, f16};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// One or several unknowns, boxes with lines of one cell, odd and even extents, jumps, layers and convection.
 const PROBLEMS: [&str; 7] = [

@@ -3,19 +3,16 @@
 use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::columns::by_column;
 use super::fields::as_fields;
 use crate::cpu::stencil::{Vectors, multiply};
 use crate::cpu::{Shared, stream};
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::linop::check_apply;
 use crate::multiversion;
+use crate::prelude::*;
 use crate::reference::stencil::Start;
-use crate::scalar::{Mixes, Real, Scalar, convert};
-use crate::vector::Vector;
+use crate::scalar::convert;
 
 /// A cycle in the unknowns of a level, for vectors of `T` as solvers have them; on a device these are of `V`.
 #[derive(Debug)]

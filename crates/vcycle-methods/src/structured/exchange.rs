@@ -9,17 +9,13 @@
 //! the next grid, is that of rank 0, with all below it.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use super::columns::by_column;
 use crate::cpu::stencil::Vectors;
-use crate::error::Result;
-use crate::executor::{Executor, Scratch, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::matrix::{CellMoves, CellOrder, Distributed, GridPart};
+use crate::linop::check_apply;
+use crate::matrix::{CellMoves, CellOrder, GridPart};
 use crate::multigrid::krylov;
-use crate::scalar::Scalar;
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// Exchanges on a level, and moves between the near cells of the next one and the coarse cells among the near ones of this.
 #[derive(Debug)]

@@ -8,11 +8,9 @@
 use super::stencil::opposite;
 use super::{Direction, Offset, Stencil, StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
 use crate::operations::Finish;
+use crate::prelude::*;
 use crate::reference::stencil::Start;
-use crate::vector::{Coefficient, Vector};
 
 /// Smallest part of a pivot that elimination has to leave, for factorisations that change the diagonal only and for
 /// those that change all entries; below it the block of a cell stays as it was. Without the changes beside it a small

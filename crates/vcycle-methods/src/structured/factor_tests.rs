@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::*;
-use crate::executor::Executor;
 use crate::gallery;
 
 impl StencilMatrix<f64> {

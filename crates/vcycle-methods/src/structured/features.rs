@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::StencilMatrix;
 use super::lines::add;
 use super::stencil::opposite;
-use crate::error::Result;
 use crate::multiversion;
+use crate::prelude::*;
 
 /// Diagonal entries of neighbours that differ by this factor are far apart.
 const RATIO: f64 = 300.0;
@@ -190,7 +190,6 @@ mod tests {
     use vcycle_core::testing::device;
 
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
 
     #[test]

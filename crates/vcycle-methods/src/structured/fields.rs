@@ -3,19 +3,14 @@
 //! Solvers and CSR matrices store the numbers of one cell side by side. Kernels store those of one unknown side by
 //! side, so that a register is filled with neighbours along a line. Vectors of several columns are done column by column.
 
-use std::sync::Arc;
-
 use super::exchange::LevelExchange;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, Sweep};
+use crate::linop::Sweep;
 use crate::operations::Finish;
 use crate::operations::strided::{to_fields, to_rows};
+use crate::prelude::*;
 use crate::reference::stencil::Start;
-use crate::scalar::Scalar;
-use crate::vector::Vector;
 
 /// `work` on vectors that are unknown by unknown, for vectors that are cell by cell; what `y` holds is read
 /// where it is a guess.

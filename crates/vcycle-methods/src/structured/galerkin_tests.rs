@@ -1,11 +1,10 @@
 //! Galerkin products and weights, compared with those of CSR matrices.
 
 use super::super::coarsen::coarsened;
-use crate::executor::Executor;
 use crate::gallery;
 use crate::operations::Finish;
+use crate::prelude::*;
 use crate::structured::{StencilMatrix, Transfer};
-use crate::vector::Vector;
 
 /// A transfer and the matrix it leads to.
 fn halved(a: &StencilMatrix<f64>, axis: usize) -> (Transfer<f64>, StencilMatrix<f64>) {

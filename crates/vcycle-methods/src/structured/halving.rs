@@ -6,10 +6,9 @@ use std::ops::Range;
 
 use super::lines::{add, for_lines};
 use super::{Grid, Offset, Stencil, Transfer};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::matrix::zeroed;
 use crate::multiversion;
+use crate::prelude::*;
 
 /// Lines of the values of a stencil matrix.
 #[derive(Clone, Copy)]

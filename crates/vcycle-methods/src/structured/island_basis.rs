@@ -3,8 +3,8 @@
 use super::island_search::{STRONG, WEAK};
 use super::{Grid, StencilMatrix};
 use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Ranges};
-use crate::error::Result;
 use crate::operations::islands::IslandRules;
+use crate::prelude::*;
 
 /// Steps of Jacobi's method that make the function smooth around the island.
 const STEPS: usize = 3;

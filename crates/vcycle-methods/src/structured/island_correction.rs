@@ -1,17 +1,13 @@
 //! Corrections by a function for each island.
 
-use std::sync::Arc;
-
 use super::StencilMatrix;
 use super::columns::by_column;
 use super::island_ranks::{FunctionMoves, RankFunctions, Ranks};
 use crate::arrays::IslandFunctions;
-use crate::error::Result;
-use crate::executor::{Executor, Scratch, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::linop::check_apply;
 use crate::matrix::CellOrder;
+use crate::prelude::*;
 use crate::text;
-use crate::vector::Vector;
 
 /// Whether structured multigrid corrects what is constant on islands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,9 +11,8 @@ use super::decode::ALL;
 use super::island_basis::{REACH, extents};
 use super::island_search::{TIED, islands_from};
 use crate::arrays::{IslandBoxes, IslandFunctions, Ranges};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::matrix::{CellBox, CellMoves, Distributed, GridPart, Halo};
+use crate::matrix::{CellBox, CellMoves, GridPart, Halo};
+use crate::prelude::*;
 
 /// A matrix whose rows ranks share, and how they share its grid.
 pub(super) type Ranks<'r> = (&'r Distributed<f64>, &'r GridPart);

@@ -7,8 +7,8 @@ use std::ops::Range;
 use super::decode::ALL;
 use super::lines::map_lines;
 use super::{Grid, StencilMatrix};
-use crate::executor::Executor;
 use crate::operations::islands::MOST_CELLS;
+use crate::prelude::*;
 
 /// Cells are one island whose coupling is this part of the larger diagonal entry of the two.
 pub(super) const STRONG: f64 = 0.01;

@@ -1,22 +1,16 @@
 //! One level of structured multigrid, in the precision it is stored in.
 
-use std::sync::Arc;
-
 use super::exchange::LevelExchange;
 use super::matrix::converted;
 use super::smoothing::StencilSmoothing;
 use super::{Direction, StencilMatrix, Storage, Transfer};
 use crate::cpu::stencil::Vectors;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor, Workspace};
-use crate::linop::{Footprint, LinOp};
 use crate::multigrid::{Guess, Operations};
 use crate::operations::Finish;
 use crate::operations::stencil_setup::inverses;
 use crate::operations::transfer::{self as operations, TransferWeights};
+use crate::prelude::*;
 use crate::reference::stencil::Start;
-use crate::scalar::{Kind, Mixes};
-use crate::vector::{Scalars, Vector};
 
 /// A level on a grid, whatever its matrix is stored in; vectors are unknown by unknown. Where it is scaled all of it is about
 /// the scaled unknowns.

@@ -1,7 +1,6 @@
 //! Stores one level of structured multigrid in its precision.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::exchange::LevelExchange;
@@ -13,12 +12,9 @@ use super::smoothing::StencilSmoothing;
 use super::survey::Survey;
 use super::{StencilMatrix, StencilSmoother, Storage, StructMg, Transfer};
 use crate::cpu::stencil::Vectors;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor, Workspace};
-use crate::linop::LinOp;
 use crate::multigrid::{LevelFacts, LevelPart, LevelScaling, StageTime};
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Mixes, bf16, f16};
+use crate::prelude::*;
 
 /// From this part of entries that lose digits on, a level is kept in the precision of vectors.
 const UNDERFLOW: f64 = 0.05;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::executor::{Executor, cut};
+use crate::executor::cut;
 use crate::matrix::zeroed;
 use crate::multiversion;
+use crate::prelude::*;
 
 use super::{Grid, StencilMatrix};
 

@@ -1,18 +1,16 @@
 //! Stencil matrices: a fixed set of couplings per cell, stored without indices.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
-use std::sync::Arc;
 
 use super::{Grid, Stencil};
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor, check_memory};
+use crate::executor::check_memory;
 use crate::fields::interleave;
-use crate::linop::Size;
 use crate::matrix::{CellMoves, GridPart};
 use crate::operations::stencil::StencilEntries;
 use crate::operations::stencil_setup::{self, OwnCells};
 use crate::operations::vector::copy_numbers;
-use crate::scalar::{Scalar, bf16, convert, f16};
+use crate::prelude::*;
+use crate::scalar::convert;
 
 /// Types the entries of a [`StencilMatrix`] can be stored in: `f64`, `f32`, `f16`, `bf16`.
 pub trait Storage: Scalar {}

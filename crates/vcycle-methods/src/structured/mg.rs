@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
@@ -14,14 +13,12 @@ use super::scaling::without_root;
 use super::setup::set_up;
 use super::survey::Survey;
 use super::{IslandCorrections, Stencil, StencilMatrix, StructMg};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Factory, LinOp, Size, check_size, entries};
-use crate::matrix::{CellOrder, Csr, Distributed, GridPart};
+use crate::linop::{check_size, entries};
+use crate::matrix::{CellOrder, GridPart};
 use crate::multigrid::{LevelPrecisions, Report, seen_as};
 use crate::operations::on_host;
 use crate::precision::{Precision, Unit};
-use crate::scalar::{Kind, Mixes, Scalar};
+use crate::prelude::*;
 
 /// Structured multigrid, ready to be applied, and its report.
 #[derive(Debug)]

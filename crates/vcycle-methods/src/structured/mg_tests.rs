@@ -1,18 +1,13 @@
 //! Structured multigrid as a preconditioner.
 
-use std::sync::Arc;
-
 use super::*;
-use crate::error::Error;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::LinOp;
 use crate::multigrid::Cycle;
 use crate::multigrid::testing::{assert_near, with};
 use crate::precision::Unit;
+use crate::prelude::*;
 use crate::solver::{Cg, Fcg, Gmres, Solver};
 use crate::stop::Stop;
-use crate::vector::Vector;
 
 /// Structured multigrid some of whose parameters are not those by default.
 pub(super) fn struct_mg(text: &str) -> StructMg {

@@ -1,7 +1,6 @@
 //! Structured multigrid of a matrix whose rows several ranks share, and the stencil of these rows.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::convert::{no_stencil, stencil_with};
 use super::decode::{ALL, Decoder};
@@ -9,12 +8,9 @@ use super::detect::{FEW, MANY, has_room, of_first_rows};
 use super::mg::GridSetup;
 use super::parameters::ON_HOST;
 use super::{Generated, Grid, Stencil, StencilMatrix, StencilSmoother, StructMg, Structure};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
-use crate::matrix::{Distributed, Gathered, GridPart, zeroed};
+use crate::matrix::{Gathered, GridPart, zeroed};
 use crate::operations::on_host;
-use crate::scalar::Mixes;
+use crate::prelude::*;
 
 /// Devices gather levels of so many times more cells: what they compute takes less time there, messages take more.
 const ON_DEVICES: usize = 20;

@@ -1,11 +1,11 @@
 //! The parameters of structured multigrid.
 
 use super::{CoarseStencil, Grid, IslandCorrections, StencilSmoother};
-use crate::error::{ConfigError, Result};
-use crate::executor::Executor;
+use crate::error::ConfigError;
 pub(super) use crate::host_stages::STENCILS as ON_HOST;
 use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, covers};
 use crate::precision::{Precision, Unit};
+use crate::prelude::*;
 use crate::registration::{
     Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
 };

@@ -1,16 +1,12 @@
 //! Structured multigrid over ranks beside the same without.
 
-use std::sync::Arc;
-
 use vcycle_core::communicator::threads;
 
 use super::mg_tests::{is_in_boxes, jumps, struct_mg};
 use super::{StencilMatrix, StructMg};
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::LinOp;
-use crate::matrix::{Csr, Distributed, Partition};
-use crate::vector::Vector;
+use crate::matrix::Partition;
+use crate::prelude::*;
 
 /// What a preconditioner makes of a vector, on so many ranks, or without; every rank may have a device.
 fn applied(

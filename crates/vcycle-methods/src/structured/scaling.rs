@@ -6,10 +6,9 @@ use std::ops::Range;
 use super::matrix::zeros;
 use super::survey::{Sizes, Survey, range, sizes};
 use super::{StencilMatrix, Storage};
-use crate::error::{Error, Result};
-use crate::executor::Buffer;
 use crate::multiversion;
-use crate::scalar::{Kind, bf16, convert, convert_slice, f16};
+use crate::prelude::*;
+use crate::scalar::{convert, convert_slice};
 
 /// A matrix `S A S` with a constant diagonal `G`, in the range of a type.
 pub(super) struct InRange<M: Storage> {
@@ -349,10 +348,7 @@ multiversion! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::{Executor, Workspace};
     use crate::gallery;
-    use crate::linop::LinOp;
-    use crate::vector::Vector;
 
     fn matrix(factor: f64) -> StencilMatrix<f64> {
         let spec = "jump7:5x4x3,1000";

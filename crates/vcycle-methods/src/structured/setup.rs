@@ -1,7 +1,6 @@
 //! The set-up: makes the levels of structured multigrid from a matrix.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::coarsen::{coarsened, coarsened_by_ranks};
@@ -11,12 +10,9 @@ use super::level_parts::{Made, kind};
 use super::scaling::{in_range, round};
 use super::survey::Survey;
 use super::{StencilMatrix, StructMg};
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
 use crate::matrix::GridPart;
 use crate::multigrid::{LevelScaling, Report};
-use crate::scalar::Kind;
+use crate::prelude::*;
 
 /// How far below the range a matrix is scaled whose coarse levels are made of the scaled one: their
 /// entries are larger.

@@ -1,23 +1,19 @@
 //! The smoothers of structured multigrid.
 
-use std::sync::Arc;
-
 use super::factor::{Factor, factorised};
 use super::scaling::stored;
 use super::survey::Survey;
 use super::{Direction, StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
 use crate::eigen::{radius_from, scattered, spectral_radius};
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{LinOp, Sweep};
+use crate::linop::Sweep;
 use crate::matrix::GridPart;
 use crate::operations::Finish;
 use crate::precond::{ChebyshevPolynomial, Diagonal};
+use crate::prelude::*;
 use crate::reference::stencil::Start;
-use crate::scalar::{Mixes, Scalar, convert};
+use crate::scalar::convert;
 use crate::text;
-use crate::vector::Vector;
 
 /// What smooths on the levels of structured multigrid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Stencils: which neighbours a cell is coupled with.
 
 use super::Grid;
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 /// The place of a neighbour relative to a cell: -1, 0 or 1 along x, y and z.
 pub type Offset = [i8; 3];

@@ -1,10 +1,9 @@
 //! Compares the values of a matrix with the range of a storage type.
 
 use super::{StencilMatrix, Storage};
-use crate::error::{Error, Result};
 use crate::multiversion;
 use crate::operations::stencil_setup::Counts;
-use crate::scalar::{Field, Kind};
+use crate::prelude::*;
 
 /// Values that one task looks at, and that are counted at a time and side by side.
 const PART: usize = 64 * 1024;
@@ -240,7 +239,6 @@ multiversion! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
 
     #[test]

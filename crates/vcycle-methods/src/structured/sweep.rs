@@ -3,13 +3,11 @@
 use super::fields::as_fields;
 use super::{StencilMatrix, Storage};
 use crate::cpu::stencil::Vectors;
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
 use crate::linop::check_apply;
+use crate::prelude::*;
 use crate::reference;
 use crate::reference::stencil::{Direction, Start};
 use crate::scalar::convert;
-use crate::vector::Vector;
 
 /// Smallest part of a diagonal entry that its pivot may be: arithmetic is in single precision.
 const PIVOT: f64 = 1e-5;

@@ -2,12 +2,10 @@
 
 use super::*;
 use crate::cpu::stencil::Vectors;
-use crate::error::Error;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::{LinOp, Sweep};
-use crate::scalar::{Mixes, bf16, convert, f16};
-use crate::vector::{Coefficient, Vector};
+use crate::linop::Sweep;
+use crate::prelude::*;
+use crate::scalar::convert;
 use vcycle_core::simd::testing::at_every_level;
 
 /// Sizes with ends of lines that fill registers and that do not, and axes of one cell.

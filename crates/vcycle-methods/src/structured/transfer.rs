@@ -5,15 +5,13 @@ use std::any::Any;
 use super::matrix::converted;
 use super::{Grid, Storage};
 use crate::cpu::stencil::Vectors;
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
-use crate::linop::{Size, check_size};
+use crate::linop::check_size;
 use crate::matrix::CellMoves;
 use crate::multiversion;
 use crate::operations::stencil_setup::stored_weights;
 use crate::operations::transfer::TransferWeights;
-use crate::scalar::{Kind, convert_slice};
-use crate::vector::Vector;
+use crate::prelude::*;
+use crate::scalar::convert_slice;
 
 /// Lines that one task converts.
 const LINES: usize = 64;

@@ -2,9 +2,10 @@
 
 use super::super::assemble::Rows;
 use super::{Basis, Lattice, slopes};
-use crate::error::Result;
-use crate::executor::{Executor, check_memory};
+use crate::executor::check_memory;
 use vcycle_core::size::Extent;
+
+use crate::prelude::*;
 
 /// A domain of squares or cubes.
 #[derive(Debug)]

@@ -17,8 +17,7 @@ use super::assemble::assemble;
 use super::grid::check_rows;
 use super::problem::Problem;
 use super::spec::check_range;
-use crate::error::Result;
-use crate::executor::Executor;
+use crate::prelude::*;
 use vcycle_core::size::Extent;
 
 /// `-div(c grad u) = 1` in the beam `[0, 8] x [0, 1] x [0, 1]` of MFEM's `beam-hex.mesh`, with

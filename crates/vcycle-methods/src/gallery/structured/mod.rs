@@ -11,8 +11,7 @@ pub(super) mod weather;
 
 use super::entry::{Given, Make};
 use super::problem::Problem;
-use crate::error::Result;
-use crate::executor::Executor;
+use crate::prelude::*;
 use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 
 /// The matrix of a specification, if it is one of these problems.

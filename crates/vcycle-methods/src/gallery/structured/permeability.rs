@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::spec::bad;
 use super::noise;
-use crate::error::Result;
+use crate::prelude::*;
 
 /// Measured fields: cells along x, y and z, and the files with the permeabilities along these axes.
 pub(super) struct Model {

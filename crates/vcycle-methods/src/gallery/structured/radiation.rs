@@ -5,8 +5,7 @@
 
 use super::super::entry::Given;
 use super::{axis_of, beside, harmonic, noise, others, position};
-use crate::error::Result;
-use crate::executor::Executor;
+use crate::prelude::*;
 use crate::structured::{Grid, Stencil, StencilMatrix};
 
 /// Conductivity of radiation where it is hottest.

@@ -3,8 +3,7 @@
 use super::super::entry::Given;
 use super::permeability::{Model, Permeability, SECTOR, SPE10};
 use super::{axis_of, beside, harmonic, noise, others};
-use crate::error::Result;
-use crate::executor::Executor;
+use crate::prelude::*;
 use crate::structured::{Grid, Stencil, StencilMatrix};
 
 /// Area over distance of the faces along the axes: cells of 20 by 10 by 2 feet.

@@ -3,8 +3,7 @@
 
 use super::super::entry::Given;
 use super::super::grid::PATHS;
-use crate::error::Result;
-use crate::executor::Executor;
+use crate::prelude::*;
 use crate::structured::{Grid, Offset, Stencil, StencilMatrix};
 
 /// Young's modulus and Poisson's ratio.

@@ -4,8 +4,7 @@ use std::f64::consts::PI;
 
 use super::super::entry::Given;
 use super::{noise, position};
-use crate::error::Result;
-use crate::executor::Executor;
+use crate::prelude::*;
 use crate::structured::{Grid, Stencil, StencilMatrix};
 
 /// Coefficients of a cell: second derivatives along the axes, and mixed ones of x, y with z.

@@ -1,18 +1,14 @@
 //! Aggressive coarsening: a second coarsening of the coarse unknowns that the first one chose.
 
-use std::sync::Arc;
-
 use super::choice::{Choice, Chosen, NextNumbers};
 use super::nearby::Nearby;
 use super::pmis::{COARSE, OPEN, complete, pmis_near};
 use super::registration::{CoarseningRegistration, Graph};
 use super::rounds::{map_rows, mix64, neighbours};
 use super::{Aggressive, CoarseUnknowns, NONE, Splitting, pmis};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::Size;
-use crate::matrix::{Accumulator, Csr, Distributed, Halo, Pattern, Rows, balance, build};
+use crate::matrix::{Accumulator, Halo, Rows, balance, build};
 use crate::operations;
+use crate::prelude::*;
 
 pub(super) const PMIS_AGGRESSIVE: CoarseningRegistration = CoarseningRegistration {
     name: "pmis-aggressive",

@@ -1,13 +1,10 @@
 //! The unknowns of the next level, with their numbers where ranks share it.
 
-use std::sync::Arc;
-
 use super::groups::{Groups, LEFT_OUT, numbered};
 use super::{Aggregates, CoarseUnknowns, NONE, Nearby, Numbers, Splitting};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::matrix::{DeviceHalo, Halo, LocalNumbers, Partition};
 use crate::operations::coarsen::{FOREIGN, renumbered};
+use crate::prelude::*;
 
 /// Which of the unknowns (or nodes) nearby are coarse, or what groups they belong to, in local numbers.
 pub(in crate::multigrid) struct Choice {

@@ -1,14 +1,11 @@
 //! Greedy aggregation: roots of groups are taken in the order of the numbering.
 
-use std::sync::Arc;
-
 use super::choice::Choice;
 use super::registration::CoarseningRegistration;
 use super::{Aggregates, CoarseUnknowns, NONE, check_square};
-use crate::error::Result;
 use crate::host_stages;
-use crate::matrix::Pattern;
 use crate::operations::on_host;
+use crate::prelude::*;
 
 /// Couplings with a group that a node beyond the neighbours of its root needs to be taken in.
 const ENOUGH: u8 = 2;
@@ -209,8 +206,6 @@ pub(crate) fn most_common(members: &mut [u32]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
-    use crate::matrix::Csr;
     use crate::multigrid::coarsen::Nearby;
     use crate::multigrid::strength::{Mutual, Strength};
     use crate::multigrid::testing::{csr, of_triplets};

@@ -1,13 +1,9 @@
 //! Groups whose members ranks may share.
 
-use std::sync::Arc;
-
 use super::nearby::Nearby;
 use super::{Aggregates, NONE};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::Size;
-use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Partition};
+use crate::matrix::{Halo, LocalNumbers, Partition};
+use crate::prelude::*;
 
 /// No group, among global numbers.
 pub(in crate::multigrid) const LEFT_OUT: u64 = u64::MAX;

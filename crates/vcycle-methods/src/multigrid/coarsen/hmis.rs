@@ -1,7 +1,6 @@
 //! The first pass of Ruge and Stueben inside blocks of rows, an independent set between them.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::choice::Choice;
 use super::nearby::Nearby;
@@ -10,11 +9,10 @@ use super::registration::CoarseningRegistration;
 use super::rounds::{map_rows, neighbours};
 use super::ruge_stueben::first_pass;
 use super::{Splitting, check_square};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::host_stages;
-use crate::matrix::{Csr, Distributed, Halo, Pattern};
+use crate::matrix::Halo;
 use crate::operations::on_host;
+use crate::prelude::*;
 
 /// Blocks of any graph at most, whatever the number of threads. Few, for the rows at their borders
 /// do not count: a block must hold several planes of a grid.

@@ -4,8 +4,8 @@ use super::choice::Choice;
 use super::pgm::LARGEST;
 use super::pmis::PMIS;
 use super::registration::{Coarsen, CoarseningRegistration, Graph};
-use crate::error::Result;
 use crate::multigrid::own::{check_over_ranks, stages};
+use crate::prelude::*;
 
 stages! {
     /// How the unknowns of the next level are found.

@@ -1,7 +1,6 @@
 //! Parallel aggregation around a distance-two independent set of roots (MIS-2).
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,9 +10,9 @@ use super::nearby::Nearby;
 use super::registration::CoarseningRegistration;
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{Aggregates, CoarseUnknowns, NONE, check_square, most_common};
-use crate::error::Result;
-use crate::matrix::{DeviceHalo, Pattern, ranges};
+use crate::matrix::{DeviceHalo, ranges};
 use crate::operations;
+use crate::prelude::*;
 
 /// The rank of a root, above those of all open nodes.
 const ROOT: u64 = u64::MAX;

@@ -45,10 +45,9 @@ pub use uniform::uniform;
 pub(in crate::multigrid) use uniform::uniform_near;
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::error::{Error, Result, check_square};
-use crate::executor::Buffer;
+use crate::error::check_square;
+use crate::prelude::*;
 
 /// Marks an unknown that has no number on the next level.
 pub const NONE: u32 = u32::MAX;

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::NONE;
-use crate::error::Result;
 use crate::matrix::Halo;
+use crate::prelude::*;
 use crate::scalar::Element;
 
 /// The rows of other ranks in a graph, for coarsenings in rounds; there are none without ranks.

@@ -3,8 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use super::NONE;
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
+use crate::prelude::*;
 
 /// One number for every unknown, in the memory of the executor that found them.
 ///

@@ -10,11 +10,11 @@ use super::nearby::Nearby;
 use super::registration::{CoarseningRegistration, Graph};
 use super::rounds::{Active, map_rows, mix64};
 use super::{Aggregates, CoarseUnknowns, NONE, Numbers, check_square};
-use crate::error::{Error, Result};
 use crate::host_stages;
-use crate::matrix::{Csr, Distributed, galerkin, galerkin_shared};
+use crate::matrix::{galerkin, galerkin_shared};
 use crate::operations;
 use crate::operations::coarsen::Pairs;
+use crate::prelude::*;
 
 /// Rounds side by side; what is left after them is matched one after the other.
 const ROUNDS: usize = 20;
@@ -350,7 +350,6 @@ fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::matrix::Partition;
     use crate::multigrid::testing::chain;
     use vcycle_core::communicator::threads;

@@ -1,6 +1,5 @@
 //! A maximal independent set of the strong couplings.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
@@ -9,9 +8,9 @@ use super::nearby::Nearby;
 use super::registration::CoarseningRegistration;
 use super::rounds::{Active, map_rows, mix64, neighbours, scramble};
 use super::{CoarseUnknowns, Splitting, check_square};
-use crate::error::Result;
-use crate::matrix::{DeviceHalo, Pattern, ranges};
+use crate::matrix::{DeviceHalo, ranges};
 use crate::operations;
+use crate::prelude::*;
 
 /// Not decided, and not beaten by a neighbour in this round.
 pub(super) const OPEN: u8 = 0;

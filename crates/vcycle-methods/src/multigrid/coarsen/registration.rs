@@ -1,16 +1,13 @@
 //! The input of coarsenings, and their registrations.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use super::CoarseUnknowns;
 use super::choice::Choice;
 use super::nearby::Nearby;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::matrix::{Csr, Pattern};
 use crate::multigrid::own::limits;
 use crate::operations::HostStage;
+use crate::prelude::*;
 
 /// The input of a coarsening.
 #[derive(Clone, Copy, Debug)]

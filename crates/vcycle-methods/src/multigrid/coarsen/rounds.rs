@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::executor::Executor;
-use crate::matrix::{Pattern, ranges};
+use crate::matrix::ranges;
+use crate::prelude::*;
 
 /// Unknowns that still take part, in ranges on which threads work side by side.
 ///

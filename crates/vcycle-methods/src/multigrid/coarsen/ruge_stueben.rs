@@ -1,17 +1,15 @@
 //! The first pass of Ruge and Stueben's classical coarsening.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::choice::Choice;
 use super::pmis::{COARSE, FINE, OPEN, start};
 use super::registration::CoarseningRegistration;
 use super::rounds::neighbours;
 use super::{CoarseUnknowns, Splitting, check_square};
-use crate::error::Result;
 use crate::host_stages;
-use crate::matrix::Pattern;
 use crate::operations::on_host;
+use crate::prelude::*;
 
 pub(super) const RUGE_STUEBEN: CoarseningRegistration = CoarseningRegistration {
     name: "rs",

@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::*;
-use crate::executor::Executor;
-use crate::matrix::{Csr, Distributed, Partition, Pattern};
+use crate::matrix::Partition;
 use crate::multigrid::strength::{Strength, Symmetric};
 use crate::multigrid::testing::{chain, csr};
+use crate::prelude::*;
 use vcycle_core::communicator::threads;
 
 fn strong(spec: &str) -> Arc<Pattern> {

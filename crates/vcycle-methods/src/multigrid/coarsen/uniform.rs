@@ -1,14 +1,12 @@
 //! Groups of consecutive unknowns, by the numbering alone.
 
-use std::sync::Arc;
-
 use super::choice::Choice;
 use super::groups::Groups;
 use super::nearby::Nearby;
 use super::registration::CoarseningRegistration;
 use super::{Aggregates, CoarseUnknowns};
-use crate::error::{Error, Result};
 use crate::matrix::Partition;
+use crate::prelude::*;
 
 pub(super) const UNIFORM: CoarseningRegistration = CoarseningRegistration {
     name: "uniform",

@@ -1,13 +1,10 @@
 //! Dense factorisation of a small matrix.
 
 use crate::dense::Lu;
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size, check_apply};
-use crate::matrix::{Csr, Dense};
+use crate::linop::check_apply;
+use crate::matrix::Dense;
 use crate::operations::factor::{Pivoting, inverse};
-use crate::scalar::{Field, Mixes, Scalar};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// The diagonal is the pivot unless another entry of its column is much larger: so symmetric matrices keep a symmetric
 /// inverse.

@@ -1,12 +1,6 @@
 //! The sparse factorisation, where the library is built with it.
 
-use std::sync::Arc;
-
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::LinOp;
-use crate::matrix::Csr;
-use crate::scalar::Mixes;
+use crate::prelude::*;
 
 /// What factorisations of the coarsest level share, as long as its pattern stays the same: set-ups keep it for updates.
 #[derive(Clone, Debug, Default)]
@@ -62,11 +56,9 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
     use crate::log::{Log, Observer};
     use crate::multigrid::{Amg, Hierarchy};
-    use crate::vector::{Coefficient, Vector};
 
     #[derive(Default)]
     struct Stages(Vec<String>);

@@ -1,15 +1,12 @@
 //! The table of coarsest solvers, and what each says of itself.
 
-use std::sync::Arc;
-
 use super::registration::{CoarsestMethod, CoarsestRegistration, SolveCoarsest};
 use crate::host_stages::{COMPLEX_INVERSE, PIVOTS};
-use crate::matrix::Csr;
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::stages;
 use crate::precond::Jacobi;
+use crate::prelude::*;
 use crate::registration::{Need, Symmetry};
-use crate::scalar::Scalar;
 
 /// Rows up to which [`Coarsest::Auto`] takes the dense factorisation.
 const DENSE_ROWS: usize = 1000;

@@ -5,8 +5,6 @@ mod direct;
 mod kind;
 mod registration;
 
-use std::sync::Arc;
-
 pub use dense::DenseLu;
 pub(super) use direct::KeptFactors;
 pub use kind::Coarsest;
@@ -15,11 +13,7 @@ pub(super) use registration::CoarsestMethod;
 pub use registration::{CoarsestRegistration, SolveCoarsest};
 
 use super::smooth::Relaxation;
-use crate::error::Result;
-use crate::executor::{Executor, Workspace};
-use crate::linop::{Footprint, LinOp, Size};
-use crate::scalar::Scalar;
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// Smoothing alone, from a zero guess.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! What is asked of coarsest solvers.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use crate::linop::AnyFactory;
 use crate::operations::HostStage;
+use crate::prelude::*;
 use crate::registration::{Need, Symmetry};
 
 /// A coarsest solver of one's own: [`Coarsest::own`](super::Coarsest::own) and [`Coarsest::register`](super::Coarsest::register) take it.

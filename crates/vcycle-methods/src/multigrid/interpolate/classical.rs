@@ -8,16 +8,13 @@
 //!
 //! `F_i*` are the strong fine neighbours without a coupling `ā_kl` to the set.
 
-use std::sync::Arc;
-
 use super::prolongation::{Weighing, weighted};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::row::Formula;
 use super::truncation::Truncation;
-use crate::error::Result;
 use crate::host_stages;
-use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::Splitting;
+use crate::prelude::*;
 
 /// Classical interpolation: `Ĉ_i` is `C_i`.
 ///

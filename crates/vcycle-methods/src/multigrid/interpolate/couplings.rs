@@ -1,14 +1,11 @@
 //! The input of classical interpolation methods: a matrix, its strong couplings and the coarse unknowns.
 
-use std::sync::Arc;
-
 use num_traits::Zero;
 
-use crate::error::Result;
-use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Pattern, Rows, build};
+use crate::linop::check_size;
+use crate::matrix::{Rows, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// A matrix, its strong couplings and the coarse unknowns.
 pub(super) struct Couplings<'a, V: Field = f64> {

@@ -5,14 +5,13 @@ use std::ops::Range;
 use super::prolongation::RankLevel;
 use super::small::{norm, subtract};
 use crate::eigen::rounded;
-use crate::error::{Error, Result};
 use crate::host_stages;
-use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Halo, Rows, build};
+use crate::linop::check_size;
+use crate::matrix::{Halo, Rows, build};
 use crate::multigrid::coarsen::{NextNumbers, spread_over};
 use crate::operations::interpolate::energy_space;
 use crate::operations::on_host;
-use crate::vector::{Coefficient, Scalars, Vector};
+use crate::prelude::*;
 
 /// Directions of the near-kernel smaller than this beside the largest do not constrain a row.
 const DEPENDENT: f64 = 1e-8;
@@ -279,10 +278,7 @@ impl EnergyScratch {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::executor::Executor;
     use crate::multigrid::coarsen::{NONE, Splitting};
     use crate::multigrid::interpolate::{Bamg, bamg, smoothed, spectral_radius, testing};
     use crate::multigrid::testing::{assert_matrices_near, body};

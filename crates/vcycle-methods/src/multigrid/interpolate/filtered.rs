@@ -1,11 +1,11 @@
 //! Drops entries of a prolongation in such a way that its effect on the near-kernel stays the same.
 
 use super::small::{largest, norm, subtract};
-use crate::error::{Error, Result};
 use crate::host_stages;
-use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Rows, build};
+use crate::linop::check_size;
+use crate::matrix::{Rows, build};
 use crate::operations::{self, on_host};
+use crate::prelude::*;
 
 /// Directions of the near-kernel smaller than this beside the largest are not corrected.
 const DEPENDENT: f64 = 1e-8;

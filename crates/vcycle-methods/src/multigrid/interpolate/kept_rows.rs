@@ -2,9 +2,8 @@
 
 use num_traits::Zero;
 
-use crate::matrix::{Csr, Pattern};
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
-use crate::scalar::{Field, Real};
 
 /// The diagonal entry of a row of `A_F`, and the sum of all absolute values over that of its own.
 #[derive(Clone, Copy, Default)]

@@ -5,10 +5,10 @@ use super::prolongation::{Weighing, weighted};
 use super::registration::{Interpolate, InterpolationMethod, InterpolationRegistration};
 use super::row::Formula;
 use super::truncation::Truncation;
-use crate::error::{ConfigError, Error, Result};
-use crate::matrix::{Csr, Pattern};
+use crate::error::ConfigError;
 use crate::multigrid::coarsen::{Coarsening, Splitting};
 use crate::multigrid::own::{check_over_ranks, stages};
+use crate::prelude::*;
 
 stages! {
     /// How the prolongation is made.

@@ -60,15 +60,11 @@ pub(in crate::multigrid) use two_stage::two_stage_over_ranks;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
-    use crate::matrix::{Csr, Pattern};
     use crate::multigrid::coarsen::{self, Splitting};
     use crate::multigrid::strength::Strength;
-    use crate::scalar::c64;
+    use crate::prelude::*;
 
     const METHODS: [Interpolation; 5] = [
         Interpolation::Direct,

@@ -1,20 +1,16 @@
 //! The prolongation row by row, for methods that weigh the couplings of a level.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::couplings::{Couplings, check};
 use super::row::{Formula, Row};
 use super::truncation::Truncation;
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::host_stages;
-use crate::linop::Size;
-use crate::matrix::{Csr, Distributed, Halo, LocalNumbers, Pattern, Rows, balance, build};
+use crate::matrix::{Halo, LocalNumbers, Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, NextNumbers, Splitting};
 use crate::operations::interpolate::{self as operations, Coarse};
 use crate::operations::on_host;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 pub(in crate::multigrid) struct Weighing<'l, V: Field = f64> {
     a: &'l Csr<V>,

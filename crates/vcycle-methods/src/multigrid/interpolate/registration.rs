@@ -1,15 +1,13 @@
 //! What interpolations go by, and say of themselves.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use super::row::Formula;
 use super::truncation::Truncation;
-use crate::error::Result;
-use crate::matrix::{Csr, Pattern};
 use crate::multigrid::coarsen::CoarseUnknowns;
 use crate::multigrid::own::limits;
 use crate::operations::HostStage;
+use crate::prelude::*;
 
 /// What an interpolation goes by.
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,10 @@
 use num_traits::Zero;
 
 use super::couplings::{Couplings, opposes};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::matrix::zeroed;
 use crate::multigrid::coarsen::most_common;
 use crate::operations::interpolate::WeightMethod;
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// Which points a row interpolates from, and what its weights are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

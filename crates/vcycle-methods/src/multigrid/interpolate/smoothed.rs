@@ -2,22 +2,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::kept_rows::{KeptRows, Pivot};
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use crate::eigen::{radius_by, row_sum_bound, row_sum_bound_of, spectral_radius as radius_of};
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Workspace};
-use crate::linop::{LinOp, Size, check_size, check_square};
-use crate::matrix::{
-    Accumulator, Csr, Distributed, Pattern, Rows, ShortRow, balance, build, check_product,
-};
+use crate::linop::{check_size, check_square};
+use crate::matrix::{Accumulator, Rows, ShortRow, balance, build, check_product};
 use crate::multigrid::number::{as_real, in_blocks, of_real};
 use crate::operations;
 use crate::precond::Jacobi;
-use crate::scalar::{Field, Mixes};
-use crate::vector::Vector;
+use crate::prelude::*;
 
 const COMPONENT: &str = "smoothed aggregation";
 
@@ -353,7 +347,6 @@ fn has_single_entries<V: Field>(a: &Csr<V>) -> bool {
 mod tests {
     use super::super::testing;
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
     use crate::multigrid::coarsen::Aggregates;
     use crate::multigrid::interpolate::tentative;

@@ -1,15 +1,12 @@
 //! The tentative prolongation of aggregates, which reproduces the near-nullspace.
 
-use std::sync::Arc;
-
 use super::prolongation::RankLevel;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Distributed, Halo, Rows, balance, build, fill_rows, zeroed};
+use crate::linop::check_size;
+use crate::matrix::{Halo, Rows, balance, build, fill_rows, zeroed};
 use crate::multigrid::coarsen::{Aggregates, Groups, LEFT_OUT, NONE, NextNumbers, spread_over};
 use crate::operations::interpolate::{self as operations, Grouping};
+use crate::prelude::*;
 
 /// A vector of which less than this share is left once it is orthogonal to those before it
 /// depends on them.

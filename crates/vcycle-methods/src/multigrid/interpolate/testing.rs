@@ -1,8 +1,9 @@
 //! Matrices and choices of coarse unknowns for the tests of interpolation.
 
-use crate::matrix::{Csr, Pattern, galerkin};
+use crate::matrix::galerkin;
 use crate::multigrid::coarsen::{NONE, Splitting};
 use crate::multigrid::testing::of_triplets;
+use crate::prelude::*;
 
 /// A square matrix of its rows.
 pub(super) fn matrix(rows: &[Vec<(u32, f64)>]) -> Csr<f64> {

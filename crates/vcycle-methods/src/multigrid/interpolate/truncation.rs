@@ -1,10 +1,9 @@
 //! Truncation: small weights of a prolongation are dropped, and the others take their share.
 
-use crate::error::{Error, Result};
-use crate::matrix::{Csr, Rows, build};
+use crate::matrix::{Rows, build};
 use crate::operations::interpolate as operations;
+use crate::prelude::*;
 use crate::registration::parameters;
-use crate::scalar::{Field, Real};
 
 parameters! {
     /// Which entries of a prolongation's row are kept.

@@ -1,14 +1,12 @@
 //! Interpolation in two stages, for the distant coarse unknowns of aggressive coarsening.
 
-use std::sync::Arc;
-
 use super::prolongation::{RankLevel, Weighing, weighted, weighted_to};
 use super::row::Formula;
 use super::truncation::{Truncation, truncate};
-use crate::error::Result;
-use crate::matrix::{Csr, Distributed, LocalNumbers, Pattern};
+use crate::matrix::LocalNumbers;
 use crate::multigrid::coarsen::{Aggressive, NextOfRanks, Splitting};
 use crate::operations::interpolate as operations;
+use crate::prelude::*;
 
 /// Two-stage interpolation for aggressive coarsening (Yang 2010), `P = P_1 P_2`.
 ///

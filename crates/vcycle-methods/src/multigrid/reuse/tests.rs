@@ -1,10 +1,8 @@
 //! Hierarchies of other values against fresh ones.
 
 use super::*;
-use crate::executor::Executor;
 use crate::multigrid::Coarsening;
 use crate::multigrid::testing::{self, Matrix, apply, body, irregular, iterations_with};
-use crate::scalar::c64;
 
 fn grid(spec: &str) -> Csr<f64> {
     let cpu = Executor::cpu();

@@ -1,12 +1,8 @@
 //! Damping by the spectral radius.
 
-use std::sync::Arc;
-
 use crate::eigen::radius_with;
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::{Factory, LinOp, Sum};
-use crate::scalar::{Field, Scalar};
+use crate::linop::Sum;
+use crate::prelude::*;
 
 /// What `omega` times the estimated spectral radius of `M A` is at most. Sweeps converge below 2;
 /// the estimate is a few percent too low, and what is near 2 is hardly smoothed.
@@ -31,7 +27,6 @@ impl<T: Scalar, F: Factory<T>> Factory<T> for Damped<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::gallery;
     use crate::precond::Jacobi;
 

@@ -2,16 +2,15 @@
 
 use std::fmt::{Debug, Display, Formatter};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use super::preconditioners;
 use super::registration::{SmootherEntry, number};
-use crate::error::{ConfigError, Result};
-use crate::executor::Workspace;
-use crate::linop::{AnyFactory, Factory, LevelScalar, LinOp};
+use crate::error::ConfigError;
+use crate::linop::{AnyFactory, LevelScalar};
 use crate::multigrid::inner::Inner;
 use crate::multigrid::own::{Own, check_over_ranks, registered};
 use crate::precond::Fsai as FsaiParameters;
+use crate::prelude::*;
 use crate::registration::Symmetry;
 
 /// A smoother of one's own; [`Smoother::own`] and [`Smoother::register`] take it.

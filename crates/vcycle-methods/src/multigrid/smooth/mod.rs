@@ -12,16 +12,11 @@ mod registration;
 mod richardson;
 
 use std::fmt::{Display, Formatter};
-use std::sync::Arc;
 
 pub use kind::{Smooth, Smoother};
 pub use registration::SmootherEntry;
 
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::{Footprint, LinOp, Transpose};
-use crate::scalar::Scalar;
-use crate::vector::{Coefficient, Vector};
+use crate::prelude::*;
 
 /// The smoothing of one level.
 #[derive(Clone, Copy, Debug, PartialEq)]

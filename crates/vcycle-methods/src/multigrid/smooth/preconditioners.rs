@@ -1,16 +1,11 @@
 //! Preconditioners as smoothers: the registration of each.
 
-use std::sync::Arc;
-
 use super::damped::Damped;
 use super::registration::SmootherRegistration;
-use crate::error::Result;
-use crate::executor::Workspace;
 use crate::host_stages;
-use crate::linop::{Factory, LinOp};
 use crate::precond::{self, ChebyshevBase, ChebyshevPolynomial, HybridGs, MulticolourGs};
+use crate::prelude::*;
 use crate::registration::{Need, Symmetry};
-use crate::scalar::Mixes;
 
 /// The diagonal, damped: [`precond::Jacobi`].
 pub(super) const JACOBI: SmootherRegistration<f64> = SmootherRegistration {

@@ -2,12 +2,12 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use crate::counts;
 use crate::linop::AnyFactory;
 use crate::multigrid::own::limits;
 use crate::operations::HostStage;
+use crate::prelude::*;
 use crate::registration::{Need, Symmetry};
 
 /// The properties of a smoother with one parameter `V`, a number, declared in its file. Options, help, errors and messages

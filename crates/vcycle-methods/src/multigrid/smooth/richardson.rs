@@ -1,13 +1,9 @@
 //! Richardson's iteration: the identity over the largest absolute row sum.
 
-use std::sync::Arc;
-
 use super::registration::SmootherRegistration;
-use crate::error::Result;
-use crate::executor::Workspace;
-use crate::linop::{Factory, Identity, LinOp, Sum, entries};
+use crate::linop::{Identity, Sum, entries};
+use crate::prelude::*;
 use crate::registration::{Need, Symmetry};
-use crate::scalar::{Field, Mixes, Real};
 
 /// [`Richardson`].
 pub(super) const RICHARDSON: SmootherRegistration<f64> = SmootherRegistration {

@@ -1,15 +1,14 @@
 //! Couplings between unknowns whose smooth errors are alike.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::super::coarsen::Nearby;
 use super::{Classical, Measure, check, graph};
 use crate::eigen::scattered;
-use crate::error::{Error, Result};
-use crate::executor::{Executor, cut};
-use crate::matrix::{Csr, Distributed, Halo, Pattern, ranges, zeroed};
+use crate::executor::cut;
+use crate::matrix::{Halo, ranges, zeroed};
 use crate::operations::coarsen::{self as operations, DeviceMeasure};
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
 use crate::registration::parameters;
 

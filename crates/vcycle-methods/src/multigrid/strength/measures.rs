@@ -1,9 +1,8 @@
 //! Measures that go by entries of the matrix.
 
 use super::{Measure, largest};
-use crate::error::Result;
-use crate::matrix::Csr;
 use crate::operations::coarsen::DeviceMeasure;
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
 use crate::registration::parameters;
 

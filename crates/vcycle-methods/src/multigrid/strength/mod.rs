@@ -8,15 +8,13 @@
 mod affinity;
 mod measures;
 
-use std::sync::Arc;
-
 pub use affinity::Affinity;
 pub use measures::{Absolute, Classical, Mutual, Symmetric};
 
 use super::coarsen::Nearby;
-use crate::error::{Error, Result};
-use crate::matrix::{Csr, Pattern, Rows, build, ranges};
+use crate::matrix::{Rows, build, ranges};
 use crate::operations::coarsen as operations;
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
 
 /// How strong couplings are told from weak ones.

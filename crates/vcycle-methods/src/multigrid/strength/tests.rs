@@ -1,5 +1,4 @@
 use super::*;
-use crate::executor::Executor;
 use crate::multigrid::Amg;
 use crate::multigrid::testing::{self, Matrix, amg, csr, dense, strengths};
 

@@ -1,7 +1,6 @@
 //! Coarsest levels and their solvers.
 
 use super::*;
-use crate::matrix::Csr;
 
 #[test]
 fn a_scaled_restriction_changes_coarse_matrices_alone() {

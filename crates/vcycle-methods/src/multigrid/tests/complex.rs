@@ -1,9 +1,7 @@
 //! Hierarchies of complex matrices.
 
 use super::*;
-use crate::linop::Factory;
 use crate::precond::{Ilu0, Jacobi};
-use crate::scalar::{Mixes, Scalar, c32, c64};
 use crate::solver::{Bicgstab, Fgmres, Gmres};
 use crate::stop::Stop;
 

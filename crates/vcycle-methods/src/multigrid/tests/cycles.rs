@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::solver::{Fcg, Ir};
-use crate::vector::Coefficient;
 
 #[test]
 fn two_levels_and_many_are_alike() {

@@ -9,16 +9,12 @@ mod ranks;
 mod report;
 mod stages;
 
-use std::sync::Arc;
-
 use super::testing::*;
 use super::*;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::LinOp;
+use crate::prelude::*;
 use crate::solver::{Cg, Method, Solver};
 use crate::stop::Outcome;
-use crate::vector::Vector;
 
 fn rows(report: &Report) -> Vec<usize> {
     report.levels.iter().map(|level| level.rows).collect()

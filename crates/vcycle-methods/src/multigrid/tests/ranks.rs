@@ -1,17 +1,14 @@
 //! Levels over ranks beside the same without.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::error::{Error, Result};
 use crate::gallery::Problem;
-use crate::matrix::{Csr, Distributed, Partition};
+use crate::matrix::Partition;
 use crate::multigrid::clock::Clock;
 use crate::multigrid::matrices::{LevelMatrix, Matrices};
 use crate::multigrid::setup::{Levels, analysed, coarsen};
 use crate::multigrid::wide::Wide;
-use crate::scalar::{Field, Mixes, Real, c32, c64};
 use crate::solver::Fgmres;
 use crate::stop::Stop;
 use vcycle_core::communicator::threads;

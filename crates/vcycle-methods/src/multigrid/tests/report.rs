@@ -4,9 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::*;
-use crate::error::Error;
 use crate::log::{Log, Profile};
-use crate::matrix::Csr;
 
 #[test]
 fn a_report_shows_every_level() {

@@ -1,7 +1,6 @@
 //! Stages and how they combine.
 
 use super::*;
-use crate::matrix::Csr;
 
 #[test]
 fn the_matrix_decides_by_default() {

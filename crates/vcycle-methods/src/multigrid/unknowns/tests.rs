@@ -1,9 +1,7 @@
 //! Several unknowns a node, from matrices to iterations.
 
 use super::*;
-use crate::executor::{Executor, Workspace};
 use crate::gallery;
-use crate::linop::LinOp;
 use crate::multigrid::testing::*;
 use crate::multigrid::{Amg, Coarsening, Hierarchy};
 use vcycle_core::testing::device;

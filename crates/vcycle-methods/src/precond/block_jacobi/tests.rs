@@ -1,6 +1,5 @@
 use super::*;
 use crate::precond::testing::{assemble, from_dense, hermitian, made, made_of};
-use crate::scalar::c64;
 
 fn of_size(block_size: usize, adaptive: bool) -> BlockJacobi {
     BlockJacobi {

@@ -7,20 +7,18 @@ mod text;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 use num_traits::{One, Zero};
 
 use self::row::{NOT_POSITIVE, Problem, Row};
 use super::power::{LONGEST_ROW, check_lengths, power_pattern};
 use super::{bad_pivot, check_hermitian, example, nonzero_diagonal, rounding, square_entries};
-use crate::error::{Error, Result};
-use crate::executor::Workspace;
-use crate::linop::{Factory, LinOp, Product, Size};
-use crate::matrix::{Csr, Distributed, Pattern, balance, build};
+use crate::linop::Product;
+use crate::matrix::{balance, build};
 use crate::operations::factor::{self as operations, FsaiRows, Growth, Obstacle};
+use crate::prelude::*;
 use crate::registration::preconditioner;
-use crate::scalar::{Field, Mixes, RealOf, Scalar, c32, c64};
+use crate::scalar::RealOf;
 
 /// Work of a row for each of its entries, in units of that of a product.
 const WORK_PER_ENTRY: usize = 64;

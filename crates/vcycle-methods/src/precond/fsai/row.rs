@@ -3,11 +3,10 @@
 use num_traits::{Float, One, Zero};
 
 use crate::dense::Cholesky;
-use crate::error::Result;
-use crate::matrix::{Accumulator, Csr, Rows};
+use crate::matrix::{Accumulator, Rows};
 use crate::operations::factor::Growth;
 use crate::precond::bad_pivot;
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// Pivots below so many units of rounding are noise.
 const NOISE: f64 = 16.0;

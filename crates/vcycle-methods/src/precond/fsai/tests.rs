@@ -1,7 +1,7 @@
 use super::*;
-use crate::executor::Executor;
 use crate::gallery;
 use crate::precond::testing::{assemble, laplacian, made, made_of, matrix_of, multiply, to_dense};
+use crate::prelude::*;
 
 fn dense(fsai: Fsai, n: usize, a: &[f64]) -> Result<Vec<f64>> {
     Ok(assemble(made_of(&fsai, n, a)?.as_ref(), None))

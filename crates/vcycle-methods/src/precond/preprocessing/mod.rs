@@ -3,18 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use super::square_entries;
-#[cfg(not(feature = "direct"))]
-use crate::error::Error;
-use crate::error::Result;
-use crate::executor::Workspace;
 use crate::host_stages::PREPROCESSING;
-use crate::linop::{Factory, LinOp, Product, Size};
-use crate::matrix::{Csr, Pattern, Permutation, Scaling, reverse_cuthill_mckee};
+use crate::linop::Product;
+use crate::matrix::{Permutation, Scaling, reverse_cuthill_mckee};
 use crate::operations::on_host;
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::prelude::*;
 use crate::text;
 
 /// Sweeps of Ruiz' equilibration; the largest entries of rows and columns approach 1 like `1^(1/2^k)`.

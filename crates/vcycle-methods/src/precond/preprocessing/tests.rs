@@ -1,10 +1,7 @@
-use std::sync::Arc;
-
 use super::{Equilibration, MatchingKind, Preprocessing, Reorder};
-use crate::executor::{Executor, Workspace};
-use crate::linop::LinOp;
 use crate::precond::testing::{assemble, from_dense, identity_error, multiply};
 use crate::precond::{Ilu0, Jacobi};
+use crate::prelude::*;
 
 /// Four rows with zeros on the diagonal.
 const DENSE: [f64; 16] = [

@@ -1,11 +1,8 @@
 //! Iterations one after the other: recorded once on devices, with fewer and fewer columns.
 
 use super::Run;
-use crate::error::Result;
-use crate::executor::{Scratch, Workspace};
 use crate::operations::strided::copy_columns;
-use crate::scalar::Scalar;
-use crate::vector::{Scalars, Vector};
+use crate::prelude::*;
 
 /// An iteration of a method with `V` vectors and `S` scalars that last from one to the next; says whether all columns have ended.
 type Body<'b, T, const V: usize, const S: usize> = dyn FnMut(

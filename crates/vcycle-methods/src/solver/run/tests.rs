@@ -1,16 +1,14 @@
 //! Columns that have ended leave their block, and the others do not notice.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use vcycle_core::testing::device;
 
-use crate::executor::Executor;
-use crate::linop::{MatrixFree, Size};
+use crate::linop::MatrixFree;
+use crate::prelude::*;
 use crate::solver::testing::{laplacian_2d, values};
 use crate::solver::{Bicgstab, Cg, Fcg, Ir, Method, Solver};
 use crate::stop::{Outcome, Stop};
-use crate::vector::Vector;
 
 /// More rows than one piece of a sum has.
 const GRID: usize = 24;

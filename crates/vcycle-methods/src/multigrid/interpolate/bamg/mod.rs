@@ -9,13 +9,13 @@ use self::basis::Basis;
 use self::neighbours::Neighbours;
 use super::registration::{InterpolationMethod, InterpolationRegistration};
 use super::small::norm;
-use crate::error::{Error, Result};
 use crate::host_stages;
-use crate::linop::{Size, check_size};
-use crate::matrix::{Csr, Pattern, Rows, balance, build};
+use crate::linop::check_size;
+use crate::matrix::{Rows, balance, build};
 use crate::multigrid::coarsen::{NONE, Splitting};
 use crate::multigrid::near_nullspace::check_finite;
 use crate::operations::{self, interpolate::FitLimits};
+use crate::prelude::*;
 use crate::registration::parameters;
 
 parameters! {

@@ -1,7 +1,7 @@
 //! Coarse unknowns in the neighbourhood of a fine one.
 
-use crate::matrix::Pattern;
 use crate::multigrid::coarsen::NONE;
+use crate::prelude::*;
 
 /// A neighbourhood with more unknowns than this grows no further.
 const LARGEST: usize = 3000;

@@ -1,7 +1,6 @@
 use vcycle_core::testing::device;
 
 use super::*;
-use crate::executor::Executor;
 use crate::gallery;
 use crate::multigrid::coarsen::pmis;
 use crate::multigrid::strength::{Strength, Symmetric};
