@@ -20,6 +20,7 @@ pub mod linop;
 pub mod log;
 pub mod matrix;
 pub mod operations;
+mod prelude;
 pub mod programs;
 pub mod size;
 pub mod stop;

@@ -3,11 +3,8 @@
 use super::Queue;
 use super::layout::{Layout, Purpose};
 use super::rows::DeviceProduct;
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Given, kernels};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 impl<T: Scalar> Csr<T> {
     /// How a device stores the matrix for vectors of so many columns, and its values in that order.

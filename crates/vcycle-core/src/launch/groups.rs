@@ -1,9 +1,8 @@
 //! Rows grouped by size, so that each group has teams and tables that suit it.
 
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Define, Read, kernels, literal};
 use crate::launch::Queue;
+use crate::prelude::*;
 
 /// Classes of sizes: up to 8, 16 and so on, 8192 and all others; as in `kernels/classes.h`.
 const CLASSES: usize = 12;

@@ -1,16 +1,12 @@
 //! How a device stores matrices of a pattern for products: here it is chosen.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::Queue;
 use super::sliced::SlicedRows;
 use super::slices::Survey;
 use super::strips::{Strips, vector_of};
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::Buffer;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Entries below which a product takes as long as its launch, whatever the layout.
 const WORTH_BLOCKS: usize = 1 << 16;

@@ -1,14 +1,9 @@
 //! Rows of which it is known how long they are before a kernel fills them.
 
-use std::sync::Arc;
-
 use super::Queue;
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::{Bits, Passes, Read, Write};
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// The arrays of a matrix; `NEW_CSR` of the kernels.
 #[derive(Debug)]

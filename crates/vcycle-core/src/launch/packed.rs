@@ -3,11 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::arrays::{Packed, Segment, Vector, filled, segment_of, with_codes};
-use crate::error::Result;
-use crate::executor::Buffer;
+use crate::arrays::{Packed, Segment, filled, segment_of, with_codes};
 use crate::gpu::{BLOCK, Bits, Define, Gpu, Passes, Read, Write, kernels::packed as kernels};
-use crate::scalar::{Code, Field, Scalar};
+use crate::prelude::*;
+use crate::scalar::Code;
 
 /// Vectors that a block multiplies with at once, as in the kernels.
 const TOGETHER: usize = 8;

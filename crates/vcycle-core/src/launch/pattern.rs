@@ -1,15 +1,14 @@
 //! What devices find out about a pattern, once.
 
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::Queue;
 use super::groups::Groups;
 use super::layout::{Layout, Layouts, Purpose};
-use crate::arrays::{Derived, Pattern};
-use crate::error::Result;
+use crate::arrays::Derived;
 use crate::gpu::kernels::entries as kernels;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// What is kept at a place, made at the first call.
 fn kept<T: Any + Send + Sync>(

@@ -4,14 +4,10 @@
 //! works with buffers of the device. One that has none asks for host slices, which are copied then. How kernels are added is described in
 //! `docs/kernels.md`.
 
-use std::sync::Arc;
-
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::{Buffer, Element, Executor};
+use crate::executor::Element;
 use crate::gpu::{Define, Gpu, Launch, kernels, literal};
 use crate::launch::rows::threads_for;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Blocks for every compute unit: enough to hide the latency of memory.
 const BLOCKS_PER_UNIT: usize = 32;

@@ -2,10 +2,9 @@
 
 use vcycle_gpu::Argument;
 
-use crate::arrays::{Coefficient, CoefficientParts, Sweep, Vector};
-use crate::error::Result;
+use crate::arrays::{CoefficientParts, Sweep};
 use crate::gpu::{BLOCK, Bits, Define, Gpu, Launch, Passes, Read, Write, literal, number};
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 /// Threads that keep a large device busy.
 const BUSY: usize = 1 << 18;

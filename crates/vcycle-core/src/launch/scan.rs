@@ -1,9 +1,9 @@
 //! Prefix sums, and row offsets made of them.
 
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::{BLOCK, Passes, Write, kernels};
 use crate::launch::Queue;
+use crate::prelude::*;
 
 /// Values of a tile, as in `kernels/arrays.c`.
 const TILE: usize = 8 * BLOCK as usize;

@@ -4,11 +4,9 @@ use super::Queue;
 use super::rows::{Columns, DeviceProduct};
 use super::slices::{CHUNK, LANES, Slices, Survey};
 use super::strips::{Strips, vector_of};
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::kernels::{sliced, sliced_blocks};
 use crate::gpu::{Bits, Define, Given, Read, flag, literal};
+use crate::prelude::*;
 
 /// Few threads in a block: it makes room for the next one sooner.
 const NARROW: usize = sliced::FILE.block as usize;

@@ -1,11 +1,9 @@
 //! The layout in which `kernels/sliced.c` multiplies: rows side by side, columns in few bytes.
 
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::{Bits, Define, Read, Write, kernels::slices as kernels, literal, word};
 use crate::launch::Queue;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Lanes of a slice.
 pub(crate) const LANES: usize = 32;

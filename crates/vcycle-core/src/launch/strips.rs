@@ -1,12 +1,10 @@
 //! The layout in which `kernels/sliced_blocks.c` multiplies: blocks side by side, a column for each.
 
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::{Define, Write, kernels::strips as kernels, literal, word};
 use crate::launch::Queue;
 use crate::launch::slices::{LANES, Slices, Survey};
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Where the blocks of a matrix stand.
 #[derive(Clone, Debug)]

@@ -1,12 +1,9 @@
 //! Factories for whichever precision a level of multigrid works in.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use super::{Factory, LinOp};
-use crate::error::Result;
-use crate::scalar::{Scalar, bf16, c32, c64, f16};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// A type that vectors of a level may have: those [`AnyFactory`] serves.
 pub trait LevelScalar: Scalar {

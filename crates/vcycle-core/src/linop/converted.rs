@@ -2,15 +2,9 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
-use super::{Factory, Footprint, LinOp, Size, Transpose, check_apply, entries};
-use crate::arrays::Csr;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use super::{Factory, Footprint, LinOp, Transpose, check_apply, entries};
+use crate::prelude::*;
 
 /// An operator on vectors of `S`, used on vectors of `T`: the input is converted, the operator
 /// applied and its output converted back.

@@ -3,12 +3,9 @@
 
 use vcycle_kernels::compiled_fn;
 
-use super::{LinOp, Size, check_apply, check_size};
+use super::{LinOp, check_apply, check_size};
 use crate::arrays::Sweep;
-use crate::error::{Error, Result};
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 compiled_fn! {
     /// `y = alpha A x + beta y`, where `apply` makes `A x`.

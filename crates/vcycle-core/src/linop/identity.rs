@@ -2,13 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{LinOp, Size, Transpose, check_apply};
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::scalar::Scalar;
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use super::{LinOp, Transpose, check_apply};
+use crate::prelude::*;
 
 /// The identity: what a solver uses where no preconditioner is given, and the term of a shift.
 #[derive(Clone, Debug)]

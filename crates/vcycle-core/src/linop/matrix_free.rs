@@ -1,12 +1,8 @@
 //! An operator given by closures.
 
 use super::defaults::no_transpose;
-use super::{LinOp, Size, Transpose, check_apply};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::scalar::Scalar;
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use super::{LinOp, Transpose, check_apply};
+use crate::prelude::*;
 
 /// `y = A x`, written by the user.
 type Apply<X, Y> = Box<dyn Fn(&Vector<X>, &mut Vector<Y>, &Workspace) -> Result<()> + Send + Sync>;

@@ -13,7 +13,6 @@ mod transposed;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
-use std::sync::Arc;
 
 pub use crate::arrays::Sweep;
 pub use crate::error::check_size;
@@ -27,12 +26,7 @@ pub use sum::Sum;
 pub use transposed::Transposed;
 pub use vcycle_kernels::Transpose;
 
-use crate::arrays::Csr;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::{Coefficient, Scalars, Vector};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// A linear map from vectors of `X` to vectors of `Y`.
 ///

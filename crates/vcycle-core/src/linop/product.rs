@@ -1,15 +1,9 @@
 //! Products of operators.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use super::{Footprint, LinOp, Size, Transpose, check_apply, check_size};
-use crate::arrays::Csr;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::scalar::Scalar;
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::{Scratch, Workspace};
+use super::{Footprint, LinOp, Transpose, check_apply, check_size};
+use crate::prelude::*;
 
 /// `A B C ...`, any number of factors, applied from the right one after the other.
 ///

@@ -1,15 +1,9 @@
 //! Sums and multiples of operators.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use super::{Footprint, LinOp, Size, Transpose, check_size};
-use crate::arrays::Csr;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::scalar::Scalar;
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
+use super::{Footprint, LinOp, Transpose, check_size};
+use crate::prelude::*;
 
 /// `alpha A + beta B + ...`, any number of terms, or `alpha A` alone.
 ///

@@ -1,12 +1,10 @@
 //! Composed operators against the matrices they stand for.
 
-use std::sync::Arc;
-
 use super::*;
 use crate::linop::Transpose::{Conjugate, Plain};
 use crate::matrix::Duplicates;
 use crate::matrix::of_rows;
-use crate::scalar::{c32, c64};
+use crate::prelude::*;
 
 /// A dense `rows` by `cols` matrix of small numbers.
 fn matrix(executor: &Executor, rows: usize, cols: usize, seed: f64) -> Csr<c64> {

@@ -1,15 +1,9 @@
 //! The transpose of an operator.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use super::{Footprint, LinOp, Size, Transpose};
-use crate::arrays::Csr;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::scalar::Scalar;
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use super::{Footprint, LinOp, Transpose};
+use crate::prelude::*;
 
 /// `A^T` or `A^H`, through the transposed application of `A`; nothing is stored.
 #[derive(Clone, Debug)]

@@ -2,16 +2,13 @@
 
 use std::sync::OnceLock;
 
+use super::Duplicates;
 use super::csr::{balance, compress, offsets, zeroed};
 use super::rowwise::{RowKernel, Rowwise, Shape, rowwise_operator};
-use super::{Csr, Duplicates};
 use crate::cpu::formats::CooArrays;
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
-use crate::linop::Size;
 use crate::operations::rows::Part;
+use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
 
 /// A matrix as row, column and value of every entry, sorted by row, then by column.
 ///

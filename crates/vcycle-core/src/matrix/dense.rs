@@ -1,17 +1,12 @@
 //! Dense matrices.
 
-use super::Csr;
 use super::csr::balance;
 use super::rowwise::{RowKernel, Rowwise, Shape, rowwise_operator};
 use crate::cpu::formats::add_dense;
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
-use crate::linop::{LinOp, Size};
+use crate::linop::LinOp;
 use crate::operations::rows::Part;
+use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
 
 /// A dense matrix, stored row after row.
 ///

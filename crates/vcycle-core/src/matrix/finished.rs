@@ -1,11 +1,8 @@
 //! Products and what becomes of them: what the operators of all formats have in common.
 
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{Size, check_apply};
+use crate::linop::check_apply;
 use crate::operations::Finish;
-use crate::scalar::Scalar;
-use crate::vector::Vector;
+use crate::prelude::*;
 
 /// Fails, naming the operation, unless a product and what finishes it fit in sizes and place.
 pub(super) fn check<X: Scalar, Y: Scalar>(

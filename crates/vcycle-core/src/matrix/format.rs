@@ -1,14 +1,11 @@
 //! Chooses a storage format from the row lengths of a matrix.
 
-use std::sync::Arc;
-
 use super::hybrid::smallest_width;
 use super::rowwise::check_padding;
 use super::slots::{SLICE_ROWS, longest_row, slice_offsets};
-use super::{Coo, Csr, Dense, Ell, Hybrid, Pattern, SellP};
-use crate::error::Result;
+use super::{Coo, Dense, Ell, Hybrid, SellP};
 use crate::linop::LinOp;
-use crate::scalar::{Mixes, Scalar};
+use crate::prelude::*;
 
 /// The formats sparse matrices are multiplied in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,11 +2,10 @@
 
 use super::csr::balance;
 use super::rowwise::{RowKernel, Rowwise, Shape, rowwise_operator};
-use super::{Coo, Csr, Ell};
-use crate::error::Result;
+use super::{Coo, Ell};
 use crate::operations::rows::Part;
+use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
 
 /// The first entries of every row as [`Ell`], what is left of longer rows as [`Coo`]
 /// (Bell and Garland 2009).
@@ -124,8 +123,6 @@ impl<T: Scalar> RowKernel<T> for Hybrid<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
-    use crate::linop::Size;
     use crate::matrix::Duplicates;
     use crate::matrix::csr::testing::of_rows;
 

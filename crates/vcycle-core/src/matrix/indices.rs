@@ -1,8 +1,8 @@
 //! Conversion of indices between 32 and 64 bits.
 
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::operations::entries;
+use crate::prelude::*;
 
 impl Buffer<u32> {
     /// The same numbers in 64 bits, made where they are: row offsets of other libraries.
@@ -35,7 +35,6 @@ impl<T: Element> Buffer<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
 
     #[test]
     fn devices_convert_as_the_host_does() {

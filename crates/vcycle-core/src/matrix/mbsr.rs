@@ -1,18 +1,13 @@
 //! Tiles of four rows and columns with a bitmap (mBSR).
 
-use std::sync::Arc;
-
 use super::bsr::blocks_of;
 use super::rowwise::{RowKernel, Rowwise, Shape, check_padding, rowwise_operator};
-use super::{Csr, Pattern, fill_rows, zeroed};
+use super::{fill_rows, zeroed};
 use crate::arrays::{SLOTS, TILE, TileArrays};
-use crate::error::Result;
-use crate::executor::Buffer;
-use crate::linop::Size;
 use crate::operations::rows::Part;
 use crate::operations::tiles;
+use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
 
 /// Rows and columns of a tile.
 const SIDE: usize = TILE.rows;
@@ -217,7 +212,6 @@ impl<T: Scalar> RowKernel<T> for Mbsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::testing::device;
 
     const HOST: Executor = Executor::Reference;

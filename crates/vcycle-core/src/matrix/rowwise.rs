@@ -4,18 +4,14 @@ use vcycle_kernels::compiled;
 
 use num_traits::Zero;
 
+use super::balance;
 use super::csr::{Rows, build};
 use super::finished::check;
-use super::{Csr, balance};
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::linop::{Size, Transpose, check_apply};
+use crate::linop::{Transpose, check_apply};
 use crate::operations::rows::{Add, ByRows, Part};
 use crate::operations::{Finish, csr};
+use crate::prelude::*;
 use crate::reference::rows::{self as host, Column, Sum};
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
 
 /// What is said of a matrix without its entries and the types of vectors.
 pub(crate) struct Shape<'a> {

@@ -1,15 +1,11 @@
 //! ELL and SELL-P: slots for the entries of every row, slice by slice.
 
-use super::Csr;
 use super::csr::balance;
 use super::rowwise::{RowKernel, Rowwise, Shape, check_padding, rowwise_operator};
 use crate::cpu::formats::{PADDING, SlotArrays};
-use crate::error::Result;
-use crate::executor::Buffer;
-use crate::linop::Size;
 use crate::operations::rows::Part;
+use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
 
 /// Slices of consecutive rows, in each of which all rows have as many slots; the first slots of all rows of a slice come before the
 /// second ones, and so on.
@@ -251,11 +247,7 @@ pub(super) fn slice_offsets(row_offsets: &[usize], slice_rows: usize) -> Vec<usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
-    use crate::executor::Executor;
     use crate::linop::LinOp;
-    use crate::vector::Vector;
-    use crate::workspace::Workspace;
 
     #[test]
     fn a_full_row_among_a_million_is_refused() {

@@ -1,14 +1,13 @@
 //! A matrix as a solver multiplies with it: in the precision and the format it is to be stored in.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use super::bsr::in_blocks;
 use super::format::arranged;
-use super::{Csr, Distributed, Format, Mbsr, choose_format};
-use crate::error::{ConfigError, Error, Result};
+use super::{Distributed, Format, Mbsr, choose_format};
+use crate::error::ConfigError;
 use crate::linop::LinOp;
-use crate::scalar::{Kind, Mixes, Scalar, bf16, c32, c64, f16};
+use crate::prelude::*;
 
 /// How the entries of a matrix are arranged for products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +170,6 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
 
     #[test]
     fn overflow_is_named_and_equal_storage_is_shared() {

@@ -2,15 +2,11 @@
 //!
 //! Entries and vectors are small integers: their sums are exact in every order and precision.
 
-use std::sync::Arc;
-
 use super::csr::testing::of_rows;
 use super::*;
-use crate::executor::Executor;
-use crate::linop::{LinOp, Size, Transpose};
-use crate::scalar::{Mixes, Scalar, bf16, c32, c64, convert, f16};
-use crate::vector::{Coefficient, Scalars, Vector};
-use crate::workspace::Workspace;
+use crate::linop::{LinOp, Transpose};
+use crate::prelude::*;
+use crate::scalar::convert;
 
 /// Small integers without end, zero among them.
 fn integers(mut state: u64) -> impl FnMut(usize) -> usize {

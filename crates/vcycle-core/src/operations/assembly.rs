@@ -3,13 +3,9 @@
 use vcycle_kernels::compiled_fn;
 
 use super::{on_device, on_real_device};
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::kernels::assembly as kernels;
 use crate::launch::Queue;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Where entries stand, their triplets one after the other, and where those of each begin.
 pub(crate) struct Sorted {

@@ -1,13 +1,9 @@
 //! Sparse rows made in tables of the sizes they need, as in `kernels/tables.h`.
 
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Define, Given, Launch, Passes, Read, Write, kernels::binned as kernels, literal};
 use crate::launch::Queue;
 use crate::operations::loose::Alone;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Blocks for every compute unit that have tables in global memory.
 const BLOCKS_PER_UNIT: usize = 4;

@@ -1,22 +1,17 @@
 //! Block-diagonal matrices: inverted where the matrix is, and multiplied with there.
 
-use std::sync::Arc;
-
 use vcycle_kernels::{Transpose, compiled_fn};
 
 use super::on_device;
-use crate::arrays::{Csr, Vector};
 use crate::cpu;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::{block_inverses as kernels, blocks, strips};
 use crate::gpu::{BLOCK, Define, Gpu, literal};
 use crate::launch::Queue;
 use crate::launch::strips::{block_pattern, is_whole, shape};
+use crate::prelude::*;
 use crate::reference;
 use crate::reference::blocks::BlockArrays;
-use crate::scalar::{Element, Field, Scalar, f16};
-use crate::size::Size;
+use crate::scalar::Element;
 
 compiled_fn! {
     /// The inverted diagonal blocks of a matrix, of at most so many rows, or the first row of one that is singular.

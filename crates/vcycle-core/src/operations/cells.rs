@@ -2,11 +2,9 @@
 
 use vcycle_gpu::Address;
 
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{Read, Write, kernels::cells as kernels};
 use crate::launch::Queue;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Cells that are side by side in two arrays, on a device.
 #[derive(Debug)]

@@ -3,11 +3,8 @@
 use vcycle_kernels::compiled_fn;
 
 use super::reductions::add_team_sums;
-use crate::arrays::Vector;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{BLOCK, Gpu, kernels::columns as kernels};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Columns of a tile, as in the kernel.
 const TILE: usize = 4;

@@ -1,23 +1,17 @@
 //! Products with matrices in compressed rows.
 
-use std::sync::Arc;
-
 use vcycle_kernels::{Transpose, compiled};
 
 use super::Finish;
-use crate::arrays::{Csr, Vector};
 use crate::cpu;
 use crate::cpu::csr::{Operands, Product};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::launch::Queue;
 use crate::launch::layout::Purpose;
 use crate::launch::rows::DeviceProduct;
+use crate::prelude::*;
 use crate::reference;
 use crate::reference::csr::SweepArrays;
-use crate::scalar::{Element, Mixes, Scalar};
-use crate::size::Size;
-use crate::workspace::{Scratch, Workspace};
+use crate::scalar::Element;
 
 /// Vectors that the products with a transpose are summed up in.
 type Sums<'w, M, X, Y> = Scratch<'w, Vector<<M as Mixes<X, Y>>::Accumulator>>;

@@ -3,13 +3,11 @@
 use vcycle_kernels::compiled_fn;
 
 use super::on_device;
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::{Buffer, Element, Executor};
+use crate::executor::Element;
 use crate::gpu::kernels::{arrays, entries as kernels};
 use crate::launch::Queue;
-use crate::scalar::{Field, RealOf, Scalar};
-use crate::size::Size;
+use crate::prelude::*;
+use crate::scalar::RealOf;
 
 /// Blocks of a reduction.
 const REDUCTION: usize = 2048;

@@ -3,11 +3,9 @@
 use vcycle_gpu::Address;
 
 use super::Finish;
-use crate::arrays::{Coefficient, Vector};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Gpu, MessageBuffer, Read, Write, kernels::halo as kernels};
-use crate::scalar::{Element, Mixes, Scalar};
+use crate::prelude::*;
+use crate::scalar::Element;
 
 /// Most blocks of a launch; enough for any device.
 const MOST_BLOCKS: usize = 4096;

@@ -7,8 +7,8 @@
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
-use crate::executor::Executor;
 use crate::log::Log;
+use crate::prelude::*;
 
 /// A stage that devices have no kernels for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! Islands of stencil matrices: how they are found, their functions, and corrections by these on boxes of cells.
 
-use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Ranges, Vector};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Ranges};
 use crate::gpu::kernels::islands as kernels;
 use crate::launch::Queue;
 use crate::operations::stencil::StencilBox;
+use crate::prelude::*;
 
 /// Blocks of an island where cells are by themselves, as in the kernels.
 pub(crate) const PARTS: usize = 16;

@@ -1,12 +1,9 @@
 //! Rows that were made with padding between them.
 
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::kernels::loose as kernels;
 use crate::launch::Queue;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Rows stored with padding between them.
 pub(crate) struct LooseRows<'a, A> {

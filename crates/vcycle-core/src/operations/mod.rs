@@ -69,13 +69,12 @@ mod triangles;
 pub mod triangular;
 pub mod vector;
 
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::launch::Queue;
-use crate::scalar::Scalar;
 
 pub use self::host::{HostStage, HostStages, on_host, remark};
 pub use crate::launch::rows::Finish;
+
+use crate::prelude::*;
 
 /// What the kernels of a device make; nothing on the host.
 fn on_device<'e, R>(

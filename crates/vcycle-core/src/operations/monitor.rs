@@ -1,14 +1,9 @@
 //! The judge of a running solve where the host does not wait.
 
-use std::sync::Arc;
-
 use vcycle_gpu::{Memory, Readback};
 
-use crate::arrays::Scalars;
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::gpu::{Gpu, HostCallbacks, Read, Write, kernels::monitor as kernels};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Iterations whose norms are kept on the device: more than the host is ever behind.
 const RING: usize = 8;

@@ -2,11 +2,9 @@
 
 use vcycle_kernels::Transpose;
 
-use crate::arrays::Vector;
-use crate::error::Result;
-use crate::executor::{Buffer, Element, Executor};
+use crate::executor::Element;
 use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, kernels::multifrontal as kernels};
-use crate::scalar::Field;
+use crate::prelude::*;
 
 /// Pivots that are eliminated at once, and rows and columns of a tile, as in the kernels.
 const PANEL: usize = 32;

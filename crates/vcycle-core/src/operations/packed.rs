@@ -9,11 +9,10 @@ use vcycle_kernels::cpu::packed::{Group, TOGETHER};
 use vcycle_kernels::reference::packed::Packing;
 
 use super::reductions::{add_team_sums, join_team_norms};
-use crate::arrays::{Packed, Vector, filled, segment_of, stores, with_codes};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
+use crate::arrays::{Packed, filled, segment_of, stores, with_codes};
 use crate::launch;
-use crate::scalar::{Code, Field, Scalar};
+use crate::prelude::*;
+use crate::scalar::Code;
 use crate::{cpu, reference};
 
 compiled_fn! {

@@ -1,18 +1,14 @@
 //! Rows that a rank has of a matrix on its device: own columns lie between those of other ranks.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use vcycle_kernels::compiled_fn;
 
 use super::on_device;
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{kernels::parts as kernels, word};
 use crate::launch::Queue;
-use crate::scalar::{Element, Scalar};
-use crate::size::Size;
+use crate::prelude::*;
+use crate::scalar::Element;
 
 /// Other numbers for columns: own ones begin elsewhere, the others are looked up.
 #[derive(Clone, Debug)]

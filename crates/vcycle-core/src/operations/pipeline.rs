@@ -5,10 +5,9 @@ use vcycle_kernels::cpu::Threads;
 use vcycle_kernels::cpu::packed::{Group, TOGETHER};
 
 use super::reductions::add_team_sums_while;
-use crate::arrays::{Codes, Packed, Vector, filled, segment_of};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
-use crate::scalar::{Field, Scalar, bytes_mut};
+use crate::arrays::{Codes, Packed, filled, segment_of};
+use crate::prelude::*;
+use crate::scalar::bytes_mut;
 use crate::{cpu, launch, reference};
 
 compiled_fn! {

@@ -8,13 +8,11 @@ use vcycle_kernels::compiled_fn;
 
 use super::halo;
 use super::vector::{axpby, square_root, tiles, values};
-use crate::arrays::{Coefficient, Scalars, Vector};
 use crate::communicator::Communicator;
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::gpu::kernels::vector as kernels;
 use crate::gpu::{BLOCK, Gpu, Null, PARTIAL_SUMS};
-use crate::scalar::{Field, Real, Scalar, bytes as scalar_bytes, bytes_mut, c64};
+use crate::prelude::*;
+use crate::scalar::{bytes as scalar_bytes, bytes_mut};
 use crate::{cpu, reference};
 
 /// Most blocks of a reduction: enough for any device, few enough to run at once.
@@ -379,7 +377,7 @@ fn column_blocks<T: Scalar>(x: &Vector<T>) -> impl Iterator<Item = (usize, usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::{bf16, c32, c64, convert, f16};
+    use crate::scalar::convert;
 
     fn wave<T: Scalar>(
         executor: &Executor,

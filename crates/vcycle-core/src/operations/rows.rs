@@ -2,16 +2,12 @@
 
 use super::Finish;
 use super::csr::operands;
-use crate::arrays::{Csr, Pattern, Vector};
 use crate::cpu::formats::product;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Given, Gpu, Passes, Write, kernels, literal};
 use crate::launch::rows::{DeviceProduct, threads_for};
+use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Element, Mixes, Scalar};
-use crate::size::Size;
-use crate::workspace::Workspace;
+use crate::scalar::Element;
 
 /// A matrix of one format, or a part of one, as its arrays.
 pub(crate) enum Part<'a, T> {

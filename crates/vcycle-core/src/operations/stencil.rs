@@ -2,17 +2,13 @@
 
 use std::ops::Range;
 
-use crate::arrays::{Coefficient, Vector};
 use crate::cpu::stencil::Vectors;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
 use crate::gpu::{Define, Given, Gpu, flag, literal};
 use crate::grid::Grid;
 use crate::launch::rows::{DeviceProduct, Finish};
+use crate::prelude::*;
 use crate::reference::stencil::{Direction, Form, Start, StencilArrays};
-use crate::scalar::{Kind, Real, Scalar};
-use crate::workspace::Workspace;
 use crate::{cpu, reference};
 
 /// The cells that count, of those of a grid: the ones that a rank has. Lines along x are whole.

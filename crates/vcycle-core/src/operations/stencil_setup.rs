@@ -2,17 +2,17 @@
 
 use super::on_device;
 use super::stencil::StencilEntries;
-use crate::arrays::{Csr, IslandFunctions};
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::arrays::IslandFunctions;
+use crate::executor::Element;
 use crate::gpu::{Read, kernels::stencil_setup as kernels};
 use crate::grid::Grid;
 use crate::launch::Queue;
 use crate::operations::islands::IslandRules;
 use crate::operations::stencil::{StencilBox, steps};
-use crate::scalar::Scalar;
 
 pub use crate::operations::stencil::OwnCells;
+
+use crate::prelude::*;
 
 const NOWHERE: u32 = u32::MAX;
 /// Numbers that a block counts.

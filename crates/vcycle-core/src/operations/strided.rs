@@ -2,12 +2,9 @@
 
 use vcycle_kernels::compiled_fn;
 
-use crate::arrays::Vector;
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::fields::{interleave, separate};
 use crate::gpu::{BLOCK, Gpu, Passes, kernels::strided as kernels};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Rows of a vector in a piece of work.
 const ROWS: usize = 1024;

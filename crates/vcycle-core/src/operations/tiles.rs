@@ -3,14 +3,12 @@
 use vcycle_kernels::compiled_fn;
 
 use super::on_device;
-use crate::arrays::{Csr, Pattern, SLOTS, TILE, TileArrays};
-use crate::error::Result;
+use crate::arrays::{SLOTS, TILE, TileArrays};
 use crate::gpu::{Write, kernels::mbsr as kernels, kernels::tile_products, literal, word};
 use crate::launch::Queue;
 use crate::launch::strips::block_pattern;
 use crate::operations::products::{Product, are_plain};
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 impl Queue<'_> {
     /// Where a matrix with that pattern has tiles.

@@ -3,17 +3,13 @@
 use std::ops::Range;
 
 use super::stencil::StencilEntries;
-use crate::arrays::Vector;
 use crate::cpu;
 use crate::cpu::Threads;
 use crate::cpu::stencil::{Axes, Correction, Residual, Vectors};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, flag, kernels::transfer as kernels};
 use crate::grid::Grid;
+use crate::prelude::*;
 use crate::reference::stencil::{Direction, TransferArrays};
-use crate::scalar::Scalar;
-use crate::workspace::Workspace;
 
 /// Interpolation along one axis, wherever its weights are.
 pub struct TransferWeights<'a, W> {

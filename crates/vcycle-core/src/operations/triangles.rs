@@ -1,12 +1,9 @@
 //! Triangles of a matrix, made ready to be solved with.
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::{Define, Passes, Read, kernels::triangles as kernels};
 use crate::launch::Queue;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Steps between two looks at whether levels still grow, and most levels: with more of them rows wait for each other too often.
 const STEPS: usize = 16;

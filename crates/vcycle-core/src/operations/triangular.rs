@@ -1,21 +1,18 @@
 //! Triangular solves, step after step or many steps at once.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use vcycle_kernels::compiled_fn;
 
 use super::on_real_device;
-use crate::arrays::{Csr, Pattern, Vector};
 use crate::cpu;
 use crate::cpu::triangular::Levels;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{BLOCK, Gpu, Passes, kernels::triangular as kernels, literal};
 use crate::launch::rows::threads_for;
 use crate::operations::triangles::{self, Sides};
+use crate::prelude::*;
 use crate::reference;
 use crate::reference::triangular::TriangleArrays;
-use crate::scalar::Scalar;
 
 pub use crate::operations::triangles::{Flaw, LevelTriangle};
 

@@ -4,12 +4,9 @@ use vcycle_kernels::compiled_fn;
 
 use num_traits::One;
 
-use crate::arrays::{Coefficient, Scalars, Vector};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::gpu::kernels::{mixed, scalars, vector as kernels};
 use crate::gpu::{BLOCK, Define, Gpu, Passes, Read};
-use crate::scalar::{Field, Mixes, Scalar};
+use crate::prelude::*;
 use crate::{cpu, reference};
 
 /// Bytes of an operand that one block takes at a time, as in the kernels.

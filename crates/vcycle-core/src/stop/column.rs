@@ -1,7 +1,7 @@
 //! The state of one right-hand side during a solve.
 
 use super::{Status, Stop};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// A residual of at most this many roundoffs of its terms consists of rounding errors: the exact solution, rounded, has half
 /// a roundoff, computing the residual adds one or two, and a recurrence deviates by some more.

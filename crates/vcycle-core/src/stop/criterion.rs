@@ -1,8 +1,9 @@
 //! User-defined stopping criteria.
 
 use std::fmt::{Debug, Formatter};
-use std::sync::Arc;
 use std::time::Duration;
+
+use crate::prelude::*;
 
 /// The progress of a solve, for a [`Criterion`].
 #[derive(Clone, Copy, Debug)]

@@ -6,12 +6,9 @@ use num_traits::Zero;
 use super::column::Column;
 use super::monitor::{Deferred, Monitor};
 use super::{Part, Status};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::log::Log;
 use crate::operations::monitor::{ColumnState, Condition, Judge, Limits, Snapshot};
-use crate::scalar::{Field, Scalar};
-use crate::vector::Scalars;
+use crate::prelude::*;
 
 /// The status numbers of the kernels: 0 for columns that continue, else the position in this list from 1 on.
 const STATUSES: [Status; 9] = [

@@ -6,12 +6,9 @@ use num_traits::{One, Zero};
 
 use super::column::Column;
 use super::{Progress, Status, Stop};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::log::{IterationEvent, Log};
 use crate::operations::monitor::Judge;
-use crate::scalar::{Field, Real, Scalar};
-use crate::vector::Scalars;
+use crate::prelude::*;
 use crate::workspace::Pooled;
 
 /// A residual that has not halved in this many iterations may have reached the limit of accuracy.

@@ -4,9 +4,7 @@ use num_traits::One;
 
 use super::column::Column;
 use super::monitor::{Deferred, Monitor};
-use crate::error::Result;
-use crate::scalar::Scalar;
-use crate::vector::Scalars;
+use crate::prelude::*;
 
 /// Minimum number of columns of a block: products and sums of one column are added in another order than those of several.
 const LEAST: usize = 2;
@@ -97,7 +95,6 @@ impl Column {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::log::Log;
     use crate::stop::Stop;
     use crate::workspace::Pooled;

@@ -2,8 +2,7 @@
 
 use super::monitor::Monitor;
 use super::{ColumnOutcome, Status};
-use crate::error::Result;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 impl<T: Scalar> Monitor<T> {
     /// How a column ended by the recurrence; none while it continues.

@@ -1,10 +1,8 @@
 //! Vectors of several columns taken as matrices.
 
-use crate::arrays::Vector;
-use crate::error::{Result, check_size};
+use crate::error::check_size;
 use crate::operations::columns as operations;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 impl<T: Scalar> Vector<T> {
     /// All products of a column of `self` with a column of `y`, `X^H Y`, row after row.
@@ -28,7 +26,6 @@ impl<T: Scalar> Vector<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
 
     /// Products and a combination of vectors with small integers, which every order of adding finds exactly.
     fn made(executor: &Executor, p: usize, q: usize) -> (Vec<f64>, Vec<f64>) {

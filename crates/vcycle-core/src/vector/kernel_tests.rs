@@ -1,9 +1,8 @@
 //! The kernels of the processor beside the reference.
 
-use crate::executor::Executor;
-use crate::scalar::{Field, Scalar, c32, c64, convert, f16};
+use crate::prelude::*;
+use crate::scalar::convert;
 use crate::simd::testing::at_every_level;
-use crate::vector::{Coefficient, Scalars, Vector};
 
 fn wave<T: Scalar>(executor: &Executor, rows: usize, cols: usize, shift: usize) -> Vector<T> {
     let value = |i: usize| c64::new(((i + shift) % 17) as f64 - 8.0, ((i * shift) % 5) as f64);

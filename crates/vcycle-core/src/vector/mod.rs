@@ -15,11 +15,9 @@ use vcycle_kernels::compiled;
 use num_traits::Zero;
 
 use crate::error::check_size;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
 use crate::operations::{reductions, vector as operations};
-use crate::scalar::{Field, Mixes, RealOf, Scalar};
-use crate::size::Size;
+use crate::prelude::*;
+use crate::scalar::RealOf;
 
 impl<T: Scalar> Vector<T> {
     /// The columns of the identity.
@@ -215,7 +213,6 @@ fn check_alike(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::{c64, f16};
 
     #[test]
     fn columns_have_their_own_coefficients() {

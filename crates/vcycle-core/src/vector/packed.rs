@@ -1,11 +1,9 @@
 //! Operations on many vectors that are stored in fewer bits.
 
-use crate::arrays::{Packed, Storage, Vector};
-use crate::error::{Error, Result, check_size};
-use crate::executor::Executor;
+use crate::arrays::{Packed, Storage};
+use crate::error::check_size;
 use crate::operations::{packed as operations, pipeline};
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 use crate::workspace::Pooled;
 
 impl Storage {

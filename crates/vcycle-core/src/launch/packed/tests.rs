@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::arrays::Storage;
-use crate::executor::Executor;
-use crate::scalar::{c32, c64, convert};
+use crate::prelude::*;
+use crate::scalar::convert;
 
 /// Numbers and vectors that a few steps of orthogonalisation leave.
 fn steps<T: Scalar>(executor: &Executor, storage: Storage, cols: usize) -> Vec<f64> {

@@ -2,17 +2,13 @@
 
 mod product;
 
-use std::sync::Arc;
-
 use super::rowwise::{self, RowKernel, Rowwise, Shape, check_padding, rowwise_operator};
-use super::{Csr, Pattern, Rows, balance, build, fill_rows, zeroed};
+use super::{Rows, balance, build, fill_rows, zeroed};
 use crate::cpu::formats::BsrArrays;
-use crate::error::{Error, Result};
-use crate::executor::Buffer;
-use crate::linop::{LinOp, Size};
+use crate::linop::LinOp;
 use crate::operations::rows::Part;
+use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
-use crate::scalar::{Mixes, Scalar};
 
 /// Rows and columns of the largest blocks.
 const LARGEST: usize = 64;
@@ -227,12 +223,8 @@ impl<T: Scalar> RowKernel<T> for Bsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::matrix::csr::testing::nodes;
-    use crate::scalar::f16;
     use crate::simd::testing::at_every_level;
-    use crate::vector::Vector;
-    use crate::workspace::Workspace;
 
     #[test]
     fn blocks_are_filled_and_zeros_left_out_again() {

@@ -1,12 +1,9 @@
 //! Products of block matrices, and their transposes.
 
-use std::sync::Arc;
-
 use super::{Bsr, value_offsets};
-use crate::error::{Error, Result};
-use crate::linop::Size;
 use crate::matrix::csr::fill_rows_with;
-use crate::matrix::{Csr, SpGemm, zeroed};
+use crate::matrix::{SpGemm, zeroed};
+use crate::prelude::*;
 
 impl Bsr<f64> {
     /// `A B`, in blocks with the rows of those of `A` and the columns of those of `B`.
@@ -152,7 +149,6 @@ fn any_product((inner, cols): (usize, usize), a: &[f64], b: &[f64], c: &mut [f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::matrix::Duplicates;
     use crate::matrix::csr::testing::{nodes, of_rows};
 

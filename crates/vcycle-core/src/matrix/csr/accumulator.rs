@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use super::build::{Value, zeroed};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Columns in the order they were met, each with a sum.
 ///

@@ -1,14 +1,11 @@
 //! Sums of matrices, and matrices times numbers and diagonal matrices.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use super::build::{Rows, Value, build};
-use super::{Csr, Pattern};
-use crate::error::Result;
-use crate::linop::{Size, check_size};
+use crate::linop::check_size;
 use crate::operations::{entries, products};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 impl<T: Scalar> Csr<T> {
     /// `alpha A + beta B` with this matrix as `A`.
@@ -124,9 +121,6 @@ impl<T: Scalar> Csr<T> {
 mod tests {
     use super::super::testing::{assert_close, dense, grid, random};
     use super::*;
-    use crate::error::Error;
-    use crate::executor::Executor;
-    use crate::scalar::c64;
 
     #[test]
     fn sums_agree_with_dense_ones() {

@@ -1,22 +1,16 @@
 //! Products with a CSR matrix, in every combination of precisions.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
-use super::Csr;
 use crate::arrays::TILE;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::linop::{Footprint, LinOp, Transpose, check_apply};
 use crate::matrix::finished::{check, finished_products};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
 
 impl<T: Scalar> Csr<T> {
     /// The arrays, for kernels of host executors.

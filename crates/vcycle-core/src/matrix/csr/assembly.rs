@@ -1,14 +1,8 @@
 //! Matrices assembled from triplets again and again.
 
-use std::sync::Arc;
-
 use super::pattern::outside;
-use super::{Csr, Pattern};
-use crate::error::{Error, Result};
-use crate::executor::Buffer;
-use crate::linop::Size;
 use crate::operations::assembly::{self, Sorted};
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 /// Triplets with duplicates, sorted once: values that change become a matrix by sums alone.
 ///
@@ -135,7 +129,6 @@ fn on_host(size: Size, rows: &Buffer<u32>, columns: &Buffer<u32>) -> Result<Sort
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
     use crate::matrix::Duplicates;
 
     /// Triplets that look random, many of them in one place.

@@ -2,14 +2,10 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::{Csr, Pattern};
 use crate::cut::balance;
-use crate::error::{Error, Result};
-use crate::executor::{Executor, check_memory, cut};
-use crate::linop::Size;
-use crate::scalar::Scalar;
+use crate::executor::{check_memory, cut};
+use crate::prelude::*;
 
 /// What an entry carries: a number, or nothing where only positions matter.
 pub trait Value: Copy + Default + Send + Sync {}

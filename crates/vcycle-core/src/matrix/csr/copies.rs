@@ -1,17 +1,13 @@
 //! The same matrix in other types and places, and whether its values are numbers.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
-use super::Csr;
 use super::build::zeroed;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
 use crate::operations::entries;
 use crate::operations::vector::copy_numbers;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 impl<T: Scalar> Csr<T> {
     /// The same matrix with values of another type, on the same pattern.

@@ -4,9 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 
-use super::Csr;
 use super::norms::modulus;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// What [`Csr::defects`] finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Csr;
 use super::norms::modulus;
-use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// A matrix `R^-1 A C^-1` with entries of at most one, and the scalings `R` and `C`.
 #[derive(Clone, Debug)]
@@ -123,9 +121,6 @@ fn multiply(total: &mut [f64], factors: &[f64]) {
 mod tests {
     use super::super::testing::{assert_same, dense, random};
     use super::*;
-    use crate::executor::Executor;
-    use crate::linop::Size;
-    use crate::scalar::c64;
 
     fn badly_scaled() -> Csr<f64> {
         let host = Executor::reference();

@@ -1,9 +1,7 @@
 //! The rows of a factor of a product.
 
-use super::Csr;
 use super::accumulator::{Numbers, Values};
-use crate::arrays::Pattern;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// What a product asks of the factor on its right. The functions are inlined by their mark, as those of [`Numbers`].
 pub(super) trait Factor<V>: Copy + Sync + Send {

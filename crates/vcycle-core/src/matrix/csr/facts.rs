@@ -8,10 +8,9 @@ use serde::Serialize;
 
 use super::norms::modulus;
 use super::seen::{CANCELLED, RowSizes, SYMMETRY_TOLERANCE, Seen, mirrored, sizes};
-use super::{Csr, Pattern};
-use crate::error::{Result, check_square};
+use crate::error::check_square;
 use crate::operations::entries;
-use crate::scalar::{Scalar, f16};
+use crate::prelude::*;
 
 /// Sums of entries may differ by this part of them and count as equal.
 const ROUNDING: f64 = 1e-12;
@@ -290,8 +289,6 @@ impl<T: Scalar> Csr<T> {
 mod tests {
     use super::super::testing::{grid, of_dense, random};
     use super::*;
-    use crate::executor::Executor;
-    use crate::scalar::c64;
 
     /// The facts of a small matrix, given row after row; zeros are not stored.
     fn facts(values: &[f64]) -> Facts {

@@ -4,19 +4,15 @@
 //! `P` in another. Neither `R A` nor `A P` is ever stored, which for matrices of meshes are larger
 //! than the result.
 
-use std::sync::Arc;
-
 use vcycle_kernels::{compiled, compiled_fn};
 
+use super::SpGemm;
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::factor::{Factor, Plain, Stacked};
 use super::spgemm::{balance_products, check_pattern, check_product, longest_row};
-use super::{Csr, Pattern, SpGemm};
-use crate::error::Result;
-use crate::linop::Size;
 use crate::operations::products;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// The Galerkin product `R A P` with its symbolic phase kept, for matrices whose values change.
 ///
@@ -289,7 +285,6 @@ impl<V: Value> ProductRows<V> {
 mod tests {
     use super::super::testing::{assert_close, assert_same, dense, dense_product, grid, random};
     use super::*;
-    use crate::executor::Executor;
 
     #[test]
     fn galerkin_products_agree_with_dense_ones() {

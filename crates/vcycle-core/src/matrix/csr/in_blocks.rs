@@ -1,13 +1,10 @@
 //! Products of devices with matrices in blocks, compared with the host.
 
+use super::Duplicates;
 use super::testing::{assert_near as assert_near_entries, grid, nodes, of_rows, random};
-use super::{Csr, Duplicates};
-use crate::executor::Executor;
-use crate::linop::{LinOp, Size, Sweep};
-use crate::scalar::{Mixes, Scalar, bf16, f16};
+use crate::linop::{LinOp, Sweep};
+use crate::prelude::*;
 use crate::testing::device;
-use crate::vector::Vector;
-use crate::workspace::Workspace;
 
 const HOST: Executor = Executor::Reference;
 

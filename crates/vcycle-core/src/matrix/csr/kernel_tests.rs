@@ -1,13 +1,11 @@
 //! The kernels against the reference, and against themselves on other numbers of threads.
 
 use super::testing::of_rows;
-use crate::executor::Executor;
-use crate::linop::{LinOp, Size, Sweep, Transpose};
-use crate::matrix::{Csr, Duplicates};
-use crate::scalar::{Field, Mixes, Scalar, bf16, c32, c64, convert, f16};
+use crate::linop::{LinOp, Sweep, Transpose};
+use crate::matrix::Duplicates;
+use crate::prelude::*;
+use crate::scalar::convert;
 use crate::simd::{Level, testing::at_every_level};
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
 
 const HOST: Executor = Executor::Reference;
 

@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::norms::modulus;
-use super::{Csr, Permutation, Scaling};
-use crate::error::{Error, Result, check_square};
-use crate::scalar::Scalar;
+use super::{Permutation, Scaling};
+use crate::error::check_square;
+use crate::prelude::*;
 
 /// Rows that an error names at most.
 const NAMED: usize = 5;
@@ -282,7 +282,6 @@ impl Assignment {
 mod tests {
     use super::super::testing::{grid, of_dense, uniform};
     use super::*;
-    use crate::executor::Executor;
 
     fn from_dense(dense: &[f64]) -> Csr<f64> {
         of_dense(dense, |value| value != 0.0)

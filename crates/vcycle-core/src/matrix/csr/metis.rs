@@ -1,13 +1,13 @@
 //! Graphs cut by METIS (Karypis and Kumar 1998): orders with compact parts one after the other, and separators.
 
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use metis_sys::idx_t;
 
+use super::Permutation;
 use super::search::symmetrised;
-use super::{Pattern, Permutation};
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 /// Parts that the graph is cut into, at most.
 const PARTS: usize = 256;
@@ -172,7 +172,6 @@ pub(super) fn too_large() -> Error {
 mod tests {
     use super::super::testing::{grid, odd_graphs};
     use super::*;
-    use crate::executor::Executor;
 
     #[test]
     fn halves_are_compact_and_nodes_stay_together() {

@@ -39,8 +39,6 @@ mod thread_tests;
 mod transpose;
 mod triplets;
 
-use std::sync::Arc;
-
 use crate::arrays::Copies;
 pub use crate::arrays::{Csr, Pattern};
 pub use crate::cut::balance;
@@ -69,11 +67,8 @@ pub use spgemm::SpGemm;
 pub use spgemm::check_product;
 pub use triplets::{compress, offsets};
 
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
-use crate::linop::Size;
 use crate::operations::entries;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// What to do with a position that is given more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

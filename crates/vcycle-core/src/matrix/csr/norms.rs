@@ -1,9 +1,7 @@
 //! Norms of matrices.
 
-use super::Csr;
-use crate::error::Result;
 use crate::operations::entries;
-use crate::scalar::{Field, Real, Scalar};
+use crate::prelude::*;
 
 /// Absolute row sums over the diagonal of dominant rows are below this.
 const DOMINANT: f64 = 2.001;
@@ -109,7 +107,6 @@ impl<T: Scalar> Csr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::Executor;
 
     #[test]
     fn the_largest_entry_hides_no_nan() {

@@ -1,16 +1,11 @@
 //! Matrix algebra on devices, compared with the host.
 
-use std::sync::Arc;
-
 use super::in_blocks::{assert_near as assert_near_vectors, product};
 use super::testing::{assert_near, assert_same, banded, grid, nodes, of_rows, random};
-use super::{Csr, Duplicates, Galerkin, SpGemm, galerkin};
-use crate::error::Error;
-use crate::executor::{Buffer, Executor};
+use super::{Duplicates, Galerkin, SpGemm, galerkin};
 use crate::launch::Queue;
-use crate::linop::Size;
 use crate::operations::products::{Factors, Product};
-use crate::scalar::{Mixes, bf16, c64, f16};
+use crate::prelude::*;
 use crate::testing::device;
 
 const HOST: Executor = Executor::Reference;

@@ -1,11 +1,8 @@
 //! Extraction of parts of a matrix.
 
-use super::Csr;
 use super::build::build;
-use crate::error::Result;
-use crate::linop::Size;
 use crate::operations::parts;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 impl<T: Scalar> Csr<T> {
     /// The entries for which `keep(row, column, value)` holds.
@@ -63,7 +60,7 @@ impl<T: Scalar> Csr<T> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{assert_same, random};
-    use crate::executor::Executor;
+    use crate::prelude::*;
 
     #[test]
     fn the_parts_make_the_whole() {

@@ -4,14 +4,10 @@ use std::ops::Range;
 
 use super::Duplicates;
 use super::build::{cut_rows, ranges};
-use crate::arrays::Pattern;
 use crate::cut::{self, Slice};
-use crate::error::{Error, Result};
-use crate::executor::{Buffer, Executor};
-use crate::linop::Size;
 use crate::operations::entries;
+use crate::prelude::*;
 use crate::runs::{self, Alike, Run, Runs};
-use crate::scalar::Scalar;
 
 impl Pattern {
     /// Rows and columns.

@@ -2,13 +2,10 @@
 
 use vcycle_kernels::compiled;
 
-use super::Csr;
 use super::build::{Rows, build};
 use crate::cut::balance;
-use crate::error::{Error, Result};
-use crate::linop::{Size, check_apply, check_size};
-use crate::scalar::Scalar;
-use crate::vector::Vector;
+use crate::linop::{check_apply, check_size};
+use crate::prelude::*;
 
 /// An order of `0..n`: which old index comes to each new place.
 ///
@@ -211,7 +208,6 @@ impl<T: Scalar> Csr<T> {
 mod tests {
     use super::super::testing::{dense, grid, random};
     use super::*;
-    use crate::executor::Executor;
 
     /// `k -> 7 k + 3 mod n`.
     fn shuffle(n: usize) -> Permutation {

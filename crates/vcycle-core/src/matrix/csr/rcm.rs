@@ -1,10 +1,8 @@
 //! Reverse Cuthill-McKee: numberings of small bandwidth.
 
-use std::sync::Arc;
-
+use super::Permutation;
 use super::search::{Search, symmetrised};
-use super::{Pattern, Permutation};
-use crate::error::Result;
+use crate::prelude::*;
 
 /// The reverse Cuthill-McKee order of a square pattern (Cuthill and McKee 1969, George 1971).
 ///
@@ -62,11 +60,8 @@ fn number_component(graph: &Search, root: u32, order: &mut Vec<u32>, placed: &mu
 
 #[cfg(test)]
 mod tests {
-    use super::super::Csr;
     use super::super::testing::{grid, uniform};
     use super::*;
-    use crate::error::Error;
-    use crate::executor::Executor;
 
     fn shuffled(n: usize) -> Permutation {
         let mut next = uniform(5);

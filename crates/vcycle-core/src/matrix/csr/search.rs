@@ -1,9 +1,7 @@
 //! Breadth-first searches of the graph of a pattern.
 
-use std::sync::Arc;
-
-use super::Pattern;
-use crate::error::{Result, check_square};
+use crate::error::check_square;
+use crate::prelude::*;
 
 /// The pattern of `A + A^T`.
 pub(super) fn symmetrised(pattern: &Arc<Pattern>, component: &'static str) -> Result<Arc<Pattern>> {

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use super::norms::{largest, modulus};
 use crate::multiversion;
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
-use crate::scalar::{Field, Real, Scalar};
 
 /// Entries that differ by less than this, relatively, count as equal: assembly rounds.
 pub(super) const SYMMETRY_TOLERANCE: f64 = 1e-10;

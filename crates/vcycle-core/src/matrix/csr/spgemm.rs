@@ -4,19 +4,15 @@
 //! row is gathered in an [`Accumulator`] and sorted at the end. Every thread has its own; its table
 //! takes memory only where columns are met, and for matrices of meshes these lie close together.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled;
 
 use super::accumulator::{Accumulator, Numbers, Positions, Values};
 use super::build::{Arrays, Rows, Value, build, fill_rows_with, zeroed};
 use super::factor::{Factor, Plain};
-use super::{Csr, Pattern};
 use crate::cut::balance;
-use crate::error::{Error, Result};
-use crate::linop::{Size, check_size};
+use crate::linop::check_size;
 use crate::operations::products;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 impl<T: Scalar> Csr<T> {
     /// `A B` with this matrix as `A`.
@@ -206,9 +202,7 @@ mod tests {
         assert_close, assert_same, dense, dense_product, grid, of_rows, random,
     };
     use super::*;
-    use crate::executor::Executor;
     use crate::matrix::Duplicates;
-    use crate::scalar::{c64, f16};
 
     #[test]
     fn products_agree_with_dense_ones() {

@@ -4,10 +4,8 @@ use std::ops::Range;
 
 use vcycle_kernels::compiled;
 
-use super::Csr;
 use super::seen::RowSizes;
-use crate::error::Result;
-use crate::scalar::{Field, Real, Scalar};
+use crate::prelude::*;
 
 /// What sums of some dozens of terms lose to rounding, as a part of the largest entries of both rows.
 const ROUNDED: f64 = 64.0 * f64::EPSILON;
@@ -78,8 +76,6 @@ impl<T: Scalar> Csr<T> {
 mod tests {
     use super::super::testing::{grid, of_dense, random};
     use super::*;
-    use crate::executor::Executor;
-    use crate::scalar::c64;
 
     #[test]
     fn rounding_is_taken_out_and_more_is_left() {

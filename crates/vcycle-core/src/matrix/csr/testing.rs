@@ -1,11 +1,7 @@
 //! Matrices and dense arithmetic for the tests of sparse algebra.
 
-use std::sync::Arc;
-
-use super::{Csr, Duplicates, Pattern};
-use crate::executor::Executor;
-use crate::linop::Size;
-use crate::scalar::{Scalar, c64};
+use super::Duplicates;
+use crate::prelude::*;
 
 /// CPU executors with 1, 2 and 3 threads.
 pub(super) fn executors() -> Vec<Executor> {

@@ -1,8 +1,8 @@
 //! What any number of threads makes of matrices beside the reference.
 
 use super::testing::{assert_same, banded, executors, grid};
-use super::{Csr, Permutation, SpGemm};
-use crate::executor::Executor;
+use super::{Permutation, SpGemm};
+use crate::prelude::*;
 
 /// What all operations make of two matrices.
 fn made(a: &Csr<f64>, b: &Csr<f64>) -> Vec<Csr<f64>> {

@@ -1,17 +1,13 @@
 //! Transposed matrices.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
 use super::build::{Arrays, Value, zeroed};
-use super::{Csr, Pattern};
-use crate::error::{Error, Result};
-use crate::executor::{Executor, cut};
-use crate::linop::Size;
+use crate::executor::cut;
 use crate::operations::products;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 /// Fewer entries than this are sorted by one thread.
 const SERIAL_ENTRIES: usize = 64 * 1024;
@@ -273,7 +269,6 @@ fn row_blocks(pattern: &Pattern) -> Vec<Range<usize>> {
 mod tests {
     use super::super::testing::{dense, random};
     use super::*;
-    use crate::scalar::c64;
 
     #[test]
     fn transposes_agree_with_dense_ones() {

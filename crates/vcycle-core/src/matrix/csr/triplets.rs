@@ -1,11 +1,8 @@
 //! CSR from triplets in any order.
 
 use super::pattern::{merge_duplicates, outside, sort_rows};
-use super::{Csr, Duplicates, zeroed};
-use crate::error::{Error, Result};
-use crate::executor::Executor;
-use crate::linop::Size;
-use crate::scalar::Scalar;
+use super::{Duplicates, zeroed};
+use crate::prelude::*;
 
 impl<T: Scalar> Csr<T> {
     /// A matrix from the rows, columns and values of its entries, in any order.

@@ -7,12 +7,9 @@ use vcycle_gpu::Address;
 
 use super::cells::{CellMoves, Run};
 use super::exchange::nothing;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::operations::cells::{CellSide, CellSteps, move_cells};
-use crate::scalar::{Element, Scalar, bytes, bytes_mut, convert, convert_slice};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use crate::prelude::*;
+use crate::scalar::{Element, bytes, bytes_mut, convert, convert_slice};
 
 /// How the numbers of several unknowns lie in a vector of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! Cells of a grid that go from the arrays of some ranks to those of others.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::cell_box::CellBox;
 use super::exchange::Exchange;
 use super::halo::Halo;
 use crate::communicator::Communicator;
-use crate::executor::{Buffer, Executor};
 use crate::grid::Grid;
 use crate::operations::cells::RunTable;
+use crate::prelude::*;
 
 /// Cells in an array of a rank.
 #[derive(Clone, Debug)]

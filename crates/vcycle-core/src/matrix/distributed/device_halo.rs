@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use super::exchange::nothing;
 use super::halo::Halo;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::operations::coarsen::Sharing;
 use crate::operations::parts;
+use crate::prelude::*;
 use crate::scalar::{Element, bytes, bytes_mut};
 
 /// No row.

@@ -1,19 +1,16 @@
 //! Messages between ranks: how many items go to which of them, and how many come from which.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use vcycle_gpu::Address;
 
 use super::partition::Partition;
 use crate::communicator::{Communicator, Messages, Span};
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::gpu::{Gpu, MessageBuffer};
 use crate::operations::halo;
-use crate::scalar::{Scalar, bytes, bytes_mut};
-use crate::vector::Vector;
-use crate::workspace::{Scratch, Workspace};
+use crate::prelude::*;
+use crate::scalar::{bytes, bytes_mut};
 
 /// Ranks, each with a number of items. The items of one rank lie behind those of the rank before it.
 pub(super) type Counts = Vec<(usize, usize)>;

@@ -1,17 +1,12 @@
 //! Rows of other ranks, and products of matrices that ranks share.
 
-use std::sync::Arc;
-
 use super::Distributed;
 use super::local_numbers::{Finder, LocalNumbers, NOT_HERE, map_into, renumbered};
 use super::rows::{Fetched, Rows, packed};
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor, cut};
-use crate::matrix::Csr;
+use crate::executor::cut;
 use crate::operations::parts;
-use crate::scalar::{Element, Scalar};
-use crate::size::Size;
+use crate::prelude::*;
+use crate::scalar::Element;
 
 impl<T: Scalar> Fetched<T> {
     /// The rows of other ranks that a numbering has before and behind the own ones, with columns in another numbering. Rows that

@@ -6,11 +6,9 @@ use super::Distributed;
 use super::local_numbers::LocalNumbers;
 use super::overlap::whole_nodes;
 use super::rows::Fetched;
-use crate::error::Result;
 use crate::matrix::csr::{Stacked, galerkin_stacked};
-use crate::matrix::{Csr, galerkin};
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::matrix::galerkin;
+use crate::prelude::*;
 
 compiled_fn! {
     /// `R A P`. Sums are formed in the order of the whole matrices, so the result has the bits it has without ranks. All ranks

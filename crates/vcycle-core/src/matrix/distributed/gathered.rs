@@ -1,20 +1,15 @@
 //! An operator that one rank applies for all.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled;
 
 use super::exchange::{Exchange, nothing};
 use super::partition::Partition;
 use super::team_of;
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::gpu::Gpu;
-use crate::linop::{Footprint, LinOp, Size, check_apply};
+use crate::linop::{Footprint, LinOp, check_apply};
 use crate::operations::halo;
-use crate::scalar::{Scalar, bytes, bytes_mut};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use crate::prelude::*;
+use crate::scalar::{bytes, bytes_mut};
 
 /// An operator of rank 0 on vectors whose rows all ranks share: these are gathered there, and the result is spread.
 #[derive(Debug)]

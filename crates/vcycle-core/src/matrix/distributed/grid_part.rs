@@ -1,18 +1,15 @@
 //! Grids whose cells several ranks share.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::cell_box::CellBox;
 use super::cell_box::{boxes, is_worth, slab_axis, slabs};
 use super::cells::{CellMoves, Cells};
 use super::partition::Partition;
 use crate::communicator::Communicator;
-use crate::error::Result;
 use crate::grid::Grid;
-use crate::scalar::{Element, Scalar};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use crate::prelude::*;
+use crate::scalar::Element;
 
 /// Cells around its own that a rank knows, along y and z. Gauss-Seidel in colours changes planes by parity, in them lines by
 /// parity: what a cell becomes in a sweep depends on cells up to two planes and four lines away. In two dimensions planes

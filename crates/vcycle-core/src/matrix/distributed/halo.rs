@@ -1,13 +1,13 @@
 //! The rows of other ranks that a rank refers to.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::exchange::{Exchange, nothing};
 use super::local_numbers::LocalNumbers;
 use super::partition::Partition;
 use crate::communicator::Communicator;
-use crate::error::{Error, Result};
+use crate::prelude::*;
 use crate::scalar::{Element, bytes, bytes_mut};
 
 /// The [`LocalNumbers`] of own rows and of those of other ranks that a rank refers to, and the messages for the latter.

@@ -1,14 +1,10 @@
 //! Local numbers of rows, and columns that have them.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::operations::parts::{self, Renumbering};
+use crate::prelude::*;
 use crate::scalar::Element;
-use crate::size::Size;
 
 /// Marks a row that is not numbered.
 pub(super) const NOT_HERE: u32 = u32::MAX;

@@ -36,7 +36,7 @@ mod testing;
 mod tests;
 mod transpose;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 pub use cell_box::CellBox;
 pub use cell_moves::CellOrder;
@@ -57,11 +57,8 @@ use self::local_numbers::{others_among, renumbered};
 use self::split::{Parts, Shapes};
 use super::csr::{Csr, Duplicates};
 use crate::communicator::Communicator;
-use crate::error::{Error, Result};
-use crate::executor::Executor;
 use crate::operations::entries::has_empty_rows;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// The rows that this rank has of a matrix that several ranks share.
 ///

@@ -2,9 +2,8 @@
 
 use super::Distributed;
 use super::halo::Halo;
-use crate::error::Result;
 use crate::matrix::csr::{Evidence, LARGEST, Labels};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 impl<T: Scalar> Distributed<T> {
     /// How many unknowns a node has, if the matrix is of a vector problem, numbered node by node, and every rank has whole

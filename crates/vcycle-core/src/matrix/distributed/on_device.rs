@@ -4,21 +4,13 @@
 //! cost more than another order of sums. Rows that others refer to are packed on the device and go through the host, or from
 //! device to device; meanwhile the device multiplies with own columns, and what has come is added.
 
-use std::sync::Arc;
-
 use super::exchange::Exchange;
 use super::halo::Halo;
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
-use crate::matrix::Csr;
 use crate::operations::Finish;
 use crate::operations::csr as products;
 use crate::operations::halo::{self, OtherColumns};
 use crate::operations::parts;
-use crate::scalar::{Mixes, Scalar};
-use crate::vector::Vector;
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// Where the entries of own rows stand on a device.
 #[derive(Debug)]

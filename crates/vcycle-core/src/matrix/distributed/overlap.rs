@@ -1,16 +1,12 @@
 //! Own rows and rings of rows around them.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled;
 
 use super::Distributed;
 use super::halo::Halo;
 use super::local_numbers::{LocalNumbers, distinct};
 use super::rows::Fetched;
-use crate::error::Result;
-use crate::matrix::Csr;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Own rows and rings of rows around them, numbered in the order of the whole matrix.
 ///

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::communicator::Communicator;
-use crate::error::Result;
+use crate::prelude::*;
 
 /// The rows of every rank: consecutive ones, in the order of the ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,15 +2,10 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::Distributed;
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::Executor;
 use crate::linop::LinOp;
-use crate::matrix::Csr;
-use crate::scalar::{Scalar, bf16, c32, c64, f16};
+use crate::prelude::*;
 
 impl<T: Scalar> Distributed<T> {
     /// The same matrix for vectors on another executor of this rank: that of its device, or of its host, which then has the

@@ -1,7 +1,6 @@
 //! Products with matrices that ranks share.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use vcycle_kernels::compiled;
 
@@ -9,17 +8,14 @@ use super::Distributed;
 use super::halo::Halo;
 use super::on_device::{self, DeviceShape, DeviceSplit};
 use super::split::{Shape, Split};
-use crate::arrays::{Csr, Sweep};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::linop::{Footprint, LinOp, Size, Transpose, check_apply};
+use crate::arrays::Sweep;
+use crate::linop::{Footprint, LinOp, Transpose, check_apply};
 use crate::matrix::csr::copy_rows;
 use crate::matrix::finished::{check, finished_products};
 use crate::operations::Finish;
 use crate::operations::csr as operations;
-use crate::scalar::{Mixes, Scalar, bytes, bytes_mut};
-use crate::vector::Vector;
-use crate::workspace::{Scratch, Workspace};
+use crate::prelude::*;
+use crate::scalar::{bytes, bytes_mut};
 
 impl<T: Scalar> Distributed<T> {
     fn host_parts(&self) -> &Split<T> {

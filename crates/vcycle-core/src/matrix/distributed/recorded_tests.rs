@@ -2,12 +2,10 @@
 
 use super::*;
 use crate::communicator::threads;
-use crate::error::Result;
 use crate::linop::LinOp;
 use crate::matrix::csr::testing::of_rows;
+use crate::prelude::*;
 use crate::testing::device;
-use crate::vector::{Scalars, Vector};
-use crate::workspace::Workspace;
 
 const ROWS: usize = 40;
 

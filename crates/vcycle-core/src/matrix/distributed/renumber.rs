@@ -1,14 +1,12 @@
 //! Matrices in another order of their rows, or with other rows on every rank.
 
-use std::sync::Arc;
-
 use super::Distributed;
 use super::partition::Partition;
 use super::rows::{Fetched, numbers, send_rows};
 use crate::cut::work_before_pieces;
-use crate::error::Result;
 use crate::matrix::Duplicates;
-use crate::scalar::{Scalar, bytes};
+use crate::prelude::*;
+use crate::scalar::bytes;
 
 impl<T: Scalar> Distributed<T> {
     /// A square matrix whose row and column `i` become row and column `place(i)`, about as many rows for every rank, and own
@@ -108,8 +106,7 @@ impl<T: Scalar> Distributed<T> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::on_ranks;
-    use crate::executor::Executor;
-    use crate::matrix::Csr;
+    use crate::prelude::*;
 
     #[test]
     fn pieces_are_those_of_the_whole_matrix() {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::communicator::Communicator;
-use crate::error::Result;
-use crate::scalar::{Element, Scalar, bytes, bytes_mut};
+use crate::prelude::*;
+use crate::scalar::{Element, bytes, bytes_mut};
 
 /// The values of bytes of a message, which may lie anywhere.
 pub(super) fn numbers<T: Element>(message: &[u8]) -> impl Iterator<Item = T> + use<'_, T> {

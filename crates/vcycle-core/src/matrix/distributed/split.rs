@@ -1,16 +1,13 @@
 //! Interior and boundary rows.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::halo::Halo;
 use super::local_numbers::mapped;
 use super::on_device::{DeviceShape, DeviceSplit};
-use crate::arrays::Pattern;
-use crate::executor::{Buffer, Executor};
-use crate::matrix::{Csr, ranges};
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::matrix::ranges;
+use crate::prelude::*;
 
 /// Where the entries of rows stand, cut into those that refer to own columns only and the others.
 ///

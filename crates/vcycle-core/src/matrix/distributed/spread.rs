@@ -1,7 +1,5 @@
 //! From entries of any rank or a matrix of one to the rows of all, and back.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled;
 
 use super::exchange::{Exchange, nothing};
@@ -9,11 +7,10 @@ use super::local_numbers::mapped;
 use super::partition::Partition;
 use super::rows::{Fetched, Rows, assembled, send_rows};
 use super::{Distributed, team_of};
-use crate::error::{Error, Result, check_square};
-use crate::executor::Executor;
-use crate::matrix::{Csr, Duplicates};
-use crate::scalar::{Element, Scalar, bytes, bytes_mut};
-use crate::size::Size;
+use crate::error::check_square;
+use crate::matrix::Duplicates;
+use crate::prelude::*;
+use crate::scalar::{Element, bytes, bytes_mut};
 
 impl<T: Scalar> Distributed<T> {
     /// The own rows of a square matrix that every rank has as a whole.

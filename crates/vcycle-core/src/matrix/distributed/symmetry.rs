@@ -7,10 +7,9 @@ use vcycle_kernels::compiled;
 use super::Distributed;
 use super::halo::Halo;
 use super::rows::Fetched;
-use crate::error::Result;
 use crate::matrix::csr::{RowSizes, Seen, entry_of, largest, modulus, rounding_of};
+use crate::prelude::*;
 use crate::reference::csr::CsrArrays;
-use crate::scalar::Scalar;
 
 impl<T: Scalar> Distributed<T> {
     /// Whether it is symmetric, Hermitian where it is complex, and whether its diagonal is positive: on all ranks. All ranks call it together.
@@ -156,7 +155,6 @@ fn hash(row: u64, other: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::communicator::threads;
-    use crate::executor::Executor;
     use crate::matrix::Duplicates;
 
     /// Rows of one entry a rank beside the diagonal.

@@ -2,10 +2,7 @@
 
 use super::{Distributed, Partition};
 use crate::communicator::threads;
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::matrix::Csr;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Does some work with the rows that each of so many ranks has of a matrix, about as many; ranks may have a device.
 pub(super) fn on_ranks<T: Scalar>(

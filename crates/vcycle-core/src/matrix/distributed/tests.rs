@@ -1,7 +1,5 @@
 //! Matrices over ranks beside the same without.
 
-use std::sync::Arc;
-
 use super::testing::on_ranks;
 use super::*;
 use crate::arrays::Sweep;
@@ -9,10 +7,8 @@ use crate::communicator::threads;
 use crate::linop::{LinOp, Transpose};
 use crate::matrix::csr::testing::{assert_same, of_rows};
 use crate::matrix::galerkin;
-use crate::scalar::{c64, f16};
+use crate::prelude::*;
 use crate::testing::device;
-use crate::vector::{Coefficient, Vector};
-use crate::workspace::Workspace;
 
 const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
 

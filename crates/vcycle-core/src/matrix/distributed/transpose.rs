@@ -1,19 +1,15 @@
 //! Transposes of matrices that ranks share.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled;
 
 use super::Distributed;
 use super::halo::Halo;
 use super::local_numbers::{LocalNumbers, renumbered};
 use super::rows::{Fetched, assembled, send_rows};
-use crate::error::Result;
-use crate::executor::Executor;
-use crate::matrix::{Csr, fill_rows};
+use crate::matrix::fill_rows;
 use crate::operations::parts::{self, Renumbering};
-use crate::scalar::{Element, Scalar};
-use crate::size::Size;
+use crate::prelude::*;
+use crate::scalar::Element;
 
 impl<T: Scalar> Distributed<T> {
     /// The transpose; every rank has the rows that are its columns here. All ranks call it together.

@@ -2,11 +2,9 @@
 
 use std::sync::OnceLock;
 
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::batch_pad as kernels;
 use crate::launch::Queue;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// `TILE_SIDE` of the kernel.
 const TILE_SIDE: usize = 32;

@@ -1,11 +1,8 @@
 //! LU factorisations of small systems.
 
 use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, blocks, factor_room, room};
-use crate::arrays::Vector;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Gpu, kernels::batch_direct as kernels, literal};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// How factors are stored: entry `(i, j)` is `base + i * stride + j`.
 struct Band {

@@ -7,11 +7,9 @@ mod narrow;
 use vcycle_kernels::compiled_fn;
 
 pub use self::arrays::{BatchArrays, BatchPattern};
-use crate::arrays::Vector;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{Given, Gpu, Passes, Read, Write, kernels::batch as kernels, literal};
-use crate::scalar::{Field, RealOf, Scalar};
+use crate::prelude::*;
+use crate::scalar::RealOf;
 
 /// What solves a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,8 @@
 
 use super::arrays::Diagonals;
 use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, blocks};
-use crate::arrays::Vector;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Gpu, kernels::batch_narrow as kernels, literal};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Rows that a thread may load at once.
 const GROUPS: [usize; 4] = [8, 4, 2, 1];

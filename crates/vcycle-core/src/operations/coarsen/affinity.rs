@@ -1,11 +1,8 @@
 //! How alike smooth errors are at both ends of a coupling.
 
-use std::sync::Arc;
-
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
 use crate::gpu::{kernels::affinity as kernels, literal};
 use crate::launch::queue::shape;
+use crate::prelude::*;
 
 /// As in the kernels.
 const CHUNK: usize = 64;

@@ -1,16 +1,13 @@
 //! Groups around roots that are more than two couplings apart.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::kernels::mis2 as kernels;
 use crate::launch::Queue;
 use crate::launch::queue::shape;
 use crate::operations::coarsen::pmis::{Numbered, numbered};
 use crate::operations::coarsen::rounds::{Alone, Lists, Sharing, decided};
+use crate::prelude::*;
 
 /// The graph itself, or what `symmetric` makes of it where a coupling of own rows has no counterpart.
 fn made_symmetric(

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Read, Write};
 use crate::launch::Queue;
+use crate::prelude::*;
 
 /// Rounds between two looks at what is left.
 const ROUNDS: usize = 6;

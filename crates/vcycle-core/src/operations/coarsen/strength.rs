@@ -1,13 +1,9 @@
 //! The graph of strong couplings.
 
-use std::sync::Arc;
-
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Launch, kernels::strength as kernels};
 use crate::launch::Queue;
 use crate::launch::queue::shape;
+use crate::prelude::*;
 
 /// A measure of strength that has kernels.
 #[derive(Clone, Copy, Debug)]

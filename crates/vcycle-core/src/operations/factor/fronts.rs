@@ -1,17 +1,13 @@
 //! Methods in which a row depends on rows before it (colouring, incomplete factors), done front by front.
 
-use std::sync::Arc;
-
 use vcycle_kernels::compiled_fn;
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::kernels::{colours, ilu0};
 use crate::gpu::{BLOCK, Launch, Write};
 use crate::launch::Queue;
 use crate::operations::on_real_device;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Rows of a front that one block works on alone, at most, as `kernels/fronts.h` has it.
 const WIDE: usize = 1024;

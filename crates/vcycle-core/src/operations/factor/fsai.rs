@@ -3,9 +3,6 @@
 mod shape;
 
 use self::shape::{LOCAL_ENTRIES, RowShape, SIZE_STEP};
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::Read;
 use crate::gpu::kernels::{fsai as kernels, fsai_arrays as arrays};
 use crate::launch::Queue;
@@ -14,7 +11,7 @@ use crate::launch::rows::threads_for;
 use crate::operations::binned::Again;
 use crate::operations::loose::LooseRows;
 use crate::operations::on_real_device;
-use crate::scalar::Field;
+use crate::prelude::*;
 
 const NOWHERE: u32 = u32::MAX;
 /// Slots of a table in local memory.

@@ -1,12 +1,9 @@
 //! Inverses of small matrices.
 
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::{Define, Read, kernels::invert as kernels, literal};
 use crate::launch::Queue;
 use crate::operations::on_device;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Columns of a panel, and the rows of so many columns that local memory has room for.
 const PANELS: [[usize; 2]; 3] = [[16, 256], [8, 512], [8, 0]];

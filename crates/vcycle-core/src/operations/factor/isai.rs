@@ -2,12 +2,9 @@
 
 use vcycle_kernels::compiled_fn;
 
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{BLOCK, kernels::isai as kernels};
 use crate::launch::Queue;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Entries of a row, at most, whose system a thread solves.
 const LONGEST: usize = 64;

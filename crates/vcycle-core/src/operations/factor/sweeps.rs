@@ -2,14 +2,11 @@
 
 use vcycle_kernels::compiled_fn;
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Launch, Passes, Read, kernels::sweeps as kernels};
 use crate::launch::Queue;
 use crate::launch::queue::shape;
 use crate::operations::on_real_device;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Which factors are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

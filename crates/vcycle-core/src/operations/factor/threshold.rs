@@ -1,16 +1,11 @@
 //! Incomplete factors with a threshold: their pattern and their values are found together.
 
-use std::sync::Arc;
-
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::kernels::threshold as kernels;
 use crate::launch::Queue;
 use crate::launch::queue::shape;
 use crate::operations::factor::sweeps::{Factorisation, Sweeping, Sweeps};
 use crate::operations::on_real_device;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 /// Digits that are counted at once, as in the kernels.
 const BINS: usize = 2048;

@@ -1,8 +1,5 @@
 //! Interpolation that reproduces test vectors.
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::kernels::{bamg as kernels, bamg_arrays as arrays};
 use crate::gpu::{Define, Read, literal};
 use crate::launch::Queue;
@@ -10,7 +7,7 @@ use crate::launch::queue::shape;
 use crate::operations::binned::Again;
 use crate::operations::loose::{Alone, LooseRows};
 use crate::operations::on_device;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;

@@ -1,10 +1,8 @@
 //! Products of two prolongations with short rows.
 
-use crate::arrays::Csr;
-use crate::error::Result;
 use crate::gpu::kernels::chained as kernels;
 use crate::launch::Queue;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Entries of a row of both, as in the kernel.
 const MOST: usize = 4;

@@ -1,11 +1,7 @@
 //! Prolongations of groups, and the spectral radii that their relaxation needs.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::arrays::{Csr, Pattern, Vector};
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::{radius, scattered};
 use crate::gpu::{Define, flag, kernels::smoothed as kernels};
 use crate::launch::Queue;
@@ -13,8 +9,7 @@ use crate::launch::layout::Purpose;
 use crate::launch::queue::shape;
 use crate::operations::binned::{Binned, Maker};
 use crate::operations::on_device;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Ones from each of the `block` components of a group to that of its nodes.
 pub fn constants(

@@ -1,13 +1,10 @@
 //! Prolongations of groups that reproduce vectors.
 
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::{Buffer, Executor};
 use crate::gpu::kernels::tentative as kernels;
 use crate::launch::Queue;
 use crate::operations::interpolate::smoothed::constants;
 use crate::operations::on_device;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Groups of nodes.
 #[derive(Clone, Copy, Debug)]

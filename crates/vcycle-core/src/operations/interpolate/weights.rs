@@ -1,8 +1,5 @@
 //! Prolongations for a choice of coarse unknowns.
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Define, kernels::interpolate as kernels};
 use crate::launch::Queue;
 use crate::launch::queue::{number_of, shape};
@@ -10,8 +7,7 @@ use crate::operations::binned::{Binned, Maker, Rooms};
 use crate::operations::coarsen::aggressive;
 use crate::operations::loose::Alone;
 use crate::operations::on_device;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// The mark of strong couplings in the columns of `near`.
 const STRONG: usize = 1 << 31;

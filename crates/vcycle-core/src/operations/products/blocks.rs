@@ -1,11 +1,7 @@
 //! Products of matrices in blocks: blocks are looked up, and not entry after entry.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Define, flag, kernels::block_products as kernels, literal};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
@@ -13,8 +9,7 @@ use crate::launch::layout::Layout;
 use crate::launch::strips::block_pattern;
 use crate::operations::products::factors::are_plain;
 use crate::operations::products::tables::Product;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Columns of a block that kernels have, at most.
 const LARGEST: usize = 6;

@@ -1,9 +1,8 @@
 //! The factors of a product, as kernels take them.
 
-use crate::arrays::Csr;
-use crate::error::Result;
 use crate::gpu::{Define, Passes, Read};
-use crate::scalar::{Element, Scalar};
+use crate::prelude::*;
+use crate::scalar::Element;
 
 /// `A B`, or `A B P` with a `P` that has one entry a row.
 #[derive(Clone, Copy)]

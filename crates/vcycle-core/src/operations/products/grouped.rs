@@ -1,13 +1,9 @@
 //! `R A P` for groups: a `P` with one entry a row.
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Null, Passes, Read, Write, flag, kernels::grouped as kernels, literal};
 use crate::launch::Queue;
 use crate::launch::groups::TEAM_BLOCK;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Most entries of a class of rows, as in `kernels/grouped.c`, and the threads that share a row.
 const CLASSES: [(usize, usize); 6] = [

@@ -1,13 +1,10 @@
 //! Products of sparse matrices with short rows, made by merging.
 
-use crate::arrays::Pattern;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Launch, Passes, Read, Write, flag, kernels::merged as kernels, literal};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups};
 use crate::operations::products::factors::{Factors, sums_in};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// The most rows of `B` that a row of `A` may name.
 const MOST: usize = 128;

@@ -13,17 +13,14 @@ use std::sync::OnceLock;
 use vcycle_kernels::compiled_fn;
 
 use super::on_device;
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::kernels::union;
 use crate::launch::Queue;
-use crate::scalar::Scalar;
 
 pub(crate) use self::factors::{Factors, are_plain};
 use self::grouped::{Classes, Grouped};
 pub(crate) use self::tables::Product;
 use self::words::are_long;
+use crate::prelude::*;
 
 compiled_fn! {
     /// The transpose of a matrix whose rows can be numbered.

@@ -3,17 +3,13 @@
 mod counted;
 mod once;
 
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Define, Launch, Passes, Read, flag, kernels::products as kernels};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups};
 use crate::operations::products::factors::{Factors, are_plain};
 use crate::operations::products::merged::Merged;
 use crate::operations::products::words::ByWords;
-use crate::scalar::Scalar;
-use crate::size::Size;
+use crate::prelude::*;
 
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;

@@ -1,15 +1,11 @@
 //! Rows and columns exchanged.
 
-use std::sync::Arc;
-
-use crate::arrays::{Csr, Pattern};
-use crate::error::Result;
-use crate::executor::{Buffer, Element};
+use crate::executor::Element;
 use crate::gpu::kernels::{entries, transpose as kernels};
 use crate::gpu::{Bits, Null, Read, Write, word};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, Groups};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Lengths of rows that are sorted in local memory.
 const LOCAL: usize = 2048;

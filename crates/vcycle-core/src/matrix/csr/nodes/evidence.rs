@@ -1,11 +1,9 @@
 //! What the entries of a sample of nodes say for a grouping of unknowns.
 
-use super::super::Csr;
 use super::super::norms::modulus;
 use super::LARGEST;
 use crate::communicator::Communicator;
-use crate::error::Result;
-use crate::scalar::{Field, Scalar};
+use crate::prelude::*;
 
 /// Nodes that are looked at first, and in all.
 const FIRST_LOOK: usize = 24;

@@ -1,13 +1,10 @@
 //! Matrices and vectors numbered node by node, and back.
 
-use super::super::Csr;
 use super::super::norms::modulus;
 use super::super::permute::copy_rows;
 use super::{NO_ROW, Nodes};
-use crate::error::Result;
-use crate::linop::{Size, check_size};
-use crate::scalar::{Field, Scalar};
-use crate::vector::Vector;
+use crate::linop::check_size;
+use crate::prelude::*;
 
 impl Nodes {
     /// The matrix numbered node by node. Unknowns that a node lacks are added with a diagonal entry of the

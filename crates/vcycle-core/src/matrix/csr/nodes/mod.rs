@@ -7,8 +7,7 @@ mod twins;
 use std::fmt;
 
 pub(in crate::matrix) use self::evidence::{Evidence, Labels};
-use super::Csr;
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// The place of a row that is not there: a boundary condition has removed this unknown of the node.
 const NO_ROW: u32 = u32::MAX;

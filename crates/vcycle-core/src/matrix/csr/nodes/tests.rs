@@ -1,9 +1,6 @@
 use super::super::testing::{grid, of_rows};
 use super::*;
-use crate::executor::Executor;
-use crate::linop::Size;
 use crate::matrix::Duplicates;
-use crate::vector::Vector;
 
 const SIDE: usize = 12;
 

@@ -2,10 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::super::Csr;
 use super::evidence::{Evidence, Labels};
 use super::{LARGEST, NO_ROW, Nodes, Numbering};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Rows that are looked at first, and the least share of them that must have as many twins as most.
 const SAMPLE: usize = 200;

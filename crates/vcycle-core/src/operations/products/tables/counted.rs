@@ -1,10 +1,9 @@
 //! How many entries the rows of a product have.
 
 use super::{Product, kernels};
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::literal;
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
+use crate::prelude::*;
 
 /// Products of a row are counted by so many threads.
 const WORK_THREADS: usize = 8;

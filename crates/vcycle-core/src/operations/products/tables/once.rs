@@ -1,14 +1,11 @@
 //! Products by tables in one pass: no row is counted before it is made.
 
 use super::{LOCAL_ENTRIES, Product, kernels};
-use crate::arrays::Csr;
-use crate::error::Result;
-use crate::executor::Buffer;
 use crate::gpu::{Define, Null, Passes, Write, flag};
 use crate::launch::Queue;
 use crate::launch::groups::{Group, TEAM_BLOCK};
 use crate::operations::products::factors::{Factors, sums_in};
-use crate::scalar::Scalar;
+use crate::prelude::*;
 
 /// Products for every entry that a row is expected to have; those that have more are made again.
 const PRODUCTS: usize = 8;
