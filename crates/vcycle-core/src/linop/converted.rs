@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use super::{Factory, Footprint, LinOp, Transpose, check_apply, entries};
+use super::{Factory, LinOp, Transpose, check_apply, entries};
+use crate::forward;
 use crate::prelude::*;
 
 /// An operator on vectors of `S`, used on vectors of `T`: the input is converted, the operator
@@ -56,13 +57,7 @@ impl<S: Scalar, T: Scalar> Converted<S, T> {
 type Inner<'a, S> = &'a dyn Fn(&Vector<S>, &mut Vector<S>) -> Result<()>;
 
 impl<S: Scalar, T: Scalar> LinOp<T> for Converted<S, T> {
-    fn size(&self) -> Size {
-        self.inner.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.inner.executor()
-    }
+    forward!(inner: size, executor, footprint);
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         check_apply("converted operator", self.size(), self.executor(), x, y)?;
@@ -85,10 +80,6 @@ impl<S: Scalar, T: Scalar> LinOp<T> for Converted<S, T> {
 
     fn csr(&self) -> Option<Cow<'_, Csr<T>>> {
         self.inner.csr()?.convert().ok().map(Cow::Owned)
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.inner.footprint()
     }
 }
 

@@ -3,6 +3,7 @@
 mod any_factory;
 mod converted;
 mod defaults;
+mod forward;
 mod identity;
 mod matrix_free;
 mod product;
@@ -189,20 +190,21 @@ pub struct Footprint {
 }
 
 impl Footprint {
+    /// So many bytes held, and moved by an application.
+    pub fn new(held: usize, moved: usize) -> Self {
+        Self { held, moved }
+    }
+
     /// All of them moved by an application.
     pub fn of_bytes(bytes: usize) -> Self {
-        Self {
-            held: bytes,
-            moved: bytes,
-        }
+        Self::new(bytes, bytes)
     }
 }
 
 impl std::iter::Sum for Footprint {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
-        parts.fold(Self::default(), |total, part| Self {
-            held: total.held + part.held,
-            moved: total.moved + part.moved,
+        parts.fold(Self::default(), |total, part| {
+            Self::new(total.held + part.held, total.moved + part.moved)
         })
     }
 }

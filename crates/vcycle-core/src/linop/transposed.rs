@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Footprint, LinOp, Transpose};
+use super::{LinOp, Transpose};
+use crate::forward;
 use crate::prelude::*;
 
 /// `A^T` or `A^H`, through the transposed application of `A`; nothing is stored.
@@ -21,12 +22,10 @@ impl<X: Scalar, Y: Scalar> Transposed<X, Y> {
 }
 
 impl<X: Scalar, Y: Scalar> LinOp<Y, X> for Transposed<X, Y> {
+    forward!(a: executor, footprint, is_identity);
+
     fn size(&self) -> Size {
         self.a.size().transposed()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.a.executor()
     }
 
     fn apply(&self, x: &Vector<Y>, y: &mut Vector<X>, ws: &Workspace) -> Result<()> {
@@ -56,13 +55,5 @@ impl<X: Scalar, Y: Scalar> LinOp<Y, X> for Transposed<X, Y> {
             Transpose::Conjugate => a.adjoint(),
         };
         transposed.ok()?.convert().ok().map(Cow::Owned)
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.a.footprint()
-    }
-
-    fn is_identity(&self) -> bool {
-        self.a.is_identity()
     }
 }

@@ -20,10 +20,18 @@ pub(super) fn check<X: Scalar, Y: Scalar>(
     }
 }
 
-/// The products of a [`LinOp`](crate::linop::LinOp), by `finished(x, finish, y, ws)` of the matrix; with sweeps if these
+/// Size, place and products of a [`LinOp`](crate::linop::LinOp), by `finished(x, finish, y, ws)` of the matrix; with sweeps if these
 /// are asked for.
 macro_rules! finished_products {
     ($x:ident, $y:ident) => {
+        fn size(&self) -> $crate::size::Size {
+            self.size()
+        }
+
+        fn executor(&self) -> &$crate::executor::Executor {
+            self.executor()
+        }
+
         fn apply(
             &self,
             x: &$crate::vector::Vector<$x>,

@@ -242,14 +242,6 @@ macro_rules! rowwise_operator {
         {
             $crate::matrix::finished::finished_products!(X, Y);
 
-            fn size(&self) -> $crate::size::Size {
-                self.size()
-            }
-
-            fn executor(&self) -> &$crate::executor::Executor {
-                self.executor()
-            }
-
             fn apply_transposed(
                 &self,
                 mode: $crate::linop::Transpose,

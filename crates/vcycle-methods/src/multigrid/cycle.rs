@@ -198,13 +198,7 @@ struct Twice<T: Scalar> {
 }
 
 impl<T: Scalar> LinOp<T> for Twice<T> {
-    fn size(&self) -> Size {
-        self.a.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.a.executor()
-    }
+    forward!(a: size, executor);
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         self.first.apply(b, x, ws)?;

@@ -312,13 +312,7 @@ fn stored_bytes<V: Scalar>(matrix: &Csr<V>, unit: Unit) -> usize {
 }
 
 impl<T: Scalar> LinOp<T> for Hierarchy<T> {
-    fn size(&self) -> Size {
-        self.cycle.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.cycle.executor()
-    }
+    forward!(cycle: size, executor);
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let _stage = ws.stage_of("level 0", || self.cycle.footprint().moved);

@@ -188,13 +188,7 @@ pub(super) struct Normalised<T: Scalar> {
 }
 
 impl<T: Scalar> LinOp<T> for Normalised<T> {
-    fn size(&self) -> Size {
-        self.inner.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.inner.executor()
-    }
+    forward!(inner: size, executor, label, footprint);
 
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let mut unit = ws.vector_like::<T, T>(x)?;
@@ -204,13 +198,5 @@ impl<T: Scalar> LinOp<T> for Normalised<T> {
         unit.scale(Coefficient::one().over(&norms))?;
         self.inner.apply(&unit, y, ws)?;
         y.scale(Coefficient::of(&norms))
-    }
-
-    fn label(&self) -> &'static str {
-        self.inner.label()
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.inner.footprint()
     }
 }

@@ -205,13 +205,7 @@ impl<T: Mixes<T, T>> Applied<T> {
 }
 
 impl<T: Mixes<T, T>> LinOp<T> for Applied<T> {
-    fn size(&self) -> Size {
-        self.a.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.a.executor()
-    }
+    forward!(a: size, executor);
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let mut scratch = ws.vector_like::<T, T>(b)?;

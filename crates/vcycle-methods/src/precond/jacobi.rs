@@ -248,10 +248,7 @@ impl<T: Mixes<T, T>> LinOp<T> for Diagonal<T> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint {
-            held: self.values.bytes(),
-            moved: self.values.bytes(),
-        }
+        Footprint::of_bytes(self.values.bytes())
     }
 }
 

@@ -276,13 +276,7 @@ struct Sweeps<T: Scalar> {
 }
 
 impl<T: Scalar> LinOp<T> for Sweeps<T> {
-    fn size(&self) -> Size {
-        self.once.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.once.executor()
-    }
+    forward!(once: size, executor);
 
     fn apply(&self, r: &Vector<T>, z: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         self.once.apply(r, z, ws)?;

@@ -203,13 +203,7 @@ impl<T: Scalar> Debug for Triangle<T> {
 }
 
 impl<T: Scalar> LinOp<T> for Triangle<T> {
-    fn size(&self) -> Size {
-        self.off_diagonal.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.off_diagonal.executor()
-    }
+    forward!(off_diagonal: size, executor);
 
     fn apply(&self, b: &Vector<T>, y: &mut Vector<T>, _ws: &Workspace) -> Result<()> {
         self.solve(false, b, y)
@@ -233,10 +227,7 @@ impl<T: Scalar> LinOp<T> for Triangle<T> {
             .adjoint
             .get()
             .map_or(0, |adjoint| adjoint.footprint().held);
-        Footprint {
-            held: moved + adjoint,
-            moved,
-        }
+        Footprint::new(moved + adjoint, moved)
     }
 }
 

@@ -339,9 +339,6 @@ impl<T: Scalar> LinOp<T> for Solver<T> {
 
     fn footprint(&self) -> Footprint {
         let (a, m) = (self.a.footprint(), self.preconditioner.footprint());
-        Footprint {
-            held: a.held + m.held,
-            moved: a.moved + m.moved,
-        }
+        Footprint::new(a.held + m.held, a.moved + m.moved)
     }
 }

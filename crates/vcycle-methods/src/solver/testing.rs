@@ -213,12 +213,8 @@ pub(super) fn in_single(solver: Solver<f32>) -> MatrixFree<f64> {
 pub struct Endless(pub Arc<dyn LinOp<f64>>);
 
 impl LinOp<f64> for Endless {
-    fn size(&self) -> Size {
-        self.0.size()
-    }
-    fn executor(&self) -> &Executor {
-        self.0.executor()
-    }
+    forward!(0: size, executor);
+
     fn apply(&self, r: &Vector<f64>, z: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
         loop {
             self.0.apply(r, z, ws)?;

@@ -130,9 +130,6 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> LinOp<V> for StencilMatrix<M> {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint {
-            held: self.bytes(),
-            moved: self.bytes(),
-        }
+        Footprint::of_bytes(self.bytes())
     }
 }

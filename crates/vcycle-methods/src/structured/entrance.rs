@@ -68,13 +68,7 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> Entrance<V, T> {
 }
 
 impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Entrance<V, T> {
-    fn size(&self) -> Size {
-        self.cycle.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.cycle.executor()
-    }
+    forward!(cycle: size, executor, footprint);
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         let executor = self.cycle.executor();
@@ -94,10 +88,6 @@ impl<V: Vectors + Mixes<V, V>, T: Scalar> LinOp<T> for Entrance<V, T> {
 
     fn label(&self) -> &'static str {
         "struct-mg"
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.cycle.footprint()
     }
 }
 

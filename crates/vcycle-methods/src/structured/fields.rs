@@ -73,13 +73,7 @@ impl<M: Storage> InFields<M> {
 }
 
 impl<M: Storage, V: Vectors> LinOp<V> for InFields<M> {
-    fn size(&self) -> Size {
-        self.a.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.a.executor()
-    }
+    forward!(a: size, executor);
 
     fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         self.product(&Finish::Apply, x, y, ws)
@@ -106,11 +100,7 @@ impl<M: Storage, V: Vectors> LinOp<V> for InFields<M> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes = self.a.bytes();
-        Footprint {
-            held: bytes,
-            moved: bytes,
-        }
+        Footprint::of_bytes(self.a.bytes())
     }
 }
 
@@ -122,13 +112,7 @@ pub(super) struct InRows<V: Scalar> {
 }
 
 impl<V: Scalar> LinOp<V> for InRows<V> {
-    fn size(&self) -> Size {
-        self.inner.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.inner.executor()
-    }
+    forward!(inner: size, executor, footprint);
 
     fn apply(&self, x: &Vector<V>, y: &mut Vector<V>, ws: &Workspace) -> Result<()> {
         let orders: [Reorder<V>; 2] = [to_rows, to_fields];
@@ -136,9 +120,5 @@ impl<V: Scalar> LinOp<V> for InRows<V> {
         reordered(orders, self.unknowns, x, y, ws, |x, y| {
             self.inner.apply(x, y, ws)
         })
-    }
-
-    fn footprint(&self) -> Footprint {
-        self.inner.footprint()
     }
 }

@@ -124,13 +124,7 @@ impl IslandCorrection {
 }
 
 impl LinOp<f64> for IslandCorrection {
-    fn size(&self) -> Size {
-        self.cycle.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.cycle.executor()
-    }
+    forward!(cycle: size, executor);
 
     fn apply(&self, b: &Vector<f64>, x: &mut Vector<f64>, ws: &Workspace) -> Result<()> {
         check_apply("struct-mg", self.size(), self.executor(), b, x)?;
@@ -146,10 +140,7 @@ impl LinOp<f64> for IslandCorrection {
 
     fn footprint(&self) -> Footprint {
         let (cycle, own) = (self.cycle.footprint(), self.functions.bytes());
-        Footprint {
-            held: cycle.held + own,
-            moved: cycle.moved + 2 * own,
-        }
+        Footprint::new(cycle.held + own, cycle.moved + 2 * own)
     }
 }
 

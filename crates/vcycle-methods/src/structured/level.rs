@@ -233,10 +233,7 @@ impl<M: Storage, V: Vectors + Mixes<V, V>> Operations<V> for Stored<M, V> {
     fn footprint(&self) -> Footprint {
         let passes = 1 + self.sweeps[0] + self.sweeps[1];
         let (matrix, other) = self.bytes();
-        Footprint {
-            held: matrix + other,
-            moved: passes * matrix + 2 * other,
-        }
+        Footprint::new(matrix + other, passes * matrix + 2 * other)
     }
 }
 

@@ -98,14 +98,6 @@ where
 {
     finished_products!(X, Y, relax);
 
-    fn size(&self) -> Size {
-        self.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.executor()
-    }
-
     fn stored_as(&self) -> Option<String> {
         operations::stored_as(self).ok()
     }

@@ -223,14 +223,6 @@ where
 {
     finished_products!(X, Y, relax);
 
-    fn size(&self) -> Size {
-        self.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.executor()
-    }
-
     fn apply_transposed(
         &self,
         mode: Transpose,
@@ -260,10 +252,7 @@ where
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint {
-            held: self.bytes(),
-            moved: self.local().bytes(),
-        }
+        Footprint::new(self.bytes(), self.local().bytes())
     }
 }
 

@@ -97,11 +97,7 @@ impl<V: Field, T: Mixes<T, T>> LinOp<T> for DenseLu<V> {
     }
 
     fn footprint(&self) -> Footprint {
-        let bytes = self.factors.bytes();
-        Footprint {
-            held: bytes,
-            moved: bytes,
-        }
+        Footprint::of_bytes(self.factors.bytes())
     }
 }
 

@@ -24,13 +24,7 @@ pub(super) struct Smoothed<T: Scalar> {
 }
 
 impl<T: Scalar> LinOp<T> for Smoothed<T> {
-    fn size(&self) -> Size {
-        self.a.size()
-    }
-
-    fn executor(&self) -> &Executor {
-        self.a.executor()
-    }
+    forward!(a: size, executor);
 
     fn apply(&self, b: &Vector<T>, x: &mut Vector<T>, ws: &Workspace) -> Result<()> {
         self.pre.start(self.a.as_ref(), b, x, ws)?;

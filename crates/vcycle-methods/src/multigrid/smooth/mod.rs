@@ -154,10 +154,7 @@ impl<T: Scalar> Relaxation<T> {
     /// Bytes held, and moved by all sweeps without the products with the matrix.
     pub fn footprint(&self) -> Footprint {
         let once = self.m.footprint();
-        Footprint {
-            held: once.held,
-            moved: self.sweeps * once.moved,
-        }
+        Footprint::new(once.held, self.sweeps * once.moved)
     }
 
     /// Bytes held where `other` is held already.
