@@ -8,3 +8,6 @@ pub(crate) use crate::executor::{Buffer, Executor};
 pub(crate) use crate::scalar::{Field, Kind, Mixes, Real, Scalar, bf16, c32, c64, f16};
 pub(crate) use crate::size::Size;
 pub(crate) use crate::workspace::{Scratch, Workspace};
+
+#[cfg(test)]
+pub(crate) use crate::testing::device;

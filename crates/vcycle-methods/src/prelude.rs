@@ -9,3 +9,6 @@ pub(crate) use crate::matrix::{Csr, Distributed, Pattern};
 pub(crate) use crate::scalar::{Field, Kind, Mixes, Real, Scalar, bf16, c32, c64, f16};
 pub(crate) use crate::vector::{Coefficient, Scalars, Vector};
 pub(crate) use vcycle_core::forward;
+
+#[cfg(test)]
+pub(crate) use vcycle_core::testing::device;

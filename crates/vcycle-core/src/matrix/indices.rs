@@ -38,9 +38,7 @@ mod tests {
 
     #[test]
     fn devices_convert_as_the_host_does() {
-        let Some(device) = crate::testing::device() else {
-            return;
-        };
+        let Some(device) = device() else { return };
         let wide: Vec<usize> = vec![0, 5, u32::MAX as usize - 1, 1 << 32, usize::MAX];
         let [here, there] = [Executor::reference(), device].map(|executor| {
             Buffer::from_vec(&executor, wide.clone())

@@ -212,7 +212,6 @@ impl<T: Scalar> RowKernel<T> for Mbsr<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::device;
 
     const HOST: Executor = Executor::Reference;
 

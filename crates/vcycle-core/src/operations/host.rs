@@ -103,9 +103,7 @@ mod tests {
 
     #[test]
     fn every_stage_is_reported_once_by_the_innermost_watch() {
-        let Some(device) = crate::testing::device() else {
-            return;
-        };
+        let Some(device) = device() else { return };
         on_host(&device, SOME);
         let outer = HostStages::watch();
         let inner = HostStages::watch();

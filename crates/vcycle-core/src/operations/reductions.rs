@@ -419,9 +419,7 @@ mod tests {
 
     #[test]
     fn one_pass_advances_as_three_do() {
-        let Some(executor) = crate::testing::device() else {
-            return;
-        };
+        let Some(executor) = device() else { return };
         check::<f64>(&executor);
         check::<f32>(&executor);
         check::<f16>(&executor);

@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn every_executor_multiplies_and_combines_columns() {
         let mut places = vec![Executor::cpu()];
-        places.extend(crate::testing::device());
+        places.extend(device());
         for (p, q) in [(1, 1), (3, 8), (5, 2)] {
             let known = made(&Executor::reference(), p, q);
             for executor in &places {

@@ -8,7 +8,6 @@ use crate::prelude::*;
 use crate::stop::Status;
 use BatchMethod::{Bicgstab, Cg, Direct, Gmres};
 use BatchPreconditioner::{BlockJacobi, Ilu0, Isai, Jacobi, None as Plain};
-use vcycle_core::testing::device;
 
 const ROWS: usize = 30;
 const SYSTEMS: usize = 19;

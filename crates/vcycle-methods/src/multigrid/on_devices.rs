@@ -7,7 +7,6 @@ use super::testing::{self, apply, assert_near, csr, irregular, shape, with};
 use super::{Amg, Hierarchy};
 use crate::log::{Log, Observer};
 use crate::prelude::*;
-use vcycle_core::testing::device;
 
 fn matrix(problem: &str, executor: &Executor) -> Arc<dyn LinOp<f64>> {
     Arc::new(csr(problem).copy_to(executor).unwrap())

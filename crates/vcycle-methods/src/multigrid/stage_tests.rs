@@ -6,7 +6,6 @@ use crate::multigrid::coarsen::{self, Aggregates, Splitting};
 use crate::multigrid::interpolate::{self, Truncation};
 use crate::multigrid::testing::*;
 use crate::prelude::*;
-use vcycle_core::testing::device;
 
 /// Small problems with even and uneven couplings, of one sign and of both.
 fn problems() -> Vec<Csr<f64>> {

@@ -143,7 +143,7 @@ mod tests {
         let host = smoothness(&Executor::reference());
         let falls = host.is_sorted_by(|before, after| before > after);
         assert!(falls, "{host:?}");
-        if let Some(device) = vcycle_core::testing::device() {
+        if let Some(device) = device() {
             for (here, there) in host.into_iter().zip(smoothness(&device)) {
                 assert!((here - there).abs() < 1e-6 * here, "{here} {there}");
             }

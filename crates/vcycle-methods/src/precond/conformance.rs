@@ -10,7 +10,6 @@ use crate::gallery;
 use crate::linop::MatrixFree;
 use crate::prelude::*;
 use crate::solver::Cg;
-use vcycle_core::testing::device;
 
 type Factories<T> = Vec<Box<dyn Factory<T>>>;
 

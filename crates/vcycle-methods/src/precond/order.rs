@@ -157,7 +157,6 @@ mod tests {
     use super::*;
     use crate::gallery;
     use crate::precond::testing::{convection, from_dense, red_black};
-    use vcycle_core::testing::device;
 
     #[test]
     fn a_grid_has_two_colours_and_couplings_in_one_direction_count() {

@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn sweeps_that_diverge_give_way_to_factors_without_fill() {
-        let device = vcycle_core::testing::device();
+        let device = device();
         for at in [Executor::reference()].into_iter().chain(device) {
             let a = far_from_dominant(&at, 20);
             for sweeps in [1, 5, 10] {

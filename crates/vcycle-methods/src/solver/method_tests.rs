@@ -18,9 +18,7 @@ fn host() -> Executor {
 
 fn places() -> Vec<Executor> {
     let host = [Executor::reference(), Executor::cpu()];
-    host.into_iter()
-        .chain(vcycle_core::testing::device())
-        .collect()
+    host.into_iter().chain(device()).collect()
 }
 
 /// Points along a side of a grid. A core that plays a GPU needs a second for a hundred iterations.

@@ -290,9 +290,7 @@ mod tests {
 
     #[test]
     fn devices_take_the_same_iterations() {
-        let Some(device) = vcycle_core::testing::device() else {
-            return;
-        };
+        let Some(device) = device() else { return };
         let a = testing::convection_diffusion::<f64>(&device, 8);
         compare::<f64>(&a, 20, 1e-10);
     }

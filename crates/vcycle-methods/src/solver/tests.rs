@@ -323,7 +323,7 @@ fn a_tolerance_out_of_reach_ends_at_the_limit_of_accuracy() {
 
 #[test]
 fn no_tolerance_at_all_ends_at_the_limit_of_accuracy() {
-    let device = vcycle_core::testing::device();
+    let device = device();
     for executor in executors().into_iter().chain(device) {
         let host = testing::laplacian_2d::<f64>(&Executor::reference(), 5);
         let a = Arc::new(host.copy_to(&executor).unwrap());

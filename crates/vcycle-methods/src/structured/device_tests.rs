@@ -1,7 +1,5 @@
 //! What devices make of a set-up beside what the host makes.
 
-use vcycle_core::testing::device;
-
 use super::coarsen::coarsened;
 use super::scaling::{in_range, without_root};
 use super::survey::Survey;

@@ -187,8 +187,6 @@ fn couplings_on_host(a: &StencilMatrix<f64>, sample: Vec<usize>) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use vcycle_core::testing::device;
-
     use super::*;
     use crate::gallery;
 

@@ -154,11 +154,9 @@ impl Patch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use vcycle_core::testing::device;
-
     use super::super::island_search::pair;
     use super::super::mg_tests::{is_in_boxes, jumps};
-    use super::IslandFunctions;
+    use super::*;
     use crate::multigrid::testing::assert_near;
 
     #[test]

@@ -146,8 +146,6 @@ impl LinOp<f64> for IslandCorrection {
 
 #[cfg(test)]
 mod tests {
-    use vcycle_core::testing::device;
-
     use super::super::island_search::pair;
     use super::*;
     use crate::linop::Identity;

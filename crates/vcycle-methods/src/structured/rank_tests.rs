@@ -72,9 +72,7 @@ fn same(device: Option<&Executor>, cases: &[(&[usize], &str)], options: &str) {
 
 #[test]
 fn ranks_with_devices_have_the_bits_of_one_device() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let cases: [(&[usize], &str); 4] = [
         (&[1, 3], "poisson27:6x5x13"),
         // Scaled levels of half precision; several unknowns; boxes of lines.
@@ -127,9 +125,7 @@ fn islands_are_corrected_with_the_same_bits_on_any_number_of_ranks() {
 /// Planes that are known around rows are all of a grid or some.
 #[test]
 fn ranks_with_devices_correct_islands_with_the_bits_of_one_device() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     for (planes, ranks) in [(19, 3), (80, 2)] {
         let whole = jumps([8, 6, planes], is_in_boxes).to_csr();
         let there = |ranks| applied(Some(&device), &whole, &struct_mg(SMALL_THERE), ranks);
@@ -165,7 +161,7 @@ fn k_cycles_are_the_same_to_rounding() {
             "cycle=k, gather-cells={gathered}, coarsest-cells=20, precision=dp"
         ))
     };
-    let device = vcycle_core::testing::device().map(Some);
+    let device = device().map(Some);
     for device in std::iter::once(None).chain(device) {
         let whole = gallery::build("poisson7:6x6x21", &Executor::cpu())
             .unwrap()

@@ -91,14 +91,14 @@ fn check_of<T: Scalar>(device: &Executor, tolerance: f64, steps: impl Fn(&Execut
 
 #[test]
 fn pipelined_steps_are_those_of_the_reference() {
-    let device = crate::testing::device().unwrap_or(Executor::cpu());
+    let device = device().unwrap_or(Executor::cpu());
     check_of::<f64>(&device, 1e-10, |executor| pipelined::<f64>(executor, 1));
     check_of::<c64>(&device, 1e-10, |executor| pipelined::<c64>(executor, 2));
 }
 
 #[test]
 fn devices_orthogonalise_as_the_reference_does() {
-    let device = crate::testing::device().unwrap_or(Executor::cpu());
+    let device = device().unwrap_or(Executor::cpu());
     check::<f64>(&device, Storage::Working, 1, 1e-10);
     check::<c64>(&device, Storage::Working, 1, 1e-10);
     check::<c32>(&device, Storage::Working, 2, 1e-2);

@@ -1,7 +1,5 @@
 use super::*;
 
-use crate::testing::device;
-
 #[test]
 fn offsets_are_those_of_the_host() {
     let Some(executor) = device() else { return };

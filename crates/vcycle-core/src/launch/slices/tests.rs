@@ -1,5 +1,4 @@
 use super::*;
-use crate::testing::device;
 
 fn pattern(queue: &Queue<'_>, lengths: &[usize], columns: &[u32]) -> Pattern {
     let mut offsets = vec![0];

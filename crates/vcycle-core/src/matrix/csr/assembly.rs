@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn triplets_are_summed_as_given_wherever_they_are() {
         let mut places = vec![Executor::reference(), Executor::cpu()];
-        places.extend(crate::testing::device());
+        places.extend(device());
         for size in [Size::new(60, 45), Size::new(3, 700)] {
             for count in [0, 1, 3000] {
                 let (rows, columns, values) = triplets(count, size);
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn indices_out_of_range_are_named() {
         let mut places = vec![Executor::reference()];
-        places.extend(crate::testing::device());
+        places.extend(device());
         for executor in &places {
             let list = |values: Vec<u32>| Buffer::from_vec(executor, values);
             let refuse = |rows, columns| {

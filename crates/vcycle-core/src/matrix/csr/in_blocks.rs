@@ -4,7 +4,6 @@ use super::Duplicates;
 use super::testing::{assert_near as assert_near_entries, grid, nodes, of_rows, random};
 use crate::linop::{LinOp, Sweep};
 use crate::prelude::*;
-use crate::testing::device;
 
 const HOST: Executor = Executor::Reference;
 

@@ -6,7 +6,6 @@ use super::{Duplicates, Galerkin, SpGemm, galerkin};
 use crate::launch::Queue;
 use crate::operations::products::{Factors, Product};
 use crate::prelude::*;
-use crate::testing::device;
 
 const HOST: Executor = Executor::Reference;
 

@@ -5,7 +5,6 @@ use crate::communicator::threads;
 use crate::linop::LinOp;
 use crate::matrix::csr::testing::of_rows;
 use crate::prelude::*;
-use crate::testing::device;
 
 const ROWS: usize = 40;
 

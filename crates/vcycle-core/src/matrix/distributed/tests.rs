@@ -8,7 +8,6 @@ use crate::linop::{LinOp, Transpose};
 use crate::matrix::csr::testing::{assert_same, of_rows};
 use crate::matrix::galerkin;
 use crate::prelude::*;
-use crate::testing::device;
 
 const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
 

@@ -105,7 +105,6 @@ impl<V: Field, T: Mixes<T, T>> LinOp<T> for DenseLu<V> {
 mod tests {
     use super::*;
     use crate::multigrid::testing::{self, assert_near, csr};
-    use vcycle_core::testing::device;
 
     fn solve(n: usize, values: &[f64], b: &[f64]) -> Vec<f64> {
         let b = Vector::from_column(&Executor::reference(), b.to_vec());

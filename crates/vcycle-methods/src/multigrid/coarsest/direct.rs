@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn updates_keep_order_and_fill() {
         updates_keep_order_and_fill_on(&Executor::cpu());
-        if let Some(device) = vcycle_core::testing::device() {
+        if let Some(device) = device() {
             updates_keep_order_and_fill_on(&device);
         }
     }

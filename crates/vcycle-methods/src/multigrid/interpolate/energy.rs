@@ -282,7 +282,6 @@ mod tests {
     use crate::multigrid::coarsen::{NONE, Splitting};
     use crate::multigrid::interpolate::{Bamg, bamg, smoothed, spectral_radius, testing};
     use crate::multigrid::testing::{assert_matrices_near, body};
-    use vcycle_core::testing::device;
 
     /// A body, a prolongation of its modes with more entries a row than these, which would leave nothing to choose, the
     /// coarse unknowns and the modes at these.

@@ -111,7 +111,6 @@ mod tests {
     use super::super::testing::mapped;
     use super::*;
     use crate::multigrid::testing::{assert_matrices_near, dense};
-    use vcycle_core::testing::device;
 
     fn numbers(count: usize) -> Vec<f64> {
         let number = |k: usize| ((k * k) as f64 * 0.7 + 0.3).sin().powi(3);

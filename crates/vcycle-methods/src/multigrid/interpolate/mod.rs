@@ -160,9 +160,7 @@ mod tests {
 
     #[test]
     fn complex_weights_of_devices_are_those_of_the_host() {
-        let Some(device) = vcycle_core::testing::device() else {
-            return;
-        };
+        let Some(device) = device() else { return };
         let real = gallery::build("poisson5:9", &Executor::reference())
             .unwrap()
             .matrix;

@@ -135,7 +135,7 @@ fn couplings_across_a_jump_are_weak_on_both_sides() {
 fn affinity_sees_the_direction_that_entries_hide() {
     let a = csr("aniso5:40,0.001,45");
     directions_are_seen(&a);
-    if let Some(device) = vcycle_core::testing::device() {
+    if let Some(device) = device() {
         directions_are_seen(&a.copy_to(&device).unwrap());
     }
 }
@@ -179,9 +179,7 @@ fn multigrid_by_affinity_takes_fewer_iterations_across_the_grid() {
         10 * by_affinity < 9 * by_entries,
         "{by_affinity} {by_entries}"
     );
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let spec = "aniso5:40,0.001,34.377";
     let [here, there] = [host, device].map(|on| iterations(affinity(""), spec, &on));
     assert!(here.abs_diff(there) <= 2, "{here} {there}");
@@ -189,9 +187,7 @@ fn multigrid_by_affinity_takes_fewer_iterations_across_the_grid() {
 
 #[test]
 fn devices_find_the_threshold_of_a_mean_number_of_connections() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     for spec in ["jump7:5,1e6", "aniso5:9,0.01", "convdiff7:4,100"] {
         let a = csr(spec);
         let there = a.copy_to(&device).unwrap();

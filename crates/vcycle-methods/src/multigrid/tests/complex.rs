@@ -141,9 +141,7 @@ fn solved_on(
 
 #[test]
 fn devices_solve_as_the_host_does() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let host = Executor::cpu();
     let (field, waves) = ("magnetic:20,0.05", "helmholtz:20,6,0.5");
     let (jacobi, ilu) = (Jacobi::default(), Ilu0::default());
@@ -168,9 +166,7 @@ fn devices_solve_as_the_host_does() {
 
 #[test]
 fn devices_set_up_the_levels_that_the_host_does() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     for (spec, coarsening, interpolation) in [
         ("helmholtz:20,6,0.5", "pmis", "extended+i"),
         ("magnetic:20,0.05", "pmis", "classical"),

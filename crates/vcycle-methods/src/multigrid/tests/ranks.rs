@@ -314,9 +314,7 @@ fn check_device(device: &Executor, problem: &str, text: &str, gather_rows: usize
 
 #[test]
 fn ranks_on_a_device_have_the_levels_and_iterations_of_the_host() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let narrow = "coarsening=pmis, precision=dp-sp";
     for (problem, text, gather_rows) in [
         ("poisson7:9", narrow, 0),
@@ -331,9 +329,7 @@ fn ranks_on_a_device_have_the_levels_and_iterations_of_the_host() {
 
 #[test]
 fn levels_of_ranks_with_devices_are_those_of_one_device() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     for (problem, coarsening, ranks) in [
         ("jump7:8,100", "mis2", &[1, 2, 3][..]),
         ("elasticity:6x3x3", "mis2", &[3]),

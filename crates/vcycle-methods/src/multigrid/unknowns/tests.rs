@@ -4,7 +4,6 @@ use super::*;
 use crate::gallery;
 use crate::multigrid::testing::*;
 use crate::multigrid::{Amg, Coarsening, Hierarchy};
-use vcycle_core::testing::device;
 
 /// Smoothed aggregation in which all couplings are strong.
 fn aggregation(smoother: &str) -> Amg {

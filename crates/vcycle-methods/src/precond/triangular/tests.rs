@@ -31,9 +31,7 @@ fn levels_have_the_bits_of_the_serial_solve() {
 
 #[test]
 fn devices_name_the_pivots_that_the_host_names() {
-    let Some(device) = vcycle_core::testing::device() else {
-        return;
-    };
+    let Some(device) = device() else { return };
     let a = convection::<f64>(&Executor::reference(), 12);
     let diagonal = super::super::diagonal_places(a.pattern(), "test").unwrap();
     let there = a.copy_to(&device).unwrap();

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vcycle_core::testing::device;
-
 use crate::linop::MatrixFree;
 use crate::prelude::*;
 use crate::solver::testing::{laplacian_2d, values};

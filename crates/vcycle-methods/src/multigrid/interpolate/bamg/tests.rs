@@ -1,5 +1,3 @@
-use vcycle_core::testing::device;
-
 use super::*;
 use crate::gallery;
 use crate::multigrid::coarsen::pmis;
