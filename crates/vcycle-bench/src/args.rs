@@ -31,6 +31,9 @@ struct Benchmark {
     /// Columns by table, with their formats.
     #[serde(default)]
     tables: BTreeMap<String, String>,
+    /// Problems or methods by name, separated by ` | `; with `--small` those of `small-NAME`.
+    #[serde(default)]
+    lists: BTreeMap<String, String>,
     /// Texts by name; `{rounds}` is the value of an option.
     #[serde(default)]
     notes: BTreeMap<String, String>,
@@ -197,6 +200,14 @@ impl Args {
         Table::new(&self.of.tables[name])
     }
 
+    /// The problems or methods of a list.
+    pub(crate) fn listed(&self, name: &str) -> Vec<&'static str> {
+        let small = self.given.try_get_one("small").ok().flatten() == Some(&true);
+        let small = small.then(|| self.of.lists.get(&format!("small-{name}")));
+        let list = small.flatten().unwrap_or_else(|| &self.of.lists[name]);
+        list.split(" | ").collect()
+    }
+
     /// A text with the values of options, and of further names.
     pub(crate) fn note(&self, name: &str, further: &[(&str, String)]) -> String {
         let mut text = self.of.notes[name].replace('\n', " ");
@@ -226,6 +237,8 @@ mod tests {
         assert_eq!((args.number("rtol"), args.count("rounds")), (1e-3, 3));
         assert!(args.note("end", &[]).contains("gmres:restart=7"));
         let plain = Args::parse("gpu");
+        assert_eq!(plain.listed("solve").len(), 8);
+        assert_eq!(Args::parse("gpu --small").listed("solve").len(), 6);
         assert!(plain.wants("spmv", true) && !plain.has("small"));
         let line = ["vcycle-bench", "gpu", "--only", "everything"];
         let refused = command().try_get_matches_from(line).unwrap_err();

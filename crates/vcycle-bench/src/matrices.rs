@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use vcycle::config::{Config, Solution, Wide, solve};
+use vcycle::config::{Config, Wide, solve};
 use vcycle::executor::{Executor, Workspace};
 use vcycle::io::{AnyMatrix, load_matrix};
 use vcycle::linop::LinOp;
@@ -19,31 +19,6 @@ use crate::common::Result;
 use crate::solves::total;
 use crate::table::{Cell, row};
 use crate::timing::mean;
-
-/// Matching and reordering, and preconditioners of GMRES, for matrices that are not positive definite.
-const GENERAL: [&str; 8] = [
-    "ilu0",
-    "mc64 ilu0",
-    "mc64+rcm ilu0",
-    "mc64+amd iluk:1",
-    "mc64+rcm ilut:2",
-    "mc64+amd parilut:2",
-    "mc64+amd parilut:5",
-    "mc64+amd ilut:5,1e-4",
-];
-/// The direct solver, and preconditioners of conjugate gradients.
-const DEFINITE: &str = "direct none jacobi l1-jacobi block-jacobi ssor ic0 isai:kind=spd fsai amg";
-/// Choices that a user may make without looking at the matrix.
-const SINGLE: [(&str, &str); 8] = [
-    ("direct", "none"),
-    ("cg", "amg"),
-    ("cg", "ic0"),
-    ("cg", "jacobi"),
-    ("fgmres", "amg"),
-    ("gmres", "ilu0"),
-    ("bicgstab", "ilu0"),
-    ("minres", "l1-jacobi"),
-];
 
 /// A line of the manifest: the name, and what is known of the eigenvalues.
 struct ManifestEntry {
@@ -84,11 +59,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return auto(args);
     }
     let is_general = args.has("general");
-    let methods = match is_general {
-        true => GENERAL.map(general).into_iter().collect(),
-        false => definite(),
+    let (list, method): (_, fn(&str) -> _) = match is_general {
+        true => ("general", general),
+        false => ("definite", definite),
     };
-    let methods: Vec<(String, Config)> = methods?;
+    let methods = args.listed(list).into_iter().map(method);
+    let methods = methods.collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = methods.iter().map(|(name, _)| name.as_str()).collect();
     let mut table = args.table("solves").with(2, &names);
     let mut counts: Vec<Vec<Option<f64>>> = Vec::new();
@@ -120,8 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let means = (0..names.len()).map(|method| Cell::from(ratio(method)));
         table.row(head.chain(means).collect());
     }
-    let note = if is_general { "general" } else { "definite" };
-    print_line!("{table}\n{}", args.note(note, &[]));
+    print_line!("{table}\n{}", args.note(list, &[]));
     Ok(())
 }
 
@@ -138,16 +113,13 @@ fn general(name: &str) -> Result<(String, Config)> {
     Ok((name.to_owned(), config))
 }
 
-/// The direct solver, and conjugate gradients with preconditioners.
-fn definite() -> Result<Vec<(String, Config)>> {
-    let method = |name: &str| {
-        let config = match name {
-            "direct" => "solver=direct preconditioner=none".parse(),
-            name => format!("solver=cg preconditioner={name}").parse(),
-        };
-        Ok((name.split(':').next().unwrap_or(name).to_owned(), config?))
+/// The direct solver, or conjugate gradients with a preconditioner.
+fn definite(name: &str) -> Result<(String, Config)> {
+    let config = match name {
+        "direct" => "solver=direct preconditioner=none".parse(),
+        name => format!("solver=cg preconditioner={name}").parse(),
     };
-    DEFINITE.split(' ').map(method).collect()
+    Ok((name.split(':').next().unwrap_or(name).to_owned(), config?))
 }
 
 /// The outcome of each method.
@@ -186,9 +158,8 @@ fn auto(args: &Args) -> Result<()> {
         let head = row![entry.name, rows, kind.trim()].into_iter();
         table.show_row(head.chain(cells.unwrap_or(row!["not square"])).collect());
     }
-    let single = SINGLE.map(|(solver, preconditioner)| format!("{solver}+{preconditioner}"));
     let further = [
-        ("single", single.join(", ")),
+        ("single", args.listed("single").join(", ")),
         ("auto", format!("{:.2}", totals[0])),
         ("least", format!("{:.2}", totals[1])),
         ("ratio", format!("{:.2}", totals[0] / totals[1])),
@@ -211,14 +182,15 @@ fn chosen<T: Wide + Mixes<T, T>>(
         Ok(solution) => solution,
         Err(error) => return Ok(row![error.to_string()]),
     };
-    let (single, least) = best_single(&a, &b, &solution);
+    let (outcome, config) = (&solution.outcome, &solution.config);
+    let choice = format!("{}+{}", config.solver.name(), config.preconditioner.name());
+    let (single, least) = best_single(args, &a, &b, (&choice, total(&solution)));
     totals[0] += total(&solution);
     totals[1] += least;
-    let (outcome, config) = (&solution.outcome, &solution.config);
     let messages = solution.messages.iter();
     let tried = messages.filter(|message| message.starts_with("auto:"));
     Ok(row![
-        format!("{}+{}", config.solver.name(), config.preconditioner.name()),
+        choice,
         outcome.status.to_string(),
         outcome.iterations,
         outcome.relative_residual,
@@ -229,11 +201,16 @@ fn chosen<T: Wide + Mixes<T, T>>(
     ])
 }
 
-/// The quickest single choice that solves, and its seconds; solves that take longer than `auto` are stopped.
-fn best_single<T: Wide>(a: &Arc<Csr<T>>, b: &Vector<T>, auto: &Solution<T>) -> (String, f64) {
-    let chosen = (auto.config.solver.name(), auto.config.preconditioner.name());
-    let mut best = ("none".to_owned(), total(auto));
-    for (solver, preconditioner) in SINGLE.into_iter().chain([chosen]) {
+/// The quickest single choice that solves, and its seconds, among others what `auto` chose; solves that take longer than that are stopped.
+fn best_single<T: Wide>(
+    args: &Args,
+    a: &Arc<Csr<T>>,
+    b: &Vector<T>,
+    (chosen, seconds): (&str, f64),
+) -> (String, f64) {
+    let mut best = ("none".to_owned(), seconds);
+    for choice in args.listed("single").into_iter().chain([chosen]) {
+        let (solver, preconditioner) = choice.split_once('+').unwrap_or((choice, "none"));
         let limit = best.1;
         let text = format!("solver={solver} preconditioner={preconditioner} time-limit={limit}");
         let config = text.parse::<Config>();
@@ -243,7 +220,7 @@ fn best_single<T: Wide>(a: &Arc<Csr<T>>, b: &Vector<T>, auto: &Solution<T>) -> (
         let status = solution.outcome.status;
         let solves = matches!(status, Status::Converged | Status::AccuracyLimit);
         if solves && total(&solution) < best.1 {
-            best = (format!("{solver}+{preconditioner}"), total(&solution));
+            best = (choice.to_owned(), total(&solution));
         }
     }
     best

@@ -14,8 +14,6 @@ use crate::products::random;
 use crate::table::{Report, row};
 use crate::timing::warm;
 
-const FULL: [&str; 2] = ["elasticity:60x60x60", "poisson7:128"];
-const SMALL: [&str; 1] = ["elasticity:4x4x4"];
 /// Kernels are compiled for some numbers of columns, which takes long: what matters most comes first.
 const COLUMNS: [usize; 3] = [32, 16, 8];
 
@@ -23,7 +21,12 @@ const COLUMNS: [usize; 3] = [32, 16, 8];
 pub(super) fn run(bench: &GpuBench, precisions: &[String], report: &mut Report) -> Result<()> {
     report.add("## Many right-hand sides")?;
     let mut table = bench.args.table("columns");
-    for &name in bench.of_size(&FULL, &SMALL) {
+    let columns = if bench.args.has("small") {
+        &COLUMNS[2..]
+    } else {
+        &COLUMNS
+    };
+    for name in bench.args.listed("columns") {
         for precision in precisions {
             let config = format!("solver=cg preconditioner=amg:precision={precision}");
             let config: Config = config.parse()?;
@@ -39,7 +42,7 @@ pub(super) fn run(bench: &GpuBench, precisions: &[String], report: &mut Report) 
                 })
             };
             let mut singles = Vec::new();
-            for &count in bench.of_size(&COLUMNS, &COLUMNS[2..]) {
+            for &count in columns {
                 for column in singles.len()..count {
                     let (time, solution) = best(column..column + 1)?;
                     singles.push((time, solution.outcome.iterations));
@@ -59,17 +62,6 @@ pub(super) fn run(bench: &GpuBench, precisions: &[String], report: &mut Report) 
     report.add(bench.args.note("columns", &[]))
 }
 
-const FORMAT_PROBLEMS: [&str; 9] = [
-    "elasticity:60x60x60",
-    "elasticity:120x40x40",
-    "poisson7:128",
-    "poisson27:128",
-    "jump7:128,1e6",
-    "aniso7:128,0.01",
-    "rhd-3T:64",
-    "oil-4C:48",
-    "tet:50",
-];
 /// Solves that take turns, one of which compiles kernels; the best counts.
 const FORMAT_ROUNDS: usize = 8;
 
@@ -82,7 +74,7 @@ pub(super) fn formats(bench: &GpuBench, report: &mut Report) -> Result<()> {
     let configs = configs
         .into_iter()
         .collect::<std::result::Result<Vec<Config>, _>>()?;
-    for &name in bench.of_size(&FORMAT_PROBLEMS, &["elasticity:4x4x4", "poisson7:10"]) {
+    for name in bench.args.listed("formats") {
         let mut problem = crate::problem::system(&bench.executor, name)?;
         problem.rhs.fill(1.0);
         let solved = Ready::of(&problem, &bench.executor)?.race(&configs, FORMAT_ROUNDS);

@@ -56,10 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.wants("precision", true) {
         report.add("## Mixed precision beside the papers")?;
         let line = format!("precision --device {}", bench.device.properties().name);
-        for problem in bench.of_size(
-            &["beam:o3,l3", "lshape:o3,l7"],
-            &["beam:o2,l1", "lshape:o2,l3"],
-        ) {
+        for problem in args.listed("precision") {
             report.add(precisions(&Args::parse(&line), problem)?)?;
         }
     }
@@ -91,11 +88,6 @@ impl GpuBench {
             executor: Executor::gpu(&name)?,
             device: Device::open(&name)?,
         })
-    }
-
-    /// The problems or numbers of a part, of full size or small.
-    fn of_size<'p, T>(&self, full: &'p [T], small: &'p [T]) -> &'p [T] {
-        if self.args.has("small") { small } else { full }
     }
 
     /// Milliseconds of repetitions, at least three and for a quarter of a second, the last result, and the peak of the device's memory.

@@ -18,9 +18,6 @@ use crate::timing::microseconds;
 const BEYOND_CACHES: usize = 256 << 20;
 const MOST_COPIES: usize = 32;
 
-const FULL: [&str; 4] = ["poisson7:256", "poisson27:200", "beam:o3,l3", "G2_circuit"];
-const SMALL: [&str; 4] = ["poisson7:24", "poisson27:16", "beam:o3,l1", "G2_circuit"];
-
 /// Kinds of matrices and vectors; double comes first, and cuSPARSE has the first two.
 const PRECISIONS: [Kinds; 8] = [
     kinds(F64, F64),
@@ -45,7 +42,7 @@ pub(super) fn run(bench: &GpuBench, bandwidth: f64, report: &mut Report) -> Resu
     report.add("## Sparse matrix times vector")?;
     let mut table = bench.args.table("spmv");
     let mut notes = Vec::new();
-    for name in bench.of_size(&FULL, &SMALL) {
+    for name in bench.args.listed("spmv") {
         eprintln!("products with {name}");
         let rows = match rows(bench, name) {
             Ok(rows) => rows,
@@ -57,7 +54,7 @@ pub(super) fn run(bench: &GpuBench, bandwidth: f64, report: &mut Report) -> Resu
         for one in &rows {
             let speed = one.bytes as f64 / (one.time * 1e-6);
             table.row(row![
-                *name,
+                name,
                 one.kinds[0].name(),
                 one.kinds[1].name(),
                 one.time,

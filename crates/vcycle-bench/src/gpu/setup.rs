@@ -20,22 +20,11 @@ use crate::options::multigrid;
 use crate::table::{Cell, Report, row};
 use crate::timing::median;
 
-const FULL: [&str; 6] = [
-    "poisson7:128",
-    "poisson7:256",
-    "poisson27:128",
-    "poisson27:200",
-    "jump7:128,1e6",
-    "aniso7:128,0.01",
-];
-const SMALL: [&str; 2] = ["poisson7:30", "poisson27:20"];
-const LARGE: &str = "poisson7:400";
-
 pub(crate) fn run(args: &Args) -> Result<()> {
     let bench = &GpuBench::new(args)?;
     let report = &mut Report::new(args.path("output"));
     if args.wants("setup", true) {
-        setups(bench, &names(bench, &FULL, &SMALL), report)?;
+        setups(bench, &names(bench, "setup"), report)?;
     }
     if args.wants("products", true) {
         products::run(bench, report)?;
@@ -47,17 +36,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         others::presets(bench, report)?;
     }
     if args.wants("large", false) {
-        setups(bench, &[LARGE], report)?;
+        setups(bench, &args.listed("large"), report)?;
     }
     Ok(())
 }
 
-/// The problems of `--problems`, or the default ones, of full size or `small`.
-fn names<'n>(bench: &'n GpuBench, full: &'n [&'n str], small: &'n [&'n str]) -> Vec<&'n str> {
+/// The problems of `--problems`, or those of a part.
+fn names<'n>(bench: &'n GpuBench, part: &str) -> Vec<&'n str> {
     let given = bench.args.list("problems");
     let given: Vec<&str> = given.iter().flat_map(|names| names.split(' ')).collect();
     match given.is_empty() {
-        true => bench.of_size(full, small).to_vec(),
+        true => bench.args.listed(part),
         false => given,
     }
 }

@@ -15,26 +15,6 @@ use crate::common::{Result, iterations};
 use crate::problem::BenchSystem;
 use crate::table::{Report, row};
 
-/// The last ones have a tenth of the rows of others.
-const FULL: [&str; 8] = [
-    "poisson7:128",
-    "poisson7:256",
-    "poisson27:128",
-    "poisson27:200",
-    "jump7:128,1e6",
-    "aniso7:128,0.01",
-    "poisson7:119",
-    "poisson27:93",
-];
-const SMALL: [&str; 6] = [
-    "poisson7:30",
-    "poisson27:30",
-    "jump7:20,1e6",
-    "aniso7:20,0.01",
-    "poisson7:14",
-    "poisson27:14",
-];
-
 /// The hierarchies that are timed.
 pub(super) fn hierarchies() -> Result<[(&'static str, Amg); 2]> {
     Ok([
@@ -48,7 +28,7 @@ pub(super) fn run(bench: &GpuBench, precisions: &[String], report: &mut Report) 
     // Family, hierarchy and precision, with problem, rows and milliseconds.
     let mut all: Vec<([String; 3], &str, f64, f64)> = Vec::new();
     let mut failed = Vec::new();
-    for &problem in bench.of_size(&FULL, &SMALL) {
+    for problem in bench.args.listed("solve") {
         let (system, theirs) = (bench.problem(problem)?, peers(problem));
         let rows = system.rhs.len() as f64;
         let mut table = bench.args.table("solve");

@@ -18,11 +18,6 @@ use crate::problem::BenchSystem;
 use crate::table::{Cell, Report, row};
 use crate::timing::{median, shortest};
 
-const FSAI_PROBLEMS: [&str; 3] = [
-    "elasticity:60x20x20",
-    "poisson7:100",
-    "elasticity:60x20x20,0.3,1e3",
-];
 /// Set-ups of the host of which the better counts: it has no kernels to compile first.
 const HOST_ROUNDS: usize = 2;
 /// Applications that are timed together.
@@ -39,7 +34,7 @@ pub(super) fn fsai(bench: &GpuBench, report: &mut Report) -> Result<()> {
         ("the same in single precision", single),
         ("of A", fixed),
     ];
-    for problem in names(bench, &FSAI_PROBLEMS, &["poisson7:20", "elasticity:8x4x4"]) {
+    for problem in names(bench, "fsai") {
         let mut table = bench.args.table("fsai");
         let system = bench.problem(problem)?;
         let there: Arc<dyn LinOp<f64>> = Arc::new(system.matrix.copy_to(&bench.executor)?);
@@ -88,7 +83,7 @@ const STAGES: [&str; 7] = [
 
 pub(super) fn presets(bench: &GpuBench, report: &mut Report) -> Result<()> {
     report.add("## Presets for mechanics")?;
-    for problem in names(bench, &["elasticity:55x55x55"], &["elasticity:6x4x4"]) {
+    for problem in names(bench, "presets") {
         let system = bench.problem(problem)?;
         let mut table = bench.args.table("presets").with(3, &STAGES);
         for preset in ["bamg-fsai", "mechanics"] {

@@ -12,13 +12,6 @@ use crate::gpu::{GpuBench, ROUNDS};
 use crate::table::{Report, row};
 use crate::timing::warm;
 
-const FULL: [&str; 4] = [
-    "poisson7:128",
-    "poisson27:128",
-    "beam:o3,l3",
-    "elasticity:60x20x20",
-];
-const SMALL: [&str; 2] = ["poisson7:20", "elasticity:8x4x4"];
 /// Results of more entries than this are compared by their number alone.
 const COMPARED: usize = 60_000_000;
 pub(super) fn run(bench: &GpuBench, report: &mut Report) -> Result<()> {
@@ -29,7 +22,7 @@ pub(super) fn run(bench: &GpuBench, report: &mut Report) -> Result<()> {
     }
     let mut table = bench.args.table("products");
     let mut profiles = Vec::new();
-    for problem in names(bench, &FULL, &SMALL) {
+    for problem in names(bench, "products") {
         eprintln!("{problem}, products");
         let system = bench.problem(problem)?;
         let a = system.matrix.copy_to(&bench.executor)?;
