@@ -95,12 +95,7 @@ fn results<X: Scalar, Y: Scalar>(a: &dyn LinOp<X, Y>, cols: usize) -> (Vec<Vec<Y
     (forward.to_vec(), transposed.to_vec())
 }
 
-fn check<M, X, Y>(a: &Csr<M>, cols: usize)
-where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
+fn check<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar>(a: &Csr<M>, cols: usize) {
     let expected = results::<X, Y>(a, cols);
     let threads = Executor::cpu_with_threads(2).unwrap();
     for executor in [Executor::reference(), threads] {

@@ -90,12 +90,7 @@ impl<M: Scalar> Csr<M> {
     }
 }
 
-impl<M, X, Y> LinOp<X, Y> for Csr<M>
-where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
+impl<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar> LinOp<X, Y> for Csr<M> {
     finished_products!(X, Y, relax);
 
     fn stored_as(&self) -> Option<String> {

@@ -68,12 +68,7 @@ where
         .collect()
 }
 
-fn check<M, X, Y>(a: &Csr<f64>, cols: usize)
-where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
+fn check<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar>(a: &Csr<f64>, cols: usize) {
     let expected = products::<M, X, Y>(a, &Executor::reference(), cols);
     let one = products::<M, X, Y>(a, &Executor::cpu_with_threads(1).unwrap(), cols);
     let three = products::<M, X, Y>(a, &Executor::cpu_with_threads(3).unwrap(), cols);
@@ -229,11 +224,7 @@ where
     y.to_vec().into_iter().map(Scalar::to_c64).collect()
 }
 
-fn check_sweeps<M, X>(a: &Csr<f64>, cols: usize)
-where
-    M: Mixes<X, X>,
-    X: Mixes<X, X>,
-{
+fn check_sweeps<M: Mixes<X, X>, X: Mixes<X, X>>(a: &Csr<f64>, cols: usize) {
     let expected = sweeps::<M, X>(a, &Executor::reference(), cols);
     let on = |threads| sweeps::<M, X>(a, &Executor::cpu_with_threads(threads).unwrap(), cols);
     assert_eq!(on(1), on(3), "the same bits on any number of threads");

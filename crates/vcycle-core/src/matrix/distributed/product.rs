@@ -215,12 +215,7 @@ impl<M: Scalar> Distributed<M> {
     }
 }
 
-impl<M, X, Y> LinOp<X, Y> for Distributed<M>
-where
-    M: Mixes<X, Y> + Mixes<Y, X>,
-    X: Scalar,
-    Y: Scalar,
-{
+impl<M: Mixes<X, Y> + Mixes<Y, X>, X: Scalar, Y: Scalar> LinOp<X, Y> for Distributed<M> {
     finished_products!(X, Y, relax);
 
     fn apply_transposed(
