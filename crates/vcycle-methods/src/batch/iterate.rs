@@ -4,26 +4,31 @@ use num_traits::{Float, Zero};
 
 use super::matrix::{One, add, dot, norm};
 use super::precondition::Inverse;
+use crate::dense::LeastSquares;
 use crate::prelude::*;
 use crate::stop::{Part, Status};
 
 /// What the iterations write to.
-pub(super) struct Vectors<A> {
+pub(super) struct Vectors<A: Field> {
     /// The residual they start from.
     pub(super) r: Vec<A>,
     others: [Vec<A>; 7],
-    /// The basis of GMRES.
+    /// The basis of GMRES, and its projected problem.
     basis: Vec<Vec<A>>,
+    projected: LeastSquares<A>,
 }
 
 impl<A: Field> Vectors<A> {
     /// Vectors of so many rows, and as many for a basis.
     pub(super) fn new(n: usize, basis: usize) -> Self {
         let vector = || vec![A::zero(); n];
+        let mut projected = LeastSquares::default();
+        projected.reserve(basis.saturating_sub(1));
         Self {
             r: vector(),
             others: std::array::from_fn(|_| vector()),
             basis: (0..basis).map(|_| vector()).collect(),
+            projected,
         }
     }
 }
@@ -134,65 +139,43 @@ impl<A: Field> Iteration<'_, A> {
         restart: usize,
         iterations: &mut usize,
     ) -> Option<Status> {
-        let Vectors { r, others, basis } = vectors;
-        let [z, sum, ..] = others;
+        let Vectors {
+            r,
+            others: [z, sum, ..],
+            basis,
+            projected,
+        } = vectors;
         let restart = restart.min(basis.len() - 1);
-        let start = norm(r);
-        let mut rotations: Vec<(A, A)> = Vec::with_capacity(restart);
-        // Columns of the triangular matrix, and the right-hand side of the projected problem.
-        let mut columns: Vec<Vec<A>> = Vec::with_capacity(restart);
-        let mut g = vec![A::from_f64(start)];
+        let (start, mut steps) = (norm(r), 0);
+        projected.start(A::from_f64(start));
         scaled(r, start, &mut basis[0]);
-        while columns.len() < restart && *iterations < self.most {
-            let step = columns.len();
-            self.inverse.apply(&basis[step], z);
+        while steps < restart && *iterations < self.most {
+            self.inverse.apply(&basis[steps], z);
             self.a.multiply(z, r);
-            let mut h = Vec::with_capacity(step + 2);
-            for v in &basis[..=step] {
+            for (row, v) in basis[..=steps].iter().enumerate() {
                 let part = dot(v, r);
                 add(-part, v, r);
-                h.push(part);
+                projected.set(row, part);
             }
             let length = norm(r);
-            for (k, &(c, s)) in rotations.iter().enumerate() {
-                let (upper, lower) = (h[k], h[k + 1]);
-                h[k] = c * upper + s * lower;
-                h[k + 1] = -Field::conj(s) * upper + c * lower;
-            }
-            let (c, s, pivot) = rotation(h[step], length);
-            h[step] = pivot;
-            rotations.push((c, s));
-            let last = g[step];
-            g[step] = c * last;
-            g.push(-Field::conj(s) * last);
+            projected.set(steps + 1, A::from_f64(length));
+            projected.eliminate(steps, true);
             *iterations += 1;
-            if pivot.is_zero() {
-                g.pop();
+            steps += 1;
+            let is_small = projected.residual(steps).to_f64() <= self.tolerance;
+            if is_small || length == 0.0 || projected.dimension() < steps {
                 break;
             }
-            columns.push(h);
-            let is_done = g[step + 1].modulus().to_f64() <= self.tolerance || length == 0.0;
-            if is_done {
-                break;
-            }
-            scaled(r, length, &mut basis[step + 1]);
+            scaled(r, length, &mut basis[steps]);
         }
-        let dimension = columns.len();
-        let mut y = g;
-        for row in (0..dimension).rev() {
-            for column in row + 1..dimension {
-                let known = columns[column][row] * y[column];
-                y[row] -= known;
-            }
-            y[row] /= columns[row][row];
-        }
+        projected.solve();
         sum.fill(A::zero());
-        for (v, &factor) in basis.iter().zip(&y[..dimension]) {
-            add(factor, v, sum);
+        for (step, v) in basis[..projected.dimension()].iter().enumerate() {
+            add(projected.solution(step), v, sum);
         }
         self.inverse.apply(sum, z);
         add(A::one(), z, x);
-        (dimension == 0).then_some(Status::Breakdown)
+        (projected.dimension() == 0).then_some(Status::Breakdown)
     }
 }
 
@@ -202,20 +185,4 @@ fn scaled<A: Field>(x: &[A], length: f64, y: &mut [A]) {
     for (y, &x) in y.iter_mut().zip(x) {
         *y = factor * x;
     }
-}
-
-/// The rotation that makes `(pivot, 0)` of `(upper, length)`: its cosine, its sine and the pivot.
-fn rotation<A: Field>(upper: A, length: f64) -> (A, A, A) {
-    let size = upper.modulus().to_f64();
-    let radius = Float::hypot(size, length);
-    if radius == 0.0 {
-        return (A::one(), A::zero(), A::zero());
-    }
-    if size == 0.0 {
-        return (A::zero(), A::one(), A::from_f64(length));
-    }
-    let direction = upper / A::from_f64(size);
-    let c = A::from_f64(size / radius);
-    let s = direction * A::from_f64(length / radius);
-    (c, s, direction * A::from_f64(radius))
 }

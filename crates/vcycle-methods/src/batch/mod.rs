@@ -203,7 +203,7 @@ impl BatchSolver {
 }
 
 /// What a thread needs for one system after the other.
-struct Scratch<A> {
+struct Scratch<A: Field> {
     vectors: Vectors<A>,
     inverse: Inverse<A>,
     /// Of the direct method.
