@@ -91,6 +91,7 @@ enum Part {
 }
 
 /// A stencil matrix wherever it is; vectors are unknown by unknown.
+#[derive(Clone, Copy)]
 pub struct StencilEntries<'a, M> {
     /// The cells.
     pub grid: Grid,
@@ -105,13 +106,6 @@ pub struct StencilEntries<'a, M> {
     /// The cells that are counted.
     pub own: OwnCells,
 }
-
-impl<M> Clone for StencilEntries<'_, M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<M> Copy for StencilEntries<'_, M> {}
 
 impl<'a, M: Scalar> StencilEntries<'a, M> {
     fn executor(&self) -> &'a Executor {

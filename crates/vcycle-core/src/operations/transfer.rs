@@ -12,6 +12,7 @@ use crate::prelude::*;
 use crate::reference::stencil::{Direction, TransferArrays};
 
 /// Interpolation along one axis, wherever its weights are.
+#[derive(Clone, Copy)]
 pub struct TransferWeights<'a, W> {
     /// The finer grid.
     pub fine: Grid,
@@ -22,13 +23,6 @@ pub struct TransferWeights<'a, W> {
     /// Unknown by unknown.
     pub weights: &'a Buffer<W>,
 }
-
-impl<W> Clone for TransferWeights<'_, W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<W> Copy for TransferWeights<'_, W> {}
 
 impl<'a, W: Scalar> TransferWeights<'a, W> {
     /// For kernels of the host.

@@ -200,18 +200,11 @@ pub(super) fn row_product<A: Field>(columns: &[u32], values: &[A], x: &[A]) -> A
 }
 
 /// One system of a batch.
+#[derive(Clone, Copy)]
 pub(super) struct One<'m, A> {
     pub matrix: &'m dyn BatchMatrix<A>,
     pub system: usize,
 }
-
-impl<A> Clone for One<'_, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for One<'_, A> {}
 
 impl<A: Field> One<'_, A> {
     /// `y = A x`.

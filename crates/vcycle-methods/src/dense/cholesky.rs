@@ -4,19 +4,11 @@ use crate::prelude::*;
 
 /// `A = L L^H` and the solution `y` of `L y = b`, to which a row and column of `A` are added at a
 /// time: what was factorised before stays. Numbers are formed in the order of `gpu/kernels/fsai.c`.
+#[derive(Default)]
 pub(crate) struct Cholesky<A> {
     /// The rows of `L` one after another, each up to its diagonal, whose reciprocal is stored.
     factor: Vec<A>,
     y: Vec<A>,
-}
-
-impl<A> Default for Cholesky<A> {
-    fn default() -> Self {
-        Self {
-            factor: Vec::new(),
-            y: Vec::new(),
-        }
-    }
 }
 
 impl<A: Field> Cholesky<A> {

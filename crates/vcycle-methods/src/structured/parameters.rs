@@ -7,88 +7,68 @@ use crate::multigrid::{Cycle, LevelPrecisions, LevelScaling, covers};
 use crate::precision::{Precision, Unit};
 use crate::prelude::*;
 use crate::registration::{
-    Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, preconditioner,
+    Component, Memory, MemoryOf, Need, Ranks, Registration, Support, Symmetry, parameters,
+    preconditioner,
 };
 
-/// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
-/// computed in single, inside a solver in double precision, unless said otherwise.
-///
-/// All levels are made in double precision: cells are halved along the axes they are strongly coupled
-/// along, interpolation follows the matrix, products are formed in stencil form. Then every level is
-/// scaled where its numbers leave the range of half precision, and rounded (set-up-then-scale, Zong et
-/// al. 2024). Cycles are those of all multigrid, with Gauss-Seidel in eight colours.
-///
-/// **Choose it** wherever it can be: no index is stored, and memory is what a solve waits for.
-///
-/// ```
-/// use std::sync::Arc;
-/// use vcycle::{executor::Executor, gallery, solver::{Cg, Solver}, structured::StructMg,
-///              vector::Vector};
-/// let cpu = Executor::cpu();
-/// let problem = gallery::build("poisson27:16", &cpu)?;
-/// let solver = Solver::new(Cg::default(), Arc::new(problem.matrix))?
-///     .preconditioned_by(&StructMg::default())?;
-/// let b = Vector::from_column(&cpu, problem.rhs);
-/// let mut x = Vector::zeros_like(&b)?;
-/// assert!(solver.solve(&b, &mut x)?.iterations < 12);
-/// # Ok::<(), vcycle::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct StructMg {
-    /// Of vectors and matrices, level by level, `sp/hp` say; chosen from the matrix unless given. Never wider than
-    /// the solver's own.
-    pub precision: Option<LevelPrecisions>,
-    /// What keeps levels in the range of half precision.
-    pub scaling: LevelScaling,
-    /// Matrices from this level on are stored in the precision of vectors; unless given, from the
-    /// first level where too many numbers are too small.
-    pub shift_level: Option<usize>,
-    /// What smooths.
-    pub smoother: StencilSmoother,
-    /// Sweeps before the correction.
-    pub pre_sweeps: usize,
-    /// Sweeps after the correction.
-    pub post_sweeps: usize,
-    /// Levels that have other options.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub levels: Vec<GridLevelOptions>,
-    /// How often a level visits the next one.
-    pub cycle: Cycle,
-    /// Axes along which cells are coupled less than this part of the strongest are not halved.
-    pub semicoarsening: f64,
-    /// Corrections of what is constant on islands of a coefficient that jumps, of a symmetric matrix.
-    pub islands: IslandCorrections,
-    /// Which neighbours the cells of coarse grids have.
-    pub coarse_stencil: CoarseStencil,
-    /// Up to this many cells a level is solved by a dense factorisation.
-    pub coarsest_cells: usize,
-    /// Over ranks: the first level of at most this many cells, and all below it, are those of one rank. Ranks with a device
-    /// gather levels of 20 times as many. Where they use the same device, one of them does everything, unless this is 0.
-    pub gather_cells: usize,
-    /// Cells along x, y and z; found out from the matrix unless given.
-    pub grid: Option<Grid>,
-}
-
-impl Default for StructMg {
-    fn default() -> Self {
-        Self {
-            precision: None,
-            scaling: LevelScaling::default(),
-            shift_level: None,
-            smoother: StencilSmoother::default(),
-            pre_sweeps: 2,
-            post_sweeps: 2,
-            levels: Vec::new(),
-            cycle: Cycle::default(),
-            semicoarsening: 0.5,
-            islands: IslandCorrections::default(),
-            coarse_stencil: CoarseStencil::default(),
-            coarsest_cells: 200,
-            gather_cells: 4096,
-            grid: None,
-        }
+parameters! {
+    computed
+    /// Multigrid for matrices that are stencils on a box of cells: matrices stored in half precision,
+    /// computed in single, inside a solver in double precision, unless said otherwise.
+    ///
+    /// All levels are made in double precision: cells are halved along the axes they are strongly coupled
+    /// along, interpolation follows the matrix, products are formed in stencil form. Then every level is
+    /// scaled where its numbers leave the range of half precision, and rounded (set-up-then-scale, Zong et
+    /// al. 2024). Cycles are those of all multigrid, with Gauss-Seidel in eight colours.
+    ///
+    /// **Choose it** wherever it can be: no index is stored, and memory is what a solve waits for.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use vcycle::{executor::Executor, gallery, solver::{Cg, Solver}, structured::StructMg,
+    ///              vector::Vector};
+    /// let cpu = Executor::cpu();
+    /// let problem = gallery::build("poisson27:16", &cpu)?;
+    /// let solver = Solver::new(Cg::default(), Arc::new(problem.matrix))?
+    ///     .preconditioned_by(&StructMg::default())?;
+    /// let b = Vector::from_column(&cpu, problem.rhs);
+    /// let mut x = Vector::zeros_like(&b)?;
+    /// assert!(solver.solve(&b, &mut x)?.iterations < 12);
+    /// # Ok::<(), vcycle::Error>(())
+    /// ```
+    pub struct StructMg {
+        /// Of vectors and matrices, level by level, `sp/hp` say; chosen from the matrix unless given. Never wider than
+        /// the solver's own.
+        pub precision: Option<LevelPrecisions> = None,
+        /// What keeps levels in the range of half precision.
+        pub scaling: LevelScaling = LevelScaling::default(),
+        /// Matrices from this level on are stored in the precision of vectors; unless given, from the
+        /// first level where too many numbers are too small.
+        pub shift_level: Option<usize> = None,
+        /// What smooths.
+        pub smoother: StencilSmoother = StencilSmoother::default(),
+        /// Sweeps before the correction.
+        pub pre_sweeps: usize = 2,
+        /// Sweeps after the correction.
+        pub post_sweeps: usize = 2,
+        /// Levels that have other options.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub levels: Vec<GridLevelOptions> = Vec::new(),
+        /// How often a level visits the next one.
+        pub cycle: Cycle = Cycle::default(),
+        /// Axes along which cells are coupled less than this part of the strongest are not halved.
+        pub semicoarsening: f64 = 0.5,
+        /// Corrections of what is constant on islands of a coefficient that jumps, of a symmetric matrix.
+        pub islands: IslandCorrections = IslandCorrections::default(),
+        /// Which neighbours the cells of coarse grids have.
+        pub coarse_stencil: CoarseStencil = CoarseStencil::default(),
+        /// Up to this many cells a level is solved by a dense factorisation.
+        pub coarsest_cells: usize = 200,
+        /// Over ranks: the first level of at most this many cells, and all below it, are those of one rank. Ranks with a device
+        /// gather levels of 20 times as many. Where they use the same device, one of them does everything, unless this is 0.
+        pub gather_cells: usize = 4096,
+        /// Cells along x, y and z; found out from the matrix unless given.
+        pub grid: Option<Grid> = None,
     }
 }
 

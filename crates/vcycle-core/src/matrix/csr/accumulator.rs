@@ -153,6 +153,7 @@ impl Numbers<()> for Positions {
 
 /// A row of few columns with their sums, always in order: a search from the end is quicker than a
 /// table, as what is added next mostly belongs to a column met just before.
+#[derive(Default)]
 pub struct ShortRow<V> {
     columns: [u32; LONGEST],
     values: [V; LONGEST],
@@ -161,16 +162,6 @@ pub struct ShortRow<V> {
 
 /// Of a [`ShortRow`].
 const LONGEST: usize = 32;
-
-impl<V: Value> Default for ShortRow<V> {
-    fn default() -> Self {
-        Self {
-            columns: [0; LONGEST],
-            values: [V::default(); LONGEST],
-            len: 0,
-        }
-    }
-}
 
 impl<V: Value + std::ops::AddAssign> ShortRow<V> {
     /// How many columns it can have.
