@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::band_lu::BandLu;
 use super::matrix::{BatchMatrix, One, row_product};
 use super::parameters::BatchPreconditioner;
+use crate::precond::eliminate;
 use crate::prelude::*;
 
 /// An approximate inverse of the system at hand.
@@ -24,11 +25,11 @@ pub(super) enum Inverse<A> {
 pub(super) struct Factors<A> {
     offsets: Vec<usize>,
     columns: Vec<u32>,
-    /// Where the diagonal entry of every row is; none where there is no such entry.
-    diagonal: Vec<Option<usize>>,
+    /// Where the diagonal entry of every row is, or [`NOWHERE`].
+    diagonal: Vec<usize>,
     values: Vec<A>,
-    /// Where the current row has its entry of each column.
-    places: Vec<usize>,
+    /// Of [`eliminate`].
+    places: Vec<Option<usize>>,
 }
 
 const NOWHERE: usize = usize::MAX;
@@ -120,13 +121,13 @@ impl<A: Field> Factors<A> {
         let (offsets, columns) = matrix.structure();
         let place = |row: usize| {
             let of_row = &columns[offsets[row]..offsets[row + 1]];
-            let found = of_row.binary_search(&(row as u32)).ok()?;
-            Some(offsets[row] + found)
+            let found = of_row.binary_search(&(row as u32));
+            found.map_or(NOWHERE, |found| offsets[row] + found)
         };
         Self {
             diagonal: (0..matrix.rows()).map(place).collect(),
             values: vec![A::zero(); columns.len()],
-            places: vec![NOWHERE; matrix.rows()],
+            places: vec![None; matrix.rows()],
             offsets,
             columns,
         }
@@ -135,36 +136,17 @@ impl<A: Field> Factors<A> {
     fn factorise(&mut self, a: One<'_, A>) -> Result<(), usize> {
         a.collect(&self.offsets, &self.columns, &mut self.values);
         for row in 0..self.diagonal.len() {
-            self.eliminate(row)?;
-        }
-        Ok(())
-    }
-
-    fn eliminate(&mut self, row: usize) -> Result<(), usize> {
-        let on_diagonal = self.diagonal[row].ok_or(row)?;
-        let own = self.offsets[row]..self.offsets[row + 1];
-        for place in own.clone() {
-            self.places[self.columns[place] as usize] = place;
-        }
-        for place in own.start..on_diagonal {
-            let above = self.columns[place] as usize;
-            let pivot = self.diagonal[above].ok_or(above)?;
-            let factor = self.values[place] / self.values[pivot];
-            self.values[place] = factor;
-            for other in pivot + 1..self.offsets[above + 1] {
-                let target = self.places[self.columns[other] as usize];
-                if target != NOWHERE {
-                    let value = self.values[other];
-                    self.values[target] -= factor * value;
-                }
+            if self.diagonal[row] == NOWHERE {
+                return Err(row);
+            }
+            let pattern = (&self.offsets[..], &self.columns[..], &self.diagonal[..]);
+            eliminate(row, pattern, &mut self.values, &mut self.places);
+            let pivot = self.values[self.diagonal[row]];
+            if pivot.is_zero() || !Field::is_finite(pivot) {
+                return Err(row);
             }
         }
-        own.for_each(|place| self.places[self.columns[place] as usize] = NOWHERE);
-        let pivot = self.values[on_diagonal];
-        match pivot.is_zero() || !Field::is_finite(pivot) {
-            true => Err(row),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     fn solve(&self, r: &[A], z: &mut [A]) {
@@ -172,13 +154,12 @@ impl<A: Field> Factors<A> {
         let sum = |z: &[A], places: std::ops::Range<usize>| {
             row_product(&self.columns[places.clone()], &self.values[places], z)
         };
-        let on_diagonal = |row: usize| self.diagonal[row].unwrap_or(self.offsets[row]);
         for row in 0..z.len() {
-            let below = sum(z, self.offsets[row]..on_diagonal(row));
+            let below = sum(z, self.offsets[row]..self.diagonal[row]);
             z[row] -= below;
         }
         for row in (0..z.len()).rev() {
-            let place = on_diagonal(row);
+            let place = self.diagonal[row];
             let behind = sum(z, place + 1..self.offsets[row + 1]);
             z[row] = (z[row] - behind) / self.values[place];
         }

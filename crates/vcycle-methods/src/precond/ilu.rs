@@ -110,30 +110,41 @@ pub(super) fn in_order<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Result<Vec<
 /// The same row after row.
 fn factorise<T: Scalar>(a: &Csr<T>, diagonal: &[usize]) -> Vec<T::Arith> {
     operations::on_host(a.executor(), ILU0);
-    let (pattern, columns) = (a.pattern(), a.columns());
     let mut values: Vec<T::Arith> = a.values().iter().map(|value| value.load()).collect();
-    // Where the current row has its entry of each column.
     let mut places = vec![None; diagonal.len()];
     for row in 0..diagonal.len() {
-        for place in pattern.range(row) {
-            places[columns[place] as usize] = Some(place);
-        }
-        for place in pattern.range(row).start..diagonal[row] {
-            let above = columns[place] as usize;
-            let factor = values[place] / values[diagonal[above]];
-            values[place] = factor;
-            for other in diagonal[above] + 1..pattern.range(above).end {
-                if let Some(target) = places[columns[other] as usize] {
-                    let value = values[other];
-                    values[target] -= factor * value;
-                }
-            }
-        }
-        for place in pattern.range(row) {
-            places[columns[place] as usize] = None;
-        }
+        let pattern = (a.offsets(), a.columns(), diagonal);
+        eliminate(row, pattern, &mut values, &mut places);
     }
     values
+}
+
+/// Replaces the entries of a row by those of both factors. The pattern is given by offsets, columns and places on the diagonal;
+/// `places` of columns are none before and after.
+pub(crate) fn eliminate<A: Field>(
+    row: usize,
+    (offsets, columns, diagonal): (&[usize], &[u32], &[usize]),
+    values: &mut [A],
+    places: &mut [Option<usize>],
+) {
+    let own = offsets[row]..offsets[row + 1];
+    for place in own.clone() {
+        places[columns[place] as usize] = Some(place);
+    }
+    for place in own.start..diagonal[row] {
+        let above = columns[place] as usize;
+        let factor = values[place] / values[diagonal[above]];
+        values[place] = factor;
+        for other in diagonal[above] + 1..offsets[above + 1] {
+            if let Some(target) = places[columns[other] as usize] {
+                let value = values[other];
+                values[target] -= factor * value;
+            }
+        }
+    }
+    for place in own {
+        places[columns[place] as usize] = None;
+    }
 }
 
 #[cfg(test)]

@@ -70,6 +70,7 @@ pub use block_jacobi::BlockJacobi;
 pub use chebyshev::{ChebyshevBase, ChebyshevPolynomial, Polynomial};
 pub use fsai::{Fsai, FsaiSetup};
 pub use ic::{Ic0, Ick};
+pub(crate) use ilu::eliminate;
 pub use ilu::{Ilu0, Iluk};
 pub use ilut::Ilut;
 pub use isai::{Isai, IsaiKind};

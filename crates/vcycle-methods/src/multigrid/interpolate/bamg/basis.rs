@@ -1,6 +1,7 @@
 //! Chooses, among the rows of the test vectors, a basis of nearly maximal volume.
 
 use super::super::small::{dot, largest, norm, subtract, take};
+use crate::dense;
 
 /// A row of which less than this share of the largest is left depends on those chosen.
 const DEPENDENT: f64 = 1e-8;
@@ -136,11 +137,14 @@ impl Basis {
             take(&mut left, *part, direction);
         }
         let residual = norm(&left) / norm(target).max(f64::MIN_POSITIVE);
-        let mut system: Vec<f64> = Vec::with_capacity(rank * rank);
-        for &row in &self.chosen {
-            system.extend(self.coordinates(&rows(row)));
+        let mut system = vec![0.0; rank * rank];
+        for (column, &row) in self.chosen.iter().enumerate() {
+            for (place, part) in self.coordinates(&rows(row)).enumerate() {
+                system[place * rank + column] = part;
+            }
         }
-        solve_left(rank, &mut system, &mut weights);
+        // Chosen rows are independent.
+        dense::solve(rank, &mut system, 1, &mut weights);
         (weights, residual)
     }
 }
@@ -153,27 +157,6 @@ fn solve_triangle(n: usize, lower: &[f64], x: &mut [f64]) {
             x[j] -= x[k] * lower[k * n + j];
         }
     }
-}
-
-/// `x = x B^-1` by elimination with pivoting among columns; `B` is destroyed.
-fn solve_left(n: usize, b: &mut [f64], x: &mut [f64]) {
-    // Eliminates columns of B and x alike, so that B becomes lower triangular.
-    for step in 0..n {
-        let size = |column: usize| b[step * n + column].abs();
-        let pivot = (step..n).fold(step, |best, k| if size(k) > size(best) { k } else { best });
-        for row in 0..n {
-            b.swap(row * n + step, row * n + pivot);
-        }
-        x.swap(step, pivot);
-        for column in step + 1..n {
-            let factor = b[step * n + column] / b[step * n + step];
-            for row in step..n {
-                b[row * n + column] -= factor * b[row * n + step];
-            }
-            x[column] -= factor * x[step];
-        }
-    }
-    solve_triangle(n, b, x);
 }
 
 #[cfg(test)]
