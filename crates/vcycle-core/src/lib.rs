@@ -15,6 +15,8 @@ pub mod error;
 pub mod executor;
 mod gpu;
 mod host;
+#[doc(hidden)]
+pub mod kept;
 mod launch;
 pub mod linop;
 pub mod log;

@@ -8,7 +8,7 @@ pub(crate) use crate::linop::{Factory, Footprint, LinOp, Size, Transpose};
 pub(crate) use crate::matrix::{Csr, Distributed, Pattern};
 pub(crate) use crate::scalar::{Field, Kind, Mixes, Real, Scalar, bf16, c32, c64, f16};
 pub(crate) use crate::vector::{Coefficient, Scalars, Vector};
-pub(crate) use vcycle_core::forward;
+pub(crate) use vcycle_core::{forward, kept::kept};
 
 #[cfg(test)]
 pub(crate) use vcycle_core::testing::device;

@@ -7,6 +7,7 @@ use vcycle_gpu::{Address, Memory, Owner, Readback};
 use super::events::{MemoryEvent, note};
 use crate::error::Result;
 use crate::gpu::Gpu;
+use crate::kept::kept;
 use crate::scalar::{Element, bytes, bytes_mut};
 
 /// The name of the host in events.
@@ -188,11 +189,7 @@ impl<T: Element> Mirrored<T> {
     }
 
     pub fn host(&self) -> Result<&[T]> {
-        if self.host.get().is_none() {
-            // If two threads do this at once, both have copied the same values.
-            let _ = self.host.set(self.download()?);
-        }
-        Ok(self.host.get().expect("copied just now"))
+        Ok(kept(&self.host, || self.download())?)
     }
 
     pub fn host_mut(&mut self) -> Result<&mut [T]> {

@@ -11,19 +11,13 @@ impl<T: Scalar> Csr<T> {
     pub(crate) fn placed(&self, cols: usize) -> Result<(&Layout, &Buffer<T>)> {
         let purpose = self.pattern.served(Purpose::new(size_of::<T>(), cols))?;
         let layout = self.pattern.layout(purpose)?;
-        let known = match purpose.is_wide {
-            true => self.copies.placed_wide.get().map(Box::as_ref),
-            false => self.copies.placed.get(),
+        let place = || {
+            let queue = Queue::of(self.executor()).expect("only devices have a layout");
+            layout.values(&queue, &self.pattern, &self.values)
         };
-        if let Some(values) = known {
-            return Ok((layout, values));
-        }
-        let queue = Queue::of(self.executor()).expect("only devices have a layout");
-        let values = layout.values(&queue, &self.pattern, &self.values)?;
-        // Where two threads come here at once both have made the same.
         let placed = match purpose.is_wide {
-            true => &**self.copies.placed_wide.get_or_init(|| Box::new(values)),
-            false => self.copies.placed.get_or_init(|| values),
+            true => &**kept(&self.copies.placed_wide, || Ok(Box::new(place()?)))?,
+            false => kept(&self.copies.placed, place)?,
         };
         Ok((layout, placed))
     }

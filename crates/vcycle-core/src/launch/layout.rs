@@ -135,24 +135,21 @@ impl Layouts {
         pattern: &Pattern,
         purpose: Purpose,
     ) -> Result<&Layout> {
-        let own = &self.made[purpose.place()];
-        if own.get().is_none() {
+        let make = || {
             let survey = self
                 .survey
                 .as_ref()
                 .expect("all are made where none is chosen");
             let block = self.block_for(pattern.size(), purpose);
-            let layout = match self.known().find(|other| other.block() == block) {
+            Ok(match self.known().find(|other| other.block() == block) {
                 Some(other) => Arc::clone(other),
                 None => {
                     let block = block.map(|block| (block, purpose.least_filled()));
                     Arc::new(Layout::new(queue, pattern, block, Some(survey))?)
                 }
-            };
-            // Where two threads come here at once both have made the same.
-            let _ = own.set(layout);
-        }
-        Ok(own.get().expect("made just now"))
+            })
+        };
+        Ok(kept(&self.made[purpose.place()], make)?)
     }
 
     /// The blocks that are chosen for a purpose; none where nothing is chosen, or rows are.

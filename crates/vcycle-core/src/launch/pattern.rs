@@ -10,19 +10,13 @@ use crate::arrays::Derived;
 use crate::gpu::kernels::entries as kernels;
 use crate::prelude::*;
 
-/// What is kept at a place, made at the first call.
-fn kept<T: Any + Send + Sync>(
+/// What is kept at a place, which holds one type.
+fn derived<T: Any + Send + Sync>(
     place: &OnceLock<Derived>,
     make: impl FnOnce() -> Result<T>,
 ) -> Result<&T> {
-    let kept = match place.get() {
-        Some(kept) => kept,
-        None => {
-            let made: Derived = Arc::new(make()?);
-            place.get_or_init(|| made)
-        }
-    };
-    Ok(kept.downcast_ref().expect("every place holds one type"))
+    let found = kept(place, || Ok(Arc::new(make()?) as Derived))?;
+    Ok(found.downcast_ref().expect("every place holds one type"))
 }
 
 impl Pattern {
@@ -39,7 +33,7 @@ impl Pattern {
     }
 
     fn layouts(&self, queue: &Queue<'_>) -> Result<&Layouts> {
-        kept(&self.layouts, || Layouts::new(queue, self))
+        derived(&self.layouts, || Layouts::new(queue, self))
     }
 
     /// The one that is made already for the longest values.
@@ -60,16 +54,15 @@ impl Pattern {
 
     /// Whether every row has one entry; looked for on the device that has the pattern.
     pub(crate) fn has_single_entries(&self, queue: &Queue<'_>) -> Result<bool> {
-        if let Some(&known) = self.single_entries.get() {
-            return Ok(known);
-        }
         let rows = self.size.rows;
-        let found = self.nonzeros() == rows && {
-            let mut first = queue.filled(2, u32::MAX)?;
-            kernels::check_single(rows, &self.offsets, &mut first)?.items(queue, rows + 1)?;
-            first.get(0)? == u32::MAX
+        let find = || {
+            Ok(self.nonzeros() == rows && {
+                let mut first = queue.filled(2, u32::MAX)?;
+                kernels::check_single(rows, &self.offsets, &mut first)?.items(queue, rows + 1)?;
+                first.get(0)? == u32::MAX
+            })
         };
-        Ok(*self.single_entries.get_or_init(|| found))
+        kept(&self.single_entries, find).copied()
     }
 
     /// Whether that is known already, and true.
@@ -84,13 +77,12 @@ impl Pattern {
 
     /// Whether any row is empty; looked for on the device that has the pattern.
     pub(crate) fn has_empty_rows(&self, queue: &Queue<'_>) -> Result<bool> {
-        if let Some(&known) = self.empty_rows.get() {
-            return Ok(known);
-        }
-        let (rows, mut empty) = (self.size.rows, queue.zeros::<u32>(1)?);
-        kernels::check_empty(rows, &self.offsets, &mut empty)?.items(queue, rows)?;
-        let found = empty.get(0)? != 0;
-        Ok(*self.empty_rows.get_or_init(|| found))
+        let find = || {
+            let (rows, mut empty) = (self.size.rows, queue.zeros::<u32>(1)?);
+            kernels::check_empty(rows, &self.offsets, &mut empty)?.items(queue, rows)?;
+            Ok(empty.get(0)? != 0)
+        };
+        kept(&self.empty_rows, find).copied()
     }
 
     /// Notes whether any row is empty.
@@ -100,6 +92,6 @@ impl Pattern {
 
     /// The rows grouped by their lengths, on a device.
     pub(crate) fn groups(&self, queue: &Queue<'_>) -> Result<&Groups> {
-        kept(&self.groups, || Groups::of_offsets(queue, &self.offsets))
+        derived(&self.groups, || Groups::of_offsets(queue, &self.offsets))
     }
 }

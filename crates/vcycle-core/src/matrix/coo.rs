@@ -173,14 +173,8 @@ impl<T: Scalar> Rowwise<T> for Coo<T> {
     }
 
     fn parts(&self) -> Result<Vec<Part<'_, T>>> {
-        let empty = match self.empty.get() {
-            Some(empty) => empty,
-            None => {
-                let found = Buffer::from_vec(self.executor(), self.empty_rows()?);
-                self.empty.get_or_init(|| found)
-            }
-        };
-        Ok(vec![self.part(Some(empty))])
+        let find = || Ok(Buffer::from_vec(self.executor(), self.empty_rows()?));
+        Ok(vec![self.part(Some(kept(&self.empty, find)?))])
     }
 }
 

@@ -173,11 +173,7 @@ fn transposed_anywhere<M: Mixes<X, Y>, X: Scalar, Y: Scalar>(
 
 /// The transpose, kept for the next time.
 fn kept_transpose<T: Scalar>(a: &Csr<T>) -> Result<&Csr<T>> {
-    if let Some(transposed) = a.copies.transposed.get() {
-        return Ok(transposed);
-    }
-    let transposed = Arc::new(a.transpose()?);
-    Ok(a.copies.transposed.get_or_init(|| transposed))
+    Ok(kept(&a.copies.transposed, || Ok(Arc::new(a.transpose()?)))?)
 }
 
 fn sums<'w, M: Mixes<X, Y>, X: Scalar, Y: Scalar>(

@@ -78,15 +78,13 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
     /// With the transpose, kept for the next time.
     fn kept_transpose(&self, mode: Transpose) -> Result<&Self> {
         let conjugate = mode == Transpose::Conjugate;
-        let kept = &self.transposes[usize::from(conjugate)];
-        if kept.get().is_none() {
+        let made = || {
             let mut inverse = self.inverse.to_vec();
             if conjugate {
                 let turned = |value: &mut T| *value = T::store(value.load().conj());
                 inverse.iter_mut().for_each(turned);
             }
-            // Where two threads come here at once both have made the same.
-            let _ = kept.set(Box::new(Self {
+            Ok(Box::new(Self {
                 off_diagonal: match conjugate {
                     true => self.off_diagonal.adjoint()?,
                     false => self.off_diagonal.transpose()?,
@@ -94,9 +92,9 @@ impl<T: Mixes<T, T>> FixedPoint<T> {
                 inverse: Vector::from_column(self.executor(), inverse),
                 sweeps: self.sweeps,
                 transposes: Default::default(),
-            }));
-        }
-        Ok(kept.get().expect("made just now"))
+            }))
+        };
+        Ok(kept(&self.transposes[usize::from(conjugate)], made)?)
     }
 }
 

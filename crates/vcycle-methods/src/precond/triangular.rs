@@ -111,11 +111,7 @@ impl<T: Scalar> Triangle<T> {
 
     /// The conjugate transpose, kept for the next time.
     fn kept_adjoint(&self) -> Result<&Self> {
-        if let Some(adjoint) = self.adjoint.get() {
-            return Ok(adjoint);
-        }
-        let adjoint = Box::new(self.adjoint()?);
-        Ok(self.adjoint.get_or_init(|| adjoint))
+        Ok(kept(&self.adjoint, || Ok(Box::new(self.adjoint()?)))?)
     }
 
     /// `A y = b`, or with the conjugate of `A`.

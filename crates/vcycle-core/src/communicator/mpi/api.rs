@@ -10,6 +10,7 @@ use libloading::Library;
 
 use super::library::open;
 use crate::error::{Error, Result};
+use crate::kept::kept;
 
 /// A communicator as the library knows it.
 #[derive(Clone, Copy, Debug)]
@@ -322,16 +323,13 @@ impl Api {
 
     /// The key of what is kept with communicators, which is of one type.
     fn key<K>(&self) -> Result<c_int> {
-        if let Some(&key) = self.key.get() {
-            return Ok(key);
-        }
-        let (mut key, none) = (0, std::ptr::null_mut());
-        // SAFETY: a pointer to a variable, and functions of the types that MPI asks for.
-        unsafe {
-            self.functions
-                .create_keyval(not_copied, forget::<K>, &mut key, none)
-        }?;
-        Ok(*self.key.get_or_init(|| key))
+        let make = || {
+            let (mut key, none, functions) = (0, std::ptr::null_mut(), &self.functions);
+            // SAFETY: a pointer to a variable, and functions of the types that MPI asks for.
+            unsafe { functions.create_keyval(not_copied, forget::<K>, &mut key, none) }?;
+            Ok(key)
+        };
+        kept(&self.key, make).copied()
     }
 }
 

@@ -210,15 +210,9 @@ impl<T: Scalar> Csr<T> {
     /// Of all facts, whether the matrix is symmetric, a complex one Hermitian, and whether its diagonal is positive.
     #[doc(hidden)]
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
-        let kept = &self.copies.symmetric_and_positive;
-        match kept.get() {
-            Some(&known) => Ok(known),
-            None => {
-                let find = compiled!(any T: fn(&Csr<T>) -> Result<[bool; 2]> = Csr::find_symmetric_and_positive);
-                let found = find(self)?;
-                Ok(*kept.get_or_init(|| found))
-            }
-        }
+        let find =
+            compiled!(any T: fn(&Csr<T>) -> Result<[bool; 2]> = Csr::find_symmetric_and_positive);
+        kept(&self.copies.symmetric_and_positive, || find(self)).copied()
     }
 
     fn find_symmetric_and_positive(&self) -> Result<[bool; 2]> {

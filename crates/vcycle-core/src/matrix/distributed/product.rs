@@ -24,12 +24,10 @@ impl<T: Scalar> Distributed<T> {
     }
 
     fn device_parts(&self) -> Result<&DeviceSplit<T>> {
-        if let Some(known) = self.parts.device.get() {
-            return Ok(known);
-        }
-        let there = self.with_rows_there()?;
-        let made = DeviceSplit::new(&there.local, &self.columns, there.device_shape()?)?;
-        Ok(self.parts.device.get_or_init(|| made))
+        kept(&self.parts.device, || {
+            let there = self.with_rows_there()?;
+            DeviceSplit::new(&there.local, &self.columns, there.device_shape()?)
+        })
     }
 
     fn shape(&self) -> &Shape {
@@ -41,12 +39,10 @@ impl<T: Scalar> Distributed<T> {
     }
 
     pub(super) fn device_shape(&self) -> Result<&DeviceShape> {
-        if let Some(known) = self.shapes.device.get() {
-            return Ok(known);
-        }
-        let there = self.with_rows_there()?;
-        let made = DeviceShape::new(there.local.pattern(), &self.columns, &self.executor)?;
-        Ok(self.shapes.device.get_or_init(|| made))
+        kept(&self.shapes.device, || {
+            let there = self.with_rows_there()?;
+            DeviceShape::new(there.local.pattern(), &self.columns, &self.executor)
+        })
     }
 
     /// Makes what products take, so that the first one does not wait for it.

@@ -14,14 +14,8 @@ use crate::reference::csr::CsrArrays;
 impl<T: Scalar> Distributed<T> {
     /// Whether it is symmetric, Hermitian where it is complex, and whether its diagonal is positive: on all ranks. All ranks call it together.
     pub fn symmetric_and_positive(&self) -> Result<[bool; 2]> {
-        match self.definite.get() {
-            Some(known) => Ok(*known),
-            None => {
-                compiled!(any T: fn(&Distributed<T>) -> Result<[bool; 2]> = Distributed::find_symmetric_and_positive)(
-                    self,
-                )
-            }
-        }
+        let find = compiled!(any T: fn(&Distributed<T>) -> Result<[bool; 2]> = Distributed::find_symmetric_and_positive);
+        kept(&self.definite, || find(self)).copied()
     }
 
     fn find_symmetric_and_positive(&self) -> Result<[bool; 2]> {
@@ -46,8 +40,7 @@ impl<T: Scalar> Distributed<T> {
             let mut parts = self.local.map_pieces(below).into_iter();
             symmetric = !self.team().any(parts.any(|seen| seen.not_hermitian > 0))?;
         }
-        let found = [symmetric, not_positive == 0.0];
-        Ok(*self.definite.get_or_init(|| found))
+        Ok([symmetric, not_positive == 0.0])
     }
 }
 

@@ -26,14 +26,11 @@ pub struct BatchArrays<T> {
 impl<T: Scalar> BatchArrays<T> {
     /// Values of narrow bands with systems side by side: diagonal after diagonal of a row, row after row.
     pub(super) fn side_by_side(&self, diagonals: &Diagonals) -> Result<&Buffer<T>> {
-        if self.side_by_side.get().is_none() {
+        kept(&self.side_by_side, || {
             let (rows, apart) = (self.pattern.rows, self.pattern.rows * self.pattern.width);
             let (wide, places) = (2 * diagonals.half + 1, Some(&diagonals.places));
-            let made = interleaved(&self.values, (self.systems, rows), (wide, apart), places)?;
-            // Where two threads come here at once both have made the same.
-            let _ = self.side_by_side.set(made);
-        }
-        Ok(self.side_by_side.get().expect("made just now"))
+            interleaved(&self.values, (self.systems, rows), (wide, apart), places)
+        })
     }
 }
 

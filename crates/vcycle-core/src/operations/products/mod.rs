@@ -96,18 +96,14 @@ pub(crate) struct Kept(OnceLock<Option<Classes>>);
 /// The values of `R A P`, whose pattern is known, with what is known of the patterns of all three; for `P` with one
 /// entry a row.
 pub(crate) fn fused_values<T: Scalar>(
-    kept: &Kept,
+    known: &Kept,
     patterns: (&Pattern, &Pattern, &Pattern),
     (r, a, p): (&Csr<T>, &Csr<T>, &Csr<T>),
     coarse: &Pattern,
 ) -> Result<Option<Buffer<T>>> {
     on_device(coarse.executor(), |queue| {
         let grouped = Grouped { queue, r, a, p };
-        if kept.0.get().is_none() {
-            // Where two threads come here at once both have found the same.
-            let _ = kept.0.set(grouped.classes()?);
-        }
-        if let Some(Some(classes)) = kept.0.get() {
+        if let Some(classes) = kept(&known.0, || grouped.classes())? {
             return grouped.renewed(classes, coarse);
         }
         let product = Product::fused(queue, patterns.0, patterns.1, patterns.2)?;
