@@ -164,10 +164,11 @@ impl<T: Scalar> Packed<T> {
             _ => Storage::Working,
         };
         if T::KIND.is_complex() && !matches!(storage, Storage::Working | Storage::Sp) {
-            return Err(Error::Unsupported {
-                component: format!("a basis in {}", storage.name()),
-                operation: "complex numbers; sp has them".to_owned(),
-            });
+            let component = format!("a basis in {}", storage.name());
+            return Err(Error::unsupported(
+                component,
+                "complex numbers; sp has them",
+            ));
         }
         if storage != self.storage {
             self.segments.clear();

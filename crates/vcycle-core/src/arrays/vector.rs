@@ -83,10 +83,8 @@ impl<T: Scalar> Vector<T> {
     /// Many columns that are in the memory of an executor already, row after row.
     pub fn from_buffer(cols: usize, values: Buffer<T>) -> Result<Self> {
         if cols == 0 || !values.len().is_multiple_of(cols) {
-            return Err(Error::InvalidStructure {
-                format: "vector",
-                reason: format!("{} values do not fill {cols} columns", values.len()),
-            });
+            let reason = format!("{} values do not fill {cols} columns", values.len());
+            return Err(Error::structure("vector", reason));
         }
         Ok(Self {
             rows: values.len() / cols,

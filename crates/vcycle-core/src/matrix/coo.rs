@@ -86,10 +86,8 @@ impl<T: Scalar> Coo<T> {
         values: Vec<T>,
     ) -> Result<Self> {
         if size.rows > u32::MAX as usize {
-            return Err(Error::InvalidStructure {
-                format: "coo",
-                reason: format!("{} rows do not fit 32-bit indices", size.rows),
-            });
+            let reason = format!("{} rows do not fit 32-bit indices", size.rows);
+            return Err(Error::structure("coo", reason));
         }
         let before = |row: usize| rows.partition_point(|&r| (r as usize) < row) + row;
         Ok(Self {

@@ -33,10 +33,8 @@ impl<T: Scalar> Dense<T> {
     /// When their number is not that of the matrix.
     pub fn from_rows(executor: &Executor, size: Size, values: Vec<T>) -> Result<Self> {
         if size.rows.checked_mul(size.cols) != Some(values.len()) {
-            return Err(Error::InvalidStructure {
-                format: "dense",
-                reason: format!("{} values for a matrix of {size}", values.len()),
-            });
+            let reason = format!("{} values for a matrix of {size}", values.len());
+            return Err(Error::structure("dense", reason));
         }
         Self::from_buffer(size, Buffer::from_vec(executor, values))
     }
@@ -48,10 +46,8 @@ impl<T: Scalar> Dense<T> {
     #[doc(hidden)]
     pub fn from_buffer(size: Size, values: Buffer<T>) -> Result<Self> {
         if size.cols > u32::MAX as usize {
-            return Err(Error::InvalidStructure {
-                format: "dense",
-                reason: format!("{} columns do not fit 32-bit indices", size.cols),
-            });
+            let reason = format!("{} columns do not fit 32-bit indices", size.cols);
+            return Err(Error::structure("dense", reason));
         }
         Ok(Self {
             size,

@@ -129,10 +129,9 @@ pub(super) fn check_over_ranks(
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
         _ => others.concat(),
     };
-    Err(Error::Unsupported {
-        component: format!("the {family} `{stage}`"),
-        operation: format!("matrices that several ranks share; use {instead}"),
-    })
+    let component = format!("the {family} `{stage}`");
+    let operation = format!("matrices that several ranks share; use {instead}");
+    Err(Error::unsupported(component, operation))
 }
 
 /// What users may do with a family of stages, beside those of the library that have `names`.

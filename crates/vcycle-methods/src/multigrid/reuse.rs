@@ -298,10 +298,8 @@ impl Setup {
         let differs = |row: &usize| columns(kept, *row) != columns(pattern, *row);
         let row = (0..pattern.size().rows).find(differs).filter(|_| alike);
         let rows = row.map_or("own rows have".to_owned(), |row| format!("row {row} has"));
-        Err(Error::InvalidStructure {
-            format: operation,
-            reason: format!("{rows} not the pattern of the matrix that was set up"),
-        })
+        let reason = format!("{rows} not the pattern of the matrix that was set up");
+        Err(Error::structure(operation, reason))
     }
 
     /// The levels that the transfer operators lead to.

@@ -64,10 +64,10 @@ fn factorised<T: Mixes<T, T>>(
     _blocks: Arc<dyn LinOp<T>>,
     _ws: &Workspace,
 ) -> Result<Arc<dyn LinOp<T>>> {
-    Err(Error::Unsupported {
-        component: "this build".to_owned(),
-        operation: "the sparse factorisation of blocks".to_owned(),
-    })
+    Err(Error::unsupported(
+        "this build",
+        "the sparse factorisation of blocks",
+    ))
 }
 
 #[cfg(all(test, feature = "direct"))]

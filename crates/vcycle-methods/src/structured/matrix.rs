@@ -80,10 +80,8 @@ impl<T: Storage> StencilMatrix<T> {
         }
         let expected = grid.cells() * stencil.points() * unknowns * unknowns;
         if values.len() != expected {
-            return Err(Error::InvalidStructure {
-                format: "stencil matrix",
-                reason: format!("{} values for {expected} entries", values.len()),
-            });
+            let reason = format!("{} values for {expected} entries", values.len());
+            return Err(Error::structure("stencil matrix", reason));
         }
         let values = Buffer::from_vec(executor, values);
         Ok(Self::of_buffer(grid, stencil, unknowns, values))

@@ -77,10 +77,10 @@ impl<M: Storage> StencilMatrix<M> {
     ) -> Result<()> {
         check_apply("gauss-seidel", self.size(), self.executor(), b, x)?;
         if b.cols() != 1 {
-            return Err(Error::Unsupported {
-                component: "gauss-seidel on a stencil".to_owned(),
-                operation: "several columns at once".to_owned(),
-            });
+            return Err(Error::unsupported(
+                "gauss-seidel on a stencil",
+                "several columns at once",
+            ));
         }
         as_fields(self.unknowns(), b, (x, sweep.1), ws, |b, x| {
             self.sweep(sweep, b, x, ws)

@@ -36,10 +36,8 @@ impl Assembly {
     pub fn new(size: Size, rows: &Buffer<u32>, columns: &Buffer<u32>) -> Result<Self> {
         rows.executor().check_same(columns.executor(), "assembly")?;
         if rows.len() != columns.len() || rows.len() >= u32::MAX as usize {
-            return Err(Error::InvalidStructure {
-                format: "triplets",
-                reason: format!("{} rows, {} columns", rows.len(), columns.len()),
-            });
+            let reason = format!("{} rows, {} columns", rows.len(), columns.len());
+            return Err(Error::structure("triplets", reason));
         }
         check("row", rows, size.rows)?;
         check("column", columns, size.cols)?;
@@ -69,10 +67,8 @@ impl Assembly {
             .executor()
             .check_same(values.executor(), "assembly")?;
         if here != expected {
-            return Err(Error::InvalidStructure {
-                format: "triplets",
-                reason: format!("{here} values for {expected} rows and columns"),
-            });
+            let reason = format!("{here} values for {expected} rows and columns");
+            return Err(Error::structure("triplets", reason));
         }
         if let Some(sums) = assembly::sums(&self.order, &self.starts, values)? {
             return Ok(Csr::of_buffers(&self.pattern, sums));

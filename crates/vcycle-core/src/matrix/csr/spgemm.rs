@@ -122,10 +122,8 @@ pub(super) fn check_pattern(which: &str, expected: &Pattern, found: &Pattern) ->
     if expected.same_as(found) {
         return Ok(());
     }
-    Err(Error::InvalidStructure {
-        format: "csr",
-        reason: format!("the {which} has not the pattern of the symbolic product"),
-    })
+    let reason = format!("the {which} has not the pattern of the symbolic product");
+    Err(Error::structure("csr", reason))
 }
 
 /// Bounds of row ranges of `A B` with about equal numbers of multiplications, if the rows of `B` are about

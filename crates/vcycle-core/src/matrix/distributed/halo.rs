@@ -178,10 +178,8 @@ impl Halo {
 fn check(numbering: &LocalNumbers, partition: &Partition) -> Result<()> {
     let last = numbering.others().last();
     if let Some(&row) = last.filter(|&&last| last >= partition.total()) {
-        return Err(Error::InvalidStructure {
-            format: "distributed",
-            reason: format!("column {row} is outside 0..{}", partition.total()),
-        });
+        let reason = format!("column {row} is outside 0..{}", partition.total());
+        return Err(Error::structure("distributed", reason));
     }
     if u32::try_from(numbering.len()).is_err() {
         let reason = "a rank has and refers to more than 4294967295 rows: use more ranks";

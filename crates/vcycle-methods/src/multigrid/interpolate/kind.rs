@@ -106,10 +106,10 @@ impl Interpolation {
             .is_some_and(InterpolationMethod::takes_complex)
         {
             true => Ok(()),
-            false => Err(Error::Unsupported {
-                component: format!("interpolation `{self}`"),
-                operation: "complex matrices".to_owned(),
-            }),
+            false => Err(Error::unsupported(
+                format!("interpolation `{self}`"),
+                "complex matrices",
+            )),
         }
     }
 

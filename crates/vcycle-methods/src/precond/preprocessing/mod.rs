@@ -300,10 +300,10 @@ use crate::matrix::nested_dissection;
 
 #[cfg(not(feature = "metis"))]
 fn nested_dissection(_: &Pattern) -> Result<Permutation> {
-    Err(Error::Unsupported {
-        component: "this build, which has no METIS,".to_owned(),
-        operation: "reordering by nd".to_owned(),
-    })
+    Err(Error::unsupported(
+        "this build, which has no METIS,",
+        "reordering by nd",
+    ))
 }
 
 #[cfg(not(feature = "direct"))]
