@@ -1,24 +1,20 @@
 //! `vcycle-bench batch`: many small systems at once beside a loop of the single solver and the solvers of NVIDIA.
 
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Instant;
 
 use vcycle::batch::{
     BatchCsr, BatchMatrix, BatchMethod, BatchOutcome, BatchPreconditioner, BatchSolver, DeviceBatch,
 };
-use vcycle::executor::{Buffer, Executor, Workspace};
+use vcycle::executor::Buffer;
 use vcycle::linop::Size;
-use vcycle::matrix::{Csr, Duplicates};
+use vcycle::matrix::Duplicates;
 use vcycle::precond::Jacobi;
 use vcycle::solver::{Bicgstab, Solver};
 use vcycle::stop::Stop;
-use vcycle::vector::Vector;
 
-use crate::args::Args;
-use crate::common::Result;
 use crate::install;
-use crate::table::row;
+use crate::prelude::*;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let (systems, runs) = (args.count("systems"), args.count("runs"));

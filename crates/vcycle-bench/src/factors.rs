@@ -2,19 +2,14 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use vcycle::config::PreconditionerConfig;
-use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::{Factory, LinOp};
+use vcycle::linop::Factory;
 use vcycle::log::{Log, Profile};
 use vcycle::solver::Direct;
-use vcycle::vector::Vector;
 
-use crate::args::Args;
-use crate::common::Result;
+use crate::prelude::*;
 use crate::problem::{matrix, residual};
-use crate::table::{Report, Table, row};
 use crate::timing::warm;
 
 pub(crate) fn run(args: &Args) -> Result<()> {

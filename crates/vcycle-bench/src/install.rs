@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::Result;
+use crate::prelude::*;
 
 /// Makes the virtual environment unless it is there and installs packages from PyPI into it;
 /// returns its interpreter.

@@ -23,6 +23,7 @@ mod matrices;
 mod mkl;
 mod options;
 mod peers;
+mod prelude;
 mod problem;
 mod products;
 mod published;

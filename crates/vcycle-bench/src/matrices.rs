@@ -3,21 +3,14 @@
 //! factorisations.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use vcycle::config::{Config, Wide, solve};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{Wide, solve};
 use vcycle::io::{AnyMatrix, load_matrix};
-use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
-use vcycle::scalar::{Mixes, c64};
+use vcycle::scalar::c64;
 use vcycle::stop::Status;
-use vcycle::vector::Vector;
 
-use crate::args::Args;
-use crate::common::Result;
+use crate::prelude::*;
 use crate::solves::total;
-use crate::table::{Cell, row};
 use crate::timing::mean;
 
 /// A line of the manifest: the name, and what is known of the eigenvalues.

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::common::{Folder, Result};
+use crate::common::Folder;
+use crate::prelude::*;
 use crate::problem::BenchSystem;
 use crate::system_file;
 use crate::timing::Candidate;

@@ -1,10 +1,10 @@
 //! Configurations put together from the tables of data files.
 
 use serde_json::{Map, Value};
-use vcycle::config::{Config, PreconditionerConfig, Preset};
+use vcycle::config::{PreconditionerConfig, Preset};
 use vcycle::multigrid::Amg;
 
-use crate::common::Result;
+use crate::prelude::*;
 
 /// Options in the words of configurations; `preset` names one to begin with, and `"unset"` takes an option back.
 pub(crate) type Options = Map<String, Value>;

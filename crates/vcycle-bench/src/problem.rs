@@ -1,18 +1,13 @@
 //! The systems of the benchmarks.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use vcycle::config::{Config, Solution, System, solve_system};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{Solution, System, solve_system};
 use vcycle::gallery;
 use vcycle::io::{AnyMatrix, load_matrix};
-use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
 use vcycle::multigrid::NearNullspace;
-use vcycle::vector::Vector;
 
-use crate::common::Result;
+use crate::prelude::*;
 
 /// A linear system, with what a solver may want to know of it.
 pub(crate) struct BenchSystem {

@@ -2,13 +2,9 @@
 
 use std::ops::Range;
 
-use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
-use vcycle::scalar::{Kind, Scalar, bf16, f16};
-use vcycle::vector::Vector;
+use vcycle::scalar::{bf16, f16};
 
-use crate::common::Result;
+use crate::prelude::*;
 use crate::timing::Work;
 
 /// The kinds of a matrix, of what it is multiplied with, and of the product.

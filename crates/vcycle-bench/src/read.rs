@@ -4,12 +4,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use vcycle::executor::Executor;
 use vcycle::io::{load_matrix, write_matrix};
 
-use crate::args::Args;
-use crate::common::{Folder, Result};
-use crate::table::row;
+use crate::common::Folder;
+use crate::prelude::*;
 use crate::{install, problem};
 
 const SCIPY: &str = include_str!("../peers/read_mtx.py");

@@ -1,16 +1,10 @@
 //! Sequences of systems: set-ups and spaces that are kept.
 
-use std::sync::Arc;
+use vcycle::config::{Sequence, Solution, System, solve_system};
 
-use vcycle::config::{Config, Sequence, Solution, System, solve_system};
-use vcycle::executor::{Executor, Workspace};
-use vcycle::matrix::Csr;
-use vcycle::vector::Vector;
-
-use crate::args::Args;
-use crate::common::{Result, iterations};
+use crate::common::iterations;
+use crate::prelude::*;
 use crate::problem::{BenchSystem, matrix, system};
-use crate::table::row;
 
 /// `vcycle-bench reuse`: a new set-up beside one that is reused for new values.
 pub(crate) fn reuse(args: &Args) -> Result<()> {

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use vcycle::config::{Config, PreconditionerConfig, Solution};
+use vcycle::config::{PreconditionerConfig, Solution};
 use vcycle::multigrid::{Report, StageTime};
 use vcycle::vector::Storage;
 
-use crate::args::Args;
-use crate::common::{Result, iterations};
+use crate::common::iterations;
 use crate::options;
+use crate::prelude::*;
 use crate::problem::{Ready, Tried};
 use crate::published::mixed_precision;
-use crate::table::Cell;
 
 /// A quantity of a solve by its name; factors are those to the first solve. Zero where a solve was refused.
 pub(crate) fn quantity(of: &str, one: &Tried, first: &Tried) -> Option<f64> {

@@ -3,18 +3,14 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::LinOp;
 use vcycle::scalar::Kind::{Bf16, F16, F32, F64};
-use vcycle::vector::Vector;
 
-use crate::args::Args;
-use crate::common::{Result, short};
+use crate::common::short;
 use crate::install;
 use crate::mkl::{self, Mkl};
+use crate::prelude::*;
 use crate::problem::{self, BenchSystem};
 use crate::products::{Kinds, kinds, product, ramp};
-use crate::table::row;
 use crate::timing::{Candidate, race};
 use crate::triad::{Triad, pool};
 

@@ -4,10 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use vcycle::executor::Executor;
-
-use crate::args::Args;
-use crate::common::Result;
+use crate::prelude::*;
 use crate::problem::{self, BenchSystem};
 
 /// `vcycle-bench system`: a problem as a file for the programs of peers, and the residual of what they leave.
@@ -78,7 +75,6 @@ pub(crate) fn residual(path: &Path, system: &BenchSystem) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
-    use vcycle::matrix::Csr;
     use vcycle::multigrid::NearNullspace;
 
     use super::*;

@@ -1,12 +1,10 @@
 //! Fair comparisons on a shared machine.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use vcycle::executor::Executor;
 use vcycle_gpu::{Device, Graph};
 
-use crate::common::Result;
+use crate::prelude::*;
 
 /// Something that can be timed: repeats its work for about the given seconds, at least once, and
 /// returns the best time of one repetition.

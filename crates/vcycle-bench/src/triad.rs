@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::common::Result;
+use crate::prelude::*;
 use crate::timing::Candidate;
 
 /// Values in each of the three arrays: 512 MiB, more than any last-level cache in use.

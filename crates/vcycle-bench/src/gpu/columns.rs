@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
-use vcycle::config::{Config, Prepared, System};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{Prepared, System};
 use vcycle::gallery;
-use vcycle::vector::Vector;
 
 use super::{GpuBench, ROUNDS};
-use crate::common::{Result, iterations};
+use crate::common::iterations;
+use crate::prelude::*;
 use crate::problem::Ready;
 use crate::products::random;
-use crate::table::{Report, row};
 use crate::timing::warm;
 
 /// Kernels are compiled for some numbers of columns, which takes long: what matters most comes first.

@@ -4,20 +4,17 @@ mod api;
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::Arc;
 
 use libloading::Library;
-use vcycle::executor::Executor;
 use vcycle::linop::Size;
-use vcycle::matrix::{Csr, Duplicates};
-use vcycle::scalar::Scalar;
+use vcycle::matrix::Duplicates;
 use vcycle_gpu::{Device, Memory};
 
 use self::api::{
     ALGORITHMS, BASE_ZERO, Functions, INDEX_32, NOT_TRANSPOSED, Opaque, PRODUCT_ALGORITHM,
     Preprocess, open,
 };
-use crate::common::Result;
+use crate::prelude::*;
 use crate::timing::microseconds;
 
 /// Precisions that are compared.

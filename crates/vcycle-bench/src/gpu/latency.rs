@@ -5,10 +5,9 @@ use std::process::Command;
 use vcycle_gpu::{Argument, Shape, Source};
 
 use super::{GpuBench, products, solve};
-use crate::args::Args;
-use crate::common::{Folder, Result};
+use crate::common::Folder;
+use crate::prelude::*;
 use crate::solves::precisions;
-use crate::table::{Report, row};
 use crate::timing::shortest;
 
 const NOTHING: &str = r#"

@@ -7,22 +7,15 @@ mod products;
 pub(crate) mod setup;
 mod solve;
 
-use std::sync::Arc;
-
-use vcycle::executor::Executor;
-use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, Hierarchy};
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::{Outcome, Stop};
-use vcycle::vector::Vector;
 use vcycle_gpu::{Device, discover};
 
-use crate::args::Args;
-use crate::common::Result;
 use crate::options::multigrid;
+use crate::prelude::*;
 use crate::problem::{self, BenchSystem};
 use crate::solves::precisions;
-use crate::table::Report;
 use crate::timing::{repeated, warm};
 
 pub(crate) fn run(args: &Args) -> Result<()> {

@@ -1,17 +1,11 @@
 //! Sparse matrix times vector in all precisions, beside cuSPARSE.
 
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
 use vcycle::scalar::Kind::{Bf16, F16, F32, F64};
-use vcycle::scalar::{Mixes, Scalar};
-use vcycle::vector::Vector;
 
 use super::GpuBench;
 use super::cusparse::{Cusparse, CusparseReal};
-use crate::common::Result;
+use crate::prelude::*;
 use crate::products::{Kinds, kinds, product, ramp};
-use crate::table::{Report, row};
 use crate::timing::microseconds;
 
 /// Copies of the operands that take turns are together larger than this, and so than any cache.
@@ -147,8 +141,6 @@ fn same<V: Scalar>(found: &[V], expected: &[V]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use vcycle::executor::Executor;
-
     use super::*;
 
     #[test]

@@ -4,20 +4,12 @@
 mod others;
 mod products;
 
-use std::sync::Arc;
-
-use vcycle::config::{self, Config};
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
+use vcycle::config;
 use vcycle::multigrid::{Amg, Report as Levels, StageTime};
-use vcycle::vector::Vector;
 
 use super::{GpuBench, classical, peers};
-use crate::args::Args;
-use crate::common::Result;
 use crate::options::multigrid;
-use crate::table::{Cell, Report, row};
+use crate::prelude::*;
 use crate::timing::median;
 
 pub(crate) fn run(args: &Args) -> Result<()> {

@@ -1,19 +1,15 @@
 //! The solve phase of multigrid.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
 use vcycle::multigrid::{Amg, LevelScaling, Setup};
 use vcycle::solver::Solver;
-use vcycle::vector::Vector;
 use vcycle_gpu::Counts;
 
 use super::{GpuBench, ROUNDS, classical, peers};
-use crate::common::{Result, iterations};
+use crate::common::iterations;
+use crate::prelude::*;
 use crate::problem::BenchSystem;
-use crate::table::{Report, row};
 
 /// The hierarchies that are timed.
 pub(super) fn hierarchies() -> Result<[(&'static str, Amg); 2]> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::common::Result;
+use crate::prelude::*;
 
 /// vcycle as it chooses by itself.
 pub(super) const OURS: &str = "vcycle";

@@ -5,18 +5,14 @@ mod program;
 mod race;
 mod report;
 
-use std::sync::Arc;
-
-use vcycle::executor::Executor;
-
 pub(crate) use self::measurement::Measurement;
 pub(crate) use self::program::{Library, Peer, ProgramPlaces};
 use self::race::{Files, Program, race};
 use self::report::PeerGroup;
-use crate::args::Args;
-use crate::common::{Result, cores, short};
+use crate::common::{cores, short};
+use crate::prelude::*;
 use crate::problem::{self, BenchSystem};
-use crate::table::{row, write};
+use crate::table::write;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let groups = match args.path("from") {

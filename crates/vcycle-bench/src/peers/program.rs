@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::args::Args;
-use crate::common::Result;
 use crate::install;
+use crate::prelude::*;
 
 const SCRIPT: &str = concat!(
     include_str!("../../peers/system.py"),
@@ -198,8 +197,6 @@ pub(super) fn mpirun(program: &Path, processes: usize) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use vcycle::executor::Executor;
-
     use super::*;
     use crate::peers::race::Files;
     use crate::problem;

@@ -4,15 +4,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
-use vcycle::executor::Executor;
 use vcycle::io::{AnyVector, read_vector, write_matrix, write_vector};
-use vcycle::vector::Vector;
 
 use super::measurement::{Attempt, Measurement, TOLERANCE, fastest};
 use super::program::{Peer, mpirun};
-use crate::args::Args;
-use crate::common::{Folder, Result};
+use crate::common::Folder;
 use crate::install::output;
+use crate::prelude::*;
 use crate::problem::BenchSystem;
 use crate::system_file;
 

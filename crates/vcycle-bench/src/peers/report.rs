@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 use vcycle_plot::{BarRow, bars};
 
 use super::measurement::{Attempt, Measurement, OURS};
-use crate::args::Args;
-use crate::common::Result;
-use crate::table::{Table, row};
+use crate::prelude::*;
 
 /// All solves of one problem with one number of threads, by name.
 pub(crate) struct PeerGroup {

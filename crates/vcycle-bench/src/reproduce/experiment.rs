@@ -6,11 +6,10 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use vcycle::config::RunConfig;
-use vcycle::executor::Executor;
 
-use crate::common::Result;
 use crate::options::Options;
 use crate::peers::{Library, Measurement, Peers};
+use crate::prelude::*;
 use crate::problem;
 use crate::published::{self, PublishedValue};
 use crate::timing::mean;

@@ -19,10 +19,10 @@ use std::time::Instant;
 use experiment::{Experiment, Scope, Size};
 use record::Record;
 
-use crate::args::Args;
-use crate::common::{Result, cores};
+use crate::common::cores;
 use crate::mkl;
 use crate::peers::{Library, Peers, ProgramPlaces};
+use crate::prelude::*;
 use crate::table::write;
 
 fn scope(args: &Args) -> Result<Scope> {

@@ -6,8 +6,8 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::experiment::{Experiment, Scope, Size};
-use crate::common::Result;
 use crate::install::output;
+use crate::prelude::*;
 
 /// One number.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

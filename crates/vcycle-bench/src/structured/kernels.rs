@@ -1,16 +1,9 @@
 //! Products, sweeps and set-ups in the storage precisions, beside the bandwidth of the memory.
 
-use std::sync::Arc;
-
-use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::LinOp;
-use vcycle::scalar::{Mixes, bf16, f16};
+use vcycle::scalar::{bf16, f16};
 use vcycle::structured::{Direction, StencilMatrix, Storage, StructMg, Vectors};
-use vcycle::vector::Vector;
 
-use crate::args::Args;
-use crate::common::Result;
-use crate::table::{Table, row};
+use crate::prelude::*;
 use crate::timing::{Candidate, Work, microseconds, race, shortest};
 use crate::triad::{Triad, pool};
 

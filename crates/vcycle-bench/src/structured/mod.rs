@@ -4,20 +4,16 @@ mod kernels;
 mod solves;
 
 use std::path::Path;
-use std::sync::Arc;
 
-use vcycle::executor::{Executor, Workspace};
 use vcycle::gallery;
-use vcycle::linop::LinOp;
 use vcycle::multigrid::LevelScaling;
 use vcycle::solver::{Cg, Fgmres, Solver};
 use vcycle::stop::Stop;
 use vcycle::structured::{Generated, StencilMatrix, StructMg};
-use vcycle::vector::Vector;
 use vcycle_plot::{Curve, Panel, panels};
 
-use crate::args::Args;
-use crate::common::{Result, short};
+use crate::common::short;
+use crate::prelude::*;
 use crate::problem::matrix;
 use crate::table::write;
 

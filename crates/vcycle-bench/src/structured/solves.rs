@@ -2,15 +2,11 @@
 
 use std::time::Instant;
 
-use vcycle::executor::{Executor, Workspace};
 use vcycle::solver::Solver;
 use vcycle::structured::Generated;
-use vcycle::vector::Vector;
 
 use super::{Problem, multigrid};
-use crate::args::Args;
-use crate::common::Result;
-use crate::table::{Table, row};
+use crate::prelude::*;
 use crate::timing::{Work, mean, turns};
 
 /// The precisions that are compared, the first one with itself.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use libloading::Library;
 
-use crate::common::Result;
+use crate::prelude::*;
 
 /// A handle or descriptor of the library.
 pub(super) type Opaque = *mut c_void;

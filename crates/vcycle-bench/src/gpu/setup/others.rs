@@ -1,21 +1,16 @@
 //! On the device and by all threads of the host: factorised approximate inverses, and whole set-ups of the presets for mechanics,
 //! stage by stage.
 
-use std::sync::Arc;
-
-use vcycle::config::Config;
-use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::{Factory, LinOp};
+use vcycle::linop::Factory;
 use vcycle::multigrid::{Amg, NearNullspace};
 use vcycle::precond::{Fsai, FsaiSetup};
-use vcycle::vector::Vector;
 
 use super::names;
-use crate::common::{Result, cores};
+use crate::common::cores;
 use crate::gpu::{GpuBench, ROUNDS};
 use crate::options::multigrid;
+use crate::prelude::*;
 use crate::problem::BenchSystem;
-use crate::table::{Cell, Report, row};
 use crate::timing::{median, shortest};
 
 /// Set-ups of the host of which the better counts: it has no kernels to compile first.

@@ -1,15 +1,13 @@
 //! Products of sparse matrices beside cuSPARSE.
 
-use vcycle::matrix::Csr;
 use vcycle::multigrid::coarsen::pmis;
 use vcycle::multigrid::interpolate::{Truncation, extended_i};
 use vcycle::multigrid::strength::{Classical, Strength};
 
 use super::{counts, names};
-use crate::common::Result;
 use crate::gpu::cusparse::Cusparse;
 use crate::gpu::{GpuBench, ROUNDS};
-use crate::table::{Report, row};
+use crate::prelude::*;
 use crate::timing::warm;
 
 /// Results of more entries than this are compared by their number alone.

@@ -1,13 +1,10 @@
 //! Overheads and bandwidths.
 
-use std::sync::Arc;
+use vcycle::config::{System, solve_system};
+use vcycle::vector::{Coefficient, Scalars};
 
-use vcycle::config::{Config, System, solve_system};
-use vcycle::executor::{Executor, Workspace};
-use vcycle::matrix::Csr;
-use vcycle::vector::{Coefficient, Scalars, Vector};
-
-use crate::common::{Result, cores};
+use crate::common::cores;
+use crate::prelude::*;
 use crate::problem::Ready;
 use crate::reproduce::experiment::{By, Experiment, Scope, Size};
 use crate::reproduce::record::Value;

@@ -4,19 +4,15 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
 use vcycle::log::{Log, Profile};
-use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, Hierarchy, LevelFormat};
-use vcycle::vector::Vector;
 
 use super::products::timed;
 use super::solves::variants;
-use crate::common::Result;
 use crate::gpu::cusparse::Cusparse;
 use crate::options::{config, multigrid};
 use crate::peers::Library;
+use crate::prelude::*;
 use crate::problem::Ready;
 use crate::reproduce::experiment::{By, Experiment, Scope, Subject};
 use crate::reproduce::record::Value;

@@ -4,18 +4,15 @@
 //! on the fractures. Heads shall agree on traces, `J h = 0`, and fluxes balance, `F u - alpha S h = 0`; the least-squares
 //! problem of both has the matrix `(J A^-1 C)^T J A^-1 C + (F - alpha S A^-1 C)^T (F - alpha S A^-1 C)`.
 
-use std::sync::Arc;
-
-use vcycle::executor::{Executor, Workspace};
-use vcycle::linop::{Factory, LinOp, MatrixFree, Size};
-use vcycle::matrix::{Csr, Duplicates};
+use vcycle::linop::{Factory, MatrixFree, Size};
+use vcycle::matrix::Duplicates;
 use vcycle::precond::{BlockDirect, ChebyshevBase, Polynomial};
 use vcycle::scalar::Field;
 use vcycle::solver::{Cg, Solver};
 use vcycle::stop::{Outcome, Stop};
-use vcycle::vector::{Coefficient, Vector};
+use vcycle::vector::Coefficient;
 
-use crate::common::Result;
+use crate::prelude::*;
 use crate::reproduce::experiment::{Experiment, Scope};
 use crate::reproduce::record::Value;
 

@@ -10,7 +10,7 @@ mod stencils;
 
 use super::experiment::{Experiment, Scope};
 use super::record::Value;
-use crate::common::Result;
+use crate::prelude::*;
 
 /// Measures an experiment.
 type Measure = fn(&Experiment, &Scope) -> Result<Vec<Value>>;

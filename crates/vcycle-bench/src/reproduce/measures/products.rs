@@ -1,18 +1,14 @@
 //! Products of matrices with vectors and with each other.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
-use vcycle::matrix::{Coo, Csr, Ell, Hybrid, SellP};
-use vcycle::scalar::{Kind, Mixes, Scalar};
-use vcycle::vector::Vector;
+use vcycle::matrix::{Coo, Ell, Hybrid, SellP};
 
-use crate::common::{Result, cores};
+use crate::common::cores;
 use crate::gpu::cusparse::{Cusparse, CusparseReal};
 use crate::mkl::Mkl;
 use crate::options::{config, multigrid};
+use crate::prelude::*;
 use crate::problem::{BenchSystem, Ready, system};
 use crate::products::{self, Kinds, kinds};
 use crate::reproduce::experiment::{Experiment, Scope};

@@ -1,19 +1,16 @@
 //! Solves over several ranks, each a thread.
 
-use std::sync::Arc;
-
 use vcycle::communicator::threads;
-use vcycle::config::{Config, System, solve_system};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{System, solve_system};
 use vcycle::gallery;
 use vcycle::matrix::{Distributed, Partition};
-use vcycle::vector::Vector;
 
 use super::cycles::HYPRE;
 use super::solves::variants;
-use crate::common::{Result, cores};
+use crate::common::cores;
 use crate::options::config;
 use crate::peers::Library;
+use crate::prelude::*;
 use crate::reproduce::experiment::{By, Experiment, Scope, Subject};
 use crate::reproduce::record::Value;
 use crate::timing::mean;

@@ -1,10 +1,7 @@
 //! Runs solves that are data.
 
-use vcycle::config::Config;
-use vcycle::executor::Executor;
-
-use crate::common::Result;
 use crate::options::{self, Options};
+use crate::prelude::*;
 use crate::problem::Ready;
 use crate::reproduce::experiment::{Paper, Scope, Solves, Subject};
 use crate::reproduce::record::Value;

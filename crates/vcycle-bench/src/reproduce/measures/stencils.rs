@@ -1,13 +1,11 @@
 //! Stencils: products, triangular solves and sweeps, arrays of structures, and whole solves.
 
-use vcycle::executor::Workspace;
-use vcycle::linop::LinOp;
 use vcycle::scalar::{convert, f16};
 use vcycle::structured::{Direction, Offset, StencilMatrix, Storage};
-use vcycle::vector::Vector;
 
 use super::products::mkl;
-use crate::common::{Result, cores};
+use crate::common::cores;
+use crate::prelude::*;
 use crate::reproduce::experiment::{Experiment, Scope};
 use crate::reproduce::record::Value;
 use crate::structured::gains;
@@ -185,8 +183,6 @@ pub(super) fn halves(experiment: &Experiment, scope: &Scope) -> Result<Vec<Value
 
 #[cfg(test)]
 mod tests {
-    use vcycle::executor::Executor;
-
     use super::*;
 
     #[test]
