@@ -9,6 +9,7 @@ pub(crate) mod layout;
 pub(crate) mod new_rows;
 pub(crate) mod packed;
 mod pattern;
+pub(crate) mod prelude;
 pub(crate) mod queue;
 pub mod rows;
 mod scan;

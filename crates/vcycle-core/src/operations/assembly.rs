@@ -4,8 +4,7 @@ use vcycle_kernels::compiled_fn;
 
 use super::{on_device, on_real_device};
 use crate::gpu::kernels::assembly as kernels;
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Where entries stand, their triplets one after the other, and where those of each begin.
 pub(crate) struct Sorted {

@@ -1,9 +1,8 @@
 //! Sparse rows made in tables of the sizes they need, as in `kernels/tables.h`.
 
-use crate::gpu::{Define, Given, Launch, Passes, Read, Write, kernels::binned as kernels, literal};
-use crate::launch::Queue;
+use crate::gpu::{Given, Launch, kernels::binned as kernels};
+use crate::launch::prelude::*;
 use crate::operations::loose::Alone;
-use crate::prelude::*;
 
 /// Blocks for every compute unit that have tables in global memory.
 const BLOCKS_PER_UNIT: usize = 4;

@@ -4,11 +4,10 @@ use vcycle_kernels::{Transpose, compiled_fn};
 
 use super::on_device;
 use crate::cpu;
+use crate::gpu::BLOCK;
 use crate::gpu::kernels::{block_inverses as kernels, blocks, strips};
-use crate::gpu::{BLOCK, Define, Gpu, literal};
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::launch::strips::{block_pattern, is_whole, shape};
-use crate::prelude::*;
 use crate::reference;
 use crate::reference::blocks::BlockArrays;
 use crate::scalar::Element;

@@ -2,9 +2,8 @@
 
 use vcycle_gpu::Address;
 
-use crate::gpu::{Read, Write, kernels::cells as kernels};
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::gpu::kernels::cells as kernels;
+use crate::launch::prelude::*;
 
 /// Cells that are side by side in two arrays, on a device.
 #[derive(Debug)]

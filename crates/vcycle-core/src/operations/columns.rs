@@ -3,8 +3,8 @@
 use vcycle_kernels::compiled_fn;
 
 use super::reductions::add_team_sums;
-use crate::gpu::{BLOCK, Gpu, kernels::columns as kernels};
-use crate::prelude::*;
+use crate::gpu::{BLOCK, kernels::columns as kernels};
+use crate::launch::prelude::*;
 
 /// Columns of a tile, as in the kernel.
 const TILE: usize = 4;

@@ -5,8 +5,7 @@ use vcycle_kernels::compiled_fn;
 use super::on_device;
 use crate::executor::Element;
 use crate::gpu::kernels::{arrays, entries as kernels};
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 use crate::scalar::RealOf;
 
 /// Blocks of a reduction.

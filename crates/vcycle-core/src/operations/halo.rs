@@ -3,8 +3,8 @@
 use vcycle_gpu::Address;
 
 use super::Finish;
-use crate::gpu::{BLOCK, Gpu, MessageBuffer, Read, Write, kernels::halo as kernels};
-use crate::prelude::*;
+use crate::gpu::{BLOCK, MessageBuffer, kernels::halo as kernels};
+use crate::launch::prelude::*;
 use crate::scalar::Element;
 
 /// Most blocks of a launch; enough for any device.

@@ -2,9 +2,8 @@
 
 use crate::arrays::{IslandBox, IslandBoxes, IslandFunctions, Ranges};
 use crate::gpu::kernels::islands as kernels;
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::operations::stencil::StencilBox;
-use crate::prelude::*;
 
 /// Blocks of an island where cells are by themselves, as in the kernels.
 pub(crate) const PARTS: usize = 16;

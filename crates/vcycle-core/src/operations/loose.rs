@@ -2,8 +2,7 @@
 
 use crate::executor::Element;
 use crate::gpu::kernels::loose as kernels;
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Rows stored with padding between them.
 pub(crate) struct LooseRows<'a, A> {

@@ -69,12 +69,10 @@ mod triangles;
 pub mod triangular;
 pub mod vector;
 
-use crate::launch::Queue;
-
 pub use self::host::{HostStage, HostStages, on_host, remark};
 pub use crate::launch::rows::Finish;
 
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// What the kernels of a device make; nothing on the host.
 fn on_device<'e, R>(

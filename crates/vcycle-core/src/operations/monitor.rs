@@ -2,8 +2,8 @@
 
 use vcycle_gpu::{Memory, Readback};
 
-use crate::gpu::{Gpu, HostCallbacks, Read, Write, kernels::monitor as kernels};
-use crate::prelude::*;
+use crate::gpu::{HostCallbacks, kernels::monitor as kernels};
+use crate::launch::prelude::*;
 
 /// Iterations whose norms are kept on the device: more than the host is ever behind.
 const RING: usize = 8;

@@ -3,8 +3,8 @@
 use vcycle_kernels::Transpose;
 
 use crate::executor::Element;
-use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, kernels::multifrontal as kernels};
-use crate::prelude::*;
+use crate::gpu::{BLOCK, kernels::multifrontal as kernels};
+use crate::launch::prelude::*;
 
 /// Pivots that are eliminated at once, and rows and columns of a tile, as in the kernels.
 const PANEL: usize = 32;

@@ -6,8 +6,7 @@ use vcycle_kernels::compiled_fn;
 
 use super::on_device;
 use crate::gpu::{kernels::parts as kernels, word};
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 use crate::scalar::Element;
 
 /// Other numbers for columns: own ones begin elsewhere, the others are looked up.

@@ -10,8 +10,8 @@ use super::halo;
 use super::vector::{axpby, square_root, tiles, values};
 use crate::communicator::Communicator;
 use crate::gpu::kernels::vector as kernels;
-use crate::gpu::{BLOCK, Gpu, Null, PARTIAL_SUMS};
-use crate::prelude::*;
+use crate::gpu::{BLOCK, Null, PARTIAL_SUMS};
+use crate::launch::prelude::*;
 use crate::scalar::{bytes as scalar_bytes, bytes_mut};
 use crate::{cpu, reference};
 

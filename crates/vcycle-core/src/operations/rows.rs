@@ -3,9 +3,9 @@
 use super::Finish;
 use super::csr::operands;
 use crate::cpu::formats::product;
-use crate::gpu::{BLOCK, Given, Gpu, Passes, Write, kernels, literal};
+use crate::gpu::{BLOCK, Given, kernels};
+use crate::launch::prelude::*;
 use crate::launch::rows::{DeviceProduct, threads_for};
-use crate::prelude::*;
 use crate::reference::rows::{Column, Sum};
 use crate::scalar::Element;
 

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::cpu::stencil::Vectors;
 use crate::gpu::kernels::{stencil, stencil_sweep, stencil_systems};
-use crate::gpu::{Define, Given, Gpu, flag, literal};
+use crate::gpu::{Given, flag};
 use crate::grid::Grid;
+use crate::launch::prelude::*;
 use crate::launch::rows::{DeviceProduct, Finish};
-use crate::prelude::*;
 use crate::reference::stencil::{Direction, Form, Start, StencilArrays};
 use crate::{cpu, reference};
 

@@ -4,15 +4,14 @@ use super::on_device;
 use super::stencil::StencilEntries;
 use crate::arrays::IslandFunctions;
 use crate::executor::Element;
-use crate::gpu::{Read, kernels::stencil_setup as kernels};
+use crate::gpu::kernels::stencil_setup as kernels;
 use crate::grid::Grid;
-use crate::launch::Queue;
 use crate::operations::islands::IslandRules;
 use crate::operations::stencil::{StencilBox, steps};
 
 pub use crate::operations::stencil::OwnCells;
 
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 const NOWHERE: u32 = u32::MAX;
 /// Numbers that a block counts.

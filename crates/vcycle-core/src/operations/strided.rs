@@ -3,8 +3,8 @@
 use vcycle_kernels::compiled_fn;
 
 use crate::fields::{interleave, separate};
-use crate::gpu::{BLOCK, Gpu, Passes, kernels::strided as kernels};
-use crate::prelude::*;
+use crate::gpu::{BLOCK, kernels::strided as kernels};
+use crate::launch::prelude::*;
 
 /// Rows of a vector in a piece of work.
 const ROWS: usize = 1024;

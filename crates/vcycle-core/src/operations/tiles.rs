@@ -4,11 +4,10 @@ use vcycle_kernels::compiled_fn;
 
 use super::on_device;
 use crate::arrays::{SLOTS, TILE, TileArrays};
-use crate::gpu::{Write, kernels::mbsr as kernels, kernels::tile_products, literal, word};
-use crate::launch::Queue;
+use crate::gpu::{kernels::mbsr as kernels, kernels::tile_products, word};
+use crate::launch::prelude::*;
 use crate::launch::strips::block_pattern;
 use crate::operations::products::{Product, are_plain};
-use crate::prelude::*;
 
 impl Queue<'_> {
     /// Where a matrix with that pattern has tiles.

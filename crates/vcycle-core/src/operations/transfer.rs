@@ -6,9 +6,9 @@ use super::stencil::StencilEntries;
 use crate::cpu;
 use crate::cpu::Threads;
 use crate::cpu::stencil::{Axes, Correction, Residual, Vectors};
-use crate::gpu::{BLOCK, Define, Gpu, Passes, Read, flag, kernels::transfer as kernels};
+use crate::gpu::{BLOCK, flag, kernels::transfer as kernels};
 use crate::grid::Grid;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 use crate::reference::stencil::{Direction, TransferArrays};
 
 /// Interpolation along one axis, wherever its weights are.

@@ -1,9 +1,8 @@
 //! Triangles of a matrix, made ready to be solved with.
 
 use crate::executor::Element;
-use crate::gpu::{Define, Passes, Read, kernels::triangles as kernels};
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::gpu::kernels::triangles as kernels;
+use crate::launch::prelude::*;
 
 /// Steps between two looks at whether levels still grow, and most levels: with more of them rows wait for each other too often.
 const STEPS: usize = 16;

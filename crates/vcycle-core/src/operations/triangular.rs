@@ -7,10 +7,10 @@ use vcycle_kernels::compiled_fn;
 use super::on_real_device;
 use crate::cpu;
 use crate::cpu::triangular::Levels;
-use crate::gpu::{BLOCK, Gpu, Passes, kernels::triangular as kernels, literal};
+use crate::gpu::{BLOCK, kernels::triangular as kernels};
+use crate::launch::prelude::*;
 use crate::launch::rows::threads_for;
 use crate::operations::triangles::{self, Sides};
-use crate::prelude::*;
 use crate::reference;
 use crate::reference::triangular::TriangleArrays;
 

@@ -4,9 +4,9 @@ use vcycle_kernels::compiled_fn;
 
 use num_traits::One;
 
+use crate::gpu::BLOCK;
 use crate::gpu::kernels::{mixed, scalars, vector as kernels};
-use crate::gpu::{BLOCK, Define, Gpu, Passes, Read};
-use crate::prelude::*;
+use crate::launch::prelude::*;
 use crate::{cpu, reference};
 
 /// Bytes of an operand that one block takes at a time, as in the kernels.

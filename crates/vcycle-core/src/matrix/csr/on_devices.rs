@@ -3,9 +3,8 @@
 use super::in_blocks::{assert_near as assert_near_vectors, product};
 use super::testing::{assert_near, assert_same, banded, grid, nodes, of_rows, random};
 use super::{Duplicates, Galerkin, SpGemm, galerkin};
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::operations::products::{Factors, Product};
-use crate::prelude::*;
 
 const HOST: Executor = Executor::Reference;
 

@@ -7,9 +7,9 @@ use vcycle_gpu::Address;
 
 use super::partition::Partition;
 use crate::communicator::{Communicator, Messages, Span};
-use crate::gpu::{Gpu, MessageBuffer};
+use crate::gpu::MessageBuffer;
+use crate::launch::prelude::*;
 use crate::operations::halo;
-use crate::prelude::*;
 use crate::scalar::{bytes, bytes_mut};
 
 /// Ranks, each with a number of items. The items of one rank lie behind those of the rank before it.

@@ -5,10 +5,9 @@ use vcycle_kernels::compiled;
 use super::exchange::{Exchange, nothing};
 use super::partition::Partition;
 use super::team_of;
-use crate::gpu::Gpu;
+use crate::launch::prelude::*;
 use crate::linop::{Footprint, LinOp, check_apply};
 use crate::operations::halo;
-use crate::prelude::*;
 use crate::scalar::{bytes, bytes_mut};
 
 /// An operator of rank 0 on vectors whose rows all ranks share: these are gathered there, and the result is spread.

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::gpu::kernels::batch_pad as kernels;
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// `TILE_SIDE` of the kernel.
 const TILE_SIDE: usize = 32;

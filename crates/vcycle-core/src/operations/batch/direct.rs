@@ -1,8 +1,8 @@
 //! LU factorisations of small systems.
 
 use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, blocks, factor_room, room};
-use crate::gpu::{Gpu, kernels::batch_direct as kernels, literal};
-use crate::prelude::*;
+use crate::gpu::kernels::batch_direct as kernels;
+use crate::launch::prelude::*;
 
 /// How factors are stored: entry `(i, j)` is `base + i * stride + j`.
 struct Band {

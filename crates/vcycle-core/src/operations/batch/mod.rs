@@ -7,8 +7,8 @@ mod narrow;
 use vcycle_kernels::compiled_fn;
 
 pub use self::arrays::{BatchArrays, BatchPattern};
-use crate::gpu::{Given, Gpu, Passes, Read, Write, kernels::batch as kernels, literal};
-use crate::prelude::*;
+use crate::gpu::{Given, kernels::batch as kernels};
+use crate::launch::prelude::*;
 use crate::scalar::RealOf;
 
 /// What solves a system.

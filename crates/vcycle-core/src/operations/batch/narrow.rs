@@ -2,8 +2,8 @@
 
 use super::arrays::Diagonals;
 use super::{BatchArrays, BatchEndings, BatchPattern, BatchRun, blocks};
-use crate::gpu::{Gpu, kernels::batch_narrow as kernels, literal};
-use crate::prelude::*;
+use crate::gpu::kernels::batch_narrow as kernels;
+use crate::launch::prelude::*;
 
 /// Rows that a thread may load at once.
 const GROUPS: [usize; 4] = [8, 4, 2, 1];

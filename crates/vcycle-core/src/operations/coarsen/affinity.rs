@@ -1,8 +1,8 @@
 //! How alike smooth errors are at both ends of a coupling.
 
-use crate::gpu::{kernels::affinity as kernels, literal};
+use crate::gpu::kernels::affinity as kernels;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
-use crate::prelude::*;
 
 /// As in the kernels.
 const CHUNK: usize = 64;

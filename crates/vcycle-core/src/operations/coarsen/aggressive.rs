@@ -1,11 +1,10 @@
 //! The steps between the two stages of aggressive coarsening and of its interpolation.
 
 use crate::gpu::kernels::aggressive as kernels;
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::binned::{Binned, Maker};
 use crate::operations::coarsen::pmis::{Numbered, composed, pmis};
-use crate::prelude::*;
 
 /// The `count` unknowns that have a number, by their numbers.
 pub fn points(queue: Queue<'_>, coarse: &Buffer<u32>, count: usize) -> Result<Buffer<u32>> {

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use crate::gpu::kernels::mis2 as kernels;
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::coarsen::pmis::{Numbered, numbered};
 use crate::operations::coarsen::rounds::{Alone, Lists, Sharing, decided};
-use crate::prelude::*;
 
 /// The graph itself, or what `symmetric` makes of it where a coupling of own rows has no counterpart.
 fn made_symmetric(

@@ -1,12 +1,11 @@
 //! Pairs of unknowns that are each other's strongest neighbour.
 
-use crate::gpu::{Passes, Read, kernels::pgm as kernels};
-use crate::launch::Queue;
+use crate::gpu::kernels::pgm as kernels;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::coarsen::pmis::composed;
 use crate::operations::coarsen::rounds::Lists;
 use crate::operations::interpolate::constants;
-use crate::prelude::*;
 
 /// Rounds before the first look at what is left, and between two.
 const FIRST_LOOK: usize = 8;

@@ -1,11 +1,10 @@
 //! A maximal independent set of the strong couplings.
 
 use crate::gpu::kernels::pmis as kernels;
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::coarsen::rounds::{Alone, Lists, Sharing, decided};
 use crate::operations::on_device;
-use crate::prelude::*;
 
 /// For every unknown its number, or that of its group, on the next level or `NONE`; and how many there are.
 pub type Numbered = (Buffer<u32>, usize);

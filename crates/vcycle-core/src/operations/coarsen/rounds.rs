@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use crate::gpu::{Read, Write};
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Rounds between two looks at what is left.
 const ROUNDS: usize = 6;

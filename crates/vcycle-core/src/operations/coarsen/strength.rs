@@ -1,9 +1,8 @@
 //! The graph of strong couplings.
 
 use crate::gpu::{Launch, kernels::strength as kernels};
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
-use crate::prelude::*;
 
 /// A measure of strength that has kernels.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,9 @@ use vcycle_kernels::compiled_fn;
 
 use crate::executor::Element;
 use crate::gpu::kernels::{colours, ilu0};
-use crate::gpu::{BLOCK, Launch, Write};
-use crate::launch::Queue;
+use crate::gpu::{BLOCK, Launch};
+use crate::launch::prelude::*;
 use crate::operations::on_real_device;
-use crate::prelude::*;
 
 /// Rows of a front that one block works on alone, at most, as `kernels/fronts.h` has it.
 const WIDE: usize = 1024;

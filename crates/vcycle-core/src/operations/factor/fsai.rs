@@ -3,15 +3,13 @@
 mod shape;
 
 use self::shape::{LOCAL_ENTRIES, RowShape, SIZE_STEP};
-use crate::gpu::Read;
 use crate::gpu::kernels::{fsai as kernels, fsai_arrays as arrays};
-use crate::launch::Queue;
 use crate::launch::groups::Groups;
+use crate::launch::prelude::*;
 use crate::launch::rows::threads_for;
 use crate::operations::binned::Again;
 use crate::operations::loose::LooseRows;
 use crate::operations::on_real_device;
-use crate::prelude::*;
 
 const NOWHERE: u32 = u32::MAX;
 /// Slots of a table in local memory.

@@ -1,9 +1,8 @@
 //! Inverses of small matrices.
 
-use crate::gpu::{Define, Read, kernels::invert as kernels, literal};
-use crate::launch::Queue;
+use crate::gpu::kernels::invert as kernels;
+use crate::launch::prelude::*;
 use crate::operations::on_device;
-use crate::prelude::*;
 
 /// Columns of a panel, and the rows of so many columns that local memory has room for.
 const PANELS: [[usize; 2]; 3] = [[16, 256], [8, 512], [8, 0]];

@@ -3,8 +3,7 @@
 use vcycle_kernels::compiled_fn;
 
 use crate::gpu::{BLOCK, kernels::isai as kernels};
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Entries of a row, at most, whose system a thread solves.
 const LONGEST: usize = 64;

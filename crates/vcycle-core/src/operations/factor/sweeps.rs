@@ -2,11 +2,10 @@
 
 use vcycle_kernels::compiled_fn;
 
-use crate::gpu::{Launch, Passes, Read, kernels::sweeps as kernels};
-use crate::launch::Queue;
+use crate::gpu::{Launch, kernels::sweeps as kernels};
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::on_real_device;
-use crate::prelude::*;
 
 /// Which factors are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

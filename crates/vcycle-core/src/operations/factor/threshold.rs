@@ -1,11 +1,10 @@
 //! Incomplete factors with a threshold: their pattern and their values are found together.
 
 use crate::gpu::kernels::threshold as kernels;
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::factor::sweeps::{Factorisation, Sweeping, Sweeps};
 use crate::operations::on_real_device;
-use crate::prelude::*;
 
 /// Digits that are counted at once, as in the kernels.
 const BINS: usize = 2048;

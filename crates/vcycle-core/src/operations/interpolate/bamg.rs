@@ -1,13 +1,11 @@
 //! Interpolation that reproduces test vectors.
 
 use crate::gpu::kernels::{bamg as kernels, bamg_arrays as arrays};
-use crate::gpu::{Define, Read, literal};
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::binned::Again;
 use crate::operations::loose::{Alone, LooseRows};
 use crate::operations::on_device;
-use crate::prelude::*;
 
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;

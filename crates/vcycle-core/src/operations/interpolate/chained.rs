@@ -1,8 +1,7 @@
 //! Products of two prolongations with short rows.
 
 use crate::gpu::kernels::chained as kernels;
-use crate::launch::Queue;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Entries of a row of both, as in the kernel.
 const MOST: usize = 4;

@@ -1,11 +1,10 @@
 //! Filters that keep what a matrix does to a near-kernel, and steps to less energy that leave it alone.
 
+use crate::gpu::Launch;
 use crate::gpu::kernels::{loose, near_kernel as kernels};
-use crate::gpu::{Define, Launch, Passes, Read, Write, literal};
-use crate::launch::Queue;
 use crate::launch::groups::Groups;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
-use crate::prelude::*;
 
 /// More vectors have no room.
 const MOST_VECTORS: usize = 16;

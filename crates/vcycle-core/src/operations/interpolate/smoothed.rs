@@ -3,13 +3,12 @@
 use std::ops::Range;
 
 use crate::gpu::kernels::{radius, scattered};
-use crate::gpu::{Define, flag, kernels::smoothed as kernels};
-use crate::launch::Queue;
+use crate::gpu::{flag, kernels::smoothed as kernels};
 use crate::launch::layout::Purpose;
+use crate::launch::prelude::*;
 use crate::launch::queue::shape;
 use crate::operations::binned::{Binned, Maker};
 use crate::operations::on_device;
-use crate::prelude::*;
 
 /// Ones from each of the `block` components of a group to that of its nodes.
 pub fn constants(

@@ -1,10 +1,9 @@
 //! Prolongations of groups that reproduce vectors.
 
 use crate::gpu::kernels::tentative as kernels;
-use crate::launch::Queue;
+use crate::launch::prelude::*;
 use crate::operations::interpolate::smoothed::constants;
 use crate::operations::on_device;
-use crate::prelude::*;
 
 /// Groups of nodes.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,12 @@
 //! Prolongations for a choice of coarse unknowns.
 
-use crate::gpu::{Define, kernels::interpolate as kernels};
-use crate::launch::Queue;
+use crate::gpu::kernels::interpolate as kernels;
+use crate::launch::prelude::*;
 use crate::launch::queue::{number_of, shape};
 use crate::operations::binned::{Binned, Maker, Rooms};
 use crate::operations::coarsen::aggressive;
 use crate::operations::loose::Alone;
 use crate::operations::on_device;
-use crate::prelude::*;
 
 /// The mark of strong couplings in the columns of `near`.
 const STRONG: usize = 1 << 31;

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::gpu::{Define, flag, kernels::block_products as kernels, literal};
-use crate::launch::Queue;
+use crate::gpu::{flag, kernels::block_products as kernels};
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
 use crate::launch::layout::Layout;
+use crate::launch::prelude::*;
 use crate::launch::strips::block_pattern;
 use crate::operations::products::factors::are_plain;
 use crate::operations::products::tables::Product;
-use crate::prelude::*;
 
 /// Columns of a block that kernels have, at most.
 const LARGEST: usize = 6;

@@ -1,7 +1,6 @@
 //! The factors of a product, as kernels take them.
 
-use crate::gpu::{Define, Passes, Read};
-use crate::prelude::*;
+use crate::launch::prelude::*;
 use crate::scalar::Element;
 
 /// `A B`, or `A B P` with a `P` that has one entry a row.

@@ -1,9 +1,8 @@
 //! `R A P` for groups: a `P` with one entry a row.
 
-use crate::gpu::{Null, Passes, Read, Write, flag, kernels::grouped as kernels, literal};
-use crate::launch::Queue;
+use crate::gpu::{Null, flag, kernels::grouped as kernels};
 use crate::launch::groups::TEAM_BLOCK;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Most entries of a class of rows, as in `kernels/grouped.c`, and the threads that share a row.
 const CLASSES: [(usize, usize); 6] = [

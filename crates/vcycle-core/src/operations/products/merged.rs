@@ -1,10 +1,9 @@
 //! Products of sparse matrices with short rows, made by merging.
 
-use crate::gpu::{Launch, Passes, Read, Write, flag, kernels::merged as kernels, literal};
-use crate::launch::Queue;
+use crate::gpu::{Launch, flag, kernels::merged as kernels};
 use crate::launch::groups::{Group, Groups};
+use crate::launch::prelude::*;
 use crate::operations::products::factors::{Factors, sums_in};
-use crate::prelude::*;
 
 /// The most rows of `B` that a row of `A` may name.
 const MOST: usize = 128;

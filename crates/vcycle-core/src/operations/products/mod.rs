@@ -14,13 +14,12 @@ use vcycle_kernels::compiled_fn;
 
 use super::on_device;
 use crate::gpu::kernels::union;
-use crate::launch::Queue;
 
 pub(crate) use self::factors::{Factors, are_plain};
 use self::grouped::{Classes, Grouped};
 pub(crate) use self::tables::Product;
 use self::words::are_long;
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 compiled_fn! {
     /// The transpose of a matrix whose rows can be numbered.

@@ -3,13 +3,12 @@
 mod counted;
 mod once;
 
-use crate::gpu::{Define, Launch, Passes, Read, flag, kernels::products as kernels};
-use crate::launch::Queue;
+use crate::gpu::{Launch, flag, kernels::products as kernels};
 use crate::launch::groups::{Group, Groups};
+use crate::launch::prelude::*;
 use crate::operations::products::factors::{Factors, are_plain};
 use crate::operations::products::merged::Merged;
 use crate::operations::products::words::ByWords;
-use crate::prelude::*;
 
 /// Entries of rows that are gathered in local memory.
 const LOCAL_ENTRIES: usize = 2048;

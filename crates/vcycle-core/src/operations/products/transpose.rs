@@ -2,10 +2,9 @@
 
 use crate::executor::Element;
 use crate::gpu::kernels::{entries, transpose as kernels};
-use crate::gpu::{Bits, Null, Read, Write, word};
-use crate::launch::Queue;
+use crate::gpu::{Bits, Null, word};
 use crate::launch::groups::{Group, Groups};
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Lengths of rows that are sorted in local memory.
 const LOCAL: usize = 2048;

@@ -1,10 +1,9 @@
 //! Products of sparse matrices whose rows have several columns in a word of 32: words are joined, and no column is looked up.
 
-use crate::gpu::{Launch, Passes, Read, flag, kernels::word_products as kernels, literal};
-use crate::launch::Queue;
+use crate::gpu::{Launch, flag, kernels::word_products as kernels};
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
+use crate::launch::prelude::*;
 use crate::operations::products::factors::{Factors, sums_in};
-use crate::prelude::*;
 
 /// Entries of a row of `B` and products for a row, in the mean, and products in all, from which it is worth looking closer. Without these limits an H200 took
 /// 8 to 10 % longer for `R (A P)` of `beam:o3,l3` and `poisson27:128`, which stayed with tables.

@@ -1,6 +1,6 @@
 //! Where rows of a factorised approximate inverse are made, and by how many threads.
 
-use crate::gpu::{Define, literal};
+use crate::launch::prelude::*;
 
 /// Rows of more entries have their systems in memory of the device.
 pub(super) const LOCAL_ENTRIES: usize = 64;

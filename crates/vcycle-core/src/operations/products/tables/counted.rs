@@ -1,9 +1,8 @@
 //! How many entries the rows of a product have.
 
 use super::{Product, kernels};
-use crate::gpu::literal;
 use crate::launch::groups::{Group, Groups, TEAM_BLOCK};
-use crate::prelude::*;
+use crate::launch::prelude::*;
 
 /// Products of a row are counted by so many threads.
 const WORK_THREADS: usize = 8;

@@ -1,11 +1,10 @@
 //! Products by tables in one pass: no row is counted before it is made.
 
 use super::{LOCAL_ENTRIES, Product, kernels};
-use crate::gpu::{Define, Null, Passes, Write, flag};
-use crate::launch::Queue;
+use crate::gpu::{Null, flag};
 use crate::launch::groups::{Group, TEAM_BLOCK};
+use crate::launch::prelude::*;
 use crate::operations::products::factors::{Factors, sums_in};
-use crate::prelude::*;
 
 /// Products for every entry that a row is expected to have; those that have more are made again.
 const PRODUCTS: usize = 8;
