@@ -11,4 +11,4 @@ pub(crate) use crate::size::Size;
 pub(crate) use crate::workspace::{Scratch, Workspace};
 
 #[cfg(test)]
-pub(crate) use crate::testing::device;
+pub(crate) use crate::{assert_refused, testing::device};

@@ -12,3 +12,14 @@ pub fn device() -> Option<Executor> {
     let names = devices();
     Some(Executor::gpu(names.first()?).unwrap())
 }
+
+/// Asserts that a result is an error of a kind, or says what it is.
+#[macro_export]
+macro_rules! assert_refused {
+    ($result:expr, $kind:ident $({ $($field:tt)* })? $(, $($context:tt)+)?) => {
+        let result = &$result;
+        let error = result.as_ref().err();
+        let is_refused = matches!(error, Some($crate::error::Error::$kind $({ $($field)* })?));
+        assert!(is_refused, "{}", [format!("{error:?}") $(, format!($($context)+))?].join(", "));
+    };
+}

@@ -293,6 +293,7 @@ impl<P: Pooled> Drop for Scratch<'_, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assert_refused;
 
     #[test]
     fn scratch_is_reused() {
@@ -312,7 +313,7 @@ mod tests {
         let ws = Workspace::new();
         let outer = ws.end_by(Some(Instant::now()), None);
         drop(ws.end_by(None, None));
-        assert!(matches!(ws.check_end(None), Err(Error::OutOfTime)));
+        assert_refused!(ws.check_end(None), OutOfTime);
         drop(outer);
         ws.check_end(None).unwrap();
     }

@@ -11,4 +11,4 @@ pub(crate) use crate::vector::{Coefficient, Scalars, Vector};
 pub(crate) use vcycle_core::{forward, kept::kept};
 
 #[cfg(test)]
-pub(crate) use vcycle_core::testing::device;
+pub(crate) use vcycle_core::{assert_refused, testing::device};

@@ -1,12 +1,12 @@
 //! Buffers that are borrowed, moved and refused.
 
 use super::*;
-use crate::error::Error;
+use crate::assert_refused;
 
 #[test]
 fn impossible_size_is_a_typed_error() {
     let result = Buffer::filled(&Executor::reference(), usize::MAX / 16, 0.0_f64);
-    assert!(matches!(result, Err(Error::OutOfMemory { .. })));
+    assert_refused!(result, OutOfMemory { .. });
 }
 
 #[test]

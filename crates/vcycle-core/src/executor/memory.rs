@@ -189,11 +189,12 @@ fn left_in(folder: &Path, files: &GroupFiles) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assert_refused;
 
     #[test]
     fn more_than_there_is_gets_refused() {
         let refused = check_memory(&Executor::reference(), usize::MAX, 12);
-        assert!(matches!(refused, Err(Error::OutOfMemory { .. })));
+        assert_refused!(refused, OutOfMemory { .. });
         if let Some(free) = available_memory() {
             assert!(!fits(2 * free));
         }

@@ -159,6 +159,7 @@ impl Executor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assert_refused;
 
     #[test]
     fn executors_are_told_apart() {
@@ -171,9 +172,6 @@ mod tests {
 
     #[test]
     fn zero_threads_are_refused() {
-        assert!(matches!(
-            Executor::cpu_with_threads(0),
-            Err(Error::BadParameter { .. })
-        ));
+        assert_refused!(Executor::cpu_with_threads(0), BadParameter { .. });
     }
 }

@@ -201,6 +201,6 @@ mod tests {
         let host = Executor::reference();
         let empty = (vec![], vec![], Vec::<f64>::new());
         let result = Coo::from_triplets(&host, size, empty.0, empty.1, empty.2, Duplicates::Refuse);
-        assert!(matches!(result, Err(Error::OutOfMemory { .. })));
+        assert_refused!(result, OutOfMemory { .. });
     }
 }

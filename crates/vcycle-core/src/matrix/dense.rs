@@ -140,13 +140,13 @@ mod tests {
     #[test]
     fn wrong_numbers_of_values_are_refused() {
         let host = Executor::reference();
-        assert!(matches!(
+        assert_refused!(
             Dense::from_rows(&host, Size::square(2), vec![1.0; 3]),
-            Err(Error::InvalidStructure { .. })
-        ));
-        assert!(matches!(
+            InvalidStructure { .. }
+        );
+        assert_refused!(
             Dense::<f64>::zeros(&host, Size::square(usize::MAX / 2)),
-            Err(Error::OutOfMemory { .. })
-        ));
+            OutOfMemory { .. }
+        );
     }
 }

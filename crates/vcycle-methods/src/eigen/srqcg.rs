@@ -199,22 +199,17 @@ mod tests {
         let ws = Workspace::new();
         start[2] = start[0].clone();
         let solve = |start| Srqcg::default().smallest(a.as_ref(), m.as_ref(), start, &ws);
-        let dependent = solve(start.clone());
-        assert!(matches!(
-            dependent,
-            Err(Error::DependentVectors { vector: 2, .. })
-        ));
+        assert_refused!(solve(start.clone()), DependentVectors { vector: 2, .. });
         start[1].host_mut().unwrap()[7] = f64::NAN;
-        let nan = solve(start);
-        assert!(matches!(
-            nan,
-            Err(Error::NonFiniteVector {
+        assert_refused!(
+            solve(start),
+            NonFiniteVector {
                 row: 7,
                 column: 1,
                 ..
-            })
-        ));
+            }
+        );
         let short = vec![Vector::from_column(a.executor(), vec![1.0; 3])];
-        assert!(matches!(solve(short), Err(Error::SizeMismatch { .. })));
+        assert_refused!(solve(short), SizeMismatch { .. });
     }
 }

@@ -432,24 +432,18 @@ fn wrong_matrices_are_refused_by_all() {
     for factory in all::<f64>() {
         let wide = Csr::from_canonical(&host, Size::new(1, 2), vec![0, 1], vec![0], vec![1.0]);
         let wide = made(factory.as_ref(), &wide);
-        assert!(matches!(wide, Err(Error::NotSquare { .. })), "{factory:?}");
+        assert_refused!(wide, NotSquare { .. }, "{factory:?}");
 
         let nan = from_dense(&host, 2, &[1.0, 0.0, f64::NAN, 1.0]);
         let nan = made(factory.as_ref(), &nan);
-        assert!(
-            matches!(nan, Err(Error::NonFiniteEntry { row: 1, column: 0 })),
-            "{factory:?}"
-        );
+        assert_refused!(nan, NonFiniteEntry { row: 1, column: 0 }, "{factory:?}");
 
         let free: Arc<dyn LinOp<f64>> =
             Arc::new(MatrixFree::new(&host, Size::square(3), |x, y, _| {
                 y.copy_from(x)
             }));
         let free = factory.generate(&free, &Workspace::new());
-        assert!(
-            matches!(free, Err(Error::NeedsEntries { .. })),
-            "{factory:?}"
-        );
+        assert_refused!(free, NeedsEntries { .. }, "{factory:?}");
 
         let no_diagonal = from_dense(&host, 2, &[1.0, 0.0, 1.0, 0.0]);
         let no_diagonal = made(factory.as_ref(), &no_diagonal);

@@ -262,11 +262,11 @@ mod tests {
         let host = Executor::reference();
         let small = [1.0, 1e-6].map(f16::from_f64).to_vec();
         let large = made(&Jacobi::default(), &Csr::diagonal_matrix(&host, small));
-        assert!(matches!(large, Err(Error::BadPivot { row: 1, .. })));
+        assert_refused!(large, BadPivot { row: 1, .. });
         let a: Arc<dyn LinOp<f64>> = Arc::new(Csr::diagonal_matrix(&host, vec![1.0, 1e6]));
         let half = crate::linop::InPrecision::<f16>::new(Arc::new(Jacobi::default()));
         let entry = half.generate(&a, &Workspace::new());
-        assert!(matches!(entry, Err(Error::NonFiniteEntry { row: 1, .. })));
+        assert_refused!(entry, NonFiniteEntry { row: 1, .. });
     }
 
     #[test]

@@ -365,10 +365,6 @@ mod tests {
     fn matrices_without_a_grid_are_refused() {
         let host = Executor::reference();
         let a = gallery::build("lshape:o1,l2", &host).unwrap().matrix;
-        let refused = StencilMatrix::from_csr(&a);
-        assert!(
-            matches!(refused, Err(Error::NotAStencil { .. })),
-            "{refused:?}"
-        );
+        assert_refused!(StencilMatrix::from_csr(&a), NotAStencil { .. });
     }
 }

@@ -402,17 +402,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_scaled_or_stored_is_named() {
-        assert!(matches!(
+        assert_refused!(
             in_range::<f16>(&matrix(-1.0), Kind::F16, 2.0, 0),
-            Err(Error::BadPivot { row: 0, .. })
-        ));
+            BadPivot { row: 0, .. }
+        );
         let large = matrix(1e8);
         let survey = Survey::new(&large, Kind::F16).unwrap();
         let refused = stored::<f16>(&large, 3, &survey);
-        assert!(matches!(
-            refused,
-            Err(Error::LevelOverflow { level: 3, .. })
-        ));
+        assert_refused!(refused, LevelOverflow { level: 3, .. });
     }
 
     /// How far the sums of the rows of a scaled matrix are from what they should be, beside the diagonal.

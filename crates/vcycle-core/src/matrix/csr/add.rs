@@ -153,8 +153,7 @@ mod tests {
     fn sizes_must_agree() {
         let host = Executor::reference();
         let [a, b] = [2, 3].map(|n| Csr::<f64>::identity(&host, n));
-        let refused = a.add(1.0, 1.0, &b);
-        assert!(matches!(refused, Err(Error::SizeMismatch { .. })));
+        assert_refused!(a.add(1.0, 1.0, &b), SizeMismatch { .. });
     }
 
     #[test]

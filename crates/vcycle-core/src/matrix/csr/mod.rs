@@ -343,10 +343,10 @@ mod tests {
     #[test]
     fn duplicates_are_named_or_summed() {
         let twice = || vec![1, 0, 1];
-        assert!(matches!(
+        assert_refused!(
             build(vec![0, 3, 3], twice(), Duplicates::Refuse),
-            Err(Error::DuplicateEntry { row: 0, column: 1 })
-        ));
+            DuplicateEntry { row: 0, column: 1 }
+        );
         let a = build(vec![0, 3, 3], twice(), Duplicates::Sum).unwrap();
         assert_eq!(a.offsets(), [0, 2, 2]);
         assert_eq!(a.values(), [2.0, 4.0]);
@@ -354,19 +354,19 @@ mod tests {
 
     #[test]
     fn wrong_arrays_are_named() {
-        assert!(matches!(
+        assert_refused!(
             build(vec![0, 1, 2], vec![0, 2], Duplicates::Refuse),
-            Err(Error::IndexOutOfRange {
+            IndexOutOfRange {
                 position: 1,
                 index: 2,
                 ..
-            })
-        ));
+            }
+        );
         for offsets in [vec![0, 2], vec![1, 1, 2], vec![0, 2, 1], vec![0, 1, 3]] {
-            assert!(matches!(
+            assert_refused!(
                 build(offsets, vec![0, 1], Duplicates::Refuse),
-                Err(Error::InvalidStructure { .. })
-            ));
+                InvalidStructure { .. }
+            );
         }
     }
 
@@ -374,9 +374,6 @@ mod tests {
     fn non_finite_entries_are_named() {
         let mut a = build(vec![0, 0, 2], vec![0, 1], Duplicates::Refuse).unwrap();
         a.values_mut()[1] = f64::NAN;
-        assert!(matches!(
-            a.check_finite(),
-            Err(Error::NonFiniteEntry { row: 1, column: 1 })
-        ));
+        assert_refused!(a.check_finite(), NonFiniteEntry { row: 1, column: 1 });
     }
 }

@@ -130,10 +130,10 @@ mod tests {
     fn duplicates_are_named_or_summed_in_the_order_given() {
         let rows = || vec![1, 0, 1, 1];
         let columns = || vec![1, 0, 1, 1];
-        assert!(matches!(
+        assert_refused!(
             build(rows(), columns(), Duplicates::Refuse),
-            Err(Error::DuplicateEntry { row: 1, column: 1 })
-        ));
+            DuplicateEntry { row: 1, column: 1 }
+        );
         // (1e16 + 1) + 1 loses both ones, any other order would not.
         let values = vec![1e16, 5.0, 1.0, 1.0];
         let a = Csr::from_triplets(
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn arrays_of_different_length_are_refused() {
-        assert!(matches!(
+        assert_refused!(
             build(vec![0, 1], vec![1], Duplicates::Sum),
-            Err(Error::InvalidStructure { .. })
-        ));
+            InvalidStructure { .. }
+        );
     }
 }

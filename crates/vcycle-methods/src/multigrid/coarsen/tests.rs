@@ -244,8 +244,8 @@ fn nodes_without_strong_couplings_are_in_no_group() {
 #[test]
 fn wrong_parameters_are_refused() {
     let a = csr("poisson5:4");
-    assert!(matches!(pgm(&a, 3, 1), Err(Error::BadParameter { .. })));
-    assert!(matches!(uniform(4, 0), Err(Error::BadParameter { .. })));
+    assert_refused!(pgm(&a, 3, 1), BadParameter { .. });
+    assert_refused!(uniform(4, 0), BadParameter { .. });
 }
 
 #[test]

@@ -162,9 +162,7 @@ mod tests {
     #[test]
     fn wrong_arguments_are_refused() {
         let a = dense(3, &[1.0, 0.1, 0.1]);
-        let share = filtered(&a, &[], 1.5);
-        assert!(matches!(share, Err(Error::BadParameter { .. })));
-        let length = filtered(&a, &[vec![1.0]], 0.5);
-        assert!(matches!(length, Err(Error::SizeMismatch { .. })));
+        assert_refused!(filtered(&a, &[], 1.5), BadParameter { .. });
+        assert_refused!(filtered(&a, &[vec![1.0]], 0.5), SizeMismatch { .. });
     }
 }

@@ -136,9 +136,6 @@ mod tests {
             ..Truncation::default()
         };
         let p = Csr::identity(&crate::executor::Executor::reference(), 1);
-        assert!(matches!(
-            truncate(&p, &truncation),
-            Err(Error::BadParameter { .. })
-        ));
+        assert_refused!(truncate(&p, &truncation), BadParameter { .. });
     }
 }

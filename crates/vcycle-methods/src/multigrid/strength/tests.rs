@@ -110,10 +110,7 @@ fn wrong_parameters_and_unknown_keys_are_refused() {
         threshold: f64::NAN,
         ..Absolute::default()
     });
-    assert!(matches!(
-        strength.graph(&a),
-        Err(Error::BadParameter { .. })
-    ));
+    assert_refused!(strength.graph(&a), BadParameter { .. });
     assert!(affinity(r#", "vectors": 0"#).graph(&a).is_err());
     let symmetric = Strength::Symmetric(Symmetric::default());
     assert_eq!(measure(r#"{"kind": "symmetric"}"#), symmetric);
