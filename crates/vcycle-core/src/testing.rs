@@ -2,6 +2,10 @@
 
 pub use vcycle_gpu::testing::{devices, names_compiler, shared, skip};
 
+use std::sync::Arc;
+
+use crate::communicator::{Communicator, threads};
+use crate::error::Result;
 use crate::executor::Executor;
 
 /// The first device that tests run on, if there is one.
@@ -11,6 +15,18 @@ use crate::executor::Executor;
 pub fn device() -> Option<Executor> {
     let names = devices();
     Some(Executor::gpu(names.first()?).unwrap())
+}
+
+/// What each of so many ranks of one thread has as the result of some work.
+///
+/// # Panics
+/// When the work of a rank fails.
+pub fn on_ranks<R: Send>(
+    ranks: usize,
+    work: impl Fn(&Executor, &Arc<dyn Communicator>) -> Result<R> + Sync,
+) -> Vec<R> {
+    let rank = |team| work(&Executor::cpu_with_threads(1)?.with_team(&team)?, &team);
+    threads::run(ranks, rank).unwrap()
 }
 
 /// Asserts that a result is an error of a kind, or says what it is.

@@ -11,4 +11,6 @@ pub(crate) use crate::vector::{Coefficient, Scalars, Vector};
 pub(crate) use vcycle_core::{forward, kept::kept};
 
 #[cfg(test)]
-pub(crate) use vcycle_core::{assert_refused, testing::device};
+pub(crate) use vcycle_core::testing::{device, on_ranks};
+#[cfg(test)]
+pub(crate) use vcycle_core::{assert_refused, matrix::on_parts};

@@ -69,7 +69,7 @@ fn alike(first: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::communicator::threads;
+    use crate::testing::on_ranks;
 
     #[test]
     fn ranks_that_share_a_device_are_reported() {
@@ -79,14 +79,12 @@ mod tests {
         let name = device.name();
         let listed = alike(name).len();
         assert!(listed > 0 && alike("nothing:0").is_empty());
-        threads::run(listed + 1, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        on_ranks(listed + 1, |rank, _| {
             let (rank, message) = rank.with_own_device(name)?;
             assert!(rank.is_device() && message.unwrap().contains("share"));
             assert_eq!(rank.is_device_of_all()?, listed == 1);
             assert!(rank.on_host().with_own_device("opencl:99").is_err());
             Ok(())
-        })
-        .unwrap();
+        });
     }
 }

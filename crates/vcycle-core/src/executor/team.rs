@@ -123,6 +123,7 @@ impl Executor {
 mod tests {
     use super::*;
     use crate::communicator::threads;
+    use crate::testing::on_ranks;
     use crate::vector::{Coefficient, Scalars, Vector};
 
     /// Vectors of three rows on each of three ranks, whose squares sum up to 42.
@@ -148,11 +149,7 @@ mod tests {
 
     #[test]
     fn sums_over_rows_go_over_all_ranks() {
-        threads::run(3, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            check_sums(&rank, team.rank())
-        })
-        .unwrap();
+        on_ranks(3, |rank, team| check_sums(rank, team.rank()));
     }
 
     #[test]

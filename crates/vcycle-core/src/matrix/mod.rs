@@ -34,6 +34,9 @@ pub use csr::{
 #[cfg(feature = "metis")]
 pub use csr::{dissect, nested_dissection, recursive_bisection};
 pub use dense::Dense;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub use distributed::testing::on_parts;
 pub use distributed::{
     CellBox, CellMoves, CellOrder, DeviceHalo, Distributed, Gathered, GridOrder, GridPart, Halo,
     LocalNumbers, Overlap, Partition, galerkin_in_blocks, galerkin_shared,

@@ -6,7 +6,6 @@ use crate::matrix::Partition;
 use crate::prelude::*;
 use crate::solver::{Cg, Solver};
 use crate::stop::Stop;
-use vcycle_core::communicator::threads;
 
 /// A Hermitian matrix of 100 rows, real where `T` is.
 fn whole<T: Mixes<T, T>>() -> Csr<T> {
@@ -42,11 +41,10 @@ fn check<T: Mixes<T, T>>(factory: &dyn Factory<T>, is_same: bool) {
     let whole = whole::<T>();
     let (alone, expected) = solved(Arc::new(whole.clone()), factory).unwrap();
     for ranks in [1, 2, 3, 7] {
-        threads::run(ranks, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        on_ranks(ranks, |rank, team| {
             let rows = Partition::even(100, 1, ranks);
             let own = rows.range(team.rank());
-            let a = Distributed::part_of(&rank, &whole, rows)?;
+            let a = Distributed::part_of(rank, &whole, rows)?;
             let (iterations, x) = solved(Arc::new(a), factory)?;
             let apart = iterations.abs_diff(alone);
             assert!(apart <= 1 || !is_same, "{}: {iterations} {alone}", T::KIND);
@@ -55,8 +53,7 @@ fn check<T: Mixes<T, T>>(factory: &dyn Factory<T>, is_same: bool) {
                 assert!(off < 1e4 * T::KIND.roundoff() * (1.0 + y.to_c64().norm()));
             }
             Ok(())
-        })
-        .unwrap();
+        });
     }
 }
 

@@ -146,7 +146,6 @@ mod tests {
     use crate::precond::testing::{applied, iterations_with, laplacian, made};
     use crate::precond::{Ic0, Ilu0};
     use crate::solver::{Bicgstab, Cg, Method};
-    use vcycle_core::communicator::threads;
 
     fn of(inner: impl Factory<f64> + 'static, overlap: usize) -> AdditiveSchwarz<f64> {
         AdditiveSchwarz {
@@ -161,12 +160,11 @@ mod tests {
         method: &M,
         schwarz: &AdditiveSchwarz<f64>,
     ) -> usize {
-        let found = threads::run(ranks, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let a = gallery::build_part("poisson5:20", &rank)?.unwrap().0;
+        let found = on_ranks(ranks, |rank, _| {
+            let a = gallery::build_part("poisson5:20", rank)?.unwrap().0;
             Ok(iterations_with(method.clone(), Arc::new(a), schwarz))
         });
-        found.unwrap()[0]
+        found[0]
     }
 
     #[test]

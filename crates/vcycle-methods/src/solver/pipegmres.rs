@@ -182,7 +182,6 @@ mod tests {
     use crate::precond::Jacobi;
     use crate::solver::{Gmres, Method, Solver, testing};
     use crate::stop::{Status, Stop};
-    use vcycle_core::communicator::threads;
 
     /// Solves for two right-hand sides, with Jacobi's method and without.
     fn compare<T: Mixes<T, T>>(a: &Arc<Csr<T>>, restart: usize, tolerance: f64) {
@@ -263,10 +262,9 @@ mod tests {
 
     /// Sums over all ranks that ten more iterations take.
     fn sums_of_ten<M: Method<f64> + Clone + 'static>(method: &M) -> u64 {
-        let sums = threads::run(2, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let a = testing::convection_diffusion::<f64>(&rank, 8);
-            let b = Vector::<f64>::filled(&rank, 64, 1, 1.0)?;
+        let sums = on_ranks(2, |rank, team| {
+            let a = testing::convection_diffusion::<f64>(rank, 8);
+            let b = Vector::<f64>::filled(rank, 64, 1, 1.0)?;
             let sums = |iterations| -> Result<u64> {
                 let solver = Solver::<f64>::new(method.clone(), a.clone())?
                     .preconditioned_by(&Jacobi::default())?
@@ -279,7 +277,7 @@ mod tests {
             let few = sums(10)?;
             Ok(sums(20)? - few)
         });
-        sums.unwrap()[0]
+        sums[0]
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::testing::{self, all};
 use super::*;
 use crate::gallery;
 use crate::matrix::Partition;
-use vcycle_core::communicator::threads;
 
 /// Iterations and the solution of a system of so many rows and points, all of it or the rows of a rank.
 fn solved(
@@ -29,19 +28,17 @@ fn solved_over(
     methods: &(dyn Fn() -> Arc<dyn Method<f64>> + Sync),
     problems: &[&str],
 ) -> Vec<(usize, Vec<f64>)> {
-    let parts = threads::run(ranks, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+    on_ranks(ranks, |rank, team| {
         let (method, mut last) = (methods(), None);
         for problem in problems {
-            let whole = gallery::build(problem, &rank)?.matrix;
+            let whole = gallery::build(problem, rank)?.matrix;
             let rows = Partition::even(whole.size().rows as u64, 1, ranks);
             let own = rows.range(team.rank());
-            let a = Arc::new(Distributed::part_of(&rank, &whole, rows)?);
+            let a = Arc::new(Distributed::part_of(rank, &whole, rows)?);
             last = Some(solved(&method, a, own.start as usize..own.end as usize)?);
         }
         Ok(last.expect("there is a problem"))
-    });
-    parts.unwrap()
+    })
 }
 
 #[test]
@@ -77,15 +74,13 @@ fn a_space_that_fits_on_some_ranks_only_is_forgotten_by_all() {
 
 #[test]
 fn a_value_that_is_not_finite_on_one_rank_is_refused_by_all() {
-    let refused = threads::run(3, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-        let a = Arc::new(crate::linop::Identity::new(&rank, 2));
+    let refused = on_ranks(3, |rank, team| {
+        let a = Arc::new(crate::linop::Identity::new(rank, 2));
         let value = if team.rank() == 1 { f64::NAN } else { 1.0 };
-        let b = Vector::from_column(&rank, vec![1.0, value]);
+        let b = Vector::from_column(rank, vec![1.0, value]);
         let solver = Solver::<f64>::new(Cg::default(), a)?;
         Ok(solver.solve(&b, &mut Vector::zeros_like(&b)?).unwrap_err())
     });
-    let refused = refused.unwrap();
     let is_named = |error: &Error| matches!(error, Error::NonFiniteVector { row: 3, .. });
     assert!(is_named(&refused[1]), "{}", refused[1]);
     assert!(refused[0].to_string().starts_with("rank 1: "));
@@ -93,12 +88,11 @@ fn a_value_that_is_not_finite_on_one_rank_is_refused_by_all() {
 
 #[test]
 fn a_limit_of_time_ends_sweeps_on_all_ranks() {
-    let outcomes = threads::run(3, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-        let whole = gallery::build("poisson5:4", &rank)?.matrix;
+    let outcomes = on_ranks(3, |rank, team| {
+        let whole = gallery::build("poisson5:4", rank)?.matrix;
         let rows = Partition::even(whole.size().rows as u64, 1, 3);
-        let a = Arc::new(Distributed::part_of(&rank, &whole, rows)?);
-        let b = Vector::filled(&rank, a.size().rows, 1, 1.0)?;
+        let a = Arc::new(Distributed::part_of(rank, &whole, rows)?);
+        let b = Vector::filled(rank, a.size().rows, 1, 1.0)?;
         let endless = Arc::new(testing::Endless(a.clone()));
         let solver = Solver::<f64>::new(Cg::default(), a)?.with_preconditioner(endless)?;
         // The time of one rank is used up first.
@@ -106,7 +100,7 @@ fn a_limit_of_time_ends_sweeps_on_all_ranks() {
         let stop = Stop::default().max_time(limit);
         solver.solve_in(&b, &mut Vector::zeros_like(&b)?, &stop, &Workspace::new())
     });
-    for outcome in outcomes.unwrap() {
+    for outcome in outcomes {
         assert_eq!(outcome.status, Status::TimeLimit);
         assert_eq!((outcome.iterations, outcome.relative_residual), (0, 1.0));
     }

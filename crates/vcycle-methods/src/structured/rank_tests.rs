@@ -182,12 +182,11 @@ fn what_is_not_made_for_ranks_is_refused() {
     let whole = gallery::build("poisson7:6", &Executor::cpu())
         .unwrap()
         .matrix;
-    let errors = threads::run(2, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-        let a = Distributed::part_of(&rank, &whole, Partition::even(216, 1, 2))?;
+    let errors = on_ranks(2, |rank, _| {
+        let a = Distributed::part_of(rank, &whole, Partition::even(216, 1, 2))?;
         let a: Arc<dyn LinOp<f64>> = Arc::new(a);
         let refused = dilu.generate_with_report(&a, &Workspace::new());
         Ok(refused.unwrap_err().to_string())
     });
-    assert!(errors.unwrap()[0].contains("`dilu`"));
+    assert!(errors[0].contains("`dilu`"));
 }

@@ -186,17 +186,17 @@ impl<T: Scalar> Distributed<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::on_ranks;
     use super::super::tests::matrix;
     use super::*;
     use crate::matrix::csr::testing::assert_same;
+    use crate::matrix::on_parts;
 
     #[test]
     fn rows_of_a_product_have_the_bits_they_have_without_ranks() {
         let a = matrix();
         let expected = a.multiply(&a).unwrap();
         for ranks in [1, 2, 3, 12] {
-            on_ranks(None, ranks, &a, |rank, part| {
+            on_parts(None, ranks, &a, |rank, part| {
                 let (own, columns) = part.multiplied(&part)?;
                 let rows = part.rows();
                 let made = Distributed::of_numbered(rank, rows, rows, &columns, own)?;

@@ -30,8 +30,8 @@ mod rows;
 mod split;
 mod spread;
 mod symmetry;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod transpose;

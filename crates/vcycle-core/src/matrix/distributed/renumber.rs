@@ -105,7 +105,7 @@ impl<T: Scalar> Distributed<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::on_ranks;
+    use crate::matrix::on_parts;
     use crate::prelude::*;
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         let expected: Vec<u64> = pieces.map(|&row| row as u64).collect();
         assert!(expected.len() > 3);
         for ranks in [1, 2, 7] {
-            on_ranks(None, ranks, &whole, |_, a| {
+            on_parts(None, ranks, &whole, |_, a| {
                 let (same, bounds) = a.in_pieces()?;
                 assert_eq!(bounds, expected);
                 let own = same.rows().range(a.team().rank());

@@ -268,7 +268,7 @@ fn sorted<T: Scalar>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::communicator::threads;
+    use crate::testing::on_ranks;
 
     /// The entries of a line of nine points that a rank has, those of one row twice.
     fn own(rank: usize, ranks: usize) -> impl Iterator<Item = (u64, u64, f64)> {
@@ -285,24 +285,22 @@ mod tests {
     #[test]
     fn entries_go_to_the_ranks_of_their_rows() {
         for ranks in [1, 2, 3, 12] {
-            threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            on_ranks(ranks, |rank, team| {
                 let entries = || own(team.rank(), ranks);
-                let a = Distributed::from_entries(&rank, 9, 1, entries(), Duplicates::Sum)?;
+                let a = Distributed::from_entries(rank, 9, 1, entries(), Duplicates::Sum)?;
                 if let Some(whole) = a.gathered()? {
                     assert_eq!(whole.nonzeros(), 25);
                     assert_eq!(whole.entry(4, 4), Some(44.5));
                     assert_eq!(whole.entry(7, 8), Some(78.0));
                 }
-                let twice = Distributed::from_entries(&rank, 9, 1, entries(), Duplicates::Refuse);
+                let twice = Distributed::from_entries(rank, 9, 1, entries(), Duplicates::Refuse);
                 let error = twice.unwrap_err().to_string();
                 assert!(error.contains("entry (4, 4)"), "{error}");
                 let far = [(9, 0, 1.0)];
-                let outside = Distributed::from_entries(&rank, 9, 1, far, Duplicates::Sum);
+                let outside = Distributed::from_entries(rank, 9, 1, far, Duplicates::Sum);
                 assert!(outside.is_err());
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }

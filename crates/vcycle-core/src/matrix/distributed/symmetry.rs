@@ -147,23 +147,21 @@ fn hash(row: u64, other: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::communicator::threads;
     use crate::matrix::Duplicates;
+    use crate::testing::on_ranks;
 
     /// Rows of one entry a rank beside the diagonal.
     fn with_column(column: impl Fn(u64) -> u64 + Sync) -> Vec<(bool, Vec<u64>)> {
-        threads::run(4, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        on_ranks(4, |rank, team| {
             let row = team.rank() as u64;
             let mut columns = vec![row, column(row)];
             columns.sort_unstable();
             let values = vec![1.0; 2];
             let duplicates = Duplicates::Sum;
-            let a = Distributed::from_rows(&rank, vec![0, 2], columns, values, duplicates)?;
+            let a = Distributed::from_rows(rank, vec![0, 2], columns, values, duplicates)?;
             let near = a.surrounded(1, 1)?;
             Ok((a.is_mutual()?, near.halo.others().to_vec()))
         })
-        .unwrap()
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Matrices over ranks beside the same without.
 
-use super::testing::on_ranks;
 use super::*;
 use crate::arrays::Sweep;
-use crate::communicator::threads;
 use crate::linop::{LinOp, Transpose};
 use crate::matrix::csr::testing::{assert_same, of_rows};
 use crate::matrix::galerkin;
+use crate::matrix::on_parts;
 use crate::prelude::*;
+use crate::testing::on_ranks;
 
 const RANKS: [usize; 5] = [1, 2, 3, 7, 64];
 
@@ -85,7 +85,7 @@ fn products_are_those_of_the_whole_matrix() {
     let with_device = [1, 2, 3, 64].map(|ranks| (device.as_ref(), ranks));
     let all = RANKS.map(|ranks| (None, ranks)).into_iter();
     for (device, ranks) in all.chain(with_device.into_iter().filter(|(d, _)| d.is_some())) {
-        on_ranks(device, ranks, &whole, |rank, a| {
+        on_parts(device, ranks, &whole, |rank, a| {
             let ws = Workspace::new();
             let x = Vector::from_column(rank, own(&a, &numbers));
             let d = Vector::<f64>::filled(rank, x.rows(), 1, 0.3)?;
@@ -108,7 +108,7 @@ fn products_are_those_of_the_whole_matrix() {
 fn several_columns_and_precisions_go_together() {
     let device = device();
     for device in [None].into_iter().chain(device.as_ref().map(Some)) {
-        on_ranks(device, 3, &matrix(), |rank, a| {
+        on_parts(device, 3, &matrix(), |rank, a| {
             let ws = Workspace::new();
             let half = a.convert::<f16>()?;
             let rows = a.size().rows;
@@ -134,7 +134,7 @@ fn rows_may_go_from_device_to_device() {
     let devices = device().into_iter();
     let is_cpu = |one: &Executor| one.device().is_some_and(|one| one.properties().is_cpu);
     for device in devices.filter(is_cpu) {
-        on_ranks(Some(&device), 3, &matrix(), |rank, staged| {
+        on_parts(Some(&device), 3, &matrix(), |rank, staged| {
             let Executor::Gpu(gpu) = rank.on_host().with_device(rank.name())? else {
                 panic!("a rank with a device");
             };
@@ -161,7 +161,7 @@ fn rows_may_go_from_device_to_device() {
 fn an_overlap_is_the_principal_submatrix() {
     let whole = matrix();
     for ranks in RANKS {
-        on_ranks(None, ranks, &whole, |_, a| {
+        on_parts(None, ranks, &whole, |_, a| {
             for (rings, block) in [(0, 1), (1, 1), (2, 3), (3, 1)] {
                 let near = a.overlapped(rings, block)?;
                 assert_eq!(near.matrix.size(), Size::square(near.halo.len()));
@@ -205,7 +205,7 @@ fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
     let whole_r = p.transpose().unwrap();
     let coarse = galerkin(&whole_r, &whole, &p).unwrap();
     for ranks in RANKS {
-        on_ranks(None, ranks, &whole, |rank, a| {
+        on_parts(None, ranks, &whole, |rank, a| {
             let of_columns = Arc::new(Partition::even(27, 1, ranks));
             let p = Distributed::part_of_both(rank, &p, a.rows(), &of_columns)?;
             let r = p.transpose()?;
@@ -225,10 +225,9 @@ fn transposed_and_triple_products_have_the_bits_of_the_whole_matrices() {
 fn a_matrix_is_spread_and_gathered() {
     let whole = matrix();
     for ranks in RANKS {
-        threads::run(ranks, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+        on_ranks(ranks, |rank, team| {
             let mine = (team.rank() == 0).then_some(&whole);
-            let a = Distributed::spread(&rank, mine, 3)?;
+            let a = Distributed::spread(rank, mine, 3)?;
             assert_eq!(a.total_nonzeros()?, whole.nonzeros() as u64);
             let again = a.gathered()?;
             assert_eq!(again.is_some(), team.rank() == 0);
@@ -236,21 +235,18 @@ fn a_matrix_is_spread_and_gathered() {
                 assert_same(&again, &whole);
             }
             Ok(())
-        })
-        .unwrap();
+        });
     }
 }
 
 #[test]
 fn bad_rows_of_one_rank_are_refused_on_all() {
-    let errors = threads::run(2, |team| {
-        let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+    let errors = on_ranks(2, |rank, team| {
         let column = if team.rank() == 1 { 7 } else { 0 };
         let (offsets, columns, refuse) = (vec![0, 1], vec![column], Duplicates::Refuse);
-        let made = Distributed::from_rows(&rank, offsets, columns, vec![1.0], refuse);
+        let made = Distributed::from_rows(rank, offsets, columns, vec![1.0], refuse);
         Ok(made.unwrap_err().to_string())
     });
-    let errors = errors.unwrap();
     assert_eq!(errors[1], "distributed: column 7 is outside 0..2");
     assert_eq!(errors[0], format!("rank 1: {}", errors[1]));
     let (alone, none) = (Executor::cpu(), Vec::<f64>::new());
@@ -295,20 +291,18 @@ fn unknowns_of_a_node_are_found_where_ranks_have_whole_nodes() {
     for (width, block, expected) in [(2, 2, Some(2)), (3, 3, Some(3)), (1, 1, None), (2, 1, None)] {
         let whole = elastic(width);
         for ranks in [1, 2, 5] {
-            threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
+            on_ranks(ranks, |rank, _| {
                 let rows = whole.size().rows as u64;
                 let even = Partition::even(rows, block, ranks);
                 let is_whole = (0..ranks).all(|rank| even.range(rank).end.is_multiple_of(2));
-                let a = Distributed::part_of(&rank, &whole, even)?;
+                let a = Distributed::part_of(rank, &whole, even)?;
                 let expected = match width == 2 && is_whole {
                     true => Some(2),
                     false => expected,
                 };
                 assert_eq!(a.unknowns_of_a_node()?, expected, "{width} on {ranks}");
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }
@@ -319,7 +313,7 @@ fn rows_and_vectors_are_renumbered_together() {
     let place = |row: u64| row * 10 % 81;
     let numbers: Vec<f64> = (0..81).map(f64::from).collect();
     for ranks in RANKS {
-        on_ranks(None, ranks, &whole, |_, a| {
+        on_parts(None, ranks, &whole, |_, a| {
             let (b, vectors) = a.renumbered(place, &[own(&a, &numbers)])?;
             let found = b.gathered_values(&vectors[0])?;
             if let Some(b) = b.gathered()? {
@@ -360,7 +354,7 @@ fn assert_alike(found: &Distributed<f64>, expected: &Distributed<f64>) {
 fn what_devices_make_of_their_rows_is_what_hosts_make() {
     let Some(device) = device() else { return };
     for (ranks, is_mutual) in [(1, true), (2, false), (3, true), (3, false)] {
-        on_ranks(None, ranks, &distant(is_mutual), |host, here| {
+        on_parts(None, ranks, &distant(is_mutual), |host, here| {
             let rank = host.with_device(device.name())?;
             let there = here.on(&rank)?.with_rows_there()?;
             assert_eq!(there.is_mutual()?, here.is_mutual()?);
@@ -418,7 +412,7 @@ fn rows_of_a_small_boundary_are_computed_apart() {
     let all = Vector::from_column(whole.executor(), x.clone());
     whole.apply(&all, &mut expected, &Workspace::new()).unwrap();
     for ranks in [1, 2, 3] {
-        on_ranks(None, ranks, &whole, |rank, a| {
+        on_parts(None, ranks, &whole, |rank, a| {
             let own = a.rows().range(a.team().rank());
             let own = own.start as usize..own.end as usize;
             let here = Vector::from_column(rank, x[own.clone()].to_vec());
@@ -456,7 +450,7 @@ fn symmetry_and_a_positive_diagonal_are_found_on_all_ranks() {
         let whole = line(change);
         assert_eq!(whole.symmetric_and_positive().unwrap(), expected);
         for ranks in [1, 2, 3] {
-            on_ranks(None, ranks, &whole, |_, a| {
+            on_parts(None, ranks, &whole, |_, a| {
                 assert_eq!(a.symmetric_and_positive()?, expected);
                 Ok(())
             });
@@ -482,7 +476,7 @@ fn complex_matrices_are_hermitian_and_products_with_adjoints_are_those_without_r
         assert_eq!(whole.symmetric_and_positive().unwrap(), [expected, true]);
         let adjoint = whole.adjoint().unwrap();
         for ranks in [1, 2, 3, 7] {
-            on_ranks(None, ranks, &whole, |rank, a| {
+            on_parts(None, ranks, &whole, |rank, a| {
                 assert_eq!(a.symmetric_and_positive()?, [expected, true]);
                 if let Some(found) = a.adjoint()?.gathered()? {
                     assert_eq!(found.values(), adjoint.values());

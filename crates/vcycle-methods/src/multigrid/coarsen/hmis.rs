@@ -169,26 +169,20 @@ fn shared_graph(executor: &Executor, near: &Arc<Pattern>, rows: &Halo) -> Result
 mod tests {
     use super::*;
     use crate::gallery;
-    use crate::matrix::Partition;
     use crate::multigrid::strength::Strength;
-    use vcycle_core::communicator::threads;
 
     #[test]
     fn blocks_need_not_end_where_ranks_do() {
         let whole = gallery::build("jump7:5,100", &Executor::cpu()).unwrap();
-        let n = whole.rhs.len();
         for length in [7, 40, 200] {
             let strength = Strength::default().graph(&whole.matrix).unwrap();
             let alone = (&Nearby::default(), strength.executor());
             let expected = hmis_near(&strength, 3, length, alone).unwrap();
             for ranks in [1, 2, 7, 64] {
-                threads::run(ranks, |team| {
-                    let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-                    let rows = Partition::even(n as u64, 1, ranks);
-                    let a = Distributed::part_of(&rank, &whole.matrix, rows)?;
+                on_parts(None, ranks, &whole.matrix, |rank, a| {
                     let near = a.surrounded(1, 1)?;
                     let strength = Strength::default().graph(&near.matrix)?;
-                    let place = (&Nearby::of(&near.halo), &rank);
+                    let place = (&Nearby::of(&near.halo), rank);
                     let found = hmis_near(&strength, 3, length, place)?;
                     let is_coarse = |of: &Splitting, row: usize| of.coarse_index[row] != u32::MAX;
                     for row in near.halo.own() {
@@ -196,8 +190,7 @@ mod tests {
                         assert_eq!(is_coarse(&found, row), is_coarse(&expected, global));
                     }
                     Ok(())
-                })
-                .unwrap();
+                });
             }
         }
     }

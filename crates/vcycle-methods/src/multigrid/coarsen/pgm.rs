@@ -350,9 +350,7 @@ fn refresh(numbers: &[AtomicU32], near: &Nearby) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Partition;
     use crate::multigrid::testing::chain;
-    use vcycle_core::communicator::threads;
 
     #[test]
     fn what_rounds_leave_is_matched_in_the_order_of_all_rows() {
@@ -362,10 +360,7 @@ mod tests {
         let whole = whole.copy_to(&Executor::cpu()).unwrap();
         let expected = pgm(&whole, 4, 1).unwrap();
         for ranks in [1, 3, 7] {
-            threads::run(ranks, |team| {
-                let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-                let rows = Partition::even(u64::from(n), 1, ranks);
-                let a = Distributed::part_of(&rank, &whole, rows)?;
+            on_parts(None, ranks, &whole, |rank, a| {
                 let near = a.surrounded(1, 1)?;
                 let found = matched(&Graph {
                     a: &near.matrix,
@@ -374,15 +369,14 @@ mod tests {
                     weak_pairs: false,
                     seed: 1,
                     near: &Nearby::of(&near.halo),
-                    rank: &rank,
+                    rank,
                 })?;
                 assert_eq!(found.partition.total(), expected.count as u64);
                 for (row, &group) in near.halo.own_rows().zip(&found.of_own) {
                     assert_eq!(group, u64::from(expected.aggregate[row as usize]));
                 }
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }

@@ -1,11 +1,9 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::matrix::Partition;
 use crate::multigrid::strength::{Strength, Symmetric};
 use crate::multigrid::testing::{chain, csr};
 use crate::prelude::*;
-use vcycle_core::communicator::threads;
 
 fn strong(spec: &str) -> Arc<Pattern> {
     Strength::default().graph(&csr(spec)).unwrap()
@@ -268,12 +266,10 @@ fn weak_pairs_are_made_where_they_are_asked_for() {
 fn the_example_chooses_over_ranks_what_it_chooses_without() {
     let whole = csr("poisson5:6");
     for ranks in [1, 2, 5] {
-        threads::run(ranks, |team| {
-            let rank = Executor::cpu_with_threads(1)?.with_team(&team)?;
-            let a = Distributed::part_of(&rank, &whole, Partition::even(36, 1, ranks))?;
+        on_parts(None, ranks, &whole, |rank, a| {
             let near = a.surrounded(1, 1)?;
             let (matrix, rows) = (&near.matrix, Nearby::of(&near.halo));
-            let choice = (every_third::EVERY_THIRD.coarsen)(&pairs_of(matrix, &rows, &rank))?;
+            let choice = (every_third::EVERY_THIRD.coarsen)(&pairs_of(matrix, &rows, rank))?;
             assert_eq!(choice.count(), 12);
             let CoarseUnknowns::Chosen(found) = choice.coarse else {
                 panic!("it chooses");
@@ -282,7 +278,6 @@ fn the_example_chooses_over_ranks_what_it_chooses_without() {
                 assert_eq!(is_coarse(&found)(&row), near.halo.global(row) % 3 == 0);
             }
             Ok(())
-        })
-        .unwrap();
+        });
     }
 }

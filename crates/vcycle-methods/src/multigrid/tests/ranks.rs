@@ -146,13 +146,11 @@ fn check_all(cases: &[Case<'_>]) {
         let (expected, _) = solve(&amg, whole, text).unwrap();
         for &ranks in *ranks {
             let what = format!("{} {text} on {ranks} ranks", problem.name);
-            threads::run(ranks, |team| {
-                let rank = one_thread().with_team(&team)?;
-                let (found, _) = solve(&amg, part(&rank, &problem)?, &what)?;
+            on_ranks(ranks, |rank, _| {
+                let (found, _) = solve(&amg, part(rank, &problem)?, &what)?;
                 assert!(found.abs_diff(expected) <= 1, "{what}: {found}");
                 Ok(())
-            })
-            .unwrap();
+            });
         }
     }
 }
@@ -253,12 +251,11 @@ fn other_values_are_taken_over_ranks_as_without() {
         let mut other = gallery::build("poisson5:2", &Executor::cpu()).unwrap();
         (other.near_nullspace, other.rhs) = (problem.near_nullspace.clone(), problem.rhs.clone());
         other.matrix = problem.matrix.scale(3.0).unwrap();
-        threads::run(3, |team| {
-            let rank = one_thread().with_team(&team)?;
+        on_ranks(3, |rank, _| {
             let (ws, amg) = (Workspace::new(), amg(options));
-            let (a, near, b) = part(&rank, &problem)?;
+            let (a, near, b) = part(rank, &problem)?;
             let (setup, first) = amg.setup_with(&a, &near, &ws)?;
-            let renewed = setup.update_values(&part(&rank, &other)?.0, &ws)?;
+            let renewed = setup.update_values(&part(rank, &other)?.0, &ws)?;
             assert!(renewed.report().levels.len() > 1);
             assert_eq!(rows(renewed.report()), rows(first.report()));
             // A cycle of 3 A is a third of one of A.
@@ -270,11 +267,10 @@ fn other_values_are_taken_over_ranks_as_without() {
             assert!(pairs.all(|(x, y)| (x - 3.0 * y).abs() <= 1e-5 * largest));
             // Another pattern is refused on all ranks.
             let smaller = gallery::build("poisson5:23", &Executor::cpu())?;
-            let smaller = part(&rank, &smaller)?.0;
+            let smaller = part(rank, &smaller)?.0;
             assert!(setup.update_values(&smaller, &ws).is_err());
             Ok(())
-        })
-        .unwrap();
+        });
     }
 }
 
@@ -347,11 +343,9 @@ fn a_matrix_that_one_rank_gathers_as_a_whole() {
     let problem = gallery::build("poisson5:12", &Executor::cpu()).unwrap();
     for precision in ["dp", "sp", "dp-sp"] {
         let amg = testing::amg(&format!("precision={precision}, coarsest-rows=20"));
-        threads::run(2, |team| {
-            let rank = one_thread().with_team(&team)?;
-            solve(&amg, part(&rank, &problem)?, precision).map(|_| ())
-        })
-        .unwrap();
+        on_ranks(2, |rank, _| {
+            solve(&amg, part(rank, &problem)?, precision).map(|_| ())
+        });
     }
 }
 
@@ -395,17 +389,16 @@ fn complex_levels_have_the_bits_they_have_without_ranks() {
 fn iterations<T: Mixes<T, T>>(ranks: usize, precision: &str, tolerance: f64) -> usize {
     let amg = amg(&format!("coarsening=pmis, precision={precision}"));
     let whole = gallery::build_complex("helmholtz:20,6,0.5", &one_thread()).unwrap();
-    let found = threads::run(ranks, |team| {
-        let rank = one_thread().with_team(&team)?;
-        let a = complex_part::<T>(&rank, &whole.matrix)?;
-        let b = Vector::filled(&rank, a.size().rows, 1, 1.0)?;
+    let found = on_ranks(ranks, |rank, _| {
+        let a = complex_part::<T>(rank, &whole.matrix)?;
+        let b = Vector::filled(rank, a.size().rows, 1, 1.0)?;
         let solver = Solver::new(Fgmres::default(), a)?.preconditioned_by(&amg)?;
         let solver = solver.stopping(Stop::reduction(tolerance));
         let outcome = solver.solve(&b, &mut Vector::zeros_like(&b)?)?;
         assert!(outcome.converged(), "{outcome}");
         Ok(outcome.iterations)
     });
-    found.unwrap()[0]
+    found[0]
 }
 
 #[test]
@@ -419,15 +412,14 @@ fn waves_are_solved_over_ranks_in_both_precisions() {
 
 #[test]
 fn set_ups_end_on_all_ranks_when_the_time_of_one_is_used_up() {
-    let ended = threads::run(3, |team| {
-        let rank = one_thread().with_team(&team)?;
-        let problem = gallery::build("poisson5:30", &rank)?;
-        let (a, near, _) = part(&rank, &problem)?;
+    let ended = on_ranks(3, |rank, team| {
+        let problem = gallery::build("poisson5:30", rank)?;
+        let (a, near, _) = part(rank, &problem)?;
         let ws = Workspace::new();
         let hour = Duration::from_secs(if team.rank() == 1 { 0 } else { 3600 });
-        let _limited = ws.end_by(Some(Instant::now() + hour), Some(&team));
+        let _limited = ws.end_by(Some(Instant::now() + hour), Some(team));
         let made = amg("coarsening=pmis").hierarchy_with(&a, &near, &ws);
         Ok(matches!(made, Err(Error::OutOfTime)))
     });
-    assert_eq!(ended.unwrap(), [true; 3]);
+    assert_eq!(ended, [true; 3]);
 }
