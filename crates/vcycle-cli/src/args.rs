@@ -1,13 +1,14 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use vcycle::config::{Config, PreconditionerConfig, RunConfig, SolverConfig};
+use vcycle::config::{PreconditionerConfig, RunConfig, SolverConfig};
 use vcycle::multigrid::{Coarsening, Interpolation, Smoother};
+
+use crate::prelude::*;
 
 const EXAMPLES: &str = "\
 Examples:

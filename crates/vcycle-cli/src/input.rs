@@ -1,20 +1,15 @@
 //! Systems from files and from the gallery.
 
 use std::io::IsTerminal;
-use std::path::Path;
-use std::sync::Arc;
 
-use vcycle::config::{AnySystem, Wide};
-use vcycle::executor::Executor;
 use vcycle::gallery::{self, Problem};
 use vcycle::io::{self, AnyMatrix, AnyVector, MatrixReader};
-use vcycle::matrix::{Csr, Duplicates, Extent};
+use vcycle::matrix::{Duplicates, Extent};
 use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::{Scalar, c64, convert};
-use vcycle::vector::Vector;
 
 use crate::args::{InputArgs, KnownArgs};
-use crate::error::{CliError, Result};
+use crate::prelude::*;
 
 /// Says whether a matrix of some size may be read or made: what needs more memory than there is, is refused before.
 pub type Admit = Arc<dyn Fn(Extent) -> vcycle::Result<()> + Send + Sync>;

@@ -1,11 +1,12 @@
 //! Signals: Ctrl-C once ends the iterations, and the best iterate is written; twice it ends the program.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use vcycle::log::{IterationEvent, Observer};
+
+use crate::prelude::*;
 
 /// The exit status of a program that SIGINT has ended, as shells number it.
 const INTERRUPTED: i32 = 130;

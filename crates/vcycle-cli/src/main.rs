@@ -6,8 +6,8 @@ mod error;
 mod input;
 mod interrupt;
 mod output;
+mod prelude;
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use args::{Cli, Command, DevicesArgs, InfoArgs};
@@ -16,8 +16,9 @@ use console::style;
 use error::{CliError, Result};
 use output::{check_printed, complain, print, printed};
 use vcycle::communicator::mpi;
-use vcycle::executor::Executor;
 use vcycle::memory::LargePages;
+
+use crate::prelude::*;
 
 #[global_allocator]
 static ALLOCATOR: LargePages = LargePages;

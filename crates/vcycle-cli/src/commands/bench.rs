@@ -2,10 +2,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::error::{CliError, Result};
+use crate::prelude::*;
 
 /// Runs the benchmarks with these arguments; their exit status becomes that of this program.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {

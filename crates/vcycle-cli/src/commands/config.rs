@@ -1,14 +1,13 @@
 //! `vcycle config`.
 
-use std::process::ExitCode;
-
 use serde::Serialize;
 use serde_json::Value;
-use vcycle::config::{Config, PreconditionerConfig, RunConfig, SolverConfig};
+use vcycle::config::{PreconditionerConfig, RunConfig, SolverConfig};
 use vcycle::multigrid::{Coarsening, Coarsest, Interpolation, Smoother};
 use vcycle::registration::Registration;
 
 use crate::output::print;
+use crate::prelude::*;
 
 /// Prints the default configuration as TOML, and all components with their parameters as
 /// comments in it.

@@ -1,18 +1,15 @@
 //! `vcycle devices`.
 
-use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use vcycle::HOST_STAGES;
 use vcycle::communicator::mpi;
-use vcycle::executor::Executor;
-use vcycle::vector::Vector;
 use vcycle_gpu::{Found, Properties, compiler, discover};
 
 use crate::args::DevicesArgs;
-use crate::error::Result;
 use crate::output::{format, print, table};
+use crate::prelude::*;
 
 /// Values copied to measure bandwidth: more than caches hold, little enough to be quick.
 const VALUES: usize = 16 << 20;

@@ -1,16 +1,12 @@
 //! `vcycle gen`.
 
-use std::process::ExitCode;
-
-use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{write_matrix, write_vector};
-use vcycle::vector::Vector;
 
 use crate::args::GenArgs;
-use crate::error::Result;
 use crate::output::format::count;
 use crate::output::print;
+use crate::prelude::*;
 
 /// Writes a problem of the gallery.
 pub fn run(args: &GenArgs) -> Result<ExitCode> {

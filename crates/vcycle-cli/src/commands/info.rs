@@ -1,28 +1,21 @@
 //! `vcycle info`.
 
-use std::process::ExitCode;
-use std::sync::Arc;
-
 use serde::Serialize;
 use serde_json::{Value, json};
-use vcycle::config::{
-    Analysis, AnySystem, Attempt, Config, Findings, MemoryNeed, PreconditionerConfig, System, Wide,
-    attempts_of,
-};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{Analysis, Attempt, Findings, MemoryNeed, PreconditionerConfig, attempts_of};
 use vcycle::linop::LinOp;
 use vcycle::log::Log;
-use vcycle::matrix::{Csr, Extent, FormatCosts};
+use vcycle::matrix::{Extent, FormatCosts};
 use vcycle::multigrid::{Amg, Report};
 use vcycle::structured::{Structure, find_stencil};
 
 use crate::args::InfoArgs;
-use crate::error::{CliError, Result};
 use crate::input::{self, Admit, Source};
 use crate::output::format::bytes;
 use crate::output::progress::Progress;
 use crate::output::summary::level;
 use crate::output::{facts, picture, print, table};
+use crate::prelude::*;
 
 /// Prints the facts of a matrix, the levels multigrid makes of it, and what to try.
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {

@@ -1,21 +1,16 @@
 //! `vcycle kernels`: kernels compiled ahead of time.
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vcycle::config::{self, Config, System};
-use vcycle::executor::{Executor, Workspace};
-use vcycle::vector::Vector;
+use vcycle::config;
 use vcycle::{gallery, programs};
 use vcycle_gpu::{Compiled, Device, Source, compile_only, write_archive};
 
 use crate::args::KernelsCommand;
-use crate::error::{CliError, Result};
 use crate::output::progress::Progress;
 use crate::output::{complain, print};
+use crate::prelude::*;
 
 /// What is solved to see which programs are needed.
 const SOLVES: &str = include_str!("kernels.txt");

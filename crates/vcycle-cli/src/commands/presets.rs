@@ -1,11 +1,9 @@
 //! `vcycle presets`.
 
-use std::process::ExitCode;
-
 use vcycle::config::Preset;
 
-use crate::error::Result;
 use crate::output::{print, table};
+use crate::prelude::*;
 
 /// Prints one preset as TOML, or the list of all.
 pub fn run(name: Option<&str>) -> Result<ExitCode> {

@@ -1,10 +1,9 @@
 //! `vcycle problems`.
 
-use std::process::ExitCode;
-
 use vcycle::gallery::{catalogue, complex_catalogue};
 
 use crate::output::{print, table};
+use crate::prelude::*;
 
 /// Prints the catalogue of the gallery.
 pub fn run() -> ExitCode {

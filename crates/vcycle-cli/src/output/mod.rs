@@ -14,12 +14,11 @@ pub mod summary;
 pub mod table;
 
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
 use std::sync::Mutex;
 
 use vcycle::io::NewFile;
 
-use crate::error::{CliError, Result};
+use crate::prelude::*;
 
 /// Why the first line that could not be printed was lost.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);

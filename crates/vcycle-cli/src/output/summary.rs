@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vcycle::communicator::Traffic;
-use vcycle::config::{Config, Solution, Unit, Wide};
-use vcycle::executor::Executor;
+use vcycle::config::{Solution, Unit};
 use vcycle::multigrid::{LevelFacts, LevelPart, Report};
+
+use crate::prelude::*;
 
 /// The object `--json` prints; scripts rely on its keys.
 #[derive(Debug, Serialize)]

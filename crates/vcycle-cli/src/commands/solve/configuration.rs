@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use vcycle::config::{Config, ConfigError, PreconditionerConfig};
+use vcycle::config::{ConfigError, PreconditionerConfig};
 use vcycle::multigrid::Amg;
 
 use crate::args::SolveArgs;
-use crate::error::{CliError, Result};
+use crate::prelude::*;
 
 /// The configuration file, overridden by the options.
 pub fn configuration(args: &SolveArgs) -> Result<Config> {

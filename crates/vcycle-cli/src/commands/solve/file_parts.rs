@@ -1,19 +1,13 @@
 //! Files that ranks read in parts.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use vcycle::config::System;
-use vcycle::executor::Executor;
 use vcycle::gallery;
 use vcycle::io::{self, MatrixReader};
 use vcycle::linop::{Size, check_size};
 use vcycle::matrix::Duplicates;
-use vcycle::vector::Vector;
 
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::Result;
 use crate::input::{looks_like_file, real_columns};
+use crate::prelude::*;
 
 /// A file of which every rank reads its part, and the right-hand side that one of them has read.
 pub struct FileParts {

@@ -2,23 +2,20 @@
 
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 
-use vcycle::config::{PreconditionerConfig, Solution, Wide};
+use vcycle::config::{PreconditionerConfig, Solution};
 use vcycle::io::write_vector;
 use vcycle::log::{ChromeTrace, Log, Profile};
-use vcycle::matrix::Csr;
 
 use crate::args::SolveArgs;
-use crate::error::{CliError, Result};
 use crate::input::Source;
 use crate::interrupt::Interrupt;
 use crate::output::progress::Progress;
 use crate::output::report::HtmlReport;
 use crate::output::summary::Summary;
 use crate::output::{picture, spy, write_file};
+use crate::prelude::*;
 
 /// Fails where a file could not be written after a long solve, for want of its folder.
 pub fn check_folders(args: &SolveArgs) -> Result<()> {

@@ -8,11 +8,8 @@ mod ranks;
 mod task;
 
 use std::cell::Cell;
-use std::process::ExitCode;
 
 use vcycle::communicator::mpi;
-use vcycle::config::{AnySystem, Config};
-use vcycle::executor::Executor;
 use vcycle::gallery::{self, Problem};
 use vcycle::programs::Again;
 
@@ -21,7 +18,7 @@ use self::files::check_folders;
 use self::ranks::Launch;
 use self::task::Task;
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::{CliError, Result};
+use crate::prelude::*;
 
 /// Solves; success only if it converged.
 pub fn run(args: &SolveArgs) -> Result<ExitCode> {

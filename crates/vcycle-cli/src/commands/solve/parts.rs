@@ -1,19 +1,15 @@
 //! What ranks know of a system before each has its part.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
-use vcycle::config::{AnySystem, Config, System, Wide};
-use vcycle::executor::Executor;
 use vcycle::gallery;
-use vcycle::matrix::{Csr, Distributed, GridOrder, Permutation, recursive_bisection};
+use vcycle::matrix::{Distributed, GridOrder, Permutation, recursive_bisection};
 use vcycle::multigrid::NearNullspace;
 use vcycle::scalar::c64;
-use vcycle::vector::Vector;
 
 use super::task::{Reading, Task};
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::{CliError, Result};
+use crate::prelude::*;
 
 /// A system as one rank or all of them have read it.
 pub struct Whole<T> {

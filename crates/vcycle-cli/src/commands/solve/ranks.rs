@@ -1,27 +1,23 @@
 //! Solves by several ranks: processes under MPI, or threads.
 
-use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vcycle::Error;
 use vcycle::communicator::{Communicator, mpi, threads};
-use vcycle::config::{Config, PreconditionerConfig, Solution, Wide, solve_system};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{PreconditionerConfig, Solution, solve_system};
 use vcycle::gallery;
 use vcycle::matrix::Distributed;
 use vcycle::scalar::c64;
-use vcycle::vector::Vector;
 
 use super::file_parts::{FileParts, needs_no_whole};
 use super::files::{Answer, Records};
 use super::parts::{AnyWhole, Known, Whole, made, of_grid, read};
 use super::task::{end, show};
 use crate::args::{PartitionKind, SolveArgs};
-use crate::error::{CliError, Result};
 use crate::output::overview::overview;
 use crate::output::progress::Progress;
 use crate::output::summary::{RankSummary, Summary};
+use crate::prelude::*;
 
 /// How ranks were started.
 pub enum Launch {

@@ -1,23 +1,19 @@
 //! Solves, one matrix after the other.
 
 use std::cell::Cell;
-use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use vcycle::config::{self, AnySystem, Config, MemoryNeed, Sequence, System, Wide};
-use vcycle::executor::{Executor, Workspace};
+use vcycle::config::{self, MemoryNeed, Sequence};
 use vcycle::gallery::Problem;
-use vcycle::vector::Vector;
 
 use super::files::{Answer, Records};
 use crate::args::{InputArgs, SolveArgs};
-use crate::error::{CliError, Result};
 use crate::input::{self, Admit, Source};
 use crate::output::overview::{overview, verdict};
 use crate::output::progress::Progress;
 use crate::output::summary::Summary;
 use crate::output::{self, picture, plot, print, table};
+use crate::prelude::*;
 
 /// Solves, from systems read to their output.
 pub struct Task<'t> {

@@ -5,13 +5,8 @@ mod lattice;
 
 use std::fmt::Write;
 use std::io::Write as _;
-use std::path::Path;
-use std::sync::Arc;
 
-use vcycle::config::Wide;
-use vcycle::executor::Workspace;
 use vcycle::linop::LinOp;
-use vcycle::matrix::Csr;
 use vcycle::multigrid::{Amg, CoarseMaps};
 use vcycle_plot::escape;
 
@@ -19,8 +14,8 @@ use self::groups::Key;
 use self::lattice::Lattice;
 use super::format::count;
 use super::write_file;
-use crate::error::{CliError, Result};
 use crate::input::Source;
+use crate::prelude::*;
 
 /// The longer side of what is drawn, in pixels.
 const SIDE: f64 = 720.0;
@@ -126,7 +121,6 @@ fn draw_points(lattice: &Lattice, maps: &CoarseMaps) -> (String, Key) {
 
 #[cfg(test)]
 mod tests {
-    use vcycle::executor::Executor;
     use vcycle::gallery;
 
     use super::*;
