@@ -17,10 +17,8 @@ use rawzip::{
     ZipArchiveWriter,
 };
 
-use crate::error::{Error, Result};
 use crate::hash;
-use crate::kernel::Source;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// The name of the file beside the program.
 const NAME: &str = "vcycle.kernels";

@@ -15,11 +15,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::archive;
 use crate::driver::Driver;
-use crate::error::Result;
 use crate::hash;
-use crate::kernel::{Handle, Source};
-use crate::properties::Properties;
-use crate::sync::lock;
+use crate::prelude::*;
 
 const MAGIC: &[u8; 8] = b"vcycleK4";
 const HEADER: usize = MAGIC.len() + 2 * size_of::<u128>();

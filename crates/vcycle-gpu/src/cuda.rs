@@ -13,9 +13,7 @@ mod tests;
 mod vendor;
 
 use crate::driver::Driver;
-use crate::error::{Error, Result};
-use crate::kernel::Source;
-use crate::properties::Properties;
+use crate::prelude::*;
 use api::{CudaApi, call};
 use compiler::Compiler;
 use device::CudaGpu;

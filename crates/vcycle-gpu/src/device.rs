@@ -5,20 +5,18 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Mutex, OnceLock, Weak};
 
 use crate::archive;
 use crate::cache::{self, Builds};
 use crate::counters::{Counters, Counts, add, count_recorded, is_recording};
 use crate::discovery;
 use crate::driver::Driver;
-use crate::error::{Error, Result};
-use crate::kernel::{Address, Argument, Handle, Kernel, Requests, Shape, Source};
+use crate::kernel::Requests;
 use crate::pool::{Pinned, Pool, Staging};
 use crate::precompile::Precompiler;
-use crate::properties::Properties;
+use crate::prelude::*;
 use crate::proxy::Proxy;
-use crate::sync::lock;
 use crate::uses::GraphUses;
 
 /// Kernels with the events before and after them, while kernels are timed.

@@ -3,11 +3,9 @@
 use std::sync::Mutex;
 
 use crate::driver::Driver;
-use crate::error::{Error, Result};
 #[cfg(not(feature = "gpu"))]
 use crate::left_out::{self as vendors, devices, open};
-use crate::properties::Properties;
-use crate::sync::lock;
+use crate::prelude::*;
 #[cfg(feature = "gpu")]
 use crate::vendors::{self, devices, open};
 

@@ -2,9 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::error::{Error, Result};
-use crate::kernel::{Address, Argument, Handle, Shape, Source};
-use crate::properties::Properties;
+use crate::prelude::*;
 use crate::proxy::{HostTask, HostTaskMethod};
 
 /// One device of one vendor. Work is queued in one stream, in order, and runs asynchronously. Dropped, it gives back all that it

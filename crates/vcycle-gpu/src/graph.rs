@@ -1,12 +1,8 @@
 //! Recorded work.
 
-use std::sync::Arc;
-
 use crate::counters::{add, recorded};
 use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::kernel::Handle;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// Launches and copies recorded once by [`Device::capture`], queued again as one.
 ///

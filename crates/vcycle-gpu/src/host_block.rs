@@ -1,12 +1,8 @@
 //! Memory of the host that work on a device and host tasks share.
 
-use std::sync::Arc;
-
 use crate::device::Device;
-use crate::error::Result;
-use crate::kernel::Address;
 use crate::pool::Pinned;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// Pinned memory that belongs to its owner alone; goes back to the device's when it was dropped, no graph uses it any more, and
 /// what was queued before is done.

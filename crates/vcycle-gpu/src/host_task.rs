@@ -8,13 +8,10 @@
 //! CUDA's streams write and wait for numbers in memory of the host, and a [`Proxy`] does the work; OpenCL's queues are filled
 //! by the host, which does it in between.
 
-use std::sync::Arc;
-
 use crate::counters::count_host_task;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::prelude::*;
 use crate::proxy::{Flags, HostTask, HostTaskMethod, Proxy, Work};
-use crate::sync::lock;
 
 impl Device {
     /// Whether host tasks can be queued here.

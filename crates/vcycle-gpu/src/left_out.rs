@@ -1,8 +1,7 @@
 //! What stands in the place of the drivers in a build without them.
 
 use crate::driver::Driver;
-use crate::error::{Error, Result};
-use crate::properties::Properties;
+use crate::prelude::*;
 
 /// There are none.
 pub(crate) fn devices(driver: &'static str) -> Result<Vec<Properties>> {

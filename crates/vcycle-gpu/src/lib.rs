@@ -39,6 +39,7 @@ mod opencl;
 mod pool;
 mod precompile;
 mod prefetch;
+mod prelude;
 mod properties;
 mod proxy;
 mod readback;

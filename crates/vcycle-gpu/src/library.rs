@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 /// A function of a library, and its name for messages.
 #[derive(Debug)]

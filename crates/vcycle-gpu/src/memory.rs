@@ -1,13 +1,9 @@
 //! Memory of a device.
 
-use std::sync::Arc;
-
 use crate::counters::add;
 use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::kernel::{Address, Argument};
 use crate::pool::Pool;
-use crate::sync::lock;
+use crate::prelude::*;
 use crate::uses::Owner;
 
 /// Device memory; goes back to the device's pool, or to its owner, when it was dropped and no graph uses it any more.

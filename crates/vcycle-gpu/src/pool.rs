@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::kernel::{Address, Handle};
+use crate::prelude::*;
 
 /// Free memory by size. Sizes are rounded up, so that nearly equal requests share.
 #[derive(Debug, Default)]

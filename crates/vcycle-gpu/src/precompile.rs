@@ -10,13 +10,11 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::kernel::Source;
-use crate::properties::Properties;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// Sequences of programs, each in the order in which a solve asked for them.
 type Likely = fn(&Properties) -> Vec<Vec<Source>>;

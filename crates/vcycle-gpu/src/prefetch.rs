@@ -4,7 +4,7 @@ use crate::cache;
 use crate::device::Device;
 use crate::kernel::Requests;
 use crate::pool::Pinned;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// Part of the memory that is free which is asked for before it is needed, at most: one of so many.
 const PART: usize = 4;

@@ -1,11 +1,11 @@
 //! A thread that does host tasks for a device.
 
 use std::fmt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// What a task does. It must not use the device.
 pub type Work = dyn Fn() + Send + Sync;

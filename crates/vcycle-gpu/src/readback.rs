@@ -1,14 +1,10 @@
 //! A few numbers on their way to the host, or to the device.
 
-use std::sync::Arc;
-
 use crate::counters::{add, is_recording};
 use crate::device::Device;
-use crate::error::Result;
-use crate::kernel::Handle;
 use crate::memory::Memory;
 use crate::pool::Pinned;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// Bytes of the smallest block: few sizes serve all.
 const MIN_CAPACITY: usize = 1024;

@@ -1,13 +1,10 @@
 //! Times of what a device does.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::device::Device;
 use crate::driver::Driver;
-use crate::error::{Error, Result};
-use crate::kernel::Handle;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// A place between what is queued on a device.
 #[derive(Debug)]

@@ -4,11 +4,9 @@ use std::{slice, thread};
 
 use crate::counters::add;
 use crate::device::Device;
-use crate::error::Result;
-use crate::kernel::Handle;
 use crate::memory::Memory;
 use crate::pool::Staging;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// Bytes that travel at a time through pinned memory. To pin twice as many takes 8 ms more on an H200, and saves less of what most matrices take.
 const STAGE: usize = 8 << 20;

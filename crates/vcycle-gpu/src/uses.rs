@@ -3,10 +3,9 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::counters::is_recording;
-use crate::kernel::Address;
+use crate::prelude::*;
 
 /// Whatever keeps memory of others alive.
 pub type Owner = Box<dyn Any + Send + Sync>;

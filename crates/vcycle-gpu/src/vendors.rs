@@ -2,9 +2,8 @@
 
 use crate::cuda::{self, Vendor};
 use crate::driver::Driver;
-use crate::error::Result;
 use crate::opencl;
-use crate::properties::Properties;
+use crate::prelude::*;
 
 /// The devices of a driver.
 pub(crate) fn devices(driver: &'static str) -> Result<Vec<Properties>> {

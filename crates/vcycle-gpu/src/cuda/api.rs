@@ -8,9 +8,8 @@ use libloading::Library;
 
 use crate::cuda::flags::FlagFunctions;
 use crate::cuda::vendor::{OncePerVendor, Opaque, Vendor};
-use crate::error::{Error, Result};
-use crate::kernel::Address;
 use crate::library::Function;
+use crate::prelude::*;
 
 /// The functions of a table return an error code, 0 where all is well.
 macro_rules! table {

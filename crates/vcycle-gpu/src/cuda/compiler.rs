@@ -6,9 +6,8 @@ use std::ptr;
 use libloading::Library;
 
 use crate::cuda::vendor::{OncePerVendor, Vendor};
-use crate::error::{Error, Result};
-use crate::kernel::Source;
 use crate::library::Function;
+use crate::prelude::*;
 
 type Program = *mut c_void;
 type Text = *const c_char;

@@ -12,11 +12,8 @@ use crate::cuda::flags::{FlagFunctions, FlagOperation};
 use crate::cuda::properties;
 use crate::cuda::vendor::Opaque;
 use crate::driver::Driver;
-use crate::error::{Error, Result};
-use crate::kernel::{Address, Argument, Handle, Shape, Source};
-use crate::properties::Properties;
+use crate::prelude::*;
 use crate::proxy::{HostTask, HostTaskMethod};
-use crate::sync::lock;
 
 /// A stream that does not wait for the null stream.
 const NON_BLOCKING: u32 = 1;

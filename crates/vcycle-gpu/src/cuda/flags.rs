@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU32;
 use libloading::Library;
 
 use crate::cuda::vendor::{Opaque, Vendor};
-use crate::kernel::Address;
 use crate::library::Function;
+use crate::prelude::*;
 
 /// The functions for that, and what makes graphs ready that use them.
 #[derive(Debug)]

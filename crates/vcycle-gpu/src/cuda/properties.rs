@@ -4,8 +4,7 @@ use std::ffi::CStr;
 
 use crate::cuda::api::{CudaApi, Current, call};
 use crate::cuda::vendor::Vendor;
-use crate::error::Result;
-use crate::properties::Properties;
+use crate::prelude::*;
 
 /// Numbers of attributes that CUDA alone has.
 const CUDA_MAJOR: i32 = 75;

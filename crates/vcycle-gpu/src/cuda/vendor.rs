@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result};
 use crate::library::Wanted;
+use crate::prelude::*;
 
 /// Whatever a vendor hides behind a pointer: contexts, streams, modules, graphs, events.
 pub(super) type Opaque = *mut c_void;

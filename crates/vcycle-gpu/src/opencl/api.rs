@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::error::{Error, Result};
 use crate::library::Wanted;
+use crate::prelude::*;
 
 /// Any of OpenCL's objects.
 pub(crate) type Object = *mut c_void;

@@ -8,10 +8,7 @@ use super::api::{self, Object, OpenClApi, library_error};
 use super::kept::{Allocations, Graphs, HostBlocks, Kernels, Recording};
 use super::platform::{Ask, Listed};
 use super::status::check;
-use crate::error::{Error, Result};
-use crate::kernel::Handle;
-use crate::properties::Properties;
-use crate::sync::lock;
+use crate::prelude::*;
 
 /// Blocks of the host that devices had left when they were closed.
 #[cfg(test)]

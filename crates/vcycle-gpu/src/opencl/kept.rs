@@ -2,10 +2,9 @@
 
 use std::alloc::Layout;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::thread::ThreadId;
 
-use crate::kernel::{Address, Argument, Handle, Shape};
+use crate::prelude::*;
 use crate::proxy::Work;
 
 /// Where allocations begin for the driver, and how many bytes they have.

@@ -15,18 +15,14 @@ mod tests;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::CString;
-use std::sync::Arc;
 use std::thread;
 
 use self::api::{Object, OpenClApi, api};
 use self::device::OpenCl;
 use self::kept::{Called, QueueCommand, Recording};
 use crate::driver::Driver;
-use crate::error::{Error, Result};
-use crate::kernel::{Address, Argument, Handle, Shape, Source};
-use crate::properties::Properties;
+use crate::prelude::*;
 use crate::proxy::{HostTask, HostTaskMethod};
-use crate::sync::lock;
 
 /// What addresses are a multiple of.
 const ALIGNMENT: usize = 256;

@@ -4,8 +4,7 @@ use std::ffi::c_void;
 
 use super::api::{self, Object, OpenClApi, library_error};
 use super::status::check;
-use crate::error::{Error, Result};
-use crate::properties::Properties;
+use crate::prelude::*;
 
 const NVIDIA: u32 = 0x10DE;
 

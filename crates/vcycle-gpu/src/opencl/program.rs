@@ -7,8 +7,7 @@ use std::ptr::{null, null_mut};
 use super::device::OpenCl;
 use super::platform::{info, text};
 use super::{api, api::Object};
-use crate::error::{Error, Result};
-use crate::kernel::Source;
+use crate::prelude::*;
 
 const BUILD_PROGRAM_FAILURE: i32 = -11;
 

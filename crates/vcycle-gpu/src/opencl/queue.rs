@@ -7,10 +7,8 @@ use std::thread;
 use super::api;
 use super::device::OpenCl;
 use super::kept::{Kernels, QueueCommand, Recording};
-use crate::error::{Error, Result};
-use crate::kernel::{Address, Argument, Handle, Shape};
 use crate::opencl::api::Object;
-use crate::sync::lock;
+use crate::prelude::*;
 
 impl OpenCl {
     /// Queues a command, or records it if this thread is recording.

@@ -1,7 +1,7 @@
 //! Error codes in words.
 
 use super::api::SUCCESS;
-use crate::error::{Error, Result};
+use crate::prelude::*;
 
 /// An error unless a call succeeded.
 pub(crate) fn check(device: &str, call: &'static str, code: i32) -> Result<()> {

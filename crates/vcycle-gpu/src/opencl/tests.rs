@@ -1,13 +1,13 @@
 //! Devices that are opened and closed again.
 
 use std::ffi::c_void;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 use super::api::{Callback, LOADER, Text};
 use super::device::BLOCKS_LEFT;
 use super::*;
 use crate::device::Device;
+use crate::prelude::*;
 use crate::testing::devices;
 
 const TEXT: &str = "__kernel void set(__global int *x, __global int *null) { x[0] = null == 0; }";
