@@ -58,9 +58,15 @@ impl<T: Scalar> Csr<T> {
     /// than rounding.
     fn apart(&self, mean: &Self, row: usize, sizes: &RowSizes<'_, T>) -> Option<f64> {
         let (columns, values) = self.row(row);
+        let (in_mean, means) = mean.row(row);
+        let mut next = 0;
         let mut entries = columns.iter().zip(values);
         entries.try_fold(0.0, |largest: f64, (&column, &value)| {
-            let middle = mean.entry(row, column as usize).unwrap_or_default();
+            // The mean has all these columns in the same order, and perhaps others.
+            while in_mean[next] < column {
+                next += 1;
+            }
+            let middle = means[next];
             let apart = 2.0 * (value.load() - middle.load()).modulus().to_f64();
             let rounding = || {
                 let [one, other] = [row, column as usize].map(|row| sizes.get(row).sqrt());

@@ -39,19 +39,19 @@ impl Quality {
         }
         let mut numbers = Numbers(1);
         // As large as the rows are: how they are scaled does not count.
-        let number = |row| F::from_f64(row_norm(a, row, |_| 1.0) * numbers.next());
-        let given: Vec<F> = (0..n).map(number).collect();
+        let sizes = in_rows(a, |row| row_norm(a, row, |_| 1.0)).into_iter();
+        let given: Vec<F> = sizes
+            .map(|size| F::from_f64(size * numbers.next()))
+            .collect();
         let bound = norm(&given);
         let b = Vector::from_column(inverse.executor(), given.clone());
         let mut x = Vector::<F>::zeros_like(&b)?;
         inverse.apply(&b, &mut x, ws)?;
         let solution = x.to_vec();
         let term = |column: usize| solution[column].modulus().to_f64();
-        let terms = (0..n).map(|row| row_norm(a, row, term).powi(2));
-        let terms = terms.sum::<f64>().sqrt();
-        let residuals: Vec<F> = (0..n)
-            .map(|row| given[row] - product(a, row, &solution))
-            .collect();
+        let terms = in_rows(a, |row| row_norm(a, row, term));
+        let terms = norm(&terms);
+        let residuals = in_rows(a, |row| given[row] - product(a, row, &solution));
         // Terms of A x so much larger than b prove a condition of at least that, and of all right-hand sides
         // one of random numbers shows the part of one in the root of their number.
         Ok(Self {
@@ -96,14 +96,12 @@ pub(super) fn solution_error<F: Field>(
     let mut numbers = Numbers(2);
     let n = a.size().rows;
     let known: Vec<F> = (0..n).map(|_| F::from_f64(numbers.next())).collect();
-    let given: Vec<F> = (0..n).map(|row| product(a, row, &known)).collect();
+    let given: Vec<F> = in_rows(a, |row| product(a, row, &known));
     let b = Vector::from_column(inverse.executor(), given.clone());
     let mut x = Vector::<F>::zeros_like(&b)?;
     inverse.apply(&b, &mut x, ws)?;
     let solution = x.to_vec();
-    let residuals: Vec<F> = (0..n)
-        .map(|row| given[row] - product(a, row, &solution))
-        .collect();
+    let residuals = in_rows(a, |row| given[row] - product(a, row, &solution));
     Ok(norm(&residuals) / norm(&given).max(f64::MIN_POSITIVE))
 }
 
@@ -133,6 +131,15 @@ pub(super) fn check_no_empty_line<F: Field>(a: &Csr<F>) -> Result<()> {
         None => Ok(()),
         Some(column) => Err(empty("column", column)),
     }
+}
+
+/// What is found for every row, on the threads of the matrix.
+fn in_rows<F: Field, R: Clone + Send>(
+    a: &Csr<F>,
+    of_row: impl Fn(usize) -> R + Sync + Send,
+) -> Vec<R> {
+    let pieces = a.map_pieces(|rows| rows.map(&of_row).collect::<Vec<R>>());
+    pieces.concat()
 }
 
 /// The norm of the terms of `A x` in a row.

@@ -229,15 +229,14 @@ impl Plan {
 
 /// The values of a matrix with its rows and columns multiplied by numbers.
 fn scaled<F: Field>(a: &Csr<F>, [rows, columns]: &[Vec<f64>; 2]) -> Vec<F> {
-    let of_row = |row: usize| {
+    let mut scaled = Vec::with_capacity(a.nonzeros());
+    for (row, scale) in rows.iter().enumerate() {
         let (places, values) = a.row(row);
-        let factor = move |column: u32| F::from_f64(rows[row] * columns[column as usize]);
-        places
-            .iter()
-            .zip(values)
-            .map(move |(&column, &value)| value * factor(column))
-    };
-    (0..a.size().rows).flat_map(of_row).collect()
+        let entries = places.iter().zip(values);
+        let factor = |column: u32| F::from_f64(scale * columns[column as usize]);
+        scaled.extend(entries.map(|(&column, &value)| value * factor(column)));
+    }
+    scaled
 }
 
 /// The factors of a matrix whose rows and columns were scaled.

@@ -130,7 +130,20 @@ impl<F: Field + Number> Inverse<F> {
             return made.check_singular(a, dependent, ws).map(Some);
         }
         let quality = Quality::of(&made, a, ws)?;
-        quality.check_regular()?;
+        if let Err(error) = quality.check_regular() {
+            // Other pivots would be no better where systems that have a solution are solved.
+            let is_solved = singular
+                && plan.is_scaled()
+                && solution_error(&made, a, ws).is_ok_and(|error| error < SOLVED);
+            if !is_solved {
+                return Err(error);
+            }
+            remark(
+                "direct: the matrix is singular to working precision, and the solution one of many where there is any"
+                    .to_owned(),
+            );
+            return Ok(Some(made));
+        }
         let is_last = plan.method() == Method::Lu && !plan.is_scaled() && !is_known;
         Ok((quality.is_good() || is_last).then_some(made))
     }

@@ -9,7 +9,7 @@ use crate::matrix::{Csr, Pattern};
 use crate::scalar::{Field, Real};
 
 /// How often rows and columns are scaled.
-const SWEEPS: usize = 4;
+const SWEEPS: usize = 3;
 /// Diagonal entries that are smaller parts of their rows need a matching.
 const SMALL: f64 = 0.01;
 
@@ -166,26 +166,49 @@ pub(super) fn equilibration<F: Field>(a: &Csr<F>, symmetric: bool) -> [Vec<f64>;
     let n = a.size().rows;
     let (mut rows, mut columns) = (vec![1.0; n], vec![1.0; n]);
     for _ in 0..SWEEPS {
-        let mut largest = [vec![0.0_f64; n], vec![0.0_f64; n]];
-        for row in 0..n {
-            let (places, values) = a.row(row);
-            for (&column, value) in places.iter().zip(values) {
-                let column = column as usize;
-                let size = value.modulus().to_f64() * rows[row] * columns[column];
-                largest[0][row] = largest[0][row].max(size);
-                largest[1][column] = largest[1][column].max(size);
-            }
-        }
-        for (scales, largest) in [&mut rows, &mut columns].into_iter().zip(largest) {
-            for (scale, largest) in scales.iter_mut().zip(largest).filter(|(_, l)| *l > 0.0) {
-                *scale /= largest.sqrt();
-            }
+        let divisor = |largest: f64| if largest > 0.0 { largest.sqrt() } else { 1.0 };
+        let divided = |scales: &[f64], largest: Vec<f64>| {
+            let both = scales.iter().zip(largest);
+            both.map(|(scale, largest)| scale / divisor(largest))
+                .collect::<Vec<f64>>()
+        };
+        let largest = largest_in_rows(a, &rows, &columns);
+        if symmetric {
+            rows = divided(&rows, largest);
+            columns.clone_from(&rows);
+        } else {
+            let in_columns = largest_in_columns(a, &rows, &columns);
+            (rows, columns) = (divided(&rows, largest), divided(&columns, in_columns));
         }
     }
     match symmetric {
         true => halved([rows, columns]),
         false => [rows, columns],
     }
+}
+
+fn largest_in_rows<F: Field>(a: &Csr<F>, rows: &[f64], columns: &[f64]) -> Vec<f64> {
+    let of_row = |row: usize| {
+        let (places, values) = a.row(row);
+        let entries = places.iter().zip(values);
+        let sizes =
+            entries.map(|(&column, value)| value.modulus().to_f64() * columns[column as usize]);
+        rows[row] * sizes.fold(0.0, f64::max)
+    };
+    let pieces = a.map_pieces(|rows| rows.map(of_row).collect::<Vec<f64>>());
+    pieces.concat()
+}
+
+fn largest_in_columns<F: Field>(a: &Csr<F>, rows: &[f64], columns: &[f64]) -> Vec<f64> {
+    let mut largest = vec![0.0; columns.len()];
+    for (row, scale) in rows.iter().enumerate() {
+        let (places, values) = a.row(row);
+        for (&column, value) in places.iter().zip(values) {
+            let to: &mut f64 = &mut largest[column as usize];
+            *to = to.max(value.modulus().to_f64() * scale * columns[column as usize]);
+        }
+    }
+    largest
 }
 
 /// The same numbers for rows and columns, powers of two.
