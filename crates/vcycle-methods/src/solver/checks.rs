@@ -108,12 +108,12 @@ pub(super) fn is_rounding_in_every_row<T: Scalar>(
     a: &dyn LinOp<T>,
     [b, x, residual]: [&Vector<T>; 3],
 ) -> Result<bool> {
-    let Some(Cow::Borrowed(a)) = a.csr() else {
-        return Ok(false);
-    };
     if a.executor().is_device() || a.executor().team().is_some() {
         return Ok(false);
     }
+    let Some(Cow::Borrowed(a)) = a.csr() else {
+        return Ok(false);
+    };
     let (cols, most) = (
         b.cols(),
         ROW_ERROR * <T::Arith as Field>::Real::epsilon().to_f64(),

@@ -60,7 +60,7 @@ impl Nodes {
         )?;
         let mut scattered = vec![T::default(); self.given * cols];
         let pairs = self.present().map(|(place, row)| (row, place));
-        copy_rows(pairs, cols, y.host()?, &mut scattered);
+        copy_rows(pairs, cols, &y.to_vec(), &mut scattered);
         Vector::from_rows(y.executor(), cols, scattered)
     }
 

@@ -117,10 +117,12 @@ fn nodes_that_lack_an_unknown_are_found_and_completed() {
             }
         }
         let x: Vec<f64> = (0..a.size().rows).map(|row| row as f64).collect();
-        let x = Vector::from_column(a.executor(), x);
-        let gathered = nodes.gather(&x).unwrap();
-        assert_eq!(gathered.to_vec()[1], 0.0);
-        assert_eq!(nodes.scatter(&gathered).unwrap().to_vec(), x.to_vec());
+        for at in [Executor::reference()].into_iter().chain(device()) {
+            let x = Vector::from_column(&at, x.clone());
+            let gathered = nodes.gather(&x).unwrap();
+            assert_eq!(gathered.to_vec()[1], 0.0);
+            assert_eq!(nodes.scatter(&gathered).unwrap().to_vec(), x.to_vec());
+        }
         assert_eq!(nodes.constant(1)[..2], [0.0, 0.0]);
         assert_eq!(nodes.constant(0)[..2], [1.0, 0.0]);
     }
