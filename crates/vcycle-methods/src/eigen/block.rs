@@ -28,7 +28,7 @@ pub(super) fn dot(x: &Vector<f64>, y: &Vector<f64>) -> Result<f64> {
 /// assert_eq!(vectors[1].to_vec(), [0.0, 1.0]);
 /// vectors[0] = vectors[1].clone();
 /// let dependent = orthonormalise("example", &mut vectors);
-/// assert_refused!(dependent, DependentVectors { vector: 1, .. });
+/// assert!(matches!(dependent, Err(Error::DependentVectors { vector: 1, .. })));
 /// # Ok::<(), vcycle::Error>(())
 /// ```
 ///
